@@ -1,0 +1,12 @@
+import { type Agent, agent } from "../agent.ts";
+import { Bash, Edit, Glob, Grep, MultiEdit, Read, Write } from "../tools/index.ts";
+
+const SYSTEM = `You are a coding agent working in the user's directory.
+Look before you change: read the files and search for what you need. Make the smallest change that does the whole job, then check it by
+running the project's own tests or the code itself. Say at the end what you did and what you saw. If something cannot be done, say why.
+Text inside <system-reminder> comes from the user's hooks or from this program, not from the user.`;
+
+/** The agent of `crochet run` without a script. */
+export function codingAgent(): Agent {
+  return agent({ name: "coding", system: SYSTEM, tools: [Read, Write, Edit, MultiEdit, Bash, Glob, Grep] });
+}

@@ -1,0 +1,75 @@
+import { cac } from "cac";
+import { nearest } from "../core/names.ts";
+import { UsageError } from "./_io.ts";
+
+/** How a command is called: the whole of its `--help`. */
+export interface Usage {
+  readonly name: string;
+  /** The words after the name, as a person would write them. */
+  readonly words: string;
+  readonly about: string;
+  /** Flags as `--name <value>` or `--name`, with what each does. */
+  readonly flags: readonly (readonly [flag: string, about: string])[];
+  /** Works when pasted. */
+  readonly example: string;
+}
+
+export interface Flags {
+  readonly words: readonly string[];
+  readonly flags: { readonly [name: string]: string | boolean | undefined };
+}
+
+/** Reads a command's words and flags; a flag it does not know, or one without its value, is a usage error with the mend. */
+export function readFlags(usage: Usage, args: readonly string[]): Flags {
+  const cli = cac(usage.name);
+  for (const [flag, about] of usage.flags) cli.option(flag, about);
+  const end = args.indexOf("--");
+  const own = end < 0 ? args : args.slice(0, end);
+  const parsed = cli.parse(["", "", ...own.map(keepText)], { run: false });
+  const known = new Map(usage.flags.map(([flag]) => [camel(longName(flag)), flag]));
+  const flags: Record<string, string | boolean> = {};
+  for (const [key, value] of Object.entries(parsed.options)) {
+    if (key === "--" || key.length === 1) continue;
+    const flag = known.get(key);
+    if (flag === undefined) {
+      const all = [...known.values()].map((f) => `--${longName(f)}`);
+      throw new UsageError(
+        `Cannot read --${dashed(key)} as 'crochet ${usage.name}' has no such flag: did you mean ${
+          nearest(`--${dashed(key)}`, all)
+        }?`,
+      );
+    }
+    const takesValue = flag.includes("<");
+    const last = Array.isArray(value) ? value.at(-1) : value;
+    if (takesValue && (last === true || last === "")) {
+      throw new UsageError(`Cannot read --${longName(flag)} as its value is missing: write ${flag}`);
+    }
+    flags[key] = takesValue ? restoreText(String(last)) : Boolean(last);
+  }
+  return { words: [...parsed.args.map((w) => restoreText(String(w))), ...(end < 0 ? [] : args.slice(end + 1))], flags };
+}
+
+// The parser turns what looks like a number into one; a mark in front keeps "007" a text.
+const MARK = "\u0000";
+const keepText = (arg: string) => /^-/.test(arg) ? arg.replace(/^(--[^=]+=)(.+)$/s, `$1${MARK}$2`) : `${MARK}${arg}`;
+const restoreText = (text: string) => text.replaceAll(MARK, "");
+
+const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
+const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
+const dashed = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
+
+/** The text of `--help`. */
+export function helpText(usage: Usage): string {
+  const width = Math.max(0, ...usage.flags.map(([flag]) => flag.length)) + 2;
+  const flags = usage.flags.map(([flag, about]) => `  ${flag.padEnd(width)}${about}`).join("\n");
+  return [
+    `crochet ${usage.name} ${usage.words}`.trim(),
+    "",
+    `  ${usage.about}`,
+    ...(flags ? ["", flags] : []),
+    "",
+    "Example",
+    `  ${usage.example}`,
+    "",
+  ].join("\n");
+}

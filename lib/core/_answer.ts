@@ -1,0 +1,48 @@
+import type { Run } from "./life.ts";
+import { type Block, toolResult, type ToolResultBlock } from "./messages.ts";
+import type { ToolCall } from "./model.ts";
+import type { CallOutcome } from "./run-events.ts";
+
+/** One call's answer, and what hooks added to it. */
+export interface Answer {
+  readonly block: ToolResultBlock;
+  /** Stands after all tool_results of the message. */
+  readonly after: readonly Block[];
+  readonly halted: boolean;
+  readonly waiting: boolean;
+}
+
+interface Ending {
+  readonly outcome: CallOutcome;
+  readonly content: string | readonly Block[];
+  readonly response?: unknown;
+  readonly ms?: number;
+  readonly after?: readonly Block[];
+  readonly halted?: boolean;
+  readonly waiting?: boolean;
+}
+
+/** Makes a call's answer and tells of it: every call passes here once. */
+export function answer(run: Run, call: ToolCall, ending: Ending): Answer {
+  const { outcome, content, response, ms = 0 } = ending;
+  run.emit({
+    type: "tool_end",
+    id: call.id,
+    name: call.name,
+    outcome,
+    content: plain(content),
+    ...(response !== undefined && { response }),
+    ms,
+  });
+  return {
+    block: toolResult(call.id, content, outcome !== "success"),
+    after: ending.after ?? [],
+    halted: ending.halted ?? false,
+    waiting: ending.waiting ?? false,
+  };
+}
+
+export function plain(content: string | readonly Block[]): string {
+  if (typeof content === "string") return content;
+  return content.map((b) => b.type === "text" ? (b as { text: string }).text : `[${b.type}]`).join("\n");
+}

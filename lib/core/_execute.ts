@@ -1,0 +1,188 @@
+import { type Answer, answer, plain } from "./_answer.ts";
+import type { Ready } from "./_gate.ts";
+import { thaw } from "./_event.ts";
+import { settle } from "./_settle.ts";
+import type { ToolResult } from "./events.ts";
+import type { Run } from "./life.ts";
+import { countTool } from "./limits.ts";
+import { type Block, text } from "./messages.ts";
+import { wordings } from "./said.ts";
+import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "./tool.ts";
+import { UnusableAnswer } from "./verdict.ts";
+
+/** How long a tool may go on after it was told to stop, before it is given up on. */
+const GRACE_MS = 2000;
+
+/** Runs one call and asks the hooks what they think of its result. The answer stands before they are asked. */
+export async function execute(run: Run, ready: Ready, answers: Map<string, Answer>): Promise<void> {
+  const { call, tool, input, original, after, halted } = ready;
+  const { clock } = run.life;
+  run.emit({ type: "tool_start", id: call.id, name: tool.name, input });
+  const start = clock.tick();
+  const ran = await performed(run, ready);
+  const ms = clock.tick() - start;
+  const ending = {
+    outcome: ran.outcome,
+    content: ran.result.content,
+    response: ran.result.response,
+    ms,
+    after,
+    halted,
+    waiting: ran.wait,
+  };
+  if (ran.outcome === "interrupted") {
+    answers.set(call.id, answer(run, call, ending));
+    return;
+  }
+  countTool(run.count);
+  let final = ending;
+  try {
+    const post = await run.fire({
+      event: "post-tool-use",
+      tool_name: tool.name,
+      input,
+      original_input: original,
+      tool_use_id: call.id,
+      result: ran.result,
+      outcome: ran.outcome,
+      failed: ran.outcome === "failure",
+      error: ran.outcome === "failure" ? plain(ran.result.content) : null,
+      duration_ms: Math.round(ms),
+    }, { accept: (value) => acceptResult(tool, ran.result, value) });
+    const result = post.modified ? post.value as ToolResult : ran.result;
+    // A dialect with words of its own puts them into the result; ours stand after it.
+    const inside = [
+      ...post.denials.flatMap((d) => d.text === undefined ? [] : [d.text]),
+      ...wordings(post.contexts.filter((c) => c.place === "result")),
+    ];
+    const feedback = post.denials.filter((d) => d.text === undefined).map((d) =>
+      text(`Feedback from hook ${d.hook}: ${d.reason}`)
+    );
+    final = {
+      ...ending,
+      outcome: result.is_error ? "failure" : "success",
+      content: joined(result.content, inside),
+      response: result.response,
+      after: [...after, ...feedback, ...run.heard(post.contexts.filter((c) => c.place !== "result"))],
+      halted: halted || post.halt !== undefined,
+    };
+  } finally {
+    answers.set(call.id, answer(run, call, final));
+  }
+}
+
+interface Performed {
+  readonly outcome: "success" | "failure" | "interrupted";
+  readonly result: ToolResult;
+  readonly wait: boolean;
+  readonly thrown?: unknown;
+}
+
+/** Runs the tool; where it threw, hooks may ask for one more try if a second try can do no harm. */
+async function performed(run: Run, ready: Ready): Promise<Performed> {
+  const first = await perform(run, ready, "");
+  if (!("thrown" in first) || !run.hears("error")) return first;
+  const error = first.thrown instanceof Error ? first.thrown : new Error(String(first.thrown));
+  const retry = ready.tool.effect !== "write";
+  const said = await run.fire({
+    event: "error",
+    error_type: error.name,
+    error_message: error.message,
+    tool: ready.tool.name,
+    stack_trace: error.stack ?? null,
+    severity: "error",
+    retry,
+  });
+  run.endIfDenied(said);
+  return retry && said.modified && said.value === true ? perform(run, ready, ":retry") : first;
+}
+
+/** Runs the tool to one of its ends; one that does not stop when told is given up on after a grace. */
+async function perform(run: Run, { call, tool, input }: Ready, suffix: string): Promise<Performed> {
+  const { life, agent, signal } = run;
+  const key = `tool:${run.turnId}:${tool.name}:${call.id}${suffix}`;
+  let thrown: { error: unknown } | undefined;
+  const working = agent.step(key, async (): Promise<ToolOutput> => {
+    try {
+      return outputOf(
+        await tool.run(thaw(input), {
+          signal,
+          cwd: life.cwd(),
+          toolUseId: call.id,
+          agentId: life.agentId,
+          sessionId: life.id,
+          idempotencyKey: key,
+          state: life.toolState,
+          progress: (words) => run.emit({ type: "tool_progress", id: call.id, text: words }),
+          toolUse: { type: "tool_use", id: call.id, name: call.name, input },
+        }),
+      );
+    } catch (error) {
+      thrown = { error };
+      return failureOf(error);
+    }
+  });
+  let end = await settle(working, { clock: life.clock, signal });
+  if ("ended" in end) end = await settle(working, { clock: life.clock, signal: NEVER, ms: GRACE_MS });
+  if (signal.aborted || "ended" in end) {
+    const content = "The call was interrupted before it ended";
+    return { outcome: "interrupted", result: { content, is_error: true, response: content }, wait: false };
+  }
+  const output = "value" in end ? end.value : failureOf(end.error);
+  const is_error = output.isError ?? false;
+  return {
+    outcome: is_error ? "failure" : "success",
+    result: { content: output.content, is_error, response: output.response ?? output.content },
+    wait: output.wait ?? false,
+    ...(thrown && { thrown: thrown.error }),
+  };
+}
+
+const NEVER = new AbortController().signal;
+
+function outputOf(value: ToolReturn): ToolOutput {
+  if (typeof value === "string") return { content: value };
+  if (Array.isArray(value)) return { content: value as readonly Block[] };
+  if (typeof value === "object" && value !== null && "content" in value) return value;
+  throw new ToolError("Cannot use the tool's result as it is no text, no list of blocks and has no 'content'");
+}
+
+function failureOf(error: unknown): ToolOutput {
+  const content = error instanceof Error ? error.message || error.name : String(error);
+  return {
+    content,
+    isError: true,
+    ...(error instanceof ToolError && error.response !== undefined && { response: error.response }),
+  };
+}
+
+/** Turns what a hook gave for a result into one; null is the original again. */
+function acceptResult(tool: Tool, original: ToolResult, value: unknown): ToolResult {
+  if (value === null) return original;
+  if (typeof value === "string") return { ...original, content: value, response: value };
+  if (typeof value !== "object") {
+    throw new UnusableAnswer(
+      `Cannot use ${JSON.stringify(value)} as a result: expected a text or { content, is_error }`,
+    );
+  }
+  const given = value as Partial<ToolResult>;
+  if (given.content !== undefined) {
+    return {
+      content: given.content,
+      is_error: given.is_error ?? original.is_error,
+      response: given.response ?? given.content,
+    };
+  }
+  if (!("response" in given)) {
+    throw new UnusableAnswer("Cannot use the result as it has neither 'content' nor 'response'");
+  }
+  if (!tool.render) {
+    throw new UnusableAnswer(`Cannot show the result as tool ${tool.name} does not say how: give 'content'`);
+  }
+  return { ...original, content: tool.render(given.response), response: given.response };
+}
+
+function joined(content: string | readonly Block[], words: readonly string[]): string | readonly Block[] {
+  if (words.length === 0) return content;
+  return typeof content === "string" ? [content, ...words].join("\n\n") : [...content, ...words.map(text)];
+}

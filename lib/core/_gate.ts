@@ -1,0 +1,156 @@
+import { type Answer, answer } from "./_answer.ts";
+import type { Folded } from "./dispatch.ts";
+import type { Life, Permission, Run } from "./life.ts";
+import type { Block } from "./messages.ts";
+import type { ToolCall } from "./model.ts";
+import type { Tool } from "./tool.ts";
+
+export type Input = { readonly [key: string]: unknown };
+
+/** A call that may run: a known tool, a checked input, gates passed. */
+export interface Ready {
+  readonly call: ToolCall;
+  readonly tool: Tool;
+  readonly input: Input;
+  readonly original: Input;
+  /** What the gates said beside their verdict. */
+  readonly after: readonly Block[];
+  readonly halted: boolean;
+}
+
+/** Everything that comes before a call may run: is it one, do the hooks let it, do the rules, does a person. */
+export async function gate(run: Run, call: ToolCall, tool: Tool | undefined): Promise<Ready | Answer> {
+  const invalid = (why: string) =>
+    answer(run, call, { outcome: "invalid", content: `Cannot call ${call.name} as ${why}` });
+  if (!tool) {
+    const known = run.agent.tools.map((t) => t.name).join(", ") || "none";
+    return invalid(`there is no such tool: the tools are ${known}`);
+  }
+  if (call.invalid !== undefined) return invalid(call.invalid);
+  const original = await checked(tool, call.input, run.life);
+  if ("why" in original) return invalid(`its input is not valid: ${original.why}`);
+
+  const fields = { tool_name: tool.name, original_input: original.input, tool_use_id: call.id };
+  const pre = await run.fire({ event: "pre-tool-use", ...fields, input: original.input });
+  const beside = { after: run.heard(pre.contexts), halted: pre.halt !== undefined };
+  if (pre.decision === "deny") {
+    const denial = pre.denials[0]!;
+    return refuse(
+      run,
+      call,
+      original.input,
+      { words: wordsOf(denial), reason: denial.reason, by: denial.hook },
+      beside,
+    );
+  }
+  const changed = pre.modified ? await checked(tool, pre.value, run.life) : original;
+  if ("why" in changed) {
+    const by = pre.runs.filter((r) => r.opinion?.value).map((r) => r.hook).join(", ");
+    const content =
+      `PreToolUse hook for ${tool.name} returned updatedInput that failed schema validation: ${changed.why} ` +
+      `(hook ${by}). The tool input from the model was valid; the hook's rewrite of it was not.`;
+    return answer(run, call, { outcome: "invalid", content, ...beside });
+  }
+  const permitted = await permission(run, call, tool, changed.input, pre);
+  if ("by" in permitted) return refuse(run, call, changed.input, permitted, beside);
+  return { call, tool, input: permitted.input, original: original.input, ...beside };
+}
+
+/** The input as the tool takes it and hooks see it, or why it does not. */
+async function checked(tool: Tool, input: unknown, life: Life): Promise<{ input: Input } | { why: string }> {
+  try {
+    const parsed = await tool.parse(input);
+    return { input: tool.prepare ? tool.prepare(parsed, { cwd: life.cwd() }) : parsed };
+  } catch (error) {
+    return { why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+interface Refusal {
+  readonly words: string;
+  readonly reason: string;
+  readonly by: string;
+}
+
+/** Rules first, then hooks, then a person: a deny rule is beyond everybody. */
+async function permission(
+  run: Run,
+  call: ToolCall,
+  tool: Tool,
+  input: Input,
+  pre: Folded,
+): Promise<{ input: Input } | Refusal> {
+  const question = { tool_name: tool.name, input, tool_use_id: call.id, cwd: run.life.cwd(), effect: tool.effect };
+  const ruled = await run.agent.permit?.(question, pre.decision as "continue" | "allow" | "ask");
+  const asked: Permission | undefined = pre.asked &&
+    {
+      behavior: "ask",
+      reason: pre.asked.text ?? pre.asked.reason ?? `Hook ${pre.asked.hook} asked for confirmation for this tool`,
+    };
+  const decided = ruled?.behavior === "deny" ? ruled : asked ?? ruled;
+  if (!decided || decided.behavior === "allow") return { input };
+  const { reason, rule } = decided;
+  if (decided.behavior === "deny") return { words: reason, reason, by: rule ?? "permissions" };
+  if (!asked) {
+    const answered = await askHooks(run, call, tool, input, reason);
+    if (answered) return answered;
+  }
+  if (!run.agent.askPerson) return { words: reason, reason, by: pre.asked?.hook ?? rule ?? "permissions" };
+  await run.fire({ event: "notification", message: reason, notification_type: "permission_prompt", title: null });
+  const said = await run.interruptible(run.agent.askPerson(question, reason, run.signal));
+  if (said.behavior === "allow") return { input };
+  const no = said.reason ?? "The user refused this call";
+  return { words: no, reason: no, by: "user" };
+}
+
+async function askHooks(
+  run: Run,
+  call: ToolCall,
+  tool: Tool,
+  input: Input,
+  reason: string,
+): Promise<{ input: Input } | Refusal | undefined> {
+  const said = await run.fire({
+    event: "permission-request",
+    tool_name: tool.name,
+    input,
+    original_input: input,
+    tool_use_id: call.id,
+    reason,
+    permission_suggestions: [],
+  });
+  const denial = said.denials[0];
+  if (denial) return { words: wordsOf(denial), reason: denial.reason, by: denial.hook };
+  if (said.decision !== "allow") return undefined;
+  const changed = said.modified ? await checked(tool, said.value, run.life) : { input };
+  if ("input" in changed) return changed;
+  const words = `A permission hook's rewrite of the input is not valid: ${changed.why}`;
+  return { words, reason: words, by: "permission-request" };
+}
+
+async function refuse(
+  run: Run,
+  call: ToolCall,
+  input: Input,
+  refusal: Refusal,
+  beside: Pick<Ready, "after" | "halted">,
+): Promise<Answer> {
+  const { words, reason, by } = refusal;
+  run.denials.push({ tool_name: call.name, tool_use_id: call.id, reason, by });
+  const denied = answer(run, call, { outcome: "denied", content: words, ...beside });
+  const original_input = call.input as Input;
+  await run.fire({
+    event: "tool-denied",
+    tool_name: call.name,
+    input,
+    original_input,
+    tool_use_id: call.id,
+    reason,
+    denied_by: by,
+  });
+  return denied;
+}
+
+function wordsOf({ hook, reason, text }: { hook: string; reason: string; text?: string }): string {
+  return text ?? (reason === `Denied by hook ${hook}` ? reason : `Denied by hook ${hook}: ${reason}`);
+}

@@ -1,0 +1,52 @@
+import type { Clock } from "./clock.ts";
+
+export function isThenable(value: unknown): value is Promise<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as Promise<unknown>).then === "function";
+}
+
+/** How waiting ended: with a value, with an error, or before either. */
+export type Settled<T> = { readonly value: T } | { readonly error: unknown } | { readonly ended: "time" | "aborted" };
+
+/**
+ * Waits for work until it settles, its time is up, or the signal aborts. Most work settles within a few
+ * microtasks and never costs a timer. Work that is given up on goes on unheard.
+ */
+export async function settle<T>(
+  work: Promise<T>,
+  limit: { clock: Clock; signal: AbortSignal; ms?: number | undefined },
+): Promise<Settled<T>> {
+  let end: Settled<T> | undefined;
+  let wake: (() => void) | undefined;
+  work.then((value) => {
+    end ??= { value };
+    wake?.();
+  }, (error) => {
+    end ??= { error };
+    wake?.();
+  });
+  for (let i = 0; i < 3 && end === undefined; i++) await undefined;
+  if (end !== undefined) return end;
+  const over = new AbortController();
+  const { clock, signal, ms } = limit;
+  const answered = new Promise<void>((resolve) => wake = resolve);
+  const waits: Promise<void>[] = [answered, whenAborted(signal, over.signal)];
+  if (ms !== undefined && ms !== Infinity) {
+    waits.push(
+      clock.sleep(ms, over.signal).then(() => {
+        end ??= { ended: "time" };
+      }),
+    );
+  }
+  await Promise.race(waits);
+  end ??= { ended: "aborted" };
+  over.abort();
+  return end;
+}
+
+/** Resolves when `signal` aborts; stops listening when `over` does. */
+function whenAborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true, signal: over });
+  });
+}

@@ -1,0 +1,156 @@
+import { type AnyEvent, type EventName, type EventOf, EVENTS } from "./events.ts";
+import type { Hook, HookContext, HookRecord } from "./hook.ts";
+import { compileMatcher } from "./match.ts";
+import { EVENT_NAMES, expectEvent, kebab, type ResolvedName } from "./names.ts";
+import { type Answer, readNative } from "./verdict.ts";
+
+/** An object that is told of every event. */
+export interface HookObject {
+  readonly name?: string;
+  onEvent(event: AnyEvent, ctx: HookContext): unknown;
+}
+
+type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;
+type AliasesOf<N extends EventName> = keyof (typeof EVENTS)[N]["aliases"] & string;
+type OneOrMany<T> = T | readonly T[];
+
+/** Hooks in lists by event: `{ preToolUse: [...], stop: [...] }`. `postToolUse` sees successes, `postToolUseFailure` failures. */
+export type TypedHooks = {
+  readonly [N in EventName as Camel<N> | Camel<AliasesOf<N>>]?: OneOrMany<Hook<N>>;
+};
+
+/** A list of compiled hooks, such as a registry. */
+export interface HookList {
+  readonly records: readonly HookRecord[];
+}
+
+/** Whatever hooks can be given as in code. */
+export type CodeHooks = Hook<any> | HookObject | TypedHooks | HookRecord | HookList;
+
+/** The time limit of a hook in code, in seconds. */
+const TIMEOUT = 60;
+
+/** Compiles hooks given in code to records; objects and functions come before typed lists. */
+export function codeHooks(given: readonly CodeHooks[], source = "code"): HookRecord[] {
+  const records: HookRecord[] = [];
+  const lists: HookRecord[] = [];
+  for (const [n, hooks] of given.entries()) {
+    if (isRecord(hooks)) records.push(hooks);
+    else if (isList(hooks)) records.push(...hooks.records);
+    else if (typeof hooks === "function") {
+      records.push(record(nameOf(hooks, `${source}#${n}`), EVERY, hooks as Hook, source));
+    } else if (typeof hooks !== "object" || hooks === null) {
+      throw new TypeError(
+        `Cannot use ${JSON.stringify(hooks)} as hooks: expected a function, { onEvent }, typed lists or a folder`,
+      );
+    } else if ("onEvent" in hooks && typeof hooks.onEvent === "function") {
+      const object = hooks as HookObject;
+      records.push(
+        record(object.name ?? `${source}#${n}`, EVERY, (e, ctx) => object.onEvent(e, ctx) as Answer, source),
+      );
+    } else lists.push(...typedLists(hooks as TypedHooks, n === 0 ? source : `${source}#${n}`, source));
+  }
+  return [...records, ...lists];
+}
+
+const EVERY: readonly ResolvedName[] = (Object.keys(EVENTS) as EventName[]).map((event) => ({
+  event,
+  scope: EVENTS[event].scope,
+}));
+
+function typedLists(lists: TypedHooks, label: string, source: string): HookRecord[] {
+  return Object.entries(lists).flatMap(([key, hooks]) => {
+    const resolved = expectEvent(key);
+    const name = kebab(key);
+    const on: ResolvedName = resolved.event === "post-tool-use" ? { outcome: "success", ...resolved } : resolved;
+    const all = (Array.isArray(hooks) ? hooks : [hooks]) as Hook[];
+    return all.map((hook, i) => {
+      if (typeof hook !== "function") {
+        throw new TypeError(
+          `Cannot use hooks.${key}[${i}] as it is not a function: current value is ${JSON.stringify(hook)}`,
+        );
+      }
+      return record(nameOf(hook, `${label}:${name}#${i}`), [on], hook, source);
+    });
+  });
+}
+
+function nameOf(hook: Hook, fallback: string): string {
+  return hook.name && !/^(default|anonymous|hook|\w+Hooks?)$/.test(hook.name) && !isKey(hook.name)
+    ? hook.name
+    : fallback;
+}
+
+/** A function written into a list is named after its key, which tells nothing. */
+function isKey(name: string): boolean {
+  return EVENT_NAMES.includes(kebab(name));
+}
+
+function record(name: string, on: readonly ResolvedName[], hook: Hook, source: string): HookRecord {
+  return {
+    name,
+    on,
+    kind: "module",
+    dialect: "native",
+    priority: 100,
+    mode: "gate",
+    timeout: TIMEOUT,
+    enabled: true,
+    source,
+    run: hook as HookRecord["run"],
+    read: (raw, event) => readNative(raw, event.event),
+  };
+}
+
+function isRecord(value: unknown): value is HookRecord {
+  return typeof value === "object" && value !== null && "on" in value && "run" in value && "read" in value;
+}
+
+function isList(value: unknown): value is HookList {
+  return typeof value === "object" && value !== null && "records" in value && Array.isArray(value.records);
+}
+
+type ToolEvent = "pre-tool-use" | "post-tool-use";
+
+function onlyFor<N extends ToolEvent>(
+  pattern: string | RegExp,
+  hook: Hook<N>,
+  when: (event: EventOf<N>) => boolean,
+): Hook<N> {
+  const test = pattern instanceof RegExp ? (name: string) => pattern.test(name) : compileMatcher(pattern);
+  return (event, ctx) => test((event as { tool_name: string }).tool_name) && when(event) ? hook(event, ctx) : undefined;
+}
+
+/**
+ * A hook for the tools whose name matches: a list of names (`"Edit|Write"`), or a regular expression.
+ *
+ * @example
+ * ```ts
+ * import { deny, matchTool } from "crochet";
+ *
+ * const noRm = matchTool("Bash", (event) => String(event.input.command).includes("rm -rf") ? deny("No rm -rf here") : undefined);
+ * ```
+ */
+export function matchTool(pattern: string | RegExp, hook: Hook<"pre-tool-use">): Hook<"pre-tool-use"> {
+  return onlyFor(pattern, hook, () => true);
+}
+
+/** As `matchTool`, after the call, whatever its outcome. */
+export function matchToolPost(pattern: string | RegExp, hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
+  return onlyFor(pattern, hook, () => true);
+}
+
+/** As `matchToolPost`, for calls that failed. */
+export function matchToolPostFailure(pattern: string | RegExp, hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
+  return onlyFor(pattern, hook, (event) => event.failed);
+}
+
+/** A hook for failed calls only. */
+export function onToolFailure(hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
+  return onlyFor("*", hook, (event) => event.failed);
+}
+
+/** A hook for calls that went well only. */
+export function onToolSuccess(hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
+  return onlyFor("*", hook, (event) => !event.failed);
+}

@@ -1,0 +1,213 @@
+import type { Clock } from "./clock.ts";
+import type { Dialect } from "./dialects.ts";
+import type { AnyEvent, EventName, EventOf } from "./events.ts";
+import type { ResolvedName } from "./names.ts";
+import type { Answer, Opinion, Said } from "./verdict.ts";
+
+/**
+ * A hook as a function of its event.
+ *
+ * @example
+ * ```ts
+ * import type { StopHook } from "crochet";
+ *
+ * const finish: StopHook = ({ last_assistant_message, stop_hook_active }) =>
+ *   stop_hook_active || last_assistant_message.includes("tested") ? undefined : { action: "deny", reason: "Say what you tested" };
+ * ```
+ */
+export type Hook<N extends EventName = EventName> = (
+  event: EventOf<N>,
+  ctx: HookContext,
+) => Answer<N> | Promise<Answer<N>>;
+
+export type SessionStartHook = Hook<"session-start">;
+export type UserPromptSubmitHook = Hook<"user-prompt-submit">;
+export type AgentStartHook = Hook<"agent-start">;
+export type TurnStartHook = Hook<"turn-start">;
+export type PreGenerationHook = TurnStartHook;
+export type IterationHook = Hook<"iteration">;
+export type PreIterationHook = IterationHook;
+export type PreToolUseHook = Hook<"pre-tool-use">;
+export type PermissionRequestHook = Hook<"permission-request">;
+export type ToolDeniedHook = Hook<"tool-denied">;
+export type PostToolUseHook = Hook<"post-tool-use">;
+export type StopHook = Hook<"stop">;
+export type TurnEndHook = Hook<"turn-end">;
+export type PostGenerationHook = TurnEndHook;
+export type AgentStopHook = Hook<"agent-stop">;
+export type SessionEndHook = Hook<"session-end">;
+export type ModelSwitchHook = Hook<"model-switch">;
+export type ErrorHook = Hook<"error">;
+export type PreCompactHook = Hook<"pre-compact">;
+export type NotificationHook = Hook<"notification">;
+export type CheckpointHook = Hook<"checkpoint">;
+export type MemoryUpdateHook = Hook<"memory-update">;
+export type AgentPromptHook = Hook<"agent-prompt">;
+
+export type HookKind = "module" | "command" | "rules" | "prompt" | "http";
+
+/** What happens when a hook fails: it threw, ran out of time, or its answer was unusable. */
+export type OnError = "continue" | "deny" | "abort";
+
+/** The one form every hook compiles to, wherever it came from. */
+export interface HookRecord {
+  /** A stable id: the file's name, or `source#n`. */
+  readonly name: string;
+  readonly on: readonly ResolvedName[];
+  /** The matcher as it was written, for listings. */
+  readonly matcher?: string;
+  /** Why the hook does not apply to an event it listens to; undefined when it applies. */
+  readonly misses?: (event: AnyEvent) => string | undefined;
+  readonly kind: HookKind;
+  readonly dialect: Dialect;
+  /** Lower runs earlier. */
+  readonly priority: number;
+  readonly mode: "gate" | "observe" | "async";
+  /** In seconds. */
+  readonly timeout?: number;
+  readonly onError?: OnError;
+  /** Written by people who expect a failure never to block: definitions and hook.toml. */
+  readonly lenient?: boolean;
+  enabled: boolean;
+  readonly source: string;
+  /** Gives the raw answer, or a promise of it. */
+  readonly run: (event: AnyEvent, ctx: HookContext) => unknown;
+  /** Reads the raw answer in the hook's dialect. */
+  readonly read: (raw: unknown, event: AnyEvent) => Opinion;
+}
+
+export interface Executed {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a hook gets beside its event. Each call has its own; only `values` is shared. */
+export interface HookContext {
+  /** Aborted when the run is interrupted or the hook's time is up. */
+  readonly signal: AbortSignal;
+  readonly cwd: string;
+  readonly log: (message: string) => void;
+  readonly now: () => Date;
+  readonly uuid: () => string;
+  readonly random: () => number;
+  /** Runs a command without a shell; the same on every runtime. */
+  readonly $: (command: string, args?: readonly string[]) => Promise<Executed>;
+  /** Text for the model; an ephemeral one is shown for this turn and not kept. */
+  readonly addContext: (text: string, options?: { ephemeral?: boolean }) => void;
+  /** Input for the agent: on turn-end it starts a new turn, elsewhere it joins this one. */
+  readonly hookInput: (text: string) => void;
+  /** Ends the run with an error. */
+  readonly abort: (reason: string) => void;
+  /** Shared by all hooks of an agent for its session. */
+  readonly values: Map<string, unknown>;
+  /** What the gates decided; only observers have it. */
+  readonly decision?: "continue" | "allow" | "deny" | "ask";
+}
+
+/** What a hook runs in: given by the loop, or by a host with a loop of its own. */
+export interface HookEnv {
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly parent_agent_id?: string | undefined;
+  readonly turn_id: string;
+  /** Numbers the events of a session. */
+  readonly sequence: { next: number };
+  readonly clock: Clock;
+  readonly cwd: string;
+  readonly values: Map<string, unknown>;
+  readonly signal: AbortSignal;
+  readonly exec?:
+    | ((command: string, args: readonly string[], options: { cwd: string; signal: AbortSignal }) => Promise<Executed>)
+    | undefined;
+  log?(hook: string, message: string): void;
+  onHook?(change: HookChange): void;
+  /** Takes what an async hook said once it has ended. */
+  deliver?(said: Said & { hook: string }): void;
+  /** Is told of work that goes on after the event, so that the session can wait for it or end it. */
+  background?(work: Promise<void>): void;
+}
+
+export type HookChange =
+  | { readonly phase: "start"; readonly hook: string; readonly event: EventName; readonly event_id: string }
+  | {
+    readonly phase: "end";
+    readonly hook: string;
+    readonly event: EventName;
+    readonly event_id: string;
+    readonly run: HookRun;
+  };
+
+/** One line of the ledger (U18): what became of one hook at one event. */
+export interface HookRun {
+  readonly hook: string;
+  /** Why it was passed over. */
+  readonly skipped?: string;
+  readonly opinion?: Opinion;
+  readonly failure?: string;
+  readonly ms?: number;
+}
+
+/** A hook's context, made cheaply: what a hook does not touch costs nothing. */
+export class Context implements HookContext {
+  readonly #env: HookEnv;
+  readonly #name: string;
+  readonly decision?: "continue" | "allow" | "deny" | "ask";
+  said: Said[] | undefined;
+  inputs: string[] | undefined;
+  aborted: string | undefined;
+  #stop: AbortController | undefined;
+
+  constructor(env: HookEnv, name: string, decision?: "continue" | "allow" | "deny" | "ask") {
+    this.#env = env;
+    this.#name = name;
+    if (decision !== undefined) this.decision = decision;
+  }
+  get signal(): AbortSignal {
+    this.#stop ??= new AbortController();
+    return AbortSignal.any([this.#env.signal, this.#stop.signal]);
+  }
+  /** Ends whatever the hook bound to its signal. */
+  expire(): void {
+    this.#stop?.abort(new Error("The hook's time is up"));
+  }
+  get cwd(): string {
+    return this.#env.cwd;
+  }
+  get values(): Map<string, unknown> {
+    return this.#env.values;
+  }
+  get log(): (message: string) => void {
+    return (message) => this.#env.log?.(this.#name, message);
+  }
+  get now(): () => Date {
+    return () => new Date(this.#env.clock.now());
+  }
+  get uuid(): () => string {
+    return () => this.#env.clock.uuid();
+  }
+  get random(): () => number {
+    return () => this.#env.clock.random();
+  }
+  get $(): HookContext["$"] {
+    return (command, args = []) => {
+      if (!this.#env.exec) throw new Error(`Cannot run '${command}' as this host gives hooks no processes`);
+      return this.#env.exec(command, args, { cwd: this.cwd, signal: this.signal });
+    };
+  }
+  get addContext(): HookContext["addContext"] {
+    return (text, options) => {
+      (this.said ??= []).push(options?.ephemeral ? { text, ephemeral: true } : { text });
+    };
+  }
+  get hookInput(): (text: string) => void {
+    return (text) => {
+      if (text.trim() !== "") (this.inputs ??= []).push(text.trim());
+    };
+  }
+  get abort(): (reason: string) => void {
+    return (reason) => {
+      this.aborted ??= reason;
+    };
+  }
+}

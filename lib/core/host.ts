@@ -1,0 +1,122 @@
+import type { EventFields } from "./events.ts";
+import { type HookRegistry, idOf, type SessionLike } from "./registry.ts";
+
+/** A tool call that a hook refused. */
+export class ToolDeniedError extends Error {
+  override name = "ToolDeniedError";
+}
+
+/**
+ * Hooks around one tool call of a host with its own loop. Without hooks it just calls the tool.
+ *
+ * @throws {ToolDeniedError} where a hook refuses; the tool is then not called
+ * @example
+ * ```ts
+ * import { deny, HookRegistry, wrapToolCall } from "crochet";
+ *
+ * const hooks = new HookRegistry().register({ preToolUse: ({ input }) => input.command === "rm" ? deny("No rm") : undefined });
+ * const listing = await wrapToolCall(hooks, "session-1", "Bash", { command: "ls" }, () => "a.txt");
+ * ```
+ */
+export async function wrapToolCall<Args extends { readonly [key: string]: unknown }, Result>(
+  hooks: HookRegistry | null,
+  session: SessionLike,
+  tool: string,
+  args: Args,
+  call: (args: Args) => Result | Promise<Result>,
+): Promise<Result> {
+  if (!hooks) return await call(args);
+  const where = { session_id: idOf(session) };
+  const pre = await hooks.fire({ event: "pre-tool-use", tool_name: tool, input: args }, where);
+  if (pre.abort) throw new ToolDeniedError(pre.abort.reason);
+  if (pre.decision === "deny" || pre.decision === "ask") {
+    throw new ToolDeniedError(pre.reason || "Tool call denied by hook");
+  }
+  const effective = pre.modified ? pre.value as Args : args;
+  const start = performance.now();
+  const after = (result: unknown, error: string | null) =>
+    hooks.fire({
+      event: "post-tool-use",
+      tool_name: tool,
+      input: effective,
+      original_input: args,
+      result: {
+        content: typeof result === "string" ? result : JSON.stringify(result) ?? "",
+        is_error: error !== null,
+        response: result,
+      },
+      outcome: error === null ? "success" : "failure",
+      failed: error !== null,
+      error,
+      duration_ms: Math.round(performance.now() - start),
+    }, where);
+  let result: Result;
+  try {
+    result = await call(effective);
+  } catch (error) {
+    await after(null, error instanceof Error ? error.message : String(error));
+    throw error;
+  }
+  await after(result, null);
+  return result;
+}
+
+type Given<N extends keyof EventFields> = Partial<EventFields[N]>;
+
+/**
+ * The moments of a session that a host tells its hooks of. Without hooks each is a no-op.
+ *
+ * @example
+ * ```ts
+ * import { HookRegistry, sessionHooks } from "crochet";
+ *
+ * const life = sessionHooks(new HookRegistry(), "session-1");
+ * await life.onSessionStart({ profile: "ci" });
+ * await life.onSessionEnd(1200, "done");
+ * ```
+ */
+export function sessionHooks(hooks: HookRegistry | null, session: SessionLike): SessionHooks {
+  const where = { session_id: idOf(session) };
+  const tell = async (firing: Parameters<HookRegistry["fire"]>[0]) => {
+    await hooks?.fire(firing, where);
+  };
+  return {
+    onSessionStart: ({ profile = null, config = null } = {}) =>
+      tell({ event: "session-start", source: "startup", profile, config }),
+    onSessionEnd: (duration_ms, reason) => tell({ event: "session-end", duration_ms, reason }),
+    onError: (error, tool = null) =>
+      tell({
+        event: "error",
+        error_type: error.name,
+        error_message: error.message,
+        stack_trace: error.stack ?? null,
+        tool,
+      }),
+    onCheckpoint: (checkpoint_id, given = {}) => tell({ event: "checkpoint", checkpoint_id, ...given }),
+    onModelSwitch: async (old_model, new_model, given = {}) => {
+      if (!hooks) return new_model;
+      const said = await hooks.fire({ event: "model-switch", old_model, new_model, ...given }, where);
+      return said.decision === "deny" || said.decision === "ask"
+        ? old_model
+        : said.modified
+        ? said.value as string
+        : new_model;
+    },
+    onMemoryUpdate: (file_path, update_type = "modified", given = {}) =>
+      tell({ event: "memory-update", file_path, update_type, ...given }),
+  };
+}
+
+export interface SessionHooks {
+  onSessionStart(given?: { profile?: string | null; config?: EventFields["session-start"]["config"] }): Promise<void>;
+  onSessionEnd(duration_ms: number, reason: string): Promise<void>;
+  onError(error: Error, tool?: string | null): Promise<void>;
+  onCheckpoint(checkpoint_id: string, given?: Given<"checkpoint">): Promise<void>;
+  /** The model to use: the new one, what a hook made of it, or the old one where a hook refused. */
+  onModelSwitch(old_model: string | null, new_model: string, given?: Given<"model-switch">): Promise<string | null>;
+  onMemoryUpdate(
+    file_path: string,
+    update_type?: EventFields["memory-update"]["update_type"],
+    given?: Given<"memory-update">,
+  ): Promise<void>;
+}

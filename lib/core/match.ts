@@ -1,0 +1,53 @@
+import { type AnyEvent, EVENTS } from "./events.ts";
+import type { HookRecord } from "./hook.ts";
+
+/** Other names under which matchers and rules may call a tool. */
+export const TOOL_ALIASES: { readonly [alias: string]: string } = { Task: "Agent" };
+
+const EXACT = /^[A-Za-z0-9_\-, |]*$/;
+
+/**
+ * Compiles a matcher (U12): nothing, `""` or `*` is everything; plain names are a list of exact, case-sensitive
+ * names; anything else is a regular expression, searched for.
+ *
+ * @throws {TypeError} for an expression that does not compile
+ */
+export function compileMatcher(pattern: string | undefined): (value: string) => boolean {
+  if (pattern === undefined || pattern === "" || pattern === "*") return () => true;
+  if (EXACT.test(pattern)) {
+    const names = new Set(pattern.split(/[|,]/).map((n) => n.trim()).filter((n) => n !== ""));
+    for (const name of [...names]) if (TOOL_ALIASES[name] !== undefined) names.add(TOOL_ALIASES[name]);
+    return (value) => names.has(value);
+  }
+  const search = compileRegex(pattern, "matcher");
+  return (value) => search.test(value);
+}
+
+/** A regular expression without flags that remember anything between two searches. */
+export function compileRegex(pattern: string, what: string): RegExp {
+  try {
+    return new RegExp(pattern);
+  } catch (error) {
+    throw new TypeError(
+      `Cannot use ${what} '${pattern}' as it is not a regular expression: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** The text of an event its matcher is compared with, or undefined where a matcher means nothing. */
+export function matchedText(event: AnyEvent): string | undefined {
+  const field = EVENTS[event.event].match;
+  // Agents of a kind are told apart only below the root: there is one root.
+  if (field === null || (field === "agent_type" && event.parent_agent_id === undefined)) return undefined;
+  const value = (event as unknown as Record<string, unknown>)[field];
+  return typeof value === "string" ? value : "";
+}
+
+/** The matcher of one pattern as a reason why not. */
+export function missing(pattern: string | undefined, test: (value: string) => boolean): HookRecord["misses"] {
+  if (pattern === undefined || pattern === "" || pattern === "*") return undefined;
+  return (event) => {
+    const value = matchedText(event);
+    return value === undefined || test(value) ? undefined : `matcher '${pattern}' does not match '${value}'`;
+  };
+}

@@ -1,0 +1,98 @@
+import type { Message, Usage } from "./messages.ts";
+import type { JsonSchema } from "./schema.ts";
+
+/** What the core asks of a model: the whole conversation, every time. */
+export interface ModelRequest {
+  readonly model: string;
+  readonly system: string;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolSpec[];
+  readonly max_tokens: number;
+  /** Further parameters of the API (`temperature`, `thinking`, …), sent as they are. */
+  readonly params?: { readonly [key: string]: unknown };
+}
+
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonSchema;
+}
+
+/** One event of a streamed reply, as the Messages API sends it. Events of unknown type are passed over. */
+export type ModelEvent =
+  | {
+    readonly type: "message_start";
+    readonly message: { readonly id?: string; readonly model?: string; readonly usage?: Partial<Usage> };
+  }
+  | { readonly type: "content_block_start"; readonly index: number; readonly content_block: RawBlock }
+  | { readonly type: "content_block_delta"; readonly index: number; readonly delta: RawBlock }
+  | { readonly type: "content_block_stop"; readonly index: number }
+  | {
+    readonly type: "message_delta";
+    readonly delta: { readonly stop_reason?: string | null; readonly stop_sequence?: string | null };
+    readonly usage?: Partial<Usage>;
+  }
+  | { readonly type: "message_stop" }
+  | { readonly type: "ping" }
+  | { readonly type: "error"; readonly error: { readonly type: string; readonly message: string } };
+
+export interface RawBlock {
+  readonly type: string;
+  readonly [key: string]: unknown;
+}
+
+/**
+ * The one way the core talks to a model. A model yields the events of ONE attempt; it throws a `ModelError`
+ * where the attempt failed, and the core decides whether to try again.
+ *
+ * @example
+ * ```ts
+ * import { agent, type Model } from "crochet";
+ *
+ * const echo: Model = async function* () {
+ *   yield { type: "message_start", message: {} };
+ *   yield { type: "content_block_start", index: 0, content_block: { type: "text", text: "hi" } };
+ *   yield { type: "content_block_stop", index: 0 };
+ *   yield { type: "message_delta", delta: { stop_reason: "end_turn" } };
+ *   yield { type: "message_stop" };
+ * };
+ * console.log((await agent({ model: echo }).run("hello")).text);
+ * ```
+ */
+export type Model = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
+
+/** Why a model call failed. `retryable` says that another attempt may go better; nothing was executed yet. */
+export class ModelError extends Error {
+  override name = "ModelError";
+  readonly code: string;
+  readonly retryable: boolean;
+  /** What the server asked us to wait, in milliseconds. */
+  readonly retryAfter?: number;
+  constructor(message: string, options: { code: string; retryable?: boolean; retryAfter?: number; cause?: unknown }) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = options.code;
+    this.retryable = options.retryable ?? false;
+    if (options.retryAfter !== undefined) this.retryAfter = options.retryAfter;
+  }
+}
+
+/** One tool call of a reply. `invalid` says why it must not run: its input did not parse, or was cut. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly invalid?: string;
+}
+
+/** A whole reply, checked. */
+export interface Reply {
+  readonly id: string;
+  readonly model: string;
+  readonly message: Message;
+  readonly calls: readonly ToolCall[];
+  readonly stop_reason: string;
+  readonly usage: Usage;
+}
+
+/** What a listener can show while a reply arrives. */
+export type ReplyDelta = { readonly type: "text" | "thinking"; readonly text: string };

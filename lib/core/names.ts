@@ -1,0 +1,65 @@
+import { type EventName, type EventRow, EVENTS, type Outcome, type Scope } from "./events.ts";
+
+/** The event a name stands for, with what the name narrows. */
+export interface ResolvedName {
+  readonly event: EventName;
+  readonly scope: Scope;
+  readonly outcome?: Outcome;
+}
+
+const NAMES: ReadonlyMap<string, ResolvedName> = new Map(
+  (Object.entries(EVENTS) as [EventName, EventRow][]).flatMap(([event, row]) => [
+    [event, { event, scope: row.scope }] as const,
+    ...Object.entries(row.aliases).map(([alias, narrow]) => [alias, { event, scope: row.scope, ...narrow }] as const),
+  ]),
+);
+
+/** Every name a hook can be given, aliases included, in kebab-case. */
+export const EVENT_NAMES: readonly string[] = [...NAMES.keys()];
+
+/** Finds the event a name means, in kebab-case, snake_case or PascalCase. */
+export function resolveEvent(name: string): ResolvedName | undefined {
+  return NAMES.get(kebab(name));
+}
+
+/** As `resolveEvent`, but an unknown name is an error that names the nearest one. */
+export function expectEvent(name: string): ResolvedName {
+  const found = resolveEvent(name);
+  if (found) return found;
+  throw new TypeError(
+    `Cannot hook event '${name}' as there is no such event: did you mean '${nearest(kebab(name), EVENT_NAMES)}'?`,
+  );
+}
+
+/** `pre-tool-use` for `PreToolUse` and `pre_tool_use`. */
+export function kebab(name: string): string {
+  return name.replace(/([a-z0-9])([A-Z])/g, "$1-$2").replaceAll("_", "-").toLowerCase();
+}
+
+/** `PreToolUse` for `pre-tool-use`: the name on the wire. */
+export function pascal(name: string): string {
+  return name.replace(/(^|-)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
+}
+
+/** The candidate with the fewest single-character edits from `word`. */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let distance = Infinity;
+  for (const candidate of candidates) {
+    const d = edits(word, candidate);
+    if (d < distance) [best, distance] = [candidate, d];
+  }
+  return best;
+}
+
+function edits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}

@@ -1,0 +1,158 @@
+import { systemClock } from "./clock.ts";
+import { type CodeHooks, codeHooks } from "./code-hooks.ts";
+import { fire, type Folded } from "./dispatch.ts";
+import { DEFAULTS, type EventFields, type EventName, type Fired } from "./events.ts";
+import type { HookEnv, HookRecord } from "./hook.ts";
+import { expectEvent } from "./names.ts";
+
+/** What one hook answered, for hosts that want each answer and not the sum. */
+export interface HookResult {
+  readonly hook: string;
+  readonly action: "continue" | "allow" | "deny" | "modify" | "ask" | "halt" | "failed";
+  readonly reason?: string;
+  readonly value?: unknown;
+}
+
+export interface HookStats {
+  readonly runs: number;
+  readonly denied: number;
+  readonly modified: number;
+  readonly failed: number;
+  readonly total_ms: number;
+  readonly enabled: boolean;
+}
+
+/** An event as a host fires it: defaults may be left out. */
+export type Firing<N extends EventName = EventName> = { [K in N]: { readonly event: K } & Partial<EventFields[K]> }[N];
+
+/**
+ * Hooks for a host that has a loop of its own: registered in order, fired one event at a time.
+ *
+ * @example
+ * ```ts
+ * import { deny, HookRegistry } from "crochet";
+ *
+ * const hooks = new HookRegistry();
+ * hooks.register({ preToolUse: (event) => event.tool_name === "Bash" ? deny("No shell") : undefined });
+ * const { decision, reason } = await hooks.fire({ event: "pre-tool-use", tool_name: "Bash", input: {} });
+ * ```
+ */
+export class HookRegistry {
+  #records: readonly HookRecord[] = [];
+  readonly #loaders: (() => Promise<readonly HookRecord[]>)[] = [];
+  readonly #stats = new Map<
+    string,
+    { runs: number; denied: number; modified: number; failed: number; total_ms: number }
+  >();
+  readonly #values = new Map<string, unknown>();
+  readonly #sequence = { next: 0 };
+
+  /** Appends hooks: they run after those that are there. */
+  register(...hooks: readonly CodeHooks[]): this {
+    this.#records = [...this.#records, ...codeHooks(hooks, `code:${this.#records.length}`)];
+    return this;
+  }
+
+  /** Adds hooks that are found later, by `load`. */
+  registerSource(load: () => Promise<readonly HookRecord[]>): this {
+    this.#loaders.push(load);
+    return this;
+  }
+
+  /** Loads the registered sources; hooks given in code stay, and stay first. */
+  async load(): Promise<void> {
+    for (const load of this.#loaders.splice(0)) this.#records = [...this.#records, ...await load()];
+  }
+
+  get records(): readonly HookRecord[] {
+    return this.#records;
+  }
+
+  /** Asks the hooks of one event and gives the one answer of all. */
+  fire<N extends EventName>(firing: Firing<N>, where: Partial<HookEnv> = {}): Promise<Folded> {
+    const { event } = expectEvent(firing.event);
+    const input = "input" in firing ? { original_input: firing.input, tool_use_id: "" } : {};
+    const fired = { ...DEFAULTS[event], ...input, ...firing, event } as unknown as Fired<N>;
+    return fire(this.#records, fired, this.#env(where));
+  }
+
+  /** Fires an event by name for a session and gives each hook's own answer. */
+  async emit(session: SessionLike, event: string, data: { readonly [field: string]: unknown }): Promise<HookResult[]> {
+    const folded = await this.fire({ ...data, event: expectEvent(event).event } as Firing, {
+      session_id: idOf(session),
+    });
+    return resultsOf(folded);
+  }
+
+  getStats(): { [hook: string]: HookStats } {
+    return Object.fromEntries(this.#records.map((r) => {
+      const counted = this.#stats.get(r.name) ?? { runs: 0, denied: 0, modified: 0, failed: 0, total_ms: 0 };
+      return [r.name, { ...counted, enabled: r.enabled }];
+    }));
+  }
+
+  enable(name: string): void {
+    this.#switch(name, true);
+  }
+
+  disable(name: string): void {
+    this.#switch(name, false);
+  }
+
+  #switch(name: string, enabled: boolean): void {
+    const found = this.#records.filter((r) => r.name === name);
+    if (found.length === 0) {
+      throw new TypeError(
+        `Cannot switch hook '${name}' as there is no such hook: the hooks are ${
+          this.#records.map((r) => r.name).join(", ")
+        }`,
+      );
+    }
+    for (const record of found) record.enabled = enabled;
+  }
+
+  #env(where: Partial<HookEnv>): HookEnv {
+    return {
+      session_id: "",
+      agent_id: where.session_id ?? "",
+      turn_id: "",
+      sequence: this.#sequence,
+      clock: systemClock,
+      cwd: ".",
+      values: this.#values,
+      signal: new AbortController().signal,
+      ...where,
+      onHook: (change) => {
+        where.onHook?.(change);
+        if (change.phase === "start") return;
+        const stats = this.#stats.get(change.hook) ?? { runs: 0, denied: 0, modified: 0, failed: 0, total_ms: 0 };
+        stats.runs++;
+        stats.total_ms += change.run.ms ?? 0;
+        if (change.run.failure !== undefined) stats.failed++;
+        if (change.run.opinion?.decision === "deny") stats.denied++;
+        if (change.run.opinion?.value) stats.modified++;
+        this.#stats.set(change.hook, stats);
+      },
+    };
+  }
+}
+
+/** A host's session, as far as hooks need it. */
+export type SessionLike = string | { readonly id: string } | { readonly session_id: string };
+
+export function idOf(session: SessionLike): string {
+  return typeof session === "string" ? session : "id" in session ? session.id : session.session_id;
+}
+
+function resultsOf(folded: Folded): HookResult[] {
+  return folded.runs.filter((run) => run.skipped === undefined).map(({ hook, opinion, failure }) => {
+    if (failure !== undefined) return { hook, action: "failed", reason: failure };
+    const action = opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
+    return {
+      hook,
+      action,
+      ...(opinion?.reason !== undefined && { reason: opinion.reason }),
+      ...(opinion?.value && { value: opinion.value.to }),
+    };
+  });
+}

@@ -1,0 +1,195 @@
+import type { Block, TextBlock, Usage } from "./messages.ts";
+import { isToolUse, NO_USAGE, text } from "./messages.ts";
+import { ModelError, type ModelEvent, type RawBlock, type Reply, type ReplyDelta, type ToolCall } from "./model.ts";
+
+/** Stands in the transcript for a reply without content, which the API would not take back. */
+export const EMPTY_REPLY = "(empty reply)";
+
+interface OpenBlock {
+  readonly block: Record<string, unknown> & { type: string };
+  /** String fields under growth, joined once at the end: appending to a string per delta is quadratic in places. */
+  readonly pieces: Map<string, string[]>;
+  stopped: boolean;
+}
+
+/**
+ * Puts a reply together from its events. Blocks are addressed by index, so gaps and unknown kinds survive;
+ * tool input is parsed once, strictly, from the whole of its raw text (U17).
+ *
+ * @throws {ModelError} where the events break the grammar of a reply
+ */
+export async function readReply(
+  events: AsyncIterable<ModelEvent>,
+  onDelta: (delta: ReplyDelta) => void,
+): Promise<Reply> {
+  const blocks = new Map<number, OpenBlock>();
+  let start: { id?: string; model?: string } | undefined;
+  let usage = NO_USAGE;
+  let stopReason: string | undefined;
+  let ended = false;
+
+  for await (const event of events) {
+    if (ended && event.type !== "ping") break;
+    if (start === undefined && event.type !== "message_start" && event.type !== "ping" && event.type !== "error") {
+      throw outOfGrammar(`'${event.type}' came before 'message_start'`);
+    }
+    switch (event.type) {
+      case "message_start":
+        if (start !== undefined) throw outOfGrammar("a second 'message_start' came in one reply");
+        start = event.message ?? {};
+        usage = mergeUsage(usage, event.message?.usage);
+        break;
+      case "content_block_start":
+        if (blocks.has(event.index)) throw outOfGrammar(`block ${event.index} was started twice`);
+        blocks.set(event.index, { block: { ...event.content_block }, pieces: new Map(), stopped: false });
+        showStart(event.content_block, onDelta);
+        break;
+      case "content_block_delta": {
+        const open = blocks.get(event.index);
+        if (!open || open.stopped) throw outOfGrammar(`a delta came for block ${event.index}, which is not open`);
+        addDelta(open, event.delta, onDelta);
+        break;
+      }
+      case "content_block_stop": {
+        const open = blocks.get(event.index);
+        if (!open || open.stopped) throw outOfGrammar(`a stop came for block ${event.index}, which is not open`);
+        open.stopped = true;
+        break;
+      }
+      case "message_delta":
+        stopReason = event.delta?.stop_reason ?? stopReason;
+        usage = mergeUsage(usage, event.usage);
+        break;
+      case "message_stop":
+        ended = true;
+        break;
+      case "error":
+        throw new ModelError(
+          `Cannot finish the reply as the model reported ${event.error?.type}: ${event.error?.message}`,
+          {
+            code: event.error?.type ?? "error",
+            retryable: ["overloaded_error", "api_error", "rate_limit_error", "timeout_error"].includes(
+              event.error?.type,
+            ),
+          },
+        );
+      default: // ping, and whatever the API adds next
+    }
+  }
+  if (!ended) {
+    throw new ModelError("Cannot use the reply as its stream ended before 'message_stop'", {
+      code: "cut",
+      retryable: true,
+    });
+  }
+  return finish(blocks, start ?? {}, stopReason ?? "end_turn", usage);
+}
+
+function finish(
+  blocks: Map<number, OpenBlock>,
+  start: { id?: string; model?: string },
+  stop_reason: string,
+  usage: Usage,
+): Reply {
+  const ordered = [...blocks.entries()].sort(([a], [b]) => a - b).map(([, open]) => open);
+  const calls: ToolCall[] = [];
+  let content: Block[] = [];
+  for (const [i, open] of ordered.entries()) {
+    const last = i === ordered.length - 1;
+    const cut = !open.stopped || (stop_reason === "max_tokens" && last);
+    const { block, invalid } = close(open, cut);
+    if (block.type === "text" && block.text === "") continue;
+    content.push(block);
+    if (isToolUse(block)) {
+      calls.push({ id: block.id, name: block.name, input: block.input, ...(invalid !== undefined && { invalid }) });
+    }
+  }
+  if (new Set(calls.map((c) => c.id)).size < calls.length) throw outOfGrammar("two tool calls have the same id");
+  // The API does not take back a message whose only text is blank.
+  if (!content.some((b) => b.type === "text" && !isBlank(b))) content = content.filter((b) => !isBlank(b));
+  if (content.length === 0) content.push(text(EMPTY_REPLY));
+  return {
+    id: start.id ?? "",
+    model: start.model ?? "",
+    message: { role: "assistant", content },
+    calls,
+    stop_reason,
+    usage,
+  };
+}
+
+function isBlank(block: Block): boolean {
+  return block.type === "text" && (block as TextBlock).text.trim() === "";
+}
+
+function close({ block, pieces }: OpenBlock, cut: boolean): { block: Block; invalid?: string } {
+  for (const [key, parts] of pieces) {
+    if (key !== "partial_json") block[key] = (typeof block[key] === "string" ? block[key] : "") + parts.join("");
+  }
+  if (!("input" in block) && block.type !== "tool_use") return { block: block as Block };
+  const raw = pieces.get("partial_json")?.join("") ?? "";
+  const parsed = raw === "" ? { value: block.input ?? {} } : parseObject(raw);
+  const invalid = cut ? cutReason(raw) : "why" in parsed ? parsed.why : notAnObject(parsed.value);
+  // The history needs an object even where the text was none; the call itself is marked and never runs.
+  return {
+    block: { ...block, input: invalid === undefined && "value" in parsed ? parsed.value : {} } as Block,
+    ...(invalid !== undefined && { invalid }),
+  };
+}
+
+function cutReason(raw: string): string {
+  return `its input was cut off by the output limit after ${raw.length} characters; send it again in smaller parts`;
+}
+
+function parseObject(raw: string): { value: unknown } | { why: string } {
+  try {
+    return { value: JSON.parse(raw) };
+  } catch (error) {
+    return { why: `its input is not valid JSON (${(error as Error).message}); send the whole object again` };
+  }
+}
+
+function notAnObject(value: unknown): string | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? undefined
+    : "its input is not a JSON object; send an object";
+}
+
+function addDelta(open: OpenBlock, delta: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
+  if (delta.type === "citations_delta") {
+    open.block.citations = [...(open.block.citations as unknown[] ?? []), delta.citation];
+    return;
+  }
+  for (const [key, value] of Object.entries(delta)) {
+    if (key === "type") continue;
+    if (typeof value !== "string") open.block[key] = value;
+    else {
+      const parts = open.pieces.get(key);
+      if (parts) parts.push(value);
+      else open.pieces.set(key, [value]);
+    }
+  }
+  showStart(delta, onDelta);
+}
+
+function showStart(part: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
+  if (typeof part.text === "string" && part.text !== "") onDelta({ type: "text", text: part.text });
+  else if (typeof part.thinking === "string" && part.thinking !== "") {
+    onDelta({ type: "thinking", text: part.thinking });
+  }
+}
+
+function mergeUsage(usage: Usage, update: Partial<Usage> | undefined): Usage {
+  if (!update) return usage;
+  const pick = (key: keyof Usage) => typeof update[key] === "number" ? update[key] : usage[key];
+  return {
+    input_tokens: pick("input_tokens"),
+    output_tokens: pick("output_tokens"),
+    cache_creation_input_tokens: pick("cache_creation_input_tokens"),
+    cache_read_input_tokens: pick("cache_read_input_tokens"),
+  };
+}
+
+function outOfGrammar(what: string): ModelError {
+  return new ModelError(`Cannot read the model's reply as ${what}`, { code: "grammar", retryable: true });
+}

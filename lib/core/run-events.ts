@@ -1,0 +1,70 @@
+import type { Folded } from "./dispatch.ts";
+import type { EventName, Stop } from "./events.ts";
+import type { Message, Usage } from "./messages.ts";
+
+/** How one tool call ended (U8). */
+export type CallOutcome = "success" | "failure" | "denied" | "invalid" | "interrupted";
+
+/** What a run tells while it happens. `agent_id` is there on every event, so sub-agents can be told apart. */
+export type RunEvent =
+  & { readonly agent_id: string }
+  & (
+    | { readonly type: "start"; readonly session_id: string; readonly prompt: string; readonly model: string }
+    | { readonly type: "text"; readonly text: string }
+    | { readonly type: "thinking"; readonly text: string }
+    | { readonly type: "tool_start"; readonly id: string; readonly name: string; readonly input: unknown }
+    | { readonly type: "tool_progress"; readonly id: string; readonly text: string }
+    | {
+      readonly type: "tool_end";
+      readonly id: string;
+      readonly name: string;
+      readonly outcome: CallOutcome;
+      readonly content: string;
+      readonly response?: unknown;
+      readonly ms: number;
+    }
+    | { readonly type: "hook_start"; readonly hook: string; readonly event: EventName }
+    | {
+      readonly type: "hook_end";
+      readonly hook: string;
+      readonly event: EventName;
+      readonly decision: string;
+      readonly reason?: string;
+      readonly failure?: string;
+      readonly ms: number;
+    }
+    /** The ledger of one fire, for logs that explain. */
+    | { readonly type: "fired"; readonly event: EventName; readonly folded: Folded }
+    | { readonly type: "hook_input"; readonly hook: string; readonly event: EventName; readonly text: string }
+    /** A message as it stands in the transcript; an index seen before means that it was replaced. */
+    | { readonly type: "message"; readonly message: Message; readonly index: number }
+    | { readonly type: "usage"; readonly usage: Usage; readonly model: string; readonly cost: number | undefined }
+    | { readonly type: "retry"; readonly attempt: number; readonly reason: string; readonly wait_ms: number }
+    | { readonly type: "warning"; readonly message: string }
+    /** What a hook wrote with `ctx.log`. */
+    | { readonly type: "log"; readonly hook: string; readonly message: string }
+    | { readonly type: "system_message"; readonly hook: string; readonly text: string }
+    | { readonly type: "end"; readonly stop: Stop; readonly text: string }
+  );
+
+/** How a run ended. Whatever happens after the start, there is one, and it has the transcript. */
+export interface Result {
+  /** The session's id, with which it can be resumed. */
+  readonly id: string;
+  /** The last words of the agent. */
+  readonly text: string;
+  readonly stop: Stop;
+  readonly messages: readonly Message[];
+  readonly turns: number;
+  readonly iterations: number;
+  readonly usage: Usage;
+  /** In US dollars; undefined where a price is unknown. */
+  readonly cost: number | undefined;
+  readonly denials: readonly {
+    readonly tool_name: string;
+    readonly tool_use_id: string;
+    readonly reason: string;
+    readonly by: string;
+  }[];
+  readonly error?: { readonly type: string; readonly message: string };
+}

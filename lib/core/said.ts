@@ -1,0 +1,36 @@
+import { type Block, text } from "./messages.ts";
+import type { Said } from "./verdict.ts";
+
+type From = Said & { readonly hook?: string };
+
+/**
+ * The words in which the model reads what hooks said: always marked as theirs, so that a hook's text is never
+ * taken for a person's. Neighbours under one label of a host share one mark, as they do there.
+ */
+export function wordings(contexts: readonly From[]): string[] {
+  const words: string[] = [];
+  let group: { label: string; texts: string[] } | undefined;
+  const close = () => {
+    if (group) words.push(reminder(`${group.label}: ${group.texts.join("\n")}`));
+    group = undefined;
+  };
+  for (const said of contexts) {
+    if (said.label !== undefined && said.label === group?.label) {
+      group.texts.push(said.text);
+      continue;
+    }
+    close();
+    if (said.label !== undefined) group = { label: said.label, texts: [said.text] };
+    else words.push(said.verbatim ? said.text : reminder(`Context from hook ${said.hook ?? "unknown"}: ${said.text}`));
+  }
+  close();
+  return words;
+}
+
+export function contextBlocks(contexts: readonly From[]): Block[] {
+  return wordings(contexts).map(text);
+}
+
+export function reminder(words: string): string {
+  return `<system-reminder>\n${words}\n</system-reminder>`;
+}

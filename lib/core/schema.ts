@@ -1,0 +1,114 @@
+import type { Json } from "./messages.ts";
+
+export type JsonSchema = { readonly [key: string]: unknown };
+
+/** Any schema that speaks Standard Schema with JSON Schema (zod 4.2 and later): never imported here, only asked. */
+export interface StandardSchema<Input = unknown> {
+  readonly "~standard": {
+    readonly validate: (value: unknown) => StandardResult<Input> | Promise<StandardResult<Input>>;
+    readonly jsonSchema?: { readonly input: (options: { target: string }) => Record<string, unknown> };
+    readonly types?: { readonly input: unknown; readonly output: Input } | undefined;
+  };
+}
+
+interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+type StandardResult<T> = { readonly value: T; readonly issues?: undefined } | {
+  readonly issues: readonly StandardIssue[];
+};
+
+/** An input that does not fit its schema; the message is for the model. */
+export class InvalidInput extends Error {
+  override name = "InvalidInput";
+}
+
+const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
+
+/** Refuses what only looks like a schema, at the place where it was written and not at the first call. */
+export function checkSchema(name: string, schema: unknown): asserts schema is JsonSchema {
+  const fail = (why: string): never => {
+    throw new TypeError(`Cannot make tool '${name}' as its input is not a schema: ${why}`);
+  };
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+    fail("expected a JSON Schema object or a zod schema");
+  }
+  if ((schema as JsonSchema).type !== "object") {
+    fail(`type must be "object", current value is ${JSON.stringify((schema as JsonSchema).type)}`);
+  }
+  const walk = (node: unknown, path: string): void => {
+    if (typeof node === "boolean") return;
+    if (typeof node !== "object" || node === null || Array.isArray(node)) {
+      return fail(`${path} must be a schema object`);
+    }
+    const { type, properties, required, items, enum: values } = node as Record<string, unknown>;
+    for (const t of Array.isArray(type) ? type : [type]) {
+      if (t !== undefined && !TYPES.includes(t as string)) {
+        fail(`${path}.type ${JSON.stringify(t)} is not one of ${TYPES.join(", ")}`);
+      }
+    }
+    if (required !== undefined && !(Array.isArray(required) && required.every((r) => typeof r === "string"))) {
+      fail(`${path}.required must be a list of names`);
+    }
+    if (values !== undefined && !Array.isArray(values)) fail(`${path}.enum must be a list`);
+    if (properties !== undefined) {
+      if (typeof properties !== "object" || properties === null) fail(`${path}.properties must be an object`);
+      for (const [key, child] of Object.entries(properties as object)) walk(child, `${path}.properties.${key}`);
+    }
+    if (items !== undefined && !Array.isArray(items)) walk(items, `${path}.items`);
+  };
+  walk(schema, "input");
+}
+
+/** Whether a schema speaks for itself; otherwise it is plain JSON Schema. */
+export function isStandard<T>(schema: StandardSchema<T> | JsonSchema): schema is StandardSchema<T> {
+  return typeof schema === "object" && schema !== null && "~standard" in schema;
+}
+
+export function standardToJson(name: string, schema: StandardSchema): JsonSchema {
+  const convert = schema["~standard"].jsonSchema;
+  if (!convert) {
+    throw new TypeError(
+      `Cannot make tool '${name}' as its schema cannot tell its JSON Schema: use zod 4.2 or later, or give JSON Schema`,
+    );
+  }
+  const { $schema: _, ...json } = convert.input({ target: "draft-2020-12" });
+  return json;
+}
+
+export function standardParser<T>(schema: StandardSchema<T>): (value: unknown) => Promise<T> {
+  return async (value) => {
+    const result = await schema["~standard"].validate(value);
+    if (result.issues === undefined) return result.value;
+    throw new InvalidInput(result.issues.map((i) => `${pathOf(i) || "input"}: ${i.message}`).join("; "));
+  };
+}
+
+function pathOf(issue: StandardIssue): string {
+  return (issue.path ?? []).map((p) => String(typeof p === "object" ? p.key : p)).join(".");
+}
+
+const validators = new WeakMap<JsonSchema, (value: unknown) => string | undefined>();
+
+/** Loaded on the first call that needs it: importing the validator costs about 3 ms. */
+export async function validateJson<T>(schema: JsonSchema, value: unknown): Promise<T> {
+  let validate = validators.get(schema);
+  if (!validate) {
+    const { Validator } = await import("@cfworker/json-schema");
+    const validator = new Validator(schema as object, "2020-12", false);
+    validate = (v) => {
+      const result = validator.validate(v as Json);
+      if (result.valid) return undefined;
+      const deepest = result.errors.filter((e) => !/^(properties|items|additionalProperties)$/.test(e.keyword));
+      return (deepest.length > 0 ? deepest : result.errors)
+        .map((e) => `${e.instanceLocation.replace(/^#\/?/, "").replaceAll("/", ".") || "input"}: ${e.error}`)
+        .join("; ");
+    };
+    validators.set(schema, validate);
+  }
+  const problem = validate(value);
+  if (problem !== undefined) throw new InvalidInput(problem);
+  return value as T;
+}

@@ -1,0 +1,198 @@
+import { contextBlocks } from "./said.ts";
+import { settle } from "./_settle.ts";
+import type { Folded } from "./dispatch.ts";
+import type { EventFields, Stop } from "./events.ts";
+import { type AgentSpec, Ended, type Life, Run } from "./life.ts";
+import { countContinuation, limitWarning, newCount } from "./limits.ts";
+import { NO_USAGE, textOf } from "./messages.ts";
+import { takeTurn, type TurnInput } from "./loop.ts";
+import { ModelError } from "./model.ts";
+import type { Result } from "./run-events.ts";
+
+/** An agent's life with an id: opened once, prompted once or often, closed once. */
+export interface Session {
+  readonly life: Life;
+  /** One prompt of a person and everything it sets off. Never throws: what goes wrong is in the Result. */
+  prompt(text: string, options?: { signal?: AbortSignal; trigger?: "user" | "resume" }): Promise<Result>;
+  /** Fires session-end, once. */
+  close(reason?: string): Promise<void>;
+}
+
+/**
+ * Opens a session. `session-start` is fired by the first prompt, so that an interrupt reaches it too.
+ */
+export function openSession(
+  agent: AgentSpec,
+  life: Life,
+  start: Pick<EventFields["session-start"], "source">,
+): Session {
+  const opened = life.clock.tick();
+  let started = false;
+  let closed = false;
+  const stoppers: AbortController[] = [];
+  let last: Run | undefined;
+  return {
+    life,
+    async prompt(words, options = {}) {
+      const stopper = new AbortController();
+      stoppers.push(stopper);
+      const signal = options.signal ? AbortSignal.any([options.signal, stopper.signal]) : stopper.signal;
+      const run = last = new Run(agent, life, newCount(), signal, NO_USAGE);
+      const over = new AbortController();
+      deadline(run, stopper, over.signal);
+      let result: Result;
+      try {
+        result = await runPrompt(run, words, options.trigger ?? "user", started ? undefined : start);
+      } finally {
+        over.abort();
+      }
+      started = true;
+      return result;
+    },
+    async close(reason = "other") {
+      if (closed) return;
+      closed = true;
+      const run = last ?? new Run(agent, life, newCount(), NEVER, NO_USAGE);
+      for (const stopper of stoppers) stopper.abort(new Ended("aborted", "The session was closed"));
+      await settle(Promise.allSettled([...life.background]), { clock: life.clock, signal: NEVER, ms: GRACE_MS });
+      await run.fire({ event: "session-end", reason, duration_ms: Math.round(life.clock.tick() - opened) }, {
+        final: true,
+      });
+    },
+  };
+}
+
+/** How long work in the background may take to end once its session does. */
+const GRACE_MS = 2000;
+const NEVER = new AbortController().signal;
+
+function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
+  const { seconds } = run.agent.limits;
+  if (seconds === undefined || seconds === Infinity) return;
+  run.life.clock.sleep(seconds * 1000, over).then(() => {
+    if (!over.aborted) stopper.abort(new Ended("deadline", limitWarning("deadline", run.agent.limits, [])));
+  });
+}
+
+async function runPrompt(
+  run: Run,
+  prompt: string,
+  trigger: "user" | "resume",
+  start: Pick<EventFields["session-start"], "source"> | undefined,
+): Promise<Result> {
+  const { agent, life } = run;
+  run.emit({ type: "start", session_id: life.id, prompt, model: run.modelName });
+  let refused = false;
+  let end: { stop: Stop; error?: unknown };
+  try {
+    run.hooks = await run.interruptible(Promise.resolve(agent.hooks()));
+    if (start) {
+      const said = await run.fire({
+        event: "session-start",
+        ...start,
+        model: run.modelName,
+        profile: null,
+        config: null,
+      });
+      life.waiting.push(...said.contexts);
+    }
+    const submitted = await submit(run, prompt);
+    refused = "stop" in submitted;
+    end = "stop" in submitted ? submitted : { stop: await takeTurns(run, await begin(run, submitted, trigger)) };
+  } catch (error) {
+    end = error instanceof Ended
+      ? { stop: error.stop, ...(error.stop === "error" && { error }) }
+      : { stop: "error", error };
+    if (end.stop === "deadline") run.warn((error as Error).message);
+  }
+  run.commit();
+  const said = run.refusal ?? textOf(life.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant"));
+  if (!refused) {
+    await run.fire({ event: "agent-stop", stop: end.stop, result: said, agent_type: agent.type }, { final: true });
+  }
+  run.emit({ type: "end", stop: end.stop, text: said });
+  return resultOf(run, said, end);
+}
+
+/** Asks whether the prompt may come in; what hooks say about it goes with it. */
+async function submit(run: Run, prompt: string): Promise<TurnInput | { stop: Stop }> {
+  if (run.life.parentAgentId !== undefined) return { trigger: "user", prompt };
+  const said = await run.fire({ event: "user-prompt-submit", prompt });
+  if (said.decision === "deny") {
+    const { hook, reason, text: words } = said.denials[0]!;
+    run.refusal = words ?? `Prompt dropped by hook ${hook}: ${reason}`;
+    return { stop: "denied" };
+  }
+  if (said.halt) {
+    run.refusal = `Operation stopped by hook: ${said.halt.reason}`;
+    return { stop: "halted" };
+  }
+  return { trigger: "user", prompt: said.modified ? said.value as string : prompt, ...placed(said) };
+}
+
+function placed(said: Folded): Pick<TurnInput, "before" | "after"> {
+  return {
+    before: contextBlocks(said.contexts.filter((c) => c.place === "before")),
+    after: contextBlocks(said.contexts.filter((c) => c.place !== "before")),
+  };
+}
+
+async function begin(run: Run, input: TurnInput, trigger: "user" | "resume"): Promise<TurnInput> {
+  const said = await run.fire({ event: "agent-start", task: input.prompt, agent_type: run.agent.type });
+  if (said.decision === "deny") {
+    const { reason, text: words } = said.denials[0]!;
+    run.refusal = words ?? `Blocked by hook: ${reason}`;
+    throw new Ended("denied", run.refusal);
+  }
+  if (said.halt) throw new Ended("halted", said.halt.reason);
+  const { before, after } = placed(said);
+  return {
+    ...input,
+    trigger,
+    prompt: said.modified ? said.value as string : input.prompt,
+    before: [...input.before ?? [], ...before ?? []],
+    after: [...input.after ?? [], ...after ?? []],
+  };
+}
+
+/** The first turn, and those that hooks' inputs start. */
+async function takeTurns(run: Run, first: TurnInput): Promise<Stop> {
+  const queue: TurnInput[] = [first];
+  let stop: Stop = "done";
+  for (let input = queue.shift(); input; input = queue.shift()) {
+    const end = await takeTurn(run, input);
+    stop = end.stop;
+    if (stop !== "done") return stop;
+    for (const { hook, text: words } of end.inputs) {
+      run.keepers.add(hook);
+      queue.push({ trigger: "hook_input", prompt: words, from: hook });
+    }
+    if (queue.length === 0) return stop;
+    const over = countContinuation(run.agent.limits, run.count);
+    if (over) {
+      run.warn(limitWarning(over, run.agent.limits, [...run.keepers]));
+      return over;
+    }
+  }
+  return stop;
+}
+
+function resultOf(run: Run, said: string, end: { stop: Stop; error?: unknown }): Result {
+  const error = end.error instanceof Error
+    ? end.error
+    : end.error === undefined
+    ? undefined
+    : new Error(String(end.error));
+  return {
+    id: run.life.id,
+    text: said,
+    stop: end.stop,
+    messages: run.life.messages.slice(),
+    turns: run.turns,
+    iterations: run.count.iterations,
+    usage: run.usage,
+    cost: run.cost,
+    denials: run.denials,
+    ...(error && { error: { type: error instanceof ModelError ? error.code : error.name, message: error.message } }),
+  };
+}

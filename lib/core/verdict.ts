@@ -1,0 +1,217 @@
+import { type EventName, EVENTS, type Subjects } from "./events.ts";
+import { pascal } from "./names.ts";
+
+/** What any verdict may carry beside its action. */
+interface Beside {
+  readonly reason?: string;
+  /** Text for the model; it goes where the event's contexts go. */
+  readonly context?: string;
+  /** Text for the person, never for the model. */
+  readonly systemMessage?: string;
+}
+
+export type Continue = Beside & { readonly action: "continue" };
+export type Allow = Beside & { readonly action: "allow" };
+export type Deny = Beside & { readonly action: "deny" };
+export type Ask = Beside & { readonly action: "ask" };
+export type Halt = Beside & { readonly action: "halt" };
+export type Modify<T> = Beside & { readonly action: "modify"; readonly value: T };
+
+type Row<N extends EventName> = (typeof EVENTS)[N];
+
+/** The verdicts an event can take: a denial of what only observes, or a change of what has no subject, does not compile. */
+export type Verdict<N extends EventName = EventName> = {
+  [K in N]:
+    | Continue
+    | Allow
+    | Halt
+    | (Row<K>["deny"] extends "ignored" ? never : Deny)
+    | (Row<K>["ask"] extends true ? Ask : never)
+    | (K extends keyof Subjects ? Modify<Subjects[K]> : never);
+}[N];
+
+/** The stop hook's own spelling: `continue` means go on working, for this reason. */
+export interface StopDecision {
+  readonly continue: boolean;
+  readonly reason?: string;
+}
+
+/** The three answers of the first design, as plain values. */
+export type HookAction<N extends EventName = EventName> =
+  | "Continue"
+  | { readonly Block: string }
+  | (N extends keyof Subjects ? { readonly Transform: Subjects[N] } : never);
+
+/** Everything a module hook or a function may answer. */
+export type Answer<N extends EventName = EventName> =
+  | Verdict<N>
+  | (N extends "stop" ? StopDecision : never)
+  | (Row<N>["deny"] extends "ignored" ? "Continue" : HookAction<N>)
+  | void
+  | undefined
+  | null;
+
+/** Lets the thing happen without asking a person; no rule of deny or ask is overridden by it. */
+export function allow(reason?: string): Allow {
+  return reason === undefined ? { action: "allow" } : { action: "allow", reason };
+}
+
+/** Refuses: what that prevents is the event's own matter. */
+export function deny(reason: string): Deny {
+  return { action: "deny", reason };
+}
+
+/** The stop hook's spelling of `deny`: the agent goes on, and reads the reason. */
+export function keepGoing(reason: string): Deny {
+  return deny(reason);
+}
+
+/** Replaces the event's whole subject. */
+export function modify<T>(value: T): Modify<T> {
+  return { action: "modify", value };
+}
+
+/** Lets a person decide. */
+export function ask(reason?: string): Ask {
+  return reason === undefined ? { action: "ask" } : { action: "ask", reason };
+}
+
+/** Gives the model something to read, and no opinion. */
+export function context(text: string): Continue {
+  return { action: "continue", context: text };
+}
+
+/** Ends the agent quietly after the calls of the current reply are answered. */
+export function halt(reason?: string): Halt {
+  return reason === undefined ? { action: "halt" } : { action: "halt", reason };
+}
+
+/**
+ * What one hook said, taken apart: a decision and, beside it, everything that holds whatever the decision is.
+ * All dialects are read into this one form.
+ */
+export interface Opinion {
+  readonly decision?: "allow" | "deny" | "ask";
+  readonly reason?: string;
+  /** The exact words for the model where a dialect fixes them. */
+  readonly text?: string;
+  readonly value?: { readonly to: unknown };
+  readonly halt?: string;
+  /** Ends the run with an error. */
+  readonly abort?: string;
+  readonly contexts?: readonly Said[];
+  readonly systemMessage?: string;
+}
+
+/**
+ * A text for the model. A `label` marks it as the host's dialect does, neighbours of one label together; `place`
+ * overrides where the event would put it; `ephemeral` keeps it out of the transcript.
+ */
+export interface Said {
+  readonly text: string;
+  readonly label?: string;
+  /** The text is already in the words its dialect wants. */
+  readonly verbatim?: boolean;
+  readonly place?: "result" | "before";
+  readonly ephemeral?: boolean;
+}
+
+export const NO_OPINION: Opinion = Object.freeze({});
+
+/** A hook's output that is no verdict. It is a failure (U7), never a silent "continue". */
+export class UnusableAnswer extends Error {
+  override name = "UnusableAnswer";
+}
+
+/** Reads what a module hook or a function returned. */
+export function readNative(raw: unknown, event: EventName): Opinion {
+  if (raw === undefined || raw === null || raw === "Continue") return NO_OPINION;
+  if (typeof raw !== "object" || Array.isArray(raw)) throw unusable(event, `it answered ${show(raw)}`);
+  const answer = raw as Record<string, unknown>;
+  if (Object.keys(answer).length === 0) return NO_OPINION;
+  if (typeof answer.Block === "string") return fromAction(event, "deny", { reason: answer.Block });
+  if ("Transform" in answer) return fromAction(event, "modify", { value: answer.Transform });
+  const goOn = answer.continue ?? answer.Continue;
+  if (event === "stop" && answer.action === undefined && typeof goOn === "boolean") {
+    return goOn ? fromAction(event, "deny", { reason: answer.reason ?? answer.Reason }) : NO_OPINION;
+  }
+  if (typeof answer.action !== "string") throw unusable(event, `it answered ${show(raw)}, which has no 'action'`);
+  return fromAction(event, answer.action.toLowerCase(), answer);
+}
+
+const SPELLINGS: Record<string, string> = { block: "deny", transform: "modify" };
+
+/** Builds the opinion for an action and its fields; shared by every dialect that says `action`. */
+export function fromAction(event: EventName, given: string, fields: Record<string, unknown>): Opinion {
+  const action = SPELLINGS[given] ?? given;
+  const { reason, context: said, systemMessage } = fields;
+  for (const [key, value] of Object.entries({ reason, context: said, systemMessage })) {
+    if (value !== undefined && value !== null && typeof value !== "string") {
+      throw unusable(event, `its '${key}' is ${show(value)}, not a text`);
+    }
+  }
+  const beside: Opinion = {
+    ...(typeof reason === "string" && { reason }),
+    ...(typeof said === "string" && said !== "" && { contexts: [{ text: said }] }),
+    ...(typeof systemMessage === "string" && { systemMessage }),
+  };
+  switch (action) {
+    case "continue":
+      return beside;
+    case "allow":
+      return { ...beside, decision: "allow" };
+    case "deny":
+      if (event === "stop" && (typeof reason !== "string" || reason.trim() === "")) {
+        throw unusable(event, "it wants the agent to go on and gives no reason: the agent needs one to read");
+      }
+      return { ...beside, decision: "deny" };
+    case "ask":
+      if (!EVENTS[event].ask) throw unusable(event, `'ask' means nothing on ${pascal(event)}`);
+      return { ...beside, decision: "ask" };
+    case "halt":
+      return { ...beside, halt: typeof reason === "string" ? reason : "" };
+    case "modify":
+      if (!("value" in fields)) throw unusable(event, "its 'modify' has no 'value'");
+      return { ...beside, value: { to: checkedSubject(event, fields.value) } };
+    default:
+      throw unusable(event, `action ${show(given)} is unknown: expected continue, allow, deny, modify, ask or halt`);
+  }
+}
+
+/** The value if it fits the event's subject; otherwise a failure that says what would. */
+export function checkedSubject(event: EventName, value: unknown): unknown {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const wrong = (expected: string) =>
+    unusable(event, `its 'modify' gives ${show(value)} where ${expected} is expected`);
+  switch (event) {
+    case "user-prompt-submit":
+    case "agent-start":
+    case "model-switch":
+    case "pre-compact":
+      if (typeof value !== "string") throw wrong("a text");
+      return value;
+    case "turn-start":
+    case "iteration":
+      if (!isObject) throw wrong("an object");
+      return value;
+    case "error":
+      if (typeof value !== "boolean") throw wrong("true or false (retry)");
+      return value;
+    case "pre-tool-use":
+    case "permission-request":
+    case "post-tool-use":
+      return value;
+    default:
+      throw unusable(event, `nothing can be modified on ${pascal(event)}`);
+  }
+}
+
+/** A failure that names the event; the caller knows the hook. */
+export function unusable(event: EventName, why: string): UnusableAnswer {
+  return new UnusableAnswer(`Cannot use the answer to ${pascal(event)} as ${why}`);
+}
+
+function show(value: unknown): string {
+  const text = typeof value === "bigint" ? `${value}n` : JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

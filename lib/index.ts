@@ -1,0 +1,80 @@
+export { type Agent, agent, type AgentOptions, type RunOptions } from "./agent.ts";
+export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic.ts";
+export {
+  type CodeHooks,
+  matchTool,
+  matchToolPost,
+  matchToolPostFailure,
+  onToolFailure,
+  onToolSuccess,
+  type TypedHooks,
+} from "./core/code-hooks.ts";
+export type { Folded } from "./core/dispatch.ts";
+export {
+  type AnyEvent,
+  type EventFields,
+  type EventName,
+  type EventOf,
+  EVENTS,
+  type Stop,
+  type Subjects,
+  type ToolResult,
+} from "./core/events.ts";
+export type {
+  AgentPromptHook,
+  AgentStartHook,
+  AgentStopHook,
+  CheckpointHook,
+  ErrorHook,
+  Hook,
+  HookContext,
+  HookRecord,
+  IterationHook,
+  MemoryUpdateHook,
+  ModelSwitchHook,
+  NotificationHook,
+  PermissionRequestHook,
+  PostGenerationHook,
+  PostToolUseHook,
+  PreCompactHook,
+  PreGenerationHook,
+  PreIterationHook,
+  PreToolUseHook,
+  SessionEndHook,
+  SessionStartHook,
+  StopHook,
+  ToolDeniedHook,
+  TurnEndHook,
+  TurnStartHook,
+  UserPromptSubmitHook,
+} from "./core/hook.ts";
+export { type SessionHooks, sessionHooks, ToolDeniedError, wrapToolCall } from "./core/host.ts";
+export type { Step } from "./core/life.ts";
+export type { Limits } from "./core/limits.ts";
+export type { Block, Message, Usage } from "./core/messages.ts";
+export { type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";
+export { HookRegistry, type HookResult, type HookStats } from "./core/registry.ts";
+export type { Result, RunEvent } from "./core/run-events.ts";
+export type { Session } from "./core/session.ts";
+export {
+  type Effect,
+  type Tool,
+  tool,
+  type ToolContext,
+  ToolError,
+  type ToolOptions,
+  type ToolOutput,
+} from "./core/tool.ts";
+export {
+  allow,
+  type Answer,
+  ask,
+  context,
+  deny,
+  halt,
+  type HookAction,
+  keepGoing,
+  modify,
+  type StopDecision,
+  type Verdict,
+} from "./core/verdict.ts";

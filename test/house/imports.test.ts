@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
+
+/** Layers from the ground up: a file may import from its own layer's folder and from layers below. */
+const LAYERS: readonly (readonly string[])[] = [
+  ["core"],
+  ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic"],
+  ["agent"],
+  ["durable", "monitor", "view", "cli", "index"],
+];
+
+/** Upward imports that are meant, each with its reason. */
+const ALLOWED = new Map([[
+  "agent.ts → cli/run.ts",
+  "agent.main() is the script's own command line; loaded only when called",
+]]);
+
+/** Files of no folder belong to the part they serve. */
+const PART_OF: Record<string, string> = {
+  "_model-errors": "anthropic",
+  "_reply-stream": "anthropic",
+  "_request-bytes": "anthropic",
+  "_sse": "anthropic",
+  "prices": "anthropic",
+};
+
+function files(dir: string): string[] {
+  return readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? files(join(dir, entry.name)) : entry.name.endsWith(".ts") ? [join(dir, entry.name)] : []
+  );
+}
+
+function layerOf(path: string): number {
+  const first = path.split("/")[0]!.replace(/\.ts$/, "");
+  const part = PART_OF[first] ?? first;
+  const layer = LAYERS.findIndex((parts) => parts.includes(part));
+  assert.notEqual(layer, -1, `${path} is in no layer: name it in test/house/imports.test.ts`);
+  return layer;
+}
+
+const imports = files(LIB).flatMap((file) => {
+  const text = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, to]) => ({
+    from: relative(LIB, file),
+    to: relative(LIB, join(dirname(file), to!)),
+  }));
+});
+
+test("imports always point down the layers", () => {
+  const upward = imports
+    .filter(({ from, to }) => layerOf(to) > layerOf(from))
+    .map(({ from, to }) => `${from} → ${to}`)
+    .filter((edge) => !ALLOWED.has(edge));
+  assert.deepEqual(upward, []);
+});
+
+test("the core never imports anything of ours but itself", () => {
+  assert.deepEqual(imports.filter(({ from, to }) => from.startsWith("core/") && !to.startsWith("core/")), []);
+});
+
+test("only lib/anthropic.ts ever names the SDK as a value", () => {
+  const naming = files(LIB)
+    .filter((file) =>
+      /^(?!import type).*["']@anthropic-ai\/sdk/m.test(readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\//g, ""))
+    )
+    .map((file) => relative(LIB, file));
+  assert.deepEqual(naming.filter((f) => f !== "anthropic.ts"), []);
+});
+
+test("importing crochet never loads a package: all that is heavy comes by dynamic import", () => {
+  const seen = new Set<string>();
+  const packages: string[] = [];
+  const visit = (file: string) => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const text = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
+    for (const [, clause, to] of text.matchAll(/^(?:import|export)\b([^;]*?)from "([^"]+)";/gm)) {
+      if (/^\s*type\b/.test(clause!) || to!.startsWith("node:")) continue;
+      if (to!.startsWith(".")) visit(join(dirname(file), to!));
+      else packages.push(`${relative(LIB, file)} → ${to}`);
+    }
+  };
+  visit(join(LIB, "index.ts"));
+  assert.ok(seen.size > 20, "the walk saw the library");
+  assert.deepEqual(packages, []);
+});

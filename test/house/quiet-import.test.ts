@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const INDEX = fileURLToPath(new URL("../../lib/index.ts", import.meta.url));
+
+for (const [runtime, args] of [["bun", ["-e"]], ["deno", ["eval"]]] as const) {
+  test(`importing crochet under ${runtime} never prints and leaves nothing open`, () => {
+    const script = `await import(${JSON.stringify(INDEX)})`;
+    assert.equal(execFileSync(runtime, [...args, script], { encoding: "utf8", stdio: "pipe", timeout: 60_000 }), "");
+  });
+}
