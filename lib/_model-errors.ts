@@ -1,0 +1,137 @@
+import { ModelError } from "./core/model.ts";
+
+/** What is known of a call that failed, for the message. */
+export interface FailedCall {
+  /** Why no answer came at all, where none did. */
+  readonly missing: "timeout" | "network" | undefined;
+  readonly model: string;
+  readonly baseURL: string;
+  readonly attempts: number;
+  readonly timeout: number;
+}
+
+/** The parts of the SDK's errors that are read here; the classes themselves would load the SDK. */
+interface SdkError extends Error {
+  readonly status?: number | undefined;
+  readonly headers?: Headers | undefined;
+  readonly error?: unknown;
+}
+
+/**
+ * Says why a call failed and how to mend it. The SDK has already tried again where that could help, so none of
+ * these asks for another attempt.
+ */
+export function callError(error: unknown, call: FailedCall): ModelError {
+  if (error instanceof ModelError) return error;
+  const failure: SdkError = error instanceof Error ? error : new Error(String(error));
+  const { code, why, mend } = failure.status === undefined ? unsent(failure, call) : refused(failure, call);
+  const retryAfter = wait(failure);
+  return new ModelError(`Cannot call the model as ${why}${mend === "" ? "" : `: ${mend}`}`, {
+    code,
+    cause: error,
+    ...(retryAfter !== undefined && { retryAfter }),
+  });
+}
+
+export function abortedError(signal: AbortSignal): ModelError {
+  return new ModelError("Cannot finish the model call as it was aborted", { code: "aborted", cause: signal.reason });
+}
+
+interface Explanation {
+  readonly code: string;
+  readonly why: string;
+  readonly mend: string;
+}
+
+function unsent(error: SdkError, { missing, baseURL, attempts, timeout }: FailedCall): Explanation {
+  if (/resolve authentication|x-api-key/i.test(error.message)) {
+    return { code: "no_key", why: "no API key is set", mend: "set ANTHROPIC_API_KEY, or pass apiKey to anthropic()" };
+  }
+  const tried = attempts === 1 ? "" : ` in ${attempts} attempts`;
+  if (missing === "timeout") {
+    return {
+      code: "timeout",
+      why: `${baseURL} did not answer within ${timeout / 1000} s${tried}`,
+      mend: "try again, or raise timeout",
+    };
+  }
+  if (missing === "network") {
+    return { code: "network", why: `${baseURL} could not be reached${tried}`, mend: rootCause(error) };
+  }
+  return { code: "error", why: "the request failed before it was sent", mend: error.message };
+}
+
+function refused(error: SdkError, { model, baseURL, attempts }: FailedCall): Explanation {
+  const { type, message } = apiError(error);
+  const status = error.status!;
+  const tried = attempts === 1 ? "" : ` in ${attempts} attempts`;
+  switch (status) {
+    case 400:
+      return { code: type ?? "invalid_request_error", why: "the API refused the request as invalid", mend: message };
+    case 401:
+      return {
+        code: type ?? "authentication_error",
+        why: "the API key was refused",
+        mend: `check ANTHROPIC_API_KEY (${message})`,
+      };
+    case 402:
+    case 403:
+      return { code: type ?? "permission_error", why: "this API key may not do this", mend: message };
+    case 404:
+      return {
+        code: type ?? "not_found_error",
+        why: `${baseURL} does not know '${model}'`,
+        mend: `check the name of the model (${message})`,
+      };
+    case 413:
+      return {
+        code: type ?? "request_too_large",
+        why: "the conversation is larger than the API takes",
+        mend: "compact it, or start a new session",
+      };
+    case 429:
+      return {
+        code: type ?? "rate_limit_error",
+        why: `the rate limit was reached${tried}`,
+        mend: waitText(error, message),
+      };
+    case 529:
+      return {
+        code: type ?? "overloaded_error",
+        why: `the API was overloaded${tried}`,
+        mend: waitText(error, "try again later"),
+      };
+  }
+  if (status >= 500) return { code: type ?? "api_error", why: `the API failed with ${status}${tried}`, mend: message };
+  return { code: type ?? "error", why: `the API answered with ${status}`, mend: message };
+}
+
+/** The API's own words, without the JSON the SDK's message repeats them in. */
+function apiError(error: SdkError): { type?: string; message: string } {
+  const inner = (error.error as { error?: { type?: unknown; message?: unknown } } | undefined)?.error;
+  return {
+    ...(typeof inner?.type === "string" && { type: inner.type }),
+    message: typeof inner?.message === "string" ? inner.message : error.message.slice(0, 500),
+  };
+}
+
+function waitText(error: SdkError, otherwise: string): string {
+  const ms = wait(error);
+  return ms === undefined ? otherwise : `try again in ${Math.ceil(ms / 1000)} s`;
+}
+
+function wait({ headers }: SdkError): number | undefined {
+  const ms = Number(headers?.get("retry-after-ms") ?? Number.NaN);
+  if (ms >= 0) return ms;
+  const after = headers?.get("retry-after");
+  if (!after) return undefined;
+  const seconds = Number(after);
+  const value = Number.isNaN(seconds) ? Date.parse(after) - Date.now() : seconds * 1000;
+  return Number.isNaN(value) ? undefined : Math.max(0, value);
+}
+
+function rootCause(error: Error): string {
+  let cause: unknown = error;
+  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause;
+  return (cause as Error).message;
+}

@@ -1,0 +1,122 @@
+import { abortedError } from "./_model-errors.ts";
+import { eventParser } from "./_sse.ts";
+import { ModelError, type ModelEvent } from "./core/model.ts";
+
+/** An answer that has begun, and the means to end it. */
+export interface OpenReply {
+  readonly response: Response;
+  readonly connection: AbortController;
+}
+
+export interface ReplyOptions {
+  readonly signal: AbortSignal;
+  /** Milliseconds of silence after which a reply that has begun is given up. */
+  readonly idleTimeout: number;
+}
+
+/**
+ * The events of a reply as they arrive. Ends the connection on every way out.
+ *
+ * @throws {ModelError} where the reply falls silent, breaks off, cannot be read, or the signal is aborted
+ */
+export function replyStream(open: () => Promise<OpenReply>, options: ReplyOptions): AsyncIterable<ModelEvent> {
+  return eachOf(batches(open, options));
+}
+
+/** What each chunk completes, in one go: one await for many events is what makes long replies cheap. */
+async function* batches(
+  open: () => Promise<OpenReply>,
+  { signal, idleTimeout }: ReplyOptions,
+): AsyncGenerator<readonly ModelEvent[], void> {
+  const { response, connection } = await open();
+  const reader = bodyOf(response, connection).getReader();
+  const parser = eventParser();
+  let waitingSince = performance.now(); // Infinity while the consumer is at work: its time is not silence
+  let stalled = false;
+  let finished = false;
+  const stop = () => {
+    connection.abort();
+    reader.cancel().catch(() => {}); // ends a pending read at once
+  };
+  // One timer that looks back, not one per chunk: a reply has thousands of chunks.
+  const watch = () => {
+    const left = waitingSince + idleTimeout - performance.now();
+    stalled = left <= 0;
+    if (stalled) stop();
+    else timer = setTimeout(watch, Math.min(left, idleTimeout));
+  };
+  let timer = setTimeout(watch, idleTimeout);
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    while (!finished) {
+      waitingSince = performance.now();
+      const { done, value } = await reader.read();
+      waitingSince = Infinity;
+      if (signal.aborted) throw abortedError(signal);
+      if (stalled) throw stalledError(idleTimeout);
+      finished = done;
+      const events = done ? parser.end() : parser.push(value);
+      if (events.length > 0) yield events;
+    }
+  } catch (error) {
+    if (error instanceof ModelError) throw error;
+    throw signal.aborted ? abortedError(signal) : stalled ? stalledError(idleTimeout) : cutError(error);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    if (!finished) stop();
+  }
+}
+
+function eachOf<T>(batches: AsyncGenerator<readonly T[], void>): AsyncIterableIterator<T> {
+  let batch: readonly T[] = [];
+  let at = 0;
+  const refill = async (): Promise<IteratorResult<T, void>> => {
+    const next = await batches.next();
+    if (next.done) return next;
+    batch = next.value;
+    at = 1;
+    return { value: batch[0]!, done: false };
+  };
+  return {
+    next: () => at < batch.length ? Promise.resolve({ value: batch[at++]!, done: false }) : refill(),
+    return: async () => {
+      await batches.return();
+      return { value: undefined, done: true };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+function bodyOf(response: Response, connection: AbortController): ReadableStream<Uint8Array> {
+  const type = response.headers.get("content-type") ?? "";
+  if (response.body && !/json|html/.test(type)) return response.body;
+  connection.abort();
+  throw new ModelError(
+    `Cannot read the model's reply as it is not a stream of events but '${type}': check ANTHROPIC_BASE_URL`,
+    {
+      code: "not_a_stream",
+    },
+  );
+}
+
+function stalledError(idleTimeout: number): ModelError {
+  return new ModelError(
+    `Cannot finish the reply as nothing came for ${idleTimeout / 1000} s: raise idleTimeout if the model needs longer`,
+    {
+      code: "stalled",
+      retryable: true,
+    },
+  );
+}
+
+function cutError(cause: unknown): ModelError {
+  return new ModelError(`Cannot finish the reply as the connection broke: ${(cause as Error)?.message ?? cause}`, {
+    code: "cut",
+    retryable: true,
+    cause,
+  });
+}

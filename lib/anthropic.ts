@@ -1,0 +1,111 @@
+import type { BaseAnthropic, ClientOptions } from "@anthropic-ai/sdk/client";
+import { abortedError, callError } from "./_model-errors.ts";
+import { requestWriter } from "./_request-bytes.ts";
+import { type OpenReply, replyStream } from "./_reply-stream.ts";
+import { type Model, ModelError, type ModelRequest } from "./core/model.ts";
+
+/** The model an agent talks to when none is named. */
+export const DEFAULT_MODEL = "claude-opus-5-5";
+
+export interface AnthropicOptions {
+  /** The model's name. @default `DEFAULT_MODEL` */
+  model?: string;
+  /** @default the environment variable ANTHROPIC_API_KEY */
+  apiKey?: string;
+  /** @default the environment variable ANTHROPIC_BASE_URL, else the public API */
+  baseURL?: string;
+  /** How often the SDK sends a request again that was refused for now or not answered. @default 2 */
+  maxRetries?: number;
+  /** Milliseconds to wait for an answer to begin. @default 600_000 */
+  timeout?: number;
+  /** Milliseconds a reply that has begun may be silent. @default 60_000 */
+  idleTimeout?: number;
+  /** Whether to mark breakpoints of the prompt cache: system prompt, tools, the last two user messages. @default true */
+  cache?: boolean;
+  /** Headers to send with every request. */
+  headers?: { readonly [name: string]: string };
+  /** The SDK's middleware: sees every HTTP attempt, and may answer it. */
+  middleware?: NonNullable<ClientOptions["middleware"]>;
+}
+
+/**
+ * A model of the Messages API. The SDK is loaded by the first call; it does authentication and retries, while
+ * requests are sent as ready bytes and replies are read here, event by event.
+ *
+ * @example
+ * ```ts
+ * import { agent, anthropic } from "crochet";
+ *
+ * const helper = agent({ model: anthropic({ model: "claude-sonnet-5-5", idleTimeout: 30_000 }) });
+ * ```
+ */
+export function anthropic(options: AnthropicOptions = {}): Model {
+  const write = requestWriter({ cache: options.cache ?? true });
+  const idleTimeout = options.idleTimeout ?? 60_000;
+  let client: BaseAnthropic | undefined;
+
+  async function open(request: ModelRequest, signal: AbortSignal): Promise<OpenReply> {
+    if (signal.aborted) throw abortedError(signal);
+    const { BaseAnthropic } = await loadSdk();
+    if (signal.aborted) throw abortedError(signal);
+    client ??= new BaseAnthropic(clientOptions(options));
+    // Not the caller's signal: a reply that stalls is ended too, and no listener is left on it.
+    const connection = new AbortController();
+    const abort = () => connection.abort();
+    signal.addEventListener("abort", abort, { once: true });
+    const body = write(request);
+    try {
+      const response = await client.post("/v1/messages", {
+        body: body.bytes,
+        headers: { "content-type": "application/json" },
+        stream: true,
+        signal: connection.signal,
+      }).asResponse();
+      return { response, connection };
+    } catch (error) {
+      if (signal.aborted) throw abortedError(signal);
+      const missing = error instanceof BaseAnthropic.APIConnectionTimeoutError
+        ? "timeout"
+        : error instanceof BaseAnthropic.APIConnectionError
+        ? "network"
+        : undefined;
+      const { baseURL, maxRetries, timeout } = client;
+      throw callError(error, { missing, model: request.model, baseURL, attempts: maxRetries + 1, timeout });
+    } finally {
+      body.release();
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  const model: Model = (request, signal) => replyStream(() => open(request, signal), { signal, idleTimeout });
+  // An agent asks a model function for the model that the function is named after.
+  return Object.defineProperty(model, "name", { value: options.model ?? DEFAULT_MODEL });
+}
+
+let sdk: Promise<typeof import("@anthropic-ai/sdk/client")> | undefined;
+
+function loadSdk(): Promise<typeof import("@anthropic-ai/sdk/client")> {
+  return sdk ??= import("@anthropic-ai/sdk/client").catch((cause) => {
+    sdk = undefined;
+    throw new ModelError("Cannot call the model as '@anthropic-ai/sdk' could not be loaded: install it", {
+      code: "no_sdk",
+      cause,
+    });
+  });
+}
+
+/** Starts to load the SDK, so that it is there when the first call is made: its import is most of a cold start. */
+export function warm(): void {
+  loadSdk().catch(() => {}); // the first call reports it
+}
+
+function clientOptions({ apiKey, baseURL, maxRetries, timeout, headers, middleware }: AnthropicOptions): ClientOptions {
+  return {
+    ...(apiKey && { apiKey }),
+    ...(baseURL !== undefined && { baseURL }),
+    ...(maxRetries !== undefined && { maxRetries }),
+    ...(timeout !== undefined && { timeout }),
+    ...(headers !== undefined && { defaultHeaders: { ...headers } }),
+    ...(middleware !== undefined && { middleware }),
+  };
+}

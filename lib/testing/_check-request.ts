@@ -1,0 +1,114 @@
+import { type Block, invalidConversation, type Message } from "../core/messages.ts";
+import type { ModelRequest, ToolSpec } from "../core/model.ts";
+
+type Fields = Record<string, unknown>;
+
+/**
+ * What the Messages API would refuse in a request body, in a sentence, or undefined where it is sound. Stricter than
+ * the API in one point: roles must alternate, as joining turns hides mistakes in a loop.
+ */
+export function invalidRequest(body: unknown): string | undefined {
+  if (!isFields(body)) return "the body is not an object";
+  const { model, max_tokens, messages, tools = [], stream } = body;
+  if (typeof model !== "string" || model === "") return "model: Field required";
+  if (!Number.isInteger(max_tokens) || (max_tokens as number) < 1) {
+    return "max_tokens: Input should be a positive integer";
+  }
+  if (stream !== undefined && typeof stream !== "boolean") return "stream: Input should be a boolean";
+  if (!Array.isArray(messages) || messages.length === 0) return "messages: at least one message is required";
+  if (!Array.isArray(tools)) return "tools: Input should be a list";
+  for (const [i, message] of messages.entries()) {
+    const problem = invalidMessage(message, `messages.${i}`);
+    if (problem) return problem;
+  }
+  const conversation = messages.map(plainMessage);
+  const problem = invalidConversation(conversation) ?? invalidTools(tools);
+  if (problem) return problem;
+  if (conversation.at(-1)!.role !== "user") return "messages: the conversation must end with a user message";
+  const breakpoints = JSON.stringify(body).match(/"cache_control":\{/g)?.length ?? 0;
+  return breakpoints > 4 ? `at most 4 blocks may have cache_control, found ${breakpoints}` : undefined;
+}
+
+function invalidMessage(message: unknown, path: string): string | undefined {
+  if (!isFields(message)) return `${path}: Input should be an object`;
+  const extra = Object.keys(message).find((key) => key !== "role" && key !== "content");
+  if (extra) return `${path}.${extra}: Extra inputs are not permitted`;
+  if (message.role !== "user" && message.role !== "assistant") {
+    return `${path}.role: Input should be 'user' or 'assistant'`;
+  }
+  if (typeof message.content === "string") {
+    return message.content === "" ? `${path}: content must not be empty` : undefined;
+  }
+  if (!Array.isArray(message.content)) return `${path}.content: Input should be a string or a list`;
+  for (const [i, block] of message.content.entries()) {
+    const problem = invalidBlock(block, `${path}.content.${i}`);
+    if (problem) return problem;
+  }
+  const texts = message.content.filter((block) => block.type === "text");
+  const blank = texts.length > 0 && texts.every((block) => block.text.trim() === "");
+  return blank ? `${path}: text content blocks must contain non-whitespace text` : undefined;
+}
+
+function invalidBlock(block: unknown, path: string): string | undefined {
+  if (!isFields(block) || typeof block.type !== "string") return `${path}.type: Field required`;
+  switch (block.type) {
+    case "text":
+      if (typeof block.text !== "string") return `${path}.text: Field required`;
+      return block.text === "" ? `${path}: text content blocks must be non-empty` : undefined;
+    case "tool_use":
+      if (typeof block.id !== "string" || !/^[a-zA-Z0-9_-]+$/.test(block.id)) {
+        return `${path}.id: should match '^[a-zA-Z0-9_-]+$'`;
+      }
+      if (typeof block.name !== "string" || block.name === "") return `${path}.name: Field required`;
+      return isFields(block.input) ? undefined : `${path}.input: Input should be an object`;
+    case "tool_result":
+      return typeof block.tool_use_id === "string" ? undefined : `${path}.tool_use_id: Field required`;
+    default:
+      return undefined;
+  }
+}
+
+function invalidTools(tools: readonly unknown[]): string | undefined {
+  const names = new Set<unknown>();
+  for (const [i, tool] of tools.entries()) {
+    if (!isFields(tool) || typeof tool.name !== "string") return `tools.${i}.name: Field required`;
+    if (names.has(tool.name)) return `tools: Tool names must be unique, '${tool.name}' is not`;
+    names.add(tool.name);
+    if (tool.type !== undefined && tool.type !== "custom") continue;
+    if (!isFields(tool.input_schema) || tool.input_schema.type !== "object") {
+      return `tools.${i}.input_schema.type: Field required`;
+    }
+  }
+  return undefined;
+}
+
+/** A sound request body as the core would ask it: without cache breakpoints, with all content as blocks. */
+export function asModelRequest(body: Fields): ModelRequest {
+  const { model, system = "", messages, tools = [], max_tokens, stream: _, ...params } = body;
+  return {
+    model: model as string,
+    system: typeof system === "string" ? system : (system as { text: string }[]).map((block) => block.text).join("\n"),
+    messages: (messages as unknown[]).map(plainMessage),
+    tools: (tools as Fields[]).map((tool) => unmarked(tool) as unknown as ToolSpec),
+    max_tokens: max_tokens as number,
+    ...(Object.keys(params).length > 0 && { params }),
+  };
+}
+
+function plainMessage(message: unknown): Message {
+  const { role, content } = message as { role: Message["role"]; content: string | Fields[] };
+  return {
+    role,
+    content: typeof content === "string"
+      ? [{ type: "text", text: content }]
+      : content.map((block) => unmarked(block) as unknown as Block),
+  };
+}
+
+function unmarked({ cache_control: _, ...rest }: Fields): Fields {
+  return rest;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,185 @@
+import type { Usage } from "../core/messages.ts";
+import type { ModelEvent, RawBlock } from "../core/model.ts";
+
+export interface ScriptedTool {
+  readonly name: string;
+  readonly input?: unknown;
+  /** @default toolu_scripted_0001 and so on, counted over the script */
+  readonly id?: string;
+  /** The text of the input as it is streamed, in place of `input`: for JSON that does not parse. */
+  readonly raw?: string;
+}
+
+/** What a scripted model answers to one request: content, and faults as data. */
+export interface ScriptedReply {
+  readonly thinking?: string;
+  readonly text?: string;
+  /** Whole content blocks, between the text and the tool calls. */
+  readonly blocks?: readonly RawBlock[];
+  readonly tools?: readonly ScriptedTool[];
+  /** @default "tool_use" where the content has a tool call, else "end_turn" */
+  readonly stop_reason?: string;
+  /** @default 10 input and 5 output tokens */
+  readonly usage?: Partial<Usage>;
+  /** The events themselves, in place of all of the above. */
+  readonly events?: readonly ModelEvent[];
+  /** Milliseconds before the answer begins. */
+  readonly delay?: number;
+  /** Breaks off after this many events. */
+  readonly cut?: number;
+  /** Falls silent and never ends: after half of its events, or before it says anything. */
+  readonly stall?: boolean | "start";
+  /** An `error` event in place of the end, for example "overloaded_error". */
+  readonly error?: string | { readonly type: string; readonly message: string };
+  /** Answers with this HTTP status and no reply at all, for example 429 or 529. */
+  readonly http?: number;
+  /** Seconds the `retry-after` header of an HTTP error asks for. */
+  readonly retryAfter?: number;
+}
+
+/** Names what a script hands out, in order. */
+export interface Names {
+  readonly message: string;
+  readonly model: string;
+  readonly tool: () => string;
+}
+
+export const SCRIPTED_USAGE: Usage = {
+  input_tokens: 10,
+  output_tokens: 5,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+};
+
+const ERROR_TYPES: { readonly [status: number]: string } = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  504: "timeout_error",
+  529: "overloaded_error",
+};
+
+/** The API's name for an HTTP error. */
+export function errorType(status: number): string {
+  return ERROR_TYPES[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
+}
+
+/** The whole stream of a reply as the API would send it, before `cut` and `stall`. */
+export function replyEvents(reply: ScriptedReply, names: Names): ModelEvent[] {
+  if (reply.events) return [...reply.events];
+  const blocks = contentOf(reply, names);
+  const events: ModelEvent[] = [messageStart(reply, names)];
+  for (const [index, block] of blocks.entries()) {
+    events.push(...blockEvents(block, index));
+    if (index === 0) events.splice(2, 0, { type: "ping" });
+  }
+  if (reply.error !== undefined) return [...events, { type: "error", error: errorOf(reply.error) }];
+  const { output_tokens } = { ...SCRIPTED_USAGE, ...reply.usage };
+  return [
+    ...events,
+    {
+      type: "message_delta",
+      delta: { stop_reason: stopReason(reply, blocks), stop_sequence: null },
+      usage: { output_tokens },
+    },
+    { type: "message_stop" },
+  ];
+}
+
+/** A content block, with the text its input is streamed as where that differs from the input's JSON. */
+interface ScriptedBlock {
+  readonly block: RawBlock;
+  readonly raw?: string;
+}
+
+function contentOf({ thinking, text, blocks = [], tools = [] }: ScriptedReply, names: Names): ScriptedBlock[] {
+  return [
+    ...(thinking === undefined ? [] : [{ block: { type: "thinking", thinking, signature: "scripted" } }]),
+    ...(text === undefined ? [] : [{ block: { type: "text", text } }]),
+    ...blocks.map((block) => ({ block })),
+    ...tools.map(({ name, input = {}, id = names.tool(), raw }) => ({
+      block: { type: "tool_use", id, name, input },
+      ...(raw !== undefined && { raw }),
+    })),
+  ];
+}
+
+function stopReason({ stop_reason }: ScriptedReply, blocks: readonly ScriptedBlock[]): string {
+  return stop_reason ?? (blocks.some(({ block }) => block.type === "tool_use") ? "tool_use" : "end_turn");
+}
+
+function errorOf(
+  error: string | { readonly type: string; readonly message: string },
+): { type: string; message: string } {
+  return typeof error === "string" ? { type: error, message: "Scripted error" } : error;
+}
+
+function messageStart(reply: ScriptedReply, names: Names): ModelEvent {
+  const message = {
+    id: names.message,
+    type: "message",
+    role: "assistant",
+    model: names.model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { ...SCRIPTED_USAGE, ...reply.usage, output_tokens: 1 },
+  };
+  return { type: "message_start", message };
+}
+
+function blockEvents({ block, raw }: ScriptedBlock, index: number): ModelEvent[] {
+  const { opened, deltas } = streamed(block, raw);
+  return [
+    { type: "content_block_start", index, content_block: opened },
+    ...deltas.map((delta): ModelEvent => ({ type: "content_block_delta", index, delta })),
+    { type: "content_block_stop", index },
+  ];
+}
+
+/** What the API holds back at the start of a block and then streams; blocks it does not stream come whole. */
+function streamed(block: RawBlock, raw: string | undefined): { opened: RawBlock; deltas: RawBlock[] } {
+  switch (block.type) {
+    case "text":
+      return {
+        opened: { ...block, text: "" },
+        deltas: pieces(String(block.text)).map((text) => ({ type: "text_delta", text })),
+      };
+    case "thinking":
+      return {
+        opened: { ...block, thinking: "", signature: "" },
+        deltas: [
+          ...pieces(String(block.thinking)).map((thinking) => ({ type: "thinking_delta", thinking })),
+          { type: "signature_delta", signature: block.signature },
+        ],
+      };
+    case "tool_use":
+    case "server_tool_use":
+    case "mcp_tool_use":
+      return {
+        opened: { ...block, input: {} },
+        deltas: ["", ...pieces(raw ?? JSON.stringify(block.input))]
+          .map((partial_json) => ({ type: "input_json_delta", partial_json })),
+      };
+    default:
+      return { opened: block, deltas: [] };
+  }
+}
+
+const PIECE = 12;
+
+/** Cuts between characters, never inside one: the API does not split a surrogate pair. */
+function pieces(text: string): string[] {
+  const found: string[] = [];
+  for (let from = 0; from < text.length;) {
+    let to = Math.min(from + PIECE, text.length);
+    if (to < text.length && (text.charCodeAt(to) & 0xfc00) === 0xdc00) to++;
+    found.push(text.slice(from, to));
+    from = to;
+  }
+  return found;
+}

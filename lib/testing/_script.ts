@@ -1,0 +1,92 @@
+import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
+import { replyEvents, type ScriptedReply } from "./_reply-events.ts";
+
+/** A reply, or a function that makes it of what was asked. */
+export type ScriptEntry = ScriptedReply | ((request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>);
+
+/** Replies for some requests only, such as those of a sub-agent. The first route that matches has its own order. */
+export interface ScriptRoute {
+  readonly when: (request: ModelRequest) => boolean;
+  readonly replies: readonly ScriptEntry[];
+}
+
+export interface ScriptOptions {
+  /** What to say when the replies have run out. @default an error */
+  then?: ScriptEntry;
+  routes?: readonly ScriptRoute[];
+}
+
+/** One answer of a script. */
+export interface Answer {
+  readonly reply: ScriptedReply;
+  readonly events: readonly ModelEvent[];
+}
+
+export interface Script {
+  next(request: ModelRequest): Promise<Answer>;
+  /** @throws {Error} where replies were not used, naming them */
+  done(): void;
+}
+
+interface Lane {
+  readonly label: string;
+  readonly when: (request: ModelRequest) => boolean;
+  readonly replies: readonly ScriptEntry[];
+  used: number;
+}
+
+export function readScript(replies: readonly ScriptEntry[], { then, routes = [] }: ScriptOptions): Script {
+  const lanes: Lane[] = [
+    ...routes.map((route, i) => ({ ...route, label: `route ${i + 1} `, used: 0 })),
+    { label: "", when: () => true, replies, used: 0 },
+  ];
+  let messages = 0;
+  let tools = 0;
+
+  return {
+    async next(request) {
+      const lane = lanes.find(({ when }) => when(request))!;
+      const entry = lane.used < lane.replies.length ? lane.replies[lane.used++] : then;
+      if (entry === undefined) throw ranOut(lane);
+      const reply = typeof entry === "function" ? await entry(request) : entry;
+      const names = {
+        message: `msg_scripted_${number(++messages)}`,
+        model: request.model,
+        tool: () => `toolu_scripted_${number(++tools)}`,
+      };
+      return { reply, events: replyEvents(reply, names) };
+    },
+    done() {
+      const unused = lanes.flatMap(({ label, replies, used }) =>
+        replies.slice(used).map((entry, i) => `${label}#${used + i + 1} ${summary(entry)}`)
+      );
+      if (unused.length > 0) throw new Error(`Cannot end the script as replies were not used: ${unused.join(", ")}`);
+    },
+  };
+}
+
+/** How many of its events a reply sends before its fault, if it has one. */
+export function sentEvents({ reply, events }: Answer): readonly ModelEvent[] {
+  if (reply.stall === "start") return [];
+  if (reply.stall) return events.slice(0, Math.ceil(events.length / 2));
+  return reply.cut === undefined ? events : events.slice(0, reply.cut);
+}
+
+function ranOut({ label, replies }: Lane): ModelError {
+  return new ModelError(
+    `Cannot answer as the script${
+      label && ` of ${label.trim()}`
+    } has run out after ${replies.length} replies: add one, or give { then: reply }`,
+    { code: "script_ended" },
+  );
+}
+
+function number(n: number): string {
+  return String(n).padStart(4, "0");
+}
+
+function summary(entry: ScriptEntry): string {
+  if (typeof entry === "function") return "(function)";
+  const text = JSON.stringify(entry);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

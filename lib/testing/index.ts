@@ -1,0 +1,4 @@
+export type { ScriptedReply, ScriptedTool } from "./_reply-events.ts";
+export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./_script.ts";
+export { scripted, type ScriptedModel } from "./scripted.ts";
+export { type ScriptedServer, scriptedServer, type ScriptedServerOptions, type ServedRequest } from "./server.ts";

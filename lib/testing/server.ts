@@ -1,0 +1,232 @@
+import { Buffer } from "node:buffer";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
+import type { Message, Usage } from "../core/messages.ts";
+import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
+import { readReply } from "../core/reply.ts";
+import { asModelRequest, invalidRequest } from "./_check-request.ts";
+import { errorType } from "./_reply-events.ts";
+import { type Answer, readScript, type ScriptEntry, type ScriptOptions, sentEvents } from "./_script.ts";
+
+export interface ScriptedServerOptions extends ScriptOptions {
+  /**
+   * Where a streamed body is cut into writes: every so many bytes, or at the positions given for a body of that length.
+   * @default one event per write
+   */
+  cutAt?: number | ((length: number) => Iterable<number>);
+}
+
+/** One request the server got. */
+export interface ServedRequest {
+  /** The port it came from: requests with the same one shared a connection. */
+  readonly port: number;
+  readonly headers: { readonly [name: string]: string };
+  /** The body as it was sent. */
+  readonly body: any;
+  /** The body as the core would have asked it; absent where it was refused. */
+  readonly request?: ModelRequest;
+  /** The HTTP status of the answer; 0 where it stalled before one. */
+  status: number;
+}
+
+/** The Messages API on this machine, answering from a script. */
+export interface ScriptedServer extends AsyncDisposable {
+  readonly url: string;
+  readonly requests: readonly ServedRequest[];
+  /** @throws {Error} where replies were not used, or a request was refused as invalid */
+  done(): void;
+  /** Ends every connection at once. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a script as the Messages API over HTTP on 127.0.0.1: streams and plain replies, HTTP errors, cuts, stalls and
+ * delays. Requests the API would refuse are refused, so that a test sees a broken conversation.
+ *
+ * @example
+ * ```ts
+ * import { agent, anthropic } from "crochet";
+ * import { scriptedServer } from "crochet/testing";
+ *
+ * await using server = await scriptedServer([{ http: 529 }, { text: "hi" }]);
+ * const model = anthropic({ apiKey: "test", baseURL: server.url });
+ * console.log((await agent({ model }).run("hello")).text); // "hi", in the second attempt
+ * server.done();
+ * ```
+ */
+export async function scriptedServer(
+  replies: readonly ScriptEntry[],
+  options: ScriptedServerOptions = {},
+): Promise<ScriptedServer> {
+  const script = readScript(replies, options);
+  const requests: ServedRequest[] = [];
+  const refusals: string[] = [];
+  const sockets = new Set<Socket>();
+  const closing = new AbortController();
+
+  const server = createServer((incoming, response) => {
+    answer(incoming, response).catch((error) => {
+      if (!closing.signal.aborted) response.destroy(error as Error);
+    });
+  });
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const text = await readText(incoming);
+    const body = parsed(text);
+    const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
+    const served: ServedRequest = { port: incoming.socket.remotePort ?? 0, headers, body, status: 0 };
+    requests.push(served);
+    response.setHeader("request-id", `req_scripted_${String(requests.length).padStart(4, "0")}`);
+    const refuse = (status: number, message: string) => {
+      refusals.push(`request ${requests.length} got ${status} (${message})`);
+      sendError(response, served, status, message);
+    };
+    if (incoming.method !== "POST" || !/^\/v1\/messages(\?|$)/.test(incoming.url ?? "")) {
+      return refuse(404, "Not found");
+    }
+    if (!headers["authorization"] && !headers["x-api-key"]) return refuse(401, "x-api-key header is required");
+    if (!headers["anthropic-version"]) return refuse(400, "anthropic-version: header is required");
+    const problem = body === undefined ? "The request body is not valid JSON" : invalidRequest(body);
+    if (problem !== undefined) return refuse(400, problem);
+    const request = asModelRequest(body);
+    Object.assign(served, { request });
+    let next: Answer;
+    try {
+      next = await script.next(request);
+    } catch (error) {
+      return refuse(error instanceof ModelError ? 400 : 500, (error as Error).message);
+    }
+    const { delay, http, retryAfter, stall } = next.reply;
+    if (delay !== undefined) await sleep(delay, undefined, { signal: closing.signal });
+    if (http !== undefined) {
+      if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));
+      return sendError(response, served, http, "Scripted error");
+    }
+    if (stall === "start") return;
+    if (body.stream !== true) return await sendMessage(response, served, next);
+    await sendStream(response, served, next, options.cutAt);
+  }
+
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  const close = async () => {
+    closing.abort();
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const socket of sockets) socket.destroy();
+    server.closeAllConnections();
+    await closed;
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    close,
+    [Symbol.asyncDispose]: close,
+    done() {
+      if (refusals.length > 0) throw new Error(`Cannot end the script as ${refusals.join(", ")}`);
+      script.done();
+    },
+  };
+}
+
+async function readText(incoming: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function parsed(text: string): any {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function sendError(response: ServerResponse, served: ServedRequest, status: number, message: string): void {
+  served.status = status;
+  sendJson(response, status, {
+    type: "error",
+    error: { type: errorType(status), message },
+    request_id: response.getHeader("request-id"),
+  });
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(value));
+}
+
+async function sendMessage(response: ServerResponse, served: ServedRequest, answer: Answer): Promise<void> {
+  const failure = answer.events.find((event) => event.type === "error");
+  if (failure) {
+    const status = failure.error.type === "overloaded_error" ? 529 : 500;
+    return sendError(response, served, status, failure.error.message);
+  }
+  if (answer.reply.stall) return;
+  if (answer.reply.cut !== undefined) return void response.destroy();
+  const { id, model, message, stop_reason, usage } = await readReply(streamOf(answer.events), () => {});
+  served.status = 200;
+  sendJson(response, 200, plainReply({ id, model, message, stop_reason, usage }));
+}
+
+function plainReply({ id, model, message, stop_reason, usage }: {
+  id: string;
+  model: string;
+  message: Message;
+  stop_reason: string;
+  usage: Usage;
+}): object {
+  return {
+    id,
+    type: "message",
+    role: "assistant",
+    model,
+    content: message.content,
+    stop_reason,
+    stop_sequence: null,
+    usage,
+  };
+}
+
+async function* streamOf(events: readonly ModelEvent[]): AsyncGenerator<ModelEvent> {
+  yield* events;
+}
+
+async function sendStream(
+  response: ServerResponse,
+  served: ServedRequest,
+  answer: Answer,
+  cutAt: ScriptedServerOptions["cutAt"],
+): Promise<void> {
+  served.status = 200;
+  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
+  const events = sentEvents(answer).map((event) =>
+    Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  );
+  for (const part of cutAt === undefined ? events : cutApart(Buffer.concat(events), cutAt)) {
+    if (response.destroyed) return;
+    response.write(part);
+    if (cutAt !== undefined) await nextTick(); // lets the part leave by itself
+  }
+  if (answer.reply.stall) return;
+  if (answer.reply.cut === undefined) response.end();
+  else {
+    await nextTick();
+    response.destroy();
+  }
+}
+
+function* cutApart(body: Uint8Array, cutAt: NonNullable<ScriptedServerOptions["cutAt"]>): Generator<Uint8Array> {
+  const positions = typeof cutAt === "function"
+    ? [...new Set(cutAt(body.length))].filter((at) => at > 0 && at < body.length).sort((a, b) => a - b)
+    : Array.from({ length: Math.ceil(body.length / cutAt) - 1 }, (_, i) => (i + 1) * cutAt);
+  let from = 0;
+  for (const at of [...positions, body.length]) {
+    yield body.subarray(from, at);
+    from = at;
+  }
+}
