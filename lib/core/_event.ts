@@ -1,20 +1,42 @@
 import { type AnyEvent, type EventName, EVENTS, type Fired } from "./events.ts";
 import type { HookEnv } from "./hook.ts";
 
-/** Gives an event what every event has and freezes it: hooks share it, none can change it. */
+/**
+ * Gives an event what every event has and freezes it: hooks share it, none can change it. Takes the given object
+ * over. What reads the whole history is a getter there and stays one: few hooks look.
+ */
 export function stamp(fired: Fired<EventName>, env: HookEnv): AnyEvent {
-  const at = env.clock.now();
-  const event = {
-    event_id: `${env.session_id}:${env.sequence.next++}`,
-    get timestamp() {
-      return new Date(at).toISOString();
-    },
-    session_id: env.session_id,
-    agent_id: env.agent_id,
-    ...(env.parent_agent_id !== undefined && { parent_agent_id: env.parent_agent_id }),
-    turn_id: env.turn_id,
-  };
-  return freeze(Object.defineProperties(event, Object.getOwnPropertyDescriptors(fired))) as unknown as AnyEvent;
+  const event = fired as unknown as Record<string, unknown>;
+  event.event_id = `${env.session_id}:${env.sequence.next++}`;
+  event.timestamp = iso(env.clock.now());
+  event.session_id = env.session_id;
+  event.agent_id = env.agent_id;
+  if (env.parent_agent_id !== undefined) event.parent_agent_id = env.parent_agent_id;
+  event.turn_id = env.turn_id;
+  const parts = PARTS[fired.event];
+  if (parts !== undefined) { for (const part of parts) freeze(event[part]); }
+  return Object.freeze(event) as unknown as AnyEvent;
+}
+
+const TOOL_PARTS = ["input", "original_input"];
+
+/** The fields that have parts of their own, by event. */
+const PARTS: { readonly [N in EventName]?: readonly string[] } = {
+  "session-start": ["config"],
+  "pre-tool-use": TOOL_PARTS,
+  "permission-request": [...TOOL_PARTS, "permission_suggestions"],
+  "tool-denied": TOOL_PARTS,
+  "post-tool-use": [...TOOL_PARTS, "result"],
+  "stop": ["usage"],
+  "turn-end": ["usage"],
+};
+
+let last = { at: NaN, text: "" };
+
+/** Many events share a millisecond, and the text of one costs more than the rest of its event. */
+function iso(at: number): string {
+  if (at !== last.at) last = { at, text: new Date(at).toISOString() };
+  return last.text;
 }
 
 /** The event as the next hook sees it: with the subject the hook before has left. */
@@ -23,12 +45,8 @@ export function withSubject(event: AnyEvent, value: unknown): AnyEvent {
   if (subject === null) return event;
   const old = (event as unknown as Record<string, unknown>)[subject];
   const merged = isView(event.event) ? { ...(old as object), ...(value as object) } : value;
-  return freeze(
-    Object.defineProperties({}, {
-      ...Object.getOwnPropertyDescriptors(event),
-      [subject]: { value: merged, enumerable: true },
-    }),
-  ) as AnyEvent;
+  const fields = { ...Object.getOwnPropertyDescriptors(event), [subject]: { value: merged, enumerable: true } };
+  return freezeAround(Object.defineProperties({}, fields)) as AnyEvent;
 }
 
 /** Subjects of several optional parts, of which a hook changes only those it names. */
@@ -50,8 +68,15 @@ export function freeze<T>(value: T): T {
   const proto = Object.getPrototypeOf(value);
   if (proto !== Object.prototype && proto !== Array.prototype && proto !== null) return value;
   Object.freeze(value);
-  for (const descriptor of Object.values(Object.getOwnPropertyDescriptors(value))) {
-    if ("value" in descriptor) freeze(descriptor.value);
+  for (const key in value) {
+    const part = value[key];
+    if (typeof part === "object" && part !== null) freeze(part);
   }
   return value;
+}
+
+/** As `freeze`, without looking into getters. */
+function freezeAround<T extends object>(value: T): T {
+  for (const field of Object.values(Object.getOwnPropertyDescriptors(value))) freeze(field.value);
+  return Object.freeze(value);
 }

@@ -1,5 +1,5 @@
 import { type Answer, answer } from "./_answer.ts";
-import type { Folded } from "./dispatch.ts";
+import type { Folded } from "./fold.ts";
 import type { Life, Permission, Run } from "./life.ts";
 import type { Block } from "./messages.ts";
 import type { ToolCall } from "./model.ts";

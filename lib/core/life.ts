@@ -1,7 +1,8 @@
 import { freeze } from "./_event.ts";
 import { settle } from "./_settle.ts";
 import type { Clock } from "./clock.ts";
-import { fire, type FireOptions, type Folded, isHeard } from "./dispatch.ts";
+import { fire, type FireOptions, isHeard } from "./dispatch.ts";
+import type { Folded } from "./fold.ts";
 import { type EventName, EVENTS, type Fired, type Stop } from "./events.ts";
 import type { HookChange, HookEnv, HookRecord } from "./hook.ts";
 import type { Count, Limits, Spent } from "./limits.ts";

@@ -1,6 +1,6 @@
 import { contextBlocks } from "./said.ts";
 import { answerCalls } from "./calls.ts";
-import type { Folded } from "./dispatch.ts";
+import type { Folded } from "./fold.ts";
 import type { Stop, Trigger } from "./events.ts";
 import { Ended, type Run } from "./life.ts";
 import { countContinuation, forbidsCall, limitWarning, remaining, spend } from "./limits.ts";

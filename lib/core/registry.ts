@@ -1,6 +1,7 @@
 import { systemClock } from "./clock.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
-import { fire, type Folded } from "./dispatch.ts";
+import { fire } from "./dispatch.ts";
+import type { Folded } from "./fold.ts";
 import { DEFAULTS, type EventFields, type EventName, type Fired } from "./events.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
 import { expectEvent } from "./names.ts";

@@ -1,4 +1,4 @@
-import type { Folded } from "./dispatch.ts";
+import type { Folded } from "./fold.ts";
 import type { EventName, Stop } from "./events.ts";
 import type { Message, Usage } from "./messages.ts";
 

@@ -1,6 +1,6 @@
 import { contextBlocks } from "./said.ts";
 import { settle } from "./_settle.ts";
-import type { Folded } from "./dispatch.ts";
+import type { Folded } from "./fold.ts";
 import type { EventFields, Stop } from "./events.ts";
 import { type AgentSpec, Ended, type Life, Run } from "./life.ts";
 import { countContinuation, limitWarning, newCount } from "./limits.ts";

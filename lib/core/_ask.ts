@@ -1,0 +1,103 @@
+import { isThenable } from "./_settle.ts";
+import type { AnyEvent } from "./events.ts";
+import { Context, type HookEnv, type HookRecord, type HookRun } from "./hook.ts";
+import { NO_OPINION, type Opinion, UnusableAnswer } from "./verdict.ts";
+
+/** One hook's answer to one event, with what it did through its context. */
+export interface Asked {
+  readonly hook: HookRecord;
+  readonly ctx: Context;
+  readonly opinion: Opinion;
+  readonly failure: string | undefined;
+  readonly run: HookRun;
+}
+
+export interface AskOptions {
+  /** What the gates decided; given to observers. */
+  readonly decision?: "continue" | "allow" | "deny" | "ask" | undefined;
+  /** Turns a modified value into the subject, or throws `UnusableAnswer`. */
+  readonly accept?: ((value: unknown) => unknown) | undefined;
+}
+
+/**
+ * Asks one hook. A hook that answers at once is answered at once, and one that answers within its first
+ * microtask costs no timer: most hooks are that quick, and there are many of them.
+ */
+export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: AskOptions): Asked | Promise<Asked> {
+  env.onHook?.({ phase: "start", hook: hook.name, event: event.event, event_id: event.event_id });
+  const ctx = new Context(env, hook.name, options.decision);
+  const start = env.clock.tick();
+  const end = (opinion: Opinion, failure: string | undefined): Asked => {
+    const ms = env.clock.tick() - start;
+    const run: HookRun = failure === undefined ? { hook: hook.name, opinion, ms } : { hook: hook.name, failure, ms };
+    env.onHook?.({ phase: "end", hook: hook.name, event: event.event, event_id: event.event_id, run });
+    return { hook, ctx, opinion, failure, run };
+  };
+  const failed = (error: unknown) =>
+    end(NO_OPINION, error instanceof Error ? error.message || error.name : String(error));
+  const answered = (raw: unknown) => {
+    let opinion: Opinion;
+    try {
+      opinion = hook.read(raw, event);
+      if (opinion.value && options.accept) opinion = { ...opinion, value: { to: options.accept(opinion.value.to) } };
+    } catch (error) {
+      return failed(error);
+    }
+    return end(opinion, undefined);
+  };
+
+  let raw: unknown;
+  try {
+    raw = hook.run(event, ctx);
+  } catch (error) {
+    return failed(error);
+  }
+  if (!isThenable(raw)) return answered(raw);
+  if (peek?.status(raw) === "fulfilled") return answered(peek(raw));
+  return awaited(raw, hook, ctx, env, answered, failed);
+}
+
+interface Peek {
+  (promise: Promise<unknown>): unknown;
+  status(promise: Promise<unknown>): "pending" | "fulfilled" | "rejected";
+}
+
+/** Bun can look into a promise that already has its value; elsewhere it is waited for. */
+const peek = (globalThis as { Bun?: { peek?: Peek } }).Bun?.peek;
+
+/** The end of a hook that takes its time: its answer, its error, the end of its time, or an interrupt. */
+function awaited<T>(
+  work: Promise<unknown>,
+  hook: HookRecord,
+  ctx: Context,
+  env: HookEnv,
+  answered: (raw: unknown) => T,
+  failed: (error: unknown) => T,
+): Promise<T> {
+  return new Promise((resolve) => {
+    let open = true;
+    let over: AbortController | undefined;
+    const close = (how: (value: unknown) => T, value: unknown) => {
+      if (!open) return;
+      open = false;
+      over?.abort();
+      resolve(how(value));
+    };
+    const giveUp = (why: string) => {
+      if (!open) return;
+      ctx.expire();
+      close(failed, new UnusableAnswer(why));
+    };
+    work.then((raw) => close(answered, raw), (error) => close(failed, error));
+    queueMicrotask(() => {
+      if (!open) return;
+      over = new AbortController();
+      if (env.signal.aborted) return giveUp("it was interrupted");
+      env.signal.addEventListener("abort", () => giveUp("it was interrupted"), { once: true, signal: over.signal });
+      if (hook.timeout === undefined) return;
+      env.clock.sleep(hook.timeout * 1000, over.signal).then(() =>
+        giveUp(`it took longer than its limit of ${hook.timeout} s`)
+      );
+    });
+  });
+}

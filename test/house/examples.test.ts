@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const ENTRIES: Record<string, string> = JSON.parse(readFileSync(join(ROOT, "deno.json"), "utf8")).imports;
+
+interface Example {
+  readonly where: string;
+  readonly code: string;
+}
+
+function files(dir: string, ending: string): string[] {
+  return readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory()
+      ? files(join(dir, entry.name), ending)
+      : entry.name.endsWith(ending)
+      ? [join(dir, entry.name)]
+      : []
+  );
+}
+
+/** Every example of a doc comment, with the comment's stars taken off. */
+function inComments(): Example[] {
+  return files(join(ROOT, "lib"), ".ts").flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/^ \* ```ts\n([\s\S]*?)^ \* ```$/gm)].map(([, body], n) => ({
+      where: `${relative(ROOT, file)} example ${n + 1}`,
+      code: body!.replace(/^ \* ?/gm, ""),
+    }))
+  );
+}
+
+/** Every TypeScript block of the README and the pages under docs. */
+function inPages(): Example[] {
+  const pages = [join(ROOT, "README.md"), ...files(join(ROOT, "docs"), ".md"), ...files(join(ROOT, "hooks"), ".md")];
+  return pages.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, body], n) => ({
+      where: `${relative(ROOT, file)} block ${n + 1}`,
+      code: body!,
+    }))
+  );
+}
+
+const runtime = "Deno" in globalThis
+  ? ["deno", "run", "-A", "--no-check", "--quiet", `--config=${ROOT}/deno.json`]
+  : ["bun", "run"];
+
+for (const { where, code } of [...inComments(), ...inPages()]) {
+  test(`the example of ${where} runs as it stands`, () => {
+    const dir = mkdtempSync(join(tmpdir(), "crochet-example-"));
+    try {
+      const file = join(dir, "example.ts");
+      writeFileSync(
+        file,
+        code.replace(/from "(crochet[\w/-]*)"/g, (whole, name: string) => {
+          const entry = ENTRIES[name];
+          return entry === undefined ? whole : `from ${JSON.stringify(pathToFileURL(join(ROOT, entry)).href)}`;
+        }),
+      );
+      const [command, ...args] = runtime;
+      const env = {
+        ...process.env,
+        ANTHROPIC_API_KEY: "",
+        ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
+        CROCHET_HOME: join(dir, ".crochet"),
+      };
+      execFileSync(command!, [...args, file], { cwd: dir, env, stdio: "pipe", timeout: 120_000 });
+    } catch (error) {
+      assert.fail(`${where}: ${(error as { stderr?: unknown }).stderr ?? error}`);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+}
