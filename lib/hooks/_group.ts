@@ -1,0 +1,69 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+
+export interface GroupOptions {
+  /** A line for `/bin/sh -c`; with `args`, a program found on PATH and started as it is. */
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  readonly cwd: string;
+  readonly env: { readonly [name: string]: string | undefined };
+}
+
+/** A process at the head of a session and group of its own: everything it starts can be ended with it. */
+export interface Group {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Asks the whole group to end, and ends it a moment later. */
+  end(): void;
+}
+
+/** How long a group has between being asked to end and being ended. */
+export const GRACE_MS = 1500;
+
+/** @throws {Error} where the runtime refuses at once; otherwise the child emits `error` */
+export function startGroup({ command, args, cwd, env }: GroupOptions): Group {
+  const [program, given] = args ? [command, args] : ["/bin/sh", ["-c", command]];
+  const child = spawn(program, [...given], { cwd, env: { ...env }, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  const { pid } = child;
+  // A hook need not read what it is given.
+  child.stdin.on("error", () => {});
+  if (pid === undefined) return { child, end() {} };
+
+  watchExit();
+  living.add(pid);
+  let ending = false;
+  child.once("exit", () => {
+    if (!ending) living.delete(pid);
+  });
+  return {
+    child,
+    end() {
+      if (ending) return;
+      ending = true;
+      kill(pid, "SIGTERM");
+      const timer = setTimeout(() => {
+        kill(pid, "SIGKILL");
+        living.delete(pid);
+      }, GRACE_MS);
+      timer.unref();
+    },
+  };
+}
+
+/** Groups that must not outlive this process. What a hook left behind on purpose is not among them. */
+const living = new Set<number>();
+let watching = false;
+
+function watchExit(): void {
+  if (watching) return;
+  watching = true;
+  process.once("exit", () => {
+    for (const pid of living) kill(pid, "SIGKILL");
+  });
+}
+
+function kill(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // Nobody is left in the group.
+  }
+}
