@@ -1,7 +1,7 @@
 import { isThenable } from "./_settle.ts";
 import type { AnyEvent } from "./events.ts";
 import { Context, type HookEnv, type HookRecord, type HookRun } from "./hook.ts";
-import { NO_OPINION, type Opinion, UnusableAnswer } from "./verdict.ts";
+import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "./verdict.ts";
 
 /** One hook's answer to one event, with what it did through its context. */
 export interface Asked {
@@ -9,6 +9,8 @@ export interface Asked {
   readonly ctx: Context;
   readonly opinion: Opinion;
   readonly failure: string | undefined;
+  /** What was thrown, where it failed. */
+  readonly error?: unknown;
   readonly run: HookRun;
 }
 
@@ -33,8 +35,10 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
     env.onHook?.({ phase: "end", hook: hook.name, event: event.event, event_id: event.event_id, run });
     return { hook, ctx, opinion, failure, run };
   };
-  const failed = (error: unknown) =>
-    end(NO_OPINION, error instanceof Error ? error.message || error.name : String(error));
+  const failed = (error: unknown): Asked => ({
+    ...end(NO_OPINION, error instanceof Error ? error.message || error.name : String(error)),
+    error,
+  });
   const answered = (raw: unknown) => {
     let opinion: Opinion;
     try {
@@ -43,6 +47,7 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
     } catch (error) {
       return failed(error);
     }
+    if (opinion.later) linger(hook, opinion.later, env);
     return end(opinion, undefined);
   };
 
@@ -55,6 +60,13 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
   if (!isThenable(raw)) return answered(raw);
   if (peek?.status(raw) === "fulfilled") return answered(peek(raw));
   return awaited(raw, hook, ctx, env, answered, failed);
+}
+
+/** A hook that answered and works on: what it says in the end reaches the model at the next boundary. */
+function linger({ name: hook }: HookRecord, later: NonNullable<Opinion["later"]>, env: HookEnv): void {
+  env.background?.(later.then((contexts) => {
+    for (const said of contexts) env.deliver?.({ ...said, hook });
+  }));
 }
 
 interface Peek {
@@ -83,20 +95,21 @@ function awaited<T>(
       over?.abort();
       resolve(how(value));
     };
-    const giveUp = (why: string) => {
+    const giveUp = (why: UnusableAnswer) => {
       if (!open) return;
       ctx.expire();
-      close(failed, new UnusableAnswer(why));
+      close(failed, why);
     };
+    const interrupted = () => giveUp(new UnusableAnswer("it was interrupted"));
     work.then((raw) => close(answered, raw), (error) => close(failed, error));
     queueMicrotask(() => {
       if (!open) return;
       over = new AbortController();
-      if (env.signal.aborted) return giveUp("it was interrupted");
-      env.signal.addEventListener("abort", () => giveUp("it was interrupted"), { once: true, signal: over.signal });
+      if (env.signal.aborted) return interrupted();
+      env.signal.addEventListener("abort", interrupted, { once: true, signal: over.signal });
       if (hook.timeout === undefined) return;
       env.clock.sleep(hook.timeout * 1000, over.signal).then(() =>
-        giveUp(`it took longer than its limit of ${hook.timeout} s`)
+        giveUp(new OutOfTime(`it took longer than its limit of ${hook.timeout} s`))
       );
     });
   });

@@ -56,10 +56,11 @@ export function readClaude(raw: unknown, event: EventName, wireName = pascal(eve
     throw unusable(event, `decision ${JSON.stringify(decision)} is not 'approve' or 'block'`);
   }
   const specific = readSpecific(out.hookSpecificOutput as Record<string, unknown> | undefined, event, wireName);
+  // A permission is answered by `hookSpecificOutput.decision` alone.
+  if (event === "permission-request") return { ...specific, ...beside(out) };
   const blocked = decision === "block" || specific.decision === "deny";
-  const reason = blocked && decision === "block"
-    ? (out.reason as string | undefined) ?? specific.reason
-    : specific.reason ?? (out.reason as string | undefined);
+  const said = out.reason as string | undefined;
+  const reason = decision === "block" ? said || specific.reason : specific.reason || said;
   const opinion: Opinion = {
     ...(blocked
       ? { decision: "deny" }
@@ -68,17 +69,24 @@ export function readClaude(raw: unknown, event: EventName, wireName = pascal(eve
       : decision === "approve"
       ? { decision: "allow" }
       : {}),
-    ...(reason !== undefined ? { reason } : blocked ? { reason: CLAUDE_NO_REASON } : {}),
+    ...(reason ? { reason } : blocked ? { reason: CLAUDE_NO_REASON } : {}),
     ...(specific.value && { value: specific.value }),
     ...(specific.contexts && { contexts: specific.contexts }),
-    ...(out.continue === false && { halt: (out.stopReason as string | undefined) ?? "" }),
-    ...(out.systemMessage !== undefined && { systemMessage: out.systemMessage as string }),
+    ...(specific.halt !== undefined && { halt: specific.halt }),
+    ...beside(out),
   };
   // There, context from a stop hook is a reason to go on.
   if (event === "stop" && opinion.contexts && opinion.decision !== "deny") {
     return { ...opinion, decision: "deny", reason: opinion.contexts.map((c) => c.text).join("\n") };
   }
   return opinion;
+}
+
+function beside(out: Record<string, unknown>): Opinion {
+  return {
+    ...(out.continue === false && { halt: (out.stopReason as string | undefined) ?? "" }),
+    ...(out.systemMessage !== undefined && { systemMessage: out.systemMessage as string }),
+  };
 }
 
 const CLAUDE_TOP: Record<string, string> = {
@@ -121,7 +129,7 @@ function readSpecific(specific: Record<string, unknown> | undefined, event: Even
     : specific.updatedInput !== undefined && EVENTS[event].subject === "input"
     ? { to: specific.updatedInput }
     : undefined;
-  const permission = specific.permissionDecision as string | undefined;
+  const permission = EVENTS[event].ask ? specific.permissionDecision as string | undefined : undefined;
   if (permission === undefined) return { ...found, ...(value && { value }) };
   if (!["allow", "deny", "ask", "defer"].includes(permission)) {
     throw unusable(event, `permissionDecision ${JSON.stringify(permission)} is not allow, deny, ask or defer`);

@@ -82,7 +82,7 @@ export class Fold {
   take(asked: Asked, interrupted: boolean): void {
     this.#keepBeside(asked);
     if (interrupted) return;
-    if (asked.failure !== undefined) this.#fail(asked.hook, asked.failure);
+    if (asked.failure !== undefined) this.#fail(asked, asked.failure);
     else if (asked.opinion !== NO_OPINION) this.#weigh(asked);
   }
 
@@ -135,12 +135,16 @@ export class Fold {
     }
   }
 
-  #fail(hook: HookRecord, failure: string): void {
+  #fail({ hook, error }: Asked, failure: string): void {
     const words = failedWords(hook, this.event, failure);
     this.#warnings.push(words);
     const policy = hook.onError ?? failurePolicy(hook, this.event.event);
     if (policy === "abort") this.#abort ??= { hook: hook.name, reason: words };
-    else if (policy === "deny" && this.#deny !== "ignored") this.#denials.push({ hook: hook.name, reason: failure });
+    else if (policy === "deny" && this.#deny !== "ignored") {
+      const denial = { hook: hook.name, reason: failure };
+      const text = hook.refusal?.(error, this.event);
+      this.#denials.push(text === undefined ? denial : { ...denial, text });
+    }
   }
 
   result(): Folded {

@@ -74,6 +74,8 @@ export interface HookRecord {
   readonly run: (event: AnyEvent, ctx: HookContext) => unknown;
   /** Reads the raw answer in the hook's dialect. */
   readonly read: (raw: unknown, event: AnyEvent) => Opinion;
+  /** The dialect's words for the model where a failure counts as a denial. */
+  readonly refusal?: (error: unknown, event: AnyEvent) => string;
 }
 
 export interface Executed {

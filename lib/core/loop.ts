@@ -4,7 +4,16 @@ import type { Folded } from "./fold.ts";
 import type { Stop, Trigger } from "./events.ts";
 import { Ended, type Run } from "./life.ts";
 import { countContinuation, forbidsCall, limitWarning, remaining, spend } from "./limits.ts";
-import { addUsage, type Block, invalidConversation, type Message, text, textOf, user } from "./messages.ts";
+import {
+  addUsage,
+  type Block,
+  invalidConversation,
+  type Message,
+  text,
+  type TextBlock,
+  textOf,
+  user,
+} from "./messages.ts";
 import { ModelError, type Reply } from "./model.ts";
 import { readReply } from "./reply.ts";
 import { UnusableAnswer } from "./verdict.ts";
@@ -65,7 +74,7 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     for (const denial of said.denials) run.keepers.add(denial.hook);
     const over = countContinuation(agent.limits, count);
     if (over) return await endTurn(run, input, first, over);
-    run.pending = [...run.heard(said.contexts), ...feedback(said)];
+    run.pending = feedback(run.heard(said.contexts), said);
     sentBack = true;
     iteration = -1;
   }
@@ -256,12 +265,20 @@ function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Pr
   });
 }
 
-/** All reasons in one user message, each in its hook's words. */
-function feedback(said: Folded): Block[] {
-  return said.denials
+/**
+ * All that hooks said and all their reasons in one user message, each in its hook's words. A host sends the contexts
+ * and each reason as messages of their own; joined to one, a line break stands between them.
+ */
+function feedback(contexts: readonly Block[], { denials }: Folded): Block[] {
+  const reasons = denials
     .map(({ hook, reason, text: words }) => words ?? `Stop hook feedback (${hook}):\n${reason}`)
-    .filter((words) => words !== "")
-    .map(text);
+    .filter((words) => words !== "");
+  const parted = denials.some((d) => d.text !== undefined);
+  const part = (block: Block) => parted && block.type === "text" ? text(`${(block as TextBlock).text}\n`) : block;
+  return [
+    ...contexts.map((block, i) => i === contexts.length - 1 && reasons.length > 0 ? part(block) : block),
+    ...reasons.map((words, i) => i === reasons.length - 1 ? text(words) : part(text(words))),
+  ];
 }
 
 /** Fires turn-end; at a limit its inputs are told but start nothing. */

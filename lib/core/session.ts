@@ -83,6 +83,7 @@ async function runPrompt(
   const { agent, life } = run;
   run.emit({ type: "start", session_id: life.id, prompt, model: run.modelName });
   let refused = false;
+  let opening: TurnInput[] = [];
   let end: { stop: Stop; error?: unknown };
   try {
     run.hooks = await run.interruptible(Promise.resolve(agent.hooks()));
@@ -95,10 +96,13 @@ async function runPrompt(
         config: null,
       });
       life.waiting.push(...said.contexts);
+      opening = said.inputs.map(({ text }) => ({ trigger: "hook_input", prompt: text }));
     }
     const submitted = await submit(run, prompt);
     refused = "stop" in submitted;
-    end = "stop" in submitted ? submitted : { stop: await takeTurns(run, await begin(run, submitted, trigger)) };
+    end = "stop" in submitted
+      ? submitted
+      : { stop: await takeTurns(run, [...opening, await begin(run, submitted, trigger)]) };
   } catch (error) {
     end = error instanceof Ended
       ? { stop: error.stop, ...(error.stop === "error" && { error }) }
@@ -155,9 +159,9 @@ async function begin(run: Run, input: TurnInput, trigger: "user" | "resume"): Pr
   };
 }
 
-/** The first turn, and those that hooks' inputs start. */
-async function takeTurns(run: Run, first: TurnInput): Promise<Stop> {
-  const queue: TurnInput[] = [first];
+/** The turns that were asked for (the prompt's, after those hooks opened the session with), and those hooks' inputs start. */
+async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> {
+  const queue = [...inputs];
   let stop: Stop = "done";
   for (let input = queue.shift(); input; input = queue.shift()) {
     const end = await takeTurn(run, input);
@@ -168,6 +172,7 @@ async function takeTurns(run: Run, first: TurnInput): Promise<Stop> {
       queue.push({ trigger: "hook_input", prompt: words, from: hook });
     }
     if (queue.length === 0) return stop;
+    if (queue[0]!.from === undefined) continue;
     const over = countContinuation(run.agent.limits, run.count);
     if (over) {
       run.warn(limitWarning(over, run.agent.limits, [...run.keepers]));

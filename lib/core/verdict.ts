@@ -101,6 +101,8 @@ export interface Opinion {
   readonly abort?: string;
   readonly contexts?: readonly Said[];
   readonly systemMessage?: string;
+  /** What a hook that went on in the background says once it has ended; it never rejects. */
+  readonly later?: Promise<readonly Said[]>;
 }
 
 /**
@@ -121,6 +123,11 @@ export const NO_OPINION: Opinion = Object.freeze({});
 /** A hook's output that is no verdict. It is a failure (U7), never a silent "continue". */
 export class UnusableAnswer extends Error {
   override name = "UnusableAnswer";
+}
+
+/** A hook that gave no answer within its time. */
+export class OutOfTime extends UnusableAnswer {
+  override name = "OutOfTime";
 }
 
 /** Reads what a module hook or a function returned. */
