@@ -1,4 +1,5 @@
 import { isThenable } from "./_settle.ts";
+import { thrownWords } from "./_thrown.ts";
 import type { AnyEvent } from "./events.ts";
 import { Context, type HookEnv, type HookRecord, type HookRun } from "./hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "./verdict.ts";
@@ -36,7 +37,7 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
     return { hook, ctx, opinion, failure, run };
   };
   const failed = (error: unknown): Asked => ({
-    ...end(NO_OPINION, error instanceof Error ? error.message || error.name : String(error)),
+    ...end(NO_OPINION, thrownWords(error)),
     error,
   });
   const answered = (raw: unknown) => {
@@ -58,8 +59,8 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
     return failed(error);
   }
   if (!isThenable(raw)) return answered(raw);
-  if (peek?.status(raw) === "fulfilled") return answered(peek(raw));
-  return awaited(raw, hook, ctx, env, answered, failed);
+  if (raw instanceof Promise && peek?.status(raw) === "fulfilled") return answered(peek(raw));
+  return awaited(Promise.resolve(raw), hook, ctx, env, answered, failed);
 }
 
 /** A hook that answered and works on: what it says in the end reaches the model at the next boundary. */

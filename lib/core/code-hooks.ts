@@ -117,8 +117,14 @@ function onlyFor<N extends ToolEvent>(
   hook: Hook<N>,
   when: (event: EventOf<N>) => boolean,
 ): Hook<N> {
-  const test = pattern instanceof RegExp ? (name: string) => pattern.test(name) : compileMatcher(pattern);
+  const test = pattern instanceof RegExp ? searching(pattern) : compileMatcher(pattern);
   return (event, ctx) => test((event as { tool_name: string }).tool_name) && when(event) ? hook(event, ctx) : undefined;
+}
+
+/** A search that remembers nothing: one with the flag `g` or `y` would miss every other call. */
+function searching({ source, flags }: RegExp): (name: string) => boolean {
+  const search = new RegExp(source, flags.replace(/[gy]/g, ""));
+  return (name) => search.test(name);
 }
 
 /**

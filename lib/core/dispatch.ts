@@ -2,7 +2,7 @@ import { ask } from "./_ask.ts";
 import { stamp } from "./_event.ts";
 import { passedOver } from "./_policy.ts";
 import type { AnyEvent, EventName, Fired } from "./events.ts";
-import { Fold, type Folded, NOTHING } from "./fold.ts";
+import { ENDED, Fold, type Folded, NOTHING } from "./fold.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
 
 export interface FireOptions {
@@ -27,7 +27,7 @@ export async function fire<N extends EventName>(
   for (const hook of listening) {
     if (hook.mode !== "gate") continue;
     gates++;
-    const why = fold.over ?? (env.signal.aborted ? "the run was ended" : passedOver(hook, fold.event, env));
+    const why = fold.over ?? (env.signal.aborted ? ENDED : passedOver(hook, fold.event, env));
     if (why !== undefined) fold.pass(hook, why);
     else {
       const asked = ask(hook, fold.event, env, options);
@@ -43,13 +43,13 @@ async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv)
   const { decision } = fold;
   for (const hook of listening) {
     if (hook.mode !== "observe") continue;
-    const why = passedOver(hook, fold.event, env);
+    const why = env.signal.aborted ? ENDED : passedOver(hook, fold.event, env);
     if (why !== undefined) fold.pass(hook, why);
     else fold.observe(await ask(hook, fold.event, env, { decision }));
   }
   for (const hook of listening) {
     if (hook.mode !== "async") continue;
-    const why = passedOver(hook, fold.event, env);
+    const why = env.signal.aborted ? ENDED : passedOver(hook, fold.event, env);
     fold.pass(hook, why ?? "runs in the background");
     if (why === undefined) queue(hook, fold.event, env);
   }
@@ -57,12 +57,12 @@ async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv)
 
 /** Starts a hook nobody waits for. Its verdict is void; what it says reaches the model at the next boundary. */
 function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
-  const work = async () => {
+  const work = (async () => {
     const { ctx, opinion, failure } = await ask(hook, event, env, {});
     for (const said of [...ctx.said ?? [], ...opinion.contexts ?? []]) env.deliver?.({ ...said, hook: hook.name });
     if (failure !== undefined) env.log?.(hook.name, `failed in the background: ${failure}`);
-  };
-  env.background?.(work());
+  })();
+  env.background?.(work);
 }
 
 /** Whether anybody listens to an event: lets a caller skip building it. */

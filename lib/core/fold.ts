@@ -39,6 +39,9 @@ export const NOTHING: Folded = Object.freeze({
   runs: [],
 });
 
+/** Why a hook is not asked once the run is over. */
+export const ENDED = "the run was ended";
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Denial = Folded["denials"][number];
 
@@ -66,7 +69,7 @@ export class Fold {
 
   /** Why no further gate is asked; undefined while the walk goes on. */
   get over(): string | undefined {
-    if (this.#abort) return "the run was ended";
+    if (this.#abort) return ENDED;
     return this.#deny === "prevents" && this.#denials.length > 0 ? `denied by ${this.#denials[0]!.hook}` : undefined;
   }
 

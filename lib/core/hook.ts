@@ -171,7 +171,7 @@ export class Context implements HookContext {
   }
   /** Ends whatever the hook bound to its signal. */
   expire(): void {
-    this.#stop?.abort(new Error("The hook's time is up"));
+    (this.#stop ??= new AbortController()).abort(new Error("The hook's time is up"));
   }
   get cwd(): string {
     return this.#env.cwd;
