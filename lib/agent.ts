@@ -4,7 +4,7 @@ import { anthropic, DEFAULT_MODEL, warm } from "./anthropic.ts";
 import { systemClock } from "./core/clock.ts";
 import { type CodeHooks, codeHooks } from "./core/code-hooks.ts";
 import type { HookRecord } from "./core/hook.ts";
-import type { AgentSpec, AskPerson, Life, Step } from "./core/life.ts";
+import { type AgentSpec, type AskPerson, newLife, type Step } from "./core/life.ts";
 import { type Limits, limitsOf } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
 import { nearest } from "./core/names.ts";
@@ -102,7 +102,6 @@ export function agent(options: AgentOptions = {}): Agent {
     const spec: AgentSpec = {
       type: name,
       model,
-      modelName,
       system: options.system ?? "",
       tools,
       limits: bounds,
@@ -113,7 +112,13 @@ export function agent(options: AgentOptions = {}): Agent {
       exec: async (...args) => (await import("./hooks/_exec.ts")).exec(...args),
       ...(own.ask && { askPerson: own.ask }),
     };
-    return openSession(spec, newLife(own.cwd ?? cwd, [options.on, own.on]), { source: "startup" });
+    const where = own.cwd ?? cwd;
+    const listeners = [options.on, own.on].filter((l) => l !== undefined);
+    const emit = (event: RunEvent) => {
+      for (const listener of listeners) listener(event);
+    };
+    const life = newLife({ id: systemClock.uuid(), model: modelName, cwd: () => where, emit });
+    return openSession(spec, life, { source: "startup" });
   };
   const run = async (prompt: string, own: RunOptions = {}): Promise<Result> => {
     const session = open(own);
@@ -150,28 +155,6 @@ function modelOf(given: string | Model | undefined): { model: Model; modelName: 
 let shared: Model | undefined;
 
 const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
-
-function newLife(cwd: string, listeners: readonly (((event: RunEvent) => void) | undefined)[]): Life {
-  const id = systemClock.uuid();
-  const heard = listeners.filter((l) => l !== undefined);
-  return {
-    id,
-    agentId: id,
-    depth: 0,
-    clock: systemClock,
-    cwd: () => cwd,
-    messages: [],
-    values: new Map(),
-    toolState: new Map(),
-    sequence: { next: 0 },
-    spent: { tokens: 0, dollars: 0 },
-    emit: (event) => {
-      for (const listener of heard) listener(event);
-    },
-    waiting: [],
-    background: new Set(),
-  };
-}
 
 function toolList(given: AgentOptions["tools"] = []): readonly Tool[] {
   const tools = given.map(asTool);

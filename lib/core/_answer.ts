@@ -1,4 +1,4 @@
-import type { Run } from "./life.ts";
+import type { Run } from "./run.ts";
 import { type Block, toolResult, type ToolResultBlock } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import type { CallOutcome } from "./run-events.ts";

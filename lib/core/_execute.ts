@@ -3,7 +3,7 @@ import type { Ready } from "./_gate.ts";
 import { thaw } from "./_event.ts";
 import { settle } from "./_settle.ts";
 import type { ToolResult } from "./events.ts";
-import type { Run } from "./life.ts";
+import type { Run } from "./run.ts";
 import { countTool } from "./limits.ts";
 import { type Block, text } from "./messages.ts";
 import { wordings } from "./said.ts";
@@ -16,7 +16,7 @@ const GRACE_MS = 2000;
 /** Runs one call and asks the hooks what they think of its result. The answer stands before they are asked. */
 export async function execute(run: Run, ready: Ready, answers: Map<string, Answer>): Promise<void> {
   const { call, tool, input, original, after, halted } = ready;
-  const { clock } = run.life;
+  const { agent, life: { clock } } = run;
   run.emit({ type: "tool_start", id: call.id, name: tool.name, input });
   const start = clock.tick();
   const ran = await performed(run, ready);
@@ -35,6 +35,7 @@ export async function execute(run: Run, ready: Ready, answers: Map<string, Answe
     return;
   }
   countTool(run.count);
+  if (tool.effect === "write") await agent.afterWrite?.(run);
   let final = ending;
   try {
     const post = await run.fire({
@@ -113,6 +114,7 @@ async function perform(run: Run, { call, tool, input }: Ready, suffix: string): 
           sessionId: life.id,
           idempotencyKey: key,
           state: life.toolState,
+          ...(life.spawn && { spawn: (request) => life.spawn!(request, run) }),
           progress: (words) => run.emit({ type: "tool_progress", id: call.id, text: words }),
           toolUse: { type: "tool_use", id: call.id, name: call.name, input },
         }),

@@ -1,6 +1,7 @@
 import { type Answer, answer } from "./_answer.ts";
 import type { Folded } from "./fold.ts";
-import type { Life, Permission, Run } from "./life.ts";
+import type { Life, Permission } from "./life.ts";
+import type { Run } from "./run.ts";
 import type { Block } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import type { Tool } from "./tool.ts";

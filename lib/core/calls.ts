@@ -1,7 +1,7 @@
 import { type Answer, answer } from "./_answer.ts";
 import { execute } from "./_execute.ts";
 import { gate, type Ready } from "./_gate.ts";
-import type { Run } from "./life.ts";
+import type { Run } from "./run.ts";
 import type { Block } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import { findTool } from "./tool.ts";

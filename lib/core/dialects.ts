@@ -75,9 +75,9 @@ export function readClaude(raw: unknown, event: EventName, wireName = pascal(eve
     ...(specific.halt !== undefined && { halt: specific.halt }),
     ...beside(out),
   };
-  // There, context from a stop hook is a reason to go on.
+  // There, context from a stop hook is a reason to go on, and needs no further words.
   if (event === "stop" && opinion.contexts && opinion.decision !== "deny") {
-    return { ...opinion, decision: "deny", reason: opinion.contexts.map((c) => c.text).join("\n") };
+    return { ...opinion, decision: "deny", reason: opinion.contexts.map((c) => c.text).join("\n"), text: "" };
   }
   return opinion;
 }

@@ -1,16 +1,12 @@
-import { freeze } from "./_event.ts";
-import { settle } from "./_settle.ts";
-import type { Clock } from "./clock.ts";
-import { fire, type FireOptions, isHeard } from "./dispatch.ts";
-import type { Folded } from "./fold.ts";
-import { type EventName, EVENTS, type Fired, type Stop } from "./events.ts";
-import type { HookChange, HookEnv, HookRecord } from "./hook.ts";
-import type { Count, Limits, Spent } from "./limits.ts";
-import type { Block, Message, Usage } from "./messages.ts";
-import type { Model, ToolSpec } from "./model.ts";
-import type { Result, RunEvent } from "./run-events.ts";
-import type { Effect, Tool } from "./tool.ts";
-import { contextBlocks } from "./said.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import type { Stop } from "./events.ts";
+import type { HookEnv, HookRecord } from "./hook.ts";
+import type { Limits, Spent } from "./limits.ts";
+import type { Message, Usage } from "./messages.ts";
+import type { Model } from "./model.ts";
+import type { RunEvent } from "./run-events.ts";
+import type { Run } from "./run.ts";
+import type { Effect, Spawned, SpawnRequest, Tool } from "./tool.ts";
 import type { Said } from "./verdict.ts";
 
 /** Runs one named piece of work: directly, from a journal, or on an engine. Names are unique and stable in a run. */
@@ -44,7 +40,6 @@ export type AskPerson = (
 export interface AgentSpec {
   readonly type: string;
   readonly model: Model;
-  readonly modelName: string;
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly limits: Limits;
@@ -57,6 +52,12 @@ export interface AgentSpec {
   readonly price?: (model: string, usage: Usage) => number | undefined;
   readonly exec?: NonNullable<HookEnv["exec"]>;
   readonly step: Step;
+  /** Makes room before a model call where the context is nearly full. */
+  readonly compact?: (run: Run) => Promise<void>;
+  /** Looks at what a call that writes has left behind. */
+  readonly afterWrite?: (run: Run) => Promise<void>;
+  /** The model to go on with where this one is overloaded or refuses; undefined where there is none. */
+  readonly fallback?: (run: Run, reason: string) => Promise<string | undefined>;
 }
 
 /** What an agent has for its whole session. */
@@ -65,6 +66,8 @@ export interface Life {
   readonly agentId: string;
   readonly parentAgentId?: string;
   readonly depth: number;
+  /** The model it talks to now. */
+  model: string;
   readonly clock: Clock;
   /** Where tools work; a shell may move it. */
   readonly cwd: () => string;
@@ -74,10 +77,37 @@ export interface Life {
   readonly sequence: { next: number };
   readonly spent: Spent;
   readonly emit: (event: RunEvent) => void;
-  /** Contexts that wait for the next user message, and input that waits for the next turn. */
+  /** Contexts that wait for the next user message. */
   readonly waiting: Said[];
+  /** Writes a message where it outlives the process; the run goes on when that is done. */
+  readonly save?: (message: Message, index: number) => Promise<void>;
+  /** Starts an agent below this one. */
+  readonly spawn?: (request: SpawnRequest, run: Run) => Promise<Spawned>;
+  /** Agents that work on in the background, and what those that ended have to say. */
+  readonly tasks: Set<Promise<void>>;
+  readonly inbox: string[];
   /** Work that hooks left running. */
   readonly background: Set<Promise<void>>;
+}
+
+/** A life at its beginning; what is not given is empty. */
+export function newLife(given: Pick<Life, "id" | "model" | "cwd"> & Partial<Life>): Life {
+  return {
+    agentId: given.id,
+    depth: 0,
+    clock: systemClock,
+    messages: [],
+    values: new Map(),
+    toolState: new Map(),
+    sequence: { next: 0 },
+    spent: { tokens: 0, dollars: 0 },
+    emit: () => {},
+    waiting: [],
+    tasks: new Set(),
+    inbox: [],
+    background: new Set(),
+    ...given,
+  };
 }
 
 /** Thrown where a run must end now; never leaves the loop. */
@@ -87,191 +117,4 @@ export class Ended extends Error {
     super(message);
     this.stop = stop;
   }
-}
-
-/** One run of one agent: the loop's locals, shared by its parts. */
-export class Run implements HookEnv {
-  readonly agent: AgentSpec;
-  readonly life: Life;
-  readonly count: Count;
-  readonly signal: AbortSignal;
-  hooks: readonly HookRecord[] = [];
-  turnId = "";
-  turns = 0;
-  usage: Usage;
-  cost: number | undefined = 0;
-  readonly denials: Result["denials"][number][] = [];
-  /** What the next user message will hold. */
-  pending: Block[] = [];
-  /** Content shown in this turn only, by index of the message it joins. */
-  readonly overlay = new Map<number, readonly Block[]>();
-  /** Waits to be shown with the next user message of the turn. */
-  ephemeral: Block[] = [];
-  /** What a person reads where a hook refused the prompt, the agent or the turn. */
-  refusal: string | undefined;
-  modelName: string;
-  readonly toolSpecs: readonly ToolSpec[];
-  /** Where this run's messages begin. */
-  readonly firstIndex: number;
-  /** The hooks that kept the run going, for the warning at a limit. */
-  readonly keepers = new Set<string>();
-
-  constructor(agent: AgentSpec, life: Life, count: Count, signal: AbortSignal, usage: Usage) {
-    this.agent = agent;
-    this.life = life;
-    this.count = count;
-    this.signal = signal;
-    this.usage = usage;
-    this.modelName = agent.modelName;
-    this.toolSpecs = specs(agent.tools);
-    this.firstIndex = life.messages.length;
-  }
-
-  emit(event: DistributedOmit<RunEvent, "agent_id">): void {
-    this.life.emit({ agent_id: this.life.agentId, ...event } as RunEvent);
-  }
-
-  warn(message: string): void {
-    this.emit({ type: "warning", message });
-  }
-
-  hears(event: EventName): boolean {
-    return isHeard(this.hooks, event);
-  }
-
-  /** Fires an event, tells what came of it, and ends the run where a hook wants that. */
-  async fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Promise<Folded> {
-    // What cleans up must run to its end even when the run was interrupted.
-    const env: HookEnv = options?.final ? Object.create(this, { signal: { value: NEVER } }) : this;
-    const folded = await fire(this.hooks, fired, env, options);
-    if (folded.runs.length > 0) this.emit({ type: "fired", event: fired.event, folded });
-    for (const warning of folded.warnings) this.warn(warning);
-    for (const { hook, text } of folded.systemMessages) this.emit({ type: "system_message", hook, text });
-    for (const { hook, text } of folded.inputs) this.emit({ type: "hook_input", hook, event: fired.event, text });
-    if (options?.final) return folded;
-    if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
-    this.#checkSignal();
-    return folded;
-  }
-
-  /** Ends the run where a hook denied something that cannot go on without it. */
-  endIfDenied(folded: Folded): void {
-    const denial = folded.denials[0];
-    if (denial) throw new Ended("error", `Hook ${denial.hook}: ${denial.reason}`);
-  }
-
-  /** Waits for work unless the run is ended first. */
-  async interruptible<T>(work: Promise<T>): Promise<T> {
-    const end = await settle(work, { clock: this.life.clock, signal: this.signal });
-    if ("value" in end) return end.value;
-    this.#checkSignal();
-    throw (end as { error: unknown }).error;
-  }
-
-  #checkSignal(): void {
-    if (!this.signal.aborted) return;
-    const reason: unknown = this.signal.reason;
-    if (reason instanceof Ended) throw reason;
-    throw new Ended("aborted", reason instanceof Error ? reason.message : String(reason));
-  }
-
-  /** Puts what is pending into the transcript as a user message, joined to the one before if that is the user's too. */
-  commit(): void {
-    if (this.pending.length === 0) return;
-    this.push({ role: "user", content: this.pending });
-    this.pending = [];
-  }
-
-  /** Adds a message; one of the same role as the last joins it, so that roles always alternate. */
-  push(message: Message): void {
-    const { messages } = this.life;
-    const last = messages.at(-1);
-    const joined = last?.role === message.role;
-    const next = freeze(joined ? { role: message.role, content: [...last.content, ...message.content] } : message);
-    const index = joined ? messages.length - 1 : messages.length;
-    messages[index] = next;
-    this.emit({ type: "message", message: next, index });
-  }
-
-  /** What hooks said, as blocks for the next user message; what is only for this turn waits apart. */
-  heard(contexts: readonly (Said & { readonly hook?: string })[]): Block[] {
-    this.ephemeral.push(...contextBlocks(contexts.filter((c) => c.ephemeral)));
-    return contextBlocks(contexts.filter((c) => !c.ephemeral));
-  }
-
-  get session_id(): string {
-    return this.life.id;
-  }
-  get agent_id(): string {
-    return this.life.agentId;
-  }
-  get parent_agent_id(): string | undefined {
-    return this.life.parentAgentId;
-  }
-  get turn_id(): string {
-    return this.turnId;
-  }
-  get sequence(): { next: number } {
-    return this.life.sequence;
-  }
-  get clock(): Clock {
-    return this.life.clock;
-  }
-  get cwd(): string {
-    return this.life.cwd();
-  }
-  get values(): Map<string, unknown> {
-    return this.life.values;
-  }
-  get exec(): HookEnv["exec"] {
-    return this.agent.exec;
-  }
-  log(hook: string, message: string): void {
-    this.emit({ type: "log", hook, message });
-  }
-  onHook(change: HookChange): void {
-    tell(this, change);
-  }
-  deliver(said: Said & { hook: string }): void {
-    this.life.waiting.push(said);
-  }
-  background(work: Promise<void>): void {
-    const { background } = this.life;
-    background.add(work);
-    work.finally(() => background.delete(work));
-  }
-}
-
-/** Tells listeners what one hook did. */
-function tell(run: Run, change: HookChange): void {
-  if (change.phase === "start") return run.emit({ type: "hook_start", hook: change.hook, event: change.event });
-  const { opinion, failure, ms = 0 } = change.run;
-  const decision = failure !== undefined
-    ? "failed"
-    : opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
-  run.emit({
-    type: "hook_end",
-    hook: change.hook,
-    event: change.event,
-    decision: EVENTS[change.event].deny === "ignored" && decision === "deny" ? "ignored" : decision,
-    ...(opinion?.reason !== undefined && { reason: opinion.reason }),
-    ...(failure !== undefined && { failure }),
-    ms,
-  });
-}
-
-type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-
-const NEVER = new AbortController().signal;
-
-const specsOf = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
-
-/** What the model is told of the tools; the same object every time, so that its bytes are made once. */
-function specs(tools: readonly Tool[]): readonly ToolSpec[] {
-  let found = specsOf.get(tools);
-  if (!found) {
-    found = tools.map(({ name, description, input_schema }) => ({ name, description, input_schema }));
-    specsOf.set(tools, found);
-  }
-  return found;
 }

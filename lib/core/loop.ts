@@ -1,21 +1,13 @@
 import { contextBlocks } from "./said.ts";
+import { callModel, joinRoles, type View } from "./_call-model.ts";
 import { answerCalls } from "./calls.ts";
 import type { Folded } from "./fold.ts";
 import type { Stop, Trigger } from "./events.ts";
-import { Ended, type Run } from "./life.ts";
-import { countContinuation, forbidsCall, limitWarning, remaining, spend } from "./limits.ts";
-import {
-  addUsage,
-  type Block,
-  invalidConversation,
-  type Message,
-  text,
-  type TextBlock,
-  textOf,
-  user,
-} from "./messages.ts";
-import { ModelError, type Reply } from "./model.ts";
-import { readReply } from "./reply.ts";
+import { Ended } from "./life.ts";
+import { type Run } from "./run.ts";
+import { countContinuation, forbidsCall, limitWarning, remaining } from "./limits.ts";
+import { type Block, invalidConversation, type Message, text, type TextBlock, textOf, user } from "./messages.ts";
+import type { Reply } from "./model.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
 /** What sets a turn off. */
@@ -53,10 +45,14 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     if (limit) return await endTurn(run, input, first, limit);
 
     const reply = await callModel(run, view, iteration);
-    run.push(reply.message);
+    await run.push(reply.message);
     if (reply.calls.length > 0) {
       const answered = await answerCalls(run, reply.calls);
-      run.pending = [...answered.content, ...contextBlocks(life.waiting.splice(0))];
+      run.pending = [
+        ...answered.content,
+        ...contextBlocks(life.waiting.splice(0)),
+        ...life.inbox.splice(0).map(text),
+      ];
       if (answered.halted) return { stop: "halted", inputs: [] };
       if (answered.waiting) return await endTurn(run, input, first, "waiting");
       continue;
@@ -78,13 +74,6 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     sentBack = true;
     iteration = -1;
   }
-}
-
-/** What the requests of a turn are made from, where hooks changed it for the turn. */
-interface View {
-  readonly system: string;
-  /** Stands in for the history before this turn. */
-  readonly prefix?: { readonly messages: readonly Message[]; readonly until: number };
 }
 
 /** Fires turn-start and puts the turn's input together; undefined: the turn was refused. */
@@ -112,9 +101,8 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
     return undefined;
   }
   if (said.halt) throw new Ended("halted", said.halt.reason);
-  run.ephemeral = shown;
+  run.ephemeral.unshift(...shown);
   run.pending.push(...run.heard(said.contexts));
-  run.ephemeral.push(...said.inputs.map((i) => text(hookInputText("TurnStart", i.text))));
   const value = said.value as { system?: string; messages?: readonly Message[] } | undefined;
   return {
     system: value?.system ?? agent.system,
@@ -141,111 +129,6 @@ function acceptView(value: unknown, pending: readonly Block[]): unknown {
     throw new UnusableAnswer(`Cannot use the changed messages as the model would refuse them: ${why}`);
   }
   return value;
-}
-
-/** One model call: iteration hooks, the request, the reply; a failed attempt is tried again while nothing has happened. */
-async function callModel(run: Run, view: View, iteration: number): Promise<Reply> {
-  const { agent, life, count } = run;
-  run.hooks = await run.interruptible(Promise.resolve(agent.hooks()));
-  const said = await run.fire({
-    event: "iteration",
-    iteration,
-    total_iterations: count.iterations,
-    get request() {
-      return {
-        system: view.system,
-        messages: joinRoles([...life.messages, ...(run.pending.length > 0 ? [user(run.pending)] : [])]),
-      };
-    },
-  });
-  run.endIfDenied(said);
-  if (said.halt) throw new Ended("halted", said.halt.reason);
-  run.pending.push(...run.heard(said.contexts));
-  run.commit();
-  showEphemeral(run);
-
-  const change = said.value as { system?: string; append?: string | readonly Message[] } | undefined;
-  const request = {
-    model: run.modelName,
-    system: change?.system ?? view.system,
-    messages: requestMessages(run, view, change?.append),
-    tools: run.toolSpecs,
-    max_tokens: agent.maxTokens,
-    ...(agent.params && { params: agent.params }),
-  };
-  count.iterations++;
-  const name = `llm:${run.turnId}:${count.iterations}`;
-  const reply = await agent.step(
-    name,
-    () => attempts(run, (signal) => readReply(agent.model(request, signal), (delta) => run.emit(delta))),
-  );
-  const cost = agent.price?.(reply.model || run.modelName, reply.usage);
-  run.usage = addUsage(run.usage, reply.usage);
-  run.cost = run.cost === undefined || cost === undefined ? undefined : run.cost + cost;
-  spend(life.spent, reply.usage, cost);
-  run.emit({ type: "usage", usage: reply.usage, model: reply.model || run.modelName, cost });
-  return reply;
-}
-
-/** Joins what is only for this turn to the last user message, in requests alone. */
-function showEphemeral(run: Run): void {
-  if (run.ephemeral.length === 0) return;
-  const index = run.life.messages.findLastIndex((m) => m.role === "user");
-  run.overlay.set(index, [...run.overlay.get(index) ?? [], ...run.ephemeral]);
-  run.ephemeral = [];
-}
-
-/** The conversation as this one call sees it. */
-function requestMessages(run: Run, view: View, append: string | readonly Message[] | undefined): readonly Message[] {
-  const { messages } = run.life;
-  let shown: Message[] = messages.slice();
-  for (const [index, blocks] of run.overlay) {
-    const message = shown[index]!;
-    shown[index] = { role: message.role, content: [...message.content, ...blocks] };
-  }
-  if (view.prefix) shown = [...view.prefix.messages, ...shown.slice(view.prefix.until)];
-  if (append !== undefined) shown.push(...(typeof append === "string" ? [user(append)] : append));
-  return view.prefix || append !== undefined ? joinRoles(shown) : shown;
-}
-
-/** Neighbours of one role made one message, as the API reads them. */
-function joinRoles(messages: readonly Message[]): Message[] {
-  const out: Message[] = [];
-  for (const message of messages) {
-    const last = out.at(-1);
-    if (last?.role === message.role) {
-      out[out.length - 1] = { role: last.role, content: [...last.content, ...message.content] };
-    } else out.push(message);
-  }
-  return out;
-}
-
-const RETRIES = 2;
-
-async function attempts(run: Run, attempt: (signal: AbortSignal) => Promise<Reply>): Promise<Reply> {
-  const { clock } = run.life;
-  let hookRetries = 1;
-  for (let n = 0;; n++) {
-    try {
-      return await run.interruptible(attempt(run.signal));
-    } catch (error) {
-      if (error instanceof Ended) throw error;
-      let again = error instanceof ModelError && error.retryable && n < RETRIES;
-      if (!again && hookRetries-- > 0) again = await hooksWantRetry(run, error);
-      if (!again) throw error;
-      const wait = (error as ModelError).retryAfter ?? Math.min(500 * 2 ** n, 8000) * (0.75 + clock.random() / 2);
-      run.emit({ type: "retry", attempt: n + 1, reason: (error as Error).message, wait_ms: Math.round(wait) });
-      await run.interruptible(clock.sleep(wait, run.signal));
-    }
-  }
-}
-
-async function hooksWantRetry(run: Run, error: unknown): Promise<boolean> {
-  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
-  const fields = { error_type: name, error_message: message, tool: null, stack_trace: stack ?? null };
-  const said = await run.fire({ event: "error", ...fields, severity: "critical", retry: true });
-  run.endIfDenied(said);
-  return said.modified && said.value === true;
 }
 
 function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Promise<Folded> {
@@ -284,7 +167,7 @@ function feedback(contexts: readonly Block[], { denials }: Folded): Block[] {
 /** Fires turn-end; at a limit its inputs are told but start nothing. */
 async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): Promise<TurnEnd> {
   const { life, agent } = run;
-  run.commit();
+  await run.commit();
   if (stop !== "done" && stop !== "waiting") run.warn(limitWarning(stop, agent.limits, [...run.keepers]));
   const said = await run.fire({
     event: "turn-end",

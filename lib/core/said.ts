@@ -1,7 +1,9 @@
 import { type Block, text } from "./messages.ts";
+import { pascal } from "./names.ts";
 import type { Said } from "./verdict.ts";
 
-type From = Said & { readonly hook?: string };
+/** A text for the model and the hook it is from. */
+export type From = Said & { readonly hook?: string };
 
 /**
  * The words in which the model reads what hooks said: always marked as theirs, so that a hook's text is never
@@ -29,6 +31,11 @@ export function wordings(contexts: readonly From[]): string[] {
 
 export function contextBlocks(contexts: readonly From[]): Block[] {
   return wordings(contexts).map(text);
+}
+
+/** How the model reads a HookInput (U11). */
+export function hookInput(event: string, words: string): Block {
+  return text(`HookInput (${pascal(event)}): ${words}`);
 }
 
 export function reminder(words: string): string {

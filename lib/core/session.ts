@@ -2,7 +2,8 @@ import { contextBlocks } from "./said.ts";
 import { settle } from "./_settle.ts";
 import type { Folded } from "./fold.ts";
 import type { EventFields, Stop } from "./events.ts";
-import { type AgentSpec, Ended, type Life, Run } from "./life.ts";
+import { type AgentSpec, Ended, type Life } from "./life.ts";
+import { Run } from "./run.ts";
 import { countContinuation, limitWarning, newCount } from "./limits.ts";
 import { NO_USAGE, textOf } from "./messages.ts";
 import { takeTurn, type TurnInput } from "./loop.ts";
@@ -19,12 +20,13 @@ export interface Session {
 }
 
 /**
- * Opens a session. `session-start` is fired by the first prompt, so that an interrupt reaches it too.
+ * Opens a session. `session-start` is fired by the first prompt, so that an interrupt reaches it too; an agent
+ * below another has no `start`, and no session of its own.
  */
 export function openSession(
   agent: AgentSpec,
   life: Life,
-  start: Pick<EventFields["session-start"], "source">,
+  start?: Pick<EventFields["session-start"], "source">,
 ): Session {
   const opened = life.clock.tick();
   let started = false;
@@ -55,9 +57,11 @@ export function openSession(
       const run = last ?? new Run(agent, life, newCount(), NEVER, NO_USAGE);
       for (const stopper of stoppers) stopper.abort(new Ended("aborted", "The session was closed"));
       await settle(Promise.allSettled([...life.background]), { clock: life.clock, signal: NEVER, ms: GRACE_MS });
-      await run.fire({ event: "session-end", reason, duration_ms: Math.round(life.clock.tick() - opened) }, {
-        final: true,
-      });
+      if (start) {
+        await run.fire({ event: "session-end", reason, duration_ms: Math.round(life.clock.tick() - opened) }, {
+          final: true,
+        });
+      }
     },
   };
 }
@@ -109,7 +113,11 @@ async function runPrompt(
       : { stop: "error", error };
     if (end.stop === "deadline") run.warn((error as Error).message);
   }
-  run.commit();
+  try {
+    await run.commit();
+  } catch (error) {
+    end = { stop: "error", error };
+  }
   const said = run.refusal ?? textOf(life.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant"));
   if (!refused) {
     await run.fire({ event: "agent-stop", stop: end.stop, result: said, agent_type: agent.type }, { final: true });
@@ -171,8 +179,9 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
       run.keepers.add(hook);
       queue.push({ trigger: "hook_input", prompt: words, from: hook });
     }
+    if (queue.length === 0) queue.push(...await fromBackground(run));
     if (queue.length === 0) return stop;
-    if (queue[0]!.from === undefined) continue;
+    if (queue[0]!.from === undefined && queue[0]!.trigger !== "background") continue;
     const over = countContinuation(run.agent.limits, run.count);
     if (over) {
       run.warn(limitWarning(over, run.agent.limits, [...run.keepers]));
@@ -180,6 +189,13 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
     }
   }
   return stop;
+}
+
+/** Waits for the next agent that works in the background; what it has to say begins a turn. */
+async function fromBackground(run: Run): Promise<TurnInput[]> {
+  const { inbox, tasks } = run.life;
+  if (inbox.length === 0 && tasks.size > 0) await run.interruptible(Promise.race(tasks));
+  return inbox.length === 0 ? [] : [{ trigger: "background", prompt: inbox.splice(0).join("\n\n") }];
 }
 
 function resultOf(run: Run, said: string, end: { stop: Stop; error?: unknown }): Result {

@@ -1,4 +1,5 @@
-import type { Block } from "./messages.ts";
+import type { Stop } from "./events.ts";
+import type { Block, Usage } from "./messages.ts";
 import {
   checkSchema,
   isStandard,
@@ -25,10 +26,40 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** What tools of one agent share for its session: a shell, what was read, the undo log. */
   readonly state: Map<string, unknown>;
+  /** Starts an agent below this one; absent where there can be none. */
+  readonly spawn?: (request: SpawnRequest) => Promise<Spawned>;
   /** Shows output while the tool runs. */
   readonly progress: (text: string) => void;
   /** The block being answered, under the name the SDK's runnable tools look for. */
   readonly toolUse: { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };
+}
+
+/** What a tool asks for when it wants an agent below its own. */
+export interface SpawnRequest {
+  readonly type: string;
+  readonly prompt: string;
+  readonly system?: string;
+  readonly model?: string;
+  /** The names of the tools it may use; all of its parent's where absent. */
+  readonly tools?: readonly string[];
+  /** The id of an agent that is to go on. */
+  readonly resume?: string;
+  /** Not waited for: its result comes as a later message. */
+  readonly background?: boolean;
+}
+
+/** What came of it. */
+export interface Spawned {
+  readonly agent_id: string;
+  readonly type: string;
+  readonly model: string;
+  /** Its last words; empty while it works in the background. */
+  readonly text: string;
+  readonly stop: Stop | undefined;
+  readonly usage: Usage;
+  /** The names of the tools it called, in order. */
+  readonly tools: readonly string[];
+  readonly duration_ms: number;
 }
 
 /**

@@ -1,0 +1,238 @@
+import { freeze } from "./_event.ts";
+import { settle } from "./_settle.ts";
+import { thrownWords } from "./_thrown.ts";
+import type { Clock } from "./clock.ts";
+import { fire, type FireOptions, isHeard } from "./dispatch.ts";
+import { type EventName, EVENTS, type Fired } from "./events.ts";
+import type { Folded } from "./fold.ts";
+import type { HookChange, HookEnv, HookRecord } from "./hook.ts";
+import { type AgentSpec, Ended, type Life } from "./life.ts";
+import type { Count } from "./limits.ts";
+import type { Block, Message, Usage } from "./messages.ts";
+import type { ToolSpec } from "./model.ts";
+import type { Result, RunEvent } from "./run-events.ts";
+import { contextBlocks, type From, hookInput } from "./said.ts";
+import type { Tool } from "./tool.ts";
+import type { Said } from "./verdict.ts";
+
+/** One run of one agent: the loop's locals, shared by its parts. */
+export class Run implements HookEnv {
+  readonly agent: AgentSpec;
+  readonly life: Life;
+  readonly count: Count;
+  readonly signal: AbortSignal;
+  hooks: readonly HookRecord[] = [];
+  turnId = "";
+  turns = 0;
+  usage: Usage;
+  cost: number | undefined = 0;
+  readonly denials: Result["denials"][number][] = [];
+  /** What the next user message will hold. */
+  pending: Block[] = [];
+  /** Content shown in this turn only, by index of the message it joins. */
+  readonly overlay = new Map<number, readonly Block[]>();
+  /** Waits to be shown with the next user message of the turn. */
+  ephemeral: Block[] = [];
+  /** What a person reads where a hook refused the prompt, the agent or the turn. */
+  refusal: string | undefined;
+  readonly toolSpecs: readonly ToolSpec[];
+  /** Where this run's messages begin. */
+  readonly firstIndex: number;
+  /** The hooks that kept the run going, for the warning at a limit. */
+  readonly keepers = new Set<string>();
+  /** Who wants the agent to end quietly: what was begun is finished, no model is called again. */
+  halt: Folded["halt"];
+  #deaf: { readonly error: unknown } | undefined;
+  #inOrder: Promise<unknown> = Promise.resolve();
+
+  constructor(agent: AgentSpec, life: Life, count: Count, signal: AbortSignal, usage: Usage) {
+    this.agent = agent;
+    this.life = life;
+    this.count = count;
+    this.signal = signal;
+    this.usage = usage;
+    this.toolSpecs = specs(agent.tools);
+    this.firstIndex = life.messages.length;
+  }
+
+  /** Tells the listener. One that throws ends the run at the next event, with a Result like any other end. */
+  emit(event: DistributedOmit<RunEvent, "agent_id">): void {
+    try {
+      this.life.emit({ agent_id: this.life.agentId, ...event } as RunEvent);
+    } catch (error) {
+      this.#deaf ??= { error };
+    }
+  }
+
+  warn(message: string): void {
+    this.emit({ type: "warning", message });
+  }
+
+  hears(event: EventName): boolean {
+    return isHeard(this.hooks, event);
+  }
+
+  /** Fires an event, tells what came of it, and ends the run where a hook wants that. */
+  async fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Promise<Folded> {
+    // What cleans up must run to its end even when the run was interrupted.
+    const env: HookEnv = options?.final ? Object.create(this, { signal: { value: NEVER } }) : this;
+    const folded = await fire(this.hooks, fired, env, options);
+    if (folded.runs.length > 0) this.emit({ type: "fired", event: fired.event, folded });
+    for (const warning of folded.warnings) this.warn(warning);
+    for (const { hook, text } of folded.systemMessages) this.emit({ type: "system_message", hook, text });
+    for (const { hook, text } of folded.inputs) this.emit({ type: "hook_input", hook, event: fired.event, text });
+    if (options?.final) return folded;
+    if (!STARTS_TURNS.has(fired.event)) {
+      this.ephemeral.push(...folded.inputs.map((input) => hookInput(fired.event, input.text)));
+    }
+    this.halt ??= folded.halt;
+    if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
+    this.#check();
+    return folded;
+  }
+
+  /** Has the events of calls that run together fired one after the other, in the order in which they come. */
+  inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#inOrder.then(work);
+    this.#inOrder = next.catch(() => {});
+    return next;
+  }
+
+  /** Ends the run where a hook wants that quietly. */
+  endIfHalted(): void {
+    if (this.halt) throw new Ended("halted", this.halt.reason);
+  }
+
+  /** Ends the run where a hook denied something that cannot go on without it. */
+  endIfDenied(folded: Folded): void {
+    const denial = folded.denials[0];
+    if (denial) throw new Ended("error", `Hook ${denial.hook}: ${denial.reason}`);
+  }
+
+  /** Waits for work unless the run is ended first. */
+  async interruptible<T>(work: Promise<T>): Promise<T> {
+    const end = await settle(work, { clock: this.life.clock, signal: this.signal });
+    if ("value" in end) return end.value;
+    this.#check();
+    throw (end as { error: unknown }).error;
+  }
+
+  #check(): void {
+    if (this.#deaf) throw this.#deaf.error;
+    if (!this.signal.aborted) return;
+    const reason: unknown = this.signal.reason;
+    if (reason instanceof Ended) throw reason;
+    throw new Ended("aborted", thrownWords(reason));
+  }
+
+  /** Puts what is pending into the transcript as a user message, joined to the one before if that is the user's too. */
+  async commit(): Promise<void> {
+    if (this.pending.length === 0) return;
+    const content = this.pending;
+    this.pending = [];
+    await this.push({ role: "user", content });
+  }
+
+  /** Adds a message; one of the same role as the last joins it, so that roles always alternate. */
+  async push(message: Message): Promise<void> {
+    const { messages } = this.life;
+    const last = messages.at(-1);
+    const joined = last?.role === message.role;
+    const next = freeze(joined ? { role: message.role, content: [...last.content, ...message.content] } : message);
+    const index = joined ? messages.length - 1 : messages.length;
+    messages[index] = next;
+    this.emit({ type: "message", message: next, index });
+    await this.life.save?.(next, index);
+  }
+
+  /** What hooks said, as blocks for the next user message; what is only for this turn waits apart. */
+  heard(contexts: readonly From[]): Block[] {
+    this.ephemeral.push(...contextBlocks(contexts.filter((c) => c.ephemeral)));
+    return contextBlocks(contexts.filter((c) => !c.ephemeral));
+  }
+
+  get modelName(): string {
+    return this.life.model;
+  }
+  set modelName(name: string) {
+    this.life.model = name;
+  }
+  get session_id(): string {
+    return this.life.id;
+  }
+  get agent_id(): string {
+    return this.life.agentId;
+  }
+  get parent_agent_id(): string | undefined {
+    return this.life.parentAgentId;
+  }
+  get turn_id(): string {
+    return this.turnId;
+  }
+  get sequence(): { next: number } {
+    return this.life.sequence;
+  }
+  get clock(): Clock {
+    return this.life.clock;
+  }
+  get cwd(): string {
+    return this.life.cwd();
+  }
+  get values(): Map<string, unknown> {
+    return this.life.values;
+  }
+  get exec(): HookEnv["exec"] {
+    return this.agent.exec;
+  }
+  log(hook: string, message: string): void {
+    this.emit({ type: "log", hook, message });
+  }
+  onHook(change: HookChange): void {
+    tell(this, change);
+  }
+  deliver(said: Said & { hook: string }): void {
+    this.life.waiting.push(said);
+  }
+  background(work: Promise<void>): void {
+    const { background } = this.life;
+    background.add(work);
+    work.finally(() => background.delete(work));
+  }
+}
+
+/** Where a hook's input begins a turn of its own; elsewhere it joins the turn that is on. */
+const STARTS_TURNS: ReadonlySet<EventName> = new Set(["session-start", "turn-end"]);
+
+/** Tells listeners what one hook did. */
+function tell(run: Run, change: HookChange): void {
+  if (change.phase === "start") return run.emit({ type: "hook_start", hook: change.hook, event: change.event });
+  const { opinion, failure, ms = 0 } = change.run;
+  const decision = failure !== undefined
+    ? "failed"
+    : opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
+  run.emit({
+    type: "hook_end",
+    hook: change.hook,
+    event: change.event,
+    decision: EVENTS[change.event].deny === "ignored" && decision === "deny" ? "ignored" : decision,
+    ...(opinion?.reason !== undefined && { reason: opinion.reason }),
+    ...(failure !== undefined && { failure }),
+    ms,
+  });
+}
+
+type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+const NEVER = new AbortController().signal;
+
+const specsOf = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
+
+/** What the model is told of the tools; the same object every time, so that its bytes are made once. */
+function specs(tools: readonly Tool[]): readonly ToolSpec[] {
+  let found = specsOf.get(tools);
+  if (!found) {
+    found = tools.map(({ name, description, input_schema }) => ({ name, description, input_schema }));
+    specsOf.set(tools, found);
+  }
+  return found;
+}

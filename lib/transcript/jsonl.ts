@@ -1,0 +1,98 @@
+import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { claim } from "./_claim.ts";
+import { LineLog, readLines } from "./_line-log.ts";
+import { checkId, entriesOf, type Entry, type Listed, type Transcript, type TranscriptStore, transcriptOf } from "./store.ts";
+
+const ENDING = ".jsonl";
+
+export interface JsonlStoreOptions {
+  /** Is told when a transcript's last line was torn by a crash and left out. */
+  onTorn?: (id: string, bytes: number) => void;
+}
+
+/**
+ * Keeps each transcript as a file of JSON lines: a message is one append, on the disk before it is acknowledged.
+ *
+ * @example
+ * ```ts
+ * import { jsonlStore } from "crochet";
+ *
+ * const store = jsonlStore("runs");
+ * await store.save("a1", [{ role: "user", content: [{ type: "text", text: "hi" }] }]);
+ * console.log((await store.list()).map((t) => t.id)); // [ "a1" ]
+ * ```
+ */
+export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): TranscriptStore {
+  const logs = new Map<string, LineLog>();
+  const fileOf = (id: string): string => {
+    checkId(id);
+    return join(dir, `${id}${ENDING}`);
+  };
+  const read = (id: string): Transcript | undefined => {
+    const lines = readLines<Entry>(fileOf(id));
+    if (lines && lines.torn > 0) options.onTorn?.(id, lines.torn);
+    return lines && transcriptOf(lines.values);
+  };
+  const forget = (id: string): void => {
+    logs.get(id)?.close();
+    logs.delete(id);
+  };
+  return {
+    async save(id, messages, about) {
+      const file = fileOf(id);
+      mkdirSync(dir, { recursive: true });
+      const fresh = `${file}.new`;
+      rmSync(fresh, { force: true });
+      const log = new LineLog(fresh);
+      try {
+        log.append(entriesOf(messages, about));
+      } finally {
+        log.close();
+      }
+      forget(id);
+      renameSync(fresh, file);
+    },
+    async load(id) {
+      return read(id);
+    },
+    async append(id, entries) {
+      let log = logs.get(id);
+      if (!log) {
+        const file = fileOf(id);
+        mkdirSync(dir, { recursive: true });
+        logs.set(id, log = new LineLog(file));
+      }
+      log.append(entries);
+    },
+    async list() {
+      return idsIn(dir).map((id): Listed => {
+        const found = read(id);
+        return { id, about: found?.about, messages: found?.full.length ?? 0, ending: found?.endings.at(-1) };
+      });
+    },
+    async delete(id) {
+      const file = fileOf(id);
+      forget(id);
+      const was = readLines(file) !== undefined;
+      rmSync(file, { force: true });
+      return was;
+    },
+    lock: (id) => {
+      const file = `${fileOf(id)}.lock`;
+      mkdirSync(dir, { recursive: true });
+      return claim(file, id);
+    },
+  };
+}
+
+function idsIn(dir: string): string[] {
+  try {
+    return readdirSync(dir)
+      .filter((name) => name.endsWith(ENDING) && !name.endsWith(`.rollout${ENDING}`))
+      .map((name) => name.slice(0, -ENDING.length)).sort();
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return [];
+    throw error;
+  }
+}

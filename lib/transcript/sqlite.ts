@@ -1,0 +1,113 @@
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { claim } from "./_claim.ts";
+import { checkId, entriesOf, type Entry, type TranscriptStore, transcriptOf } from "./store.ts";
+
+/** A store in one SQLite file that many processes can share, with a search over everything said. */
+export interface SqliteStore extends TranscriptStore {
+  /** The ids of transcripts in which the text stands, newest first. */
+  search(text: string): Promise<string[]>;
+  close(): void;
+}
+
+const SCHEMA = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA busy_timeout = 10000;
+  CREATE TABLE IF NOT EXISTS entry (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    transcript TEXT NOT NULL,
+    body TEXT NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS entry_of ON entry (transcript, n);
+`;
+
+/**
+ * Keeps transcripts in one SQLite file.
+ *
+ * @example
+ * ```ts
+ * import { sqliteStore } from "crochet";
+ *
+ * const store = sqliteStore("runs.db");
+ * await store.save("a1", [{ role: "user", content: [{ type: "text", text: "fix the greeting" }] }]);
+ * console.log(await store.search("greeting")); // [ "a1" ]
+ * store.close();
+ * ```
+ */
+export function sqliteStore(path: string): SqliteStore {
+  let opened: DatabaseSync | undefined;
+  const db = (): DatabaseSync => opened ??= open(path);
+  const rows = (sql: string, ...values: string[]) => db().prepare(sql).all(...values) as Record<string, unknown>[];
+  const inOne = (work: () => void): void => {
+    db().exec("BEGIN IMMEDIATE");
+    try {
+      work();
+      db().exec("COMMIT");
+    } catch (error) {
+      db().exec("ROLLBACK");
+      throw error;
+    }
+  };
+  const insert = (id: string, entries: readonly Entry[]) => {
+    const statement = db().prepare("INSERT INTO entry (transcript, body) VALUES (?, ?)");
+    for (const entry of entries) statement.run(id, JSON.stringify(entry));
+  };
+  const load = (id: string) => {
+    const found = rows("SELECT body FROM entry WHERE transcript = ? ORDER BY n", id);
+    return found.length === 0 ? undefined : transcriptOf(JSON.parse(`[${found.map((r) => r.body).join(",")}]`) as Entry[]);
+  };
+  return {
+    async save(id, messages, about) {
+      checkId(id);
+      inOne(() => {
+        db().prepare("DELETE FROM entry WHERE transcript = ?").run(id);
+        insert(id, entriesOf(messages, about));
+      });
+    },
+    async load(id) {
+      checkId(id);
+      return load(id);
+    },
+    async append(id, entries) {
+      checkId(id);
+      inOne(() => insert(id, entries));
+    },
+    async list() {
+      return rows("SELECT DISTINCT transcript FROM entry ORDER BY transcript").map(({ transcript }) => {
+        const { about, full, endings } = load(transcript as string)!;
+        return { id: transcript as string, about, messages: full.length, ending: endings.at(-1) };
+      });
+    },
+    async delete(id) {
+      checkId(id);
+      return Number(db().prepare("DELETE FROM entry WHERE transcript = ?").run(id).changes) > 0;
+    },
+    async search(text) {
+      // Bodies are JSON: the text is looked for as it stands there.
+      const needle = JSON.stringify(text).slice(1, -1).replace(/[\\%_]/g, "\\$&");
+      const sql = "SELECT transcript FROM entry WHERE body LIKE ? ESCAPE '\\' GROUP BY transcript ORDER BY MAX(n) DESC";
+      return rows(sql, `%${needle}%`).map((r) => r.transcript as string);
+    },
+    lock: (id) => {
+      checkId(id);
+      db();
+      return claim(`${path}.${id}.lock`, id);
+    },
+    close() {
+      opened?.close();
+      opened = undefined;
+    },
+  };
+}
+
+function open(path: string): DatabaseSync {
+  mkdirSync(dirname(path), { recursive: true });
+  // Asked for at the first use: a library that is only imported opens nothing and warns of nothing.
+  const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  const db = new DatabaseSync(path);
+  db.exec(SCHEMA);
+  return db;
+}

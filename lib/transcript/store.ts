@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import type { Stop } from "../core/events.ts";
+import type { Message, Usage } from "../core/messages.ts";
+
+/** What an agent was when its transcript was written, to compare with what it is now. */
+export interface About {
+  readonly agent_type: string;
+  readonly model: string;
+  readonly system: string;
+  readonly tools: readonly string[];
+  /** The session and agent that started this one. */
+  readonly parent?: string;
+  /** The first prompt, for listings. */
+  readonly prompt: string;
+  readonly cwd: string;
+  readonly created: string;
+}
+
+export interface Checkpoint {
+  readonly id: string;
+  /** How many messages the transcript had. */
+  readonly at: number;
+  readonly kind: "auto" | "manual" | "periodic";
+  readonly time: string;
+}
+
+/** How a run ended; a transcript has one for each run. */
+export interface Ending {
+  readonly stop: Stop;
+  readonly usage: Usage;
+  readonly cost: number | null;
+  readonly time: string;
+}
+
+/** One fact of a transcript. A transcript is the list of its facts, in order: nothing is ever rewritten. */
+export type Entry =
+  | { readonly type: "about"; readonly about: About }
+  /** A message at its place; a place that is taken means that the message grew and is replaced. */
+  | { readonly type: "message"; readonly index: number; readonly message: Message }
+  /** The conversation goes on from these messages; what came before stays in the log. */
+  | { readonly type: "compact"; readonly messages: readonly Message[] }
+  | { readonly type: "model"; readonly model: string }
+  | ({ readonly type: "checkpoint" } & Checkpoint)
+  | ({ readonly type: "end" } & Ending);
+
+export interface Transcript {
+  readonly about: About | undefined;
+  /** The conversation as the next request would carry it. */
+  readonly messages: readonly Message[];
+  /** Every message there ever was, compacted ones too. */
+  readonly full: readonly Message[];
+  readonly model: string | undefined;
+  readonly checkpoints: readonly Checkpoint[];
+  readonly endings: readonly Ending[];
+}
+
+export interface Listed {
+  readonly id: string;
+  readonly about: About | undefined;
+  readonly messages: number;
+  readonly ending: Ending | undefined;
+}
+
+/**
+ * Where transcripts are kept. Five calls make a store; `storeContract` of `crochet/testing` checks any of them.
+ * Writes are acknowledged when they would survive the process.
+ */
+export interface TranscriptStore {
+  /** Writes a whole conversation, in place of what was there. */
+  save(id: string, messages: readonly Message[], about?: About): Promise<void>;
+  /** Reads a transcript; an unknown id is undefined, not an error. */
+  load(id: string): Promise<Transcript | undefined>;
+  /** Adds facts; costs what they cost, however long the transcript is. */
+  append(id: string, entries: readonly Entry[]): Promise<void>;
+  list(): Promise<Listed[]>;
+  /** Whether there was one to delete. */
+  delete(id: string): Promise<boolean>;
+  /** Claims an id for this process until the returned function is called; throws where another process has it. */
+  lock?(id: string): Promise<() => Promise<void>>;
+}
+
+/** Reads a transcript off its facts. */
+export function transcriptOf(entries: Iterable<Entry>): Transcript {
+  let about: About | undefined;
+  let model: string | undefined;
+  let messages: Message[] = [];
+  const past: Message[] = [];
+  const checkpoints: Checkpoint[] = [];
+  const endings: Ending[] = [];
+  for (const entry of entries) {
+    switch (entry.type) {
+      case "about":
+        about = entry.about;
+        model ??= entry.about.model;
+        break;
+      case "message":
+        messages[entry.index] = entry.message;
+        break;
+      case "compact":
+        past.push(...messages);
+        messages = [...entry.messages];
+        break;
+      case "model":
+        model = entry.model;
+        break;
+      case "checkpoint":
+        checkpoints.push({ id: entry.id, at: entry.at, kind: entry.kind, time: entry.time });
+        break;
+      case "end":
+        endings.push({ stop: entry.stop, usage: entry.usage, cost: entry.cost, time: entry.time });
+        break;
+    }
+  }
+  return { about, messages, full: past.length > 0 ? [...past, ...messages] : messages, model, checkpoints, endings };
+}
+
+/** The facts of a whole conversation. */
+export function entriesOf(messages: readonly Message[], about: About | undefined): Entry[] {
+  return [
+    ...(about ? [{ type: "about", about } as const] : []),
+    ...messages.map((message, index) => ({ type: "message", index, message }) as const),
+  ];
+}
+
+/** Refuses an id that could name anything but a transcript. */
+export function checkId(id: string): void {
+  if (/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/.test(id) && !id.includes("..")) return;
+  throw new TypeError(`Cannot use '${id}' as a transcript id: expected letters, digits, '_', '-', '.' or ':'`);
+}
+
+export function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}
