@@ -160,8 +160,9 @@ function addDelta(open: OpenBlock, delta: RawBlock, onDelta: (delta: ReplyDelta)
     open.block.citations = [...(open.block.citations as unknown[] ?? []), delta.citation];
     return;
   }
-  for (const [key, value] of Object.entries(delta)) {
+  for (const key in delta) {
     if (key === "type") continue;
+    const value = delta[key];
     if (typeof value !== "string") open.block[key] = value;
     else {
       const parts = open.pieces.get(key);

@@ -1,0 +1,3 @@
+import "../../lib/index.ts";
+
+console.log(JSON.stringify(process.cpuUsage()));

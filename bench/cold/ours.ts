@@ -1,0 +1,7 @@
+import { agent } from "../../lib/index.ts";
+
+await agent({ model: "claude-bench", hooks: { stop: [() => undefined] } }).run(
+  "hi",
+);
+
+console.log(JSON.stringify(process.cpuUsage()));
