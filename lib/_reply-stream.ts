@@ -14,6 +14,9 @@ export interface ReplyOptions {
   readonly idleTimeout: number;
 }
 
+/** A longer one would fire at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /**
  * The events of a reply as they arrive. Ends the connection on every way out.
  *
@@ -43,9 +46,9 @@ async function* batches(
     const left = waitingSince + idleTimeout - performance.now();
     stalled = left <= 0;
     if (stalled) stop();
-    else timer = setTimeout(watch, Math.min(left, idleTimeout));
+    else timer = setTimeout(watch, Math.min(left, idleTimeout, LONGEST_TIMER));
   };
-  let timer = setTimeout(watch, idleTimeout);
+  let timer = setTimeout(watch, Math.min(idleTimeout, LONGEST_TIMER));
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   try {

@@ -3,6 +3,7 @@ import { abortedError, callError } from "./_model-errors.ts";
 import { requestWriter } from "./_request-bytes.ts";
 import { type OpenReply, replyStream } from "./_reply-stream.ts";
 import { type Model, ModelError, type ModelRequest } from "./core/model.ts";
+import { nearest } from "./core/names.ts";
 
 /** The model an agent talks to when none is named. */
 export const DEFAULT_MODEL = "claude-opus-5-5";
@@ -40,6 +41,7 @@ export interface AnthropicOptions {
  * ```
  */
 export function anthropic(options: AnthropicOptions = {}): Model {
+  checkOptions(options);
   const write = requestWriter({ cache: options.cache ?? true });
   const idleTimeout = options.idleTimeout ?? 60_000;
   let client: BaseAnthropic | undefined;
@@ -49,11 +51,11 @@ export function anthropic(options: AnthropicOptions = {}): Model {
     const { BaseAnthropic } = await loadSdk();
     if (signal.aborted) throw abortedError(signal);
     client ??= new BaseAnthropic(clientOptions(options));
+    const body = write(request);
     // Not the caller's signal: a reply that stalls is ended too, and no listener is left on it.
     const connection = new AbortController();
     const abort = () => connection.abort();
     signal.addEventListener("abort", abort, { once: true });
-    const body = write(request);
     try {
       const response = await client.post("/v1/messages", {
         body: body.bytes,
@@ -97,6 +99,35 @@ function loadSdk(): Promise<typeof import("@anthropic-ai/sdk/client")> {
 /** Starts to load the SDK, so that it is there when the first call is made: its import is most of a cold start. */
 export function warm(): void {
   loadSdk().catch(() => {}); // the first call reports it
+}
+
+const OPTIONS = [
+  "model",
+  "apiKey",
+  "baseURL",
+  "maxRetries",
+  "timeout",
+  "idleTimeout",
+  "cache",
+  "headers",
+  "middleware",
+] as const satisfies readonly (keyof AnthropicOptions)[];
+
+/** Here and not in the SDK, which would complain at the first call. */
+function checkOptions(options: AnthropicOptions): void {
+  for (const key of Object.keys(options)) {
+    if ((OPTIONS as readonly string[]).includes(key)) continue;
+    throw new TypeError(
+      `Cannot use anthropic() as option '${key}' is unknown: did you mean '${nearest(key, OPTIONS)}'?`,
+    );
+  }
+  for (const key of ["maxRetries", "timeout", "idleTimeout"] as const) {
+    const value = options[key];
+    if (value === undefined || (typeof value === "number" && value >= 0)) continue;
+    throw new TypeError(
+      `Cannot use anthropic() as '${key}' must be 0 or more: current value is ${JSON.stringify(value)}`,
+    );
+  }
 }
 
 function clientOptions({ apiKey, baseURL, maxRetries, timeout, headers, middleware }: AnthropicOptions): ClientOptions {

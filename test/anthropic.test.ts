@@ -345,6 +345,17 @@ test("anthropic() is named after its model, which an agent then asks for", async
   assert.equal(server.requests[0]!.body.model, "claude-haiku-5-5");
 });
 
+test("anthropic() refuses a wrong option where it is given", () => {
+  assert.throws(() => anthropic({ apikey: "x" } as AnthropicOptions), /'apikey' is unknown: did you mean 'apiKey'/);
+  assert.throws(() => anthropic({ maxRetries: -1 }), /'maxRetries' must be 0 or more: current value is -1/);
+  assert.throws(() => anthropic({ idleTimeout: "60" as unknown as number }), /'idleTimeout'/);
+});
+
+test("anthropic() waits for ever where idleTimeout is Infinity", async () => {
+  await using server = await scriptedServer([{ text: "slow to come", delay: 30 }], { cutAt: 200 });
+  assert.equal(textOf((await ask(server, { idleTimeout: Infinity })).message), "slow to come");
+});
+
 test("warm() loads the SDK ahead of the first call", async () => {
   warm();
   await using server = await scriptedServer([{ text: "ok" }]);

@@ -2,7 +2,6 @@ import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
-import type { Message, Usage } from "../core/messages.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
@@ -170,26 +169,17 @@ async function sendMessage(response: ServerResponse, served: ServedRequest, answ
   if (answer.reply.cut !== undefined) return void response.destroy();
   const { id, model, message, stop_reason, usage } = await readReply(streamOf(answer.events), () => {});
   served.status = 200;
-  sendJson(response, 200, plainReply({ id, model, message, stop_reason, usage }));
-}
-
-function plainReply({ id, model, message, stop_reason, usage }: {
-  id: string;
-  model: string;
-  message: Message;
-  stop_reason: string;
-  usage: Usage;
-}): object {
-  return {
+  const content = message.content;
+  sendJson(response, 200, {
     id,
     type: "message",
     role: "assistant",
     model,
-    content: message.content,
+    content,
     stop_reason,
     stop_sequence: null,
     usage,
-  };
+  });
 }
 
 async function* streamOf(events: readonly ModelEvent[]): AsyncGenerator<ModelEvent> {
