@@ -1,0 +1,152 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import type { AnyEvent } from "../core/events.ts";
+import type { HookContext, HookRecord } from "../core/hook.ts";
+import { type Opinion, OutOfTime, type Said } from "../core/verdict.ts";
+import { answerOf, FailedCommand, lateAnswer, listeningTo, speakerOf } from "./_answer.ts";
+import { hookEnvironment, tellWithheld, withPlaceholders } from "./_environment.ts";
+import { type HookHost, outputFolder } from "./_host.ts";
+import { type ProcessOptions, type Ran, runProcess, type Stream } from "./_process.ts";
+import { asyncLine } from "./_stdout.ts";
+import { WarmProcess } from "./_warm.ts";
+import { wireInput } from "./_wire.ts";
+import { refusalWords } from "./_words.ts";
+
+export interface CommandOptions {
+  /** The hook's name, for those who watch its output. */
+  readonly name: string;
+  /** A line for `/bin/sh -c`; with `args`, a program that is started as it is. */
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  /** How the command is named to the model. @default command */
+  readonly label?: string | undefined;
+  /** The name of the event the hook was registered under. */
+  readonly registered?: string | undefined;
+  /** `hook-input`: what it writes to stderr is input for the agent (U11), and nothing else counts. @default "verdict" */
+  readonly protocol?: "verdict" | "hook-input" | undefined;
+  /** Kept alive for the session: a line in, a line out. @default false */
+  readonly warm?: boolean | undefined;
+  /** Nobody waits for it: only what it says in the end is read. @default false */
+  readonly async?: boolean | undefined;
+  /** Seconds it may go on in the background after it said that it would. @default no limit */
+  readonly timeout?: number | undefined;
+  /** What makes a failure block, in the words of its front end. @default 'onError is "deny"' */
+  readonly blocking?: string | undefined;
+}
+
+/** The parts of a record that make it a command hook: how it runs, and how its answer is read. */
+export type HookKindParts = Pick<HookRecord, "kind" | "dialect" | "run" | "read" | "refusal">;
+
+/** A hook that is a command: an event on its stdin, its answer in its exit code and output, as the host has it. */
+export function commandHook(options: CommandOptions, host: HookHost): HookKindParts {
+  const { command, label = command, registered, protocol = "verdict" } = options;
+  const called = { command: label, registered };
+  const sessions = new Map<string, WarmProcess>();
+
+  const run = async (event: AnyEvent, ctx: HookContext): Promise<Opinion> => {
+    const call = prepared(options, host, event, ctx);
+    const about = listeningTo(event, called, ctx, host);
+    if (protocol === "hook-input") {
+      ctx.hookInput((await runProcess(call)).stderr);
+      return {};
+    }
+    if (options.warm) return answerOf(await askWarm(sessions, call, event, ctx), about);
+    if (options.async) return { contexts: lateAnswer(await runProcess(call), about) };
+    const { ran, gone } = await untilGone(call, options.timeout);
+    return gone ? { later: gone.then((end) => lateAnswer(end, about)).catch(() => NOTHING) } : answerOf(ran, about);
+  };
+  return {
+    kind: "command",
+    dialect: "claude",
+    run,
+    read: (raw) => raw as Opinion,
+    refusal: (error, event) =>
+      refusalWords(speakerOf(event, called), `[${label}]: ${failureWords(error, options.blocking)}`),
+  };
+}
+
+const NOTHING: readonly Said[] = [];
+
+/** Why a failure blocks, in the host's words. */
+export function failureWords(error: unknown, blocking = 'onError is "deny"'): string {
+  if (error instanceof OutOfTime) return `timed out; blocking because ${blocking}`;
+  const said = error instanceof FailedCommand ? error.stderr : error instanceof Error ? error.message : String(error);
+  return `failed; blocking because ${blocking}\n${said}`;
+}
+
+type Call = ProcessOptions & { readonly input: string; readonly signal: AbortSignal };
+
+/** Everything a process of this hook needs for one event. */
+function prepared(options: CommandOptions, host: HookHost, event: AnyEvent, ctx: HookContext): Call {
+  const facts = host.wire?.(event) ?? {};
+  const cwd = [ctx.cwd, host.projectDir].find((path) => existsSync(path)) ?? homedir();
+  const { env, withheld } = hookEnvironment(host, event, facts, cwd);
+  tellWithheld(host, withheld, ctx.log);
+  const { name, command, args, registered } = options;
+  const { onOutput } = host;
+  return {
+    command: args ? withPlaceholders(command, env) : command,
+    args: args?.map((arg) => withPlaceholders(arg, env)),
+    cwd,
+    env,
+    input: `${JSON.stringify(wireInput(event, ctx.cwd, facts, registered))}\n`,
+    signal: ctx.signal,
+    outputDir: () => outputFolder(host, event.session_id),
+    onOutput: onOutput && ((stream, text) => onOutput({ hook: name, event, stream, text })),
+  };
+}
+
+/** The end of the process, or the moment it says that it goes on in the background. */
+async function untilGone(
+  call: Call,
+  limit: number | undefined,
+): Promise<{ ran: Ran; gone?: undefined } | { ran?: undefined; gone: Promise<Ran> }> {
+  const over = new AbortController();
+  let first: string | undefined = "";
+  let leave: (gone: { timeout: number | undefined }) => void;
+  const left = new Promise<{ timeout: number | undefined }>((resolve) => leave = resolve);
+  const onOutput = (stream: Stream, text: string) => {
+    call.onOutput?.(stream, text);
+    if (stream === "stderr" || first === undefined) return;
+    first += text;
+    const end = first.indexOf("\n");
+    const gone = end < 0 ? undefined : asyncLine(first.slice(0, end));
+    if (end >= 0 || !/^\s*\{/.test(first)) first = undefined;
+    if (gone) leave(gone);
+  };
+  const running = runProcess({ ...call, onOutput, signal: AbortSignal.any([call.signal, over.signal]) });
+  const end = await Promise.race([running, left]);
+  if ("code" in end) return { ran: end };
+  const ms = end.timeout ?? (limit === undefined ? undefined : limit * 1000);
+  if (ms === undefined) return { gone: running };
+  const timer = setTimeout(() => over.abort(), ms);
+  return { gone: running.finally(() => clearTimeout(timer)) };
+}
+
+/** One process a session, ended with the session. */
+async function askWarm(
+  sessions: Map<string, WarmProcess>,
+  call: Call,
+  event: AnyEvent,
+  { signal }: HookContext,
+): Promise<Ran> {
+  const id = event.session_id;
+  let warm = sessions.get(id);
+  if (!warm) {
+    const fresh = warm = new WarmProcess();
+    sessions.set(id, fresh);
+    signal.addEventListener("abort", () => {
+      fresh.end();
+      if (sessions.get(id) === fresh) sessions.delete(id);
+    }, { once: true });
+  }
+  const { input, onOutput } = call;
+  try {
+    return await warm.ask({ line: input, start: () => call, signal, onOutput });
+  } finally {
+    if (event.event === "session-end") {
+      warm.end();
+      sessions.delete(id);
+    }
+  }
+}
