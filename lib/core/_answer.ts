@@ -8,17 +8,15 @@ export interface Answer {
   readonly block: ToolResultBlock;
   /** Stands after all tool_results of the message. */
   readonly after: readonly Block[];
-  readonly halted: boolean;
   readonly waiting: boolean;
 }
 
-interface Ending {
+export interface Ending {
   readonly outcome: CallOutcome;
   readonly content: string | readonly Block[];
   readonly response?: unknown;
   readonly ms?: number;
   readonly after?: readonly Block[];
-  readonly halted?: boolean;
   readonly waiting?: boolean;
 }
 
@@ -37,7 +35,6 @@ export function answer(run: Run, call: ToolCall, ending: Ending): Answer {
   return {
     block: toolResult(call.id, content, outcome !== "success"),
     after: ending.after ?? [],
-    halted: ending.halted ?? false,
     waiting: ending.waiting ?? false,
   };
 }

@@ -1,15 +1,32 @@
+import { freeze } from "./_event.ts";
+import { asError, thrownWords } from "./_thrown.ts";
 import { Ended } from "./life.ts";
 import { type Run } from "./run.ts";
 import { spend } from "./limits.ts";
-import { addUsage, type Message, user } from "./messages.ts";
+import { addUsage, invalidConversation, type Message, NO_USAGE, user } from "./messages.ts";
 import { ModelError, type ModelRequest, type Reply } from "./model.ts";
 import { readReply } from "./reply.ts";
+import { switchModel } from "./switch-model.ts";
+import { UnusableAnswer } from "./verdict.ts";
 
 /** What the requests of a turn are made from, where hooks changed it for the turn. */
 export interface View {
   readonly system: string;
   /** Stands in for the history before this turn. */
-  readonly prefix?: { readonly messages: readonly Message[]; readonly until: number };
+  readonly prefix?: TurnBegin & { readonly messages: readonly Message[] };
+}
+
+/** Where a turn begins: at a message, and at a block of it where its input joined a message that was there. */
+interface TurnBegin {
+  readonly index: number;
+  readonly block: number;
+}
+
+export function turnBegin(messages: readonly Message[]): TurnBegin {
+  const last = messages.at(-1);
+  return last?.role === "user"
+    ? { index: messages.length - 1, block: last.content.length }
+    : { index: messages.length, block: 0 };
 }
 
 /** One model call: iteration hooks, the request, the reply; a failed attempt is tried again while nothing has happened. */
@@ -22,14 +39,11 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
     iteration,
     total_iterations: count.iterations,
     get request() {
-      return {
-        system: view.system,
-        messages: joinRoles([...life.messages, ...(run.pending.length > 0 ? [user(run.pending)] : [])]),
-      };
+      return freeze({ system: view.system, messages: withPending(run) });
     },
-  });
+  }, { accept: (value) => acceptChange(run, value) });
   run.endIfDenied(said);
-  if (said.halt) throw new Ended("halted", said.halt.reason);
+  run.endIfHalted();
   run.pending.push(...run.heard(said.contexts));
   await run.commit();
   showEphemeral(run);
@@ -50,31 +64,32 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
 async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages">): Promise<Reply> {
   const { agent } = run;
   const fixed = { tools: run.toolSpecs, max_tokens: agent.maxTokens, ...(agent.params && { params: agent.params }) };
-  for (;;) {
+  let refused = NO_USAGE;
+  // One change at most: hooks may change the model too, and a chain of models would be a loop without a limit.
+  for (let mayChange = true;; mayChange = false) {
     const request = { model: run.modelName, ...shown, ...fixed };
-    let reason: string;
     try {
       const reply = await attempts(
         run,
         (signal) => readReply(agent.model(request, signal), (delta) => run.emit(delta)),
       );
-      if (reply.stop_reason !== "refusal" || !await fallBack(run, "it refused")) return reply;
-      continue;
+      const again = mayChange && reply.stop_reason === "refusal" && await fallBack(run, "it refused");
+      if (!again) return { ...reply, usage: addUsage(refused, reply.usage) };
+      refused = reply.usage;
     } catch (error) {
-      reason = error instanceof ModelError && OVERLOADED.has(error.code) ? error.message : "";
-      if (reason === "" || !await fallBack(run, reason)) throw error;
+      const overloaded = error instanceof ModelError && OVERLOADED.has(error.code);
+      if (!mayChange || !overloaded || !await fallBack(run, error.message)) throw error;
     }
   }
 }
 
 const OVERLOADED: ReadonlySet<string> = new Set(["overloaded_error", "rate_limit_error"]);
 
-/** Changes to the fallback model, once: a model that stands in has none. */
+/** Changes to the fallback model: a model that stands in has none. */
 async function fallBack(run: Run, reason: string): Promise<boolean> {
-  const next = await run.agent.fallback?.(run, reason);
-  if (next === undefined || next === run.modelName) return false;
-  run.modelName = next;
-  return true;
+  const { fallback } = run.agent;
+  if (fallback === undefined || fallback === run.modelName) return false;
+  return await switchModel(run, fallback, { reason, triggered_by: "fallback" });
 }
 
 /** Joins what is only for this turn to the last user message, in requests alone. */
@@ -93,9 +108,30 @@ function requestMessages(run: Run, view: View, append: string | readonly Message
     const message = shown[index]!;
     shown[index] = { role: message.role, content: [...message.content, ...blocks] };
   }
-  if (view.prefix) shown = [...view.prefix.messages, ...shown.slice(view.prefix.until)];
+  if (view.prefix) {
+    const { index, block, messages: instead } = view.prefix;
+    const begun = shown[index]!;
+    shown = [...instead, { ...begun, content: begun.content.slice(block) }, ...shown.slice(index + 1)];
+  }
   if (append !== undefined) shown.push(...(typeof append === "string" ? [user(append)] : append));
   return view.prefix || append !== undefined ? joinRoles(shown) : shown;
+}
+
+/** The conversation with what is to be said next. Copied: what hooks see is not what will be sent. */
+function withPending({ life, pending }: Run): Message[] {
+  return joinRoles([...life.messages, ...(pending.length > 0 ? [user([...pending])] : [])]);
+}
+
+function acceptChange(run: Run, value: unknown): unknown {
+  const { append } = value as { append?: unknown };
+  if (append === undefined || typeof append === "string") return value;
+  const why = Array.isArray(append)
+    ? invalidConversation(joinRoles([...withPending(run), ...append]))
+    : "it is neither a text nor a list";
+  if (why !== undefined) {
+    throw new UnusableAnswer(`Cannot append to the messages as the model would refuse them: ${why}`);
+  }
+  return value;
 }
 
 /** Neighbours of one role made one message, as the API reads them. */
@@ -121,19 +157,22 @@ async function attempts(run: Run, attempt: (signal: AbortSignal) => Promise<Repl
     } catch (error) {
       if (error instanceof Ended) throw error;
       let again = error instanceof ModelError && error.retryable && n < RETRIES;
-      if (!again && hookRetries-- > 0) again = await hooksWantRetry(run, error);
+      if (!again) again = await hooksWantRetry(run, error, hookRetries-- > 0);
       if (!again) throw error;
       const wait = (error as ModelError).retryAfter ?? Math.min(500 * 2 ** n, 8000) * (0.75 + clock.random() / 2);
-      run.emit({ type: "retry", attempt: n + 1, reason: (error as Error).message, wait_ms: Math.round(wait) });
+      run.emit({ type: "retry", attempt: n + 1, reason: thrownWords(error), wait_ms: Math.round(wait) });
       await run.interruptible(clock.sleep(wait, run.signal));
     }
   }
 }
 
-async function hooksWantRetry(run: Run, error: unknown): Promise<boolean> {
-  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+/** Tells hooks of a failed call; `may` says whether they can have it tried again. */
+async function hooksWantRetry(run: Run, error: unknown, may: boolean): Promise<boolean> {
+  const { name, message, stack } = asError(error);
   const fields = { error_type: name, error_message: message, tool: null, stack_trace: stack ?? null };
-  const said = await run.fire({ event: "error", ...fields, severity: "critical", retry: true });
+  const said = await run.fire({ event: "error", ...fields, severity: "critical", retry: may });
+  run.life.waiting.push(...said.contexts);
   run.endIfDenied(said);
-  return said.modified && said.value === true;
+  run.endIfHalted();
+  return may && said.modified && said.value === true;
 }

@@ -54,12 +54,17 @@ export function isView(event: EventName): boolean {
   return event === "turn-start" || event === "iteration";
 }
 
-/** A copy of frozen data that can be changed: what is given to a tool is its own. Strings and the like are shared. */
-export function thaw<T>(value: T): T {
-  if (typeof value !== "object" || value === null || !Object.isFrozen(value)) return value;
-  if (Array.isArray(value)) return value.map(thaw) as T;
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, thaw(v)])) as T;
+/** A copy of plain data: what is given to a tool is its own, and what a host gives us stays its own. */
+export function thaw<T>(value: T, copies = new Map<unknown, unknown>()): T {
+  if (typeof value !== "object" || value === null) return value;
+  const list = Array.isArray(value);
+  if (!list && Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const known = copies.get(value);
+  if (known !== undefined) return known as T;
+  const copy: Record<string, unknown> = list ? [] as never : {};
+  copies.set(value, copy);
+  for (const [key, part] of Object.entries(value)) copy[key] = thaw(part, copies);
+  return copy as T;
 }
 
 /** Freezes plain data all the way down; stops at what is frozen already, so shared parts are walked once. */

@@ -1,11 +1,12 @@
-import { type Answer, answer, plain } from "./_answer.ts";
+import { type Answer, answer, type Ending, plain } from "./_answer.ts";
 import type { Ready } from "./_gate.ts";
 import { thaw } from "./_event.ts";
 import { settle } from "./_settle.ts";
+import { asError, thrownWords } from "./_thrown.ts";
 import type { ToolResult } from "./events.ts";
 import type { Run } from "./run.ts";
 import { countTool } from "./limits.ts";
-import { type Block, text } from "./messages.ts";
+import { type Block, isContent, text } from "./messages.ts";
 import { wordings } from "./said.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "./tool.ts";
 import { UnusableAnswer } from "./verdict.ts";
@@ -15,61 +16,67 @@ const GRACE_MS = 2000;
 
 /** Runs one call and asks the hooks what they think of its result. The answer stands before they are asked. */
 export async function execute(run: Run, ready: Ready, answers: Map<string, Answer>): Promise<void> {
-  const { call, tool, input, original, after, halted } = ready;
+  const { call, tool, input, after } = ready;
   const { agent, life: { clock } } = run;
   run.emit({ type: "tool_start", id: call.id, name: tool.name, input });
   const start = clock.tick();
-  const ran = await performed(run, ready);
-  const ms = clock.tick() - start;
-  const ending = {
+  let ran = await perform(run, ready, "");
+  const ending = (): Ending => ({
     outcome: ran.outcome,
     content: ran.result.content,
     response: ran.result.response,
-    ms,
+    ms: clock.tick() - start,
     after,
-    halted,
     waiting: ran.wait,
-  };
-  if (ran.outcome === "interrupted") {
-    answers.set(call.id, answer(run, call, ending));
-    return;
-  }
-  countTool(run.count);
-  if (tool.effect === "write") await agent.afterWrite?.(run);
-  let final = ending;
+  });
+  let final = ending();
   try {
-    const post = await run.fire({
-      event: "post-tool-use",
-      tool_name: tool.name,
-      input,
-      original_input: original,
-      tool_use_id: call.id,
-      result: ran.result,
-      outcome: ran.outcome,
-      failed: ran.outcome === "failure",
-      error: ran.outcome === "failure" ? plain(ran.result.content) : null,
-      duration_ms: Math.round(ms),
-    }, { accept: (value) => acceptResult(tool, ran.result, value) });
-    const result = post.modified ? post.value as ToolResult : ran.result;
-    // A dialect with words of its own puts them into the result; ours stand after it.
-    const inside = [
-      ...post.denials.flatMap((d) => d.text === undefined ? [] : [d.text]),
-      ...wordings(post.contexts.filter((c) => c.place === "result")),
-    ];
-    const feedback = post.denials.filter((d) => d.text === undefined).map((d) =>
-      text(`Feedback from hook ${d.hook}: ${d.reason}`)
-    );
-    final = {
-      ...ending,
-      outcome: result.is_error ? "failure" : "success",
-      content: joined(result.content, inside),
-      response: result.response,
-      after: [...after, ...feedback, ...run.heard(post.contexts.filter((c) => c.place !== "result"))],
-      halted: halted || post.halt !== undefined,
-    };
+    if ("thrown" in ran && run.hears("error") && await hooksWantRetry(run, tool, ran.thrown)) {
+      ran = await perform(run, ready, ":retry");
+    }
+    final = ending();
+    if (ran.outcome === "interrupted") return;
+    countTool(run.count);
+    if (tool.effect === "write") await agent.afterWrite?.(run);
+    final = await reviewed(run, ready, ran, final);
   } finally {
     answers.set(call.id, answer(run, call, final));
   }
+}
+
+/** The call's end as its hooks leave it. */
+async function reviewed(run: Run, ready: Ready, ran: Performed, ending: Ending): Promise<Ending> {
+  const { call, tool, input, original, after } = ready;
+  const failed = ran.outcome === "failure";
+  const fired = {
+    event: "post-tool-use",
+    tool_name: tool.name,
+    input,
+    original_input: original,
+    tool_use_id: call.id,
+    result: ran.result,
+    outcome: failed ? "failure" : "success",
+    failed,
+    error: failed ? plain(ran.result.content) : null,
+    duration_ms: Math.round(ending.ms ?? 0),
+  } as const;
+  const post = await run.inOrder(() => run.fire(fired, { accept: (value) => acceptResult(tool, ran.result, value) }));
+  const result = post.modified ? post.value as ToolResult : ran.result;
+  // A dialect with words of its own puts them into the result; ours stand after it.
+  const inside = [
+    ...post.denials.flatMap((d) => d.text === undefined ? [] : [d.text]),
+    ...wordings(post.contexts.filter((c) => c.place === "result")),
+  ];
+  const feedback = post.denials.filter((d) => d.text === undefined).map((d) =>
+    text(`Feedback from hook ${d.hook}: ${d.reason}`)
+  );
+  return {
+    ...ending,
+    outcome: result.is_error ? "failure" : "success",
+    content: joined(result.content, inside),
+    response: result.response,
+    after: [...after, ...feedback, ...run.heard(post.contexts.filter((c) => c.place !== "result"))],
+  };
 }
 
 interface Performed {
@@ -79,23 +86,15 @@ interface Performed {
   readonly thrown?: unknown;
 }
 
-/** Runs the tool; where it threw, hooks may ask for one more try if a second try can do no harm. */
-async function performed(run: Run, ready: Ready): Promise<Performed> {
-  const first = await perform(run, ready, "");
-  if (!("thrown" in first) || !run.hears("error")) return first;
-  const error = first.thrown instanceof Error ? first.thrown : new Error(String(first.thrown));
-  const retry = ready.tool.effect !== "write";
-  const said = await run.fire({
-    event: "error",
-    error_type: error.name,
-    error_message: error.message,
-    tool: ready.tool.name,
-    stack_trace: error.stack ?? null,
-    severity: "error",
-    retry,
-  });
+/** Tells hooks that a tool threw; they may ask for one more try where a second try can do no harm. */
+async function hooksWantRetry(run: Run, tool: Tool, thrown: unknown): Promise<boolean> {
+  const { name, message, stack } = asError(thrown);
+  const fields = { error_type: name, error_message: message, tool: tool.name, stack_trace: stack ?? null };
+  const retry = tool.effect !== "write";
+  const said = await run.inOrder(() => run.fire({ event: "error", ...fields, severity: "error", retry }));
+  run.life.waiting.push(...said.contexts);
   run.endIfDenied(said);
-  return retry && said.modified && said.value === true ? perform(run, ready, ":retry") : first;
+  return retry && said.modified && said.value === true;
 }
 
 /** Runs the tool to one of its ends; one that does not stop when told is given up on after a grace. */
@@ -143,16 +142,14 @@ async function perform(run: Run, { call, tool, input }: Ready, suffix: string): 
 const NEVER = new AbortController().signal;
 
 function outputOf(value: ToolReturn): ToolOutput {
-  if (typeof value === "string") return { content: value };
-  if (Array.isArray(value)) return { content: value as readonly Block[] };
-  if (typeof value === "object" && value !== null && "content" in value) return value;
+  if (isContent(value)) return { content: value };
+  if (typeof value === "object" && value !== null && "content" in value && isContent(value.content)) return value;
   throw new ToolError("Cannot use the tool's result as it is no text, no list of blocks and has no 'content'");
 }
 
 function failureOf(error: unknown): ToolOutput {
-  const content = error instanceof Error ? error.message || error.name : String(error);
   return {
-    content,
+    content: thrownWords(error),
     isError: true,
     ...(error instanceof ToolError && error.response !== undefined && { response: error.response }),
   };
@@ -168,7 +165,7 @@ function acceptResult(tool: Tool, original: ToolResult, value: unknown): ToolRes
     );
   }
   const given = value as Partial<ToolResult>;
-  if (given.content !== undefined) {
+  if (isContent(given.content)) {
     return {
       content: given.content,
       is_error: given.is_error ?? original.is_error,
@@ -176,7 +173,7 @@ function acceptResult(tool: Tool, original: ToolResult, value: unknown): ToolRes
     };
   }
   if (!("response" in given)) {
-    throw new UnusableAnswer("Cannot use the result as it has neither 'content' nor 'response'");
+    throw new UnusableAnswer("Cannot use the result as it has neither a 'content' of text or blocks nor a 'response'");
   }
   if (!tool.render) {
     throw new UnusableAnswer(`Cannot show the result as tool ${tool.name} does not say how: give 'content'`);

@@ -1,6 +1,8 @@
 import { type Answer, answer } from "./_answer.ts";
+import { isThenable } from "./_settle.ts";
+import { thrownWords } from "./_thrown.ts";
 import type { Folded } from "./fold.ts";
-import type { Life, Permission } from "./life.ts";
+import { Ended, type Permission } from "./life.ts";
 import type { Run } from "./run.ts";
 import type { Block } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
@@ -16,7 +18,6 @@ export interface Ready {
   readonly original: Input;
   /** What the gates said beside their verdict. */
   readonly after: readonly Block[];
-  readonly halted: boolean;
 }
 
 /** Everything that comes before a call may run: is it one, do the hooks let it, do the rules, does a person. */
@@ -28,43 +29,46 @@ export async function gate(run: Run, call: ToolCall, tool: Tool | undefined): Pr
     return invalid(`there is no such tool: the tools are ${known}`);
   }
   if (call.invalid !== undefined) return invalid(call.invalid);
-  const original = await checked(tool, call.input, run.life);
+  const original = await checked(run, tool, call.input);
   if ("why" in original) return invalid(`its input is not valid: ${original.why}`);
 
   const fields = { tool_name: tool.name, original_input: original.input, tool_use_id: call.id };
   const pre = await run.fire({ event: "pre-tool-use", ...fields, input: original.input });
-  const beside = { after: run.heard(pre.contexts), halted: pre.halt !== undefined };
+  const after = run.heard(pre.contexts);
   if (pre.decision === "deny") {
     const denial = pre.denials[0]!;
-    return refuse(
-      run,
-      call,
-      original.input,
-      { words: wordsOf(denial), reason: denial.reason, by: denial.hook },
-      beside,
-    );
+    return refuse(run, call, fields, original.input, refusalOf(denial), after);
   }
-  const changed = pre.modified ? await checked(tool, pre.value, run.life) : original;
+  const changed = pre.modified ? await checked(run, tool, pre.value) : original;
   if ("why" in changed) {
     const by = pre.runs.filter((r) => r.opinion?.value).map((r) => r.hook).join(", ");
     const content =
       `PreToolUse hook for ${tool.name} returned updatedInput that failed schema validation: ${changed.why} ` +
       `(hook ${by}). The tool input from the model was valid; the hook's rewrite of it was not.`;
-    return answer(run, call, { outcome: "invalid", content, ...beside });
+    return answer(run, call, { outcome: "invalid", content, after });
   }
-  const permitted = await permission(run, call, tool, changed.input, pre);
-  if ("by" in permitted) return refuse(run, call, changed.input, permitted, beside);
-  return { call, tool, input: permitted.input, original: original.input, ...beside };
+  const permitted = await permission(run, tool, fields, changed.input, pre);
+  if ("by" in permitted) return refuse(run, call, fields, changed.input, permitted, after);
+  return { call, tool, input: permitted.input, original: original.input, after };
 }
 
 /** The input as the tool takes it and hooks see it, or why it does not. */
-async function checked(tool: Tool, input: unknown, life: Life): Promise<{ input: Input } | { why: string }> {
+async function checked(run: Run, tool: Tool, input: unknown): Promise<{ input: Input } | { why: string }> {
   try {
-    const parsed = await tool.parse(input);
-    return { input: tool.prepare ? tool.prepare(parsed, { cwd: life.cwd() }) : parsed };
+    const parsing = tool.parse(input);
+    const parsed = isThenable(parsing) ? await run.interruptible(parsing) : parsing;
+    return { input: tool.prepare ? tool.prepare(parsed, { cwd: run.life.cwd() }) : parsed };
   } catch (error) {
-    return { why: error instanceof Error ? error.message : String(error) };
+    if (error instanceof Ended) throw error;
+    return { why: thrownWords(error) };
   }
+}
+
+/** What all events of one call say of it. */
+interface Called {
+  readonly tool_name: string;
+  readonly tool_use_id: string;
+  readonly original_input: Input;
 }
 
 interface Refusal {
@@ -76,13 +80,20 @@ interface Refusal {
 /** Rules first, then hooks, then a person: a deny rule is beyond everybody. */
 async function permission(
   run: Run,
-  call: ToolCall,
   tool: Tool,
+  called: Called,
   input: Input,
   pre: Folded,
 ): Promise<{ input: Input } | Refusal> {
-  const question = { tool_name: tool.name, input, tool_use_id: call.id, cwd: run.life.cwd(), effect: tool.effect };
-  const ruled = await run.agent.permit?.(question, pre.decision as "continue" | "allow" | "ask");
+  const question = {
+    tool_name: tool.name,
+    input,
+    tool_use_id: called.tool_use_id,
+    cwd: run.life.cwd(),
+    effect: tool.effect,
+  };
+  const ruling = run.agent.permit?.(question, pre.decision as "continue" | "allow" | "ask");
+  const ruled = isThenable(ruling) ? await run.interruptible(ruling as Promise<Permission>) : ruling;
   const asked: Permission | undefined = pre.asked &&
     {
       behavior: "ask",
@@ -93,7 +104,7 @@ async function permission(
   const { reason, rule } = decided;
   if (decided.behavior === "deny") return { words: reason, reason, by: rule ?? "permissions" };
   if (!asked) {
-    const answered = await askHooks(run, call, tool, input, reason);
+    const answered = await askHooks(run, tool, called, input, reason);
     if (answered) return answered;
   }
   if (!run.agent.askPerson) return { words: reason, reason, by: pre.asked?.hook ?? rule ?? "permissions" };
@@ -106,24 +117,22 @@ async function permission(
 
 async function askHooks(
   run: Run,
-  call: ToolCall,
   tool: Tool,
+  called: Called,
   input: Input,
   reason: string,
 ): Promise<{ input: Input } | Refusal | undefined> {
   const said = await run.fire({
     event: "permission-request",
-    tool_name: tool.name,
+    ...called,
     input,
-    original_input: input,
-    tool_use_id: call.id,
     reason,
     permission_suggestions: [],
   });
   const denial = said.denials[0];
-  if (denial) return { words: wordsOf(denial), reason: denial.reason, by: denial.hook };
+  if (denial) return refusalOf(denial);
   if (said.decision !== "allow") return undefined;
-  const changed = said.modified ? await checked(tool, said.value, run.life) : { input };
+  const changed = said.modified ? await checked(run, tool, said.value) : { input };
   if ("input" in changed) return changed;
   const words = `A permission hook's rewrite of the input is not valid: ${changed.why}`;
   return { words, reason: words, by: "permission-request" };
@@ -132,26 +141,19 @@ async function askHooks(
 async function refuse(
   run: Run,
   call: ToolCall,
+  called: Called,
   input: Input,
-  refusal: Refusal,
-  beside: Pick<Ready, "after" | "halted">,
+  { words, reason, by }: Refusal,
+  after: readonly Block[],
 ): Promise<Answer> {
-  const { words, reason, by } = refusal;
   run.denials.push({ tool_name: call.name, tool_use_id: call.id, reason, by });
-  const denied = answer(run, call, { outcome: "denied", content: words, ...beside });
-  const original_input = call.input as Input;
-  await run.fire({
-    event: "tool-denied",
-    tool_name: call.name,
-    input,
-    original_input,
-    tool_use_id: call.id,
-    reason,
-    denied_by: by,
-  });
+  const denied = answer(run, call, { outcome: "denied", content: words, after });
+  await run.fire({ event: "tool-denied", ...called, input, reason, denied_by: by });
   return denied;
 }
 
-function wordsOf({ hook, reason, text }: { hook: string; reason: string; text?: string }): string {
-  return text ?? (reason === `Denied by hook ${hook}` ? reason : `Denied by hook ${hook}: ${reason}`);
+function refusalOf({ hook, reason, text }: Folded["denials"][number]): Refusal {
+  const bare = `Denied by hook ${hook}`;
+  const words = text ?? (reason === bare || reason.trim() === "" ? bare : `${bare}: ${reason}`);
+  return { words, reason, by: hook };
 }

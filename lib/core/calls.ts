@@ -2,14 +2,13 @@ import { type Answer, answer } from "./_answer.ts";
 import { execute } from "./_execute.ts";
 import { gate, type Ready } from "./_gate.ts";
 import type { Run } from "./run.ts";
-import type { Block } from "./messages.ts";
+import { type Block, INTERRUPTED } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import { findTool } from "./tool.ts";
 
 export interface Answered {
   /** One tool_result a call, in the model's order, then what hooks said. */
   readonly content: Block[];
-  readonly halted: boolean;
   readonly waiting: boolean;
 }
 
@@ -23,11 +22,12 @@ export async function answerCalls(run: Run, calls: readonly ToolCall[]): Promise
   try {
     for (const call of calls) {
       const tool = findTool(run.agent.tools, call.name);
-      if (tool?.effect === "write") await runBatch(run, batch, answers);
+      const alone = tool?.effect === "write" && !tool.parallel;
+      if (alone) await runBatch(run, batch, answers);
       const gated = await gate(run, call, tool);
       if ("block" in gated) answers.set(call.id, gated);
       else batch.push(gated);
-      if (tool?.effect === "write") await runBatch(run, batch, answers);
+      if (alone) await runBatch(run, batch, answers);
     }
     await runBatch(run, batch, answers);
   } catch (error) {
@@ -50,9 +50,6 @@ function collect(run: Run, calls: readonly ToolCall[], answers: ReadonlyMap<stri
   const given = calls.map((c) => answers.get(c.id) ?? answer(run, c, { outcome: "interrupted", content: INTERRUPTED }));
   return {
     content: [...given.map((a) => a.block), ...given.flatMap((a) => a.after)],
-    halted: given.some((a) => a.halted),
     waiting: given.some((a) => a.waiting),
   };
 }
-
-const INTERRUPTED = "The call was interrupted before it ran";

@@ -123,7 +123,7 @@ export class Fold {
         const denial = { hook: name, reason: reason ?? `Denied by hook ${name}` };
         this.#denials.push(text === undefined ? denial : { ...denial, text });
       }
-      return;
+      if (this.#deny !== "collects") return;
     }
     if (opinion.value) {
       const before = isView(this.event.event) ? this.#value?.to as object : undefined;

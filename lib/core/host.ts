@@ -1,3 +1,5 @@
+import { thaw } from "./_event.ts";
+import { thrownWords } from "./_thrown.ts";
 import type { EventFields } from "./events.ts";
 import { type HookRegistry, idOf, type SessionLike } from "./registry.ts";
 
@@ -32,7 +34,7 @@ export async function wrapToolCall<Args extends { readonly [key: string]: unknow
   if (pre.decision === "deny" || pre.decision === "ask") {
     throw new ToolDeniedError(pre.reason || "Tool call denied by hook");
   }
-  const effective = pre.modified ? pre.value as Args : args;
+  const effective = pre.modified ? thaw(pre.value as Args) : args;
   const start = performance.now();
   const after = (result: unknown, error: string | null) =>
     hooks.fire({
@@ -54,7 +56,7 @@ export async function wrapToolCall<Args extends { readonly [key: string]: unknow
   try {
     result = await call(effective);
   } catch (error) {
-    await after(null, error instanceof Error ? error.message : String(error));
+    await after(null, thrownWords(error));
     throw error;
   }
   await after(result, null);

@@ -56,8 +56,8 @@ export interface AgentSpec {
   readonly compact?: (run: Run) => Promise<void>;
   /** Looks at what a call that writes has left behind. */
   readonly afterWrite?: (run: Run) => Promise<void>;
-  /** The model to go on with where this one is overloaded or refuses; undefined where there is none. */
-  readonly fallback?: (run: Run, reason: string) => Promise<string | undefined>;
+  /** The model to go on with where the first one is overloaded or refuses. */
+  readonly fallback?: string;
 }
 
 /** What an agent has for its whole session. */
@@ -80,7 +80,7 @@ export interface Life {
   /** Contexts that wait for the next user message. */
   readonly waiting: Said[];
   /** Writes a message where it outlives the process; the run goes on when that is done. */
-  readonly save?: (message: Message, index: number) => Promise<void>;
+  readonly save?: (message: Message, index: number, run: Run) => Promise<void>;
   /** Starts an agent below this one. */
   readonly spawn?: (request: SpawnRequest, run: Run) => Promise<Spawned>;
   /** Agents that work on in the background, and what those that ended have to say. */

@@ -1,13 +1,13 @@
-import { contextBlocks } from "./said.ts";
-import { callModel, joinRoles, type View } from "./_call-model.ts";
+import { callModel, joinRoles, turnBegin, type View } from "./_call-model.ts";
 import { answerCalls } from "./calls.ts";
 import type { Folded } from "./fold.ts";
 import type { Stop, Trigger } from "./events.ts";
-import { Ended } from "./life.ts";
-import { type Run } from "./run.ts";
+import type { Run } from "./run.ts";
 import { countContinuation, forbidsCall, limitWarning, remaining } from "./limits.ts";
 import { type Block, invalidConversation, type Message, text, type TextBlock, textOf, user } from "./messages.ts";
 import type { Reply } from "./model.ts";
+import { isCut } from "./reply.ts";
+import { type From, hookInput } from "./said.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
 /** What sets a turn off. */
@@ -15,8 +15,8 @@ export interface TurnInput {
   readonly trigger: Trigger;
   readonly prompt: string;
   /** What goes to the model before the prompt, and after it. */
-  readonly before?: readonly Block[];
-  readonly after?: readonly Block[];
+  readonly before?: readonly From[];
+  readonly after?: readonly From[];
   /** The hook whose input this is; its text is shown in this turn and not kept. */
   readonly from?: string;
 }
@@ -50,27 +50,23 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
       const answered = await answerCalls(run, reply.calls);
       run.pending = [
         ...answered.content,
-        ...contextBlocks(life.waiting.splice(0)),
+        ...run.heard(life.waiting.splice(0)),
         ...life.inbox.splice(0).map(text),
       ];
-      if (answered.halted) return { stop: "halted", inputs: [] };
+      if (run.halt) return { stop: "halted", inputs: [] };
       if (answered.waiting) return await endTurn(run, input, first, "waiting");
       continue;
     }
     if (reply.stop_reason === "pause_turn") continue;
-    if (reply.stop_reason === "max_tokens") return await endTurn(run, input, first, "truncated");
+    if (isCut(reply.stop_reason)) return await endTurn(run, input, first, "truncated");
     if (reply.stop_reason === "refusal") return await endTurn(run, input, first, "refused");
 
     const said = await askToStop(run, reply, first, sentBack);
-    if (said.halt) return { stop: "halted", inputs: [] };
-    if (said.decision !== "deny") {
-      life.waiting.push(...said.contexts);
-      return await endTurn(run, input, first, "done");
-    }
-    for (const denial of said.denials) run.keepers.add(denial.hook);
-    const over = countContinuation(agent.limits, count);
-    if (over) return await endTurn(run, input, first, over);
-    run.pending = feedback(run.heard(said.contexts), said);
+    const end = run.halt ? "halted" : letGo(run, said);
+    if (end) life.waiting.push(...said.contexts);
+    if (end === "halted") return { stop: end, inputs: [] };
+    if (end) return await endTurn(run, input, first, end);
+    run.pending = feedback([...run.heard(life.waiting.splice(0)), ...run.heard(said.contexts)], said);
     sentBack = true;
     iteration = -1;
   }
@@ -84,8 +80,9 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   run.hooks = await run.interruptible(Promise.resolve(agent.hooks()));
   run.overlay.clear();
   const waiting = life.waiting.splice(0);
-  run.pending = [...contextBlocks(waiting), ...input.before ?? [], text(promptText(input)), ...input.after ?? []];
-  const shown: Block[] = input.from === undefined ? [] : [text(hookInputText("TurnEnd", input.prompt))];
+  const { before = [], after = [] } = input;
+  run.pending = [...run.heard(waiting), ...run.heard(before), promptBlock(input), ...run.heard(after)];
+  if (input.from !== undefined) run.ephemeral.push(hookInput("turn-end", input.prompt));
   const said = await run.fire({
     event: "turn-start",
     trigger: input.trigger,
@@ -96,28 +93,28 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   }, { accept: (value) => acceptView(value, run.pending) });
   if (said.decision === "deny") {
     run.pending = [];
+    life.waiting.unshift(...waiting);
     run.refusal = `Turn refused by hook ${said.deniedBy}: ${said.reason}`;
     run.warn(run.refusal);
     return undefined;
   }
-  if (said.halt) throw new Ended("halted", said.halt.reason);
-  run.ephemeral.unshift(...shown);
+  run.endIfHalted();
   run.pending.push(...run.heard(said.contexts));
   const value = said.value as { system?: string; messages?: readonly Message[] } | undefined;
   return {
     system: value?.system ?? agent.system,
-    ...(value?.messages && { prefix: { messages: value.messages, until: life.messages.length } }),
+    ...(value?.messages && { prefix: { messages: value.messages, ...turnBegin(life.messages) } }),
   };
 }
 
 /** A turn that a hook began leaves one line: its input is for that turn only, but roles must alternate. */
-function promptText(input: TurnInput): string {
-  return input.from === undefined ? input.prompt : hookInputText("TurnEnd", "[not kept]");
+function promptBlock({ from, prompt }: TurnInput): Block {
+  if (from !== undefined) return hookInput("turn-end", "[not kept]");
+  return text(prompt.trim() === "" ? EMPTY_PROMPT : prompt);
 }
 
-function hookInputText(event: string, words: string): string {
-  return `HookInput (${event}): ${words}`;
-}
+/** Stands in the transcript for a prompt without words, which the API would not take. */
+const EMPTY_PROMPT = "(empty prompt)";
 
 function acceptView(value: unknown, pending: readonly Block[]): unknown {
   const { messages } = value as { messages?: readonly Message[] };
@@ -148,6 +145,13 @@ function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Pr
   });
 }
 
+/** How the turn ends now that the stop hooks have spoken; undefined: they keep it going, and no limit forbids that. */
+function letGo(run: Run, said: Folded): Stop | undefined {
+  if (said.decision !== "deny") return "done";
+  for (const { hook } of said.denials) run.keepers.add(hook);
+  return countContinuation(run.agent.limits, run.count);
+}
+
 /**
  * All that hooks said and all their reasons in one user message, each in its hook's words. A host sends the contexts
  * and each reason as messages of their own; joined to one, a line break stands between them.
@@ -167,6 +171,7 @@ function feedback(contexts: readonly Block[], { denials }: Folded): Block[] {
 /** Fires turn-end; at a limit its inputs are told but start nothing. */
 async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): Promise<TurnEnd> {
   const { life, agent } = run;
+  run.ephemeral = [];
   await run.commit();
   if (stop !== "done" && stop !== "waiting") run.warn(limitWarning(stop, agent.limits, [...run.keepers]));
   const said = await run.fire({

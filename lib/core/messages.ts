@@ -78,6 +78,15 @@ export function toolResult(id: string, content: string | readonly Block[], isErr
     : { type: "tool_result", tool_use_id: id, content };
 }
 
+/** Answers a call that never ran. */
+export const INTERRUPTED = "The call was interrupted before it ran";
+
+/** Whether a value can stand as the content of a tool_result. */
+export function isContent(value: unknown): value is string | readonly Block[] {
+  if (typeof value === "string") return true;
+  return Array.isArray(value) && value.every((b) => typeof b === "object" && b !== null && typeof b.type === "string");
+}
+
 export function isToolUse(block: Block): block is ToolUseBlock {
   return block.type === "tool_use";
 }

@@ -1,8 +1,9 @@
+import { thaw } from "./_event.ts";
 import { systemClock } from "./clock.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
 import { fire } from "./dispatch.ts";
 import type { Folded } from "./fold.ts";
-import { DEFAULTS, type EventFields, type EventName, type Fired } from "./events.ts";
+import { DEFAULTS, type EventFields, type EventName, EVENTS, type Fired } from "./events.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
 import { expectEvent } from "./names.ts";
 
@@ -73,16 +74,15 @@ export class HookRegistry {
   fire<N extends EventName>(firing: Firing<N>, where: Partial<HookEnv> = {}): Promise<Folded> {
     const { event } = expectEvent(firing.event);
     const input = "input" in firing ? { original_input: firing.input, tool_use_id: "" } : {};
-    const fired = { ...DEFAULTS[event], ...input, ...firing, event } as unknown as Fired<N>;
+    const fired = thaw({ ...DEFAULTS[event], ...input, ...firing, event }) as unknown as Fired<N>;
     return fire(this.#records, fired, this.#env(where));
   }
 
   /** Fires an event by name for a session and gives each hook's own answer. */
   async emit(session: SessionLike, event: string, data: { readonly [field: string]: unknown }): Promise<HookResult[]> {
-    const folded = await this.fire({ ...data, event: expectEvent(event).event } as Firing, {
-      session_id: idOf(session),
-    });
-    return resultsOf(folded);
+    const name = expectEvent(event).event;
+    const fields = EVENTS[name].match === "tool_name" ? toolFields(data) : data;
+    return resultsOf(await this.fire({ ...fields, event: name } as Firing, { session_id: idOf(session) }));
   }
 
   getStats(): { [hook: string]: HookStats } {
@@ -143,6 +143,11 @@ export type SessionLike = string | { readonly id: string } | { readonly session_
 
 export function idOf(session: SessionLike): string {
   return typeof session === "string" ? session : "id" in session ? session.id : session.session_id;
+}
+
+/** A call's fields under the names hosts also have for them. */
+function toolFields({ tool, args, ...rest }: { readonly [field: string]: unknown }): { [field: string]: unknown } {
+  return { ...(tool !== undefined && { tool_name: tool }), ...(args !== undefined && { input: args }), ...rest };
 }
 
 function resultsOf(folded: Folded): HookResult[] {

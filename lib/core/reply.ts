@@ -85,6 +85,11 @@ export async function readReply(
   return finish(blocks, start ?? {}, stopReason ?? "end_turn", usage);
 }
 
+/** Whether a reply ended before the model was done with it. */
+export function isCut(stop_reason: string): boolean {
+  return stop_reason === "max_tokens" || stop_reason === "model_context_window_exceeded";
+}
+
 function finish(
   blocks: Map<number, OpenBlock>,
   start: { id?: string; model?: string },
@@ -96,11 +101,14 @@ function finish(
   let content: Block[] = [];
   for (const [i, open] of ordered.entries()) {
     const last = i === ordered.length - 1;
-    const cut = !open.stopped || (stop_reason === "max_tokens" && last);
+    const cut = !open.stopped || (isCut(stop_reason) && last);
     const { block, invalid } = close(open, cut);
     if (block.type === "text" && block.text === "") continue;
     content.push(block);
     if (isToolUse(block)) {
+      if (!block.id || typeof block.id !== "string" || typeof block.name !== "string") {
+        throw outOfGrammar("a tool call has no id or no name");
+      }
       calls.push({ id: block.id, name: block.name, input: block.input, ...(invalid !== undefined && { invalid }) });
     }
   }

@@ -40,6 +40,20 @@ export type RunEvent =
     | { readonly type: "message"; readonly message: Message; readonly index: number }
     | { readonly type: "usage"; readonly usage: Usage; readonly model: string; readonly cost: number | undefined }
     | { readonly type: "retry"; readonly attempt: number; readonly reason: string; readonly wait_ms: number }
+    | { readonly type: "model"; readonly model: string; readonly was: string; readonly reason: string | null }
+    /** The conversation goes on from these messages; what was before stays in the log. */
+    | {
+      readonly type: "compact";
+      readonly messages: readonly Message[];
+      readonly before: number;
+      readonly after: number;
+    }
+    | {
+      readonly type: "checkpoint";
+      readonly id: string;
+      readonly at: number;
+      readonly kind: "auto" | "manual" | "periodic";
+    }
     | { readonly type: "warning"; readonly message: string }
     /** What a hook wrote with `ctx.log`. */
     | { readonly type: "log"; readonly hook: string; readonly message: string }

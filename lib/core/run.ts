@@ -37,12 +37,13 @@ export class Run implements HookEnv {
   refusal: string | undefined;
   readonly toolSpecs: readonly ToolSpec[];
   /** Where this run's messages begin. */
-  readonly firstIndex: number;
+  firstIndex: number;
   /** The hooks that kept the run going, for the warning at a limit. */
   readonly keepers = new Set<string>();
   /** Who wants the agent to end quietly: what was begun is finished, no model is called again. */
   halt: Folded["halt"];
-  #deaf: { readonly error: unknown } | undefined;
+  /** What a listener threw. */
+  deaf: { readonly error: unknown } | undefined;
   #inOrder: Promise<unknown> = Promise.resolve();
 
   constructor(agent: AgentSpec, life: Life, count: Count, signal: AbortSignal, usage: Usage) {
@@ -60,7 +61,7 @@ export class Run implements HookEnv {
     try {
       this.life.emit({ agent_id: this.life.agentId, ...event } as RunEvent);
     } catch (error) {
-      this.#deaf ??= { error };
+      this.deaf ??= { error };
     }
   }
 
@@ -118,7 +119,7 @@ export class Run implements HookEnv {
   }
 
   #check(): void {
-    if (this.#deaf) throw this.#deaf.error;
+    if (this.deaf) throw this.deaf.error;
     if (!this.signal.aborted) return;
     const reason: unknown = this.signal.reason;
     if (reason instanceof Ended) throw reason;
@@ -142,7 +143,7 @@ export class Run implements HookEnv {
     const index = joined ? messages.length - 1 : messages.length;
     messages[index] = next;
     this.emit({ type: "message", message: next, index });
-    await this.life.save?.(next, index);
+    await this.life.save?.(next, index, this);
   }
 
   /** What hooks said, as blocks for the next user message; what is only for this turn waits apart. */

@@ -1,20 +1,26 @@
-import { contextBlocks } from "./said.ts";
 import { settle } from "./_settle.ts";
 import type { Folded } from "./fold.ts";
 import type { EventFields, Stop } from "./events.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
 import { Run } from "./run.ts";
 import { countContinuation, limitWarning, newCount } from "./limits.ts";
-import { NO_USAGE, textOf } from "./messages.ts";
+import { INTERRUPTED, isToolResult, isToolUse, NO_USAGE, textOf, toolResult } from "./messages.ts";
 import { takeTurn, type TurnInput } from "./loop.ts";
 import { ModelError } from "./model.ts";
 import type { Result } from "./run-events.ts";
+import { switchModel } from "./switch-model.ts";
 
 /** An agent's life with an id: opened once, prompted once or often, closed once. */
 export interface Session {
   readonly life: Life;
-  /** One prompt of a person and everything it sets off. Never throws: what goes wrong is in the Result. */
+  /**
+   * One prompt of a person and everything it sets off. What goes wrong in it is in the Result.
+   *
+   * @throws {TypeError} where the session is closed, or still busy with the prompt before
+   */
   prompt(text: string, options?: { signal?: AbortSignal; trigger?: "user" | "resume" }): Promise<Result>;
+  /** Changes the model for what comes; a hook may refuse. Whether it was changed. */
+  setModel(model: string): Promise<boolean>;
   /** Fires session-end, once. */
   close(reason?: string): Promise<void>;
 }
@@ -31,31 +37,43 @@ export function openSession(
   const opened = life.clock.tick();
   let started = false;
   let closed = false;
+  let busy: Promise<unknown> | undefined;
   const stoppers: AbortController[] = [];
   let last: Run | undefined;
   return {
     life,
     async prompt(words, options = {}) {
+      if (closed) throw new TypeError("Cannot prompt a session as it is closed: open another");
+      if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
       const stopper = new AbortController();
       stoppers.push(stopper);
+      if (life.parentAgentId === undefined) Object.assign(life.spent, { tokens: 0, dollars: 0 });
       const signal = options.signal ? AbortSignal.any([options.signal, stopper.signal]) : stopper.signal;
       const run = last = new Run(agent, life, newCount(), signal, NO_USAGE);
       const over = new AbortController();
       deadline(run, stopper, over.signal);
-      let result: Result;
+      const first = started || signal.aborted ? undefined : start;
+      started ||= first !== undefined;
+      const running = runPrompt(run, words, options.trigger ?? "user", first);
+      busy = running;
       try {
-        result = await runPrompt(run, words, options.trigger ?? "user", started ? undefined : start);
+        return await running;
       } finally {
+        busy = undefined;
         over.abort();
       }
-      started = true;
-      return result;
+    },
+    async setModel(model) {
+      const run = last ?? new Run(agent, life, newCount(), NEVER, NO_USAGE);
+      run.hooks = await agent.hooks();
+      return await switchModel(run, model);
     },
     async close(reason = "other") {
       if (closed) return;
       closed = true;
       const run = last ?? new Run(agent, life, newCount(), NEVER, NO_USAGE);
       for (const stopper of stoppers) stopper.abort(new Ended("aborted", "The session was closed"));
+      await busy;
       await settle(Promise.allSettled([...life.background]), { clock: life.clock, signal: NEVER, ms: GRACE_MS });
       if (start) {
         await run.fire({ event: "session-end", reason, duration_ms: Math.round(life.clock.tick() - opened) }, {
@@ -114,6 +132,7 @@ async function runPrompt(
     if (end.stop === "deadline") run.warn((error as Error).message);
   }
   try {
+    answerOpenCalls(run);
     await run.commit();
   } catch (error) {
     end = { stop: "error", error };
@@ -124,6 +143,14 @@ async function runPrompt(
   }
   run.emit({ type: "end", stop: end.stop, text: said });
   return resultOf(run, said, end);
+}
+
+/** Whatever ended the run, no tool_use stays open: the API would never take the conversation again. */
+function answerOpenCalls(run: Run): void {
+  const last = run.life.messages.at(-1);
+  if (last?.role !== "assistant" || run.pending.some(isToolResult)) return;
+  const open = last.content.filter(isToolUse);
+  run.pending = [...open.map(({ id }) => toolResult(id, INTERRUPTED, true)), ...run.pending];
 }
 
 /** Asks whether the prompt may come in; what hooks say about it goes with it. */
@@ -144,8 +171,8 @@ async function submit(run: Run, prompt: string): Promise<TurnInput | { stop: Sto
 
 function placed(said: Folded): Pick<TurnInput, "before" | "after"> {
   return {
-    before: contextBlocks(said.contexts.filter((c) => c.place === "before")),
-    after: contextBlocks(said.contexts.filter((c) => c.place !== "before")),
+    before: said.contexts.filter((c) => c.place === "before"),
+    after: said.contexts.filter((c) => c.place !== "before"),
   };
 }
 
@@ -175,6 +202,7 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
     const end = await takeTurn(run, input);
     stop = end.stop;
     if (stop !== "done") return stop;
+    if (run.halt) return "halted";
     for (const { hook, text: words } of end.inputs) {
       run.keepers.add(hook);
       queue.push({ trigger: "hook_input", prompt: words, from: hook });

@@ -82,6 +82,8 @@ export interface Tool<Input = any> {
   readonly description: string;
   readonly input_schema: JsonSchema;
   readonly effect: Effect;
+  /** Whether calls may run beside others although they write. */
+  readonly parallel?: boolean;
   /** Other names the model, matchers and rules may use for it. */
   readonly aliases?: readonly string[];
   /** Checks and completes the input: the value given to `run`, or a throw whose message the model reads. */
@@ -113,6 +115,8 @@ export interface ToolOptions<Input> {
   run: (input: Input, context: ToolContext) => ToolReturn | Promise<ToolReturn>;
   /** @default "write" */
   effect?: Effect;
+  /** Whether calls may run beside others although they write. @default false */
+  parallel?: boolean;
   aliases?: readonly string[];
   prepare?: (input: Input, context: { readonly cwd: string }) => Input;
   render?: (response: any) => string | readonly Block[];
@@ -160,6 +164,7 @@ export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
     effect,
     parse: isStandard(input) ? standardParser(input) : (value) => validateJson<Input>(schema, value),
     run,
+    ...(options.parallel && { parallel: true }),
     ...(options.aliases && { aliases: options.aliases }),
     ...(options.prepare && { prepare: options.prepare }),
     ...(options.render && { render: options.render }),

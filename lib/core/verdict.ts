@@ -199,7 +199,9 @@ export function checkedSubject(event: EventName, value: unknown): unknown {
       return value;
     case "turn-start":
     case "iteration":
-      if (!isObject) throw wrong("an object");
+      if (!isObject || !isTextOrNone((value as { system?: unknown }).system)) {
+        throw wrong("an object, its 'system' a text,");
+      }
       return value;
     case "error":
       if (typeof value !== "boolean") throw wrong("true or false (retry)");
@@ -211,6 +213,10 @@ export function checkedSubject(event: EventName, value: unknown): unknown {
     default:
       throw unusable(event, `nothing can be modified on ${pascal(event)}`);
   }
+}
+
+function isTextOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
 }
 
 /** A failure that names the event; the caller knows the hook. */

@@ -1,0 +1,31 @@
+import type { EventFields } from "./events.ts";
+import type { Run } from "./run.ts";
+
+/** Changes the model an agent talks to, unless a hook keeps the old one. Whether it was changed. */
+export async function switchModel(
+  run: Run,
+  new_model: string,
+  why: Partial<Pick<EventFields["model-switch"], "reason" | "triggered_by">> = {},
+): Promise<boolean> {
+  const was = run.modelName;
+  const reason = why.reason ?? null;
+  const triggered_by = why.triggered_by ?? "user";
+  const said = await run.fire({
+    event: "model-switch",
+    old_model: was,
+    new_model,
+    reason,
+    profile: null,
+    triggered_by,
+  });
+  if (said.decision === "deny" || said.decision === "ask") {
+    run.warn(
+      `The model stays ${was}: ${said.denials[0]?.hook ?? said.asked?.hook} said: ${said.reason ?? "no reason given"}`,
+    );
+    return false;
+  }
+  const model = said.modified ? said.value as string : new_model;
+  run.modelName = model;
+  run.emit({ type: "model", model, was, reason });
+  return model !== was;
+}
