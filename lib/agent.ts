@@ -7,7 +7,7 @@ import type { HookRecord } from "./core/hook.ts";
 import { type AgentSpec, type AskPerson, newLife, type Step } from "./core/life.ts";
 import { type Limits, limitsOf } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
-import { nearest } from "./core/names.ts";
+import { checkOptions, type OptionKind } from "./core/options.ts";
 import type { Result, RunEvent } from "./core/run-events.ts";
 import { openSession, type Session } from "./core/session.ts";
 import { asTool, type RunnableTool, type Tool } from "./core/tool.ts";
@@ -62,7 +62,28 @@ export interface Agent {
   main(args?: readonly string[]): Promise<void>;
 }
 
-const OPTIONS = ["from", "name", "model", "system", "tools", "hooks", "limits", "step", "signal", "cwd", "on"] as const;
+const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
+  from: "a text",
+  name: "a text",
+  model: "any",
+  system: "a text",
+  tools: "a list",
+  hooks: "any",
+  limits: "an object",
+  step: "a function",
+  signal: "an AbortSignal",
+  cwd: "a text",
+  on: "a function",
+};
+
+const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
+  signal: "an AbortSignal",
+  on: "a function",
+  model: "any",
+  limits: "an object",
+  cwd: "a text",
+  ask: "a function",
+};
 
 /** What a model may write in one reply. */
 const MAX_TOKENS = 32_000;
@@ -81,10 +102,7 @@ const MAX_TOKENS = 32_000;
  * ```
  */
 export function agent(options: AgentOptions = {}): Agent {
-  for (const key of Object.keys(options)) {
-    if ((OPTIONS as readonly string[]).includes(key)) continue;
-    throw new TypeError(`Cannot make an agent as option '${key}' is unknown: did you mean '${nearest(key, OPTIONS)}'?`);
-  }
+  checkOptions(options, OPTIONS, "make an agent");
   const name = options.name ?? nameFrom(options.from);
   const tools = toolList(options.tools);
   const limits = limitsOf(options.limits);
@@ -92,6 +110,7 @@ export function agent(options: AgentOptions = {}): Agent {
   const cwd = pathFrom(options.from, options.cwd ?? process.cwd(), "cwd");
 
   const open = (own: RunOptions = {}): Session => {
+    checkOptions(own, RUN_OPTIONS, `run agent '${name}'`);
     const { model, modelName, priced } = modelOf(own.model ?? options.model);
     const bounds = own.limits ? limitsOf({ ...options.limits, ...own.limits }) : limits;
     if (bounds.dollars !== undefined && priced && price(modelName, NO_TOKENS) === undefined) {
@@ -112,19 +131,19 @@ export function agent(options: AgentOptions = {}): Agent {
       exec: async (...args) => (await import("./hooks/_exec.ts")).exec(...args),
       ...(own.ask && { askPerson: own.ask }),
     };
-    const where = own.cwd ?? cwd;
+    const where = own.cwd === undefined ? cwd : pathFrom(options.from, own.cwd, "cwd");
     const listeners = [options.on, own.on].filter((l) => l !== undefined);
     const emit = (event: RunEvent) => {
       for (const listener of listeners) listener(event);
     };
     const life = newLife({ id: systemClock.uuid(), model: modelName, cwd: () => where, emit });
-    return openSession(spec, life, { source: "startup" });
+    const session = openSession(spec, life, { source: "startup" });
+    return endedBy(session, [options.signal, own.signal].filter((s) => s !== undefined));
   };
   const run = async (prompt: string, own: RunOptions = {}): Promise<Result> => {
     const session = open(own);
-    const signals = [options.signal, own.signal].filter((s) => s !== undefined);
     try {
-      return await session.prompt(prompt, signals.length > 0 ? { signal: AbortSignal.any(signals) } : {});
+      return await session.prompt(prompt);
     } finally {
       await session.close();
     }
@@ -133,7 +152,11 @@ export function agent(options: AgentOptions = {}): Agent {
     name,
     open,
     run,
-    stream: (prompt, own = {}) => streamed((on) => run(prompt, { ...own, on: both(own.on, on) })),
+    stream: (prompt, own = {}) =>
+      streamed((on, left) => {
+        const signal = own.signal ? AbortSignal.any([own.signal, left]) : left;
+        return run(prompt, { ...own, signal, on: both(own.on, on) });
+      }),
     main: async (args = process.argv.slice(2)) => {
       const { runAsScript } = await import("./cli/run.ts");
       await runAsScript({ open, run, name } as Agent, args);
@@ -155,6 +178,16 @@ function modelOf(given: string | Model | undefined): { model: Model; modelName: 
 let shared: Model | undefined;
 
 const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+
+/** The same session, all of whose prompts these signals end. */
+function endedBy(session: Session, signals: readonly AbortSignal[]): Session {
+  if (signals.length === 0) return session;
+  return {
+    ...session,
+    prompt: (words, own = {}) =>
+      session.prompt(words, { ...own, signal: AbortSignal.any(own.signal ? [...signals, own.signal] : [...signals]) }),
+  };
+}
 
 function toolList(given: AgentOptions["tools"] = []): readonly Tool[] {
   const tools = given.map(asTool);
@@ -204,22 +237,30 @@ function both<T>(a: ((value: T) => void) | undefined, b: (value: T) => void): (v
   };
 }
 
-/** Turns a run that calls back into one that is iterated. */
-async function* streamed<T, R>(start: (on: (event: T) => void) => Promise<R>): AsyncGenerator<T, R> {
+/** Turns a run that calls back into one that is iterated; a reader who leaves ends the run. */
+async function* streamed<T, R>(
+  start: (on: (event: T) => void, left: AbortSignal) => Promise<R>,
+): AsyncGenerator<T, R> {
   const queue: T[] = [];
+  const leaving = new AbortController();
   let wake: (() => void) | undefined;
   let ended = false;
   const running = start((event) => {
     queue.push(event);
     wake?.();
-  }).finally(() => {
+  }, leaving.signal).finally(() => {
     ended = true;
     wake?.();
   });
   running.catch(() => {}); // thrown to the reader below, once what came before is read
-  while (!ended || queue.length > 0) {
-    if (queue.length > 0) yield queue.shift()!;
-    else await new Promise<void>((resolve) => wake = resolve);
+  try {
+    while (!ended || queue.length > 0) {
+      if (queue.length > 0) yield queue.shift()!;
+      else await new Promise<void>((resolve) => wake = resolve);
+    }
+    return await running;
+  } finally {
+    leaving.abort(new Error("The reader left"));
+    await running.catch(() => {});
   }
-  return await running;
 }

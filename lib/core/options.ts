@@ -1,0 +1,46 @@
+import { nearest } from "./names.ts";
+
+/** What an option must be. `any`: it is checked where it is read. */
+export type OptionKind = "a text" | "a list" | "an object" | "a function" | "an AbortSignal" | "any";
+
+/**
+ * Refuses options that are unknown or of the wrong kind, before anything has begun.
+ *
+ * @throws {TypeError} that names the option, where it was given and what it should be
+ */
+export function checkOptions(
+  given: object,
+  kinds: { readonly [option: string]: OptionKind },
+  doing: string,
+): void {
+  for (const [option, value] of Object.entries(given)) {
+    const kind = Object.hasOwn(kinds, option) ? kinds[option]! : undefined;
+    if (kind === undefined) {
+      const meant = nearest(option, Object.keys(kinds));
+      throw new TypeError(`Cannot ${doing} as option '${option}' is unknown: did you mean '${meant}'?`);
+    }
+    if (value === undefined || isA(kind, value)) continue;
+    throw new TypeError(`Cannot ${doing} as '${option}' must be ${kind}: current value is ${show(value)}`);
+  }
+}
+
+function isA(kind: OptionKind, value: unknown): boolean {
+  switch (kind) {
+    case "a text":
+      return typeof value === "string";
+    case "a list":
+      return Array.isArray(value);
+    case "an object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "a function":
+      return typeof value === "function";
+    case "an AbortSignal":
+      return value instanceof AbortSignal;
+    case "any":
+      return true;
+  }
+}
+
+function show(value: unknown): string {
+  return typeof value === "object" || typeof value === "string" ? JSON.stringify(value) : String(value);
+}
