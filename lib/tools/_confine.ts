@@ -1,0 +1,86 @@
+import { lstat, readlink, realpath } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { ToolError } from "../core/tool.ts";
+
+/** Where a tool may work: its working directory, and what the agent allowed beside it. */
+export interface Workspace {
+  readonly cwd: string;
+  /** May hold more roots under `ROOTS`. */
+  readonly state: ReadonlyMap<string, unknown>;
+}
+
+/** The key in a tool's `state` under which an agent keeps further directories (`string[]`) that tools may use. */
+export const ROOTS = "crochet.roots";
+
+export interface Place {
+  /** The absolute path as it was asked for: what results and hooks show. */
+  readonly path: string;
+  /** The same with every symbolic link resolved: what is locked, read and written. */
+  readonly real: string;
+  readonly exists: boolean;
+}
+
+/**
+ * Makes a path absolute as hooks see it: against `cwd`, without dot segments, nothing expanded or decoded. A
+ * trailing slash stays, because it asks for a directory.
+ */
+export function absolute(path: string, cwd: string): string {
+  const full = resolve(cwd, path);
+  return path.endsWith("/") && full !== "/" ? `${full}/` : full;
+}
+
+/** Resolves a path to its real place, or refuses it with a ToolError when that is outside every root. */
+export async function confine(path: string, workspace: Workspace): Promise<Place> {
+  const full = absolute(path, workspace.cwd);
+  const { real, exists } = await resolveLinks(full, 0);
+  const roots = await rootsOf(workspace);
+  if (!roots.some((root) => isInside(real, root))) {
+    throw new ToolError(
+      `Cannot use '${full}' as it is outside the workspace: allowed is ${roots.map((r) => `'${r}'`).join(", ")}`,
+      {
+        code: "outside_root",
+      },
+    );
+  }
+  return { path: full, real, exists };
+}
+
+export function isInside(real: string, root: string): boolean {
+  return real === root || real.startsWith(root.endsWith("/") ? root : `${root}/`);
+}
+
+export async function rootsOf({ cwd, state }: Workspace): Promise<string[]> {
+  const more = state.get(ROOTS);
+  const given = [cwd, ...(Array.isArray(more) ? more.filter((root) => typeof root === "string") : [])];
+  const real = await Promise.all(given.map((root) => realpath(resolve(cwd, root)).catch(() => undefined)));
+  return [...new Set(real.filter((root) => root !== undefined))];
+}
+
+const MAX_LINKS = 40;
+
+/** Like realpath, but for a path that is not there yet it resolves what is: a missing file must not hide a link that leaves. */
+async function resolveLinks(path: string, links: number): Promise<{ real: string; exists: boolean }> {
+  try {
+    return { real: await realpath(path), exists: true };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ELOOP" || links > MAX_LINKS) throw looping(path);
+    if (code !== "ENOENT" && code !== "ENOTDIR") throw unreadable(path, error);
+  }
+  const parent = await resolveLinks(dirname(path), links);
+  const real = join(parent.real, basename(path));
+  const target = await readlink(real).catch(() => undefined);
+  if (target !== undefined) return resolveLinks(resolve(parent.real, target), links + 1);
+  // What realpath missed and lstat sees came to be just now, or is a file asked for as a directory.
+  return { real, exists: !path.endsWith("/") && await lstat(real).then(() => true, () => false) };
+}
+
+function looping(path: string): ToolError {
+  return new ToolError(`File not found: '${path}' is a symbolic link that leads to itself`, { code: "no_such_file" });
+}
+
+function unreadable(path: string, error: unknown): ToolError {
+  return new ToolError(`Cannot use '${path}' as it cannot be looked up: ${(error as Error).message}`, {
+    code: "unreadable",
+  });
+}

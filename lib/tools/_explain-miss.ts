@@ -1,0 +1,100 @@
+import type { EditCall } from "./_edit-call.ts";
+import { decode, type Encoding, isValidUtf8 } from "./_encoding.ts";
+import { type Fold, linesOf } from "./_folds.ts";
+import { hasCrlf, toLf } from "./_line-breaks.ts";
+import { linesAt, type NearMiss, nearMiss } from "./_near-miss.ts";
+import { nearestLine } from "./_nearest-lines.ts";
+
+/** Past this size no similar text is looked for: the error must not take longer than the edit. */
+const LIMIT = 8 * 1024 * 1024;
+
+/**
+ * What follows `String not found`: the difference if one can be named, and the lines that come closest, as they
+ * are. Nothing here decides what is written; a near miss is never applied.
+ */
+export function explainMiss(bytes: Uint8Array, call: EditCall, encoding: Encoding): string {
+  if (bytes.length === 0) return ": the file is empty";
+  if (bytes.length > LIMIT) return ": no similar text was looked for in a file over 8 MiB";
+  const { old_string: wanted, new_string } = call;
+  // The edit takes LF for CRLF where neither string has a CR, so that is no difference then.
+  const translated = !wanted.includes("\r") && !new_string.includes("\r") && hasCrlf(bytes, encoding);
+  const decoded = decode(bytes, encoding);
+  const text = translated ? toLf(decoded) : decoded;
+  const miss = nearMiss(text, wanted);
+  const help = miss ? explain(miss, wanted, encoding === "bytes" && !isValidUtf8(bytes)) : closest(text, wanted);
+  return help + alreadyThere(text, new_string);
+}
+
+function explain(miss: NearMiss, wanted: string, invalid: boolean): string {
+  const there = miss.lines.join("\n");
+  const named = [
+    ...(miss.spelling ? [miss.spelling] : []),
+    ...(miss.spacing ? ["the spaces or blank lines in it"] : []),
+    ...miss.folds.map((fold) => SAY[fold](there, wanted)),
+  ];
+  if (named.length === 0) {
+    const why = invalid ? "has bytes that are not valid UTF-8, which old_string cannot name" : "has other bytes";
+    return `: the file ${why}, at line ${miss.firstLine}`;
+  }
+  return `: the text at line ${miss.firstLine} differs in ${named.join(" and ")}${show(miss.firstLine, miss.lines)}`;
+}
+
+const SAY: Record<Fold, (there: string, wanted: string) => string> = {
+  "line endings": (there, wanted) => {
+    const kind = (text: string) => text.includes("\r\n") ? "CRLF" : text.includes("\r") ? "CR" : "LF";
+    return there.includes("\r") || wanted.includes("\r")
+      ? `line endings (the file has ${kind(there + (there.endsWith("\r") ? "\n" : ""))}, old_string has ${
+        kind(wanted)
+      })`
+      : "line endings";
+  },
+  "trailing whitespace": () => "trailing whitespace",
+  indentation: (there, wanted) => {
+    const kind = (text: string) => /^ *\t/m.test(text) ? "tabs" : /^ /m.test(text) ? "spaces" : "none";
+    return kind(there) === kind(wanted)
+      ? "indentation (its depth)"
+      : `indentation (the file has ${kind(there)}, old_string has ${kind(wanted)})`;
+  },
+  punctuation: () => "typographic punctuation (curly quotes, dashes, an ellipsis or a no-break space on one side)",
+  "unicode form": (there) => {
+    const composed = there === there.normalize("NFC");
+    return composed
+      ? "Unicode form (the file has composed characters, NFC; old_string has not)"
+      : "Unicode form (the file has decomposed characters, NFD; old_string has not)";
+  },
+  compatibility: () => "compatibility characters (full-width letters, ligatures, superscripts on one side)",
+  case: () => "letter case",
+};
+
+function closest(text: string, wanted: string): string {
+  const lines = linesOf(text, true), wantedLines = linesOf(wanted, true);
+  const first = nearestLine(lines, wantedLines);
+  if (first === undefined) return `: nothing in the file's ${lines.length} lines is similar, read it again`;
+  return `: the closest text is at line ${first}${show(first, linesAt(text, first, wantedLines.length))}`;
+}
+
+function alreadyThere(text: string, new_string: string): string {
+  if (new_string.trim().length < 3) return "";
+  const at = text.indexOf(new_string);
+  if (at < 0) return "";
+  return `\nnew_string is in the file already, at line ${
+    text.slice(0, at).split("\n").length
+  }: the edit may have been made before`;
+}
+
+const LINES_SHOWN = 12;
+const LINE_LENGTH = 240;
+
+/** As JSON strings, because models write those: tabs, trailing blanks and invisible characters can be seen and copied. */
+function show(first: number, lines: readonly string[]): string {
+  const shown = lines.slice(0, LINES_SHOWN).map((line, i) => {
+    const cut = line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH)}…` : line;
+    const visible = JSON.stringify(cut).replace(
+      /[\u0300-\u036f\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]/g,
+      (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+    return `\n${first + i}: ${visible}`;
+  });
+  const more = lines.length > LINES_SHOWN ? `\n(${lines.length - LINES_SHOWN} more lines)` : "";
+  return `; the file has there, each line as a JSON string:${shown.join("")}${more}`;
+}

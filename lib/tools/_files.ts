@@ -1,0 +1,197 @@
+import { Buffer } from "node:buffer";
+import { constants } from "node:fs";
+import { access, open, stat as statOf, unlink } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { type ToolContext, ToolError } from "../core/tool.ts";
+import { commit, type Original } from "./_commit.ts";
+import { confine, type Place } from "./_confine.ts";
+import { withFileLock } from "./_lock.ts";
+import { makeParents } from "./_parents.ts";
+import { changedSinceRead, recordRead } from "./_read-record.ts";
+import { reflink } from "./_reflink.ts";
+import { pieces, type Splice } from "./_splices.ts";
+import { LARGE, logChange, type PreImage } from "./_undo-log.ts";
+
+/** What a tool needs of its context to change a file. */
+export type FileContext = Pick<ToolContext, "cwd" | "state" | "signal">;
+
+export interface ChangeOptions<Plan> {
+  /** "edit", "write": for error texts. */
+  readonly verb: string;
+  /** Whether a file that is not there is made, with its parents. @default false */
+  readonly create?: boolean;
+  /** Whether undo can take the change back. @default true */
+  readonly undoable?: boolean;
+  /** Whether the model knows all of the new bytes without reading them. @default false */
+  readonly known?: boolean;
+  /** What to change. Called with the file's bytes, inside its lock; a throw leaves everything as it is. */
+  readonly plan: (bytes: Uint8Array | undefined, place: Place) => Plan;
+  /** Work on a plan that can be done while the system writes. */
+  readonly meanwhile?: (bytes: Uint8Array | undefined, plan: Plan) => void;
+}
+
+export interface Changed<Plan> {
+  readonly place: Place;
+  readonly plan: Plan;
+  /** The old bytes; undefined for a new file. */
+  readonly before: Uint8Array | undefined;
+  /** Whether the bytes were other than those last read; undefined if the file was never read. */
+  readonly changedSinceRead: boolean | undefined;
+  /** The file has several names, so it was written in place. */
+  readonly hardLinked: boolean;
+  /** Why undo cannot take this back, if it cannot. */
+  readonly notUndoable: string | undefined;
+}
+
+/**
+ * The one way a tool changes a file: inside its lock read it, plan on the bytes it has now, and replace it if it is
+ * still the same. When another program changed it meanwhile all of that is done once more, then given up.
+ */
+export async function changeFile<Plan extends { readonly splices: readonly Splice[] }>(
+  path: string,
+  context: FileContext,
+  options: ChangeOptions<Plan>,
+): Promise<Changed<Plan>> {
+  const place = await confine(path, context);
+  if (!place.exists && !options.create) throw notFound(place.path);
+  return await withFileLock(place.real, context.signal, async () => {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const changed = await attemptChange(place, context, options);
+      if (changed !== undefined) return changed;
+    }
+    throw new ToolError(`Cannot ${options.verb} '${place.path}' as another program keeps changing it: try again`, {
+      code: "changed",
+    });
+  });
+}
+
+async function attemptChange<Plan extends { readonly splices: readonly Splice[] }>(
+  place: Place,
+  context: FileContext,
+  options: ChangeOptions<Plan>,
+): Promise<Changed<Plan> | undefined> {
+  const { verb, create = false, undoable = true, known = false, meanwhile } = options;
+  const original = await readOriginal(place, verb, create);
+  const before = original?.bytes;
+  const plan = options.plan(before, place);
+  const stale = before && changedSinceRead(context.state, place.real, before);
+  context.signal.throwIfAborted();
+  const preImage = undoable ? await keepPreImage(place.real, original, context) : undefined;
+  const removeParents = original === undefined
+    ? await makeParents(place.real).catch((e) => throwAs(verb, place, e))
+    : undefined;
+  let done: "done" | "changed" | undefined;
+  try {
+    done = await commit({
+      real: place.real,
+      original,
+      splices: plan.splices,
+      meanwhile: () => meanwhile?.(before, plan),
+    });
+  } catch (error) {
+    throwAs(verb, place, error);
+  } finally {
+    if (done !== "done") {
+      if (preImage?.kind === "clone") await unlink(preImage.file).catch(() => {});
+      await removeParents?.();
+    }
+  }
+  if (done === "changed") return undefined;
+  if (preImage) {
+    logChange(context.state, {
+      path: place.path,
+      real: place.real,
+      cwd: context.cwd,
+      before: preImage,
+      splices: plan.splices,
+    });
+  }
+  if (known || stale === false) recordRead(context.state, place.real, pieces(before ?? new Uint8Array(), plan.splices));
+  return {
+    place,
+    plan,
+    before,
+    changedSinceRead: stale,
+    hardLinked: original !== undefined && original.stat.nlink > 1,
+    notUndoable: preImage?.kind === "dropped" ? preImage.why : undefined,
+  };
+}
+
+/** Files past this size are not read into memory. */
+const MAX_SIZE = 1024 * 1024 * 1024;
+
+/** Looks before it opens: opening a FIFO would wait for a writer. Undefined where a file that may be made is not there. */
+async function readOriginal(place: Place, verb: string, create: boolean): Promise<Original | undefined> {
+  const { path, real } = place;
+  try {
+    const stat = await statOf(real);
+    if (stat.isDirectory()) {
+      throw new ToolError(`Cannot ${verb} '${path}' as it is a directory`, { code: "is_directory" });
+    }
+    if (!stat.isFile()) {
+      throw new ToolError(`Not a regular file: '${path}' is a FIFO, a socket or a device`, { code: "not_regular" });
+    }
+    if (stat.size > MAX_SIZE) {
+      throw new ToolError(`Cannot ${verb} '${path}' as it is over 1 GiB: current size is ${stat.size} bytes`, {
+        code: "too_large",
+      });
+    }
+    // The rename asks the directory alone, so a file that is not to be written has to be asked for itself.
+    if ((stat.mode & 0o222) === 0 || !await access(real, constants.W_OK).then(() => true, () => false)) {
+      throw new ToolError(
+        `Cannot ${verb} '${path}' as it is read-only: its mode is ${(stat.mode & 0o7777).toString(8)}`,
+        {
+          code: "read_only",
+        },
+      );
+    }
+    return await readWhole(real);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && create) return undefined;
+    if (code === "ENOENT" || (code === "ENOTDIR" && !create)) throw notFound(path);
+    throwAs(verb, place, error);
+  }
+}
+
+async function readWhole(real: string): Promise<Original> {
+  const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stat = await handle.stat();
+    const bytes = Buffer.allocUnsafeSlow(stat.size);
+    let filled = 0;
+    while (filled < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return { bytes: bytes.subarray(0, filled), stat };
+  } finally {
+    await handle.close();
+  }
+}
+
+let clones = 0;
+
+/** Small files are kept in memory; large ones as a copy that shares their blocks, where the file system can do that. */
+async function keepPreImage(real: string, original: Original | undefined, { cwd }: FileContext): Promise<PreImage> {
+  if (original === undefined) return { kind: "absent" };
+  if (original.bytes.length <= LARGE) return { kind: "bytes", bytes: original.bytes };
+  const file = join(
+    process.env.CROCHET_HOME ?? join(cwd, ".crochet"),
+    "undo",
+    `${process.pid}-${++clones}-${basename(real)}`,
+  );
+  if (await reflink(real, file, original.stat.dev)) return { kind: "clone", file };
+  return { kind: "dropped", why: "the file is over 8 MiB and its file system cannot share blocks" };
+}
+
+function notFound(path: string): ToolError {
+  return new ToolError(`File not found: '${path}' does not exist`, { code: "no_such_file" });
+}
+
+function throwAs(verb: string, { path }: Place, error: unknown): never {
+  if (error instanceof ToolError) throw error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  throw new ToolError(`Cannot ${verb} '${path}' as the system refused: ${message}`, { code: code ?? "failed" });
+}

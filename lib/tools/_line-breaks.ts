@@ -1,0 +1,86 @@
+import { eachMatch, firstMatch } from "./_byte-search.ts";
+import { encode, type Encoding, unitOf } from "./_encoding.ts";
+
+/** How the line breaks of the call were written to the file. */
+export type Eol = "verbatim" | "crlf" | "lf" | "mixed";
+
+/** Whether every LF of the text follows a CR, and there is one. */
+export function isUniformCrlf(bytes: Uint8Array, encoding: Encoding): boolean {
+  const cr = encode("\r", encoding);
+  let breaks = 0, lone = false;
+  eachMatch(bytes, encode("\n", encoding), (at) => {
+    breaks++;
+    lone = !endsAt(bytes, at, cr);
+    return !lone;
+  }, { unit: unitOf(encoding) });
+  return breaks > 0 && !lone;
+}
+
+export function hasCrlf(bytes: Uint8Array, encoding: Encoding): boolean {
+  return firstMatch(bytes, encode("\r\n", encoding), unitOf(encoding)) >= 0;
+}
+
+/** Whether the text's only line breaks are CRLF; a text without any is. */
+export function usesOnlyCrlf(text: string): boolean {
+  const rest = text.replaceAll("\r\n", "");
+  return !rest.includes("\r") && !rest.includes("\n");
+}
+
+export function toCrlf(text: string): string {
+  return text.replaceAll("\n", "\r\n");
+}
+
+export function toLf(text: string): string {
+  return text.replaceAll("\r\n", "\n");
+}
+
+/** Whether `tail` lies directly before `at`. */
+export function endsAt(bytes: Uint8Array, at: number, tail: Uint8Array): boolean {
+  if (at < tail.length) return false;
+  for (let i = 0; i < tail.length; i++) if (bytes[at - tail.length + i] !== tail[i]) return false;
+  return true;
+}
+
+/** The text with each CRLF as LF, and the way back: `original(i)` must be asked with rising positions. */
+export function lfView(bytes: Uint8Array, encoding: Encoding): { view: Uint8Array; original: (i: number) => number } {
+  const unit = unitOf(encoding);
+  const dropped: number[] = [];
+  eachMatch(bytes, encode("\r\n", encoding), (at) => void dropped.push(at), { unit });
+  const view = new Uint8Array(bytes.length - dropped.length * unit);
+  let from = 0, to = 0;
+  for (const at of dropped) {
+    view.set(bytes.subarray(from, at), to);
+    to += at - from;
+    from = at + unit;
+  }
+  view.set(bytes.subarray(from), to);
+  let passed = 0;
+  const original = (i: number) => {
+    while (passed < dropped.length && dropped[passed]! - passed * unit < i) passed++;
+    return i + passed * unit;
+  };
+  return { view, original };
+}
+
+/** The number of LF units in `bytes[start, end)`. */
+export function countLines(bytes: Uint8Array, encoding: Encoding, start: number, end: number): number {
+  if (encoding !== "bytes") {
+    let count = 0;
+    eachMatch(bytes.subarray(start, end), encode("\n", encoding), () => void count++, { unit: 2 });
+    return count;
+  }
+  let count = 0, i = start;
+  while (i < end && (bytes.byteOffset + i) % 4 !== 0) if (bytes[i++] === 10) count++;
+  if (end - i >= 4) {
+    // Four bytes at a time: a zero byte after the exclusive or is an LF, and its top bit is set in `zero`.
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset + i, (end - i) >> 2);
+    for (let w = 0; w < words.length; w++) {
+      const x = words[w]! ^ 0x0a0a0a0a;
+      const zero = ~((((x & 0x7f7f7f7f) + 0x7f7f7f7f) | x) | 0x7f7f7f7f);
+      if (zero !== 0) count += (zero >>> 7 & 1) + (zero >>> 15 & 1) + (zero >>> 23 & 1) + (zero >>> 31);
+    }
+    i += words.length * 4;
+  }
+  while (i < end) if (bytes[i++] === 10) count++;
+  return count;
+}

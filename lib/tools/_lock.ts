@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto";
+import { lstatSync, mkdirSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ToolError } from "../core/tool.ts";
+import { isGone, thisOwner } from "./_owner.ts";
+
+/**
+ * Runs `work` while no other edit of this file runs, in this process or in another one of this user. `real` is
+ * the file's real path, so that two names of one file are one lock.
+ */
+export async function withFileLock<T>(real: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const before = queues.get(real) ?? Promise.resolve();
+  let leave = () => {};
+  const mine = new Promise<void>((resolve) => leave = resolve);
+  const tail = before.then(() => mine);
+  queues.set(real, tail);
+  try {
+    await untilAborted(before, signal);
+    const lock = join(lockDirectory(), createHash("sha256").update(real).digest("hex").slice(0, 32));
+    const held = await acquire(lock, real, signal);
+    try {
+      return await work();
+    } finally {
+      release(lock, held);
+    }
+  } finally {
+    leave();
+    if (queues.get(real) === tail) queues.delete(real);
+  }
+}
+
+/** The end of each file's queue in this process. */
+const queues = new Map<string, Promise<void>>();
+
+function untilAborted(before: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    before.then(() => {
+      signal.removeEventListener("abort", abort);
+      resolve();
+    });
+  });
+}
+
+/**
+ * Locks lie in one directory a user, outside every workspace: two processes with other working directories,
+ * `CROCHET_HOME` or `TMPDIR` must still meet, and a lock left by a crash must not litter a project.
+ */
+function lockDirectory(): string {
+  const user = process.getuid?.() ?? 0;
+  for (const base of ["/tmp", tmpdir()]) {
+    const directory = join(base, `crochet-${user}`);
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      const stat = lstatSync(directory);
+      // Another user could have made it first, to take our locks away.
+      if (stat.isDirectory() && stat.uid === user && (stat.mode & 0o022) === 0) return directory;
+    } catch {
+      continue;
+    }
+  }
+  throw new ToolError(
+    `Cannot lock the file as '/tmp' has no directory of user ${user} to write to: make '/tmp/crochet-${user}'`,
+    {
+      code: "locked",
+    },
+  );
+}
+
+const PATIENCE = 30_000;
+/** Told apart also between threads of one process, which share its id. */
+let acquired = Math.floor(Math.random() * 2 ** 40);
+
+/**
+ * A lock is a symbolic link whose target names its owner: made in one step together with its text, so nobody
+ * ever sees a lock without an owner. Answers the text of the lock taken.
+ */
+async function acquire(lock: string, real: string, signal: AbortSignal): Promise<string> {
+  const mine = `${thisOwner()}-${++acquired}`;
+  const deadline = performance.now() + PATIENCE;
+  for (let wait = 1;; wait = Math.min(wait * 2, 20)) {
+    signal.throwIfAborted();
+    try {
+      symlinkSync(mine, lock);
+      return mine;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const theirs = read(lock);
+    if (theirs === undefined) continue;
+    if (isGone(theirs.owner, theirs.age)) {
+      await removeStale(lock, theirs.owner, real, signal);
+      continue;
+    }
+    if (performance.now() > deadline) {
+      throw new ToolError(
+        `Cannot change '${real}' as process ${theirs.owner.split("-")[0]} holds its lock '${lock}': try again`,
+        {
+          code: "locked",
+        },
+      );
+    }
+    await sleep(wait * (0.5 + Math.random() / 2));
+  }
+}
+
+/**
+ * Removes the lock of a process that ended. Of several that see it, one at a time may look again and remove it:
+ * else a late one would remove the lock that an early one has taken since.
+ */
+async function removeStale(lock: string, owner: string, real: string, signal: AbortSignal): Promise<void> {
+  const breaking = `${lock}.stale`;
+  const held = await acquire(breaking, real, signal);
+  try {
+    if (read(lock)?.owner === owner) unlinkSync(lock);
+  } finally {
+    release(breaking, held);
+  }
+}
+
+function release(lock: string, held: string): void {
+  if (read(lock)?.owner === held) unlinkSync(lock);
+}
+
+function read(lock: string): { owner: string; age: number } | undefined {
+  try {
+    return { owner: readlinkSync(lock), age: Date.now() - lstatSync(lock).mtimeMs };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

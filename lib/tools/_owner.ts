@@ -1,0 +1,59 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+
+/**
+ * Names the process that made a lock or a temporary file: its id, its start time (an id can be used again), and
+ * the place where that id means something (this boot of this machine, this container).
+ */
+export function thisOwner(): string {
+  return self ??= `${process.pid}-${startOf(process.pid) ?? "0"}-${here()}`;
+}
+let self: string | undefined;
+
+/** After this long an owner that cannot be looked up is taken to be gone; no edit takes a hundredth of it. */
+const FOREIGN_LIMIT = 10 * 60 * 1000;
+
+/** Whether the named process has ended. One of another machine or container is judged by age alone. */
+export function isGone(owner: string, ageMs: number): boolean {
+  const [pid, start, place] = owner.split("-");
+  if (place !== here() || !/^\d+$/.test(pid!)) return ageMs > FOREIGN_LIMIT;
+  return startOf(Number(pid)) !== start;
+}
+
+let place: string | undefined;
+function here(): string {
+  return place ??= digest([
+    hostname(),
+    quietly(() => readFileSync("/proc/sys/kernel/random/boot_id", "latin1")),
+    quietly(() => readlinkSync("/proc/self/ns/pid")),
+  ].join("\n"));
+}
+
+/** When a process started, in words that are only compared; undefined when there is none, or it waits to be reaped. */
+function startOf(pid: number): string | undefined {
+  const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+  if (stat !== undefined) {
+    const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return state === "Z" || state === "X" ? undefined : fields[18];
+  }
+  if (process.platform === "linux") return undefined;
+  const { stdout } = spawnSync("ps", ["-o", "lstart=", "-p", String(pid)], {
+    encoding: "utf8",
+    env: { ...process.env, LC_ALL: "C" },
+  });
+  return stdout.trim() === "" ? undefined : digest(stdout.trim());
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 10);
+}
+
+function quietly<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

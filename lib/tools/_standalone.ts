@@ -1,0 +1,36 @@
+import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
+import type { ToolContext } from "../core/tool.ts";
+import { ROOTS } from "./_confine.ts";
+
+export interface StandaloneOptions {
+  /** What relative paths are resolved against, and the directory the tools keep to. @default process.cwd() */
+  cwd?: string;
+  /** Further directories the tools may use. @default [] */
+  roots?: readonly string[];
+  /** @default a signal that never aborts */
+  signal?: AbortSignal;
+  /** Pass the same map to several calls and they share what was read, and the undo log. @default a new map */
+  state?: Map<string, unknown>;
+  /** @default drops the text */
+  progress?: (text: string) => void;
+}
+
+/** The context of a tool that is called by hand: no agent, no hooks. */
+export function standaloneContext(name: string, input: unknown, options: StandaloneOptions = {}): ToolContext {
+  const { cwd = process.cwd(), roots, signal = new AbortController().signal, state = new Map(), progress = () => {} } =
+    options;
+  const id = `toolu_${randomUUID().replaceAll("-", "")}`;
+  if (roots !== undefined) state.set(ROOTS, roots.map((root) => resolve(cwd, root)));
+  return {
+    signal,
+    cwd: resolve(cwd),
+    toolUseId: id,
+    agentId: "standalone",
+    sessionId: "standalone",
+    idempotencyKey: id,
+    state,
+    progress,
+    toolUse: { type: "tool_use", id, name, input },
+  };
+}

@@ -1,0 +1,18 @@
+export { applyEdit } from "./apply-edit.ts";
+export type { EditApplied, EditCode, EditRefused } from "./apply-edit.ts";
+export type { EditCall } from "./_edit-call.ts";
+export { Edit, edit } from "./edit.ts";
+export type { EditInput, EditResponse } from "./edit.ts";
+export type { EditReport } from "./_edit-file.ts";
+export { MultiEdit, multiEdit } from "./multi-edit.ts";
+export type { MultiEditInput, MultiEditResponse } from "./multi-edit.ts";
+export { Write, write } from "./write.ts";
+export type { WriteInput, WriteReport, WriteResponse } from "./write.ts";
+export { undo } from "./undo.ts";
+export type { Undone, UndoOptions } from "./undo.ts";
+export type { StandaloneOptions } from "./_standalone.ts";
+export { Bash, bash, bashTool, closeShell, shellCwd } from "./bash.ts";
+export type { BashInput, BashOptions, BashResponse } from "./bash.ts";
+export { backgroundTasks, BashOutput, KillShell } from "./background.ts";
+export type { BackgroundTask, BashOutputResponse } from "./background.ts";
+export type { Sandbox } from "../permissions/sandbox.ts";

@@ -1,0 +1,97 @@
+import { Buffer } from "node:buffer";
+import { readFile, unlink } from "node:fs/promises";
+import { ToolError } from "../core/tool.ts";
+import { absolute } from "./_confine.ts";
+import { asBuffer } from "./_encoding.ts";
+import { changeFile } from "./_files.ts";
+import { withFileLock } from "./_lock.ts";
+import { pieces, type Splice, spliceBetween } from "./_splices.ts";
+import { type UndoEntry, undoLog } from "./_undo-log.ts";
+
+export interface UndoOptions {
+  /** Undo the last change of this file, not the last change of all. */
+  file_path?: string;
+  /** What `file_path` is relative to. @default process.cwd() */
+  cwd?: string;
+  signal?: AbortSignal;
+}
+
+export interface Undone {
+  readonly path: string;
+  /** A file that the change had made is removed again; the directories made for it stay. */
+  readonly removed: boolean;
+}
+
+/**
+ * Takes back the last change that Edit, MultiEdit or Write made with this `state`. Refuses, with a ToolError, if the
+ * file no longer holds the bytes that change wrote: what came after would be lost.
+ *
+ * @example
+ * ```ts
+ * import { undo, write } from "crochet/tools";
+ *
+ * const state = new Map();
+ * await write({ file_path: "/tmp/notes.md", content: "a mistake" }, { cwd: "/tmp", state });
+ * await undo(state);
+ * ```
+ */
+export async function undo(state: Map<string, unknown>, options: UndoOptions = {}): Promise<Undone> {
+  const { file_path, cwd = process.cwd(), signal = new AbortController().signal } = options;
+  const wanted = file_path === undefined ? undefined : absolute(file_path, cwd);
+  const log = undoLog(state);
+  const entry = log.findLast(({ path, real }) => wanted === undefined || path === wanted || real === wanted);
+  if (entry === undefined) {
+    throw new ToolError(`Cannot undo as no change ${wanted ? `of '${wanted}' ` : ""}is left in the undo log`, {
+      code: "nothing_to_undo",
+    });
+  }
+  const removed = await takeBack(entry, state, signal);
+  log.splice(log.indexOf(entry), 1);
+  return { path: entry.path, removed };
+}
+
+async function takeBack(entry: UndoEntry, state: Map<string, unknown>, signal: AbortSignal): Promise<boolean> {
+  const { before, path, real, cwd, splices } = entry;
+  if (before.kind === "dropped") {
+    throw new ToolError(`Cannot undo the change of '${path}' as its old bytes were not kept: ${before.why}`, {
+      code: "not_kept",
+    });
+  }
+  if (before.kind === "absent") {
+    await withFileLock(real, signal, async () => {
+      if (!isWritten(await readFile(real), new Uint8Array(), splices)) throw changed(path);
+      await unlink(real);
+    });
+    return true;
+  }
+  const old = before.kind === "bytes" ? before.bytes : await readFile(before.file);
+  await changeFile(real, { cwd, state, signal }, {
+    verb: "undo the change of",
+    undoable: false,
+    plan: (now) => {
+      if (!isWritten(now!, old, splices)) throw changed(path);
+      return { splices: spliceBetween(now!, old) };
+    },
+  });
+  if (before.kind === "clone") await unlink(before.file);
+  return false;
+}
+
+/** Whether the bytes are those the change wrote: the old ones with its splices. */
+function isWritten(now: Uint8Array, old: Uint8Array, splices: readonly Splice[]): boolean {
+  let at = 0;
+  for (const piece of pieces(old, splices)) {
+    if (Buffer.compare(asBuffer(now).subarray(at, at + piece.length), piece) !== 0) return false;
+    at += piece.length;
+  }
+  return at === now.length;
+}
+
+function changed(path: string): ToolError {
+  return new ToolError(
+    `Cannot undo the change of '${path}' as the file no longer holds what it wrote: edit it instead`,
+    {
+      code: "changed",
+    },
+  );
+}

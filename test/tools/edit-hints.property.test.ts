@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { applyEdit } from "../../lib/tools/index.ts";
+import { rounds } from "../_counts.ts";
+import { utf8 } from "./_edit-arbitraries.ts";
+
+const runs = { numRuns: rounds(300, 5_000) };
+
+const word = fc.constantFrom(
+  "alpha",
+  "béta",
+  "“gamma”",
+  "don't",
+  "delta - x",
+  "f(a & b)",
+  "<T>",
+  "Ünit…",
+  "return 1",
+  '"say"',
+  "if (x)",
+);
+const indent = fc.constantFrom("", "  ", "    ", "\t", "\t\t");
+const line = fc.record({
+  indent,
+  words: fc.array(word, { minLength: 1, maxLength: 3 }),
+  end: fc.constantFrom("", " ", "\t"),
+})
+  .map(({ indent, words, end }) => indent + words.join(" ") + end);
+
+/** What models get wrong, each with the words that must name it. */
+const SLIPS: Record<string, [says: string, (s: string) => string]> = {
+  "trailing whitespace": ["trailing whitespace", (s) => s.split("\n").map((l) => `${l.trimEnd()}   `).join("\n")],
+  "no trailing whitespace": ["trailing whitespace", (s) => s.split("\n").map((l) => l.trimEnd()).join("\n")],
+  "spaces for tabs": ["indentation", (s) => s.replaceAll("\t", "        ")],
+  "other indentation": ["indentation", (s) => s.split("\n").map((l) => `      ${l}`).join("\n")],
+  "plain quotes": ["typographic punctuation", (s) => s.replaceAll(/[“”]/g, '"').replaceAll("…", "...")],
+  "curly quotes": ["typographic punctuation", (s) => s.replaceAll("'", "’")],
+  "no-break spaces": ["typographic punctuation", (s) => s.replaceAll(/(?<=\S) (?=\S)/g, "\u00a0")],
+  "decomposed characters": ["Unicode form", (s) => s.normalize("NFD")],
+  "line numbers with a tab": [
+    "line-number prefix",
+    (s) => s.split("\n").map((l, i) => `${String(i + 7).padStart(6)}\t${l}`).join("\n"),
+  ],
+  "line numbers with an arrow": ["line-number prefix", (s) => s.split("\n").map((l, i) => `${i + 7}→${l}`).join("\n")],
+  "written-out escapes": ["escapes", (s) => JSON.stringify(s).slice(1, -1)],
+  entities: ["entities", (s) => s.replaceAll("&", "&amp;").replaceAll("<", "&lt;")],
+  "other case": ["letter case", (s) => s.toUpperCase()],
+  "a line break too many": ["line break at the end", (s) => `${s}\n`],
+};
+
+for (const [name, [says, slip]] of Object.entries(SLIPS)) {
+  test(`P24: a hint always names the slip that was made: ${name}`, () => {
+    let named = 0;
+    fc.assert(
+      fc.property(
+        fc.array(line, { minLength: 1, maxLength: 6 }),
+        fc.nat(),
+        fc.integer({ min: 1, max: 3 }),
+        (lines, at, count) => {
+          const start = at % lines.length;
+          const file = lines.join("\n");
+          const real = lines.slice(start, start + count).join("\n");
+          const wanted = slip(real);
+          fc.pre(wanted.trim() !== "" && !file.includes(wanted));
+          const result = applyEdit(utf8(file), { old_string: wanted, new_string: "☃" });
+          assert.ok(!result.ok);
+          assert.equal(result.code, "not_found");
+          // A slip can look like another one too ('A' indented by what the next line has); what is said must still be true.
+          if (result.message.includes(says)) named++;
+          else assert.match(result.message, /differs in|closest/);
+          retryMatches(file, result.message);
+        },
+      ),
+      runs,
+    );
+    assert.ok(named > runs.numRuns / 4, `named ${named} times of ${runs.numRuns}`);
+  });
+}
+
+test("P24: the lines an error shows are always in the file, and never end in a second miss", () => {
+  const unit = fc.constantFrom(
+    "a",
+    "b",
+    "B",
+    " ",
+    "\t",
+    "\n",
+    "“",
+    '"',
+    "e\u0301",
+    "é",
+    "\\n",
+    "&amp;",
+    "&",
+    "1\t",
+    "-",
+    "–",
+  );
+  const scribble = fc.array(unit, { maxLength: 12 }).map((parts) => parts.join(""));
+  let shown = 0;
+  fc.assert(
+    fc.property(scribble, scribble, fc.boolean(), (file, wanted, crlf) => {
+      const real = crlf ? file.replaceAll("\n", "\r\n") : file;
+      fc.pre(wanted !== "");
+      const result = applyEdit(utf8(real), { old_string: wanted, new_string: "☃" });
+      if (result.ok || result.code !== "not_found") return;
+      if (retryMatches(real, result.message)) shown++;
+    }),
+    runs,
+  );
+  assert.ok(shown > 0);
+});
+
+/** Takes the lines out of the message as a model would, and edits with them. */
+function retryMatches(file: string, message: string): boolean {
+  const lines = [...message.matchAll(/^\d+: (".*")$/gm)].map(([, json]) => JSON.parse(json!) as string);
+  if (lines.length === 0 || lines.join("\n") === "") return false;
+  const again = applyEdit(utf8(file), { old_string: lines.join("\n"), new_string: "☃" });
+  assert.notEqual(again.ok ? "ok" : again.code, "not_found", message);
+  return true;
+}

@@ -1,0 +1,405 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { ToolError, type ToolOutput } from "../../lib/core/tool.ts";
+import { ROOTS } from "../../lib/tools/_confine.ts";
+import { changeFile } from "../../lib/tools/_files.ts";
+import { recordRead, refreshRead } from "../../lib/tools/_read-record.ts";
+import { standaloneContext } from "../../lib/tools/_standalone.ts";
+import { applyEdit, Edit, edit, type EditResponse } from "../../lib/tools/index.ts";
+import { sharedData } from "../_shared.ts";
+import { script, thisRuntime } from "./_edit-runtimes.ts";
+import { inWorkspace } from "./_workspace.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+/** A workspace with one file, and what Edit answers there. */
+function withFile(
+  content: string,
+  work: (
+    file: { root: string; path: string; read: () => string; context: ReturnType<typeof standaloneContext> },
+  ) => Promise<void>,
+): Promise<void> {
+  return inWorkspace((root) => {
+    const path = join(root, "a.txt");
+    writeFileSync(path, content);
+    return work({
+      root,
+      path,
+      read: () => readFileSync(path, "utf8"),
+      context: standaloneContext("Edit", {}, { cwd: root }),
+    });
+  });
+}
+
+async function run(
+  input: unknown,
+  context: ReturnType<typeof standaloneContext>,
+): Promise<{ content: string; response: EditResponse }> {
+  return await Edit.run(Edit.prepare!(await Edit.parse(input), context), context) as ToolOutput & {
+    content: string;
+    response: EditResponse;
+  };
+}
+
+test("S0.17: Edit takes file_path, old_string, new_string and replace_all, and requires the first three in that order", () => {
+  const { properties, required, ...rest } = Edit.input_schema as {
+    properties: Record<string, Record<string, unknown>>;
+    required: string[];
+  };
+  assert.deepEqual(required, ["file_path", "old_string", "new_string"]);
+  assert.deepEqual(rest, { type: "object" });
+  const types = Object.entries(properties).map(([name, { description: _, ...schema }]) => [name, schema]);
+  assert.deepEqual(types, [
+    ["file_path", { type: "string" }],
+    ["old_string", { type: "string" }],
+    ["new_string", { type: "string" }],
+    ["replace_all", { type: "boolean", default: false }],
+  ]);
+  assert.equal(Edit.effect, "write");
+});
+
+test("S0.18, S0.19, S0.22, S0.25: edit() replaces the one occurrence in the file, with no agent and no hooks", () =>
+  withFile("let a = 1;\nlet b = 2;\n", async ({ root, read }) => {
+    const result = await edit({ file_path: "a.txt", old_string: "let b", new_string: "const b" }, { cwd: root });
+    assert.equal(read(), "let a = 1;\nconst b = 2;\n");
+    assert.deepEqual([result.replacements, result.lines, result.eol, result.undoable], [1, [2], "verbatim", true]);
+    assert.equal(
+      result.diff,
+      "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n let a = 1;\n-let b = 2;\n+const b = 2;\n",
+    );
+  }));
+
+test("S0.20, S0.23: Edit answers 'String not found' and leaves the file alone", () =>
+  withFile("abc\n", async ({ path, read, context }) => {
+    await assert.rejects(run({ file_path: path, old_string: "zzz", new_string: "y" }, context), (error) => {
+      assert.ok(error instanceof ToolError);
+      assert.ok(error.message.startsWith("String not found"), error.message);
+      assert.equal(error.code, "not_found");
+      return true;
+    });
+    assert.equal(read(), "abc\n");
+  }));
+
+test("S0.21, S0.23: Edit answers 'String appears N times, use replace_all or add context', with the first ten lines", () =>
+  withFile("x\n".repeat(12), async ({ path, read, context }) => {
+    await assert.rejects(run({ file_path: path, old_string: "x", new_string: "y" }, context), {
+      code: "ambiguous",
+      message:
+        "String appears 12 times, use replace_all or add context: lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more",
+    });
+    assert.equal(read(), "x\n".repeat(12));
+  }));
+
+test("S0.22, S0.24: Edit with replace_all renames every occurrence", () =>
+  withFile("n = n + 1\nprint(n)\n", async ({ path, read, context }) => {
+    const { content } = await run(
+      { file_path: path, old_string: "n", new_string: "count", replace_all: true },
+      context,
+    );
+    assert.equal(read(), "count = count + 1\npricountt(count)\n");
+    assert.match(content, /4 replacements at lines 1, 1, 2, 2$/);
+  }));
+
+test("Edit gives hooks the input and the result that Claude Code gives them", {
+  ...(!sharedData("captures/PostToolUse.Edit.json") && { skip: "the shared test data is not here" }),
+}, () =>
+  withFile("alpha\nbeta\n", async ({ root, context }) => {
+    const { stdin } = JSON.parse(
+      readFileSync(sharedData("captures/PostToolUse.Edit.json")!, "utf8").replaceAll("/PROJ", root),
+    );
+    const input = await Edit.parse({ file_path: "./a.txt", old_string: "alpha", new_string: "ALPHA" });
+    assert.equal(JSON.stringify(Edit.prepare!(input, context)), JSON.stringify(stdin.tool_input));
+    const { response } = await run(input, context);
+    assert.equal(JSON.stringify(response), JSON.stringify(stdin.tool_response));
+    assert.match(Edit.render!(response) as string, /a\.txt has been updated/);
+  }));
+
+test("rule 1: replace_all takes true, false and their names, and never takes another truthy value for true", () =>
+  withFile("a a", async ({ path, read, context }) => {
+    const call = { file_path: path, old_string: "a", new_string: "b" };
+    await assert.rejects(run({ ...call, replace_all: "false" }, context), { code: "ambiguous" });
+    for (const wrong of ["yes", 1, 0, null, {}, "TRUE", ""]) {
+      await assert.rejects(run({ ...call, replace_all: wrong }, context), { code: "invalid_input" });
+    }
+    for (const key of ["file_path", "old_string", "new_string"]) {
+      for (const wrong of [undefined, null, 1, ["a"], { a: 1 }]) {
+        await assert.rejects(run({ ...call, [key]: wrong }, context), {
+          code: "invalid_input",
+          message: new RegExp(`^Cannot use ${key} as`),
+        });
+      }
+    }
+    for (const wrong of [undefined, null, "a", [call]]) {
+      await assert.rejects(run(wrong, context), { code: "invalid_input" });
+    }
+    await run({ ...call, replace_all: "true" }, context);
+    assert.equal(read(), "b b");
+  }));
+
+test("rule 2: a lone surrogate is refused in each string", () =>
+  withFile("a\ufffdb", async ({ path, context }) => {
+    const call = { file_path: path, old_string: "a", new_string: "c" };
+    for (const key of Object.keys(call)) {
+      await assert.rejects(run({ ...call, [key]: "\ud83d" }, context), { code: "invalid_input" });
+    }
+  }));
+
+test("rule 3: an empty or unchanged old_string is refused before the file is looked for", () =>
+  inWorkspace(async (root) => {
+    await assert.rejects(edit({ file_path: "none", old_string: "", new_string: "x" }, { cwd: root }), {
+      code: "empty_old",
+    });
+    await assert.rejects(edit({ file_path: "none", old_string: "x", new_string: "x" }, { cwd: root }), {
+      code: "identical",
+    });
+    await assert.rejects(edit({ file_path: "none", old_string: "x", new_string: "y" }, { cwd: root }), {
+      code: "no_such_file",
+    });
+  }));
+
+test("rule 4: a path is not decoded, expanded or corrected, and a trailing slash asks for a directory", () =>
+  withFile("x", async ({ root, context }) => {
+    for (const file_path of ["a%2Etxt", "~/a.txt", "A.txt", "a.txt/", "file:a.txt", " a.txt"]) {
+      await assert.rejects(
+        run({ file_path, old_string: "x", new_string: "y" }, context),
+        { code: "no_such_file" },
+        file_path,
+      );
+    }
+    await assert.rejects(run({ file_path: "a\0.txt", old_string: "x", new_string: "y" }, context), {
+      code: "invalid_input",
+    });
+    assert.deepEqual(readdirSync(root), ["a.txt"]);
+  }));
+
+test("rule 4: a directory the agent allowed beside its own can be edited too, and no other", () =>
+  withFile("x", async ({ root, context }) => {
+    for (const name of ["allowed", "other"]) {
+      mkdirSync(join(root, "..", name));
+      writeFileSync(join(root, "..", name, "b.txt"), "x");
+    }
+    context.state.set(ROOTS, [join(root, "..", "allowed")]);
+    await run({ file_path: "../allowed/b.txt", old_string: "x", new_string: "y" }, context);
+    assert.equal(readFileSync(join(root, "../allowed/b.txt"), "utf8"), "y");
+    await assert.rejects(run({ file_path: "../other/b.txt", old_string: "x", new_string: "y" }, context), {
+      code: "outside_root",
+    });
+  }));
+
+test("rule 5: a file over 1 GiB is refused without being read", () =>
+  withFile("x", async ({ path, context }) => {
+    truncateSync(path, 1024 * MEGABYTE + 1);
+    await assert.rejects(run({ file_path: path, old_string: "x", new_string: "y" }, context), { code: "too_large" });
+  }));
+
+test("rule 7: UTF-32 is refused, because a match could be a part of a character", () => {
+  const file = Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]);
+  const result = applyEdit(file, { old_string: "a", new_string: "bc" });
+  assert.equal(result.ok ? "ok" : result.code, "not_utf8");
+});
+
+test("rule 9: Edit says how it took the line breaks", () =>
+  withFile("a\r\nb\r\n", async ({ path, read, context }) => {
+    const { content } = await run({ file_path: path, old_string: "a\n", new_string: "a\nx\n" }, context);
+    assert.equal(read(), "a\r\nx\r\nb\r\n");
+    assert.match(content, /taken as CRLF/);
+    writeFileSync(path, "a\nb\nc\n");
+    const back = await run({ file_path: path, old_string: "a\r\nb", new_string: "a\r\nB" }, context);
+    assert.equal(read(), "a\nB\nc\n");
+    assert.match(back.content, /CRLF was taken as LF/);
+  }));
+
+test("rule 9: deleting a line by the break before it never leaves half of a CRLF, also in a mixed file", () => {
+  const result = applyEdit(Buffer.from("h\ny\r\nfoo\r\n"), { old_string: "\nfoo", new_string: "" });
+  assert.equal(result.ok && Buffer.from(result.bytes).toString(), "h\ny\r\n");
+});
+
+test("rule 12: a near miss is named and shown, with tabs visible, and never written", () =>
+  withFile("func f() {\n\treturn 1 \n}\n", async ({ path, read, context }) => {
+    const miss = run({ file_path: path, old_string: "    return 1\n}", new_string: "    return 2\n}" }, context);
+    await assert.rejects(miss, {
+      message:
+        "String not found: the text at line 2 differs in trailing whitespace and indentation (the file has tabs, old_string has spaces)" +
+        '; the file has there, each line as a JSON string:\n2: "\\treturn 1 "\n3: "}"',
+    });
+    assert.equal(read(), "func f() {\n\treturn 1 \n}\n");
+  }));
+
+test("rule 12: a new_string that is there already is told", () =>
+  withFile("const a = 2;\n", async ({ path, context }) => {
+    const miss = run({ file_path: path, old_string: "const a = 1;", new_string: "const a = 2;" }, context);
+    await assert.rejects(miss, { message: /^String not found[^]*new_string is in the file already, at line 1/ });
+  }));
+
+test("rule 13: a file that was never read can be edited, and one that changed since says so, in errors too", () =>
+  withFile("a\nb\n", async ({ path, context }) => {
+    const plain = await run({ file_path: path, old_string: "a", new_string: "A" }, context);
+    assert.doesNotMatch(plain.content, /changed on disk/);
+    recordRead(context.state, realpathSync(path), readFileSync(path));
+    utimesSync(path, 1, 1);
+    assert.doesNotMatch(
+      (await run({ file_path: path, old_string: "A", new_string: "aa" }, context)).content,
+      /changed on disk/,
+    );
+    assert.doesNotMatch(
+      (await run({ file_path: path, old_string: "aa", new_string: "a" }, context)).content,
+      /changed on disk/,
+    );
+    writeFileSync(path, "a\nb\nc\n");
+    assert.match(
+      (await run({ file_path: path, old_string: "b", new_string: "B" }, context)).content,
+      /changed on disk since it was read/,
+    );
+    assert.match(
+      (await run({ file_path: path, old_string: "B", new_string: "b" }, context)).content,
+      /changed on disk since it was read/,
+    );
+    await assert.rejects(run({ file_path: path, old_string: "q", new_string: "B" }, context), {
+      message: /since it was read: read it again$/,
+    });
+  }));
+
+test("rule 18: a file that a formatter hook rewrote counts as read", () =>
+  withFile("a = 1", async ({ path, context }) => {
+    recordRead(context.state, realpathSync(path), readFileSync(path));
+    await run({ file_path: path, old_string: "1", new_string: "2" }, context);
+    writeFileSync(path, "a = 2;\n");
+    await refreshRead(context.state, realpathSync(path));
+    assert.doesNotMatch(
+      (await run({ file_path: path, old_string: "2", new_string: "3" }, context)).content,
+      /changed on disk/,
+    );
+  }));
+
+test("rule 14: an edit is done again when another program changed the file meanwhile, and given up the second time", () =>
+  withFile("one\n", async ({ path, read, context }) => {
+    let attempts = 0;
+    const appendOther = (upTo: number) => (bytes: Uint8Array | undefined) => {
+      if (++attempts <= upTo) writeFileSync(path, Buffer.concat([bytes!, Buffer.from("other\n")]));
+      return { splices: [{ start: 0, end: 3, bytes: Buffer.from("1") }] };
+    };
+    await changeFile(path, context, { verb: "edit", plan: appendOther(1) });
+    assert.equal(attempts, 2);
+    assert.equal(read(), "1\nother\n");
+    attempts = 0;
+    await assert.rejects(changeFile(path, context, { verb: "edit", plan: appendOther(9) }), { code: "changed" });
+    assert.equal(attempts, 2);
+    assert.equal(read(), "1\nother\nother\nother\n");
+  }));
+
+test(
+  "rule 14: an edit waits for the lock of another process, can be interrupted then, and takes it over from a dead one",
+  { timeout: 60_000 },
+  () =>
+    withFile("a", async ({ root, path, read }) => {
+      const [program, ...args] = thisRuntime;
+      const holder = spawn(program, [...args, script("_edit-hold.ts"), path], { stdio: ["ignore", "pipe", "inherit"] });
+      await once(holder.stdout!, "data");
+      const waiting = edit({ file_path: path, old_string: "a", new_string: "b" }, {
+        cwd: root,
+        signal: AbortSignal.timeout(150),
+      });
+      await assert.rejects(waiting, { name: "TimeoutError" });
+      assert.equal(read(), "a");
+      holder.kill("SIGKILL");
+      await edit({ file_path: path, old_string: "a", new_string: "b" }, { cwd: root });
+      assert.equal(read(), "b");
+      if (holder.exitCode === null && holder.signalCode === null) await once(holder, "exit");
+      assert.deepEqual(readdirSync(root), ["a.txt"]);
+    }),
+);
+
+test("an interrupted run edits nothing", () =>
+  withFile("a", async ({ root, path, read }) => {
+    await assert.rejects(
+      edit({ file_path: path, old_string: "a", new_string: "b" }, { cwd: root, signal: AbortSignal.abort() }),
+    );
+    assert.equal(read(), "a");
+  }));
+
+test("rule 15: a symbolic link stays a link, and a hard link is written in place and says so", () =>
+  withFile("old\n", async ({ root, path, context }) => {
+    symlinkSync("a.txt", join(root, "soft"));
+    linkSync(path, join(root, "hard"));
+    const { ino } = statSync(path);
+    const { content } = await run({ file_path: "soft", old_string: "old", new_string: "much longer" }, context);
+    assert.match(content, /several hard links/);
+    await run({ file_path: "hard", old_string: "much longer", new_string: "new" }, context);
+    for (const name of ["a.txt", "soft", "hard"]) {
+      assert.equal(readFileSync(join(root, name), "utf8"), "new\n");
+      assert.equal(statSync(join(root, name)).ino, ino);
+    }
+  }));
+
+test("rule 15: what a killed edit left is swept, what a running one writes is not", {
+  ...(process.platform !== "linux" && { skip: "looks a process up in /proc" }),
+}, () =>
+  inWorkspace(async (root) => {
+    writeFileSync(join(root, "a.txt"), "a");
+    const [program, ...args] = thisRuntime;
+    const child = spawn(program, [...args, script("_edit-hold.ts"), join(root, "b.txt")], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(child.stdout!, "data");
+    const { thisOwner } = await import("../../lib/tools/_owner.ts");
+    const [, , place] = thisOwner().split("-");
+    const start = readFileSync(`/proc/${child.pid}/stat`, "latin1").split(") ")[1]!.split(" ")[19];
+    const running = `.crochet-${child.pid}-${start}-${place}-1.tmp`, dead = `.crochet-${child.pid}-0-${place}-1.tmp`;
+    for (const name of [running, dead, ".crochet-notes.tmp", "keep.tmp"]) writeFileSync(join(root, name), "");
+    try {
+      await edit({ file_path: "a.txt", old_string: "a", new_string: "b" }, { cwd: root });
+      assert.deepEqual(readdirSync(root).sort(), [running, ".crochet-notes.tmp", "a.txt", "keep.tmp"].sort());
+    } finally {
+      child.kill("SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    }
+  }));
+
+test("a file over 8 MiB gets no originalFile, a diff of its changed lines alone, and says that undo keeps no copy", () =>
+  withFile(`${"line of text\n".repeat(700_000)}the end\nlast\n`, async ({ root, path, read, context }) => {
+    const { content, response } = await run({ file_path: path, old_string: "the end", new_string: "THE END" }, context);
+    assert.ok(read().endsWith("THE END\nlast\n"));
+    assert.equal("originalFile" in response, false);
+    assert.deepEqual(response.structuredPatch, [{
+      oldStart: 700_001,
+      oldLines: 1,
+      newStart: 700_001,
+      newLines: 1,
+      lines: ["-the end", "+THE END"],
+    }]);
+    if (existsSync(join(root, ".crochet"))) assert.doesNotMatch(content, /undo cannot/);
+    else assert.match(content, /undo cannot take this back: the file is over 8 MiB/);
+  }));
+
+test("rule 20: the description of Edit says what it does", () => {
+  for (
+    const said of [
+      /exact/,
+      /replace_all/,
+      /CRLF/,
+      /to delete a line include its newline/,
+      /number and a tab/,
+      /workspace/,
+      /literal/,
+    ]
+  ) {
+    assert.match(Edit.description, said);
+  }
+});
