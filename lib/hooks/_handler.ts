@@ -1,0 +1,122 @@
+/** One hook of a settings file, checked: what its type needs is there, and every value fits. */
+export type Handler =
+  & Common
+  & (
+    | {
+      readonly type: "command";
+      readonly command: string;
+      readonly args?: readonly string[];
+      readonly async: boolean;
+      readonly warm: boolean;
+    }
+    | {
+      readonly type: "http";
+      readonly url: string;
+      readonly headers?: { readonly [name: string]: string };
+      readonly allowedEnvVars?: readonly string[];
+    }
+    | { readonly type: "prompt"; readonly prompt: string; readonly model?: string; readonly continueOnBlock?: boolean }
+  );
+
+interface Common {
+  /** One permission rule: the hook is for the calls it matches. */
+  readonly if?: string;
+  /** In seconds. */
+  readonly timeout?: number;
+  readonly onFailure: "continue" | "block";
+}
+
+/** What is wrong with a value: where it stands, why, and what would be right. */
+export interface Mistake {
+  readonly at: string;
+  readonly why: string;
+  readonly mend: string;
+}
+
+/** A handler of a type that nothing here can run. */
+export interface Unsupported {
+  readonly unsupported: string;
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+const text = (v: unknown) => typeof v === "string" && v.trim() !== "";
+const texts = (v: unknown) => Array.isArray(v) && v.every((item) => typeof item === "string");
+const flag = (v: unknown) => typeof v === "boolean";
+
+/** The fields of each type: the check, what would pass it, and whether it must be there. Others are tolerated. */
+const FIELDS: Readonly<Record<string, Readonly<Record<string, [(v: unknown) => boolean, string, "required"?]>>>> = {
+  command: {
+    command: [text, "a command line", "required"],
+    args: [texts, "a list of texts"],
+    async: [flag, "true or false"],
+    asyncRewake: [flag, "true or false"],
+    warm: [flag, "true or false"],
+    shell: [(v) => v === "bash", "'bash': it is run by /bin/sh"],
+  },
+  http: {
+    url: [(v) => text(v) && /^https?:/.test(String(v)) && URL.canParse(String(v)), "an http or https URL", "required"],
+    headers: [(v) => isObject(v) && texts(Object.values(v)), "an object of texts"],
+    allowedEnvVars: [texts, "a list of names"],
+  },
+  prompt: {
+    prompt: [text, "a prompt", "required"],
+    model: [text, "a model's name"],
+    continueOnBlock: [flag, "true or false"],
+  },
+};
+
+const COMMON: (typeof FIELDS)[string] = {
+  if: [text, "one permission rule, such as Bash(git *)"],
+  timeout: [(v) => typeof v === "number" && Number.isFinite(v) && v > 0, "a number of seconds above 0"],
+  onFailure: [(v) => v === "continue" || v === "block", "'continue' or 'block'"],
+  statusMessage: [(v) => typeof v === "string", "a text"],
+};
+
+/** Checks one entry of a `hooks` list; an entry with a mistake is no hook, and says so. */
+export function readHandler(entry: unknown, at: string): Handler | Unsupported | Mistake {
+  if (!isObject(entry)) return { at, why: "it is no object", mend: 'write { "type": "command", "command": "…" }' };
+  const { type } = entry;
+  if (typeof type !== "string") {
+    return { at: `${at}.type`, why: "it has no type", mend: 'add "type": "command", "http" or "prompt"' };
+  }
+  const fields = Object.hasOwn(FIELDS, type) ? FIELDS[type]! : undefined;
+  if (!fields) return { unsupported: type };
+  for (const [key, [fits, expected, required]] of Object.entries({ ...fields, ...COMMON })) {
+    const value = entry[key];
+    if (value === undefined && !required) continue;
+    if (!fits(value)) return { at: `${at}.${key}`, why: `its ${key} is ${show(value)}`, mend: `expected ${expected}` };
+  }
+  return handlerOf(entry);
+}
+
+function handlerOf(entry: Given): Handler {
+  const { asyncRewake, ...fields } = entry;
+  return {
+    onFailure: "continue",
+    ...(entry.type === "command" && { warm: false }),
+    ...fields,
+    ...(entry.type === "command" && { async: entry.async === true || asyncRewake === true }),
+  } as unknown as Handler;
+}
+
+/** What makes two handlers of one event the same hook, whatever else they say: as in the host, it then runs once. */
+export function identityOf(handler: Handler): string {
+  switch (handler.type) {
+    case "command":
+      return JSON.stringify(["command", handler.command, handler.args ?? null, handler.async]);
+    case "http":
+      return JSON.stringify(["http", handler.url]);
+    case "prompt":
+      return JSON.stringify(["prompt", handler.prompt, handler.model ?? null]);
+  }
+}
+
+export function isObject(value: unknown): value is Given {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function show(value: unknown): string {
+  const shown = JSON.stringify(value) ?? "missing";
+  return shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
+}

@@ -1,0 +1,227 @@
+import type { HookRecord } from "../core/hook.ts";
+import { compileMatcher } from "../core/match.ts";
+import { EVENT_NAMES, kebab, nearest, pascal, type ResolvedName, resolveEvent } from "../core/names.ts";
+import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
+import { isObject, readHandler } from "./_handler.ts";
+import type { HookHost } from "./_host.ts";
+import { readSettings, type SettingsFile, shortPath } from "./_settings-file.ts";
+import { type Draft, isAboutCall, recordsOf } from "./_settings-record.ts";
+import type { PromptModel } from "./prompt.ts";
+
+export { type SettingsFile, settingsFiles } from "./_settings-file.ts";
+
+/** Something in a settings file that does not count, or does not mean what it seems to. */
+export interface SettingsProblem {
+  readonly level: "error" | "warning";
+  readonly file: string;
+  /** Where in the file, such as `hooks.PreToolUse[0].hooks[1].timeout`. */
+  readonly path: string;
+  /** The whole sentence: where, what, why, the mend. */
+  readonly message: string;
+}
+
+/** A hook that was read and never fires here, and why. */
+export interface NeverFires {
+  readonly name: string;
+  readonly event: string;
+  readonly type: string;
+  readonly source: string;
+  readonly why: string;
+}
+
+export interface LoadedSettings {
+  /** In the order of the files and of what is in them; `source` is the path of the file. */
+  readonly records: readonly HookRecord[];
+  readonly never: readonly NeverFires[];
+  /** The permissions of all files together. */
+  readonly permissions: Permissions;
+  readonly problems: readonly SettingsProblem[];
+  /** Whether a file switches hooks off: those of settings files are disabled; others are the caller's to switch off. */
+  readonly disableAllHooks: boolean;
+}
+
+/**
+ * Reads Claude Code's settings files as hooks and permissions. A bad entry is dropped with an error that says where it
+ * is and how to mend it; the rest of its file counts.
+ */
+export async function loadSettings(
+  files: readonly SettingsFile[],
+  host: HookHost,
+  prompt: PromptModel = { model: undefined },
+): Promise<LoadedSettings> {
+  const reading = new Reading(host.projectDir, prompt.model !== undefined);
+  for (const file of files) {
+    try {
+      const settings = await readSettings(file);
+      if (settings) reading.take(settings, file);
+    } catch (error) {
+      reading.problem(file, "error", "", (error as Error).message);
+    }
+  }
+  const { drafts, never, problems, disabled, permissions } = reading;
+  const records = recordsOf(drafts, { host, prompt, enabled: !disabled });
+  return { records, never, permissions: permissions(), problems, disableAllHooks: disabled };
+}
+
+interface Place {
+  readonly event: string;
+  readonly at: string;
+  readonly file: SettingsFile;
+  readonly name: string;
+}
+
+type Matcher = Pick<Draft, "matcher" | "test">;
+
+/** What was found in the files so far. */
+class Reading {
+  readonly drafts: Draft[] = [];
+  readonly never: NeverFires[] = [];
+  readonly problems: SettingsProblem[] = [];
+  disabled = false;
+  readonly #projectDir: string;
+  readonly #prompts: boolean;
+  readonly #rules: { allow: string[]; ask: string[]; deny: string[] } = { allow: [], ask: [], deny: [] };
+  readonly #folders: string[] = [];
+  #mode: Permissions["mode"];
+
+  constructor(projectDir: string, prompts: boolean) {
+    this.#projectDir = projectDir;
+    this.#prompts = prompts;
+  }
+
+  problem(file: SettingsFile, level: SettingsProblem["level"], path: string, message: string): undefined {
+    const where = shortPath(file.path, this.#projectDir);
+    this.problems.push({ level, file: file.path, path, message: `${where}${path && ` ${path}`}: ${message}` });
+  }
+
+  take(settings: Readonly<Record<string, unknown>>, file: SettingsFile): void {
+    if (settings.disableAllHooks === true) this.disabled = true;
+    this.#takePermissions(settings.permissions, file);
+    const { hooks } = settings;
+    if (hooks === undefined) return;
+    if (!isObject(hooks)) {
+      return this.problem(file, "error", "hooks", "Cannot read the hooks as they are no object of events");
+    }
+    let n = 0;
+    for (const [event, groups] of Object.entries(hooks)) {
+      if (!Array.isArray(groups)) {
+        this.problem(file, "error", `hooks.${event}`, 'Cannot read it as it is no list: write [{ "hooks": [ … ] }]');
+        continue;
+      }
+      for (const [i, group] of groups.entries()) {
+        const at = `hooks.${event}[${i}]`;
+        const matcher = this.#matcherOf(group, at, file);
+        if (!matcher) continue;
+        for (const [k, entry] of (group as { hooks: unknown[] }).hooks.entries()) {
+          const name = `${shortPath(file.path, this.#projectDir)}#${n++}`;
+          this.#takeHandler(entry, { event, at: `${at}.hooks[${k}]`, file, name }, matcher);
+        }
+      }
+    }
+  }
+
+  /** The group's matcher; undefined where the group is no group, which is then said. */
+  #matcherOf(group: unknown, at: string, file: SettingsFile): Matcher | undefined {
+    if (!isObject(group) || !Array.isArray(group.hooks)) {
+      const mend = isObject(group) && "type" in group ? "wrap the hook, as in" : "write";
+      const why = `Cannot use it as it has no list of hooks: ${mend} { "hooks": [ … ] }`;
+      return this.problem(file, "error", at, why);
+    }
+    const { matcher } = group;
+    if (matcher !== undefined && typeof matcher !== "string") {
+      const why = `Cannot match by ${JSON.stringify(matcher)} as it is no text`;
+      return this.problem(file, "error", `${at}.matcher`, why);
+    }
+    try {
+      return { matcher, test: compileMatcher(matcher) };
+    } catch (error) {
+      return this.problem(file, "error", `${at}.matcher`, (error as Error).message);
+    }
+  }
+
+  #takeHandler(entry: unknown, { event, at, file, name }: Place, matcher: Matcher): void {
+    const handler = readHandler(entry, at);
+    if ("mend" in handler) {
+      return this.problem(file, "error", handler.at, `Cannot use the hook as ${handler.why}: ${handler.mend}`);
+    }
+    const type = "unsupported" in handler ? handler.unsupported : handler.type;
+    const never = (why: string) => {
+      this.never.push({ name, event, type, source: file.path, why });
+      this.problem(file, "warning", at, `The hook never fires here as ${why}`);
+    };
+    if ("unsupported" in handler) return never(`hooks of type '${type}' are not run here`);
+    const on = resolveEvent(event);
+    if (!on) return never(unknownEvent(event));
+    if (type === "prompt" && !this.#prompts) return never("there is no model to ask: set ANTHROPIC_API_KEY");
+    if (handler.if !== undefined) {
+      if (!isAboutCall(on.event)) return never(`'if' is about a tool call, and ${event} has none`);
+      try {
+        matchesIf(handler.if, { tool_name: "", input: {}, cwd: this.#projectDir });
+      } catch (error) {
+        return this.problem(file, "error", `${at}.if`, (error as Error).message);
+      }
+    }
+    this.drafts.push({ name, event, on: narrowed(on), ...matcher, handler, source: file.path });
+  }
+
+  #takePermissions(given: unknown, file: SettingsFile): void {
+    if (given === undefined) return;
+    const wrong = (path: string, message: string) => this.problem(file, "error", path, message);
+    if (!isObject(given)) return wrong("permissions", "Cannot read the permissions as they are no object");
+    for (const list of ["allow", "ask", "deny"] as const) {
+      const rules = given[list] ?? [];
+      if (!Array.isArray(rules)) {
+        wrong(`permissions.${list}`, "Cannot read the rules as they are no list");
+        continue;
+      }
+      for (const [i, rule] of rules.entries()) {
+        const why = refused({ [list]: [rule] });
+        if (why === undefined) this.#rules[list].push(rule as string);
+        else wrong(`permissions.${list}[${i}]`, why);
+      }
+    }
+    const { defaultMode, additionalDirectories } = given;
+    if (defaultMode !== undefined) {
+      const mode = defaultMode as NonNullable<Permissions["mode"]>;
+      const why = refused({ mode });
+      if (why === undefined) this.#mode = mode;
+      else wrong("permissions.defaultMode", why);
+    }
+    if (Array.isArray(additionalDirectories)) {
+      this.#folders.push(...additionalDirectories.filter((folder) => typeof folder === "string"));
+    }
+  }
+
+  readonly permissions = (): Permissions => ({
+    ...this.#rules,
+    ...(this.#mode && { mode: this.#mode }),
+    ...(this.#folders.length > 0 && { roots: [this.#projectDir, ...this.#folders] }),
+  });
+}
+
+/** As in the host, PostToolUse is for what went well. */
+function narrowed(on: ResolvedName): ResolvedName {
+  return on.event === "post-tool-use" ? { outcome: "success", ...on } : on;
+}
+
+/** Why permissions cannot be used; undefined where they can. */
+function refused(permissions: Permissions): string | undefined {
+  try {
+    decide(permissions, { tool_name: "", input: {}, cwd: "/", effect: "none" });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Events of the host that nothing here fires. */
+const FOREIGN = new Set(
+  ("Setup PostToolBatch PermissionDenied UserPromptExpansion StopFailure PostCompact PostModelSwitch MessageDisplay " +
+    "TeammateIdle TaskCreated TaskCompleted Elicitation ElicitationResult ConfigChange InstructionsLoaded CwdChanged " +
+    "FileChanged DirectoryAdded WorktreeCreate WorktreeRemove").split(" "),
+);
+
+function unknownEvent(name: string): string {
+  if (FOREIGN.has(name)) return `nothing here fires ${name}`;
+  return `there is no event ${name}: did you mean ${pascal(nearest(kebab(name), EVENT_NAMES)!)}?`;
+}
