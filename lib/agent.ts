@@ -1,17 +1,19 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { anthropic, DEFAULT_MODEL, warm } from "./anthropic.ts";
-import { systemClock } from "./core/clock.ts";
-import { type CodeHooks, codeHooks } from "./core/code-hooks.ts";
+import type { Assembled, Parts } from "./batteries/assemble.ts";
+import type { CodeHooks } from "./core/code-hooks.ts";
+import { codeHooks } from "./core/code-hooks.ts";
 import type { HookRecord } from "./core/hook.ts";
-import { type AgentSpec, type AskPerson, newLife, type Step } from "./core/life.ts";
+import type { Step } from "./core/life.ts";
 import { type Limits, limitsOf } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
 import { checkOptions, type OptionKind } from "./core/options.ts";
 import type { Result, RunEvent } from "./core/run-events.ts";
-import { openSession, type Session } from "./core/session.ts";
 import { asTool, type RunnableTool, type Tool } from "./core/tool.ts";
-import { price } from "./prices.ts";
+import type { PermissionAsker } from "./permissions/gate.ts";
+import type { Permissions } from "./permissions/rules.ts";
+import { memoryStore } from "./transcript/memory.ts";
+import type { TranscriptStore } from "./transcript/store.ts";
 
 /** What an agent is made of. Everything is optional: the least agent is `agent({})`. */
 export interface AgentOptions {
@@ -21,12 +23,22 @@ export interface AgentOptions {
   name?: string;
   /** A model's name, or a model. @default the environment variable CROCHET_MODEL, else `DEFAULT_MODEL` */
   model?: string | Model;
+  /** The model to go on with where the first one is overloaded or refuses. */
+  fallbackModel?: string;
   system?: string;
   /** Our tools, or the SDK's runnable tools. */
   tools?: readonly (Tool | RunnableTool)[];
   /** A folder of hook files, hooks in code, or a list of both. */
   hooks?: string | CodeHooks | readonly (string | CodeHooks)[];
   limits?: Partial<Limits>;
+  /** Rules for tool calls. @default every call may run: the author chose the tools */
+  permissions?: Permissions;
+  /** Runs commands where only the workspace can be written and there is no network. @default commands run as you */
+  sandbox?: "workspace";
+  /** Where transcripts are kept. @default in memory */
+  store?: TranscriptStore;
+  /** Puts AGENTS.md and CLAUDE.md into the system prompt, or files of these names. @default false */
+  memory?: boolean | readonly string[];
   /** Runs each model call and tool call: a journal or an engine. @default directly */
   step?: Step;
   /** Ends every run of the agent. */
@@ -37,16 +49,42 @@ export interface AgentOptions {
   on?: (event: RunEvent) => void;
 }
 
-/** What one run may have of its own. */
+/** What one run or session may have of its own. */
 export interface RunOptions {
   signal?: AbortSignal;
   on?: (event: RunEvent) => void;
-  /** Overrides the agent's. */
+  /** These override the agent's. */
   model?: string | Model;
   limits?: Partial<Limits>;
+  permissions?: Permissions;
+  sandbox?: "workspace";
+  store?: TranscriptStore;
+  memory?: boolean | readonly string[];
   cwd?: string;
   /** Asks a person where rules or hooks want that; without it such a call is refused. */
-  ask?: AskPerson;
+  ask?: PermissionAsker;
+  /** Hooks found elsewhere, after the agent's own; asked for at each turn. */
+  hooks?: () => Promise<readonly HookRecord[]>;
+  /** A file for the log of everything that happens. */
+  rollout?: string;
+  /** A stored session that is to go on: its id, and optionally a checkpoint or number of messages to fork from. */
+  resume?: string;
+  fork?: number | string | true;
+}
+
+/** A session of an agent: several prompts, one transcript. Close it. */
+export interface AgentSession {
+  readonly id: string;
+  /** One prompt of a person and everything it sets off. Never throws. */
+  prompt(text: string, options?: { signal?: AbortSignal }): Promise<Result>;
+  /** Changes the model for what comes; a hook may refuse. Whether it was changed. */
+  setModel(model: string): Promise<boolean>;
+  readonly model: string;
+  /** Marks this moment in the transcript, to be forked from; its id. */
+  checkpoint(): Promise<string>;
+  /** Summarises what is past to make room. Whether that was done. */
+  compact(): Promise<boolean>;
+  close(reason?: string): Promise<void>;
 }
 
 /** An agent: a definition that can be run any number of times. */
@@ -56,8 +94,12 @@ export interface Agent {
   run(prompt: string, options?: RunOptions): Promise<Result>;
   /** As `run`, giving each event as it happens; the generator returns the Result. */
   stream(prompt: string, options?: RunOptions): AsyncGenerator<RunEvent, Result>;
-  /** Opens a session that takes several prompts. Close it. */
-  open(options?: RunOptions): Session;
+  /** Goes on with a stored session under its id. Throws where it cannot: no such id, or it is running. */
+  resume(id: string, prompt: string, options?: RunOptions): Promise<Result>;
+  /** As `resume`, under a new id, from a checkpoint, a number of messages, or the end. */
+  fork(id: string, prompt: string, options?: RunOptions & { at?: string | number }): Promise<Result>;
+  /** Opens a session that takes several prompts. */
+  open(options?: RunOptions): Promise<AgentSession>;
   /** Runs the agent as a script: arguments, terminal output, exit code. Takes the flags of `crochet run`. */
   main(args?: readonly string[]): Promise<void>;
 }
@@ -66,10 +108,15 @@ const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
   from: "a text",
   name: "a text",
   model: "any",
+  fallbackModel: "a text",
   system: "a text",
   tools: "a list",
   hooks: "any",
   limits: "an object",
+  permissions: "an object",
+  sandbox: "a text",
+  store: "an object",
+  memory: "any",
   step: "a function",
   signal: "an AbortSignal",
   cwd: "a text",
@@ -81,12 +128,17 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   on: "a function",
   model: "any",
   limits: "an object",
+  permissions: "an object",
+  sandbox: "a text",
+  store: "an object",
+  memory: "any",
   cwd: "a text",
   ask: "a function",
+  hooks: "a function",
+  rollout: "a text",
+  resume: "a text",
+  fork: "any",
 };
-
-/** What a model may write in one reply. */
-const MAX_TOKENS = 32_000;
 
 /**
  * Makes an agent.
@@ -103,53 +155,33 @@ const MAX_TOKENS = 32_000;
  */
 export function agent(options: AgentOptions = {}): Agent {
   checkOptions(options, OPTIONS, "make an agent");
-  const name = options.name ?? nameFrom(options.from);
-  const tools = toolList(options.tools);
-  const limits = limitsOf(options.limits);
-  const hooks = hookSource(options);
-  const cwd = pathFrom(options.from, options.cwd ?? process.cwd(), "cwd");
-
-  const open = (own: RunOptions = {}): Session => {
-    checkOptions(own, RUN_OPTIONS, `run agent '${name}'`);
-    const { model, modelName, priced } = modelOf(own.model ?? options.model);
-    const bounds = own.limits ? limitsOf({ ...options.limits, ...own.limits }) : limits;
-    if (bounds.dollars !== undefined && priced && price(modelName, NO_TOKENS) === undefined) {
-      throw new TypeError(
-        `Cannot keep limits.dollars as the price of model '${modelName}' is unknown: use limits.tokens`,
-      );
-    }
-    const spec: AgentSpec = {
-      type: name,
-      model,
-      system: options.system ?? "",
-      tools,
-      limits: bounds,
-      maxTokens: MAX_TOKENS,
-      hooks,
-      step: options.step ?? ((_, work) => work()),
-      price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
-      exec: async (...args) => (await import("./hooks/_exec.ts")).exec(...args),
-      ...(own.ask && { askPerson: own.ask }),
-    };
-    const where = own.cwd === undefined ? cwd : pathFrom(options.from, own.cwd, "cwd");
-    const listeners = [options.on, own.on].filter((l) => l !== undefined);
-    const emit = (event: RunEvent) => {
-      for (const listener of listeners) listener(event);
-    };
-    const life = newLife({ id: systemClock.uuid(), model: modelName, cwd: () => where, emit });
-    const session = openSession(spec, life, { source: "startup" });
-    return endedBy(session, [options.signal, own.signal].filter((s) => s !== undefined));
+  const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
+  const parts: Parts = {
+    options,
+    name: options.name ?? nameFrom(options.from),
+    tools: toolList(options.tools),
+    limits: limitsOf(options.limits),
+    cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
+    hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => pathFrom(options.from, h, "hooks")),
+    codeHooks: codeHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
+    store: options.store ?? memoryStore(),
+  };
+  const open = async (own: RunOptions = {}): Promise<Assembled> => {
+    checkOptions(own, RUN_OPTIONS, `run agent '${parts.name}'`);
+    const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
+    const { assemble } = await import("./batteries/assemble.ts");
+    return await assemble(parts, { ...own, cwd });
   };
   const run = async (prompt: string, own: RunOptions = {}): Promise<Result> => {
-    const session = open(own);
+    const session = await open(own);
     try {
       return await session.prompt(prompt);
     } finally {
       await session.close();
     }
   };
-  return {
-    name,
+  const made: Agent = {
+    name: parts.name,
     open,
     run,
     stream: (prompt, own = {}) =>
@@ -157,36 +189,14 @@ export function agent(options: AgentOptions = {}): Agent {
         const signal = own.signal ? AbortSignal.any([own.signal, left]) : left;
         return run(prompt, { ...own, signal, on: both(own.on, on) });
       }),
+    resume: (id, prompt, own = {}) => run(prompt, { ...own, resume: id }),
+    fork: (id, prompt, { at, ...own } = {}) => run(prompt, { ...own, resume: id, fork: at ?? true }),
     main: async (args = process.argv.slice(2)) => {
       const { runAsScript } = await import("./cli/run.ts");
-      await runAsScript({ open, run, name } as Agent, args);
+      await runAsScript(made, args);
     },
   };
-}
-
-function modelOf(given: string | Model | undefined): { model: Model; modelName: string; priced: boolean } {
-  if (typeof given === "function") return { model: given, modelName: given.name || "custom", priced: false };
-  const modelName = given ?? process.env.CROCHET_MODEL ?? DEFAULT_MODEL;
-  if (typeof modelName !== "string" || modelName === "") {
-    throw new TypeError(`Cannot use ${JSON.stringify(given)} as a model: give a model's name or a Model function`);
-  }
-  warm();
-  return { model: shared ??= anthropic(), modelName, priced: true };
-}
-
-/** One client for all agents of the process: it holds nothing of a conversation but its bytes. */
-let shared: Model | undefined;
-
-const NO_TOKENS = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
-
-/** The same session, all of whose prompts these signals end. */
-function endedBy(session: Session, signals: readonly AbortSignal[]): Session {
-  if (signals.length === 0) return session;
-  return {
-    ...session,
-    prompt: (words, own = {}) =>
-      session.prompt(words, { ...own, signal: AbortSignal.any(own.signal ? [...signals, own.signal] : [...signals]) }),
-  };
+  return made;
 }
 
 function toolList(given: AgentOptions["tools"] = []): readonly Tool[] {
@@ -199,20 +209,6 @@ function toolList(given: AgentOptions["tools"] = []): readonly Tool[] {
     names.add(name);
   }
   return tools;
-}
-
-function hookSource(options: AgentOptions): AgentSpec["hooks"] {
-  const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
-  const folders = given.filter((h): h is string => typeof h === "string").map((h) =>
-    pathFrom(options.from, h, "hooks")
-  );
-  const inCode = codeHooks(given.filter((h): h is CodeHooks => typeof h !== "string"));
-  if (folders.length === 0) return () => inCode;
-  let load: (() => Promise<readonly HookRecord[]>) | undefined;
-  return async () => {
-    const ready = load ??= (await import("./hooks/hot.ts")).hotFolders(folders, inCode);
-    return await ready();
-  };
 }
 
 function nameFrom(from: string | undefined): string {

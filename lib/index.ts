@@ -1,4 +1,4 @@
-export { type Agent, agent, type AgentOptions, type RunOptions } from "./agent.ts";
+export { type Agent, agent, type AgentOptions, type AgentSession, type RunOptions } from "./agent.ts";
 export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic.ts";
 export {
   type CodeHooks,
@@ -9,7 +9,7 @@ export {
   onToolSuccess,
   type TypedHooks,
 } from "./core/code-hooks.ts";
-export type { Folded } from "./core/dispatch.ts";
+export type { Folded } from "./core/fold.ts";
 export {
   type AnyEvent,
   type EventFields,
@@ -55,7 +55,6 @@ export type { Block, Message, Usage } from "./core/messages.ts";
 export { type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";
 export { HookRegistry, type HookResult, type HookStats } from "./core/registry.ts";
 export type { Result, RunEvent } from "./core/run-events.ts";
-export type { Session } from "./core/session.ts";
 export {
   type Effect,
   type Tool,
@@ -78,3 +77,9 @@ export {
   type StopDecision,
   type Verdict,
 } from "./core/verdict.ts";
+export { type PermissionGate, permissionGate, type PermissionReply } from "./permissions/gate.ts";
+export { decide, type PermissionMode, type Permissions } from "./permissions/rules.ts";
+export { jsonlStore } from "./transcript/jsonl.ts";
+export { memoryStore } from "./transcript/memory.ts";
+export { sqliteStore } from "./transcript/sqlite.ts";
+export type { Checkpoint, Transcript, TranscriptStore } from "./transcript/store.ts";

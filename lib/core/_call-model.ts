@@ -1,4 +1,4 @@
-import { freeze } from "./_event.ts";
+import { freeze } from "./frozen.ts";
 import { asError, thrownWords } from "./_thrown.ts";
 import { Ended } from "./life.ts";
 import { type Run } from "./run.ts";

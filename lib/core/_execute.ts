@@ -1,6 +1,6 @@
 import { type Answer, answer, type Ending, plain } from "./_answer.ts";
 import type { Ready } from "./_gate.ts";
-import { thaw } from "./_event.ts";
+import { thaw } from "./frozen.ts";
 import { settle } from "./_settle.ts";
 import { asError, thrownWords } from "./_thrown.ts";
 import type { ToolResult } from "./events.ts";

@@ -1,4 +1,4 @@
-import { thaw } from "./_event.ts";
+import { thaw } from "./frozen.ts";
 import { thrownWords } from "./_thrown.ts";
 import type { EventFields } from "./events.ts";
 import { type HookRegistry, idOf, type SessionLike } from "./registry.ts";

@@ -1,4 +1,4 @@
-import { thaw } from "./_event.ts";
+import { thaw } from "./frozen.ts";
 import { systemClock } from "./clock.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
 import { fire } from "./dispatch.ts";

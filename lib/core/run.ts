@@ -1,4 +1,4 @@
-import { freeze } from "./_event.ts";
+import { freeze } from "./frozen.ts";
 import { settle } from "./_settle.ts";
 import { thrownWords } from "./_thrown.ts";
 import type { Clock } from "./clock.ts";

@@ -18,7 +18,9 @@ export async function claim(file: string, id: string): Promise<() => Promise<voi
         if ((error as { code?: string }).code !== "EEXIST") throw error;
         const owner = ownerOf(file);
         if (owner && !isGone(owner.name, owner.age)) {
-          throw new Error(`Cannot run '${id}' as process ${owner.name.split("-")[0]} is running it: wait for it or end it`);
+          throw new Error(
+            `Cannot run '${id}' as process ${owner.name.split("-")[0]} is running it: wait for it or end it`,
+          );
         }
         rmSync(file, { force: true });
       }

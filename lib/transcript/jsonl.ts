@@ -2,7 +2,15 @@ import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { claim } from "./_claim.ts";
 import { LineLog, readLines } from "./_line-log.ts";
-import { checkId, entriesOf, type Entry, type Listed, type Transcript, type TranscriptStore, transcriptOf } from "./store.ts";
+import {
+  checkId,
+  entriesOf,
+  type Entry,
+  type Listed,
+  type Transcript,
+  transcriptOf,
+  type TranscriptStore,
+} from "./store.ts";
 
 const ENDING = ".jsonl";
 

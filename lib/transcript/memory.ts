@@ -1,7 +1,8 @@
-import { checkId, entriesOf, type Entry, type TranscriptStore, transcriptOf } from "./store.ts";
+import { frozen } from "../core/frozen.ts";
+import { checkId, entriesOf, type Entry, transcriptOf, type TranscriptStore } from "./store.ts";
 
 /**
- * Keeps transcripts for as long as the process lives. What goes in and comes out are copies.
+ * Keeps transcripts for as long as the process lives. What goes in and comes out cannot be changed from outside.
  *
  * @example
  * ```ts
@@ -13,27 +14,26 @@ import { checkId, entriesOf, type Entry, type TranscriptStore, transcriptOf } fr
  * ```
  */
 export function memoryStore(): TranscriptStore {
-  const logs = new Map<string, string[]>();
-  const read = (lines: readonly string[]) => transcriptOf(lines.map((line) => JSON.parse(line) as Entry));
+  const logs = new Map<string, Entry[]>();
   return {
     async save(id, messages, about) {
       checkId(id);
-      logs.set(id, entriesOf(messages, about).map((e) => JSON.stringify(e)));
+      logs.set(id, entriesOf(messages, about).map(frozen));
     },
     async load(id) {
       checkId(id);
-      const lines = logs.get(id);
-      return lines && read(lines);
+      const entries = logs.get(id);
+      return entries && transcriptOf(entries);
     },
     async append(id, entries) {
       checkId(id);
-      const lines = logs.get(id) ?? [];
-      logs.set(id, lines);
-      for (const entry of entries) lines.push(JSON.stringify(entry));
+      const log = logs.get(id) ?? [];
+      logs.set(id, log);
+      for (const entry of entries) log.push(frozen(entry));
     },
     async list() {
-      return [...logs].map(([id, lines]) => {
-        const { about, full, endings } = read(lines);
+      return [...logs].map(([id, entries]) => {
+        const { about, full, endings } = transcriptOf(entries);
         return { id, about, messages: full.length, ending: endings.at(-1) };
       });
     },

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { claim } from "./_claim.ts";
-import { checkId, entriesOf, type Entry, type TranscriptStore, transcriptOf } from "./store.ts";
+import { checkId, entriesOf, type Entry, transcriptOf, type TranscriptStore } from "./store.ts";
 
 /** A store in one SQLite file that many processes can share, with a search over everything said. */
 export interface SqliteStore extends TranscriptStore {
@@ -57,7 +57,9 @@ export function sqliteStore(path: string): SqliteStore {
   };
   const load = (id: string) => {
     const found = rows("SELECT body FROM entry WHERE transcript = ? ORDER BY n", id);
-    return found.length === 0 ? undefined : transcriptOf(JSON.parse(`[${found.map((r) => r.body).join(",")}]`) as Entry[]);
+    return found.length === 0
+      ? undefined
+      : transcriptOf(JSON.parse(`[${found.map((r) => r.body).join(",")}]`) as Entry[]);
   };
   return {
     async save(id, messages, about) {

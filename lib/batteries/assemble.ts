@@ -1,0 +1,244 @@
+import type { AgentOptions, AgentSession, RunOptions } from "../agent.ts";
+import { anthropic, DEFAULT_MODEL, warm } from "../anthropic.ts";
+import { systemClock } from "../core/clock.ts";
+import type { HookRecord } from "../core/hook.ts";
+import { type AgentSpec, type Life, newLife } from "../core/life.ts";
+import { type Limits, limitsOf } from "../core/limits.ts";
+import { NO_USAGE } from "../core/messages.ts";
+import type { Model } from "../core/model.ts";
+import type { RunEvent } from "../core/run-events.ts";
+import type { Run } from "../core/run.ts";
+import { openSession } from "../core/session.ts";
+import type { Tool } from "../core/tool.ts";
+import { price } from "../prices.ts";
+import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
+import { changesSince } from "../transcript/resume.ts";
+import { keeper } from "./persist.ts";
+import { type Past, pastOf } from "./past.ts";
+import { spawner } from "./spawn.ts";
+
+/** An agent's options, checked. */
+export interface Parts {
+  readonly options: AgentOptions;
+  readonly name: string;
+  readonly tools: readonly Tool[];
+  readonly limits: Limits;
+  readonly cwd: string;
+  readonly hookFolders: readonly string[];
+  readonly codeHooks: readonly HookRecord[];
+  readonly store: TranscriptStore;
+}
+
+export type Assembled = AgentSession;
+
+/** What a model may write in one reply. */
+const MAX_TOKENS = 32_000;
+
+/** Puts an agent's session together: model, rules, hooks, store, memory, and the loop that uses them. */
+export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled> {
+  const { options, name, tools } = parts;
+  const { model, modelName, priced } = modelOf(own.model ?? options.model);
+  const limits = own.limits ? limitsOf({ ...options.limits, ...own.limits }) : parts.limits;
+  if (limits.dollars !== undefined && priced && price(modelName, NO_USAGE) === undefined) {
+    throw new TypeError(
+      `Cannot keep limits.dollars as the price of model '${modelName}' is unknown: use limits.tokens`,
+    );
+  }
+  const cwd = own.cwd ?? parts.cwd;
+  const store = own.store ?? parts.store;
+  const past = own.resume === undefined ? undefined : await pastOf(store, own.resume, own.fork);
+  const id = past?.id ?? systemClock.uuid();
+  const release = await store.lock?.(id);
+  const memory = own.memory ?? options.memory ?? false;
+  const { system, afterWrite } = await withMemory(options.system ?? "", cwd, memory);
+  const gate = await gateOf(own.permissions ?? options.permissions, own.ask, cwd);
+  const rollout = own.rollout === undefined
+    ? undefined
+    : (await import("../transcript/rollout.ts")).rolloutWriter(own.rollout, id, Date.now);
+  const compactor = memory === false ? undefined : await import("./compact.ts");
+  let contextTokens = 0;
+  let lastRun: Run | undefined;
+
+  const emit = (event: RunEvent) => {
+    if (event.agent_id === id) {
+      keep.note(event);
+      if (event.type === "usage") {
+        const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = event.usage;
+        contextTokens = input_tokens + output_tokens + cache_creation_input_tokens + cache_read_input_tokens;
+      }
+    }
+    rollout?.write(event);
+    options.on?.(event);
+    own.on?.(event);
+  };
+  const toolState = new Map<string, unknown>([["crochet.roots", [cwd]]]);
+  const sandbox = own.sandbox ?? options.sandbox;
+  if (sandbox) toolState.set("sandbox", { mode: sandbox, roots: [cwd] });
+  const life: Life = newLife({
+    id,
+    model: past?.model !== undefined && own.model === undefined ? past.model : modelName,
+    cwd: () => (toolState.get("cwd") as (() => string) | undefined)?.() ?? cwd,
+    emit,
+    toolState,
+    messages: past?.messages ?? [],
+    save: (message, index, run) => {
+      lastRun = run;
+      return keep.save(message, index, run);
+    },
+    spawn: (...given) => spawner(spec, () => life, store)(...given),
+  });
+  const spec: AgentSpec = {
+    type: name,
+    model,
+    system,
+    tools,
+    limits,
+    maxTokens: MAX_TOKENS,
+    hooks: hookSource(
+      parts,
+      own,
+      cwd,
+      () => ({ ...(gate && { permission_mode: gate.permissions().mode ?? "default" }) }),
+    ),
+    step: options.step ?? ((_, work) => work()),
+    price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
+    exec: async (...args) => (await import("../hooks/_exec.ts")).exec(...args),
+    ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
+    ...(options.fallbackModel !== undefined && { fallback: options.fallbackModel }),
+    ...(afterWrite && { afterWrite }),
+    ...(compactor && {
+      compact: async (run) => {
+        lastRun = run;
+        if (contextTokens > compactor.COMPACT_AT && await compactor.compact(run, "auto")) contextTokens = 0;
+      },
+    }),
+  };
+  const about: About = {
+    agent_type: name,
+    model: life.model,
+    system: hashOf(system),
+    tools: tools.map((t) => t.name),
+    prompt: "",
+    cwd,
+    created: new Date().toISOString(),
+  };
+  const keep = keeper(store, id, past && !past.forked ? undefined : about, () => life);
+  const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
+  return {
+    id,
+    get model() {
+      return life.model;
+    },
+    async prompt(words, { signal } = {}) {
+      await told(past, about, system, emit, id, keep, life);
+      if (about.prompt === "") (about as { prompt: string }).prompt = words.slice(0, 200);
+      const signals = [options.signal, own.signal, signal].filter((s) => s !== undefined);
+      const trigger = past ? "resume" : "user";
+      const result = await session.prompt(words, {
+        trigger,
+        ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+      });
+      try {
+        await keep.ended(result);
+      } catch (error) {
+        return { ...result, stop: "error", error: { type: "store", message: (error as Error).message } };
+      }
+      return result;
+    },
+    setModel: (name) => session.setModel(name),
+    checkpoint: () => withRun(lastRun, (run) => keep.checkpoint(run, "manual")),
+    compact: async () => (await import("./compact.ts")).compact(expectRun(lastRun), "manual"),
+    async close(reason) {
+      await session.close(reason);
+      if (toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(toolState);
+      rollout?.close();
+      await release?.();
+    },
+  };
+}
+
+function expectRun(run: Run | undefined): Run {
+  if (run) return run;
+  throw new TypeError("Cannot do that as the session has said nothing yet: prompt it first");
+}
+
+function withRun<T>(run: Run | undefined, work: (run: Run) => Promise<T>): Promise<T> {
+  return work(expectRun(run));
+}
+
+const said = new WeakSet<Past>();
+
+/** Says once what a resumed session finds changed, and writes what it was forked from. */
+async function told(
+  past: Past | undefined,
+  about: About,
+  system: string,
+  emit: (event: RunEvent) => void,
+  id: string,
+  keep: ReturnType<typeof keeper>,
+  life: Life,
+): Promise<void> {
+  if (!past || said.has(past)) return;
+  said.add(past);
+  for (const change of changesSince(past.transcript, { system, tools: about.tools })) {
+    emit({ agent_id: id, type: "warning", message: `Session ${past.from}: ${change}` });
+  }
+  const fresh = past.forked ? life.messages : life.messages.slice(past.transcript.messages.length);
+  for (const message of fresh) await keep.copy(message, life.messages.indexOf(message));
+}
+
+function modelOf(given: string | Model | undefined): { model: Model; modelName: string; priced: boolean } {
+  if (typeof given === "function") return { model: given, modelName: given.name || "custom", priced: false };
+  const modelName = given ?? process.env.CROCHET_MODEL ?? DEFAULT_MODEL;
+  if (typeof modelName !== "string" || modelName === "") {
+    throw new TypeError(`Cannot use ${JSON.stringify(given)} as a model: give a model's name or a Model function`);
+  }
+  warm();
+  return { model: shared ??= anthropic(), modelName, priced: true };
+}
+
+/** One client for all agents of the process: it holds nothing of a conversation but its bytes. */
+let shared: Model | undefined;
+
+async function withMemory(
+  system: string,
+  cwd: string,
+  memory: boolean | readonly string[],
+): Promise<{ system: string; afterWrite?: AgentSpec["afterWrite"] }> {
+  if (memory === false) return { system };
+  const { findMemory, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
+  const names = memory === true ? MEMORY_FILES : memory;
+  const found = memoryPrompt(await findMemory(cwd, names), cwd);
+  return { system: [system, found].filter((part) => part !== "").join("\n\n"), afterWrite: memoryWatch(cwd, names) };
+}
+
+async function gateOf(permissions: RunOptions["permissions"], ask: RunOptions["ask"], cwd: string) {
+  if (!permissions && !ask) return undefined;
+  const { permissionGate } = await import("../permissions/gate.ts");
+  return permissionGate({ roots: [cwd], mode: "bypassPermissions", ...permissions }, ask ? { ask } : {});
+}
+
+function hookSource(
+  parts: Parts,
+  own: RunOptions,
+  cwd: string,
+  facts: () => { permission_mode?: string },
+): AgentSpec["hooks"] {
+  if (parts.hookFolders.length === 0 && !own.hooks) return () => parts.codeHooks;
+  let load: (() => Promise<readonly HookRecord[]>) | undefined;
+  let joined: { own: readonly HookRecord[]; found: readonly HookRecord[]; all: readonly HookRecord[] } | undefined;
+  return async () => {
+    load ??= parts.hookFolders.length === 0
+      ? () => Promise.resolve(parts.codeHooks)
+      : (await import("../hooks/hot.ts")).hotFolders(parts.hookFolders, parts.codeHooks, {
+        projectDir: cwd,
+        wire: facts,
+      });
+    const mine = await load();
+    if (!own.hooks) return mine;
+    const found = await own.hooks();
+    // The same list as long as nothing has changed: the order of hooks is worked out once per list.
+    if (joined?.own !== mine || joined.found !== found) joined = { own: mine, found, all: [...mine, ...found] };
+    return joined.all;
+  };
+}

@@ -1,0 +1,72 @@
+import { type Message, text, textOf, user } from "../core/messages.ts";
+import { readReply } from "../core/reply.ts";
+import type { Run } from "../core/run.ts";
+
+/** What a context may hold before it is made smaller, in tokens. */
+export const COMPACT_AT = 150_000;
+
+/** How many of the last messages stay as they are, at least. */
+const KEEP = 6;
+
+const INSTRUCTIONS =
+  `Write down what must be known to go on with this work: what was asked, what was done and found, the files and names that
+matter, what is left to do. Be exact about paths, commands and decisions. Write for yourself; nothing else of the conversation remains.`;
+
+/**
+ * Makes a conversation smaller: all but its end is replaced by a summary the model writes. A call and its result
+ * are never parted, and a summary that would not make it smaller is thrown away.
+ */
+export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boolean> {
+  const { life, agent } = run;
+  const cut = cutAt(life.messages);
+  if (cut === undefined) return false;
+  const said = await run.fire({ event: "pre-compact", trigger, instructions: INSTRUCTIONS });
+  if (said.decision === "deny") {
+    run.warn(`The context is not compacted: ${said.deniedBy} said: ${said.reason}`);
+    return false;
+  }
+  const instructions = said.modified
+    ? said.value as string
+    : [INSTRUCTIONS, ...said.contexts.map((c) => c.text)].join("\n\n");
+  const past = life.messages.slice(0, cut);
+  const asking = [
+    ...past,
+    ...(past.at(-1)?.role === "user" ? [{ role: "assistant", content: [text("Understood.")] } as Message] : []),
+    user(instructions),
+  ];
+  const request = {
+    model: run.modelName,
+    system: agent.system,
+    messages: asking,
+    tools: run.toolSpecs,
+    max_tokens: agent.maxTokens,
+  };
+  const reply = await run.interruptible(readReply(agent.model(request, run.signal), () => {}));
+  const summary = textOf(reply.message);
+  const next = [
+    user(`The conversation so far was summarised to make room:\n\n${summary}`),
+    ...life.messages.slice(cut),
+  ];
+  const [before, after] = [sizeOf(life.messages), sizeOf(next)];
+  if (summary.trim() === "" || after >= before) {
+    run.warn("The context is not compacted as its summary would not make it smaller");
+    return false;
+  }
+  life.messages.splice(0, life.messages.length, ...next);
+  run.overlay.clear();
+  run.firstIndex = Math.min(run.firstIndex, next.length);
+  run.emit({ type: "compact", messages: next, before, after });
+  return true;
+}
+
+/** Where the kept end begins: at a reply of the model, so that its calls keep their results. */
+function cutAt(messages: readonly Message[]): number | undefined {
+  for (let at = messages.length - KEEP; at > 1; at--) {
+    if (messages[at]!.role === "assistant") return at;
+  }
+  return undefined;
+}
+
+function sizeOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
+}

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import type { Run } from "../core/run.ts";
+
+/** What an agent is told about its project, by the names of the files it stands in. */
+export const MEMORY_FILES: readonly string[] = ["AGENTS.md", "CLAUDE.md"];
+
+/** More than this is cut, with a notice: a system prompt is paid for at every call. */
+const MAX_CHARS = 40_000;
+
+interface Found {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Finds memory files from the outermost directory inwards, so that the nearest has the last word. */
+export async function findMemory(cwd: string, names: readonly string[]): Promise<Found[]> {
+  const found: Found[] = [];
+  for (let dir = cwd;; dir = dirname(dir)) {
+    for (const name of [...names].reverse()) {
+      const text = await readFile(join(dir, name), "utf8").catch(() => undefined);
+      if (text !== undefined && text.trim() !== "") found.unshift({ path: join(dir, name), text });
+    }
+    if (dirname(dir) === dir) return found;
+  }
+}
+
+/** The part of the system prompt that memory makes. */
+export function memoryPrompt(found: readonly Found[], cwd: string): string {
+  return found.map(({ path, text }) => {
+    const cut = text.length > MAX_CHARS;
+    const notice = cut
+      ? `\n[The rest of this file, ${text.length - MAX_CHARS} characters, is left out: read it with a tool]`
+      : "";
+    return `# From ${relative(cwd, path) || path}\n\n${text.slice(0, MAX_CHARS).trim()}${notice}`;
+  }).join("\n\n");
+}
+
+/** Watches memory files by what is in them: after a call that writes, those that changed are told of. */
+export function memoryWatch(cwd: string, names: readonly string[]): (run: Run) => Promise<void> {
+  let known: Map<string, Seen> | undefined;
+  const look = async () => {
+    const now = new Map<string, Seen>();
+    for (let dir = cwd;; dir = dirname(dir)) {
+      for (const name of names) {
+        const bytes = await readFile(join(dir, name)).catch(() => undefined);
+        if (bytes) {
+          now.set(join(dir, name), { hash: createHash("sha256").update(bytes).digest("hex"), size: bytes.length });
+        }
+      }
+      if (dirname(dir) === dir) return now;
+    }
+  };
+  const first = look().then((seen) => {
+    known ??= seen;
+  });
+  return async (run) => {
+    await first;
+    const before = known!;
+    const now = known = await look();
+    for (const path of new Set([...before.keys(), ...now.keys()])) {
+      const [was, is] = [before.get(path), now.get(path)];
+      if (was?.hash === is?.hash) continue;
+      await run.fire({
+        event: "memory-update",
+        file_path: path,
+        update_type: was === undefined ? "created" : is === undefined ? "deleted" : "modified",
+        content_size: is?.size ?? null,
+        previous_hash: was?.hash ?? null,
+        new_hash: is?.hash ?? null,
+      });
+    }
+  };
+}
+
+interface Seen {
+  readonly hash: string;
+  readonly size: number;
+}

@@ -1,0 +1,53 @@
+import { systemClock } from "../core/clock.ts";
+import type { Message } from "../core/messages.ts";
+import { resumable } from "../transcript/resume.ts";
+import { checkId, type Transcript, type TranscriptStore } from "../transcript/store.ts";
+
+/** A stored session that is to go on. */
+export interface Past {
+  /** The id it goes on under. */
+  readonly id: string;
+  /** The id it was stored under. */
+  readonly from: string;
+  readonly forked: boolean;
+  readonly messages: Message[];
+  readonly model: string | undefined;
+  readonly transcript: Transcript;
+}
+
+/** Loads what a session goes on from. @throws {TypeError} with the reason where it cannot */
+export async function pastOf(
+  store: TranscriptStore,
+  from: string,
+  fork: number | string | true | undefined,
+): Promise<Past> {
+  checkId(from);
+  const transcript = await store.load(from);
+  if (!transcript) {
+    throw new TypeError(
+      `Cannot resume '${from}' as there is no transcript of that id: 'crochet transcripts ls' lists them`,
+    );
+  }
+  const forked = fork !== undefined;
+  const messages = forked ? transcript.full.slice(0, lengthAt(transcript, from, fork)) : transcript.messages;
+  return {
+    id: forked ? systemClock.uuid() : from,
+    from,
+    forked,
+    messages: resumable(messages),
+    model: transcript.model,
+    transcript,
+  };
+}
+
+function lengthAt({ full, checkpoints }: Transcript, from: string, at: number | string | true): number {
+  if (at === true) return full.length;
+  if (typeof at === "number") {
+    if (Number.isInteger(at) && at > 0 && at <= full.length) return at;
+    throw new TypeError(`Cannot fork '${from}' at ${at} as it has ${full.length} messages`);
+  }
+  const found = checkpoints.find((c) => c.id === at);
+  if (found) return found.at;
+  const known = checkpoints.map((c) => c.id).join(", ") || "none";
+  throw new TypeError(`Cannot fork '${from}' at '${at}' as there is no such checkpoint: its checkpoints are ${known}`);
+}

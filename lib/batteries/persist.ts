@@ -1,0 +1,73 @@
+import type { Life } from "../core/life.ts";
+import type { Message } from "../core/messages.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import type { Run } from "../core/run.ts";
+import type { About, Entry, TranscriptStore } from "../transcript/store.ts";
+
+/** A checkpoint comes by itself after this many messages, or this long after the last one. */
+const EVERY_MESSAGES = 20;
+const EVERY_MS = 5 * 60_000;
+
+/** Keeps one agent's transcript as it happens. */
+export interface Keeper {
+  readonly save: NonNullable<Life["save"]>;
+  /** Writes a message that another transcript had already: no run, no checkpoint. */
+  readonly copy: (message: Message, index: number) => Promise<void>;
+  /** Writes what is no message: model changes, compactions. */
+  readonly note: (event: RunEvent) => void;
+  readonly checkpoint: (run: Run, kind: "auto" | "manual" | "periodic") => Promise<string>;
+  readonly ended: (result: Result) => Promise<void>;
+}
+
+/** Writes every fact of an agent's life to a store, in order; a message is acknowledged once it is written. */
+export function keeper(store: TranscriptStore, id: string, about: About | undefined, life: () => Life): Keeper {
+  let queue = Promise.resolve();
+  let begun = about === undefined;
+  let since = { messages: 0, tick: life().clock.tick() };
+  const append = (...entries: Entry[]): Promise<void> => {
+    const written = queue.then(async () => {
+      try {
+        await store.append(id, begun ? entries : [{ type: "about", about: about! }, ...entries]);
+        begun = true;
+      } catch (cause) {
+        throw new Error(`Cannot save the transcript of '${id}' as ${(cause as Error).message}`, { cause });
+      }
+    });
+    queue = written.catch(() => {}); // whoever waits for the entry is told; the next one is tried all the same
+    return written;
+  };
+  const time = () => new Date(life().clock.now()).toISOString();
+  const checkpoint: Keeper["checkpoint"] = async (run, kind) => {
+    const { clock, messages } = life();
+    const was = since;
+    since = { messages: 0, tick: clock.tick() };
+    const at = messages.length;
+    const checkpoint_id = `${id}@${at}`;
+    await append({ type: "checkpoint", id: checkpoint_id, at, kind, time: time() });
+    run.emit({ type: "checkpoint", id: checkpoint_id, at, kind });
+    await run.fire({
+      event: "checkpoint",
+      checkpoint_id,
+      checkpoint_type: kind,
+      message_count: was.messages,
+      duration_since_last_ms: Math.round(since.tick - was.tick),
+      storage_path: null,
+    });
+    return checkpoint_id;
+  };
+  return {
+    checkpoint,
+    copy: (message, index) => append({ type: "message", index, message }),
+    async save(message, index, run) {
+      await append({ type: "message", index, message });
+      since.messages++;
+      if (since.messages >= EVERY_MESSAGES) await checkpoint(run, "auto");
+      else if (life().clock.tick() - since.tick >= EVERY_MS) await checkpoint(run, "periodic");
+    },
+    note(event) {
+      if (event.type === "model") append({ type: "model", model: event.model }).catch(() => {}); // said by the next save
+      else if (event.type === "compact") append({ type: "compact", messages: event.messages }).catch(() => {});
+    },
+    ended: ({ stop, usage, cost }) => append({ type: "end", stop, usage, cost: cost ?? null, time: time() }),
+  };
+}

@@ -1,0 +1,133 @@
+import { type AgentSpec, type Life, newLife } from "../core/life.ts";
+import { NO_USAGE } from "../core/messages.ts";
+import type { RunEvent } from "../core/run-events.ts";
+import { openSession } from "../core/session.ts";
+import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
+import { resumable } from "../transcript/resume.ts";
+import { hashOf, type TranscriptStore } from "../transcript/store.ts";
+import { keeper } from "./persist.ts";
+
+/**
+ * Lets an agent start agents. They have their parent's hooks, permissions, model, store and abort, share its budget,
+ * and count their own iterations; what they say is marked with their id.
+ */
+export function spawner(
+  agent: AgentSpec,
+  parent: () => Life,
+  store: TranscriptStore | undefined,
+): NonNullable<Life["spawn"]> {
+  return async (request, run) => {
+    const { depth, clock, agentId, spent } = parent();
+    if (depth + 1 > agent.limits.depth) {
+      throw new ToolError(`Cannot start an agent as ${depth} are nested already: the limit is ${agent.limits.depth}`, {
+        code: "depth",
+      });
+    }
+    const stored = await storedAgent(request, store);
+    const id = request.resume ?? `a${clock.uuid().replaceAll("-", "").slice(0, 16)}`;
+    const spec = specFor(agent, request);
+    const called: string[] = [];
+    const emit = (event: RunEvent) => {
+      if (event.agent_id === id && event.type === "tool_start") called.push(event.name);
+      if (event.agent_id === id) keep?.note(event);
+      parent().emit(event);
+    };
+    const model = request.model ?? stored?.model ?? parent().model;
+    const life: Life = newLife({
+      id: parent().id,
+      agentId: id,
+      parentAgentId: agentId,
+      depth: depth + 1,
+      model,
+      clock,
+      cwd: parent().cwd,
+      messages: stored ? resumable(stored.messages) : [],
+      sequence: parent().sequence,
+      spent,
+      emit,
+      save: (...given) => keep?.save(...given) ?? Promise.resolve(),
+      spawn: (...given) => spawner(spec, () => life, store)(...given),
+    });
+    const about = stored ? undefined : {
+      agent_type: request.type,
+      model,
+      system: hashOf(spec.system),
+      tools: spec.tools.map((t) => t.name),
+      parent: agentId,
+      prompt: request.prompt,
+      cwd: life.cwd(),
+      created: new Date(clock.now()).toISOString(),
+    };
+    const keep = store && keeper(store, id, about, () => life);
+    const start = clock.tick();
+    const work = async (): Promise<Spawned> => {
+      const session = openSession(spec, life);
+      try {
+        const result = await session.prompt(request.prompt, {
+          signal: run.signal,
+          trigger: stored ? "resume" : "user",
+        });
+        await keep?.ended(result);
+        if (result.error) {
+          throw new ToolError(`The agent ended with an error: ${result.error.message}`, { code: "agent_error" });
+        }
+        return {
+          ...blank,
+          text: result.text,
+          stop: result.stop,
+          usage: result.usage,
+          tools: called,
+          duration_ms: clock.tick() - start,
+        };
+      } finally {
+        await session.close();
+      }
+    };
+    const blank: Spawned = {
+      agent_id: id,
+      type: request.type,
+      model,
+      text: "",
+      stop: undefined,
+      usage: NO_USAGE,
+      tools: called,
+      duration_ms: 0,
+    };
+    if (!request.background) return await work();
+    inBackground(parent(), work, blank);
+    return blank;
+  };
+}
+
+function inBackground(parent: Life, work: () => Promise<Spawned>, { agent_id, type }: Spawned): void {
+  const task = work().then(
+    ({ text, stop }) =>
+      `Agent ${agent_id} (${type}) that worked in the background has ended (${stop}) and says:\n\n${text}`,
+    (error) => `Agent ${agent_id} (${type}) that worked in the background has failed: ${(error as Error).message}`,
+  ).then((words) => {
+    parent.inbox.push(words);
+    parent.tasks.delete(task);
+  });
+  parent.tasks.add(task);
+}
+
+async function storedAgent({ resume }: SpawnRequest, store: TranscriptStore | undefined) {
+  if (resume === undefined) return undefined;
+  if (!store) throw new ToolError("Cannot resume: no transcript store configured", { code: "no_store" });
+  const stored = await store.load(resume);
+  if (!stored) {
+    throw new ToolError(`Cannot resume agent '${resume}' as there is no transcript of that id`, {
+      code: "unknown_agent",
+    });
+  }
+  return stored;
+}
+
+function specFor(agent: AgentSpec, { type, system, tools }: SpawnRequest): AgentSpec {
+  return {
+    ...agent,
+    type,
+    ...(system !== undefined && { system }),
+    ...(tools && { tools: agent.tools.filter((t) => tools.some((name) => findTool([t], name))) }),
+  };
+}

@@ -1,0 +1,30 @@
+/** A copy of plain data: what is given to a tool is its own, and what a host gives us stays its own. */
+export function thaw<T>(value: T, copies = new Map<unknown, unknown>()): T {
+  if (typeof value !== "object" || value === null) return value;
+  const list = Array.isArray(value);
+  if (!list && Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const known = copies.get(value);
+  if (known !== undefined) return known as T;
+  const copy: Record<string, unknown> = list ? [] as never : {};
+  copies.set(value, copy);
+  for (const [key, part] of Object.entries(value)) copy[key] = thaw(part, copies);
+  return copy as T;
+}
+
+/** Freezes plain data all the way down; stops at what is frozen already, so shared parts are walked once. */
+export function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  const proto = Object.getPrototypeOf(value);
+  if (proto !== Object.prototype && proto !== Array.prototype && proto !== null) return value;
+  Object.freeze(value);
+  for (const key in value) {
+    const part = value[key];
+    if (typeof part === "object" && part !== null) freeze(part);
+  }
+  return value;
+}
+
+/** Data that nobody can change: itself where it is frozen, otherwise a frozen copy. */
+export function frozen<T>(value: T): T {
+  return Object.isFrozen(value) ? value : freeze(thaw(value));
+}

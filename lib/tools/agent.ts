@@ -1,0 +1,163 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { nearest } from "../core/names.ts";
+import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+
+/** An agent that another can start by name. */
+export interface AgentDefinition {
+  /** When to use it: the model reads this. */
+  readonly description: string;
+  /** @default the parent's system prompt */
+  readonly system?: string;
+  /** Names of the parent's tools it may use. @default all of them */
+  readonly tools?: readonly string[];
+  /** @default the parent's model */
+  readonly model?: string;
+}
+
+export interface AgentToolOptions {
+  /** Agents by name. */
+  readonly agents?: { readonly [name: string]: AgentDefinition };
+  /** A folder of `<name>.md` files, resolved against the agent's directory. @default "agents" */
+  readonly folder?: string;
+}
+
+export interface AgentInput {
+  description: string;
+  prompt: string;
+  subagent_type?: string;
+  resume_agent_id?: string;
+  run_in_background?: boolean;
+}
+
+const GENERAL = "general-purpose";
+
+const DESCRIPTION =
+  `Starts another agent for a task of its own and returns its final report. It does not see this conversation: put everything
+it needs into the prompt. It has the same tools unless its type says otherwise. Several calls in one reply run at the same time. With
+run_in_background the call returns at once and the report comes later as a message. With resume_agent_id an earlier agent goes on where it stopped.`;
+
+/**
+ * The tool that starts agents, with agents of your own.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { agentTool, Read } from "crochet/tools";
+ *
+ * const reviewer = { description: "Reviews a change", system: "You review code.", tools: ["Read"] };
+ * const lead = agent({ name: "lead", tools: [Read, agentTool({ agents: { reviewer } })] });
+ * ```
+ */
+export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
+  return tool<AgentInput>({
+    name: "Agent",
+    aliases: ["Task"],
+    description: DESCRIPTION,
+    effect: "write",
+    parallel: true,
+    input: {
+      type: "object",
+      properties: {
+        description: { type: "string", description: "The task in three to five words" },
+        prompt: { type: "string", description: "The whole task" },
+        subagent_type: { type: "string", description: `The kind of agent, ${GENERAL} where absent` },
+        resume_agent_id: { type: "string", description: "The id of an agent that is to go on" },
+        run_in_background: { type: "boolean", description: "Return at once; the report comes later" },
+      },
+      required: ["description", "prompt"],
+      additionalProperties: false,
+    },
+    run: (input, context) => start(input, context, options),
+    render: (response: { content?: { text?: string }[] }) => (response.content ?? []).map((c) => c.text ?? "").join(""),
+  });
+}
+
+/** The tool that starts agents: general ones, and those described in `agents/<name>.md`. */
+export const Agent: Tool<AgentInput> = agentTool();
+
+async function start(input: AgentInput, context: ToolContext, options: AgentToolOptions): Promise<ToolOutput> {
+  if (!context.spawn) throw new ToolError("Cannot start an agent as this tool is not run by one", { code: "no_agent" });
+  const type = input.subagent_type ?? GENERAL;
+  const definition = await definitionOf(type, context.cwd, options);
+  const spawned = await context.spawn({
+    type,
+    prompt: input.prompt,
+    ...(definition.system !== undefined && { system: definition.system }),
+    ...(definition.model !== undefined && { model: definition.model }),
+    ...(definition.tools && { tools: definition.tools }),
+    ...(input.resume_agent_id !== undefined && { resume: input.resume_agent_id }),
+    ...(input.run_in_background && { background: true }),
+  });
+  const { usage } = spawned;
+  const common = { prompt: input.prompt, agentId: spawned.agent_id, agentType: type };
+  if (input.run_in_background) {
+    const words = `Agent ${spawned.agent_id} works in the background; its report comes as a later message.`;
+    return {
+      content: words,
+      response: { status: "async_launched", ...common, content: [{ type: "text", text: words }] },
+    };
+  }
+  const report =
+    `${spawned.text}\n\n[Report of agent ${spawned.agent_id} (${type}), not of the user; resume it with resume_agent_id]`;
+  return {
+    content: report,
+    response: {
+      status: "completed",
+      ...common,
+      toolsUsed: [...new Set(spawned.tools)],
+      content: [{ type: "text", text: report }],
+      resolvedModel: spawned.model,
+      totalDurationMs: Math.round(spawned.duration_ms),
+      totalTokens: usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens +
+        usage.cache_read_input_tokens,
+      totalToolUseCount: spawned.tools.length,
+      usage,
+    },
+  };
+}
+
+async function definitionOf(type: string, cwd: string, options: AgentToolOptions): Promise<Partial<AgentDefinition>> {
+  const inCode = options.agents && Object.hasOwn(options.agents, type) ? options.agents[type] : undefined;
+  if (inCode) return inCode;
+  const folder = join(cwd, options.folder ?? "agents");
+  const files = (await readdir(folder).catch(() => [])).filter((f) => f.endsWith(".md")).map((f) => f.slice(0, -3));
+  if (files.includes(type)) return await readDefinition(join(folder, `${type}.md`));
+  if (type === GENERAL) return {};
+  const known = [GENERAL, ...Object.keys(options.agents ?? {}), ...files];
+  throw new ToolError(
+    `Cannot start an agent of type '${type}' as there is none: the types are ${known.join(", ")}; did you mean '${
+      nearest(type, known)
+    }'?`,
+    {
+      code: "unknown_type",
+    },
+  );
+}
+
+/** Reads `agents/<name>.md`: front matter (description, tools, model), then the system prompt. */
+export async function readDefinition(path: string): Promise<AgentDefinition> {
+  const text = await readFile(path, "utf8");
+  const [, head = "", body = ""] = /^---\r?\n([\s\S]*?)\r?\n---\r?\n?([\s\S]*)$/.exec(text) ?? [];
+  const fail = (why: string) => new ToolError(`Cannot use ${path} as ${why}`, { code: "bad_definition" });
+  if (head === "") throw fail("it has no front matter: begin it with '---', a line 'description: …' and '---'");
+  const { parse } = await import("yaml");
+  let fields: Record<string, unknown>;
+  try {
+    fields = parse(head) as Record<string, unknown>;
+  } catch (error) {
+    throw fail(`its front matter is not YAML: ${(error as Error).message.split("\n")[0]}`);
+  }
+  const { description, tools, model } = fields ?? {};
+  if (typeof description !== "string") throw fail("its front matter has no 'description'");
+  const names = typeof tools === "string" ? tools.split(",").map((t) => t.trim()).filter(Boolean) : tools;
+  if (names !== undefined && !(Array.isArray(names) && names.every((n) => typeof n === "string"))) {
+    throw fail("'tools' is no list of names");
+  }
+  return {
+    description,
+    ...(body.trim() !== "" && { system: body.trim() }),
+    ...(names !== undefined && { tools: names as string[] }),
+    ...(typeof model === "string" && { model }),
+  };
+}

@@ -1,0 +1,28 @@
+import { isToolUse, type Message, toolResult, user } from "../core/messages.ts";
+import { type About, hashOf, type Transcript } from "./store.ts";
+
+/**
+ * The conversation a stored one can go on from: a tool_use that was never answered is closed with an error, so that
+ * the model knows that the call may or may not have happened.
+ */
+export function resumable(messages: readonly Message[]): Message[] {
+  const open = messages.at(-1)?.role === "assistant" ? messages.at(-1)!.content.filter(isToolUse) : [];
+  if (open.length === 0) return [...messages];
+  const closing = open.map((call) =>
+    toolResult(call.id, "The run was ended before this call's result was written: it may have happened or not", true)
+  );
+  return [...messages, user(closing)];
+}
+
+/** What differs between the agent that wrote a transcript and the one that goes on with it, in sentences. */
+export function changesSince(stored: Transcript, now: Pick<About, "system" | "tools">): string[] {
+  const was = stored.about;
+  if (!was) return [];
+  const changes: string[] = [];
+  const added = now.tools.filter((t) => !was.tools.includes(t));
+  const gone = was.tools.filter((t) => !now.tools.includes(t));
+  if (added.length > 0) changes.push(`tools added since: ${added.join(", ")}`);
+  if (gone.length > 0) changes.push(`tools gone since: ${gone.join(", ")}`);
+  if (was.system !== hashOf(now.system)) changes.push("the system prompt has changed since");
+  return changes;
+}

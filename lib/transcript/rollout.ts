@@ -1,0 +1,52 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { RunEvent } from "../core/run-events.ts";
+import { LineLog, readLines } from "./_line-log.ts";
+
+/** The version of the lines; a reader refuses what it does not know. */
+export const ROLLOUT_VERSION = 1;
+
+/** One line of a rollout: a run's event with its time, or the header. */
+export type RolloutLine =
+  | { readonly type: "rollout"; readonly version: number; readonly id: string; readonly at: string }
+  | (RunEvent & { readonly at: string });
+
+/** What streams by and is in the messages anyway. */
+const PASSING: ReadonlySet<RunEvent["type"]> = new Set(["text", "thinking", "tool_progress"]);
+
+/**
+ * The log of everything that happened: every message, call, hook with its ledger, input of a hook, warning and end,
+ * one JSON object a line, appended as it happens. Transcript, usage and view can be made from it alone.
+ */
+export function rolloutWriter(
+  path: string,
+  id: string,
+  now: () => number,
+): { write(event: RunEvent): void; close(): void } {
+  mkdirSync(dirname(path), { recursive: true });
+  const log = new LineLog(path);
+  log.append([{ type: "rollout", version: ROLLOUT_VERSION, id, at: new Date(now()).toISOString() }], false);
+  return {
+    write(event) {
+      if (PASSING.has(event.type)) return;
+      // Synced once a run: the transcript is what must survive a power cut, and it is on the disk already.
+      log.append([{ at: new Date(now()).toISOString(), ...event }], event.type === "end");
+    },
+    close: () => log.close(),
+  };
+}
+
+/** Reads a rollout. @throws {Error} for a version or a file it does not know */
+export function readRollout(path: string): { id: string; lines: (RunEvent & { at: string })[]; torn: number } {
+  const read = readLines<RolloutLine>(path);
+  if (!read) throw new Error(`Cannot read rollout ${path} as there is no such file`);
+  const [head, ...rest] = read.values;
+  if (head?.type !== "rollout") throw new Error(`Cannot read ${path} as its first line is no rollout header`);
+  if (head.version !== ROLLOUT_VERSION) {
+    throw new Error(
+      `Cannot read ${path} as its version is ${head.version}: this release reads version ${ROLLOUT_VERSION}`,
+    );
+  }
+  const lines = rest.filter((line): line is RunEvent & { at: string } => line.type !== "rollout");
+  return { id: head.id, lines, torn: read.torn };
+}
