@@ -1,0 +1,112 @@
+import type { Command } from "./_shell-commands.ts";
+import { literal, mayVanish, type Word } from "./_shell-reader.ts";
+
+/** Between words; no word can hold it, so `"git push"` is not `git push`. */
+const GAP = "\0";
+const STAR = Symbol("any text");
+/** The end of the command, or a gap and any words: `git *` and `git:*` are also a bare `git`. */
+const TAIL = Symbol("any words");
+/** A part of the command only the shell knows. */
+const HOLE = Symbol("unknown text");
+/** Unknown words, perhaps none. */
+const WORDS = Symbol("unknown words");
+
+/** The text between the brackets of a Bash rule. */
+export interface CommandPattern {
+  readonly text: string;
+  readonly tokens: readonly (string | typeof STAR | typeof TAIL)[];
+  /** No wildcard: the rule spells one command. */
+  readonly exact: boolean;
+  /** How many whole words it spells before its first wildcard. */
+  readonly spelled: number;
+}
+
+/** `git *`, `git commit:*`, `npm run test`, `* --version`; quotes group words as in a shell. */
+export function compilePattern(text: string): CommandPattern {
+  let body = text.trim();
+  const tail = /(?::|\s)\*$/.test(body) && !body.endsWith("\\ *");
+  if (tail) body = body.replace(/(?::|\s+)\*$/, "");
+  const tokens: (string | typeof STAR | typeof TAIL)[] = [];
+  let quote = "";
+  for (let i = 0; i < body.length; i++) {
+    const c = body[i]!;
+    if (quote === "" && c === "\\" && i + 1 < body.length) tokens.push(body[++i]!);
+    else if (c === quote) quote = "";
+    else if (quote === "" && (c === '"' || c === "'") && body.indexOf(c, i + 1) > 0) quote = c;
+    else if (c === "*") tokens.push(STAR);
+    else if (quote === "" && /\s/.test(c)) { if (tokens.at(-1) !== GAP) tokens.push(GAP); }
+    else tokens.push(c);
+  }
+  if (tail) tokens.push(TAIL);
+  const wild = tokens.findIndex((t) => t === STAR || t === TAIL);
+  const before = wild < 0 ? tokens : tokens.slice(0, wild);
+  const gaps = before.filter((t) => t === GAP).length;
+  return { text, tokens, exact: wild < 0, spelled: gaps + (tokens[before.length] === STAR ? 0 : 1) };
+}
+
+/** Whether the pattern covers the command whatever its expansions become. */
+export function mustMatch(pattern: CommandPattern, command: Command): boolean {
+  if (pattern.exact && command.source === pattern.text.trim()) return true;
+  if (command.words.length === 0) return false;
+  const { tokens } = pattern;
+  const symbols = symbolsOf(command.words);
+  let [t, s, star, from] = [0, 0, -1, 0];
+  while (s < symbols.length) {
+    if (tokens[t] === TAIL && (symbols[s] === GAP || symbols[s] === WORDS)) return true;
+    if (tokens[t] === STAR) [star, from, t] = [t, s, t + 1];
+    else if (tokens[t] === symbols[s]) [t, s] = [t + 1, s + 1];
+    else if (star >= 0) [t, from, s] = [star + 1, from + 1, from + 1];
+    else return false;
+  }
+  while (tokens[t] === STAR || tokens[t] === TAIL) t++;
+  return t === tokens.length;
+}
+
+/** Whether the pattern covers the command for some value of its expansions, by its name or its path. */
+export function mayMatch(pattern: CommandPattern, command: Command): boolean {
+  const first = command.words.findIndex((w) => !mayVanish(w));
+  for (let start = 0; start <= Math.max(first, 0); start++) {
+    const words = command.words.slice(start);
+    if (words.length === 0) continue;
+    const name = literal(words[0]);
+    const names: Word[] = name === undefined
+      ? [{ ...words[0]!, parts: [{ many: true }, ""] }]
+      : [words[0]!, { ...words[0]!, parts: [name.slice(name.lastIndexOf("/") + 1)] }];
+    if (names.some((n) => reaches(pattern, symbolsOf([n, ...words.slice(1)])))) return true;
+  }
+  return false;
+}
+
+function reaches({ tokens }: CommandPattern, symbols: readonly (string | symbol)[]): boolean {
+  let states = skipStars(tokens, new Set([0]));
+  for (const symbol of symbols) {
+    const next = new Set<number>();
+    for (const state of states) {
+      const token = tokens[state];
+      if (token === TAIL && (symbol === GAP || symbol === WORDS || symbol === HOLE)) return true;
+      if (symbol === HOLE || symbol === WORDS) { for (let i = state; i <= tokens.length; i++) next.add(i); }
+      else if (token === STAR) next.add(state);
+      else if (token === symbol) next.add(state + 1);
+    }
+    states = skipStars(tokens, next);
+  }
+  return [...states].some((state) => state === tokens.length || tokens[state] === TAIL);
+}
+
+function skipStars(tokens: CommandPattern["tokens"], states: Set<number>): Set<number> {
+  for (const state of states) if (tokens[state] === STAR) states.add(state + 1);
+  return states;
+}
+
+function symbolsOf(words: readonly Word[]): (string | symbol)[] {
+  const symbols: (string | symbol)[] = [];
+  words.forEach((word, i) => {
+    if (mayVanish(word)) return symbols.push(WORDS);
+    if (i > 0) symbols.push(GAP);
+    for (const part of word.parts) {
+      if (typeof part !== "string") symbols.push(HOLE);
+      else for (let c = 0; c < part.length; c++) symbols.push(part[c]!);
+    }
+  });
+  return symbols;
+}

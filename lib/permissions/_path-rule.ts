@@ -1,0 +1,61 @@
+import { readlinkSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { parseIgnoreLine } from "../tools/_ignore.ts";
+
+/** The text between the brackets of a file rule, as a test on absolute paths. */
+export type PathRule = (path: string, root: string) => boolean;
+
+/**
+ * Reads a pattern as a line of .gitignore: `src/**`, `*.env` (at any depth), `build/`; `//etc/x` is a path of the
+ * machine, `~/x` of the home folder, anything else of the workspace. What matches a folder matches what it holds.
+ */
+export function compilePath(pattern: string): PathRule {
+  const [base, line] = pattern.startsWith("//")
+    ? ["/", pattern.slice(1)]
+    : pattern === "~" || pattern.startsWith("~/")
+    ? [homedir(), `/${pattern.slice(2)}`]
+    : [undefined, pattern.replace(/^\.\//, "/")];
+  if (line === "/" || line === "") return (path, root) => inside(path, base ?? root);
+  const rule = parseIgnoreLine(line);
+  if (rule === undefined || rule.keep) throw new TypeError("Cannot use a glob as it is no path");
+  return (path, root) => {
+    const from = relative(base ?? root, path);
+    if (from === "" || from === ".." || from.startsWith(`..${sep}`) || isAbsolute(from)) return false;
+    for (let end = from.indexOf("/"); end >= 0; end = from.indexOf("/", end + 1)) {
+      if (rule.matches(from.slice(0, end))) return true;
+    }
+    return !rule.onlyDirectories && rule.matches(from);
+  };
+}
+
+export function inside(path: string, root: string): boolean {
+  const from = relative(root, path);
+  return from === "" || (from !== ".." && !from.startsWith(`..${sep}`) && !isAbsolute(from));
+}
+
+/** Where a path really leads: links resolved, also dangling ones and those above a file that is not there yet. */
+export function realPath(path: string): string {
+  let [head, tail] = [resolve(path), ""];
+  for (let links = 0; links < 40;) {
+    try {
+      return join(realpathSync(head), tail);
+    } catch {
+      const target = linkTarget(head);
+      if (target !== undefined) {
+        links++;
+        head = resolve(dirname(head), target);
+      } else if (dirname(head) === head) break;
+      else [head, tail] = [dirname(head), join(basename(head), tail)];
+    }
+  }
+  return join(head, tail);
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,103 @@
+import type { Permission, PermissionCall, Permit } from "../core/life.ts";
+import { rulesThatAllow } from "./_suggest.ts";
+import { decide, type Permissions } from "./rules.ts";
+
+/** What a person is asked. */
+export interface PermissionQuestion extends PermissionCall {
+  /** Why it is asked. */
+  readonly reason: string;
+  /** The rules that would let this call, and calls like it, run without asking. */
+  readonly rules: readonly string[];
+}
+
+/** What a person answers; `remember` keeps the question's rules for the session. */
+export interface PermissionReply {
+  readonly behavior: "allow" | "deny";
+  readonly reason?: string;
+  readonly remember?: boolean;
+}
+
+export type PermissionAsker = (question: PermissionQuestion, signal: AbortSignal) => Promise<PermissionReply>;
+
+/** The rules of an agent as its loop uses them. */
+export interface PermissionGate {
+  /** What rules, mode and the verdict of the hooks say of a call. An ask is the caller's to put, after its hooks. */
+  readonly permit: Permit;
+  /** Puts an ask to the person; absent where nobody can be asked: then `permit` words an ask as a refusal. */
+  readonly askPerson?: (call: PermissionCall, reason: string, signal: AbortSignal) => Promise<PermissionReply>;
+  /** Adds rules for the session, as a person or a permission-request hook may. */
+  readonly remember: (behavior: "allow" | "ask" | "deny", rules: readonly string[]) => void;
+  readonly permissions: () => Permissions;
+}
+
+/**
+ * Makes the gate of an agent. Rules are read here, so that a malformed one is found before the first call.
+ *
+ * @example
+ * ```ts
+ * import { permissionGate } from "crochet";
+ *
+ * const gate = permissionGate({ allow: ["Bash(git *)"], roots: ["/work"] });
+ * const call = { tool_name: "Bash", input: { command: "ls" }, tool_use_id: "1", cwd: "/work", effect: "write" as const };
+ * (await gate.permit(call, "continue")).behavior; // "ask"
+ * ```
+ */
+export function permissionGate(given: Permissions, options: { ask?: PermissionAsker } = {}): PermissionGate {
+  let permissions = given;
+  decide(permissions, { tool_name: "Read", input: { file_path: "/" }, cwd: "/", effect: "read" });
+  const { ask } = options;
+  return {
+    permissions: () => permissions,
+    remember: (behavior, rules) => {
+      permissions = { ...permissions, [behavior]: [...permissions[behavior] ?? [], ...rules] };
+    },
+    permit: (call, verdict) => {
+      const decision = decide(permissions, call);
+      const behavior = afterHooks(decision.behavior, decision.rule !== undefined, verdict);
+      const reason = behavior === "deny"
+        ? denied(call, decision)
+        : behavior === "ask"
+        ? asked(call, decision, ask ? undefined : rulesThatAllow(permissions, call))
+        : decision.reason;
+      return { behavior, reason, ...(decision.rule !== undefined && { rule: decision.rule }) };
+    },
+    ...(ask && {
+      askPerson: async (call, reason, signal) => {
+        const rules = rulesThatAllow(permissions, call);
+        const reply = await ask({ ...call, reason, rules }, signal);
+        if (reply.behavior === "allow" && reply.remember) {
+          permissions = { ...permissions, allow: [...permissions.allow ?? [], ...rules] };
+        }
+        return reply;
+      },
+    }),
+  };
+}
+
+/** A hook's allow skips asking, but no ask rule (U3); a hook's ask holds also where a rule allows. */
+function afterHooks(
+  behavior: Permission["behavior"],
+  byRule: boolean,
+  verdict: "continue" | "allow" | "ask",
+): Permission["behavior"] {
+  if (behavior === "deny" || verdict === "continue") return behavior;
+  if (verdict === "ask") return "ask";
+  return behavior === "ask" && byRule ? "ask" : "allow";
+}
+
+/** The host's own words first: hooks and models know them. */
+function denied(call: PermissionCall, { reason, rule }: Permission): string {
+  if (rule === undefined) return `Cannot use ${call.tool_name} as ${reason}: leave plan mode with ExitPlanMode first`;
+  const { command } = call.input;
+  const what = call.tool_name === "Bash" && typeof command === "string" ? ` with command ${command}` : "";
+  return `Permission to use ${call.tool_name}${what} has been denied.\nThe rule ${rule} denies it.`;
+}
+
+function asked(call: PermissionCall, { reason, rule }: Permission, rules: readonly string[] | undefined): string {
+  const words = `Claude requested permissions to use ${call.tool_name}, but you haven't granted it yet.`;
+  if (rules === undefined) return `${call.tool_name} asks for permission: ${reason}`;
+  const mend = rules.length > 0
+    ? `Nobody can be asked here, and ${reason}. What would allow it: permissions.allow ${JSON.stringify(rules)}`
+    : `Nobody can be asked here, and ${reason}.${rule ? ` No allow rule can change that: take ${rule} away` : ""}`;
+  return `${words}\n${mend}`;
+}

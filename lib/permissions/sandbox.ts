@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */
+export interface Sandbox {
+  readonly mode: "workspace";
+  /** The folders that can be written. */
+  readonly roots: readonly string[];
+  /** @default false */
+  readonly network?: boolean;
+}
+
+/** A command to start instead of the one that was meant. */
+export type Wrap = (argv: readonly string[], cwd: string) => string[];
+
+const INSTALL =
+  "install bubblewrap ('apt-get install bubblewrap', 'dnf install bubblewrap' or 'pacman -S bubblewrap'), or turn the sandbox off";
+/** In a workspace, but not for what runs in it: what they hold runs outside. */
+const KEPT = [".git/hooks", ".crochet"];
+
+/**
+ * How to start commands inside the sandbox. Where it cannot be had this throws: it never falls back to none.
+ */
+export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
+  const fail = (why: string, mend: string): never => {
+    throw new Error(`Cannot run commands in the workspace sandbox as ${why}: ${mend}`);
+  };
+  if (sandbox.mode !== "workspace") fail(`the mode '${sandbox.mode}' is unknown`, "expected workspace");
+  if (process.platform !== "linux") {
+    fail("bubblewrap needs Linux", "turn the sandbox off, or work in a Linux container");
+  }
+  const bwrap = onPath("bwrap") ?? fail("bubblewrap is not installed", INSTALL);
+  const roots = sandbox.roots.map((root) => {
+    if (!existsSync(root) || !statSync(root).isDirectory()) {
+      fail(`the workspace '${root}' is no folder`, "give folders that exist");
+    }
+    return realpathSync(root);
+  });
+  if (roots.length === 0 || roots.includes("/")) {
+    fail("the workspace is the whole machine", "give the folders that may be written");
+  }
+  const flags = [...FLAGS, ...(sandbox.network ? resolver() : ["--unshare-net"]), ...roots.flatMap(writable)];
+  const wrap: Wrap = (argv, cwd) => [bwrap, ...flags, "--chdir", cwd, "--", ...argv];
+  const problem = await tried(wrap(["true"], roots[0]!));
+  if (problem !== undefined) {
+    fail(`bubblewrap could not start (${problem})`, "allow user namespaces for it, or turn the sandbox off");
+  }
+  return wrap;
+}
+
+/** Later mounts cover earlier ones. Capabilities go, or root could mount the machine writable again. */
+const FLAGS = [
+  ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent"],
+  ...["--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+  // Sockets of services (docker, dbus) are doors out of the sandbox, and live here.
+  ...["--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--setenv", "TMPDIR", "/tmp"],
+];
+
+/** Where names are resolved through a file under /run. */
+function resolver(): string[] {
+  return ["/run/systemd/resolve", "/run/resolvconf"].filter((path) => existsSync(path)).flatMap((
+    path,
+  ) => ["--ro-bind", path, path]);
+}
+
+function writable(root: string): string[] {
+  const kept = KEPT.map((name) => join(root, name)).filter((path) => existsSync(path));
+  return ["--bind", root, root, ...kept.flatMap((path) => ["--ro-bind", path, path])];
+}
+
+function onPath(name: string): string | undefined {
+  return (process.env.PATH ?? "").split(delimiter).filter((dir) => dir.startsWith("/")).map((dir) => join(dir, name))
+    .find((p) => existsSync(p));
+}
+
+/** What went wrong, or undefined. */
+function tried([command, ...args]: string[]): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn(command!, args, { stdio: ["ignore", "ignore", "pipe"] });
+    let words = "";
+    child.stderr.on("data", (data) => words += data);
+    child.on("error", (error) => resolve(error.message));
+    child.on("close", (code) => resolve(code === 0 ? undefined : words.trim().split("\n")[0] || `exit code ${code}`));
+  });
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import type { Sandbox } from "../permissions/sandbox.ts";
+import { capture, type Captured } from "./_output.ts";
+import { type CommandEnd, type OnOutput, openShell, type RunOptions, type Shell } from "./_shell.ts";
+
+/** A command that runs while the agent goes on. */
+export interface BackgroundRun {
+  readonly id: string;
+  readonly command: string;
+  readonly description?: string;
+  /** How it ended; undefined while it runs. */
+  readonly end: () => (CommandEnd & { readonly killed: boolean }) | undefined;
+  /** Settles when it has ended. */
+  readonly ended: Promise<void>;
+  /** What it printed since the last look. */
+  readonly output: () => Captured;
+  readonly stop: () => Promise<void>;
+}
+
+/** The shell of one agent, from its first command to the end of its session. */
+export interface AgentShell {
+  readonly cwd: () => string;
+  readonly background: ReadonlyMap<string, BackgroundRun>;
+  /** Runs a command in the shell; `notice` says what a reader would not expect of it. */
+  readonly run: (command: string, options: RunOptions) => Promise<CommandEnd & { readonly notice?: string }>;
+  /** Runs a command beside the shell, with its folder and exported variables. */
+  readonly start: (command: string, options: { name: string; description?: string }) => Promise<BackgroundRun>;
+  /** Ends the shell and everything it started. */
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+export interface AgentShellOptions {
+  readonly cwd: string;
+  readonly sandbox?: Sandbox | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/** Opens nothing yet: the first command does. */
+export function agentShell({ cwd: home, sandbox, env }: AgentShellOptions): AgentShell {
+  const background = new Map<string, BackgroundRun>();
+  let place = home;
+  let shell: Shell | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  let late: Parameters<OnOutput>[] = [];
+
+  const open = async (environment: typeof env): Promise<Shell> => {
+    const wrap = sandbox && await (await import("../permissions/sandbox.ts")).openSandbox(sandbox);
+    return openShell({ cwd: place, env: environment ?? { ...process.env, ...env }, ...(wrap && { wrap }) });
+  };
+
+  /** A new shell where the old one stood, and what there is to say about it. */
+  const renew = async (): Promise<string[]> => {
+    const notices: string[] = [];
+    if (!existsSync(place)) {
+      notices.push(`The folder ${place} is gone, so the shell works in ${home}.`);
+      place = home;
+    }
+    if (shell) {
+      notices.unshift(
+        `The shell had ended: this is a new one in ${place}, without the old one's variables, functions and jobs.`,
+      );
+    }
+    shell = await open(undefined);
+    return notices;
+  };
+
+  /** One command at a time: a shell has one foreground. */
+  const queued = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = turn.then(work);
+    turn = next.catch(() => {});
+    return next;
+  };
+
+  /** The variables a command would get; what else is printed meanwhile is kept for the next command. */
+  const environment = async (): Promise<typeof env> => {
+    if (!shell?.alive()) return undefined;
+    const mark = randomBytes(16).toString("hex");
+    const heard: Buffer[] = [];
+    await shell.run(`builtin printf %s ${mark}; command env -0; builtin printf %s ${mark}`, {
+      onOutput: (stream, data) => stream === "stdout" ? heard.push(Buffer.from(data)) : late.push([stream, data]),
+    });
+    const [before = "", variables = "", after = ""] = Buffer.concat(heard).toString("utf8").split(mark);
+    for (const text of [before, after]) if (text !== "") late.push(["stdout", Buffer.from(text)]);
+    const pairs = variables.split("\0").map((entry) =>
+      [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)] as const
+    )
+      .filter(([name]) => name !== "");
+    return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
+  };
+
+  return {
+    cwd: () => place,
+    background,
+    run: (command, options) =>
+      queued(async () => {
+        const notices = shell?.alive() ? [] : await renew();
+        for (const [stream, data] of late) options.onOutput(stream, data);
+        late = [];
+        const end = await shell!.run(command, options);
+        place = shell!.cwd();
+        return { ...end, ...(notices.length > 0 && { notice: notices.join("\n") }) };
+      }),
+    start: (command, { name, description }) =>
+      queued(async () => {
+        const run = inBackground(await open(await environment()), command, {
+          id: `bash_${background.size + 1}`,
+          output: { cwd: home, name },
+          ...(description !== undefined && { description }),
+        });
+        background.set(run.id, run);
+        return run;
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([...background.values()].map((run) => run.stop()));
+      await shell?.close();
+    },
+  };
+}
+
+function inBackground(
+  shell: Shell,
+  command: string,
+  options: { id: string; description?: string; output: { cwd: string; name: string } },
+): BackgroundRun {
+  const { id, description } = options;
+  let output = capture({ ...options.output, name: `${options.output.name}-${id}` });
+  let end: ReturnType<BackgroundRun["end"]>;
+  let killed = false;
+  const ended = shell.run(command, { hold: false, onOutput: (stream, data) => output.hear(stream, data) }).then(
+    async (how) => {
+      end = { ...how, killed };
+      await shell.close();
+    },
+  );
+  return {
+    id,
+    command,
+    ...(description !== undefined && { description }),
+    end: () => end,
+    ended,
+    output: () => {
+      const seen = output;
+      output = seen.next();
+      return seen.end({ more: end === undefined });
+    },
+    stop: async () => {
+      killed ||= end === undefined;
+      await shell.close();
+      await ended;
+    },
+  };
+}

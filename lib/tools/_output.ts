@@ -1,0 +1,156 @@
+import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** How many characters of a stream the model and hooks see. */
+export const SHOWN_CHARS = 30_000;
+const TAIL_CHARS = 10_000;
+/** With this many bytes a stream has more than SHOWN_CHARS characters, however they are encoded. */
+const HEAD_BYTES = 4 * SHOWN_CHARS;
+const TAIL_BYTES = 4 * TAIL_CHARS;
+/** A command that never stops printing must not fill the disk. */
+const FILE_BYTES = 256 * 1024 * 1024;
+
+type Stream = "stdout" | "stderr";
+
+/** What a command printed: all of it where it is short, else its start and its end, with the rest in a file. */
+export interface Captured {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The file with the bytes of both streams as they came, and its size. */
+  readonly persistedOutputPath?: string;
+  readonly persistedOutputSize?: number;
+}
+
+export interface Capture {
+  readonly hear: (stream: Stream, data: Buffer) => void;
+  /** `more`: the command goes on; a character that is not complete yet is left for `next`. */
+  readonly end: (options?: { more?: boolean }) => Captured;
+  /** A capture of what follows. */
+  readonly next: () => Capture;
+}
+
+/** Where full outputs go: the project's own state folder, where Read may look; else the machine's. */
+export function outputFolder(cwd: string): string {
+  const folders = [
+    join(process.env.CROCHET_HOME ?? join(cwd, ".crochet"), "tool-results"),
+    join(tmpdir(), "crochet-tool-results"),
+  ];
+  for (const folder of folders) {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      // Ignored by git without a change to the project's own files.
+      writeFileSync(join(folder, ".gitignore"), "*\n");
+      return folder;
+    } catch {
+      continue;
+    }
+  }
+  throw new Error(`Cannot keep the output as neither ${folders.join(" nor ")} can be written: set CROCHET_HOME`);
+}
+
+/** Collects output, shows it as it comes, and spills to a file named `name` once it is long. */
+export function capture(
+  options: { cwd: string; name: string; show?: (text: string) => void },
+  start?: Streams,
+): Capture {
+  const streams = start ?? { stdout: new StreamParts(), stderr: new StreamParts() };
+  let early: Buffer[] = [];
+  let bytes = 0;
+  let file: { fd: number; path: string; size: number } | undefined;
+  let shown = 0;
+
+  const spill = (data: Buffer): void => {
+    if (file === undefined) {
+      const path = join(
+        outputFolder(options.cwd),
+        `${options.name.replace(/[^\w-]/g, "_")}-${Date.now().toString(36)}.txt`,
+      );
+      file = { fd: openSync(path, "w", 0o600), path, size: 0 };
+      for (const chunk of early) file.size += writeSync(file.fd, chunk);
+      early = [];
+    }
+    if (file.size < FILE_BYTES) file.size += writeSync(file.fd, data.subarray(0, FILE_BYTES - file.size));
+  };
+
+  return {
+    hear: (stream, data) => {
+      streams[stream].add(data);
+      bytes += data.length;
+      if (bytes > SHOWN_CHARS) spill(data);
+      else early.push(Buffer.from(data));
+      if (options.show && shown < SHOWN_CHARS) {
+        const text = streams[stream].live.decode(data, { stream: true }).slice(0, SHOWN_CHARS - shown);
+        shown += text.length;
+        if (text !== "") options.show(shown < SHOWN_CHARS ? text : `${text}\n… (the rest is not shown live)\n`);
+      }
+    },
+    end: ({ more = false } = {}) => {
+      const long = streams.stdout.isLong() || streams.stderr.isLong();
+      const text = (stream: Stream) => streams[stream].text(more, file?.path);
+      const captured = { stdout: text("stdout"), stderr: text("stderr") };
+      if (file === undefined) return captured;
+      closeSync(file.fd);
+      if (long) return { ...captured, persistedOutputPath: file.path, persistedOutputSize: file.size };
+      rmSync(file.path, { force: true });
+      return captured;
+    },
+    next: () => capture(options, { stdout: streams.stdout.rest(), stderr: streams.stderr.rest() }),
+  };
+}
+
+type Streams = Record<Stream, StreamParts>;
+
+/** One stream: its first bytes, and its last ones once it is long. */
+class StreamParts {
+  readonly live = new TextDecoder();
+  #head: Buffer[] = [];
+  #headBytes = 0;
+  #tail: Buffer = Buffer.alloc(0);
+  #bytes = 0;
+
+  add(data: Buffer): void {
+    this.#bytes += data.length;
+    if (this.#headBytes < HEAD_BYTES) {
+      const part = Buffer.from(data.subarray(0, HEAD_BYTES - this.#headBytes));
+      this.#head.push(part);
+      this.#headBytes += part.length;
+    }
+    this.#tail = Buffer.concat([this.#tail, data.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES);
+  }
+
+  isLong(): boolean {
+    return this.#bytes > HEAD_BYTES || decode(Buffer.concat(this.#head)).length > SHOWN_CHARS;
+  }
+
+  text(more: boolean, path: string | undefined): string {
+    const head = Buffer.concat(this.#head);
+    const whole = decode(more && this.#bytes <= HEAD_BYTES ? head.subarray(0, head.length - unfinished(head)) : head);
+    if (!this.isLong()) return whole;
+    const note = `\n\n… output of ${this.#bytes} bytes is too long to show; all of it is in ${path} …\n\n`;
+    const room = SHOWN_CHARS - TAIL_CHARS - note.length;
+    return whole.slice(0, room).replace(/[\uD800-\uDBFF]$/, " ") + note +
+      decode(this.#tail).slice(-TAIL_CHARS).replace(/^[\uDC00-\uDFFF]/, " ");
+  }
+
+  rest(): StreamParts {
+    const rest = new StreamParts();
+    const n = unfinished(this.#tail);
+    if (n > 0) rest.add(this.#tail.subarray(-n));
+    return rest;
+  }
+}
+
+function decode(data: Buffer): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(data);
+}
+
+/** How many bytes at the end start a character that is not complete. */
+function unfinished(data: Buffer): number {
+  for (let n = 1; n <= Math.min(3, data.length); n++) {
+    const byte = data[data.length - n]!;
+    if ((byte & 0xc0) === 0x80) continue;
+    return byte >= 0xc0 && n < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? n : 0;
+  }
+  return 0;
+}

@@ -1,0 +1,93 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Tells a process from a later one with the same number. */
+  readonly born: string;
+}
+
+/** How long a tree may take to end by itself before it is killed: within the grace the loop gives an aborted tool. */
+const GRACE_MS = 800;
+const KILL_MS = 1000;
+
+/** Ends a process that leads its own group, with everything it started: the group, and children that left it. */
+export async function endTree(leader: number): Promise<void> {
+  const known = new Map<number, Process>();
+  const kill = (signal: NodeJS.Signals): number => {
+    const alive = treeOf(leader, known);
+    for (const { pid } of alive) send(pid, signal);
+    return alive.length;
+  };
+  if (kill("SIGTERM") === 0) return;
+  for (const [signal, ms] of [[undefined, GRACE_MS], ["SIGKILL", KILL_MS]] as const) {
+    const until = performance.now() + ms;
+    // A dying tree may still fork, so it is looked at again until nothing is left.
+    while (performance.now() < until) {
+      if ((signal ? kill(signal) : treeOf(leader, known).length) === 0) return;
+      await sleep(15);
+    }
+  }
+}
+
+/** The exit status a shell would report for a signal. */
+export function statusOf(code: number | null, signal: NodeJS.Signals | null): number {
+  return code ?? 128 + (signal ? constants.signals[signal] : 0);
+}
+
+/** What is alive of a tree; `known` keeps those whose parents are gone. */
+function treeOf(leader: number, known: Map<number, Process>): Process[] {
+  const all = new Map(processes().map((p) => [p.pid, p]));
+  const belongs = new Map<number, boolean>();
+  const isOurs = (p: Process): boolean => {
+    const told = belongs.get(p.pid);
+    if (told !== undefined) return told;
+    belongs.set(p.pid, false);
+    const parent = all.get(p.parent);
+    const ours = p.pid === leader || p.group === leader || p.session === leader || known.get(p.pid)?.born === p.born ||
+      (parent !== undefined && isOurs(parent));
+    belongs.set(p.pid, ours);
+    return ours;
+  };
+  const tree = [...all.values()].filter(isOurs);
+  for (const p of tree) known.set(p.pid, p);
+  return tree;
+}
+
+function processes(): Process[] {
+  if (process.platform !== "linux") return listed();
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "latin1");
+      // The name in brackets may hold anything, also brackets.
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      const [state, parent, group, session] = fields;
+      if (state === "Z" || state === "X") return [];
+      return [{ pid: +name, parent: +parent!, group: +group!, session: +session!, born: fields[19]! }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function listed(): Process[] {
+  const lines = execFileSync("ps", ["-Ao", "pid=,ppid=,pgid=,stat=,lstart="], { encoding: "utf8" }).split("\n");
+  return lines.flatMap((line) => {
+    const [pid, parent, group, state, ...born] = line.trim().split(/\s+/);
+    if (!pid || state?.startsWith("Z")) return [];
+    return [{ pid: +pid, parent: +parent!, group: +group!, session: -1, born: born.join(" ") }];
+  });
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended on its own.
+  }
+}

@@ -1,0 +1,117 @@
+import { type Tool, tool, ToolError } from "../core/tool.ts";
+import type { BackgroundRun } from "./_agent-shell.ts";
+import { openedShell } from "./bash.ts";
+
+/** What hooks read of a look at a background run. */
+export interface BashOutputResponse {
+  readonly shellId: string;
+  readonly command: string;
+  readonly status: "running" | "completed" | "failed" | "killed";
+  readonly exitCode: number | null;
+  /** Printed since the last look. */
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly persistedOutputPath?: string;
+  readonly persistedOutputSize?: number;
+}
+
+/** Shows what a command in the background has printed since the last look, and whether it still runs. */
+export const BashOutput: Tool<{ bash_id: string; filter?: string }> = tool({
+  name: "BashOutput",
+  description:
+    "Shows what a background command printed since the last look, and its status. `filter` is a regular expression for the lines to show.",
+  input: {
+    type: "object",
+    properties: {
+      bash_id: { type: "string", description: "The ID that Bash gave for the run" },
+      filter: { type: "string", description: "Show only lines that match; the others are not shown again" },
+    },
+    required: ["bash_id"],
+    additionalProperties: false,
+  },
+  effect: "read",
+  run: ({ bash_id, filter }, { state }) => {
+    const lines = filterOf(filter);
+    const run = runOf(state, bash_id);
+    const end = run.end();
+    const { stdout, stderr, ...persisted } = run.output();
+    const response: BashOutputResponse = {
+      shellId: run.id,
+      command: run.command,
+      status: end === undefined ? "running" : end.killed ? "killed" : end.status === 0 ? "completed" : "failed",
+      exitCode: end?.status ?? null,
+      stdout: lines(stdout),
+      stderr: lines(stderr),
+      ...persisted,
+    };
+    return { content: render(response), response };
+  },
+  render,
+});
+
+/** Ends a command in the background with everything it started. */
+export const KillShell: Tool<{ shell_id: string }> = tool({
+  name: "KillShell",
+  description: "Ends a background command with everything it started.",
+  input: {
+    type: "object",
+    properties: { shell_id: { type: "string", description: "The ID that Bash gave for the run" } },
+    required: ["shell_id"],
+    additionalProperties: false,
+  },
+  effect: "write",
+  run: async ({ shell_id }, { state }) => {
+    const run = runOf(state, shell_id);
+    if (run.end() !== undefined) {
+      throw new ToolError(`Cannot end ${shell_id} as it has ended already: read it with BashOutput`);
+    }
+    await run.stop();
+    const message = `Ended ${shell_id} (${run.command})`;
+    return { content: message, response: { message, shell_id } };
+  },
+});
+
+/** A background run as a Stop hook is told of it. */
+export interface BackgroundTask {
+  readonly id: string;
+  readonly type: "shell";
+  readonly status: "running" | "ended";
+  readonly description: string;
+  readonly command: string;
+}
+
+/** The background runs of the agent whose `state` this is, oldest first. */
+export function backgroundTasks(state: ReadonlyMap<string, unknown>): BackgroundTask[] {
+  return [...openedShell(state)?.background.values() ?? []].map((run) => ({
+    id: run.id,
+    type: "shell",
+    status: run.end() === undefined ? "running" : "ended",
+    description: run.description ?? run.command,
+    command: run.command,
+  }));
+}
+
+function runOf(state: ReadonlyMap<string, unknown>, id: string): BackgroundRun {
+  const runs = openedShell(state)?.background ?? new Map<string, BackgroundRun>();
+  const run = runs.get(id);
+  if (run) return run;
+  throw new ToolError(
+    `Cannot find background run '${id}' as there is none: the runs are ${[...runs.keys()].join(", ") || "none"}`,
+  );
+}
+
+function filterOf(filter: string | undefined): (text: string) => string {
+  if (filter === undefined) return (text) => text;
+  let regex: RegExp;
+  try {
+    regex = new RegExp(filter);
+  } catch (error) {
+    throw new ToolError(`Cannot use filter '${filter}' as it is no regular expression: ${(error as Error).message}`);
+  }
+  return (text) => text.split("\n").filter((line) => regex.test(line)).join("\n");
+}
+
+function render({ status, exitCode, stdout, stderr }: BashOutputResponse): string {
+  const head = exitCode === null ? `Status: ${status}` : `Status: ${status}, exit code ${exitCode}`;
+  return [head, stdout.trimEnd(), stderr.trimEnd()].filter(Boolean).join("\n");
+}

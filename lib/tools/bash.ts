@@ -1,0 +1,213 @@
+import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import type { Sandbox } from "../permissions/sandbox.ts";
+import { type AgentShell, agentShell } from "./_agent-shell.ts";
+import { capture } from "./_output.ts";
+import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
+
+export interface BashInput {
+  readonly command: string;
+  readonly description?: string;
+  /** In milliseconds. @default 120000 */
+  readonly timeout?: number;
+  readonly run_in_background?: boolean;
+}
+
+/** What hooks read as `tool_response`. */
+export interface BashResponse {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly interrupted: boolean;
+  readonly isImage: boolean;
+  readonly noOutputExpected: boolean;
+  /** Output that is too long is cut above; this file has all of it. */
+  readonly persistedOutputPath?: string;
+  readonly persistedOutputSize?: number;
+  /** Of a run in the background: what BashOutput and KillShell ask for. */
+  readonly backgroundTaskId?: string;
+  /** What a reader would not expect, such as a new shell. */
+  readonly notice?: string;
+}
+
+export interface BashOptions {
+  /** Without it, the agent's own (`state` key "sandbox") counts; without either, commands run as you. */
+  sandbox?: Sandbox;
+  /** Variables added to those of the program. */
+  env?: Record<string, string>;
+}
+
+const SHELL = "shell";
+/** The key in a tool's `state` of a function that says where the agent's shell is. */
+const CWD = "cwd";
+/** The key in a tool's `state` under which an agent keeps the sandbox of its commands. */
+const SANDBOX = "sandbox";
+const DEFAULT_MS = 120_000;
+const MAX_MS = 600_000;
+
+/**
+ * Makes a Bash tool with other than the usual options.
+ *
+ * @example
+ * ```ts
+ * import { bashTool } from "crochet/tools";
+ *
+ * const Bash = bashTool({ sandbox: { mode: "workspace", roots: ["/work/project"] }, env: { CI: "1" } });
+ * ```
+ */
+export function bashTool(options: BashOptions = {}): Tool<BashInput> {
+  return tool<BashInput>({
+    name: "Bash",
+    description:
+      "Runs a command in bash. The shell stays open: its working directory, variables and functions last from call to call. " +
+      "Commands get no input and no terminal. A command that takes longer than `timeout` (default 120000 ms, at most 600000) " +
+      "is ended with everything it started; set `run_in_background` for servers and long work, and read it with BashOutput. " +
+      "Output over 30000 characters is cut in the middle and kept whole in a file.",
+    input: {
+      type: "object",
+      properties: {
+        command: { type: "string", description: "The command to run" },
+        description: { type: "string", description: "What it does, in five to ten words" },
+        timeout: { type: "number", minimum: 1, maximum: MAX_MS, description: "Time limit in milliseconds" },
+        run_in_background: { type: "boolean", description: "Go on without waiting for it" },
+      },
+      required: ["command"],
+      additionalProperties: false,
+    },
+    effect: "write",
+    run: (input, context) => {
+      if (input.command.includes("\0")) {
+        throw new ToolError("Cannot run the command as it holds a NUL character: leave it out");
+      }
+      const shell = shellOf(context, options);
+      return input.run_in_background ? start(shell, input, context) : run(shell, input, context);
+    },
+    render,
+  });
+}
+
+/**
+ * Runs commands in the agent's shell.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { Bash, BashOutput, KillShell } from "crochet/tools";
+ *
+ * export default agent({ from: import.meta.url, tools: [Bash, BashOutput, KillShell] });
+ * ```
+ */
+export const Bash: Tool<BashInput> = bashTool();
+
+/**
+ * The Bash tool as a function: no agent, no hooks. Throws a ToolError where the command fails. Calls that share a
+ * `state` share a shell, which is then yours to end with `closeShell(state)`.
+ *
+ * @example
+ * ```ts
+ * import { bash } from "crochet/tools";
+ *
+ * const { stdout } = await bash({ command: "ls -a" }, { cwd: "." });
+ * console.log(stdout);
+ * ```
+ */
+export async function bash(input: BashInput, options: StandaloneOptions & BashOptions = {}): Promise<BashResponse> {
+  const context = standaloneContext("Bash", input, options);
+  if (input.run_in_background && options.state === undefined) {
+    throw new ToolError("Cannot run in the background as nothing could read or end it: pass 'state'");
+  }
+  const made = bashTool(options);
+  try {
+    return (await made.run(await made.parse(input), context) as ToolOutput).response as BashResponse;
+  } finally {
+    if (options.state === undefined) await closeShell(context.state);
+  }
+}
+
+/**
+ * The folder an agent's shell is in, or undefined where no command has run. The same function is in the agent's
+ * `state` under "cwd", for who must not import tools.
+ */
+export function shellCwd(state: ReadonlyMap<string, unknown>): string | undefined {
+  return (state.get(CWD) as (() => string) | undefined)?.();
+}
+
+/** Ends an agent's shell with everything it started; call it when the session ends. */
+export async function closeShell(state: Map<string, unknown>): Promise<void> {
+  const entry = state.get(SHELL) as Entry | undefined;
+  state.delete(SHELL);
+  state.delete(CWD);
+  await entry?.shell[Symbol.asyncDispose]();
+}
+
+/** The shell of the agent, opened by its first command. */
+interface Entry {
+  readonly shell: AgentShell;
+  readonly confined: string;
+}
+
+/** The background runs and the folder of the agent whose `state` this is. */
+export function openedShell(state: ReadonlyMap<string, unknown>): AgentShell | undefined {
+  return (state.get(SHELL) as Entry | undefined)?.shell;
+}
+
+function shellOf({ state, cwd }: ToolContext, options: BashOptions): AgentShell {
+  const sandbox = options.sandbox ?? state.get(SANDBOX) as Sandbox | undefined;
+  const confined = JSON.stringify(sandbox) ?? "";
+  const entry = state.get(SHELL) as Entry | undefined;
+  if (entry?.confined === confined) return entry.shell;
+  // A shell that was opened under other rules must not serve under these.
+  void entry?.shell[Symbol.asyncDispose]();
+  const shell = agentShell({ cwd: entry?.shell.cwd() ?? cwd, sandbox, env: options.env });
+  state.set(SHELL, { shell, confined } satisfies Entry);
+  state.set(CWD, shell.cwd);
+  return shell;
+}
+
+async function run(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {
+  const output = capture({ cwd: context.cwd, name: context.toolUseId, show: context.progress });
+  const timeout = input.timeout ?? DEFAULT_MS;
+  const end = await shell.run(input.command, { timeout, signal: context.signal, onOutput: output.hear });
+  const { stdout, stderr, ...persisted } = output.end();
+  const response: BashResponse = {
+    stdout: stdout.trimEnd(),
+    stderr: stderr.trimEnd(),
+    interrupted: end.how === "aborted",
+    isImage: false,
+    noOutputExpected: false,
+    ...persisted,
+    ...(end.notice !== undefined && { notice: end.notice }),
+  };
+  if (end.how === "done" && end.status === 0) return { content: render(response), response };
+  const why = end.how === "timeout"
+    ? `Command timed out after ${timeout} ms and was ended with everything it started: raise 'timeout', or set run_in_background`
+    : end.how === "aborted"
+    ? "Command was interrupted and ended with everything it started"
+    : `Exit code ${end.status}`;
+  throw new ToolError([why, response.stdout, response.stderr, response.notice].filter(Boolean).join("\n"), {
+    code: end.how,
+    response,
+  });
+}
+
+async function start(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {
+  const name = context.toolUseId;
+  const { id } = await shell.start(input.command, {
+    name,
+    ...(input.description !== undefined && { description: input.description }),
+  });
+  const response: BashResponse = {
+    stdout: "",
+    stderr: "",
+    interrupted: false,
+    isImage: false,
+    noOutputExpected: false,
+    backgroundTaskId: id,
+  };
+  return { content: render(response), response };
+}
+
+function render({ stdout, stderr, notice, backgroundTaskId }: BashResponse): string {
+  if (backgroundTaskId !== undefined) {
+    return `Command running in background with ID: ${backgroundTaskId}. Read its output with BashOutput, end it with KillShell.`;
+  }
+  return [notice, stdout, stderr].filter(Boolean).join("\n") || "(Bash completed with no output)";
+}
