@@ -11,7 +11,7 @@ export function terminalView(write: (text: string) => void): (event: RunEvent) =
   return (event) => {
     switch (event.type) {
       case "text":
-        write(plain(event.text));
+        write(plainText(event.text));
         midLine = !event.text.endsWith("\n");
         break;
       case "tool_end":
@@ -29,16 +29,16 @@ export function terminalView(write: (text: string) => void): (event: RunEvent) =
         line(`${pc.magenta("◆")} Hook(${pascal(event.event)}) ${event.hook}: ${sayDecision(event)}`);
         break;
       case "hook_input":
-        line(`${pc.magenta("◆")} HookInput: ${plain(event.text)}`);
+        line(`${pc.magenta("◆")} HookInput: ${plainText(event.text)}`);
         break;
       case "system_message":
-        line(`${pc.magenta("◆")} ${event.hook} says: ${plain(event.text)}`);
+        line(`${pc.magenta("◆")} ${event.hook} says: ${plainText(event.text)}`);
         break;
       case "retry":
-        line(pc.yellow(`↻ ${plain(event.reason)}: trying again in ${elapsed(event.wait_ms)}`));
+        line(pc.yellow(`↻ ${plainText(event.reason)}: trying again in ${elapsed(event.wait_ms)}`));
         break;
       case "warning":
-        line(pc.yellow(`! ${plain(event.message)}`));
+        line(pc.yellow(`! ${plainText(event.message)}`));
         break;
       case "end":
         if (midLine) line("");
@@ -64,7 +64,7 @@ export function summary(
 }
 
 function sayDecision(event: { decision: string; reason?: string; failure?: string }): string {
-  if (event.failure !== undefined) return pc.red(`failed: ${plain(event.failure)}`);
+  if (event.failure !== undefined) return pc.red(`failed: ${plainText(event.failure)}`);
   const words: Record<string, string> = {
     deny: pc.red("denied"),
     modify: pc.yellow("rewrote the input"),
@@ -84,7 +84,7 @@ function elapsed(ms: number): string {
 }
 
 function firstLine(text: string): string {
-  const line = plain(text).split("\n", 1)[0]!;
+  const line = plainText(text).split("\n", 1)[0]!;
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }
 
@@ -93,7 +93,7 @@ function pascal(name: string): string {
 }
 
 /** Text of a model, a tool or a hook must not steer the terminal. */
-function plain(text: string): string {
+export function plainText(text: string): string {
   // deno-lint-ignore no-control-regex
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 }

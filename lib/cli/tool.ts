@@ -1,0 +1,80 @@
+import { resolve } from "node:path";
+import { plain } from "../core/_answer.ts";
+import { nearest } from "../core/names.ts";
+import { type Tool, ToolError } from "../core/tool.ts";
+import { helpText, readFlags, type Usage } from "./_flags.ts";
+import { type Command, EXIT, UsageError } from "./_io.ts";
+
+const USAGE: Usage = {
+  name: "tool",
+  words: "<Name> <json>",
+  about: "Runs one tool by hand and prints what the model would read; exit 1 if it is an error.",
+  flags: [
+    ["--cwd <dir>", "where the tool works"],
+    ["--json", "print the structured result that hooks read"],
+    ["--help", "this text"],
+  ],
+  example: `crochet tool Bash '{"command":"echo hi"}'`,
+};
+
+const tool: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const [name, json = "{}"] = words;
+  const tools = await toolsByName();
+  if (name === undefined) {
+    throw new UsageError(`Cannot run a tool as none is named: the tools are ${[...tools.keys()].join(", ")}`);
+  }
+  const found = tools.get(name);
+  if (!found) {
+    throw new UsageError(
+      `Cannot run tool '${name}' as there is no such tool: did you mean '${nearest(name, [...tools.keys()])}'?`,
+    );
+  }
+  const input = parse(json);
+  const cwd = resolve(io.cwd, String(flags.cwd ?? "."));
+  const { standaloneContext } = await import("../tools/_standalone.ts");
+  const context = standaloneContext(name, input, { cwd, signal: io.signal });
+  try {
+    const parsed = await found.parse(input);
+    const output = await found.run(found.prepare?.(parsed, { cwd }) ?? parsed, context);
+    const { content, response = undefined, isError = false } = typeof output === "string" || Array.isArray(output)
+      ? { content: output }
+      : output as Exclude<typeof output, readonly unknown[] | string>;
+    io.out(flags.json ? `${JSON.stringify(response ?? content)}\n` : `${plain(content)}\n`);
+    return isError ? EXIT.failed : EXIT.ok;
+  } catch (error) {
+    if (flags.json) {
+      io.out(
+        `${
+          JSON.stringify({
+            error: (error as Error).message,
+            code: error instanceof ToolError ? error.code : "invalid_input",
+          })
+        }\n`,
+      );
+    } else io.err(`${(error as Error).message}\n`);
+    return EXIT.failed;
+  } finally {
+    const { closeShell } = await import("../tools/bash.ts");
+    await closeShell(context.state);
+  }
+};
+export default tool;
+
+async function toolsByName(): Promise<Map<string, Tool>> {
+  const all = Object.values(await import("../tools/index.ts"));
+  const tools = all.filter((t): t is Tool => typeof t === "object" && t !== null && "input_schema" in t);
+  return new Map(tools.map((t) => [t.name, t]));
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw new UsageError(`Cannot read the tool's input as it is not JSON: ${(error as Error).message}`);
+  }
+}
