@@ -1,0 +1,200 @@
+/** Character codes as sorted, disjoint ranges. */
+export type CharSet = readonly (readonly [number, number])[];
+
+/** A regular expression as far as its repetitions matter: what only looks, and matches nothing, stands apart. */
+export type RegexTree =
+  | { readonly kind: "set"; readonly set: CharSet }
+  | { readonly kind: "sequence" | "choice"; readonly parts: readonly RegexTree[] }
+  | { readonly kind: "look"; readonly body: RegexTree }
+  | { readonly kind: "loop"; readonly body: RegexTree; readonly min: number; readonly max: number };
+
+const LAST = 0xffff;
+const EMPTY: RegexTree = { kind: "sequence", parts: [] };
+const DIGITS: CharSet = [[48, 57]];
+const WORDS: CharSet = [[48, 57], [65, 90], [95, 95], [97, 122]];
+const BREAKS: CharSet = [[10, 10], [13, 13], [0x2028, 0x2029]];
+const SPACES: CharSet = [
+  [9, 13],
+  [32, 32],
+  [160, 160],
+  [0x1680, 0x1680],
+  [0x2000, 0x200a],
+  [0x2028, 0x2029],
+  [0x202f, 0x202f],
+  [0x205f, 0x205f],
+  [0x3000, 0x3000],
+  [0xfeff, 0xfeff],
+];
+const CONTROLS: { readonly [letter: string]: number } = { t: 9, n: 10, v: 11, f: 12, r: 13, 0: 0 };
+
+interface Reader {
+  readonly source: string;
+  readonly dotAll: boolean;
+  readonly ignoreCase: boolean;
+  at: number;
+}
+
+/** Takes apart a source that `RegExp` has accepted without the flags `u` and `v`. */
+export function regexTree(source: string, flags: string): RegexTree {
+  return choice({ source, at: 0, dotAll: flags.includes("s"), ignoreCase: flags.includes("i") });
+}
+
+function choice(reader: Reader): RegexTree {
+  const parts = [sequence(reader)];
+  while (reader.source[reader.at] === "|") {
+    reader.at++;
+    parts.push(sequence(reader));
+  }
+  return parts.length === 1 ? parts[0]! : { kind: "choice", parts };
+}
+
+function sequence(reader: Reader): RegexTree {
+  const parts: RegexTree[] = [];
+  for (;;) {
+    const c = reader.source[reader.at];
+    if (c === undefined || c === "|" || c === ")") break;
+    const body = atom(reader);
+    parts.push(quantified(reader, body));
+  }
+  return parts.length === 1 ? parts[0]! : { kind: "sequence", parts };
+}
+
+function quantified(reader: Reader, body: RegexTree): RegexTree {
+  const found = /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(reader.source.slice(reader.at, reader.at + 40));
+  if (!found) return body;
+  reader.at += found[0].length;
+  const [, sign, least, open, most] = found;
+  if (sign !== undefined) return { kind: "loop", body, min: sign === "+" ? 1 : 0, max: sign === "?" ? 1 : Infinity };
+  const min = Number(least);
+  return { kind: "loop", body, min, max: open === undefined ? min : most ? Number(most) : Infinity };
+}
+
+function atom(reader: Reader): RegexTree {
+  const { source } = reader;
+  const c = source[reader.at++]!;
+  if (c === "(") {
+    const opened =
+      /^(?:\?(?::|=|!|<=|<!|<[^>]*>|[a-z]*(?:-[a-z]*)?:))?/.exec(source.slice(reader.at, reader.at + 80))![0];
+    reader.at += opened.length;
+    const body = choice(reader);
+    reader.at++;
+    return /^\?<?[=!]/.test(opened) ? { kind: "look", body } : body;
+  }
+  if (c === "^" || c === "$") return EMPTY;
+  if (c === ".") return { kind: "set", set: reader.dotAll ? [[0, LAST]] : complement(BREAKS) };
+  if (c === "[") return { kind: "set", set: characterClass(reader) };
+  if (c !== "\\") return { kind: "set", set: cased([[c.charCodeAt(0), c.charCodeAt(0)]], reader) };
+  const next = source[reader.at];
+  if (next === "b" || next === "B") {
+    reader.at++;
+    return EMPTY;
+  }
+  // What a back-reference matches is not known here: anything.
+  if (next !== undefined && /[1-9]/.test(next)) {
+    while (/\d/.test(source[reader.at] ?? "")) reader.at++;
+    return { kind: "set", set: [[0, LAST]] };
+  }
+  if (next === "k" && source[reader.at + 1] === "<") {
+    reader.at = source.indexOf(">", reader.at) + 1;
+    return { kind: "set", set: [[0, LAST]] };
+  }
+  return { kind: "set", set: cased(escape(reader), reader) };
+}
+
+/** What follows a backslash, inside a class or outside. */
+function escape(reader: Reader): CharSet {
+  const { source } = reader;
+  const c = source[reader.at++] ?? "\\";
+  const one = (code: number): CharSet => [[code, code]];
+  switch (c) {
+    case "d":
+      return DIGITS;
+    case "D":
+      return complement(DIGITS);
+    case "w":
+      return WORDS;
+    case "W":
+      return complement(WORDS);
+    case "s":
+      return SPACES;
+    case "S":
+      return complement(SPACES);
+  }
+  const hex = /^(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))/.exec(source.slice(reader.at - 1, reader.at + 4));
+  if (hex) {
+    reader.at += hex[0].length - 1;
+    return one(parseInt(hex[1] ?? hex[2]!, 16));
+  }
+  if (c === "c" && /[a-zA-Z]/.test(source[reader.at] ?? "")) return one(source.charCodeAt(reader.at++) % 32);
+  return one(CONTROLS[c] ?? c.charCodeAt(0));
+}
+
+function characterClass(reader: Reader): CharSet {
+  const { source } = reader;
+  const negated = source[reader.at] === "^";
+  if (negated) reader.at++;
+  const ranges: (readonly [number, number])[] = [];
+  while (reader.at < source.length && source[reader.at] !== "]") {
+    const from = member(reader);
+    if (source[reader.at] !== "-" || source[reader.at + 1] === "]") {
+      ranges.push(...from);
+      continue;
+    }
+    reader.at++;
+    const to = member(reader);
+    const isRange = from.length === 1 && from[0]![0] === from[0]![1] && to.length === 1 && to[0]![0] === to[0]![1];
+    if (isRange) ranges.push([from[0]![0], to[0]![0]]);
+    else ranges.push(...from, [45, 45], ...to);
+  }
+  reader.at++;
+  const set = cased(joined(ranges), reader);
+  return negated ? complement(set) : set;
+}
+
+function member(reader: Reader): CharSet {
+  const c = reader.source[reader.at++]!;
+  if (c !== "\\") return [[c.charCodeAt(0), c.charCodeAt(0)]];
+  if (reader.source[reader.at] === "b") {
+    reader.at++;
+    return [[8, 8]];
+  }
+  return escape(reader);
+}
+
+/** Both cases of ASCII letters where case does not count; others are folded too rarely to matter here. */
+function cased(set: CharSet, reader: Reader): CharSet {
+  if (!reader.ignoreCase) return set;
+  const folded = set.flatMap(([from, to]) =>
+    [[65, 90, 32], [97, 122, -32]].flatMap(([a, z, shift]) => {
+      const [low, high] = [Math.max(from, a!), Math.min(to, z!)];
+      return low <= high ? [[low + shift!, high + shift!] as const] : [];
+    })
+  );
+  return joined([...set, ...folded]);
+}
+
+function joined(ranges: readonly (readonly [number, number])[]): CharSet {
+  const out: [number, number][] = [];
+  for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    const last = out.at(-1);
+    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else out.push([from, to]);
+  }
+  return out;
+}
+
+function complement(set: CharSet): CharSet {
+  const out: [number, number][] = [];
+  let next = 0;
+  for (const [from, to] of set) {
+    if (from > next) out.push([next, from - 1]);
+    next = to + 1;
+  }
+  if (next <= LAST) out.push([next, LAST]);
+  return out;
+}
+
+/** Whether some character is in both. */
+export function overlap(a: CharSet, b: CharSet): boolean {
+  return a.some(([from, to]) => b.some(([low, high]) => from <= high && low <= to));
+}
