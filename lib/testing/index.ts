@@ -2,3 +2,4 @@ export type { ScriptedReply, ScriptedTool } from "./_reply-events.ts";
 export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./_script.ts";
 export { scripted, type ScriptedModel } from "./scripted.ts";
 export { type ScriptedServer, scriptedServer, type ScriptedServerOptions, type ServedRequest } from "./server.ts";
+export { type ContractCheck, storeContract } from "./store-contract.ts";

@@ -13,9 +13,9 @@ export interface SqliteStore extends TranscriptStore {
 }
 
 const SCHEMA = `
+  PRAGMA busy_timeout = 10000;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
-  PRAGMA busy_timeout = 10000;
   CREATE TABLE IF NOT EXISTS entry (
     n INTEGER PRIMARY KEY AUTOINCREMENT,
     transcript TEXT NOT NULL,

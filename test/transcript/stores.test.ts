@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { storeContract } from "../../lib/testing/store-contract.ts";
+import { jsonlStore } from "../../lib/transcript/jsonl.ts";
+import { memoryStore } from "../../lib/transcript/memory.ts";
+import { sqliteStore } from "../../lib/transcript/sqlite.ts";
+import type { TranscriptStore } from "../../lib/transcript/store.ts";
+
+const root = mkdtempSync(join(tmpdir(), "crochet-stores-"));
+after(() => rmSync(root, { recursive: true }));
+let n = 0;
+
+const STORES: Record<string, () => () => TranscriptStore> = {
+  "memoryStore()": () => {
+    const store = memoryStore();
+    return () => store;
+  },
+  "jsonlStore()": () => {
+    const dir = join(root, `jsonl-${n++}`);
+    return () => jsonlStore(dir);
+  },
+  "sqliteStore()": () => {
+    const path = join(root, `sqlite-${n++}`, "runs.db");
+    return () => sqliteStore(path);
+  },
+};
+
+for (const [name, storage] of Object.entries(STORES)) {
+  for (const { name: claim, check } of storeContract(storage)) {
+    test(`S0.30, S0.31: ${name}: ${claim}`, check);
+  }
+}
