@@ -6,9 +6,12 @@ export function processIo(): Io {
   process.once("SIGINT", () => interrupt.abort(new Error("Interrupted")));
   process.once("SIGTERM", () => interrupt.abort(new Error("Terminated")));
   return {
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
-    tty: process.stdout.isTTY === true,
+    // The streams of node take longer to load than most hooks take to run: a whole line needs none.
+    out: (text) => text.endsWith("\n") ? console.log(text.slice(0, -1)) : void process.stdout.write(text),
+    err: (text) => text.endsWith("\n") ? console.error(text.slice(0, -1)) : void process.stderr.write(text),
+    get tty() {
+      return process.stdout.isTTY === true;
+    },
     env: process.env,
     cwd: process.cwd(),
     signal: interrupt.signal,

@@ -1,10 +1,12 @@
-import { nearest } from "../core/names.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
 
 /** Every command with what it does; each is loaded only when it is called. */
 const COMMANDS: { readonly [name: string]: readonly [about: string, load: () => Promise<{ default: Command }>] } = {
   run: ["run an agent on a prompt", () => import("./run.ts")],
+  tool: ["run one tool by hand", () => import("./tool.ts")],
+  transcripts: ["list, show or remove stored sessions", () => import("./transcripts.ts")],
+  hook: ["serve one hook file as a command hook of another host", () => import("./hook.ts")],
 };
 
 /** Runs one command line and gives its exit code. */
@@ -17,6 +19,7 @@ export function main(args: readonly string[], io: Io): Promise<number> {
     }
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     if (!command) {
+      const { nearest } = await import("../core/names.ts");
       const near = nearest(name, Object.keys(COMMANDS));
       throw new UsageError(`Cannot run '${name}' as there is no such command: did you mean 'crochet ${near}'?`);
     }

@@ -1,0 +1,107 @@
+import { pathToFileURL } from "node:url";
+
+/** A hooks folder as its modules see it. */
+export interface ModuleFolder {
+  /** Real path. */
+  readonly root: string;
+  /** Tells two states of what the modules share (`_` files) apart. */
+  readonly shared: string;
+  /** Real paths of those files. */
+  readonly sharedFiles: readonly string[];
+}
+
+/**
+ * Imports a module of the folder as it is on disk; `version` tells two states of the file apart. Runtimes keep a
+ * module for good: an edited one is asked for under another name (Deno) or forgotten first (Bun), and so is what
+ * it imports of its own folder.
+ */
+export async function importModule(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
+  try {
+    return await (isBun ? fromBun : fromDeno)(folder, path, version);
+  } catch (error) {
+    throw new Error(importMessage(error));
+  }
+}
+
+const isBun = "Bun" in globalThis;
+
+/** Which state the process has of each folder's shared files and of each module. One list for all: so is the runtime's. */
+const present = new Map<string, string>();
+
+async function fromBun(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
+  const shared = present.get(folder.root);
+  if (shared !== undefined && shared !== folder.shared) await forget(folder.sharedFiles);
+  present.set(folder.root, folder.shared);
+  const key = `${folder.shared}.${version}`;
+  const before = present.get(path);
+  if (before !== undefined && before !== key) await forget([path]);
+  present.set(path, key);
+  return await import(path);
+}
+
+/** Bun reads a module anew once it is out of this cache. One that failed is in it too, though not among its keys. */
+async function forget(paths: readonly string[]): Promise<void> {
+  const { createRequire } = await import("node:module");
+  const { cache } = createRequire(import.meta.url);
+  for (const path of paths) delete cache[path];
+}
+
+/** The address under which each state of a module was imported. */
+const addresses = new Map<string, string>();
+
+async function fromDeno(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
+  const first = present.get(folder.root) ?? folder.shared;
+  present.set(folder.root, first);
+  const plain = pathToFileURL(path).href;
+  const state = `${path} ${folder.shared}.${version}`;
+  let address = addresses.get(state);
+  if (address === undefined) {
+    const isFirst = folder.shared === first && !present.has(path);
+    address = isFirst ? plain : `${plain}?crochet=${folder.shared === first ? "" : folder.shared}.${version}`;
+    addresses.set(state, address);
+    present.set(path, version);
+    if (!isFirst) await passOnVersions(folder.root);
+  }
+  return await import(address);
+}
+
+const passing = new Set<string>();
+
+/** Deno tells modules apart by their whole address: the state of the shared files goes on to what a module imports. */
+async function passOnVersions(root: string): Promise<void> {
+  if (passing.has(root)) return;
+  passing.add(root);
+  const { registerHooks } = await import("node:module") as unknown as {
+    registerHooks(hooks: { resolve: Resolve }): void;
+  };
+  const inside = `${pathToFileURL(root).href}/`;
+  registerHooks({
+    resolve(specifier, context, next) {
+      const found = next(specifier, context);
+      const shared = /[?]crochet=(\w+)\./.exec(context.parentURL ?? "")?.[1];
+      if (shared === undefined || !found.url.startsWith(inside) || found.url.includes("?")) return found;
+      return { ...found, url: `${found.url}?crochet=${shared}.` };
+    },
+  });
+}
+
+type Resolve = (
+  specifier: string,
+  context: { readonly parentURL?: string },
+  next: (specifier: string, context: unknown) => { readonly url: string },
+) => { readonly url: string };
+
+/** What went wrong, in one line, without the names we gave to tell versions apart. */
+function importMessage(error: unknown): string {
+  const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return errors.map((e) => {
+    const { message = String(e), position } = (e ?? {}) as { message?: string; position?: Position | null };
+    return position ? `${message} at ${position.file}:${position.line}:${position.column}` : message;
+  }).join("; ").replaceAll(/[?]crochet=[\w.]*/g, "");
+}
+
+interface Position {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}

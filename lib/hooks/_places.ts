@@ -1,0 +1,45 @@
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The home of whoever runs us, as their environment has it. */
+export function homeOf(env: Environment): string {
+  return env.HOME || homedir();
+}
+
+/** Where a project's runs and logs are kept: `.crochet` in it, or `CROCHET_HOME`. */
+export function projectState(cwd: string, env: Environment): string {
+  return env.CROCHET_HOME ? resolve(cwd, env.CROCHET_HOME) : join(cwd, ".crochet");
+}
+
+/**
+ * Where what a person decided is kept: which bytes they trust, which hooks they switched off. Never inside a
+ * checkout, which could bring such decisions along: a relative `CROCHET_HOME` does not count here.
+ */
+export function userState(env: Environment): string {
+  const given = env.CROCHET_HOME;
+  return given && isAbsolute(given) ? given : join(homeOf(env), ".crochet");
+}
+
+/** A path as a person reads it: relative to where they are, or to their home. */
+export function shortPath(path: string, cwd: string, env: Environment): string {
+  const home = homeOf(env);
+  if (path === cwd) return ".";
+  if (path.startsWith(`${cwd}/`)) return path.slice(cwd.length + 1);
+  return path.startsWith(`${home}/`) ? `~/${path.slice(home.length + 1)}` : path;
+}
+
+/** Writes a file whole or not at all; its folder is made where it is missing. */
+export function writeWhole(path: string, text: string, mode = 0o600): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const beside = `${path}.${process.pid}.tmp`;
+  try {
+    writeFileSync(beside, text, { mode, flag: "wx" });
+    renameSync(beside, path);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import type { HookRecord } from "../core/hook.ts";
+import { compileMatcher, missing } from "../core/match.ts";
+import type { ResolvedName } from "../core/names.ts";
+import type { HookConfig } from "./_config.ts";
+import { DEFAULT_PRIORITY, type FileKind, type Moment, parseMoment } from "./_file-name.ts";
+import type { HookFile } from "./discover.ts";
+
+/** All of a record that its file's name and config decide; the kind adds how it runs and how its answer is read. */
+export type RecordBase = Omit<HookRecord, "kind" | "dialect" | "run" | "read">;
+
+/** Time limits where a file sets none, in seconds. Rules take no time. */
+const TIMEOUTS: { readonly [K in FileKind]?: number } = { module: 60, command: 600, prompt: 30 };
+
+/** What a hook file is to the bus, before its kind has a say. */
+export function recordBase(file: HookFile, config: HookConfig, source: string): RecordBase {
+  if (file.tools.length > 0 && config.matcher !== undefined) {
+    throw new TypeError(
+      `Cannot match by '@${file.tools.join("+")}' and by matcher '${config.matcher}': keep one of them`,
+    );
+  }
+  const named: Listener = listener(file, config.matcher ?? (file.tools.length > 0 ? file.tools.join("|") : undefined));
+  const listeners = [named, ...(config.also ?? []).map((text) => fromMoment(parseMoment(text)))];
+  const on = listeners.map((l) => config.scope === undefined ? l.on : { ...l.on, scope: config.scope });
+  const misses = missesOf(listeners);
+  const timeout = config.timeout ?? TIMEOUTS[file.kind];
+  return {
+    name: file.name,
+    on,
+    ...(named.pattern !== undefined && { matcher: named.pattern }),
+    ...(misses && { misses }),
+    priority: file.priority ?? DEFAULT_PRIORITY,
+    mode: config.mode ?? "gate",
+    ...(timeout !== undefined && { timeout }),
+    ...(config.onError !== undefined && { onError: config.onError }),
+    enabled: true,
+    source,
+  };
+}
+
+interface Listener {
+  readonly on: ResolvedName;
+  readonly pattern: string | undefined;
+  readonly misses: HookRecord["misses"];
+}
+
+function fromMoment(moment: Moment): Listener {
+  return listener(moment, moment.tools.length > 0 ? moment.tools.join("|") : undefined);
+}
+
+function listener(moment: Moment, pattern: string | undefined): Listener {
+  // As in the host: a post-tool-use hook sees successes, post-tool-use-failure the rest.
+  const on: ResolvedName = moment.on.event === "post-tool-use" ? { outcome: "success", ...moment.on } : moment.on;
+  return { on, pattern, misses: missing(pattern, compileMatcher(pattern)) };
+}
+
+/** A hook of several moments applies where any of them does. */
+function missesOf(listeners: readonly Listener[]): HookRecord["misses"] {
+  if (listeners.every((l) => l.misses === undefined)) return undefined;
+  if (listeners.length === 1) return listeners[0]!.misses;
+  return (event) => {
+    let why: string | undefined;
+    for (const { on, misses } of listeners) {
+      if (on.event !== event.event) continue;
+      if (event.event === "post-tool-use" && on.outcome !== undefined && on.outcome !== event.outcome) continue;
+      const reason = misses?.(event);
+      if (reason === undefined) return undefined;
+      why ??= reason;
+    }
+    return why;
+  };
+}

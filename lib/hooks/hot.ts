@@ -1,0 +1,164 @@
+import { realpathSync } from "node:fs";
+import type { HookRecord } from "../core/hook.ts";
+import { guarded } from "./_guarded.ts";
+import type { HookHost } from "./_host.ts";
+import type { ModuleFolder } from "./_import.ts";
+import { sharedFiles, treeSign } from "./_tree.ts";
+import { discover, type HookFile, loadMessage, type Problem } from "./discover.ts";
+import { brokenHook, loadHook, problemHook } from "./load.ts";
+
+/** Why a folder's present bytes may not be run; undefined where they may. */
+export type Gatekeeper = (folder: string) => string | undefined;
+
+export interface FolderOptions {
+  /** How listings name the folder. @default its path */
+  readonly source?: string;
+  readonly keeper?: Gatekeeper | undefined;
+  /** What commands need of the program that runs them. @default the process's directory as the project's */
+  readonly host?: HookHost | undefined;
+}
+
+type Sign = ReturnType<typeof treeSign>;
+
+interface Loaded {
+  readonly file: HookFile;
+  readonly record: HookRecord;
+  readonly problem: Problem | undefined;
+}
+
+/**
+ * A folder of hooks that is kept up to date: a file that is edited, added or removed counts from the next
+ * `refresh`. A hook broken by an edit stays and fails; nothing here throws after the first load.
+ */
+export class HookFolder {
+  readonly path: string;
+  readonly source: string;
+  readonly #keeper: Gatekeeper | undefined;
+  readonly #host: HookHost;
+  /** What the folder looked like when it was last found to be in order. */
+  #sign: Sign | undefined;
+  #shared = "";
+  #loaded = new Map<string, Loaded>();
+  /** In the order they run. The same list as long as nothing has changed. */
+  records: readonly HookRecord[] = [];
+  files: readonly HookFile[] = [];
+  problems: readonly Problem[] = [];
+  /** Why the folder is not what it is on disk. */
+  refused: string | undefined;
+
+  constructor(path: string, options: FolderOptions = {}) {
+    this.path = path;
+    this.source = options.source ?? path;
+    this.#keeper = options.keeper;
+    this.#host = options.host ?? { projectDir: process.cwd() };
+  }
+
+  /** Loads what has changed since the last time. */
+  async refresh(): Promise<readonly HookRecord[]> {
+    try {
+      const sign = treeSign(this.path);
+      if (isSame(sign, this.#sign)) return this.records;
+      this.refused = this.#keeper?.(this.path);
+      if (this.refused !== undefined) return this.records;
+      await this.#load();
+      this.#sign = sign;
+    } catch (error) {
+      this.#sign = undefined;
+      const why = error instanceof Error ? error.message : String(error);
+      this.#set([], [{ file: this.path, message: `Cannot read hooks folder '${this.path}' as ${why}` }]);
+    }
+    return this.records;
+  }
+
+  async #load(): Promise<void> {
+    const root = realpathSync(this.path);
+    const found = discover(root);
+    const { hash: shared, paths } = sharedFiles(root);
+    const now: Loaded[] = [];
+    for (const file of found.files) {
+      const old = this.#loaded.get(file.path);
+      const same = old !== undefined && old.file.hash === file.hash && old.file.executable === file.executable &&
+        old.file.name === file.name && (file.kind !== "module" || shared === this.#shared);
+      now.push(same ? old : await this.#loadFile(file, { root, shared, sharedFiles: paths }));
+    }
+    this.#shared = shared;
+    this.#set(now, found.problems);
+  }
+
+  async #loadFile(file: HookFile, folder: ModuleFolder): Promise<Loaded> {
+    try {
+      const record = await loadHook(file, { folder, source: this.source, host: this.#host });
+      // A program is read from disk each time it is run: its bytes are looked at each time too.
+      return { file, record: file.kind === "command" ? this.#guard(record) : record, problem: undefined };
+    } catch (error) {
+      const message = loadMessage(file.name, error);
+      return { file, record: brokenHook(file, message, this.source), problem: { file: file.name, message } };
+    }
+  }
+
+  #guard(record: HookRecord): HookRecord {
+    const keeper = this.#keeper;
+    if (!keeper) return record;
+    return guarded(record, () => {
+      const sign = treeSign(this.path);
+      if (isSame(sign, this.#sign)) return undefined;
+      return keeper(this.path);
+    });
+  }
+
+  #set(now: readonly Loaded[], unnamed: readonly Problem[]): void {
+    this.#loaded = new Map(now.map((one) => [one.file.path, one]));
+    this.files = now.map((one) => one.file);
+    this.problems = [...now.flatMap((one) => one.problem ?? []), ...unnamed];
+    const records = [...now.map((one) => one.record), ...unnamed.map((problem) => this.#told(problem))];
+    const same = records.length === this.records.length && records.every((r, i) => r === this.records[i]);
+    if (!same) this.records = records;
+  }
+
+  readonly #tellers = new Map<string, HookRecord>();
+
+  #told(problem: Problem): HookRecord {
+    let record = this.#tellers.get(problem.message);
+    if (!record) this.#tellers.set(problem.message, record = problemHook(problem, this.source));
+    return record;
+  }
+}
+
+function isSame(now: Sign, before: Sign | undefined): boolean {
+  return before !== undefined && before.settled && before.sign === now.sign;
+}
+
+/**
+ * Hooks in code and the hooks of folders, as an agent asks for them. Until everything could be loaded once, a file
+ * that cannot be loaded is thrown; after that nothing is.
+ */
+export function hotFolders(
+  folders: readonly string[],
+  inCode: readonly HookRecord[] = [],
+  host?: HookHost,
+): () => Promise<readonly HookRecord[]> {
+  const all = folders.map((path) => new HookFolder(path, { host }));
+  let joined: { readonly of: readonly (readonly HookRecord[])[]; readonly records: readonly HookRecord[] } | undefined;
+  return async () => {
+    const lists: (readonly HookRecord[])[] = [];
+    for (const folder of all) lists.push(await folder.refresh());
+    if (!joined) {
+      const problems = all.flatMap((folder) => folder.problems);
+      if (problems.length > 0) throw new TypeError(problems.map((p) => p.message).join("\n"));
+    }
+    if (!joined || lists.some((list, i) => list !== joined!.of[i])) {
+      joined = { of: lists, records: [...inCode, ...onceEach(all)] };
+    }
+    return joined.records;
+  };
+}
+
+/** The records of all folders; a file that lies in two of them counts in the first. */
+export function onceEach(folders: readonly HookFolder[]): HookRecord[] {
+  const seen = new Set<string>();
+  return folders.flatMap(({ records, files }) => {
+    const again = new Set(records.filter((_, i) => files[i] !== undefined && seen.has(files[i].path)));
+    for (const { path } of files) seen.add(path);
+    return records.filter((record) => !again.has(record));
+  });
+}

@@ -1,0 +1,89 @@
+import { EVENTS } from "../core/events.ts";
+import type { HookRecord, OnError } from "../core/hook.ts";
+import { NO_OPINION } from "../core/verdict.ts";
+import { readHeader } from "./_config.ts";
+import type { HookHost } from "./_host.ts";
+import type { ModuleFolder } from "./_import.ts";
+import { programOf } from "./_program.ts";
+import { recordBase } from "./_record.ts";
+import type { HookFile, Problem } from "./discover.ts";
+
+/** Makes a hook of a file. What a kind needs is loaded only when a file of that kind is there. */
+export async function loadHook(
+  file: HookFile,
+  { folder, source, host }: { folder: ModuleFolder; source: string; host: HookHost },
+): Promise<HookRecord> {
+  switch (file.kind) {
+    case "module": {
+      const { loadModule } = await import("./module.ts");
+      return await loadModule(file, folder, source);
+    }
+    case "command":
+      return await loadCommand(file, source, host);
+    case "rules": {
+      const { loadRules } = await import("./rules.ts");
+      return await loadRules(file, source);
+    }
+    case "prompt":
+      throw new TypeError("prompt hooks are not there yet");
+  }
+}
+
+async function loadCommand(file: HookFile, source: string, host: HookHost): Promise<HookRecord> {
+  const { commandHook } = await import("./command.ts");
+  const config = readHeader(file.text);
+  const base = recordBase(file, config, source);
+  const { command, args } = programOf(file);
+  const parts = commandHook({
+    name: file.name,
+    command,
+    args,
+    label: file.name,
+    registered: file.event,
+    warm: config.warm,
+    async: base.mode === "async",
+    timeout: base.timeout,
+  }, host);
+  return { ...base, ...parts };
+}
+
+/** A hook that cannot be loaded: it stays in its place and fails, so that a broken gate does not open. */
+export function brokenHook(file: HookFile, message: string, source: string): HookRecord {
+  const onError = whereBroken(file);
+  return {
+    ...recordBase(file, {}, source),
+    kind: file.kind,
+    dialect: "native",
+    onError,
+    run: () => {
+      throw new Error(message);
+    },
+    read: () => NO_OPINION,
+  };
+}
+
+/** Refuses what the hook was there to judge, and ends no run. */
+function whereBroken({ kind, on }: HookFile): OnError {
+  return (kind === "module" || kind === "rules") && EVENTS[on.event].ask || on.event === "user-prompt-submit"
+    ? "deny"
+    : "continue";
+}
+
+/** A file that belongs to no event: told at each turn, as long as it lies there. */
+export function problemHook({ file, message }: Problem, source: string): HookRecord {
+  return {
+    name: file,
+    on: [{ event: "turn-start", scope: "root" }],
+    kind: "module",
+    dialect: "native",
+    priority: 0,
+    mode: "observe",
+    onError: "continue",
+    enabled: true,
+    source,
+    run: () => {
+      throw new Error(message);
+    },
+    read: () => NO_OPINION,
+  };
+}

@@ -1,0 +1,24 @@
+import type { Hook, HookRecord } from "../core/hook.ts";
+import { readNative } from "../core/verdict.ts";
+import { checkedConfig } from "./_config.ts";
+import { importModule, type ModuleFolder } from "./_import.ts";
+import { recordBase } from "./_record.ts";
+import type { HookFile } from "./discover.ts";
+
+/** Imports a hook module: its default export is the hook, its `config` what the hook says about itself. */
+export async function loadModule(file: HookFile, folder: ModuleFolder, source: string): Promise<HookRecord> {
+  const loaded = await importModule(folder, file.path, file.hash) as { default?: unknown; config?: unknown };
+  if (typeof loaded.default !== "function") {
+    throw new TypeError(
+      "its default export is no function: write export default (event, ctx) => …",
+    );
+  }
+  const hook = loaded.default as Hook;
+  return {
+    ...recordBase(file, checkedConfig(loaded.config), source),
+    kind: "module",
+    dialect: "native",
+    run: (event, ctx) => hook(event, ctx),
+    read: (raw, event) => readNative(raw, event.event),
+  };
+}

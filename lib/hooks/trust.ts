@@ -1,0 +1,121 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type Environment, userState, writeWhole } from "./_places.ts";
+import { treeHash } from "./_tree.ts";
+
+/** What a working directory may bring along that makes us run something, in the order it is listed. */
+export const TRUSTABLE = [
+  "hooks",
+  ".claude/settings.json",
+  ".claude/settings.local.json",
+  "hooks.yaml",
+  ".agent/hook.toml",
+] as const;
+
+export type Trustable = (typeof TRUSTABLE)[number];
+
+/** What a person trusts of one directory: the hash of each thing's bytes. */
+export interface Trust {
+  readonly dir: string;
+  readonly hashes: { readonly [thing: string]: string };
+  readonly at: string;
+}
+
+/** How one thing in a directory stands. */
+export interface Standing {
+  readonly thing: Trustable;
+  readonly state: "trusted" | "untrusted" | "changed";
+}
+
+/** What is there that could be trusted, and whether it is. Nothing is imported. */
+export function standings(dir: string, env: Environment): Standing[] {
+  const trust = trustOf(dir, env);
+  return TRUSTABLE.flatMap((thing) => {
+    const hash = hashOf(dir, thing);
+    if (hash === undefined) return [];
+    const known = trust?.hashes[thing];
+    return [{ thing, state: known === undefined ? "untrusted" : known === hash ? "trusted" : "changed" }];
+  });
+}
+
+/** Why a thing's present bytes are not to be run; undefined where they are trusted. */
+export function distrust(dir: string, thing: Trustable, env: Environment): string | undefined {
+  const found = standings(dir, env).find((s) => s.thing === thing);
+  if (found === undefined || found.state === "trusted") return undefined;
+  return found.state === "changed"
+    ? `${thing} has changed since it was trusted: look at it, then run 'crochet trust'`
+    : `${thing} is not trusted: look at it, then run 'crochet trust'`;
+}
+
+/** Remembers the bytes that are there now. */
+export function trust(dir: string, env: Environment): Trust {
+  const real = realpathSync(dir);
+  const hashes = Object.fromEntries(
+    TRUSTABLE.flatMap((thing) => {
+      const hash = hashOf(dir, thing);
+      return hash === undefined ? [] : [[thing, hash]];
+    }),
+  );
+  const made: Trust = { dir: real, hashes, at: new Date().toISOString() };
+  writeWhole(placeOf(real, env), `${JSON.stringify(made, null, 2)}\n`);
+  return made;
+}
+
+/** Forgets a directory; says whether it was known. A directory that is gone can be forgotten by the path it had. */
+export function revoke(dir: string, env: Environment): boolean {
+  const place = placeOf(realOr(dir), env);
+  const known = statSync(place, { throwIfNoEntry: false }) !== undefined;
+  rmSync(place, { force: true });
+  return known;
+}
+
+/** Everything that is trusted, by directory. */
+export function allTrusted(env: Environment): Trust[] {
+  let names: string[];
+  try {
+    names = readdirSync(join(userState(env), "trust"));
+  } catch {
+    return [];
+  }
+  return names.filter((name) => name.endsWith(".json"))
+    .flatMap((name) => readTrust(join(userState(env), "trust", name)) ?? [])
+    .sort((a, b) => a.dir < b.dir ? -1 : 1);
+}
+
+function trustOf(dir: string, env: Environment): Trust | undefined {
+  const real = realOr(dir);
+  const found = readTrust(placeOf(real, env));
+  return found?.dir === real ? found : undefined;
+}
+
+function placeOf(real: string, env: Environment): string {
+  const name = createHash("sha256").update(real).digest("hex").slice(0, 32);
+  return join(userState(env), "trust", `${name}.json`);
+}
+
+/** A file that cannot be read trusts nothing. */
+function readTrust(path: string): Trust | undefined {
+  try {
+    const { dir, hashes, at } = JSON.parse(readFileSync(path, "utf8"));
+    return typeof dir === "string" && typeof hashes === "object" && hashes !== null ? { dir, hashes, at } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function hashOf(dir: string, thing: Trustable): string | undefined {
+  const path = join(dir, thing);
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  if (thing === "hooks") return stat.isDirectory() ? treeHash(path) : undefined;
+  return stat.isFile() ? createHash("sha256").update(readFileSync(path)).digest("hex") : undefined;
+}
+
+function realOr(dir: string): string {
+  try {
+    return realpathSync(dir);
+  } catch {
+    return dir;
+  }
+}
