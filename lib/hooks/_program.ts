@@ -1,4 +1,5 @@
-import type { HookFile } from "./discover.ts";
+import { accessSync, constants, readFileSync } from "node:fs";
+import { extname } from "node:path";
 
 /** What runs a script that is no program by itself, by its extension. */
 const INTERPRETERS: { readonly [ext: string]: readonly [program: string, ...args: string[]] } = {
@@ -8,14 +9,34 @@ const INTERPRETERS: { readonly [ext: string]: readonly [program: string, ...args
   ".pl": ["/usr/bin/env", "perl"],
 };
 
+/** A program and its arguments. */
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
 /** How a script is started: as the program it is, else by what its `#!` line or its extension names. */
-export function programOf(file: HookFile): { readonly command: string; readonly args: readonly string[] } {
+export function programOf(file: { path: string; text: string; executable: boolean }): Program {
   const shebang = /^#![ \t]*(\S+)(?:[ \t]+(.*\S))?[ \t]*$/m.exec(file.text.split("\n", 1)[0]!);
   if (file.executable && shebang) return { command: file.path, args: [] };
   const [command, ...args] = shebang
     ? [shebang[1]!, ...(shebang[2] === undefined ? [] : [shebang[2]])]
-    : INTERPRETERS[file.ext] ?? [file.path];
+    : INTERPRETERS[extname(file.path)] ?? [file.path];
   // As the system reads such a line: all after the program is one argument. Only `env` takes words.
   const words = command!.endsWith("/env") ? args.flatMap((arg) => arg.split(/[ \t]+/)) : args;
   return { command: command!, args: [...words, file.path] };
+}
+
+/** How the script at a path is started. */
+export function programAt(path: string): Program {
+  return programOf({ path, text: readFileSync(path, "utf8"), executable: isExecutable(path) });
+}
+
+export function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

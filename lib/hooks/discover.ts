@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, type Dirent, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { kebab } from "../core/names.ts";
 import {
@@ -12,6 +12,7 @@ import {
   parseFileName,
   parseMoment,
 } from "./_file-name.ts";
+import { isExecutable } from "./_program.ts";
 
 /** A hook file as it was found: named and read, nothing of it run. */
 export interface HookFile extends FileName {
@@ -112,15 +113,6 @@ function nameOf(file: string, shebang: boolean, path: string): FileName {
   } catch (error) {
     if (shebang && isExecutable(path)) return parseFileName(file, { executable: true });
     throw error;
-  }
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }
 

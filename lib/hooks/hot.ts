@@ -6,16 +6,25 @@ import type { ModuleFolder } from "./_import.ts";
 import { sharedFiles, treeSign } from "./_tree.ts";
 import { discover, type HookFile, loadMessage, type Problem } from "./discover.ts";
 import { brokenHook, loadHook, problemHook } from "./load.ts";
+import type { PromptModel } from "./prompt.ts";
 
 /** Why a folder's present bytes may not be run; undefined where they may. */
 export type Gatekeeper = (folder: string) => string | undefined;
 
-export interface FolderOptions {
+/** What hooks of a folder need of the program that runs them. */
+export interface Runner {
+  /** For commands. @default the process's directory as the project's */
+  readonly host?: HookHost | undefined;
+  /** Whom prompt hooks ask. @default nobody: they are then off */
+  readonly prompt?: PromptModel | undefined;
+  /** Is told what is odd but works. */
+  readonly warn?: ((message: string) => void) | undefined;
+}
+
+export interface FolderOptions extends Runner {
   /** How listings name the folder. @default its path */
   readonly source?: string;
   readonly keeper?: Gatekeeper | undefined;
-  /** What commands need of the program that runs them. @default the process's directory as the project's */
-  readonly host?: HookHost | undefined;
 }
 
 type Sign = ReturnType<typeof treeSign>;
@@ -33,8 +42,7 @@ interface Loaded {
 export class HookFolder {
   readonly path: string;
   readonly source: string;
-  readonly #keeper: Gatekeeper | undefined;
-  readonly #host: HookHost;
+  readonly #options: FolderOptions;
   /** What the folder looked like when it was last found to be in order. */
   #sign: Sign | undefined;
   #shared = "";
@@ -49,8 +57,7 @@ export class HookFolder {
   constructor(path: string, options: FolderOptions = {}) {
     this.path = path;
     this.source = options.source ?? path;
-    this.#keeper = options.keeper;
-    this.#host = options.host ?? { projectDir: process.cwd() };
+    this.#options = options;
   }
 
   /** Loads what has changed since the last time. */
@@ -58,7 +65,7 @@ export class HookFolder {
     try {
       const sign = treeSign(this.path);
       if (isSame(sign, this.#sign)) return this.records;
-      this.refused = this.#keeper?.(this.path);
+      this.refused = this.#options.keeper?.(this.path);
       if (this.refused !== undefined) return this.records;
       await this.#load();
       this.#sign = sign;
@@ -87,7 +94,8 @@ export class HookFolder {
 
   async #loadFile(file: HookFile, folder: ModuleFolder): Promise<Loaded> {
     try {
-      const record = await loadHook(file, { folder, source: this.source, host: this.#host });
+      const { host = { projectDir: process.cwd() }, prompt, warn } = this.#options;
+      const record = await loadHook(file, { folder, source: this.source, host, prompt, warn });
       // A program is read from disk each time it is run: its bytes are looked at each time too.
       return { file, record: file.kind === "command" ? this.#guard(record) : record, problem: undefined };
     } catch (error) {
@@ -97,7 +105,7 @@ export class HookFolder {
   }
 
   #guard(record: HookRecord): HookRecord {
-    const keeper = this.#keeper;
+    const { keeper } = this.#options;
     if (!keeper) return record;
     return guarded(record, () => {
       const sign = treeSign(this.path);
@@ -135,9 +143,9 @@ function isSame(now: Sign, before: Sign | undefined): boolean {
 export function hotFolders(
   folders: readonly string[],
   inCode: readonly HookRecord[] = [],
-  host?: HookHost,
+  runner: Runner = {},
 ): () => Promise<readonly HookRecord[]> {
-  const all = folders.map((path) => new HookFolder(path, { host }));
+  const all = folders.map((path) => new HookFolder(path, runner));
   let joined: { readonly of: readonly (readonly HookRecord[])[]; readonly records: readonly HookRecord[] } | undefined;
   return async () => {
     const lists: (readonly HookRecord[])[] = [];

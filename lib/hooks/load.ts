@@ -7,12 +7,24 @@ import type { ModuleFolder } from "./_import.ts";
 import { programOf } from "./_program.ts";
 import { recordBase } from "./_record.ts";
 import type { HookFile, Problem } from "./discover.ts";
+import type { PromptModel } from "./prompt.ts";
+
+export interface LoadOptions {
+  readonly folder: ModuleFolder;
+  /** How listings name where the hook is from. */
+  readonly source: string;
+  readonly host: HookHost;
+  /** Whom prompt hooks ask. @default nobody: they are then off */
+  readonly prompt?: PromptModel | undefined;
+  /** Is told what is odd but works. */
+  readonly warn?: ((message: string) => void) | undefined;
+}
+
+const NOBODY: PromptModel = { model: undefined };
 
 /** Makes a hook of a file. What a kind needs is loaded only when a file of that kind is there. */
-export async function loadHook(
-  file: HookFile,
-  { folder, source, host }: { folder: ModuleFolder; source: string; host: HookHost },
-): Promise<HookRecord> {
+export async function loadHook(file: HookFile, options: LoadOptions): Promise<HookRecord> {
+  const { folder, source, host, prompt, warn } = options;
   switch (file.kind) {
     case "module": {
       const { loadModule } = await import("./module.ts");
@@ -24,8 +36,10 @@ export async function loadHook(
       const { loadRules } = await import("./rules.ts");
       return await loadRules(file, source);
     }
-    case "prompt":
-      throw new TypeError("prompt hooks are not there yet");
+    case "prompt": {
+      const { loadPrompt } = await import("./prompt.ts");
+      return await loadPrompt(file, source, prompt ?? NOBODY, warn);
+    }
   }
 }
 
