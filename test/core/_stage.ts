@@ -1,0 +1,158 @@
+import { type CodeHooks, codeHooks } from "../../lib/core/code-hooks.ts";
+import type { AnyEvent } from "../../lib/core/events.ts";
+import type { HookRecord } from "../../lib/core/hook.ts";
+import { type AgentSpec, type Life, newLife } from "../../lib/core/life.ts";
+import { type Limits, limitsOf } from "../../lib/core/limits.ts";
+import type { Block, Message } from "../../lib/core/messages.ts";
+import type { Model } from "../../lib/core/model.ts";
+import type { Result, RunEvent } from "../../lib/core/run-events.ts";
+import { openSession, type Session } from "../../lib/core/session.ts";
+import { type Effect, type Tool, tool, type ToolContext, type ToolReturn } from "../../lib/core/tool.ts";
+import type { ScriptedReply } from "../../lib/testing/index.ts";
+import { type FakeClock, fakeClock } from "./_clock.ts";
+
+export interface Setting extends Partial<Omit<AgentSpec, "model" | "limits" | "hooks" | "tools">> {
+  readonly model: Model;
+  readonly tools?: readonly Tool[];
+  readonly hooks?: CodeHooks | readonly CodeHooks[];
+  readonly limits?: Partial<Limits>;
+  readonly life?: Partial<Life>;
+  /** Is told each event as it is emitted. */
+  readonly on?: (event: RunEvent) => void;
+}
+
+export interface Stage {
+  readonly session: Session;
+  readonly life: Life;
+  readonly clock: FakeClock;
+  readonly events: RunEvent[];
+  /** Prompts once and closes. */
+  run(prompt?: string, signal?: AbortSignal): Promise<Result>;
+  /** The texts of the warnings. */
+  warnings(): string[];
+}
+
+/** An agent as the loop sees it, with a clock that jumps and everything written down. */
+export function stage(setting: Setting): Stage {
+  const { model, tools = [], hooks = [], limits, life: given, on, ...rest } = setting;
+  const clock = fakeClock();
+  const events: RunEvent[] = [];
+  const records = codeHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]);
+  const life = newLife({
+    id: "session-1",
+    model: "claude-test",
+    cwd: () => "/work",
+    clock,
+    emit: (event) => {
+      events.push(event);
+      on?.(event);
+    },
+    ...given,
+  });
+  const spec: AgentSpec = {
+    type: "tester",
+    model,
+    system: "You test.",
+    tools,
+    limits: limitsOf(limits),
+    maxTokens: 1000,
+    hooks: () => records,
+    step: (_, work) => work(),
+    ...rest,
+  };
+  const session = openSession(spec, life, { source: "startup" });
+  return {
+    session,
+    life,
+    clock,
+    events,
+    async run(prompt = "go", signal) {
+      try {
+        return await session.prompt(prompt, signal ? { signal } : {});
+      } finally {
+        await session.close();
+      }
+    },
+    warnings: () => events.flatMap((e) => e.type === "warning" ? [e.message] : []),
+  };
+}
+
+const ANY_INPUT = { type: "object", properties: { say: { type: "string" } } };
+
+/** A tool that takes `{ say? }` and does what it is told. */
+export function act(
+  name: string,
+  effect: Effect,
+  run: (input: { say?: string }, context: ToolContext) => ToolReturn | Promise<ToolReturn>,
+): Tool {
+  return tool<{ say?: string }>({ name, description: `${name}.`, input: ANY_INPUT, effect, run });
+}
+
+/** Says what it is given. */
+export const echo = act("Echo", "read", ({ say = "" }) => say);
+/** As Echo, but it counts as a change of the world. */
+export const write = act("Write", "write", ({ say = "" }) => `wrote ${say}`);
+/** Gives an error result. */
+export const fail = act("Fail", "read", ({ say = "failed" }) => ({ content: say, isError: true }));
+/** Throws. */
+export const boom = act("Boom", "read", ({ say = "boom" }) => {
+  throw new RangeError(say);
+});
+
+/** A reply that calls tools: `calls(["Echo", "a"], ["Write", "b"])`. */
+export function calls(...wanted: readonly (readonly [name: string, say?: string])[]): ScriptedReply {
+  return {
+    tools: wanted.map(([name, say]) => ({ name, input: say === undefined ? {} : { say } })),
+  };
+}
+
+/** A hook object that writes down every event it is told, tool events with their tool. */
+export function watch(seen: string[], only?: (event: AnyEvent) => boolean): CodeHooks {
+  return {
+    name: "watch",
+    onEvent(event) {
+      if (only && !only(event)) return;
+      seen.push("tool_name" in event ? `${event.event} ${event.tool_name}` : event.event);
+    },
+  };
+}
+
+/** A hook record with everything given or sensible. */
+export function record(given: Partial<HookRecord> & Pick<HookRecord, "name" | "on" | "run">): HookRecord {
+  const [base] = codeHooks([() => undefined]);
+  return { ...base!, ...given };
+}
+
+/** What a message says, block by block: texts, and tool_results as `id: content`. */
+export function shown(message: Message | undefined): string[] {
+  return (message?.content ?? []).map((block: Block) => {
+    const b = block as { type: string; text?: string; tool_use_id?: string; content?: unknown };
+    if (b.type === "text") return b.text!;
+    if (b.type === "tool_result") return `${b.tool_use_id}: ${JSON.stringify(b.content)}`;
+    return b.type;
+  });
+}
+
+/** The content of each tool_result, in order. */
+export function results(messages: readonly Message[]): { content: unknown; is_error: boolean }[] {
+  return messages.flatMap((m) =>
+    m.content.flatMap((b) => {
+      if (b.type !== "tool_result") return [];
+      const { content, is_error = false } = b as { content: unknown; is_error?: boolean };
+      return [{ content, is_error }];
+    })
+  );
+}
+
+/** Fails a test that would otherwise wait for ever. */
+export async function within<T>(work: Promise<T>, seconds = 10): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`It does not end within ${seconds} s`)), seconds * 1000);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type AnyEvent, type EventName, type EventRow, EVENTS } from "../../lib/core/events.ts";
+import { EVENT_NAMES, expectEvent, kebab, nearest, pascal, resolveEvent } from "../../lib/core/names.ts";
+import { type Firing, HookRegistry } from "../../lib/core/registry.ts";
+
+/** Each event with what a host must give at least; the rest are defaults. */
+const FIRINGS: { readonly [N in EventName]: Firing<N> } = {
+  "session-start": { event: "session-start" },
+  "user-prompt-submit": { event: "user-prompt-submit", prompt: "hi" },
+  "agent-start": { event: "agent-start", task: "hi", agent_type: "main" },
+  "turn-start": { event: "turn-start", trigger: "user", prompt: "hi", turn: { system: "", messages: [] } },
+  "iteration": { event: "iteration", iteration: 0, total_iterations: 0, request: { system: "", messages: [] } },
+  "pre-tool-use": { event: "pre-tool-use", tool_name: "Bash", input: { command: "ls" } },
+  "permission-request": {
+    event: "permission-request",
+    tool_name: "Bash",
+    input: { command: "ls" },
+    reason: "a rule",
+    permission_suggestions: [],
+  },
+  "tool-denied": { event: "tool-denied", tool_name: "Bash", input: {}, reason: "no", denied_by: "rules" },
+  "post-tool-use": {
+    event: "post-tool-use",
+    tool_name: "Bash",
+    input: {},
+    result: { content: "a", is_error: false, response: "a" },
+    outcome: "success",
+    failed: false,
+    error: null,
+    duration_ms: 3,
+  },
+  "stop": {
+    event: "stop",
+    last_assistant_message: "done",
+    messages: [],
+    usage: { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+    stop_hook_active: false,
+    continuations: 0,
+    stalled: 0,
+    remaining: 8,
+    agent_type: "main",
+  },
+  "turn-end": {
+    event: "turn-end",
+    trigger: "user",
+    stop: "done",
+    last_assistant_message: "done",
+    messages: [],
+    usage: { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+  },
+  "agent-stop": { event: "agent-stop", stop: "done", result: "done", agent_type: "main" },
+  "session-end": { event: "session-end", reason: "other", duration_ms: 4 },
+  "model-switch": { event: "model-switch", old_model: null, new_model: "claude-opus-5" },
+  "error": { event: "error", error_type: "RangeError", error_message: "too far" },
+  "pre-compact": { event: "pre-compact", trigger: "auto", instructions: "" },
+  "notification": { event: "notification", message: "look", notification_type: "idle" },
+  "checkpoint": { event: "checkpoint", checkpoint_id: "c1" },
+  "memory-update": { event: "memory-update", file_path: "AGENTS.md" },
+  "agent-prompt": { event: "agent-prompt", prompt_type: "question", message: "which?" },
+};
+
+const NAMES = Object.keys(EVENTS) as EventName[];
+
+/** Fires one event and gives it as a hook saw it. */
+async function seen(firing: Firing, where = {}): Promise<AnyEvent> {
+  const got: AnyEvent[] = [];
+  await new HookRegistry().register({ onEvent: (event) => void got.push(event) }).fire(firing, where);
+  assert.equal(got.length, 1);
+  return got[0]!;
+}
+
+test("S3.1, S3.2: the events of the third seed have exactly its names on the wire", () => {
+  const wanted = [
+    ...["Error", "Checkpoint", "ModelSwitch", "MemoryUpdate"],
+    ...["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd", "Notification", "Stop", "SubagentStop"],
+  ];
+  for (const name of wanted) assert.equal(pascal(kebab(name)), name);
+  assert.deepEqual(wanted.filter((name) => resolveEvent(name) === undefined), []);
+});
+
+test("U2: every name is understood in kebab-case, snake_case, PascalCase and camelCase", () => {
+  for (const name of EVENT_NAMES) {
+    const found = resolveEvent(name);
+    assert.ok(found, name);
+    const camel = pascal(name)[0]!.toLowerCase() + pascal(name).slice(1);
+    for (const spelling of [name.replaceAll("-", "_"), pascal(name), camel]) {
+      assert.deepEqual(resolveEvent(spelling), found, spelling);
+    }
+  }
+});
+
+test("U6: events of the seeds that share a moment are aliases of one event, narrower where they are", () => {
+  const rows: [string, ReturnType<typeof resolveEvent>][] = [
+    ["PreGeneration", { event: "turn-start", scope: "all" }],
+    ["PostGeneration", { event: "turn-end", scope: "all" }],
+    ["PreIteration", { event: "iteration", scope: "all" }],
+    ["SubagentStart", { event: "agent-start", scope: "sub" }],
+    ["SubagentStop", { event: "stop", scope: "sub" }],
+    ["subagent-stop", { event: "stop", scope: "sub" }],
+    ["PostToolUseFailure", { event: "post-tool-use", scope: "all", outcome: "failure" }],
+    ["PreModelSwitch", { event: "model-switch", scope: "all" }],
+    ["cleanup", { event: "agent-stop", scope: "all" }],
+    ["Stop", { event: "stop", scope: "root" }],
+  ];
+  for (const [name, expected] of rows) assert.deepEqual(resolveEvent(name), expected, name);
+});
+
+test("U9: tool events, iteration and turn-start see every agent; prompt, stop and session events the root alone", () => {
+  const scopes = Object.fromEntries(NAMES.map((name) => [name, EVENTS[name].scope]));
+  for (const name of ["pre-tool-use", "post-tool-use", "tool-denied", "iteration", "turn-start", "agent-stop"]) {
+    assert.equal(scopes[name], "all", name);
+  }
+  for (const name of ["user-prompt-submit", "stop", "session-start", "session-end"]) {
+    assert.equal(scopes[name], "root", name);
+  }
+});
+
+test("U6: the table says of each event what can be changed and what a denial does", () => {
+  const table = NAMES.map((name) => {
+    const { subject, deny, ask } = EVENTS[name] as EventRow;
+    return [name, subject, deny, ask];
+  });
+  assert.deepEqual(table, [
+    ["session-start", null, "ignored", false],
+    ["user-prompt-submit", "prompt", "prevents", false],
+    ["agent-start", "task", "prevents", false],
+    ["turn-start", "turn", "prevents", false],
+    ["iteration", "request", "prevents", false],
+    ["pre-tool-use", "input", "prevents", true],
+    ["permission-request", "input", "prevents", false],
+    ["tool-denied", null, "ignored", false],
+    ["post-tool-use", "result", "collects", false],
+    ["stop", null, "collects", false],
+    ["turn-end", null, "ignored", false],
+    ["agent-stop", null, "ignored", false],
+    ["session-end", null, "ignored", false],
+    ["model-switch", "new_model", "prevents", true],
+    ["error", "retry", "prevents", false],
+    ["pre-compact", "instructions", "prevents", false],
+    ["notification", null, "ignored", false],
+    ["checkpoint", null, "ignored", false],
+    ["memory-update", null, "ignored", false],
+    ["agent-prompt", null, "ignored", false],
+  ]);
+});
+
+test("expectEvent() names the nearest event where there is none of that name", () => {
+  assert.throws(() => expectEvent("pre-tool-us"), {
+    name: "TypeError",
+    message: "Cannot hook event 'pre-tool-us' as there is no such event: did you mean 'pre-tool-use'?",
+  });
+  assert.throws(() => expectEvent("Stopp"), /did you mean 'stop'\?/);
+  assert.equal(resolveEvent("constructor"), undefined);
+  assert.equal(nearest("x", []), undefined);
+});
+
+test("S3.3: an error event has the seed's fields and defaults", async () => {
+  const event = await seen(FIRINGS.error) as AnyEvent & { event: "error" };
+  const { error_type, error_message, tool, stack_trace, severity } = event;
+  assert.deepEqual({ error_type, error_message, tool, stack_trace, severity }, {
+    error_type: "RangeError",
+    error_message: "too far",
+    tool: null,
+    stack_trace: null,
+    severity: "error",
+  });
+});
+
+test("S3.5: a checkpoint event has the seed's fields and defaults", async () => {
+  const event = await seen(FIRINGS.checkpoint, { session_id: "s1" });
+  assert.partialDeepStrictEqual(event, {
+    checkpoint_id: "c1",
+    session_id: "s1",
+    checkpoint_type: "auto",
+    message_count: 0,
+    duration_since_last_ms: null,
+    storage_path: null,
+  });
+});
+
+test("S3.6: a model switch has the seed's fields and defaults", async () => {
+  assert.partialDeepStrictEqual(await seen(FIRINGS["model-switch"]), {
+    old_model: null,
+    new_model: "claude-opus-5",
+    reason: null,
+    profile: null,
+    triggered_by: "user",
+  });
+});
+
+test("S3.9, S3.10: a memory update has the seed's fields and defaults, and its path is what a matcher sees", async () => {
+  assert.partialDeepStrictEqual(await seen(FIRINGS["memory-update"]), {
+    file_path: "AGENTS.md",
+    update_type: "modified",
+    content_size: null,
+    previous_hash: null,
+    new_hash: null,
+  });
+  assert.equal(EVENTS["memory-update"].match, "file_path");
+});
+
+test("S3.4, S3.7: errors are matched by their tool, model switches by the new model", () => {
+  assert.equal(EVENTS.error.match, "tool");
+  assert.equal(EVENTS["model-switch"].match, "new_model");
+});
+
+test("S3.11: every event has one shape, survives JSON and carries an ISO timestamp", async () => {
+  for (const name of NAMES) {
+    const event = await seen(FIRINGS[name] as Firing);
+    assert.equal(event.event, name);
+    const copy = JSON.parse(JSON.stringify(event));
+    assert.deepEqual(copy, { ...event }, name);
+    assert.equal(new Date(copy.timestamp).toISOString(), copy.timestamp, name);
+  }
+});
+
+test("U2, S0.8: an event is frozen all the way down, so no hook can change it for another", async () => {
+  const deep = (value: unknown, path: string): string[] =>
+    typeof value !== "object" || value === null ? [] : [
+      ...(Object.isFrozen(value) ? [] : [path]),
+      ...Object.entries(value).flatMap(([key, part]) => deep(part, `${path}.${key}`)),
+    ];
+  const nested = { a: [{ b: { c: 1 } }] };
+  const events = [
+    await seen({ ...FIRINGS["pre-tool-use"], input: nested }),
+    await seen({ ...FIRINGS["post-tool-use"], result: { content: [], is_error: false, response: nested } }),
+    await seen({ ...FIRINGS["permission-request"], permission_suggestions: [nested] }),
+    await seen({ event: "session-start", config: nested }),
+  ];
+  for (const event of events) assert.deepEqual(deep(event, event.event), []);
+  assert.equal(Object.isFrozen(nested.a), false, "what the host gave stays the host's own");
+});
+
+test("U2: the engine stamps id, time and place; a caller cannot", async () => {
+  const forged = { event_id: "mine", timestamp: "1999", session_id: "mine", agent_id: "mine", turn_id: "mine" };
+  const where = { session_id: "s", agent_id: "a", parent_agent_id: "p", turn_id: "t" };
+  const event = await seen({ ...FIRINGS.notification, ...forged } as Firing, where);
+  assert.partialDeepStrictEqual(event, where);
+  assert.notEqual(event.event_id, "mine");
+  assert.notEqual(event.timestamp, "1999");
+});
+
+test("U2: two events never have the same id", async () => {
+  const ids: string[] = [];
+  const hooks = new HookRegistry().register({ onEvent: (event) => void ids.push(event.event_id) });
+  for (const name of NAMES) await hooks.fire(FIRINGS[name] as Firing);
+  assert.equal(new Set(ids).size, NAMES.length);
+});
+
+test("S3.12: hooks of the old events go on working beside the new ones", async () => {
+  const heard: string[] = [];
+  const hooks = new HookRegistry().register(
+    { preToolUse: () => void heard.push("old") },
+    { modelSwitch: () => void heard.push("new") },
+  );
+  await hooks.fire(FIRINGS["pre-tool-use"]);
+  await hooks.fire(FIRINGS["model-switch"]);
+  assert.deepEqual(heard, ["old", "new"]);
+});
