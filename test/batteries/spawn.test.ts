@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { agent, deny, keepGoing, type RunEvent, tool } from "crochet";
+import { scripted, type ScriptedReply } from "crochet/testing";
+import type { ModelRequest } from "../../lib/core/model.ts";
+import { textOf } from "../../lib/core/messages.ts";
+import { Agent, agentTool } from "../../lib/tools/agent.ts";
+
+const start = (prompt: string, more: Record<string, unknown> = {}) => ({
+  name: "Agent",
+  input: { description: "d", prompt, ...more },
+});
+
+/** A model for parents and children alike: who asks is told by the first message. */
+function by(first: Record<string, ScriptedReply[]>) {
+  const left = new Map(Object.entries(first).map(([key, replies]) => [key, [...replies]]));
+  return scripted([], {
+    then: (request: ModelRequest) => left.get(textOf(request.messages[0]))?.shift() ?? { text: "nothing left" },
+  } as never);
+}
+
+const last = (result: { messages: readonly { content: readonly unknown[] }[] }, at: number) =>
+  (result.messages[at]!.content as { content?: string; is_error?: boolean }[]).map((b) =>
+    [b.content, b.is_error ?? false] as const
+  );
+
+test("S0.28: the Agent tool runs an agent of its own and reports its last words", async () => {
+  const events: RunEvent[] = [];
+  const helper = agent({
+    model: by({ go: [{ tools: [start("sub task")] }, { text: "done" }], "sub task": [{ text: "sub result" }] }),
+    tools: [Agent],
+    on: (e) => events.push(e),
+  });
+  const result = await helper.run("go");
+  assert.equal(result.stop, "done");
+  assert.match(last(result, 2)[0]![0]!, /^sub result/);
+  const ids = new Set(events.map((e) => e.agent_id));
+  assert.equal(ids.size, 2);
+});
+
+test("S0.4, S0.5, U9: a sub-agent has its own start, stop and end, with ids, and no session of its own", async () => {
+  const seen: string[] = [];
+  const who = (e: { agent_id: string; parent_agent_id?: string }) => e.parent_agent_id === undefined ? "root" : "sub";
+  await agent({
+    model: by({ go: [{ tools: [start("sub task")] }, { text: "done" }], "sub task": [{ text: "sub result" }] }),
+    tools: [Agent],
+    hooks: {
+      sessionStart: (e) => void seen.push(`session-start ${who(e)}`),
+      userPromptSubmit: (e) => void seen.push(`user-prompt-submit ${who(e)}`),
+      agentStart: (e) => void seen.push(`agent-start ${who(e)} ${e.task}`),
+      subagentStart: (e) => void seen.push(`subagent-start ${e.agent_type}`),
+      stop: (e) => void seen.push(`stop ${who(e)}`),
+      subagentStop: (e) => void seen.push(`subagent-stop ${e.last_assistant_message}`),
+      agentStop: (e) => void seen.push(`agent-stop ${who(e)} ${e.stop} ${e.result}`),
+      sessionEnd: (e) => void seen.push(`session-end ${who(e)}`),
+    },
+  }).run("go");
+  assert.deepEqual(seen, [
+    "session-start root",
+    "user-prompt-submit root",
+    "agent-start root go",
+    "agent-start sub sub task",
+    "subagent-start general-purpose",
+    "subagent-stop sub result",
+    "agent-stop sub done sub result",
+    "stop root",
+    "agent-stop root done done",
+    "session-end root",
+  ]);
+});
+
+test("a sub-agent's stop can be refused, and its start: the parent reads why", async () => {
+  const once = agent({
+    model: by({
+      go: [{ tools: [start("sub task")] }, { text: "done" }],
+      "sub task": [{ text: "half" }, { text: "whole" }],
+    }),
+    tools: [Agent],
+    hooks: { subagentStop: (e) => e.stop_hook_active ? undefined : keepGoing("Finish it") },
+  });
+  assert.match(last(await once.run("go"), 2)[0]![0]!, /^whole/);
+  const never = agent({
+    model: by({ go: [{ tools: [start("sub task")] }, { text: "done" }] }),
+    tools: [Agent],
+    hooks: { subagentStart: () => deny("not today") },
+  });
+  assert.match(last(await never.run("go"), 2)[0]![0]!, /Blocked by hook: not today/);
+});
+
+test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store", async () => {
+  let id = "";
+  const helper = agent({
+    model: by({
+      go: [{ tools: [start("sub task")] }, { text: "done" }],
+      again: [{ text: "placeholder" }],
+      "sub task": [{ text: "first" }, { text: "second" }],
+    }),
+    tools: [Agent],
+    hooks: { agentStop: (e) => void (e.parent_agent_id !== undefined && (id = e.agent_id)) },
+  });
+  await helper.run("go");
+  const replies = [{ tools: [start("go on", { resume_agent_id: id })] }, { text: "done" }];
+  const model = scripted([], {
+    then: (request: ModelRequest) =>
+      textOf(request.messages[0]) === "sub task" ? { text: `saw ${request.messages.length}` } : replies.shift()!,
+  } as never);
+  const result = await helper.run("later", { model });
+  assert.match(last(result, 2)[0]![0]!, /^saw 3/);
+});
+
+test("S0.29: an unknown agent to resume is an error result, never a fresh start", async () => {
+  const helper = agent({
+    model: by({ go: [{ tools: [start("x", { resume_agent_id: "nobody" })] }, { text: "done" }] }),
+    tools: [Agent],
+  });
+  const [content, isError] = last(await helper.run("go"), 2)[0]!;
+  assert.equal(isError, true);
+  assert.match(content!, /Cannot resume agent 'nobody'/);
+});
+
+test("an unknown type of agent is an error that lists the known ones", async () => {
+  const reviewer = { description: "Reviews", system: "You review." };
+  const helper = agent({
+    model: by({ go: [{ tools: [start("x", { subagent_type: "reviwer" })] }, { text: "done" }] }),
+    tools: [agentTool({ agents: { reviewer } })],
+  });
+  assert.match(
+    last(await helper.run("go"), 2)[0]![0]!,
+    /the types are general-purpose, reviewer; did you mean 'reviewer'/,
+  );
+});
+
+test("agents/<name>.md defines an agent: its system prompt, tools and model", async () => {
+  const cwd = await mkdtemp(join(tmpdir(), "crochet-agents-"));
+  await mkdir(join(cwd, "agents"));
+  await writeFile(
+    join(cwd, "agents", "scout.md"),
+    "---\ndescription: Looks around\ntools: Echo\nmodel: tiny\n---\nYou look around.\n",
+  );
+  const echo = tool({ name: "Echo", description: "", input: { type: "object" }, run: () => "x" });
+  const model = by({
+    go: [{ tools: [start("look", { subagent_type: "scout" })] }, { text: "done" }],
+    look: [{ text: "seen" }],
+  });
+  await agent({ model, tools: [Agent, echo], cwd }).run("go");
+  const asked = model.requests.find((r) => textOf(r.messages[0]) === "look")!;
+  assert.deepEqual([asked.system, asked.model, asked.tools.map((t) => t.name)], ["You look around.", "tiny", ["Echo"]]);
+  await rm(cwd, { recursive: true });
+});
+
+test("several agents of one reply run at the same time", async () => {
+  let running = 0;
+  let most = 0;
+  const slow = tool({
+    name: "Slow",
+    description: "",
+    effect: "read",
+    input: { type: "object" },
+    run: async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      running--;
+      return "ok";
+    },
+  });
+  const child = [{ tools: [{ name: "Slow", input: {} }] }, { text: "ok" }];
+  const model = by({
+    go: [{ tools: [start("a"), start("b"), start("c")] }, { text: "done" }],
+    a: child,
+    b: child,
+    c: child,
+  });
+  await agent({ model, tools: [Agent, slow] }).run("go");
+  assert.equal(most, 3);
+});
+
+test("U10: a background agent's report comes as a turn of its own", async () => {
+  const triggers: string[] = [];
+  const result = await agent({
+    model: by({
+      go: [{ tools: [start("later", { run_in_background: true })] }, { text: "waiting" }, { text: "thanks" }],
+      later: [{ text: "report" }],
+    }),
+    tools: [Agent],
+    hooks: { turnStart: (e) => void (e.parent_agent_id === undefined && triggers.push(e.trigger)) },
+  }).run("go");
+  assert.equal(result.text, "thanks");
+  assert.deepEqual(triggers, ["user", "background"]);
+  assert.match(textOf(result.messages[4]), /has ended \(done\) and says:\n\nreport/);
+});
+
+test("U10: agents nest no deeper than limits.depth", async () => {
+  const model = scripted(
+    [],
+    {
+      then: (r: ModelRequest) =>
+        r.messages.length === 1 ? { tools: [start(`${textOf(r.messages[0])}+`)] } : { text: "ok" },
+    } as never,
+  );
+  const errors: string[] = [];
+  await agent({
+    model,
+    tools: [Agent],
+    limits: { depth: 2 },
+    on: (e) => void (e.type === "tool_end" && e.outcome === "failure" && errors.push(e.content)),
+  }).run("go");
+  assert.equal(errors.length, 1);
+  assert.match(errors[0]!, /the limit is 2/);
+});
+
+test("U10: a sub-agent counts its own iterations and shares its parent's token budget", async () => {
+  const many = Array.from({ length: 20 }, () => ({ tools: [{ name: "Nope", input: {} }] }));
+  const stops: string[] = [];
+  const result = await agent({
+    model: by({ go: [{ tools: [start("sub")] }, { text: "done" }], sub: many }),
+    tools: [Agent],
+    limits: { tokens: 100 },
+    hooks: { agentStop: (e) => void stops.push(e.stop) },
+  }).run("go");
+  assert.deepEqual([stops, result.stop], [["budget", "budget"], "budget"]);
+});
+
+test("aborting the parent always ends its agents too", async () => {
+  const stop = new AbortController();
+  const ends: string[] = [];
+  const hang = tool({
+    name: "Hang",
+    description: "",
+    input: { type: "object" },
+    run: (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
+  });
+  const running = agent({
+    model: by({ go: [{ tools: [start("sub")] }], sub: [{ tools: [{ name: "Hang", input: {} }] }] }),
+    tools: [Agent, hang],
+    hooks: { agentStop: (e) => void ends.push(e.stop) },
+    on: (e) => void (e.type === "tool_start" && e.name === "Hang" && setTimeout(() => stop.abort(), 5)),
+  }).run("go", { signal: stop.signal });
+  assert.equal((await running).stop, "aborted");
+  assert.deepEqual(ends, ["aborted", "aborted"]);
+});
