@@ -1,0 +1,60 @@
+import { basename, isAbsolute, relative } from "node:path";
+import { EVENTS } from "../core/events.ts";
+import type { HookRecord } from "../core/hook.ts";
+import { compileMatcher } from "../core/match.ts";
+import { expectEvent, type ResolvedName } from "../core/names.ts";
+import type { DefinitionMatcher } from "./_definition.ts";
+import { compileGlob } from "./_glob.ts";
+import { type Projection, projection } from "./_wire.ts";
+
+/** The moments a definition listens to; without `events` every one there is. */
+export function momentsOf({ events }: DefinitionMatcher): ResolvedName[] {
+  return (events ?? Object.keys(EVENTS)).map((name) => expectEvent(name));
+}
+
+/**
+ * The conditions of a definition as a reason why not (U12): all that are given must hold, and one on a field that the
+ * event lacks does not.
+ *
+ * @throws {TypeError} for a pattern that does not compile
+ */
+export function conditionsOf(matcher: DefinitionMatcher, workspace: string): HookRecord["misses"] {
+  const { tools, path_patterns, model_patterns } = matcher;
+  const conditions = [
+    tools && condition("tool", tools, tools.map(compileMatcher)),
+    path_patterns && condition("path", path_patterns, path_patterns.map((glob) => pathGlob(glob, workspace))),
+    model_patterns && condition("new_model", model_patterns, model_patterns.map(compileGlob)),
+  ].filter((c) => c !== undefined);
+  if (conditions.length === 0) return undefined;
+  return (event) => {
+    const projected = projection(event);
+    for (const misses of conditions) {
+      const why = misses(projected);
+      if (why !== undefined) return why;
+    }
+    return undefined;
+  };
+}
+
+type Test = (value: string) => boolean;
+
+function condition(field: string, patterns: readonly string[], tests: readonly Test[]) {
+  const written = patterns.map((pattern) => `'${pattern}'`).join(", ");
+  return (event: Projection): string | undefined => {
+    const value = event[field];
+    if (typeof value !== "string") return `the event has no ${field} for ${written}`;
+    return tests.some((test) => test(value)) ? undefined : `${field} '${value}' does not match ${written}`;
+  };
+}
+
+/** A pattern without '/' also means the file's own name; one that is not absolute also means a path from the workspace. */
+function pathGlob(pattern: string, workspace: string): Test {
+  const test = compileGlob(pattern);
+  const byName = !pattern.includes("/");
+  return (path) => {
+    if (test(path) || (byName && test(basename(path)))) return true;
+    if (!isAbsolute(path)) return false;
+    const inside = relative(workspace, path);
+    return inside !== "" && !inside.startsWith("..") && test(inside);
+  };
+}

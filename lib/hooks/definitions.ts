@@ -1,0 +1,224 @@
+import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { readDefinition } from "../core/dialects.ts";
+import type { AnyEvent } from "../core/events.ts";
+import type { Hook, HookRecord } from "../core/hook.ts";
+import { nearest } from "../core/names.ts";
+import { type Opinion, readNative } from "../core/verdict.ts";
+import { type Definition, DefinitionReader, type Path } from "./_definition.ts";
+import { definitionCommand } from "./_definition-command.ts";
+import { conditionsOf, momentsOf } from "./_definition-match.ts";
+import type { HookHost } from "./_host.ts";
+import { HookLoadError } from "./_load-error.ts";
+import { programAt } from "./_program.ts";
+import { parseRules } from "./_rule-language.ts";
+import { readRules } from "./_rule-yaml.ts";
+import { compileTemplate } from "./_template.ts";
+import { readYaml, type YamlText } from "./_yaml.ts";
+import { type PromptModel, promptRecord, warnOff } from "./prompt.ts";
+import { compileRules } from "./rules.ts";
+
+export interface DefinitionsOptions {
+  /** Where relative scripts and path patterns begin. @default the folder of the file */
+  readonly workspace?: string;
+  /** The functions that definitions of type `internal` call by their name. */
+  readonly internal?: { readonly [name: string]: Hook<any> };
+  /** Whom definitions of type `llm` ask. @default nobody: they are then not created */
+  readonly by?: PromptModel;
+  /** What command definitions need of the program that runs them. @default the workspace alone */
+  readonly host?: HookHost;
+  /** Is told why a definition was dropped; the others work. @default the first mistake is thrown */
+  readonly onProblem?: (message: string) => void;
+  /** Is told what is odd but works. */
+  readonly warn?: (message: string) => void;
+}
+
+type Load = () => Promise<readonly HookRecord[]>;
+
+/**
+ * Hooks from a definitions file (`hooks.yaml`, or JSON), or from the same object in code (S3.13). Given to
+ * `HookRegistry.registerSource`; the file is read when the hooks are loaded.
+ *
+ * @example
+ * ```ts
+ * const rules = [{ field: "args.command", operator: "contains", value: "rm", action: "deny", reason: "No rm" }];
+ * const guard = { name: "guard", type: "inline", matcher: { events: ["PreToolUse"], tools: ["bash"] }, inline_rules: rules };
+ * const hooks = new HookRegistry().registerSource(definitions({ hooks: { definitions: [guard] } }));
+ * await hooks.load();
+ * ```
+ */
+export function definitions(from: string | { readonly hooks: unknown }, options: DefinitionsOptions = {}): Load {
+  if (typeof from !== "string") {
+    const text = JSON.stringify(from, null, 2);
+    return () => readDefinitions(text, "the definitions given in code", { workspace: process.cwd(), ...options });
+  }
+  const file = resolve(from);
+  return async () => {
+    const text = await readFile(file, "utf8").catch((error) => {
+      throw new HookLoadError(file, undefined, `it cannot be read: ${error.message}`);
+    });
+    return await readDefinitions(text, file, { workspace: dirname(file), ...options });
+  };
+}
+
+/** Reads the text of a definitions file. */
+export async function readDefinitions(
+  text: string,
+  file: string,
+  options: DefinitionsOptions & { readonly workspace: string },
+): Promise<HookRecord[]> {
+  try {
+    return recordsOf(await readYaml(text, file), file, options);
+  } catch (error) {
+    tellOrThrow(error, options);
+    return [];
+  }
+}
+
+function tellOrThrow(error: unknown, { onProblem }: DefinitionsOptions): void {
+  if (!(error instanceof HookLoadError) || !onProblem) throw error;
+  onProblem(error.message);
+}
+
+function recordsOf(
+  yaml: YamlText,
+  file: string,
+  options: DefinitionsOptions & { readonly workspace: string },
+): HookRecord[] {
+  const reader = new DefinitionReader(yaml, file);
+  if (yaml.value === null) return [];
+  const top = reader.fields(yaml.value, [], "'hooks:'", ["hooks"]);
+  const hooks = reader.fields(top.hooks ?? {}, ["hooks"], "'definitions:'", ["definitions", "enabled", "llm_model"]);
+  const list = hooks.definitions ?? [];
+  if (!Array.isArray(list)) throw reader.mistake(["hooks", "definitions"], "'hooks.definitions' is no list");
+  if (hooks.enabled === false) return [];
+  const modelName = typeof hooks.llm_model === "string" ? hooks.llm_model : options.by?.modelName;
+  const records: HookRecord[] = [];
+  for (const i of list.keys()) {
+    try {
+      const path = ["hooks", "definitions", i];
+      const definition = reader.definition(list[i], path, `${file}#${i + 1}`);
+      if (records.some((r) => r.name === definition.name)) {
+        throw reader.mistake([...path, "name"], `definition '${definition.name}' is there twice: names are ids`);
+      }
+      const record = recordOf(definition, { yaml, file, path, modelName, reader, ...options });
+      if (record) records.push(record);
+    } catch (error) {
+      tellOrThrow(error, options);
+    }
+  }
+  return records;
+}
+
+interface Place extends DefinitionsOptions {
+  readonly workspace: string;
+  readonly yaml: YamlText;
+  readonly file: string;
+  readonly path: Path;
+  readonly modelName: string | undefined;
+  readonly reader: DefinitionReader;
+}
+
+type Parts = Pick<HookRecord, "kind" | "dialect" | "run" | "read">;
+
+function recordOf(definition: Definition, place: Place): HookRecord | undefined {
+  const { name, timeout, priority, enabled, onError, matcher } = definition;
+  const mistake = (key: string, error: unknown) =>
+    place.reader.mistake(
+      [...place.path, "matcher", key],
+      `definition '${name}' has a mistake: ${(error as Error).message}`,
+    );
+  let on: HookRecord["on"];
+  let misses: HookRecord["misses"];
+  try {
+    on = momentsOf(matcher);
+  } catch (error) {
+    throw mistake("events", error);
+  }
+  try {
+    misses = conditionsOf(matcher, place.workspace);
+  } catch (error) {
+    throw mistake("tools", error);
+  }
+  const parts = partsOf(definition, on, place);
+  if (!parts) return undefined;
+  const written = [...matcher.tools ?? [], ...matcher.path_patterns ?? [], ...matcher.model_patterns ?? []].join("|");
+  return {
+    name,
+    on,
+    ...(written !== "" && { matcher: written }),
+    ...(misses && { misses }),
+    priority,
+    mode: "gate",
+    timeout,
+    ...(onError !== undefined && { onError }),
+    lenient: true,
+    enabled,
+    source: place.file,
+    ...parts,
+  };
+}
+
+function partsOf(definition: Definition, on: HookRecord["on"], place: Place): Parts | undefined {
+  const { name } = definition;
+  const { yaml, file, workspace, warn = () => {}, by = NOBODY, host = { projectDir: workspace } } = place;
+  switch (definition.type) {
+    case "inline": {
+      const rules = readInline(definition.rules!, yaml, file);
+      return { ...compileRules(rules, file, on.map((o) => o.event)), dialect: "definition" };
+    }
+    case "command": {
+      const { command } = definition;
+      return definitionCommand(command === undefined ? scriptOf(definition, place) : { name, command }, host);
+    }
+    case "llm": {
+      if (!by.model) return void warnOff(by, warn);
+      const template = compileTemplate(definition.prompt!);
+      for (const warning of template.warnings) warn(`${file}, definition '${name}': ${warning}`);
+      const { cache, model: modelName = place.modelName } = definition;
+      const { kind, dialect, run, read } = promptRecord(template, { model: by.model, modelName, cache });
+      return { kind, dialect, run, read };
+    }
+    case "internal":
+      return internalParts(name, place);
+  }
+}
+
+/** A script is a file that is started without a shell. */
+function scriptOf({ name, script }: Definition, { workspace, reader, path }: Place) {
+  try {
+    return { name, ...programAt(resolve(workspace, script!)) };
+  } catch (error) {
+    const { message } = error as Error;
+    throw reader.mistake([...path, "script"], `definition '${name}' has a script that cannot be read: ${message}`);
+  }
+}
+
+const NOBODY: PromptModel = { model: undefined };
+
+/** Rules as a list, or as a text in their one-line form (S3.30). */
+function readInline(path: Path, yaml: YamlText, file: string) {
+  const lines = yaml.inPlace(path);
+  return lines === undefined ? readRules(yaml, file, path) : parseRules(lines, file);
+}
+
+function internalParts(name: string, { internal = {}, reader, path }: Place): Parts {
+  const hook = Object.hasOwn(internal, name) ? internal[name] : undefined;
+  if (!hook) {
+    const known = Object.keys(internal);
+    const mend = known.length === 0 ? "pass it as internal" : `did you mean '${nearest(name, known)}'?`;
+    throw reader.mistake([...path, "name"], `definition '${name}' names no function that was given in code: ${mend}`);
+  }
+  return {
+    kind: "module",
+    dialect: "definition",
+    run: (event, ctx) => hook(event as never, ctx),
+    read: readInternal,
+  };
+}
+
+/** A function may answer as in code, or as definitions do. */
+function readInternal(raw: unknown, { event }: AnyEvent): Opinion {
+  const isDefinition = typeof raw === "object" && raw !== null && "modified_data" in raw;
+  return isDefinition ? readDefinition(raw, event) : readNative(raw, event);
+}

@@ -1,0 +1,197 @@
+import { type EventName, EVENTS } from "../core/events.ts";
+import type { HookRecord } from "../core/hook.ts";
+import { fromAction, NO_OPINION, type Opinion } from "../core/verdict.ts";
+import { readHeader } from "./_config.ts";
+import { fieldReader, fieldText } from "./_field.ts";
+import { compileGlob } from "./_glob.ts";
+import { HookLoadError } from "./_load-error.ts";
+import { recordBase } from "./_record.ts";
+import type { Condition, FieldTest, Rule } from "./_rule.ts";
+import { parseRules } from "./_rule-language.ts";
+import { readRules } from "./_rule-yaml.ts";
+import { runaway } from "./_runaway.ts";
+import { subjectSetter } from "./_subject.ts";
+import { type Projection, projection } from "./_wire.ts";
+import { readYaml } from "./_yaml.ts";
+import type { HookFile } from "./discover.ts";
+
+/** What a rules hook is beside its name, moments and config. */
+export type RulesHook = Pick<HookRecord, "kind" | "dialect" | "run" | "read">;
+
+export interface RulesOptions {
+  /** Where the rules come from, for mistakes. */
+  readonly file: string;
+  /** `lines` is the one-line form of `.rules`. */
+  readonly form: "yaml" | "lines";
+  /** The events the hook listens to: a rule that could do nothing at any of them is a mistake. */
+  readonly events: readonly EventName[];
+}
+
+/**
+ * Makes a hook of rules (U13): compiled once, asked in order, the first that applies decides. No process is started
+ * and nothing can fail once the rules are loaded.
+ *
+ * @throws {HookLoadError} with file, line and column
+ * @example
+ * ```ts
+ * const guard = await rulesHook(`args.command contains "rm -rf" -> deny("No rm -rf here")`, {
+ *   file: "hooks/pre-tool-use.guard.rules",
+ *   form: "lines",
+ *   events: ["pre-tool-use"],
+ * });
+ * ```
+ */
+export async function rulesHook(text: string, { file, form, events }: RulesOptions): Promise<RulesHook> {
+  const rules = form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file), file);
+  return compileRules(rules, file, events);
+}
+
+/** Makes the hook of a `.rules` or `.rules.yaml` file. */
+export async function loadRules(file: HookFile, source: string): Promise<HookRecord> {
+  const base = recordBase(file, readHeader(file.text), source);
+  const form = file.ext === ".rules" ? "lines" : "yaml";
+  return { ...base, ...await rulesHook(file.text, { file: file.name, form, events: base.on.map((on) => on.event) }) };
+}
+
+/** Makes a hook of rules that are read already. */
+export function compileRules(rules: readonly Rule[], file: string, events: readonly EventName[]): RulesHook {
+  if (rules.length === 0) {
+    throw new HookLoadError(file, undefined, "it holds no rule: add one, or begin its name with '_'");
+  }
+  const compiled = rules.map((rule) => compileRule(rule, file, events));
+  const byEvent = new Map(
+    events.map((event) => [
+      event,
+      compiled.flatMap(({ test, byEvent }) => {
+        const answer = byEvent.get(event);
+        return answer ? [{ test, answer }] : [];
+      }),
+    ]),
+  );
+  return {
+    kind: "rules",
+    dialect: "native",
+    run(event) {
+      const projected = projection(event);
+      for (const { test, answer } of byEvent.get(event.event) ?? []) if (test(projected)) return answer(event);
+      return NO_OPINION;
+    },
+    read: (raw) => raw as Opinion,
+  };
+}
+
+type Answer = (event: Parameters<HookRecord["run"]>[0]) => Opinion;
+
+/** A rule counts only at the events where its action means something. */
+function compileRule(rule: Rule, file: string, events: readonly EventName[]): {
+  readonly test: (event: Projection) => boolean;
+  readonly byEvent: ReadonlyMap<EventName, Answer>;
+} {
+  const byEvent = new Map<EventName, Answer>();
+  let why: string | undefined;
+  for (const event of events) {
+    const answer = answerOf(rule, event);
+    if (typeof answer === "string") why ??= answer;
+    else byEvent.set(event, answer);
+  }
+  if (byEvent.size === 0 && why !== undefined) throw new HookLoadError(file, rule.change?.at ?? rule.at, why);
+  const test = compileCondition(rule.when, file);
+  const strict = ["deny", "ask", "halt"].includes(rule.action);
+  return { test: (event) => test(event) ?? strict, byEvent };
+}
+
+/** What the rule answers at an event, or why it can answer nothing there. */
+function answerOf({ action, reason, change }: Rule, event: EventName): Answer | string {
+  const beside = reason === undefined ? {} : { reason };
+  if (change) {
+    const set = subjectSetter(event, change.field, change.value);
+    return typeof set === "string" ? set : (fired) => ({ ...beside, value: { to: set(fired) } });
+  }
+  if (action === "deny" && EVENTS[event].deny === "ignored") return `${event} cannot be denied: it only tells`;
+  try {
+    const opinion = Object.freeze(fromAction(event, action, beside));
+    return () => opinion;
+  } catch (error) {
+    return (error as Error).message.replace(/^Cannot use the answer to \w+ as /, "");
+  }
+}
+
+/** Whether a condition holds; undefined where the text is too long to be sure. */
+type Test = (event: Projection) => boolean | undefined;
+
+function compileCondition(condition: Condition, file: string): Test {
+  if ("not" in condition) {
+    const inner = compileCondition(condition.not, file);
+    return (event) => {
+      const held = inner(event);
+      return held === undefined ? undefined : !held;
+    };
+  }
+  if ("field" in condition) {
+    const read = fieldReader(condition.field);
+    const compare = comparison(condition, file);
+    return (event) => {
+      const text = fieldText(read(event));
+      return text === undefined ? false : compare(text);
+    };
+  }
+  // `and` is settled by a part that fails, `or` by one that holds; what is unsure leaves the whole unsure.
+  const settling = "or" in condition;
+  const parts = (settling ? condition.or : condition.and).map((part) => compileCondition(part, file));
+  return (event) => {
+    let held: boolean | undefined = !settling;
+    for (const part of parts) {
+      const one = part(event);
+      if (one === settling) return settling;
+      if (one === undefined) held = undefined;
+    }
+    return held;
+  };
+}
+
+type Comparison = (text: string) => boolean | undefined;
+
+function comparison(test: FieldTest, file: string): Comparison {
+  const { operator, value, at } = test;
+  switch (operator) {
+    case "equals":
+      return (text) => text === value;
+    case "contains":
+      return (text) => text.includes(value);
+    case "glob":
+      try {
+        return compileGlob(value);
+      } catch (error) {
+        throw new HookLoadError(file, at, `it has a mistake: ${(error as Error).message}`);
+      }
+    case "matches":
+      return search(value, (why) => new HookLoadError(file, at, why));
+  }
+}
+
+/** Beyond this many characters a text is searched in stretches that overlap by half. */
+const STRETCH = 65_536;
+
+/**
+ * A search that ends in bearable time. What is found in a stretch of a long text may owe to the cut, so it is only
+ * "unsure": a rule that forbids then applies, one that permits does not.
+ */
+function search(pattern: string, mistake: (why: string) => HookLoadError): Comparison {
+  // Other languages write flags in front.
+  const [, flags = "", source] = /^(?:\(\?([ims]+)\))?(.*)$/s.exec(pattern)!;
+  let regex: RegExp;
+  try {
+    regex = new RegExp(source!, flags);
+  } catch (error) {
+    throw mistake(`'${pattern}' is no regular expression: ${(error as Error).message}`);
+  }
+  const why = runaway(regex);
+  if (why !== undefined) throw mistake(`'${pattern}' cannot be used safely, ${why}`);
+  return (text) => {
+    if (text.length <= STRETCH) return regex.test(text);
+    for (let start = 0; start < text.length; start += STRETCH / 2) {
+      if (regex.test(text.slice(start, start + STRETCH))) return undefined;
+    }
+    return false;
+  };
+}

@@ -1,0 +1,426 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fire } from "../../lib/core/dispatch.ts";
+import { ToolDeniedError, wrapToolCall } from "../../lib/core/host.ts";
+import { HookRegistry } from "../../lib/core/registry.ts";
+import { deny, modify } from "../../lib/core/verdict.ts";
+import { definitions, type DefinitionsOptions, readDefinitions } from "../../lib/hooks/definitions.ts";
+import { scripted } from "../../lib/testing/scripted.ts";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { testEnv } from "./_fired.ts";
+
+function workspace(): { path: string; [Symbol.dispose](): void } {
+  const path = mkdtempSync(join(tmpdir(), "crochet-definitions-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
+}
+
+async function load(yaml: string, options: Partial<DefinitionsOptions> = {}) {
+  return await readDefinitions(yaml, "hooks.yaml", { workspace: "/repo", ...options });
+}
+
+/** Loads one definition given as lines below its dash. */
+function one(lines: string, options: Partial<DefinitionsOptions> = {}) {
+  return load(`hooks:\n  definitions:\n    - ${lines.trim().split("\n").join("\n      ")}\n`, options);
+}
+
+async function refused(lines: string, options: Partial<DefinitionsOptions> = {}): Promise<string> {
+  return await one(lines, options).then(() => "", (error) => error.message);
+}
+
+async function preToolUse(records: Awaited<ReturnType<typeof load>>, tool_name: string, input: object) {
+  return await fire(records, {
+    event: "pre-tool-use",
+    tool_name,
+    input: input as never,
+    original_input: input as never,
+    tool_use_id: "1",
+  }, testEnv());
+}
+
+const ALWAYS = `inline_rules: [{ field: event, operator: contains, value: "", action: deny, reason: hit }]`;
+
+test('S3.38: inline deny on bash "rm": wrapToolCall throws ToolDeniedError with the reason; hooks in code survive load()', async () => {
+  const order: string[] = [];
+  const hooks = new HookRegistry();
+  hooks.register({ preToolUse: () => void order.push("code") });
+  hooks.registerSource(definitions({
+    hooks: {
+      definitions: [{
+        name: "no-rm",
+        type: "inline",
+        matcher: { events: ["PreToolUse"], tools: ["bash"] },
+        inline_rules: [
+          { field: "args.command", operator: "contains", value: "rm", action: "deny", reason: "No removing here" },
+        ],
+      }],
+    },
+  }));
+  await hooks.load();
+  let ran = 0;
+  const run = (command: string) => wrapToolCall(hooks, "session", "bash", { command }, () => ++ran);
+  await assert.rejects(
+    run("rm -rf /"),
+    (error) => error instanceof ToolDeniedError && /No removing here/.test(error.message),
+  );
+  assert.equal(ran, 0);
+  assert.equal(await run("ls"), 1);
+  assert.deepEqual(order, ["code", "code"]);
+  assert.deepEqual(hooks.records.map((r) => r.name).at(-1), "no-rm");
+});
+
+test("S3.13: a definitions file, YAML or JSON, becomes records with name, priority, timeout and source", async () => {
+  using dir = workspace();
+  const yaml = join(dir.path, "hooks.yaml");
+  writeFileSync(
+    yaml,
+    `hooks:
+  definitions:
+    - name: early
+      type: command
+      command: "true"
+      matcher: { events: [PreToolUse] }
+      priority: 10   # Run early
+      timeout: 5
+    - name: late
+      type: command
+      command: "true"
+`,
+  );
+  const [early, late] = await definitions(yaml)();
+  assert.deepEqual([early!.name, early!.kind, early!.priority, early!.timeout, early!.source, early!.lenient], [
+    "early",
+    "command",
+    10,
+    5,
+    yaml,
+    true,
+  ]);
+  assert.deepEqual([late!.priority, late!.timeout], [100, 30]);
+  const json = join(dir.path, "hooks.json");
+  writeFileSync(json, JSON.stringify({ hooks: { definitions: [{ name: "j", type: "command", command: "true" }] } }));
+  assert.equal((await definitions(json)())[0]!.name, "j");
+  await assert.rejects(definitions(join(dir.path, "gone.yaml"))(), /Cannot load .*gone\.yaml as it cannot be read/);
+});
+
+test("S3.14: lower priority runs earlier, whatever the order in the file", async () => {
+  const list = [[100, "c"], [10, "a"], [50, "b"]].map(([priority, name]) => ({
+    name,
+    type: "internal",
+    priority,
+    matcher: { events: ["PreToolUse"] },
+  }));
+  const order: string[] = [];
+  const note = (name: string) => () => void order.push(name);
+  const load = definitions({ hooks: { definitions: list } }, {
+    internal: { a: note("a"), b: note("b"), c: note("c") },
+  });
+  await preToolUse([...await load()], "Bash", {});
+  assert.deepEqual(order, ["a", "b", "c"]);
+});
+
+test("S3.15, S3.16: each type needs its own field; the message for inline is the seed's", async () => {
+  assert.match(
+    await refused("name: guard\ntype: inline"),
+    /^Cannot load hooks\.yaml:3:7 as definition 'guard' is incomplete: Inline hook requires 'inline_rules'$/,
+  );
+  assert.match(await refused("name: guard\ntype: inline\ninline_rules: []"), /Inline hook requires 'inline_rules'$/);
+  assert.match(await refused("name: c\ntype: command"), /Command hook requires 'command' or 'script'$/);
+  assert.match(await refused("name: l\ntype: llm"), /LLM hook requires 'prompt'$/);
+});
+
+test("U7: a mistake names the file, its place, the definition, the field and the mend", async () => {
+  const cases: [string, RegExp][] = [
+    [
+      "name: x\ntype: inlin",
+      /^Cannot load hooks\.yaml:4:13 as definition 'x' has type "inlin": expected internal, command/,
+    ],
+    [
+      "name: x\ntype: command\ncomand: ls",
+      /hooks\.yaml:5:15 as definition 'x' has an unknown field 'comand': did you mean 'command'/,
+    ],
+    [
+      "name: x\ntype: command\ncommand: ls\ntimeout: soon",
+      /:6:16 as definition 'x' has timeout "soon": expected a number of seconds/,
+    ],
+    ["name: x\ntype: command\ncommand: ls\npriority: 1.5", /priority 1.5: expected a whole number/],
+    ["name: x\ntype: command\ncommand: ls\nprompt: hm", /the field 'prompt', which means nothing with type 'command'/],
+    ["name: x\ntype: command\ncommand: ls\nscript: a.sh", /has both 'command' and 'script'/],
+    ["name: x\ntype: command\nscript: gone.sh", /has a script that cannot be read/],
+    [
+      "name: x\ntype: command\ncommand: ls\nmatcher: { tool: [Bash] }",
+      /the matcher of definition 'x' has an unknown field 'tool': did you mean 'tools'/,
+    ],
+    [
+      "name: x\ntype: command\ncommand: ls\nmatcher: { events: [PreTolUse] }",
+      /definition 'x' has a mistake: .*did you mean 'pre-tool-use'/,
+    ],
+    [
+      "name: x\ntype: command\ncommand: ls\nmatcher: { tools: ['('] }",
+      /definition 'x' has a mistake: Cannot use matcher '\('/,
+    ],
+    ["name: x\ntype: command\ncommand: ls\nmatcher: { tools: [3] }", /has tools \[3\]: expected a list of texts/],
+    ["name: x\ntype: internal", /definition 'x' names no function that was given in code/],
+    [
+      "name: x\ntype: inline\ninline_rules:\n  - { field: a, operator: matches, value: '(a+)+', action: deny }",
+      /hooks\.yaml:6:49 as '\(a\+\)\+' cannot be used safely/,
+    ],
+    ["name: x\ntype: command\ncommand: ls\non_error: maybe", /on_error "maybe": expected continue, deny or abort/],
+    ["just text", /"just text" stands where a definition is expected/],
+  ];
+  for (const [lines, message] of cases) assert.match(await refused(lines), message, lines);
+  await assert.rejects(
+    load("hooks:\n  definitons: []"),
+    /'hooks' has an unknown field 'definitons': did you mean 'definitions'/,
+  );
+  await assert.rejects(load("definitions: []"), /the file has an unknown field 'definitions': did you mean/);
+  await assert.rejects(load("hooks: ["), /hooks\.yaml:\d+:\d+ as it is not valid YAML/);
+});
+
+test("U1: a name is an id: the second of the same name is an error, one without has its place", async () => {
+  await assert.rejects(
+    load(`hooks: { definitions: [{ name: a, type: command, command: ls }, { name: a, type: command, command: ls }] }`),
+    /definition 'a' is there twice/,
+  );
+  assert.equal((await one("type: command\ncommand: ls"))[0]!.name, "hooks.yaml#1");
+});
+
+test("a bad definition is dropped and told, the others work", async () => {
+  const problems: string[] = [];
+  const records = await load(
+    `hooks:\n  definitions:\n    - { name: bad, type: inline }\n    - { name: good, type: command, command: ls }\n`,
+    { onProblem: (message) => problems.push(message) },
+  );
+  assert.deepEqual(records.map((r) => r.name), ["good"]);
+  assert.equal(problems.length, 1);
+  assert.match(problems[0]!, /definition 'bad'/);
+  assert.deepEqual(await load("hooks: [", { onProblem: (message) => problems.push(message) }), []);
+  assert.equal(problems.length, 2);
+});
+
+test("U12: all given conditions must hold, and one on a field the event lacks does not", async () => {
+  const matches = async (matcher: string, tool: string, input: object) => {
+    const records = await one(`name: x\ntype: inline\nmatcher: ${matcher}\n${ALWAYS}`);
+    return (await preToolUse(records, tool, input)).decision === "deny";
+  };
+  const edit = { file_path: "/repo/src/deep/a.ts" };
+  assert.equal(await matches(`{ events: [PreToolUse], tools: [Edit] }`, "Edit", edit), true);
+  assert.equal(await matches(`{ tools: [Edit, Write] }`, "Write", edit), true);
+  assert.equal(await matches(`{ tools: [edit] }`, "Edit", edit), false);
+  assert.equal(await matches(`{ tools: ["mcp__.*"] }`, "mcp__x__y", {}), true);
+  assert.equal(await matches(`{ events: [PostToolUse], tools: [Edit] }`, "Edit", edit), false);
+  assert.equal(await matches(`{ tools: [Edit], path_patterns: ["*.ts"] }`, "Edit", edit), true);
+  assert.equal(await matches(`{ tools: [Edit], path_patterns: ["*.md"] }`, "Edit", edit), false);
+  assert.equal(await matches(`{ tools: [Edit], path_patterns: ["a.ts"] }`, "Edit", edit), true);
+  assert.equal(await matches(`{ tools: [Edit], path_patterns: ["src/*"] }`, "Edit", edit), true);
+  assert.equal(await matches(`{ tools: [Edit], path_patterns: ["/repo/*"] }`, "Edit", edit), true);
+  assert.equal(await matches(`{ tools: [Edit], path_patterns: ["/other/*"] }`, "Edit", edit), false);
+  assert.equal(await matches(`{ path_patterns: ["*"] }`, "Bash", { command: "ls" }), false);
+  assert.equal(await matches(`{ tools: [Edit], model_patterns: ["*"] }`, "Edit", edit), false);
+});
+
+test("S3.7, S3.8, U12: model_patterns are globs on the new model", async () => {
+  const records = await one(
+    `name: x\ntype: inline\nmatcher: { events: [ModelSwitch], model_patterns: ["*opus*"] }\n${ALWAYS}`,
+  );
+  const decide = async (new_model: string) =>
+    (await fire(records, {
+      event: "model-switch",
+      old_model: null,
+      new_model,
+      reason: null,
+      profile: null,
+      triggered_by: "user",
+    }, testEnv())).decision;
+  assert.equal(await decide("org/big-opus-3"), "deny");
+  assert.equal(await decide("small"), "continue");
+});
+
+test("S3.10: path_patterns select memory files at any depth", async () => {
+  const seen: string[] = [];
+  const records = await one(
+    `name: note\ntype: internal\nmatcher: { events: [MemoryUpdate], path_patterns: ["*.md", "**/AGENTS.txt"] }`,
+    { internal: { note: (event: { file_path: string }) => void seen.push(event.file_path) } },
+  );
+  const update = {
+    event: "memory-update",
+    update_type: "modified",
+    content_size: null,
+    previous_hash: null,
+    new_hash: null,
+  } as const;
+  for (const file_path of ["AGENTS.md", "/repo/docs/x.md", "AGENTS.txt", "/repo/a/AGENTS.txt", "/repo/a.txt"]) {
+    await fire(records, { ...update, file_path }, testEnv());
+  }
+  assert.deepEqual(seen, ["AGENTS.md", "/repo/docs/x.md", "AGENTS.txt", "/repo/a/AGENTS.txt"]);
+});
+
+test("S3.4: error events are matchable by the tool they came from", async () => {
+  const seen: unknown[] = [];
+  const records = await one(`name: note\ntype: internal\nmatcher: { events: [Error], tools: [Bash] }`, {
+    internal: { note: (event: { tool: unknown }) => void seen.push(event.tool) },
+  });
+  const error = {
+    event: "error",
+    error_type: "E",
+    error_message: "m",
+    stack_trace: null,
+    severity: "error",
+    retry: false,
+  } as const;
+  for (const tool of ["Bash", "Edit", null]) await fire(records, { ...error, tool }, testEnv());
+  assert.deepEqual(seen, ["Bash"]);
+});
+
+test("U8: a definition on PostToolUse sees successes and failures", async () => {
+  const seen: unknown[] = [];
+  const hooks = new HookRegistry().registerSource(definitions({
+    hooks: { definitions: [{ name: "note", type: "internal", matcher: { events: ["PostToolUse"] } }] },
+  }, { internal: { note: (event: { failed: boolean }) => void seen.push(event.failed) } }));
+  await hooks.load();
+  await wrapToolCall(hooks, "s", "x", {}, () => 1);
+  await assert.rejects(wrapToolCall(hooks, "s", "x", {}, () => {
+    throw new Error("no");
+  }));
+  assert.deepEqual(seen, [false, true]);
+});
+
+test("S3.30: inline_rules may be text in the one-line form, and its mistakes keep their place in the file", async () => {
+  const records = await one(`name: x\ntype: inline\nmatcher: { events: [PreToolUse] }\ninline_rules: |
+  # guard
+  args.command contains "rm -rf" and
+    not args.command contains "tmp" -> deny("No")`);
+  assert.equal((await preToolUse(records, "Bash", { command: "rm -rf /" })).reason, "No");
+  assert.equal((await preToolUse(records, "Bash", { command: "rm -rf /tmp/x" })).decision, "continue");
+  assert.match(
+    await refused(`name: x\ntype: inline\ninline_rules: |\n  # guard\n  args.command like "x" -> deny("No")`),
+    /^Cannot load hooks\.yaml:7:22 as 'like' is no operator/,
+  );
+});
+
+test("S3.13, U3: a command reads one line of JSON and answers {action, modified_data} on stdout", async () => {
+  using dir = workspace();
+  const script = join(dir.path, "answer.sh");
+  writeFileSync(
+    script,
+    `#!/bin/sh\nread -r line; printf '%s' "$line" > "${dir.path}/stdin"\ncat "${dir.path}/answer"\n`,
+  );
+  chmodSync(script, 0o755);
+  const answer = async (text: string) => {
+    writeFileSync(join(dir.path, "answer"), text);
+    const records = await one(`name: x\ntype: command\nscript: answer.sh`, { workspace: dir.path });
+    return await preToolUse(
+      records.map((r) => ({ ...r, on: r.on.filter((o) => o.event === "pre-tool-use") })),
+      "Bash",
+      {
+        command: "ls",
+      },
+    );
+  };
+  assert.equal((await answer("")).decision, "continue");
+  assert.equal((await answer("{}")).decision, "continue");
+  assert.equal((await answer("just words")).decision, "continue");
+  const denied = await answer('{"action": "deny", "reason": "no"}');
+  assert.deepEqual([denied.decision, denied.reason], ["deny", "no"]);
+  assert.deepEqual((await answer('{"action": "modify", "modified_data": {"args": {"command": "pwd"}}}')).value, {
+    command: "pwd",
+  });
+  assert.equal((await answer('{"action": "modify", "modified_data": {"other": 1}}')).modified, false);
+  const stdin = JSON.parse((await import("node:fs")).readFileSync(join(dir.path, "stdin"), "utf8"));
+  assert.equal(stdin.event, "PreToolUse");
+  assert.deepEqual([stdin.tool, stdin.args, stdin.session_id], ["Bash", { command: "ls" }, "s"]);
+  assert.deepEqual([stdin.tool_name, stdin.tool_input], ["Bash", { command: "ls" }]);
+});
+
+test("U7: a definition of any type that fails lets the thing happen and warns", async () => {
+  const failing: [string, RegExp][] = [
+    [`type: command\ncommand: "echo oops >&2; exit 1"`, /exited with code 1: oops/],
+    [`type: command\ncommand: "echo '{ \\"action\\": '"`, /not valid JSON/],
+    [`type: command\ncommand: "echo '{\\"action\\": \\"explode\\"}'"`, /action 'explode' is unknown/],
+    [`type: command\ncommand: "sleep 10"\ntimeout: 0.2`, /longer than its limit|timed out|limit of 0.2/],
+    [`type: internal`, /broken on purpose/],
+    [`type: llm\nprompt: "Judge {{args}}"`, /no JSON verdict/],
+  ];
+  for (const [lines, why] of failing) {
+    const records = await one(`name: x\nmatcher: { events: [PreToolUse] }\n${lines}`, {
+      internal: {
+        x: () => {
+          throw new Error("broken on purpose");
+        },
+      },
+      by: { model: scripted([{ text: "?" }]) },
+    });
+    const folded = await preToolUse(records, "Bash", {});
+    assert.equal(folded.decision, "continue", lines);
+    assert.match(folded.warnings.join("\n"), why, lines);
+  }
+});
+
+test("C3: on_error overrides what a failure does", async () => {
+  const records = await one(
+    `name: x\ntype: command\ncommand: "exit 3"\non_error: deny\nmatcher: { events: [PreToolUse] }`,
+  );
+  assert.equal((await preToolUse(records, "Bash", {})).decision, "deny");
+});
+
+test("U13: exit code 2 of a command is a denial with stderr as its reason", async () => {
+  const decide = async (command: string) =>
+    await preToolUse(
+      await one(`name: x\ntype: command\nmatcher: { events: [PreToolUse] }\ncommand: ${JSON.stringify(command)}`),
+      "Bash",
+      {},
+    );
+  assert.equal((await decide("echo not here >&2; exit 2")).reason, "not here");
+  assert.equal((await decide("exit 2")).reason, "Denied by hook x");
+  assert.equal((await decide(`echo '{"action":"deny","reason":"json"}'; echo err >&2; exit 2`)).reason, "json");
+});
+
+test("S3.17: an llm definition without a model is not created, with one warning; the rest works", async () => {
+  const warnings: string[] = [];
+  const records = await load(
+    `hooks:
+  definitions:
+    - { name: a, type: llm, prompt: "x" }
+    - { name: b, type: llm, prompt: "y" }
+    - { name: c, type: command, command: "true" }
+`,
+    { by: { model: undefined }, warn: (message) => warnings.push(message) },
+  );
+  assert.deepEqual(records.map((r) => r.name), ["c"]);
+  assert.equal(warnings.length, 1);
+});
+
+test("S3.18: an llm definition asks its own model, else hooks.llm_model", async () => {
+  const model = scripted([], { then: { text: '{"action": "deny", "reason": "policy"}' } });
+  const records = await load(
+    `hooks:
+  llm_model: settings-model
+  definitions:
+    - { name: a, type: llm, prompt: "A {{args.command}}", matcher: { events: [PreToolUse] } }
+    - { name: b, type: llm, prompt: "B", model: own, matcher: { events: [PostToolUse] } }
+`,
+    { by: { model } },
+  );
+  assert.equal((await preToolUse(records, "Bash", { command: "ls" })).reason, "policy");
+  assert.equal(model.requests[0]!.model, "settings-model");
+  assert.deepEqual(model.requests[0]!.messages[0]!.content, [{ type: "text", text: "A ls" }]);
+});
+
+test("an internal function may answer as in code or as definitions do", async () => {
+  const answer = async (raw: unknown) =>
+    await preToolUse(
+      await one(`name: x\ntype: internal\nmatcher: { events: [PreToolUse] }`, { internal: { x: () => raw as never } }),
+      "Bash",
+      { command: "ls" },
+    );
+  assert.equal((await answer(deny("no"))).reason, "no");
+  assert.deepEqual((await answer(modify({ command: "pwd" }))).value, { command: "pwd" });
+  assert.deepEqual((await answer({ action: "modify", modified_data: { args: { a: 1 } } })).value, { a: 1 });
+});
+
+test("a definition or all of them can be switched off", async () => {
+  assert.equal((await one(`name: x\ntype: command\ncommand: ls\nenabled: false`))[0]!.enabled, false);
+  assert.deepEqual(await load("hooks:\n  enabled: false\n  definitions: [{ type: command, command: ls }]"), []);
+  assert.deepEqual(await load(""), []);
+});
