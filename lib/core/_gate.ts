@@ -44,7 +44,7 @@ export async function gate(run: Run, call: ToolCall, tool: Tool | undefined): Pr
     const by = pre.runs.filter((r) => r.opinion?.value).map((r) => r.hook).join(", ");
     const content =
       `PreToolUse hook for ${tool.name} returned updatedInput that failed schema validation: ${changed.why} ` +
-      `(hook ${by}). The tool input from the model was valid; the hook's rewrite of it was not.`;
+      `(hook ${by})\nThe tool input from the model was valid; the hook's rewrite of it was not.`;
     return answer(run, call, { outcome: "invalid", content, after });
   }
   const permitted = await permission(run, tool, fields, changed.input, pre);
