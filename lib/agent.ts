@@ -1,5 +1,3 @@
-import { dirname, isAbsolute, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Assembled, Parts } from "./batteries/assemble.ts";
 import type { CodeHooks } from "./core/code-hooks.ts";
 import { codeHooks } from "./core/code-hooks.ts";
@@ -216,14 +214,20 @@ function nameFrom(from: string | undefined): string {
   return file || "agent";
 }
 
+/** Without node:path and node:url, which cost more to load than the rest of this file. */
 function pathFrom(from: string | undefined, path: string, option: string): string {
-  if (isAbsolute(path)) return path;
+  if (path.startsWith("/")) return path;
   if (from === undefined) {
     throw new TypeError(
       `Cannot resolve ${option} '${path}' as the agent does not know where it is: add from: import.meta.url`,
     );
   }
-  return resolve(from.startsWith("file:") ? dirname(fileURLToPath(from)) : dirname(from), path);
+  const base = from.startsWith("file:") ? from : `file://${asUrl(from)}`;
+  return decodeURIComponent(new URL(asUrl(path), base).pathname).replace(/(.)\/$/, "$1");
+}
+
+function asUrl(path: string): string {
+  return encodeURI(path).replace(/[?#]/g, encodeURIComponent);
 }
 
 function both<T>(a: ((value: T) => void) | undefined, b: (value: T) => void): (value: T) => void {

@@ -77,9 +77,8 @@ export {
   type StopDecision,
   type Verdict,
 } from "./core/verdict.ts";
-export { type PermissionGate, permissionGate, type PermissionReply } from "./permissions/gate.ts";
-export { decide, type PermissionMode, type Permissions } from "./permissions/rules.ts";
-export { jsonlStore } from "./transcript/jsonl.ts";
+export type { PermissionAsker, PermissionReply } from "./permissions/gate.ts";
+export type { PermissionMode, Permissions } from "./permissions/rules.ts";
 export { memoryStore } from "./transcript/memory.ts";
-export { sqliteStore } from "./transcript/sqlite.ts";
+export { jsonlStore, sqliteStore } from "./transcript/on-demand.ts";
 export type { Checkpoint, Transcript, TranscriptStore } from "./transcript/store.ts";

@@ -19,18 +19,7 @@ export interface JsonlStoreOptions {
   onTorn?: (id: string, bytes: number) => void;
 }
 
-/**
- * Keeps each transcript as a file of JSON lines: a message is one append, on the disk before it is acknowledged.
- *
- * @example
- * ```ts
- * import { jsonlStore } from "crochet";
- *
- * const store = jsonlStore("runs");
- * await store.save("a1", [{ role: "user", content: [{ type: "text", text: "hi" }] }]);
- * console.log((await store.list()).map((t) => t.id)); // [ "a1" ]
- * ```
- */
+/** Keeps each transcript as a file of JSON lines; public as `jsonlStore` of on-demand.ts. */
 export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): TranscriptStore {
   const logs = new Map<string, LineLog>();
   const fileOf = (id: string): string => {

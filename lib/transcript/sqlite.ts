@@ -24,19 +24,7 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS entry_of ON entry (transcript, n);
 `;
 
-/**
- * Keeps transcripts in one SQLite file.
- *
- * @example
- * ```ts
- * import { sqliteStore } from "crochet";
- *
- * const store = sqliteStore("runs.db");
- * await store.save("a1", [{ role: "user", content: [{ type: "text", text: "fix the greeting" }] }]);
- * console.log(await store.search("greeting")); // [ "a1" ]
- * store.close();
- * ```
- */
+/** Keeps transcripts in one SQLite file; public as `sqliteStore` of on-demand.ts. */
 export function sqliteStore(path: string): SqliteStore {
   let opened: DatabaseSync | undefined;
   const db = (): DatabaseSync => opened ??= open(path);

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Stop } from "../core/events.ts";
 import type { Message, Usage } from "../core/messages.ts";
 
@@ -128,6 +127,15 @@ export function checkId(id: string): void {
   throw new TypeError(`Cannot use '${id}' as a transcript id: expected letters, digits, '_', '-', '.' or ':'`);
 }
 
+/** A short sign of a text, to see whether it changed; no defence against who wants two texts to look alike. */
 export function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+  let [a, b] = [0xdeadbeef, 0x41c6ce57];
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    a = Math.imul(a ^ code, 2654435761);
+    b = Math.imul(b ^ code, 1597334677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+  return [b, a].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
 }
