@@ -18,7 +18,7 @@ export interface Folded {
   readonly value?: unknown;
   readonly modified: boolean;
   readonly contexts: readonly (Said & { readonly hook: string })[];
-  readonly inputs: readonly { readonly hook: string; readonly text: string }[];
+  readonly inputs: readonly { readonly hook: string; readonly text: string; readonly persist?: true }[];
   readonly systemMessages: readonly { readonly hook: string; readonly text: string }[];
   readonly halt?: { readonly hook: string; readonly reason: string };
   readonly abort?: { readonly hook: string; readonly reason: string };
@@ -53,7 +53,7 @@ export class Fold {
   readonly #runs: HookRun[] = [];
   readonly #warnings: string[] = [];
   readonly #contexts: (Said & { hook: string })[] = [];
-  readonly #inputs: { hook: string; text: string }[] = [];
+  readonly #inputs: { hook: string; text: string; persist?: true }[] = [];
   readonly #systemMessages: { hook: string; text: string }[] = [];
   readonly #denials: Denial[] = [];
   #value: { to: unknown } | undefined;
@@ -103,7 +103,7 @@ export class Fold {
     this.#runs.push(run);
     if (ctx.said) { for (const said of ctx.said) this.#contexts.push({ ...said, hook: name }); }
     if (opinion.contexts) { for (const said of opinion.contexts) this.#contexts.push({ ...said, hook: name }); }
-    if (ctx.inputs) { for (const text of ctx.inputs) this.#inputs.push({ hook: name, text }); }
+    if (ctx.inputs) { for (const input of ctx.inputs) this.#inputs.push({ hook: name, ...input }); }
     if (opinion.systemMessage !== undefined) this.#systemMessages.push({ hook: name, text: opinion.systemMessage });
     const ended = ctx.aborted ?? opinion.abort;
     if (ended !== undefined) this.#abort ??= { hook: name, reason: ended };

@@ -97,8 +97,8 @@ export interface HookContext {
   readonly $: (command: string, args?: readonly string[]) => Promise<Executed>;
   /** Text for the model; an ephemeral one is shown for this turn and not kept. */
   readonly addContext: (text: string, options?: { ephemeral?: boolean }) => void;
-  /** Input for the agent: on turn-end it starts a new turn, elsewhere it joins this one. */
-  readonly hookInput: (text: string) => void;
+  /** Input for the agent: on turn-end it starts a new turn, elsewhere it joins this one. Later turns do not see it unless it persists. */
+  readonly hookInput: (text: string, options?: { persist?: boolean }) => void;
   /** Ends the run with an error. */
   readonly abort: (reason: string) => void;
   /** Shared by all hooks of an agent for its session. */
@@ -156,7 +156,7 @@ export class Context implements HookContext {
   readonly #name: string;
   readonly decision?: "continue" | "allow" | "deny" | "ask";
   said: Said[] | undefined;
-  inputs: string[] | undefined;
+  inputs: { text: string; persist?: true }[] | undefined;
   aborted: string | undefined;
   #stop: AbortController | undefined;
 
@@ -202,9 +202,10 @@ export class Context implements HookContext {
       (this.said ??= []).push(options?.ephemeral ? { text, ephemeral: true } : { text });
     };
   }
-  get hookInput(): (text: string) => void {
-    return (text) => {
-      if (text.trim() !== "") (this.inputs ??= []).push(text.trim());
+  get hookInput(): HookContext["hookInput"] {
+    return (text, options) => {
+      const words = text.trim();
+      if (words !== "") (this.inputs ??= []).push(options?.persist ? { text: words, persist: true } : { text: words });
     };
   }
   get abort(): (reason: string) => void {

@@ -17,14 +17,15 @@ export interface TurnInput {
   /** What goes to the model before the prompt, and after it. */
   readonly before?: readonly From[];
   readonly after?: readonly From[];
-  /** The hook whose input this is; its text is shown in this turn and not kept. */
+  /** The hook whose input this is; its text is shown in this turn and not kept, unless it persists. */
   readonly from?: string;
+  readonly persist?: boolean;
 }
 
 export interface TurnEnd {
   readonly stop: Stop;
   /** What hooks put in for a next turn. */
-  readonly inputs: readonly { readonly hook: string; readonly text: string }[];
+  readonly inputs: Folded["inputs"];
 }
 
 /**
@@ -82,7 +83,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   const waiting = life.waiting.splice(0);
   const { before = [], after = [] } = input;
   run.pending = [...run.heard(waiting), ...run.heard(before), promptBlock(input), ...run.heard(after)];
-  if (input.from !== undefined) run.ephemeral.push(hookInput("turn-end", input.prompt));
+  if (input.from !== undefined && !input.persist) run.ephemeral.push(hookInput("turn-end", input.prompt));
   const said = await run.fire({
     event: "turn-start",
     trigger: input.trigger,
@@ -99,7 +100,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
     return undefined;
   }
   run.endIfHalted();
-  run.pending.push(...run.heard(said.contexts));
+  run.pending.push(...run.heard([...life.waiting.splice(0), ...said.contexts]));
   const value = said.value as { system?: string; messages?: readonly Message[] } | undefined;
   return {
     system: value?.system ?? agent.system,
@@ -108,8 +109,8 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
 }
 
 /** A turn that a hook began leaves one line: its input is for that turn only, but roles must alternate. */
-function promptBlock({ from, prompt }: TurnInput): Block {
-  if (from !== undefined) return hookInput("turn-end", "[not kept]");
+function promptBlock({ from, prompt, persist }: TurnInput): Block {
+  if (from !== undefined) return hookInput("turn-end", persist ? prompt : "[not kept]");
   return text(prompt.trim() === "" ? EMPTY_PROMPT : prompt);
 }
 

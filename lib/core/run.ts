@@ -83,13 +83,20 @@ export class Run implements HookEnv {
     for (const { hook, text } of folded.systemMessages) this.emit({ type: "system_message", hook, text });
     for (const { hook, text } of folded.inputs) this.emit({ type: "hook_input", hook, event: fired.event, text });
     if (options?.final) return folded;
-    if (!STARTS_TURNS.has(fired.event)) {
-      this.ephemeral.push(...folded.inputs.map((input) => hookInput(fired.event, input.text)));
-    }
+    if (!STARTS_TURNS.has(fired.event)) this.#join(fired.event, folded.inputs);
     this.halt ??= folded.halt;
     if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
     this.#check();
     return folded;
+  }
+
+  /** Shows hooks' inputs in this turn; what persists waits for its next user message and stays there. */
+  #join(event: EventName, inputs: Folded["inputs"]): void {
+    for (const { text, persist } of inputs) {
+      const block = hookInput(event, text);
+      if (persist) this.life.waiting.push({ text: block.text, verbatim: true });
+      else this.ephemeral.push(block);
+    }
   }
 
   /** Has the events of calls that run together fired one after the other, in the order in which they come. */

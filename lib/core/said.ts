@@ -1,4 +1,4 @@
-import { type Block, text } from "./messages.ts";
+import { type Block, text, type TextBlock } from "./messages.ts";
 import { pascal } from "./names.ts";
 import type { Said } from "./verdict.ts";
 
@@ -34,7 +34,7 @@ export function contextBlocks(contexts: readonly From[]): Block[] {
 }
 
 /** How the model reads a HookInput (U11). */
-export function hookInput(event: string, words: string): Block {
+export function hookInput(event: string, words: string): TextBlock {
   return text(`HookInput (${pascal(event)}): ${words}`);
 }
 

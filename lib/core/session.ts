@@ -203,9 +203,9 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
     stop = end.stop;
     if (stop !== "done") return stop;
     if (run.halt) return "halted";
-    for (const { hook, text: words } of end.inputs) {
+    for (const { hook, text: words, persist } of end.inputs) {
       run.keepers.add(hook);
-      queue.push({ trigger: "hook_input", prompt: words, from: hook });
+      queue.push({ trigger: "hook_input", prompt: words, from: hook, ...(persist && { persist }) });
     }
     if (queue.length === 0) queue.push(...await fromBackground(run));
     if (queue.length === 0) return stop;
