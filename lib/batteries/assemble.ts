@@ -13,7 +13,8 @@ import type { Tool } from "../core/tool.ts";
 import { price } from "../prices.ts";
 import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
 import { changesSince } from "../transcript/resume.ts";
-import { keeper } from "./persist.ts";
+import { hookList } from "./hook-list.ts";
+import { type Keeper, keeper } from "./persist.ts";
 import { type Past, pastOf } from "./past.ts";
 import { spawner } from "./spawn.ts";
 
@@ -57,6 +58,8 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     : (await import("../transcript/rollout.ts")).rolloutWriter(own.rollout, id, Date.now);
   const compactor = memory === false ? undefined : await import("./compact.ts");
   let contextTokens = 0;
+  let promptId: string | undefined;
+  let begun = false;
   let lastRun: Run | undefined;
 
   const emit = (event: RunEvent) => {
@@ -94,12 +97,22 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     tools,
     limits,
     maxTokens: MAX_TOKENS,
-    hooks: hookSource(
-      parts,
-      own,
-      cwd,
-      () => ({ ...(gate && { permission_mode: gate.permissions().mode ?? "default" }) }),
-    ),
+    hooks: hookList({
+      inCode: parts.codeHooks,
+      folders: parts.hookFolders,
+      found: own.hooks,
+      host: {
+        projectDir: cwd,
+        wire: () => ({
+          transcript_path: store.pathOf?.(id) ?? "",
+          permission_mode: gate?.permissions().mode ?? "default",
+          ...(promptId !== undefined && { prompt_id: promptId }),
+        }),
+        ...(gate && { remember: gate.remember }),
+      },
+      prompt: { model: priced && !process.env.ANTHROPIC_API_KEY ? undefined : model },
+      warn: (message) => emit({ agent_id: id, type: "warning", message }),
+    }),
     step: options.step ?? ((_, work) => work()),
     price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
     exec: async (...args) => (await import("../hooks/_exec.ts")).exec(...args),
@@ -113,7 +126,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       },
     }),
   };
-  const about: About = {
+  const about = {
     agent_type: name,
     model: life.model,
     system: hashOf(system),
@@ -130,8 +143,10 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       return life.model;
     },
     async prompt(words, { signal } = {}) {
-      await told(past, about, system, emit, id, keep, life);
-      if (about.prompt === "") (about as { prompt: string }).prompt = words.slice(0, 200);
+      promptId = systemClock.uuid();
+      if (past && !begun) await goOn(past, about, life, keep);
+      if (!begun) about.prompt = words.slice(0, 200);
+      begun = true;
       const signals = [options.signal, own.signal, signal].filter((s) => s !== undefined);
       const trigger = past ? "resume" : "user";
       const result = await session.prompt(words, {
@@ -166,25 +181,13 @@ function withRun<T>(run: Run | undefined, work: (run: Run) => Promise<T>): Promi
   return work(expectRun(run));
 }
 
-const said = new WeakSet<Past>();
-
-/** Says once what a resumed session finds changed, and writes what it was forked from. */
-async function told(
-  past: Past | undefined,
-  about: About,
-  system: string,
-  emit: (event: RunEvent) => void,
-  id: string,
-  keep: ReturnType<typeof keeper>,
-  life: Life,
-): Promise<void> {
-  if (!past || said.has(past)) return;
-  said.add(past);
-  for (const change of changesSince(past.transcript, { system, tools: about.tools })) {
-    emit({ agent_id: id, type: "warning", message: `Session ${past.from}: ${change}` });
+/** Says what a session that goes on finds changed, and writes what it has beyond the stored transcript. */
+async function goOn(past: Past, now: About, life: Life, keep: Keeper): Promise<void> {
+  for (const change of changesSince(past.transcript, now)) {
+    life.emit({ agent_id: life.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
   }
-  const fresh = past.forked ? life.messages : life.messages.slice(past.transcript.messages.length);
-  for (const message of fresh) await keep.copy(message, life.messages.indexOf(message));
+  const stored = past.forked ? 0 : past.transcript.messages.length;
+  for (let index = stored; index < life.messages.length; index++) await keep.copy(life.messages[index]!, index);
 }
 
 function modelOf(given: string | Model | undefined): { model: Model; modelName: string; priced: boolean } {
@@ -216,29 +219,4 @@ async function gateOf(permissions: RunOptions["permissions"], ask: RunOptions["a
   if (!permissions && !ask) return undefined;
   const { permissionGate } = await import("../permissions/gate.ts");
   return permissionGate({ roots: [cwd], mode: "bypassPermissions", ...permissions }, ask ? { ask } : {});
-}
-
-function hookSource(
-  parts: Parts,
-  own: RunOptions,
-  cwd: string,
-  facts: () => { permission_mode?: string },
-): AgentSpec["hooks"] {
-  if (parts.hookFolders.length === 0 && !own.hooks) return () => parts.codeHooks;
-  let load: (() => Promise<readonly HookRecord[]>) | undefined;
-  let joined: { own: readonly HookRecord[]; found: readonly HookRecord[]; all: readonly HookRecord[] } | undefined;
-  return async () => {
-    load ??= parts.hookFolders.length === 0
-      ? () => Promise.resolve(parts.codeHooks)
-      : (await import("../hooks/hot.ts")).hotFolders(parts.hookFolders, parts.codeHooks, {
-        projectDir: cwd,
-        wire: facts,
-      });
-    const mine = await load();
-    if (!own.hooks) return mine;
-    const found = await own.hooks();
-    // The same list as long as nothing has changed: the order of hooks is worked out once per list.
-    if (joined?.own !== mine || joined.found !== found) joined = { own: mine, found, all: [...mine, ...found] };
-    return joined.all;
-  };
 }

@@ -75,6 +75,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       rmSync(file, { force: true });
       return was;
     },
+    pathOf: fileOf,
     lock: (id) => {
       const file = `${fileOf(id)}.lock`;
       mkdirSync(dir, { recursive: true });

@@ -15,7 +15,10 @@ import type { TranscriptStore } from "./store.ts";
  * ```
  */
 export function jsonlStore(dir: string, options?: JsonlStoreOptions): TranscriptStore {
-  return opened(async () => (await import("./jsonl.ts")).jsonlStore(dir, options));
+  return {
+    ...opened(async () => (await import("./jsonl.ts")).jsonlStore(dir, options)),
+    pathOf: (id) => `${dir}/${id}.jsonl`,
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isToolUse, type Message, toolResult, user } from "../core/messages.ts";
-import { type About, hashOf, type Transcript } from "./store.ts";
+import type { About, Transcript } from "./store.ts";
 
 /**
  * The conversation a stored one can go on from: a tool_use that was never answered is closed with an error, so that
@@ -23,6 +23,6 @@ export function changesSince(stored: Transcript, now: Pick<About, "system" | "to
   const gone = was.tools.filter((t) => !now.tools.includes(t));
   if (added.length > 0) changes.push(`tools added since: ${added.join(", ")}`);
   if (gone.length > 0) changes.push(`tools gone since: ${gone.join(", ")}`);
-  if (was.system !== hashOf(now.system)) changes.push("the system prompt has changed since");
+  if (was.system !== now.system) changes.push("the system prompt has changed since");
   return changes;
 }

@@ -5,6 +5,7 @@ import type { Message, Usage } from "../core/messages.ts";
 export interface About {
   readonly agent_type: string;
   readonly model: string;
+  /** A sign of the system prompt, not its text. */
   readonly system: string;
   readonly tools: readonly string[];
   /** The session and agent that started this one. */
@@ -74,6 +75,8 @@ export interface TranscriptStore {
   list(): Promise<Listed[]>;
   /** Whether there was one to delete. */
   delete(id: string): Promise<boolean>;
+  /** The file of a transcript, where it has one of its own: hooks are told of it. */
+  pathOf?(id: string): string;
   /** Claims an id for this process until the returned function is called; throws where another process has it. */
   lock?(id: string): Promise<() => Promise<void>>;
 }
