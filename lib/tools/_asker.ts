@@ -1,0 +1,86 @@
+/** A question with a few answers to choose from; a person may always answer in words of their own. */
+export interface Question {
+  readonly question: string;
+  /** A word or two that stand for it. */
+  readonly header: string;
+  readonly options: readonly { readonly label: string; readonly description: string }[];
+  /** Whether several options may be chosen. @default false */
+  readonly multiSelect?: boolean;
+}
+
+/** Answers by the text of their question. Several chosen options are joined by ", ". */
+export type Answers = Readonly<Record<string, string>>;
+
+/** What a person is asked to agree to: to plan first, or to a plan. */
+export type PlanRequest =
+  | { readonly tool: "EnterPlanMode" }
+  | { readonly tool: "ExitPlanMode"; readonly plan: string };
+
+export interface PlanReply {
+  readonly approved: boolean;
+  /** What the person wants otherwise. */
+  readonly feedback?: string;
+}
+
+/**
+ * Puts questions to a person. Whoever runs an agent where somebody can answer installs one in the agent's tool state
+ * under `ASKER`; it is asked one thing at a time. Undefined means that nobody answered.
+ */
+export interface Asker {
+  answer(questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined>;
+  approve(request: PlanRequest, signal: AbortSignal): Promise<PlanReply | undefined>;
+}
+
+/** The key in a tool's `state` under which an `Asker` is kept. */
+export const ASKER = "crochet.asker";
+
+/**
+ * The key in a tool's `state` of a function `(on: boolean) => void` that turns plan mode on and off, kept there by
+ * whoever holds the permissions.
+ */
+export const PLAN_MODE = "crochet.plan-mode";
+
+/** What is being asked now, per asker: a person can look at one question only. */
+const asking = new WeakMap<Asker, Promise<unknown>>();
+
+export async function oneAtATime<T>(asker: Asker, ask: () => Promise<T>): Promise<T> {
+  const turn = (asking.get(asker) ?? Promise.resolve()).then(ask);
+  asking.set(asker, turn.catch(() => {}));
+  return await turn;
+}
+
+/**
+ * An asker with its answers ready, for tests: by the text of a question or its header; `plan` agrees to plans (true),
+ * refuses them (false) or refuses them with these words. A question without an answer is an error.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { askTools, askWith } from "crochet/tools";
+ *
+ * const tools = askTools(askWith({ "Which database?": "Postgres" }, { plan: "Test it first" }));
+ * export default agent({ from: import.meta.url, tools });
+ * ```
+ */
+export function askWith(
+  answers: Readonly<Record<string, string | readonly string[]>>,
+  { plan = true }: { readonly plan?: boolean | string } = {},
+): Asker {
+  return {
+    answer: (questions) =>
+      Promise.resolve(Object.fromEntries(questions.map(({ question, header }) => {
+        const answer = answers[question] ?? answers[header];
+        if (answer === undefined) {
+          throw new TypeError(
+            `Cannot answer '${question}' as no answer is scripted: there is one for ${listed(answers)}`,
+          );
+        }
+        return [question, typeof answer === "string" ? answer : answer.join(", ")];
+      }))),
+    approve: () => Promise.resolve(typeof plan === "string" ? { approved: false, feedback: plan } : { approved: plan }),
+  };
+}
+
+function listed(answers: object): string {
+  return Object.keys(answers).map((question) => `'${question}'`).join(", ") || "none";
+}

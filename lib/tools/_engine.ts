@@ -1,0 +1,64 @@
+import { stat } from "node:fs/promises";
+import { basename, dirname, isAbsolute, relative } from "node:path";
+import { type ToolContext, ToolError } from "../core/tool.ts";
+import { confine } from "./_confine.ts";
+import { findRipgrep, RipgrepFailed } from "./_ripgrep.ts";
+import type { StandaloneOptions } from "./_standalone.ts";
+import { insideRepository } from "./_walk.ts";
+
+/** What Grep and Glob need of a tool's context. */
+export type SearchContext = Pick<ToolContext, "cwd" | "state" | "signal">;
+
+export interface SearchOptions extends StandaloneOptions {
+  /** A ripgrep to run, or false for the plain engine. @default the one npm brought, else `rg` on PATH, else false */
+  ripgrep?: string | false;
+}
+
+/** Where a search takes place. */
+export interface SearchPlace {
+  /** As it was asked for, absolute: for texts. */
+  readonly path: string;
+  readonly directory: string;
+  readonly file?: string;
+  /** Inside a git repository its own bounds count; outside, a .gitignore counts all the same. */
+  readonly requireGit: boolean;
+  /** A found path as results show it: relative to the working directory where it lies in it, else absolute. */
+  readonly shown: (path: string) => string;
+}
+
+/** Resolves the folder or file to search; refuses what is outside the workspace, not there, or neither of the two. */
+export async function searchPlace(path: string | undefined, context: SearchContext): Promise<SearchPlace> {
+  const place = await confine(path ?? context.cwd, context);
+  const found = place.exists ? await stat(place.real).catch(() => undefined) : undefined;
+  if (!found) throw new ToolError(`Cannot search '${place.path}' as it does not exist`, { code: "no_such_file" });
+  if (!found.isDirectory() && !found.isFile()) {
+    throw new ToolError(`Cannot search '${place.path}' as it is no file and no directory`, { code: "not_regular" });
+  }
+  const directory = found.isDirectory() ? place.real : dirname(place.real);
+  const asked = found.isDirectory() ? place.path : dirname(place.path);
+  const within = relative(context.cwd, asked);
+  const base = within === ".." || within.startsWith("../") || isAbsolute(within) ? asked : within;
+  const prefix = base === "" || base.endsWith("/") ? base : `${base}/`;
+  return {
+    path: place.path,
+    directory,
+    ...(found.isFile() && { file: basename(place.real) }),
+    requireGit: await insideRepository(directory),
+    shown: (name) => prefix + name,
+  };
+}
+
+/** Runs a search with ripgrep, or plainly where there is none or it does not start. */
+export async function withEngine<T>(
+  given: string | false | undefined,
+  engines: { readonly ripgrep: (binary: string) => Promise<T>; readonly plain: () => Promise<T> },
+): Promise<T> {
+  const binary = given ?? await findRipgrep();
+  if (!binary) return await engines.plain();
+  try {
+    return await engines.ripgrep(binary);
+  } catch (error) {
+    if (error instanceof RipgrepFailed) return await engines.plain();
+    throw error;
+  }
+}

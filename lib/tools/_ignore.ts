@@ -1,0 +1,118 @@
+import { compileGlob } from "./_glob.ts";
+
+/** One line of an ignore file. */
+interface IgnoreRule {
+  readonly keep: boolean;
+  readonly onlyDirectories: boolean;
+  readonly matches: (path: string) => boolean;
+}
+
+/** What an ignore file says of a path: nothing (undefined), that it is ignored, or that it is kept (`!`). */
+export type IgnoreDecision = "ignore" | "keep" | undefined;
+
+/** The rules of an ignore file's text; a line that is no glob is passed over, as ripgrep does. */
+export function parseIgnore(text: string): IgnoreRule[] {
+  const rules: IgnoreRule[] = [];
+  for (const line of text.replace(/^\uFEFF/, "").split("\n")) {
+    try {
+      const rule = parseIgnoreLine(line.replace(/\r$/, ""));
+      if (rule) rules.push(rule);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+  return rules;
+}
+
+/** One line of an ignore file, undefined for a comment or a blank; a throw says what is wrong with its glob. */
+export function parseIgnoreLine(given: string): IgnoreRule | undefined {
+  let line = given;
+  if (line.startsWith("#")) return undefined;
+  if (!line.endsWith("\\ ")) line = line.trimEnd();
+  if (line === "") return undefined;
+  let keep = false;
+  let anchored = false;
+  if (line.startsWith("\\!") || line.startsWith("\\#")) {
+    line = line.slice(1);
+  } else {
+    if (line.startsWith("!")) {
+      keep = true;
+      line = line.slice(1);
+    }
+    if (line.startsWith("/")) {
+      anchored = true;
+      line = line.slice(1);
+    }
+  }
+  const onlyDirectories = line.endsWith("/");
+  if (onlyDirectories) line = line.slice(0, line.endsWith("\\/") ? -2 : -1);
+  if (!anchored && !line.includes("/") && line !== "**") line = `**/${line}`;
+  // `folder/**` is what the folder holds, not the folder itself.
+  if (line.endsWith("/**")) line += "/*";
+  return { keep, onlyDirectories, matches: compileGlob(line) };
+}
+
+/** The last rule that fits decides, as in git. `path` is relative to the folder of the ignore file. */
+export function decide(rules: readonly IgnoreRule[], path: string, isDirectory: boolean): IgnoreDecision {
+  for (let i = rules.length - 1; i >= 0; i--) {
+    const rule = rules[i]!;
+    if ((!rule.onlyDirectories || isDirectory) && rule.matches(path)) return rule.keep ? "keep" : "ignore";
+  }
+  return undefined;
+}
+
+/** Which files a list of globs selects: the last glob that fits decides, `!glob` takes away, also whole folders. */
+export interface GlobSelection {
+  /** The same selection as lines of an ignore file, by which ripgrep can pass over the rest. */
+  readonly lines: readonly string[];
+  /** Whether a folder may hold selected files. */
+  readonly enters: (path: string) => boolean;
+  /** Whether a file is selected, its folders looked at too. */
+  readonly selects: (path: string) => boolean;
+}
+
+export function selectGlobs(globs: readonly string[]): GlobSelection {
+  const wanted = globs.some((glob) => !glob.startsWith("!"));
+  const lines = [
+    ...(wanted ? ["*", "!*/"] : []),
+    ...globs.map((glob) => (glob.startsWith("!") ? glob.slice(1).replace(/^[!#]/, "\\$&") : `!${glob}`)),
+  ];
+  const rules = lines.map((line) => {
+    if (/[\n\r]/.test(line)) throw new TypeError("Cannot use a glob as it has a line break");
+    return parseIgnoreLine(line);
+  }).filter((rule) => rule !== undefined);
+  const enters = (path: string) => decide(rules, path, true) !== "ignore";
+  return {
+    lines,
+    enters,
+    selects: (path) => {
+      if (decide(rules, path, false) === "ignore") return false;
+      for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
+        if (!enters(path.slice(0, slash))) return false;
+      }
+      return true;
+    },
+  };
+}
+
+/** Splits a list of globs at commas and blanks that are not inside braces or brackets: `*.ts, *.{js,mjs}`. */
+export function splitGlobs(text: string): string[] {
+  const globs: string[] = [];
+  let glob = "";
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i]!;
+    if (c === "\\") {
+      glob += c + (text[++i] ?? "");
+      continue;
+    }
+    if (c === "{" || c === "[") depth++;
+    else if (c === "}" || c === "]") depth = Math.max(0, depth - 1);
+    if (depth === 0 && /[,\s]/.test(c)) {
+      if (glob !== "") globs.push(glob);
+      glob = "";
+    } else glob += c;
+  }
+  if (glob !== "") globs.push(glob);
+  return globs;
+}

@@ -1,0 +1,81 @@
+import { Buffer } from "node:buffer";
+import { spawn } from "node:child_process";
+import { access, constants } from "node:fs/promises";
+import { delimiter, isAbsolute, join } from "node:path";
+
+let found: Promise<string | undefined> | undefined;
+
+/** The ripgrep to run: the binary npm brought, else `rg` on PATH, else none (the plain engine takes over). */
+export function findRipgrep(): Promise<string | undefined> {
+  found ??= (async () => {
+    const packaged = await import("@vscode/ripgrep").then((module) => module.rgPath, () => undefined);
+    if (packaged !== undefined && await isExecutable(packaged)) return packaged;
+    for (const directory of (process.env.PATH ?? "").split(delimiter)) {
+      if (isAbsolute(directory) && await isExecutable(join(directory, "rg"))) return join(directory, "rg");
+    }
+    return undefined;
+  })();
+  return found;
+}
+
+function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(() => true, () => false);
+}
+
+/** The binary could not be started at all. */
+export class RipgrepFailed extends Error {
+  override name = "RipgrepFailed";
+}
+
+export interface RipgrepRun {
+  /** 0 something found, 1 nothing found, 2 an error (there may be output all the same); undefined when stopped. */
+  readonly code: number | undefined;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+export interface RipgrepOptions {
+  readonly cwd: string;
+  readonly signal?: AbortSignal | undefined;
+  /** Ends ripgrep as soon as this is true of the output so far: what was read is kept. */
+  readonly enough?: (chunk: Buffer, total: number) => boolean;
+}
+
+/** Runs ripgrep to its end, or until there is enough output or the signal aborts. */
+export function runRipgrep(binary: string, args: readonly string[], options: RipgrepOptions): Promise<RipgrepRun> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  return new Promise<RipgrepRun>((resolve, reject) => {
+    const child = spawn(binary, ["--no-config", "--color=never", ...args], {
+      cwd: options.cwd,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const chunks: Buffer[] = [];
+    let total = 0;
+    let stopped = false;
+    let stderr = "";
+    const abort = () => child.kill("SIGKILL");
+    signal?.addEventListener("abort", abort, { once: true });
+    child.stdout.on("data", (chunk: Buffer) => {
+      if (stopped) return;
+      chunks.push(chunk);
+      total += chunk.length;
+      if (options.enough?.(chunk, total)) {
+        stopped = true;
+        child.kill("SIGKILL");
+      }
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      if (stderr.length < 10_000) stderr += text;
+    });
+    child.on("error", (error) => {
+      signal?.removeEventListener("abort", abort);
+      reject(new RipgrepFailed(`Cannot start '${binary}': ${error.message}`, { cause: error }));
+    });
+    child.on("close", (code) => {
+      signal?.removeEventListener("abort", abort);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve({ code: stopped ? undefined : code ?? undefined, stdout: Buffer.concat(chunks), stderr });
+    });
+  });
+}

@@ -1,0 +1,204 @@
+import { Buffer } from "node:buffer";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ToolError } from "../core/tool.ts";
+import type { GlobSelection } from "./_ignore.ts";
+import { type RipgrepRun, runRipgrep } from "./_ripgrep.ts";
+import { FLOOD, type Found, type FoundFile, type FoundLine, LONGEST_LINE_BYTES, shownLine } from "./_search.ts";
+import type { SearchRequest } from "./_search.ts";
+import { comparePaths, VERSION_CONTROL } from "./_walk.ts";
+
+/** Searches with ripgrep, in parallel; the order of paths is made here, as ripgrep's own costs all but one core. */
+export async function searchWithRipgrep(binary: string, request: SearchRequest): Promise<Found> {
+  return await withSelection(request.selection, async (selection) => {
+    const args = [...selection, ...searchArguments(request)];
+    const options = { cwd: request.directory, signal: request.signal };
+    let run = await runRipgrep(binary, args, {
+      ...options,
+      ...(request.mode === "content" && { enough: (_, total) => total > FLOOD }),
+    });
+    if (run.code !== undefined) return collect(run, request);
+    let lines = 0;
+    run = await runRipgrep(binary, ["--sort=path", ...args], {
+      ...options,
+      enough: (chunk) => {
+        for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++;
+        return lines > request.wanted;
+      },
+    });
+    return collect(run, request);
+  });
+}
+
+/** Lists files with ripgrep, in the order of paths. */
+export async function listWithRipgrep(
+  binary: string,
+  request: Pick<SearchRequest, "directory" | "selection" | "requireGit" | "signal">,
+): Promise<{ files: string[]; problems: string[] }> {
+  return await withSelection(request.selection, async (selection) => {
+    const args = [...selection, "--files", "--null", ...walkArguments(request), "./"];
+    const run = await runRipgrep(binary, args, { cwd: request.directory, signal: request.signal });
+    const files = run.stdout.toString("utf8").split("\0").filter((path) => path !== "").map((path) => path.slice(2));
+    return { files: files.filter((path) => selects(request, path)).sort(comparePaths), problems: problemsOf(run) };
+  });
+}
+
+/**
+ * Globs go in as an ignore file, the weakest rule there is: given as `--glob` they would bring back what .gitignore
+ * leaves out. A file that .gitignore keeps by name (`!x`) slips through, so the paths that come out are tested again.
+ */
+async function withSelection<T>(
+  selection: GlobSelection | undefined,
+  use: (args: string[]) => Promise<T>,
+): Promise<T> {
+  if (!selection) return await use([]);
+  const directory = await mkdtemp(join(tmpdir(), "crochet-globs-"));
+  try {
+    const file = join(directory, "ignore");
+    await writeFile(file, selection.lines.join("\n") + "\n");
+    return await use([`--ignore-file=${file}`]);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function selects(request: { readonly selection?: GlobSelection | undefined }, path: string): boolean {
+  return request.selection === undefined || request.selection.selects(path);
+}
+
+function walkArguments(request: { readonly requireGit: boolean }): string[] {
+  return [
+    "--hidden",
+    "--no-ignore-global",
+    "--no-ignore-exclude",
+    ...(request.requireGit ? [] : ["--no-require-git"]),
+    ...VERSION_CONTROL.map((name) => `--glob=!${name}`),
+  ];
+}
+
+function searchArguments(request: SearchRequest): string[] {
+  const { mode, file } = request;
+  return [
+    // A named file is searched like any other, so that binary files are told apart in one way.
+    ...(file !== undefined
+      ? ["--no-ignore", "--hidden", "--max-depth=1", `--glob=/${file.replace(/[^A-Za-z0-9]/g, "\\$&")}`]
+      : walkArguments(request)),
+    ...(request.type !== undefined && file === undefined ? [`--type=${request.type}`] : []),
+    ...(request.ignoreCase ? ["--ignore-case"] : ["--case-sensitive"]),
+    ...(request.multiline ? ["--multiline", "--multiline-dotall"] : []),
+    "--no-mmap",
+    "--null",
+    "--with-filename",
+    "--no-heading",
+    ...(mode === "files_with_matches" ? ["--files-with-matches"] : mode === "count" ? ["--count"] : [
+      "--line-number",
+      "--no-context-separator",
+      `--before-context=${request.before}`,
+      `--after-context=${request.after}`,
+      `--max-columns=${LONGEST_LINE_BYTES}`,
+      "--max-columns-preview",
+    ]),
+    `--regexp=${request.pattern}`,
+    "./",
+  ];
+}
+
+function collect(run: RipgrepRun, request: SearchRequest): Found {
+  if (run.code === 2 && run.stdout.length === 0) refuse(run.stderr, request);
+  const complete = run.code !== undefined;
+  const found = request.mode === "content"
+    ? contentOf(run.stdout)
+    : request.mode === "count"
+    ? countsOf(run.stdout)
+    : run.stdout.toString("utf8").split("\0").filter((path) => path !== "").map((path) => ({
+      path,
+      count: 0,
+      lines: [],
+    }));
+  const files = found
+    .map((file) => ({ ...file, path: file.path.slice(2) }))
+    .filter((file) => selects(request, file.path));
+  return {
+    files: complete ? files.sort((a, b) => comparePaths(a.path, b.path)) : files,
+    complete,
+    problems: problemsOf(run),
+  };
+}
+
+function countsOf(stdout: Buffer): FoundFile[] {
+  return [...stdout.toString("utf8").matchAll(/([^\0]+)\0(\d+)\n/g)]
+    .map(([, path, count]) => ({ path: path!, count: Number(count), lines: [] }));
+}
+
+/** Records are `path NUL number (':' or '-') text`, and one without NUL where a file turned out to be binary. */
+function contentOf(stdout: Buffer): FoundFile[] {
+  const files: FoundFile[] = [];
+  let path: string | undefined;
+  let pathBytes: Buffer = Buffer.alloc(0);
+  let lines: FoundLine[] = [];
+  const close = () => {
+    const count = lines.filter((line) => line.matched).length;
+    if (path !== undefined && lines.length > 0) files.push({ path, count, lines });
+    lines = [];
+  };
+  for (let at = 0; at < stdout.length;) {
+    const end = stdout.indexOf(10, at);
+    // Without its line break the last record was cut off.
+    if (end < 0) break;
+    if (isBinaryNote(stdout, at, end)) {
+      // What was found before the first NUL is dropped: a binary file has no lines.
+      lines = [];
+      at = end + 1;
+      continue;
+    }
+    const nul = stdout.indexOf(0, at);
+    if (nul < 0) break;
+    const stop = nul > end ? stdout.indexOf(10, nul) : end;
+    if (stop < 0) break;
+    if (nul - at !== pathBytes.length || pathBytes.compare(stdout, at, nul) !== 0) {
+      close();
+      pathBytes = stdout.subarray(at, nul);
+      path = pathBytes.toString("utf8");
+    }
+    let mark = nul + 1;
+    while (stdout[mark]! >= 48 && stdout[mark]! <= 57) mark++;
+    lines.push({
+      number: Number(stdout.toString("latin1", nul + 1, mark)),
+      text: shownLine(stdout.toString("utf8", mark + 1, stop)),
+      matched: stdout[mark] === 58,
+    });
+    at = stop + 1;
+  }
+  close();
+  return files;
+}
+
+const BINARY_NOTE = /: (?:WARNING: stopped searching binary file after match|binary file matches) \(found "\\0" byte/;
+
+function isBinaryNote(stdout: Buffer, from: number, to: number): boolean {
+  // 41 is ')', the note's last character: most lines are told apart without being decoded.
+  if (stdout[to - 1] !== 41) return false;
+  const nul = stdout.indexOf(0, from);
+  if (nul >= 0 && nul < to) return false;
+  return BINARY_NOTE.test(stdout.toString("utf8", from, to));
+}
+
+function problemsOf(run: RipgrepRun): string[] {
+  if (run.code !== 2) return [];
+  return run.stderr.split("\n").filter((line) => line !== "").map((line) => line.replace(/^rg: (\.\/)?/, ""));
+}
+
+function refuse(stderr: string, request: SearchRequest): void {
+  if (/unrecognized file type/.test(stderr)) {
+    throw new ToolError(`Cannot search files of type '${request.type}' as ripgrep does not know it: use glob`, {
+      code: "invalid_input",
+    });
+  }
+  if (!/regex|not allowed|repetition|error:/.test(stderr)) return;
+  const reason = /^error: (.*)$/m.exec(stderr)?.[1] ?? stderr.trim().split("\n")[0]!.replace(/^rg: /, "");
+  throw new ToolError(
+    `Cannot search for '${request.pattern}' as it is not a regular expression of ripgrep: ${reason}`,
+    { code: "invalid_input" },
+  );
+}

@@ -1,0 +1,213 @@
+import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import { type Answers, ASKER, type Asker, oneAtATime, PLAN_MODE, type PlanReply, type PlanRequest } from "./_asker.ts";
+import type { Question } from "./_asker.ts";
+
+export interface AskUserQuestionInput {
+  readonly questions: readonly Question[];
+  /** Put in by a hook (`updatedInput`) that answers for the person. */
+  readonly answers?: Readonly<Record<string, string | readonly string[]>>;
+}
+
+/** The structured result hooks read, in the form Claude Code gives it. */
+export interface AskUserQuestionResponse {
+  readonly questions: readonly Question[];
+  readonly answers: Answers;
+}
+
+export interface ExitPlanModeInput {
+  /** What is going to be done, in Markdown. */
+  readonly plan: string;
+}
+
+/** The structured result hooks read; `approved` is absent where nobody decided. */
+export interface PlanResponse extends Partial<PlanReply> {
+  readonly plan?: string;
+}
+
+const QUESTION = `Asks the user questions with a few answers to choose from.
+
+- For decisions that are the user's to make and that you cannot find out yourself. One to four questions in a call, two to four options each; \
+the user may also answer in words of their own, so give no option "other". Put the option you recommend first and say so.
+- Set multiSelect where several options can be true at once.
+- If nobody is there to answer, your turn ends and the user's next message is the answer.`;
+
+const ENTER = `Asks the user whether to plan before doing: for work that is large, unclear or hard to undo.
+
+- If the user agrees, look around and think, change nothing, then give the plan with ExitPlanMode.
+- If nobody is there to agree, your turn ends and the user's next message is the answer.`;
+
+const EXIT = `Gives the user a plan to agree to, when you are done planning.
+
+- plan is the whole plan in Markdown: what will change, where, in which order, and how it will be checked.
+- Do not use it to ask questions (use AskUserQuestion), nor for work that changes nothing.
+- If the user refuses, the result says what they want otherwise. If nobody is there to agree, your turn ends and the user's next message is the answer.`;
+
+/** The tools that ask a person, with an asker of their own or with the one of the agent's tool state. */
+function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<object>, Tool<ExitPlanModeInput>] {
+  // They change nothing outside the conversation, and a planning agent must be able to call them: no effect.
+  const asks = { effect: "none" } as const;
+  const question = tool<AskUserQuestionInput>({
+    ...asks,
+    name: "AskUserQuestion",
+    description: QUESTION,
+    input: {
+      type: "object",
+      properties: {
+        questions: {
+          type: "array",
+          minItems: 1,
+          maxItems: 4,
+          items: {
+            type: "object",
+            properties: {
+              question: { type: "string", minLength: 1, description: "The whole question" },
+              header: { type: "string", description: "A word or two that stand for it" },
+              options: {
+                type: "array",
+                minItems: 2,
+                maxItems: 4,
+                items: {
+                  type: "object",
+                  properties: {
+                    label: { type: "string", minLength: 1, description: "The answer, in a few words" },
+                    description: { type: "string", description: "What it means or leads to" },
+                  },
+                  required: ["label", "description"],
+                },
+              },
+              multiSelect: { type: "boolean", description: "Whether several options may be chosen; default: false" },
+            },
+            required: ["question", "header", "options"],
+          },
+        },
+      },
+      required: ["questions"],
+    },
+    run: (input, context) => runQuestion(input, context, own),
+    render: renderAnswers,
+  });
+  return [
+    { ...question, parse: async (input) => checkQuestions(await question.parse(input)) },
+    tool<object>({
+      ...asks,
+      name: "EnterPlanMode",
+      description: ENTER,
+      input: { type: "object", properties: {} },
+      run: (_, context) => runPlan({ tool: "EnterPlanMode" }, context, own),
+      render: (response: PlanResponse) => renderPlan("EnterPlanMode", response),
+    }),
+    tool<ExitPlanModeInput>({
+      ...asks,
+      name: "ExitPlanMode",
+      description: EXIT,
+      input: {
+        type: "object",
+        properties: { plan: { type: "string", minLength: 1, description: "The whole plan, in Markdown" } },
+        required: ["plan"],
+      },
+      run: ({ plan }, context) => runPlan({ tool: "ExitPlanMode", plan }, context, own),
+      render: (response: PlanResponse) => renderPlan("ExitPlanMode", response),
+    }),
+  ];
+}
+
+/**
+ * The tools that ask a person: questions, whether to plan first, and whether a plan is right. They ask through the
+ * `Asker` in the agent's tool state (key `ASKER`); where there is none they end the turn.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { AskUserQuestion, EnterPlanMode, ExitPlanMode, Read } from "crochet/tools";
+ *
+ * export default agent({ from: import.meta.url, tools: [Read, AskUserQuestion, EnterPlanMode, ExitPlanMode] });
+ * ```
+ */
+export const [AskUserQuestion, EnterPlanMode, ExitPlanMode]: ReturnType<typeof toolsThatAsk> = toolsThatAsk();
+
+/** The same tools with an asker of their own: for tests (`askWith`), or where the host asks in its own way. */
+export function askTools(asker: Asker): readonly Tool[] {
+  return toolsThatAsk(asker);
+}
+
+function checkQuestions(input: AskUserQuestionInput): AskUserQuestionInput {
+  const texts = input.questions.map(({ question }) => question);
+  if (new Set(texts).size < texts.length) {
+    throw new ToolError("questions: each must have a text of its own, as answers go by it", { code: "invalid_input" });
+  }
+  const { answers } = input;
+  const isAnswer = (value: unknown) =>
+    typeof value === "string" || (Array.isArray(value) && value.every((part) => typeof part === "string"));
+  if (answers === undefined) return input;
+  if (typeof answers !== "object" || answers === null || !Object.values(answers).every(isAnswer)) {
+    throw new ToolError("answers: must be texts by the text of their question", { code: "invalid_input" });
+  }
+  return input;
+}
+
+type AskContext = Pick<ToolContext, "state" | "signal">;
+
+function askerOf({ state }: AskContext, own: Asker | undefined): Asker | undefined {
+  return own ?? state.get(ASKER) as Asker | undefined;
+}
+
+async function runQuestion(input: AskUserQuestionInput, context: AskContext, own?: Asker): Promise<ToolOutput> {
+  const { questions } = input;
+  const given = Object.fromEntries(
+    Object.entries(input.answers ?? {}).map((
+      [question, answer],
+    ) => [question, typeof answer === "string" ? answer : answer.join(", ")]),
+  );
+  const open = questions.filter(({ question }) => given[question] === undefined);
+  const asker = askerOf(context, own);
+  const said = open.length > 0 && asker
+    ? await oneAtATime(asker, () => asker.answer(open, context.signal))
+    : open.length > 0
+    ? undefined
+    : {};
+  const response: AskUserQuestionResponse = { questions, answers: { ...given, ...said } };
+  if (said) return { content: renderAnswers(response), response };
+  return { content: renderAnswers(response), response, wait: true };
+}
+
+function renderAnswers({ questions, answers }: AskUserQuestionResponse): string {
+  const answered = questions.filter(({ question }) => answers[question] !== undefined)
+    .map(({ question }) => `"${question}"="${answers[question]}"`);
+  const open = questions.filter(({ question }) => answers[question] === undefined);
+  const parts = [
+    ...(answered.length > 0 ? [`The user has answered: ${answered.join(", ")}.`] : []),
+    ...(open.length > 0
+      ? [
+        `Not answered yet: ${
+          open.map(({ question }) => `"${question}"`).join(", ")
+        }. The turn ends here; the user's next message is the answer.`,
+      ]
+      : []),
+  ];
+  return parts.join("\n");
+}
+
+async function runPlan(request: PlanRequest, context: AskContext, own?: Asker): Promise<ToolOutput> {
+  const asker = askerOf(context, own);
+  const reply = asker && await oneAtATime(asker, () => asker.approve(request, context.signal));
+  if (reply?.approved) {
+    (context.state.get(PLAN_MODE) as ((on: boolean) => void) | undefined)?.(request.tool === "EnterPlanMode");
+  }
+  const response: PlanResponse = { ...("plan" in request && { plan: request.plan }), ...reply };
+  const content = renderPlan(request.tool, response);
+  if (reply === undefined) return { content, response, wait: true };
+  return { content, response, isError: !reply.approved };
+}
+
+function renderPlan(name: PlanRequest["tool"], { approved, feedback }: PlanResponse): string {
+  const what = name === "EnterPlanMode" ? "planning first" : "the plan";
+  if (approved === undefined) {
+    return `Nobody has agreed to ${what} yet. The turn ends here; the user's next message is the answer.`;
+  }
+  const words = feedback ? ` The user says: ${feedback}` : "";
+  if (!approved) return `The user does not agree to ${what}.${words}`;
+  const next = name === "EnterPlanMode"
+    ? "Look around and think, change nothing, then give the plan with ExitPlanMode."
+    : "Start with it now.";
+  return `The user agrees to ${what}. ${next}${words}`;
+}

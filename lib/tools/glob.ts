@@ -1,0 +1,161 @@
+import { stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import { type Tool, tool, ToolError } from "../core/tool.ts";
+import { absolute, confine } from "./_confine.ts";
+import { type SearchContext, type SearchOptions, searchPlace, withEngine } from "./_engine.ts";
+import { selectGlobs } from "./_ignore.ts";
+import { standaloneContext } from "./_standalone.ts";
+import { walk } from "./_walk.ts";
+
+export interface GlobInput {
+  readonly pattern: string;
+  /** A folder. @default the working directory */
+  readonly path?: string;
+}
+
+/** The structured result hooks read, in the form Claude Code gives it. */
+export interface GlobResponse {
+  /** In the order of paths. */
+  readonly filenames: readonly string[];
+  /** How many files match, shown or not. */
+  readonly numFiles: number;
+  readonly truncated: boolean;
+  /** What was left out, and how to get it. */
+  readonly notice?: string;
+}
+
+const MOST_FILES = 250;
+
+const DESCRIPTION = `Finds files by glob.
+
+- *.ts matches at any depth, /*.ts only in the folder itself, src/**/*.ts below src, *.{ts,tsx} and [a-z]* work; * and ? do not cross /. The glob is taken from path (default: the working directory); it may also be an absolute path.
+- Only files are given, not folders: src/** is everything in src. Hidden files are included. \
+Left out are files that .gitignore, .ignore or .rgignore exclude, version control folders and symbolic links.
+- Paths are relative to the working directory, in the order of paths, at most ${MOST_FILES}; if there are more, the result says so.
+- path must lie in the workspace. To search in files use Grep.`;
+
+/**
+ * Finds files by glob, in ripgrep's dialect.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { Glob, Read } from "crochet/tools";
+ *
+ * export default agent({ from: import.meta.url, tools: [Read, Glob] });
+ * ```
+ */
+export const Glob: Tool<GlobInput> = tool<GlobInput>({
+  name: "Glob",
+  description: DESCRIPTION,
+  effect: "read",
+  input: {
+    type: "object",
+    properties: {
+      pattern: { type: "string", minLength: 1, description: "The glob that paths must match, e.g. **/*.ts" },
+      path: { type: "string", description: "The folder to look in; default: the working directory" },
+    },
+    required: ["pattern"],
+  },
+  prepare: (input, { cwd }) => input.path === undefined ? input : { ...input, path: absolute(input.path, cwd) },
+  run: async (input, context) => {
+    const response = await globFiles(input, context, undefined);
+    return { content: renderGlob(response), response };
+  },
+  render: renderGlob,
+});
+
+/**
+ * The Glob tool as a function: no agent, no hooks. Throws a ToolError when it refuses.
+ *
+ * @example
+ * ```ts
+ * import { glob } from "crochet/tools";
+ *
+ * const { filenames } = await glob({ pattern: "**\/*.ts" }, { cwd: "." });
+ * console.log(filenames);
+ * ```
+ */
+export async function glob(input: GlobInput, options: SearchOptions = {}): Promise<GlobResponse> {
+  const { ripgrep, ...standalone } = options;
+  return await globFiles(await Glob.parse(input), standaloneContext("Glob", input, standalone), ripgrep);
+}
+
+async function globFiles(
+  given: GlobInput,
+  context: SearchContext,
+  ripgrep: string | false | undefined,
+): Promise<GlobResponse> {
+  const { pattern, path } = await splitAbsolute(given, context);
+  const place = await searchPlace(path, context);
+  if (place.file !== undefined) {
+    throw new ToolError(`Cannot look for files in '${place.path}' as it is a file: give its folder`, {
+      code: "not_a_directory",
+    });
+  }
+  const selection = selectionOf(pattern);
+  const request = { directory: place.directory, selection, requireGit: place.requireGit, signal: context.signal };
+  const { files, problems } = await withEngine(ripgrep, {
+    ripgrep: async (binary) => (await import("./_search-ripgrep.ts")).listWithRipgrep(binary, request),
+    plain: async () => ({ files: await listPlainly(request), problems: [] }),
+  });
+  const filenames = files.slice(0, MOST_FILES).map(place.shown);
+  const truncated = files.length > MOST_FILES;
+  const notices = [
+    ...(truncated ? [`Showing ${MOST_FILES} of ${files.length} files: use a narrower pattern or path`] : []),
+    ...(problems.length > 0 ? [`Not looked at: ${problems[0]}`] : []),
+    ...(files.length === 0 && !/[*?[{]/.test(pattern)
+      ? ["Only files are given: for what is in a folder use folder/**"]
+      : []),
+  ];
+  return {
+    filenames,
+    numFiles: files.length,
+    truncated,
+    ...(notices.length > 0 && { notice: notices.join("\n") }),
+  };
+}
+
+/**
+ * An absolute glob is looked for in the folder it names, if there is one: its part before the first special
+ * character. Otherwise the slash in front keeps its meaning, the top of the folder searched.
+ */
+async function splitAbsolute(input: GlobInput, context: SearchContext): Promise<GlobInput> {
+  const { pattern } = input;
+  if (!isAbsolute(pattern)) return input;
+  const plain = /^[^*?[{\\]*\//.exec(pattern)![0];
+  if (plain === "/") return input;
+  const isFolder = await stat(plain).then((found) => found.isDirectory(), () => false);
+  if (!isFolder) return input;
+  const { path } = await confine(plain, context);
+  return { pattern: pattern.slice(plain.length - 1), path };
+}
+
+function selectionOf(pattern: string): ReturnType<typeof selectGlobs> {
+  try {
+    return selectGlobs([pattern]);
+  } catch (error) {
+    throw new ToolError((error as Error).message, { code: "invalid_input" });
+  }
+}
+
+async function listPlainly(
+  { directory, selection, ...options }: {
+    directory: string;
+    selection: ReturnType<typeof selectGlobs>;
+    requireGit: boolean;
+    signal: AbortSignal;
+  },
+): Promise<string[]> {
+  const files: string[] = [];
+  for await (const path of walk(directory, { ...options, enters: selection.enters })) {
+    if (selection.selects(path)) files.push(path);
+  }
+  return files;
+}
+
+/** What the model reads, from the structured result, which a hook may have replaced. */
+function renderGlob({ filenames = [], notice }: GlobResponse): string {
+  const note = notice ? `\n\n[${notice}]` : "";
+  return (filenames.length > 0 ? filenames.join("\n") : "No files found") + note;
+}

@@ -1,0 +1,265 @@
+import { type Tool, tool, ToolError } from "../core/tool.ts";
+import { absolute } from "./_confine.ts";
+import { type SearchContext, type SearchOptions, type SearchPlace, searchPlace, withEngine } from "./_engine.ts";
+import { type GlobSelection, selectGlobs, splitGlobs } from "./_ignore.ts";
+import type { Found, SearchRequest } from "./_search.ts";
+import { standaloneContext } from "./_standalone.ts";
+
+export interface GrepInput {
+  /** A regular expression in ripgrep's syntax. */
+  readonly pattern: string;
+  /** A file or folder. @default the working directory */
+  readonly path?: string;
+  /** Globs, separated by commas or blanks; `!glob` leaves out. */
+  readonly glob?: string;
+  /** A file type of ripgrep: ts, py, rust … */
+  readonly type?: string;
+  /** @default "files_with_matches" */
+  readonly output_mode?: "content" | "files_with_matches" | "count";
+  readonly "-i"?: boolean;
+  /** @default true */
+  readonly "-n"?: boolean;
+  readonly "-A"?: number;
+  readonly "-B"?: number;
+  readonly "-C"?: number;
+  /** The same as "-C". */
+  readonly context?: number;
+  /** 0 for no limit but that of size. @default 250 */
+  readonly head_limit?: number;
+  /** @default 0 */
+  readonly offset?: number;
+  readonly multiline?: boolean;
+}
+
+/** The structured result hooks read, in the form Claude Code gives it. */
+export interface GrepResponse {
+  readonly mode: "content" | "files_with_matches" | "count";
+  readonly numFiles: number;
+  /** The files shown, in mode files_with_matches. */
+  readonly filenames: readonly string[];
+  /** The lines shown, in the other modes. */
+  readonly content?: string;
+  readonly numLines?: number;
+  /** The matches of all files, in mode count. */
+  readonly numMatches?: number;
+  readonly appliedLimit?: number;
+  readonly appliedOffset?: number;
+  /** What was left out, and how to get it. */
+  readonly notice?: string;
+}
+
+const DEFAULT_LIMIT = 250;
+/** What one answer may hold, in UTF-16 units. */
+const MOST_TEXT = 30_000;
+
+const DESCRIPTION = `Searches the contents of files with ripgrep.
+
+- pattern is a regular expression in ripgrep's syntax: no look-around, no back-references; literal braces, brackets, dots and parentheses are escaped (interface\\{\\}). \
+It is matched line by line; set multiline for a match across lines, where . matches line breaks too. In a file with CRLF line ends write \\r?$ for the end of a line.
+- output_mode: files_with_matches (default) gives paths, content gives lines as path:number:text (path-number-text for context lines), count gives the number of matching lines per file.
+- Narrow it with path (file or folder), glob (*.ts matches at any depth, src/**/*.ts from the folder searched, !*.test.ts leaves out) and type (ts, py, rust, …).
+- Hidden files are searched. Left out are files that .gitignore, .ignore or .rgignore exclude (glob does not bring them back; naming the file as path does), version control folders, binary files and symbolic links.
+- Results are in the order of paths. At most head_limit (default ${DEFAULT_LIMIT}) lines or files are given, and about ${MOST_TEXT} characters; what is left out is said, and offset gets it.
+- path must lie in the workspace.`;
+
+/**
+ * Searches the contents of files as ripgrep does.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { Grep, Read } from "crochet/tools";
+ *
+ * export default agent({ from: import.meta.url, tools: [Read, Grep] });
+ * ```
+ */
+export const Grep: Tool<GrepInput> = tool<GrepInput>({
+  name: "Grep",
+  description: DESCRIPTION,
+  effect: "read",
+  input: {
+    type: "object",
+    properties: {
+      pattern: { type: "string", description: "The regular expression to look for" },
+      path: { type: "string", description: "The file or folder to search; default: the working directory" },
+      glob: { type: "string", description: "Globs that file paths must match, e.g. *.{ts,tsx} or !*.test.ts" },
+      type: { type: "string", description: "A file type of ripgrep, e.g. ts, js, py, rust, go" },
+      output_mode: {
+        type: "string",
+        enum: ["content", "files_with_matches", "count"],
+        description: "What to give back; default: files_with_matches",
+      },
+      "-i": { type: "boolean", description: "Ignore case" },
+      "-n": { type: "boolean", description: "Line numbers in mode content; default: true" },
+      "-A": { type: "integer", minimum: 0, description: "Lines of context after each match, in mode content" },
+      "-B": { type: "integer", minimum: 0, description: "Lines of context before each match, in mode content" },
+      "-C": { type: "integer", minimum: 0, description: "Lines of context around each match, in mode content" },
+      context: { type: "integer", minimum: 0, description: "The same as -C" },
+      head_limit: {
+        type: "integer",
+        minimum: 0,
+        description: `Give at most this many lines or files; default: ${DEFAULT_LIMIT}, 0: no limit`,
+      },
+      offset: { type: "integer", minimum: 0, description: "Leave out this many lines or files first; default: 0" },
+      multiline: { type: "boolean", description: "Let a match span lines, and . match line breaks" },
+    },
+    required: ["pattern"],
+  },
+  prepare: (input, { cwd }) => input.path === undefined ? input : { ...input, path: absolute(input.path, cwd) },
+  run: async (input, context) => {
+    const response = await grepFiles(input, context, undefined);
+    return { content: renderGrep(response), response };
+  },
+  render: renderGrep,
+});
+
+/**
+ * The Grep tool as a function: no agent, no hooks. Throws a ToolError when it refuses.
+ *
+ * @example
+ * ```ts
+ * import { grep } from "crochet/tools";
+ *
+ * const { content } = await grep({ pattern: "export function \\w+", output_mode: "content", glob: "*.ts" }, { cwd: "." });
+ * console.log(content);
+ * ```
+ */
+export async function grep(input: GrepInput, options: SearchOptions = {}): Promise<GrepResponse> {
+  const { ripgrep, ...standalone } = options;
+  return await grepFiles(await Grep.parse(input), standaloneContext("Grep", input, standalone), ripgrep);
+}
+
+async function grepFiles(
+  input: GrepInput,
+  context: SearchContext,
+  ripgrep: string | false | undefined,
+): Promise<GrepResponse> {
+  if (input.pattern.includes("\0")) {
+    throw new ToolError("Cannot search for a NUL character as files with one are binary", { code: "invalid_input" });
+  }
+  const place = await searchPlace(input.path, context);
+  const mode = input.output_mode ?? "files_with_matches";
+  const { offset = 0, head_limit: limit = DEFAULT_LIMIT } = input;
+  const around = input["-C"] ?? input.context ?? 0;
+  const request: SearchRequest = {
+    directory: place.directory,
+    file: place.file,
+    pattern: input.pattern,
+    mode,
+    ignoreCase: input["-i"] ?? false,
+    multiline: input.multiline ?? false,
+    before: mode === "content" ? input["-B"] ?? around : 0,
+    after: mode === "content" ? input["-A"] ?? around : 0,
+    ...(place.file === undefined && { selection: selectionOf(input.glob), type: input.type }),
+    requireGit: place.requireGit,
+    wanted: limit === 0 ? Infinity : offset + limit,
+    signal: context.signal,
+  };
+  const found = await withEngine(ripgrep, {
+    ripgrep: async (binary) => (await import("./_search-ripgrep.ts")).searchWithRipgrep(binary, request),
+    plain: async () => (await import("./_search-plain.ts")).searchPlainly(request),
+  });
+  return responseOf(found, place, { mode, offset, limit, numbers: input["-n"] ?? true });
+}
+
+function selectionOf(glob: string | undefined): GlobSelection | undefined {
+  const globs = splitGlobs(glob ?? "");
+  if (globs.length === 0) return undefined;
+  try {
+    return selectGlobs(globs);
+  } catch (error) {
+    throw new ToolError((error as Error).message, { code: "invalid_input" });
+  }
+}
+
+interface Shape {
+  readonly mode: GrepResponse["mode"];
+  readonly offset: number;
+  readonly limit: number;
+  readonly numbers: boolean;
+}
+
+function responseOf(found: Found, place: SearchPlace, shape: Shape): GrepResponse {
+  const { mode, offset, limit } = shape;
+  const entries = entriesOf(found, place, shape);
+  const wanted = entries.slice(offset, limit === 0 ? undefined : offset + limit);
+  const shown = fitting(wanted);
+  const left = entries.length > offset + shown.length || !found.complete;
+  const applied = { ...(left && { appliedLimit: shown.length }), ...(offset > 0 && { appliedOffset: offset }) };
+  const notice = noticeOf(found, { shown: shown.length, total: entries.length, left, ...shape });
+  const common = { mode, numFiles: found.files.length, ...applied, ...(notice !== "" && { notice }) };
+  if (mode === "files_with_matches") return { ...common, filenames: shown.map((entry) => entry.text) };
+  const content = joined(shown);
+  if (mode === "content") return { ...common, filenames: [], content, numLines: shown.length };
+  return { ...common, filenames: [], content, numMatches: found.files.reduce((sum, file) => sum + file.count, 0) };
+}
+
+interface Entry {
+  readonly text: string;
+  /** Whether it follows the entry before it without a gap: a gap in context is marked. */
+  readonly adjacent: boolean;
+}
+
+function entriesOf(found: Found, place: SearchPlace, { mode, numbers }: Shape): Entry[] {
+  if (mode === "files_with_matches") {
+    return found.files.map(({ path }) => ({ text: place.shown(path), adjacent: true }));
+  }
+  if (mode === "count") {
+    return found.files.map(({ path, count }) => ({ text: `${place.shown(path)}:${count}`, adjacent: true }));
+  }
+  const hasContext = found.files.some((file) => file.lines.some((line) => !line.matched));
+  return found.files.flatMap(({ path, lines }) =>
+    lines.map(({ number, text, matched }, i) => {
+      const mark = matched ? ":" : "-";
+      const name = place.file === undefined ? place.shown(path) + mark : "";
+      return {
+        text: `${name}${numbers ? `${number}${mark}` : ""}${text}`,
+        adjacent: !hasContext || lines[i - 1]?.number === number - 1,
+      };
+    })
+  );
+}
+
+function fitting(entries: readonly Entry[]): readonly Entry[] {
+  let size = 0;
+  const over = entries.findIndex((entry) => (size += entry.text.length + 1) > MOST_TEXT);
+  return over < 0 ? entries : entries.slice(0, Math.max(over, 1));
+}
+
+function joined(entries: readonly Entry[]): string {
+  return entries.map((entry, i) => (i === 0 || entry.adjacent ? entry.text : `--\n${entry.text}`)).join("\n");
+}
+
+function noticeOf(
+  found: Found,
+  { mode, offset, shown, total, left }: Shape & { shown: number; total: number; left: boolean },
+): string {
+  const unit = mode === "content" ? "lines" : "files";
+  const notices: string[] = [];
+  if (left) {
+    const of = found.complete ? `of ${total}` : "of many more";
+    notices.push(
+      `Showing ${unit} ${offset + 1} to ${offset + shown} ${of}: narrow the search, or go on with offset ${
+        offset + shown
+      }`,
+    );
+  } else if (shown === 0 && total > 0) notices.push(`There are ${total} ${unit}: offset ${offset} is past the last`);
+  if (found.problems.length > 0) {
+    const [first] = found.problems;
+    notices.push(`Not searched: ${first}${found.problems.length > 1 ? ` and ${found.problems.length - 1} more` : ""}`);
+  }
+  return notices.join("\n");
+}
+
+/** What the model reads, from the structured result, which a hook may have replaced. */
+function renderGrep({ mode, filenames = [], numFiles, content, numMatches, notice }: GrepResponse): string {
+  const note = notice ? `\n\n[${notice}]` : "";
+  if (mode === "files_with_matches") {
+    if (filenames.length === 0) return `No files found${note}`;
+    return `Found ${numFiles} ${numFiles === 1 ? "file" : "files"}\n${filenames.join("\n")}${note}`;
+  }
+  if (!content) return `No matches found${note}`;
+  if (mode === "content") return content + note;
+  const matches = `${numMatches} ${numMatches === 1 ? "match" : "matches"}`;
+  return `${content}\n\nFound ${matches} in ${numFiles} ${numFiles === 1 ? "file" : "files"}${note}`;
+}

@@ -1,0 +1,217 @@
+import { Buffer } from "node:buffer";
+import { constants } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import type { Block } from "../core/messages.ts";
+import { type Tool, tool, type ToolContext, ToolError } from "../core/tool.ts";
+import { absolute, confine, type Place } from "./_confine.ts";
+import { encodingOf } from "./_encoding.ts";
+import { type ImageFacts, imageFacts } from "./_image.ts";
+import { type NotebookFile, notebookFile, renderNotebook } from "./_notebook.ts";
+import { recordRead } from "./_read-record.ts";
+import { LONGEST_LINE, MOST_LINES, MOST_TEXT, renderText, type TextFile, textFile } from "./_read-text.ts";
+import { similarNames } from "./_similar-names.ts";
+import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
+
+export interface ReadInput {
+  /** Absolute, or relative to the working directory. */
+  readonly file_path: string;
+  /** The first line (in a notebook: cell) to show, counted from 1. @default 1 */
+  readonly offset?: number;
+  /** How many lines (in a notebook: cells) to show. @default 2000 */
+  readonly limit?: number;
+}
+
+/** The structured result hooks read, in the form Claude Code gives it. */
+export type ReadResponse =
+  | { readonly type: "text"; readonly file: TextFile }
+  | { readonly type: "image"; readonly file: { base64: string; type: ImageFacts["type"]; originalSize: number } }
+  | { readonly type: "pdf"; readonly file: { filePath: string; base64: string; originalSize: number } }
+  | { readonly type: "notebook"; readonly file: NotebookFile };
+
+const MIB = 1 << 20;
+const MOST_BYTES = 256 * MIB;
+/** The Messages API takes 5 MiB of base64 an image, and 8000 pixels a side. */
+const MOST_IMAGE_BYTES = Math.floor((5 * MIB * 3) / 4);
+const MOST_PIXELS = 8000;
+const MOST_PDF_BYTES = 10 * MIB;
+/** A NUL this early makes a file binary, as in Grep. */
+const BINARY_WINDOW = 1 << 16;
+
+const DESCRIPTION = `Reads a file.
+
+- Text comes as numbered lines: the number, right-aligned, a tab, then the line as it is in the file. That prefix is not in the file. A number alone at the end stands for the final line break.
+- At most ${MOST_LINES} lines are given, unless limit says otherwise, and about ${MOST_TEXT} characters; lines over ${LONGEST_LINE} characters are cut. A note at the end says what was left out and how to get it: offset (the first line, counted from 1) and limit.
+- Line ends are shown as line breaks, whether LF or CRLF; a byte order mark is not shown; UTF-16 with a byte order mark is read as text.
+- Images (PNG, JPEG, GIF, WebP) and PDF files are given to look at. Notebooks (.ipynb) are shown as cells with their outputs; there offset and limit count cells.
+- Other binary files are refused, as are directories (use Glob or ls), devices and files over 256 MiB.
+- The file must lie in the workspace. Edit and Write tell if it has changed since it was read.`;
+
+/**
+ * Reads a file: text with line numbers, images and PDFs as blocks, notebooks as cells.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { Edit, Read } from "crochet/tools";
+ *
+ * export default agent({ from: import.meta.url, tools: [Read, Edit] });
+ * ```
+ */
+export const Read: Tool<ReadInput> = tool<ReadInput>({
+  name: "Read",
+  description: DESCRIPTION,
+  effect: "read",
+  input: {
+    type: "object",
+    properties: {
+      file_path: {
+        type: "string",
+        minLength: 1,
+        description: "The file: an absolute path, or one relative to the working directory",
+      },
+      offset: { type: "integer", minimum: 0, description: "The first line to show, counted from 1" },
+      limit: { type: "integer", minimum: 1, description: `How many lines to show; default: ${MOST_LINES}` },
+    },
+    required: ["file_path"],
+  },
+  prepare: (input, { cwd }) => ({ ...input, file_path: absolute(input.file_path, cwd) }),
+  run: async (input, context) => {
+    const response = await readFile(input, context);
+    return { content: renderRead(response), response };
+  },
+  render: renderRead,
+});
+
+/**
+ * The Read tool as a function: no agent, no hooks. Throws a ToolError with a stable `code` when it refuses.
+ *
+ * @example
+ * ```ts
+ * import { read, write } from "crochet/tools";
+ *
+ * await write({ file_path: "notes.txt", content: "one\ntwo\n" }, { cwd: "." });
+ * const { type, file } = await read({ file_path: "notes.txt" }, { cwd: "." });
+ * if (type === "text") console.log(file.totalLines, file.content);
+ * ```
+ */
+export async function read(input: ReadInput, options: StandaloneOptions = {}): Promise<ReadResponse> {
+  return await readFile(await Read.parse(input), standaloneContext("Read", input, options));
+}
+
+async function readFile(
+  input: ReadInput,
+  context: Pick<ToolContext, "cwd" | "state" | "signal">,
+): Promise<ReadResponse> {
+  const place = await confine(input.file_path, context);
+  const bytes = await bytesOf(place, context.cwd);
+  context.signal.throwIfAborted();
+  const response = responseOf(place.path, bytes, input);
+  recordRead(context.state, place.real, bytes);
+  return response;
+}
+
+function responseOf(path: string, bytes: Buffer, input: ReadInput): ReadResponse {
+  const image = imageFacts(bytes);
+  if (image) return imageOf(path, bytes, image);
+  if (bytes.toString("latin1", 0, 5) === "%PDF-") return pdfOf(path, bytes);
+  if (isBinary(bytes)) {
+    throw new ToolError(
+      `Cannot read '${path}' as it is a binary file: look into it with Bash, for example file or xxd`,
+      {
+        code: "binary",
+      },
+    );
+  }
+  const notebook = path.endsWith(".ipynb") ? notebookFile(path, bytes.toString("utf8"), input) : undefined;
+  return notebook ? { type: "notebook", file: notebook } : { type: "text", file: textFile(path, bytes, input) };
+}
+
+/** Looks before it opens, and opens without waiting: a FIFO would wait for a writer. */
+async function bytesOf(place: Place, cwd: string): Promise<Buffer> {
+  const { path, real } = place;
+  const found = place.exists ? await stat(real).catch(() => undefined) : undefined;
+  if (!found) {
+    const names = await similarNames(real);
+    const hint = names.length > 0 ? ` Did you mean ${names.join(" or ")}?` : "";
+    throw new ToolError(`File does not exist. Note: your current working directory is ${cwd}.${hint}`, {
+      code: "no_such_file",
+    });
+  }
+  if (found.isDirectory()) {
+    throw new ToolError(`Cannot read '${path}' as it is a directory: list it with Glob, pattern '*'`, {
+      code: "is_directory",
+    });
+  }
+  if (!found.isFile()) {
+    throw new ToolError(`Not a regular file: '${path}' is a FIFO, a socket or a device`, { code: "not_regular" });
+  }
+  if (found.size > MOST_BYTES) {
+    throw new ToolError(
+      `Cannot read '${path}' as it is over 256 MiB: search it with Grep, or take a part with Bash, for example sed -n '1,100p'`,
+      { code: "too_large" },
+    );
+  }
+  try {
+    const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      return await handle.readFile();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new ToolError(`Cannot read '${path}' as the system refused: ${message}`, { code: code ?? "failed" });
+  }
+}
+
+/** What the API would refuse is refused here: there it would be refused with the whole conversation, ever again. */
+function imageOf(path: string, bytes: Buffer, image: ImageFacts): ReadResponse {
+  const refuse = (why: string, code: string): never => {
+    throw new ToolError(`Cannot read the image '${path}' as ${why}`, { code });
+  };
+  if (!image.whole || image.width === 0 || image.height === 0) refuse("it is damaged or cut off", "damaged");
+  if (bytes.length > MOST_IMAGE_BYTES) {
+    refuse(`it is over ${MOST_IMAGE_BYTES} bytes: make a smaller copy, current size is ${bytes.length}`, "too_large");
+  }
+  if (image.width > MOST_PIXELS || image.height > MOST_PIXELS) {
+    refuse(
+      `a side is over ${MOST_PIXELS} pixels: make a smaller copy, current size is ${image.width}x${image.height}`,
+      "too_large",
+    );
+  }
+  return { type: "image", file: { base64: bytes.toString("base64"), type: image.type, originalSize: bytes.length } };
+}
+
+function pdfOf(path: string, bytes: Buffer): ReadResponse {
+  const refuse = (why: string, code: string): never => {
+    throw new ToolError(`Cannot read the PDF '${path}' as ${why}`, { code });
+  };
+  if (bytes.length > MOST_PDF_BYTES) {
+    refuse(
+      `it is over 10 MiB: take its text with Bash, for example pdftotext, current size is ${bytes.length} bytes`,
+      "too_large",
+    );
+  }
+  if (!bytes.subarray(-2048).includes("%%EOF")) refuse("it is damaged or cut off", "damaged");
+  if (bytes.includes("/Encrypt")) refuse("it is encrypted: decrypt it first", "encrypted");
+  return { type: "pdf", file: { filePath: path, base64: bytes.toString("base64"), originalSize: bytes.length } };
+}
+
+function isBinary(bytes: Buffer): boolean {
+  const encoding = encodingOf(bytes);
+  if (encoding === "utf16le" || encoding === "utf16be") return false;
+  return encoding === "utf32" || bytes.subarray(0, BINARY_WINDOW).includes(0);
+}
+
+/** What the model reads, from the structured result, which a hook may have replaced. */
+function renderRead(response: ReadResponse): string | readonly Block[] {
+  const source = (media_type: string, data: string) => ({ type: "base64", media_type, data });
+  const { type, file } = response ?? {};
+  if (type === "text" && typeof file?.content === "string") return renderText(file);
+  if (type === "image" && file) return [{ type: "image", source: source(file.type, file.base64) }];
+  if (type === "pdf" && file) return [{ type: "document", source: source("application/pdf", file.base64) }];
+  if (type === "notebook" && Array.isArray(file?.cells)) return renderNotebook(file);
+  throw new TypeError(
+    `Cannot show a result of Read as it has another form: expected { type: "text", file: { content } }`,
+  );
+}
