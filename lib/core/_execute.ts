@@ -125,11 +125,12 @@ async function perform(run: Run, { call, tool, input }: Ready, suffix: string): 
   });
   let end = await settle(working, { clock: life.clock, signal });
   if ("ended" in end) end = await settle(working, { clock: life.clock, signal: NEVER, ms: GRACE_MS });
-  if (signal.aborted || "ended" in end) {
+  const output = "value" in end ? end.value : "error" in end ? failureOf(end.error) : undefined;
+  // What a tool has done is told even where nobody wants to know any more; how it was stopped is not.
+  if (!output || (signal.aborted && output.isError)) {
     const content = "The call was interrupted before it ended";
     return { outcome: "interrupted", result: { content, is_error: true, response: content }, wait: false };
   }
-  const output = "value" in end ? end.value : failureOf(end.error);
   const is_error = output.isError ?? false;
   return {
     outcome: is_error ? "failure" : "success",
