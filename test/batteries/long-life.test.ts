@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { agent, deny, type EventOf, memoryStore, modify, type RunEvent, tool } from "crochet";
+import { scripted } from "crochet/testing";
+import { Write } from "crochet/tools";
+import { invalidConversation, textOf } from "../../lib/core/messages.ts";
+
+const root = mkdtempSync(join(tmpdir(), "crochet-life-"));
+after(() => rmSync(root, { recursive: true }));
+let n = 0;
+function workspace(files: Record<string, string> = {}): string {
+  const dir = mkdtempSync(join(root, `w${n++}-`));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
+  return dir;
+}
+
+const flaky = (effect: "read" | "write", failures: number) => {
+  let tries = 0;
+  const made = tool({
+    name: "Flaky",
+    description: "",
+    effect,
+    input: { type: "object" },
+    run: () => {
+      if (tries++ < failures) throw new RangeError("not yet");
+      return "at last";
+    },
+  });
+  return { made, tries: () => tries };
+};
+
+test("S3.3, S3.4: a tool that throws fires Error with its type, message, tool and severity", async () => {
+  const seen: EventOf<"error">[] = [];
+  await agent({
+    model: scripted([{ tools: [{ name: "Flaky", input: {} }] }, { text: "ok" }]),
+    tools: [flaky("write", 9).made],
+    hooks: { error: (e) => void seen.push(e) },
+  }).run("go");
+  assert.equal(seen.length, 1);
+  const { error_type, error_message, tool: name, severity, stack_trace } = seen[0]!;
+  assert.deepEqual([error_type, error_message, name, severity], ["RangeError", "not yet", "Flaky", "error"]);
+  assert.match(stack_trace!, /RangeError/);
+});
+
+test("S3.4: an Error hook may ask for one retry, of a tool that changes nothing and never of one that writes", async () => {
+  for (const [effect, tries] of [["read", 2], ["write", 1]] as const) {
+    const { made, tries: count } = flaky(effect, 1);
+    await agent({
+      model: scripted([{ tools: [{ name: "Flaky", input: {} }] }, { text: "ok" }]),
+      tools: [made],
+      hooks: { error: () => modify(true) },
+    }).run("go");
+    assert.equal(count(), tries, effect);
+  }
+});
+
+test("S3.4: an Error hook that denies ends the run, for instance after repeated errors", async () => {
+  let errors = 0;
+  const result = await agent({
+    model: scripted([], { then: { tools: [{ name: "Flaky", input: {} }] } }),
+    tools: [flaky("read", 99).made],
+    hooks: { error: () => ++errors >= 3 ? deny("three errors are enough") : undefined },
+  }).run("go");
+  assert.equal(result.stop, "error");
+  assert.equal(errors, 3);
+  assert.match(result.error!.message, /three errors are enough/);
+  assert.equal(invalidConversation(result.messages), undefined);
+});
+
+test("S3.5: checkpoints come by themselves every twenty messages, by hand, and are told with their fields", async () => {
+  const seen: EventOf<"checkpoint">[] = [];
+  const store = memoryStore();
+  const helper = agent({
+    model: scripted([], { then: { text: "ok" } }),
+    store,
+    hooks: { checkpoint: (e) => void seen.push(e) },
+  });
+  const session = await helper.open();
+  for (let i = 0; i < 10; i++) await session.prompt(`prompt ${i}`);
+  const id = await session.checkpoint();
+  await session.close();
+  assert.deepEqual(seen.map((e) => [e.checkpoint_type, e.message_count]), [["auto", 20], ["manual", 0]]);
+  assert.deepEqual((await store.load(session.id))?.checkpoints.map((c) => [c.id, c.at]), [[`${session.id}@20`, 20], [
+    id,
+    20,
+  ]]);
+});
+
+test("S3.6, S3.8: setModel() fires ModelSwitch before it takes effect; a hook may refuse it or name another", async () => {
+  const model = scripted([], { then: { text: "ok" } });
+  const seen: unknown[] = [];
+  const helper = agent({
+    model,
+    hooks: {
+      modelSwitch: (e) => {
+        seen.push([e.old_model, e.new_model, e.triggered_by]);
+        if (e.new_model.includes("opus")) return deny("too dear");
+        if (e.new_model === "big") return modify("small");
+        return undefined;
+      },
+    },
+  });
+  const session = await helper.open();
+  const before = session.model;
+  assert.equal(await session.setModel("claude-opus"), false);
+  assert.equal(session.model, before);
+  assert.equal(await session.setModel("big"), true);
+  await session.prompt("go");
+  await session.close();
+  assert.equal(model.requests[0]!.model, "small");
+  assert.deepEqual(seen, [[before, "claude-opus", "user"], [before, "big", "user"]]);
+});
+
+test("S3.6: fallbackModel takes over after an overload and after a refusal, triggered by fallback", async () => {
+  for (const trouble of [{ http: 529 }, { text: "no", stop_reason: "refusal" }] as const) {
+    const why: string[] = [];
+    const model = scripted([trouble, { text: "from the other" }]);
+    const result = await agent({
+      model,
+      fallbackModel: "other",
+      hooks: { modelSwitch: (e) => void why.push(e.triggered_by) },
+    }).run("go");
+    assert.deepEqual([result.stop, result.text, why], ["done", "from the other", ["fallback"]]);
+    assert.equal(model.requests.at(-1)!.model, "other");
+  }
+});
+
+test("S3.9, S3.10: writing a memory file fires MemoryUpdate after the write, with both hashes", async () => {
+  const cwd = workspace({ "AGENTS.md": "old\n" });
+  const seen: EventOf<"memory-update">[] = [];
+  const write = (content: string, file_path = join(cwd, "AGENTS.md")) => ({
+    tools: [{ name: "Write", input: { file_path, content } }],
+  });
+  await agent({
+    model: scripted([
+      write("new\n"),
+      write("same\n", join(cwd, "other.txt")),
+      write("fresh\n", join(cwd, "CLAUDE.md")),
+      { text: "ok" },
+    ]),
+    tools: [Write],
+    memory: true,
+    cwd,
+    hooks: { memoryUpdate: (e) => void seen.push(e) },
+  }).run("go");
+  assert.deepEqual(seen.map((e) => [e.file_path, e.update_type, e.content_size]), [
+    [join(cwd, "AGENTS.md"), "modified", 4],
+    [join(cwd, "CLAUDE.md"), "created", 6],
+  ]);
+  assert.match(seen[0]!.previous_hash!, /^[0-9a-f]{64}$/);
+  assert.notEqual(seen[0]!.previous_hash, seen[0]!.new_hash);
+  assert.equal(seen[1]!.previous_hash, null);
+});
+
+test("memory files are found upwards and put into the system prompt, the nearest last, cut with a notice", async () => {
+  const cwd = workspace({ "AGENTS.md": `Be kind.\n${"x".repeat(50_000)}`, "CLAUDE.md": "Be brief.\n" });
+  const model = scripted([{ text: "ok" }]);
+  await agent({ model, system: "You help.", memory: true, cwd }).run("go");
+  const { system } = model.requests[0]!;
+  assert.ok(system.startsWith("You help."));
+  assert.ok(system.indexOf("Be kind.") < system.indexOf("Be brief."));
+  assert.match(system, /The rest of this file, \d+ characters, is left out/);
+});
+
+test("Notification is fired when the agent waits for a person", async () => {
+  const seen: string[] = [];
+  const dangerous = tool({ name: "Danger", description: "", input: { type: "object" }, run: () => "boom" });
+  await agent({
+    model: scripted([{ tools: [{ name: "Danger", input: {} }] }, { text: "ok" }]),
+    tools: [dangerous],
+    permissions: { mode: "default" },
+    hooks: { notification: (e) => void seen.push(e.notification_type) },
+  }).run("go", { ask: () => Promise.resolve({ behavior: "allow" }) });
+  assert.deepEqual(seen, ["permission_prompt"]);
+});
+
+test("compact() replaces all but the end by a summary; PreCompact may refuse it or change what is asked for", async () => {
+  for (const how of ["plain", "refused", "changed"] as const) {
+    const store = memoryStore();
+    const asked: string[] = [];
+    const model = scripted([], {
+      then: (r: { messages: readonly { content: readonly unknown[] }[] }) => {
+        const words = textOf(r.messages.at(-1) as never);
+        asked.push(words);
+        return {
+          text: words.startsWith("Write down") || words === "Just the names" ? "in short" : "a long answer ".repeat(50),
+        };
+      },
+    } as never);
+    const helper = agent({
+      model,
+      store,
+      hooks: {
+        preCompact: () =>
+          how === "refused" ? deny("not now") : how === "changed" ? modify("Just the names") : undefined,
+      },
+    });
+    const session = await helper.open();
+    for (let i = 0; i < 8; i++) await session.prompt(`prompt ${i}`);
+    assert.equal(await session.compact(), how !== "refused", how);
+    const next = await session.prompt("go on");
+    await session.close();
+    assert.equal(invalidConversation(next.messages), undefined);
+    if (how === "refused") continue;
+    assert.match(textOf(next.messages[0]), /summarised to make room:\n\nin short/);
+    assert.ok(asked.includes("Just the names") === (how === "changed"));
+    const kept = (await store.load(session.id))!;
+    assert.deepEqual(kept.messages, next.messages);
+    assert.equal(textOf(kept.full[0]), "prompt 0");
+  }
+});
+
+test("events of a long life are told to listeners too: model, compact, checkpoint", async () => {
+  const seen: RunEvent["type"][] = [];
+  const session = await agent({
+    model: scripted([], { then: { text: "word ".repeat(200) } }),
+    on: (e) => void seen.push(e.type),
+  }).open();
+  for (let i = 0; i < 6; i++) await session.prompt("p ".repeat(200));
+  await session.setModel("other");
+  await session.checkpoint();
+  await session.compact();
+  await session.close();
+  for (const type of ["model", "checkpoint", "compact"] as const) assert.ok(seen.includes(type), type);
+});
