@@ -1,5 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Stop } from "../core/events.ts";
+import { addUsage, type Message, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { LineLog, readLines } from "./_line-log.ts";
 
@@ -49,4 +51,28 @@ export function readRollout(path: string): { id: string; lines: (RunEvent & { at
   }
   const lines = rest.filter((line): line is RunEvent & { at: string } => line.type !== "rollout");
   return { id: head.id, lines, torn: read.torn };
+}
+
+/** What a rollout says of one agent. */
+export interface Retold {
+  readonly messages: Message[];
+  usage: Usage;
+  stop: Stop | undefined;
+  model: string;
+}
+
+/** Tells a run again from its rollout alone: each agent's conversation, usage and end, by its id. */
+export function retell(lines: Iterable<RunEvent>): Map<string, Retold> {
+  const agents = new Map<string, Retold>();
+  for (const line of lines) {
+    let agent = agents.get(line.agent_id);
+    if (!agent) agents.set(line.agent_id, agent = { messages: [], usage: NO_USAGE, stop: undefined, model: "" });
+    if (line.type === "start") agent.model = line.model;
+    else if (line.type === "message") agent.messages[line.index] = line.message;
+    else if (line.type === "compact") agent.messages.splice(0, agent.messages.length, ...line.messages);
+    else if (line.type === "usage") agent.usage = addUsage(agent.usage, line.usage);
+    else if (line.type === "end") agent.stop = line.stop;
+    else if (line.type === "model") agent.model = line.model;
+  }
+  return agents;
 }
