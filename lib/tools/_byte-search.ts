@@ -69,7 +69,7 @@ function anchorOffset(needle: Uint8Array): number {
 /** Bun searches bytes at memory speed. Deno does not, but it searches strings so, a block at a time. */
 function anchorSearch(hay: Buffer, anchor: Buffer): (from: number) => number {
   if (process.versions.bun !== undefined) return (from) => hay.indexOf(anchor, from);
-  const BLOCK = 1 << 18;
+  const BLOCK = 1 << 16;
   const wanted = anchor.toString("latin1");
   let block = "", start = 0, end = 0;
   return (from) => {

@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import * as disk from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isGone, thisOwner } from "./_owner.ts";
+import { isGone, thisOwner } from "../files/owner.ts";
 import { pieces, type Splice, splicedLength } from "./_splices.ts";
 
 /** The part of the file system a commit uses: tests pass one that fails at a chosen step. */
@@ -104,47 +104,37 @@ async function commitInPlace(change: Commit, { bytes }: Original, system: Disk):
   }
 }
 
-/** The system takes at most this many pieces at a time. */
-const PIECES = 512;
-/** Pieces smaller than this are copied together: many small ones cost more than the copy. */
+/** Pieces smaller than this are copied together: many small writes cost more than the copy. */
 const SMALL = 64 * 1024;
 
+/** Not by `writev`: Deno copies what it is given, Bun is as fast without. */
 async function writeAll(handle: FileHandle, all: Iterable<Uint8Array>, position: number): Promise<void> {
-  let batch: Uint8Array[] = [], small: Uint8Array[] = [], smallSize = 0;
-  const join = () => {
-    if (small.length > 0) batch.push(small.length === 1 ? small[0]! : Buffer.concat(small, smallSize));
-    small = [];
-    smallSize = 0;
-  };
+  let small: Uint8Array[] = [], size = 0;
   const flush = async () => {
-    join();
-    position = await writeBatch(handle, batch, position);
-    batch = [];
+    if (size > 0) {
+      position = await writePiece(handle, small.length === 1 ? small[0]! : Buffer.concat(small, size), position);
+    }
+    small = [];
+    size = 0;
   };
   for (const piece of all) {
-    if (piece.length > SMALL) {
-      join();
-      batch.push(piece);
-    } else {
+    if (size + piece.length > SMALL) await flush();
+    if (piece.length > SMALL) position = await writePiece(handle, piece, position);
+    else {
       small.push(piece);
-      smallSize += piece.length;
-      if (smallSize > SMALL) join();
+      size += piece.length;
     }
-    if (batch.length >= PIECES) await flush();
   }
   await flush();
 }
 
-/** A write may take less than it was given. */
-async function writeBatch(handle: FileHandle, batch: Uint8Array[], position: number): Promise<number> {
-  while (batch.length > 0) {
-    const { bytesWritten } = await handle.writev(batch, position);
-    position += bytesWritten;
-    let left = bytesWritten;
-    while (batch.length > 0 && left >= batch[0]!.length) left -= batch.shift()!.length;
-    if (left > 0) batch[0] = batch[0]!.subarray(left);
+/** A write may take less than it was given. Answers the position after the piece. */
+async function writePiece(handle: FileHandle, piece: Uint8Array, position: number): Promise<number> {
+  for (let written = 0; written < piece.length;) {
+    const { bytesWritten } = await handle.write(piece, written, piece.length - written, position + written);
+    written += bytesWritten;
   }
-  return position;
+  return position + piece.length;
 }
 
 const BLOCK = 1 << 20;

@@ -26,7 +26,8 @@ export interface EditedFile {
   readonly report: EditReport;
   /** What the model is told. */
   readonly content: string;
-  readonly originalFile: { originalFile?: string };
+  /** The old text for a structured result; worked out only when asked for. */
+  readonly originalFile: () => { originalFile?: string };
 }
 
 /** Applies checked edits to one file, each to what the ones before it made, all or none. */
@@ -55,7 +56,7 @@ export async function editFile(
   return {
     report: edited,
     content: [confirmation(edited, changed), ...notesOn(changed, drawn!)].join("\n"),
-    originalFile: originalFile(changed.before!, encoding),
+    originalFile: () => originalFile(changed.before!, encoding),
   };
 }
 

@@ -70,7 +70,7 @@ export const Edit: Tool<EditInput> = {
         filePath: report.path,
         oldString: call.old_string,
         newString: call.new_string,
-        ...originalFile,
+        ...originalFile(),
         structuredPatch: report.hunks,
         userModified: false,
         replaceAll: call.replace_all,
@@ -94,9 +94,10 @@ function parseEdit(input: unknown): EditInput & Required<EditCall> {
  *
  * @example
  * ```ts
- * import { edit } from "crochet/tools";
+ * import { edit, write } from "crochet/tools";
  *
- * const { lines, diff } = await edit({ file_path: "src/a.ts", old_string: "let n", new_string: "const n" }, { cwd: "." });
+ * await write({ file_path: "a.ts", content: "let n = 1;\n" });
+ * const { lines, diff } = await edit({ file_path: "a.ts", old_string: "let n", new_string: "const n" });
  * console.log(lines, diff);
  * ```
  */

@@ -74,7 +74,7 @@ export const MultiEdit: Tool<MultiEditInput> = {
       const response: MultiEditResponse = {
         filePath: report.path,
         edits,
-        ...originalFile,
+        ...originalFile(),
         structuredPatch: report.hunks,
         userModified: false,
       };
@@ -105,9 +105,11 @@ function parseMultiEdit(input: unknown): { file_path: string; edits: Required<Ed
  *
  * @example
  * ```ts
- * import { multiEdit } from "crochet/tools";
+ * import { multiEdit, write } from "crochet/tools";
  *
- * await multiEdit({ file_path: "a.ts", edits: [{ old_string: "one", new_string: "two" }, { old_string: "x", new_string: "y" }] });
+ * await write({ file_path: "a.ts", content: "let one = 1;\n" });
+ * const edits = [{ old_string: "one", new_string: "two" }, { old_string: "1", new_string: "2" }];
+ * console.log((await multiEdit({ file_path: "a.ts", edits })).diff);
  * ```
  */
 export async function multiEdit(input: MultiEditInput, options: StandaloneOptions = {}): Promise<EditReport> {

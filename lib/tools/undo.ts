@@ -31,7 +31,7 @@ export interface Undone {
  * import { undo, write } from "crochet/tools";
  *
  * const state = new Map();
- * await write({ file_path: "/tmp/notes.md", content: "a mistake" }, { cwd: "/tmp", state });
+ * await write({ file_path: "notes.md", content: "a mistake" }, { state });
  * await undo(state);
  * ```
  */

@@ -72,7 +72,7 @@ export const Write: Tool<WriteInput> = {
         filePath: written.path,
         content: input.content,
         structuredPatch: written.type === "create" ? [] : written.hunks,
-        ...original,
+        ...original(),
         userModified: false,
       };
       return { content, response };
@@ -128,9 +128,10 @@ async function writeFile({ file_path, content }: WriteInput, context: FileContex
       ...overwriteNotes(changed),
       ...notesOn(changed, drawn!),
     ].join("\n"),
-    original: changed.before === undefined
-      ? { originalFile: null }
-      : originalFile(changed.before, textEncoding(changed.before)),
+    original: () =>
+      changed.before === undefined
+        ? { originalFile: null }
+        : originalFile(changed.before, textEncoding(changed.before)),
   };
 }
 

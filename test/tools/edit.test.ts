@@ -358,7 +358,7 @@ test("rule 15: what a killed edit left is swept, what a running one writes is no
       stdio: ["ignore", "pipe", "inherit"],
     });
     await once(child.stdout!, "data");
-    const { thisOwner } = await import("../../lib/tools/_owner.ts");
+    const { thisOwner } = await import("../../lib/files/owner.ts");
     const [, , place] = thisOwner().split("-");
     const start = readFileSync(`/proc/${child.pid}/stat`, "latin1").split(") ")[1]!.split(" ")[19];
     const running = `.crochet-${child.pid}-${start}-${place}-1.tmp`, dead = `.crochet-${child.pid}-0-${place}-1.tmp`;
