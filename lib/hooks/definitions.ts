@@ -93,6 +93,7 @@ function recordsOf(
   if (!Array.isArray(list)) throw reader.mistake(["hooks", "definitions"], "'hooks.definitions' is no list");
   if (hooks.enabled === false) return [];
   const modelName = typeof hooks.llm_model === "string" ? hooks.llm_model : options.by?.modelName;
+  const place = { yaml, file, modelName, reader, host: { projectDir: options.workspace }, ...options };
   const records: HookRecord[] = [];
   for (const i of list.keys()) {
     try {
@@ -101,7 +102,7 @@ function recordsOf(
       if (records.some((r) => r.name === definition.name)) {
         throw reader.mistake([...path, "name"], `definition '${definition.name}' is there twice: names are ids`);
       }
-      const record = recordOf(definition, { yaml, file, path, modelName, reader, ...options });
+      const record = recordOf(definition, { ...place, path });
       if (record) records.push(record);
     } catch (error) {
       tellOrThrow(error, options);
@@ -112,6 +113,7 @@ function recordsOf(
 
 interface Place extends DefinitionsOptions {
   readonly workspace: string;
+  readonly host: HookHost;
   readonly yaml: YamlText;
   readonly file: string;
   readonly path: Path;
@@ -161,7 +163,7 @@ function recordOf(definition: Definition, place: Place): HookRecord | undefined 
 
 function partsOf(definition: Definition, on: HookRecord["on"], place: Place): Parts | undefined {
   const { name } = definition;
-  const { yaml, file, workspace, warn = () => {}, by = NOBODY, host = { projectDir: workspace } } = place;
+  const { yaml, file, host, warn = () => {}, by = NOBODY } = place;
   switch (definition.type) {
     case "inline": {
       const rules = readInline(definition.rules!, yaml, file);

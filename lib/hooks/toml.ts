@@ -1,0 +1,228 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { AnyEvent } from "../core/events.ts";
+import type { HookContext, HookRecord } from "../core/hook.ts";
+import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
+import { hookEnvironment, tellWithheld } from "./_environment.ts";
+import { type HookHost, outputFolder } from "./_host.ts";
+import { persisted } from "./_persisted.ts";
+import { type Ran, runProcess, type Stream } from "./_process.ts";
+import { readTurnCommand, type TurnCommand, type TurnTable } from "./_turn-command.ts";
+
+/** Where a workspace keeps its commands for turns. */
+export const TOML_FILE = ".agent/hook.toml";
+
+/** How a command of a turn ended. */
+export type ExecStatus = "ok" | "failed" | "timeout" | "cancelled" | "rejected";
+
+/** What one run of a command tells while it happens: for the screen as it comes, for the rollout without the output (S1.20). */
+export type ExecRecord =
+  & {
+    /** Tells the records of one run from those of others. */
+    readonly id: string;
+    readonly hook: string;
+    /** As a person reads it: `Hook(TurnStart)`. */
+    readonly title: "Hook(TurnStart)" | "Hook(TurnEnd)";
+    readonly turn_id: string;
+  }
+  & (
+    | { readonly type: "exec_begin"; readonly command: readonly string[]; readonly cwd: string }
+    | { readonly type: "exec_output"; readonly stream: Stream; readonly text: string }
+    | {
+      readonly type: "exec_end";
+      readonly status: ExecStatus;
+      readonly exit_code: number | null;
+      readonly stdout: string;
+      readonly stderr: string;
+      readonly duration_ms: number;
+    }
+    /** The input it gave the agent (U11). */
+    | {
+      readonly type: "exec_input";
+      readonly command: readonly string[];
+      readonly stderr: string;
+      readonly exit_code: number | null;
+    }
+  );
+
+export interface TomlOptions {
+  readonly onExec?: (record: ExecRecord) => void;
+  /** What commands need of the program that runs them. @default the workspace alone */
+  readonly host?: HookHost;
+  /** Why the file's present bytes are not to be run; asked each turn. */
+  readonly distrust?: () => string | undefined;
+  /** The rule that forbids the command; one without is approved (U16). */
+  readonly forbids?: (command: readonly string[]) => string | undefined | Promise<string | undefined>;
+  /** The command as the turn's sandbox runs it. */
+  readonly confine?: (command: readonly string[]) => readonly string[] | Promise<readonly string[]>;
+}
+
+/**
+ * The commands of `<workspace>/.agent/hook.toml`: one before a turn, one after it, without a shell, in the workspace
+ * (S1). What they write to stderr becomes input for the agent. The file is read anew each turn; nothing about it,
+ * and nothing a command does, stops the session.
+ *
+ * @example
+ * ```ts
+ * const hooks = tomlHooks(process.cwd(), { onExec: (record) => console.log(record.title, record.type) });
+ * ```
+ */
+export function tomlHooks(workspace: string, options: TomlOptions = {}): HookRecord[] {
+  const whole = { host: { projectDir: workspace }, ...options };
+  return [record("turn_start", workspace, whole), record("turn_end", workspace, whole)];
+}
+
+type Whole = TomlOptions & { readonly host: HookHost };
+
+function record(table: TurnTable, workspace: string, options: Whole): HookRecord {
+  const file = join(workspace, TOML_FILE);
+  const name = `${TOML_FILE}#${table}`;
+  return {
+    name,
+    on: [{ event: table === "turn_start" ? "turn-start" : "turn-end", scope: "root" }],
+    misses: () => existsSync(file) ? undefined : `there is no ${TOML_FILE}`,
+    kind: "command",
+    dialect: "native",
+    priority: 100,
+    mode: "gate",
+    lenient: true,
+    enabled: true,
+    source: file,
+    async run(event, ctx) {
+      const refused = options.distrust?.();
+      if (refused !== undefined) throw new UnusableAnswer(`Cannot run [${table}] as ${refused}`);
+      const turn = await readTurnCommand(await readFile(file, "utf8"), TOML_FILE, table);
+      if (!turn || (startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
+      return await new TurnRun(name, table, turn, event, ctx).run(workspace, options);
+    },
+    read: (raw) => raw as Opinion,
+  };
+}
+
+function startedByHook(event: AnyEvent): boolean {
+  return event.event === "turn-start" && event.trigger === "hook_input";
+}
+
+/** One run of one command. */
+class TurnRun {
+  readonly #name: string;
+  readonly #turn: TurnCommand;
+  readonly #event: AnyEvent;
+  readonly #ctx: HookContext;
+  readonly #base: Pick<ExecRecord, "id" | "hook" | "title" | "turn_id">;
+  #tell: (record: ExecRecord) => void = () => {};
+
+  constructor(name: string, table: TurnTable, turn: TurnCommand, event: AnyEvent, ctx: HookContext) {
+    this.#name = name;
+    this.#turn = turn;
+    this.#event = event;
+    this.#ctx = ctx;
+    const title = table === "turn_start" ? "Hook(TurnStart)" : "Hook(TurnEnd)";
+    this.#base = { id: ctx.uuid(), hook: name, title, turn_id: event.turn_id };
+  }
+
+  async run(workspace: string, options: Whole): Promise<Opinion> {
+    this.#tell = options.onExec ?? this.#tell;
+    const { command, args, json, persist } = this.#turn;
+    const written = [command, ...args];
+    let ran: Ran;
+    try {
+      ran = await this.#execute(written, workspace, options);
+      const input = (json ? jsonInput(ran.stdout) : ran.stderr).trim();
+      if (input !== "") {
+        this.#ctx.hookInput(persisted(input, () => this.#fileFor(options)), { persist });
+        this.#tell({ ...this.#base, type: "exec_input", command: written, stderr: input, exit_code: ran.code });
+      }
+    } catch (error) {
+      if (!this.#turn.stopOnFailure) throw error;
+      return { halt: `${this.#name}: ${(error as Error).message}` };
+    }
+    const failed = this.#turn.stopOnFailure && ran.code !== 0;
+    return failed ? { halt: `${this.#name} ${endOf(ran)}` } : NO_OPINION;
+  }
+
+  /** For an input that is too long for the model. */
+  #fileFor({ host }: Whole): string {
+    return join(outputFolder(host, this.#event.session_id), `hook-${this.#ctx.uuid()}-input.txt`);
+  }
+
+  async #execute(written: readonly string[], workspace: string, options: Whole): Promise<Ran> {
+    const { host, forbids, confine } = options;
+    const ctx = this.#ctx;
+    // Each reading of `ctx.signal` is a signal of its own: listeners come and go on one.
+    const { signal } = ctx;
+    const started = ctx.now().getTime();
+    const shown = { stdout: "", stderr: "" };
+    let open = true;
+    const end = (status: ExecStatus, ran?: Ran) => {
+      if (!open) return;
+      open = false;
+      signal.removeEventListener("abort", cancelled);
+      const { code: exit_code = null, stdout = shown.stdout, stderr = shown.stderr } = ran ?? {};
+      const duration_ms = ctx.now().getTime() - started;
+      this.#tell({ ...this.#base, type: "exec_end", status, exit_code, stdout, stderr, duration_ms });
+    };
+    // Told at once: the run is over before the last of the processes is.
+    const cancelled = () => end("cancelled");
+    this.#tell({ ...this.#base, type: "exec_begin", command: written, cwd: workspace });
+    signal.addEventListener("abort", cancelled, { once: true });
+    try {
+      const rule = await forbids?.(written);
+      if (rule !== undefined) {
+        end("rejected");
+        throw new UnusableAnswer(`Cannot run '${written.join(" ")}' as a rule forbids it: ${rule}`);
+      }
+      const [command, ...args] = await confine?.(written) ?? written;
+      const { env, withheld } = hookEnvironment(host, this.#event, host.wire?.(this.#event) ?? {}, workspace);
+      tellWithheld(host, withheld, ctx.log);
+      const { timeout } = this.#turn;
+      const ran = await runProcess({
+        command: command!,
+        args,
+        cwd: workspace,
+        env,
+        signal,
+        timeout: timeout === undefined ? undefined : timeout * 1000,
+        outputDir: () => outputFolder(host, this.#event.session_id),
+        onOutput: (stream, text) => {
+          if (!open) return;
+          if (shown[stream].length < MOST_SHOWN) shown[stream] += text;
+          this.#tell({ ...this.#base, type: "exec_output", stream, text });
+        },
+      });
+      end(ran.ended === "timeout" ? "timeout" : ran.ended ? "cancelled" : ran.code === 0 ? "ok" : "failed", ran);
+      if (ran.ended === "timeout") throw new OutOfTime(`it took longer than its limit of ${timeout} s`);
+      return ran;
+    } catch (error) {
+      end("failed");
+      throw error;
+    }
+  }
+}
+
+/** What is kept for the end of a command that is cancelled. */
+const MOST_SHOWN = 1_000_000;
+
+function endOf({ code, signal }: Ran): string {
+  return code === null ? `was ended by ${signal}` : `exited with code ${code}`;
+}
+
+/** A HookInput as JSON: a text, or an object that holds one. */
+function jsonInput(stdout: string): string {
+  if (stdout.trim() === "") return "";
+  let value: unknown;
+  try {
+    value = JSON.parse(stdout);
+  } catch (error) {
+    throw new UnusableAnswer(`Cannot read its HookInput as it is not valid JSON: ${(error as Error).message}`);
+  }
+  const text = typeof value === "object" && value !== null ? textIn(value) : value;
+  if (typeof text === "string") return text;
+  throw new UnusableAnswer('Cannot read its HookInput as it holds no text: print {"text": "..."}');
+}
+
+function textIn(value: object): unknown {
+  const { text, stderr } = value as { text?: unknown; stderr?: unknown };
+  return text ?? stderr ?? (Object.keys(value).length === 0 ? "" : undefined);
+}
