@@ -46,8 +46,9 @@ export function compilePattern(text: string): CommandPattern {
 
 /** Whether the pattern covers the command whatever its expansions become. */
 export function mustMatch(pattern: CommandPattern, command: Command): boolean {
-  if (pattern.exact && command.source === pattern.text.trim()) return true;
   if (command.words.length === 0) return false;
+  // Who spells a command with its variables means them; but a name that varies is no name.
+  if (pattern.exact && literal(command.words[0]) !== undefined && command.source === pattern.text.trim()) return true;
   const { tokens } = pattern;
   const symbols = symbolsOf(command.words);
   let [t, s, star, from] = [0, 0, -1, 0];

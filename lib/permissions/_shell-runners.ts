@@ -62,7 +62,7 @@ const OTHERS = new Set(
 const SHELLS = new Set(["bash", "sh", "dash"]);
 const REDEFINE = new Set(["alias", "hash", "enable"]);
 /** Builtins that take words for names, and evaluate a subscript in them. */
-const NAMES = new Set("let declare typeset local export readonly unset read mapfile readarray getopts".split(" "));
+const NAMES = new Set("declare typeset local export readonly unset read mapfile readarray getopts".split(" "));
 
 /** What else a command runs, or undefined where it only runs itself. */
 export function runsOf(command: Command, depth = 0): Runs | undefined {
@@ -87,17 +87,20 @@ export function runsOf(command: Command, depth = 0): Runs | undefined {
 /** Why a command may evaluate its own words as code. */
 export function doubtOf(command: Command): string | undefined {
   const name = literal(command.words[0]) ?? "";
-  const rest = command.words.slice(1);
-  const texts = rest.map((w) => literal(w));
-  const risky = NAMES.has(name)
-    ? texts.some((t) => t === undefined || t.includes("["))
-    : name === "printf"
-    ? rest.length > 0 && (texts[0]?.startsWith("-v") ?? true)
-    : name === "test" || name === "["
-    ? texts.includes("-v") || rest.some((w) => w.parts.some((p) => typeof p !== "string" && p.many)) ||
-      (texts[0] === undefined && rest.length - (name === "[" ? 1 : 0) === 2)
-    : false;
-  return risky ? `'${name}' may evaluate its words as names` : undefined;
+  return evaluates(name, command.words.slice(1)) ? `'${name}' may evaluate its words as code` : undefined;
+}
+
+function evaluates(name: string, rest: readonly Word[]): boolean {
+  const texts = rest.map((word) => literal(word));
+  if (name === "let") return true;
+  if (NAMES.has(name)) {
+    const calculates = /^(?:declare|typeset|local)$/.test(name) && texts.some((t) => /^-\w*[in]/.test(t ?? ""));
+    return calculates || texts.some((t) => t === undefined || t.includes("["));
+  }
+  if (name === "printf") return rest.length > 0 && (texts[0]?.startsWith("-v") ?? true);
+  if (name !== "test" && name !== "[") return false;
+  const splits = rest.some((word) => word.parts.some((part) => typeof part !== "string" && part.many));
+  return splits || texts.includes("-v") || (texts[0] === undefined && rest.length === (name === "[" ? 3 : 2));
 }
 
 const ANYTHING = { commands: [], unsure: "anything", doubts: [] } as const;

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { openedFiles } from "./_bash-rules.ts";
 import { inside, realPath } from "./_path-rule.ts";
-import { EDITS } from "./_rule.ts";
+import { EDITS, parseRule } from "./_rule.ts";
 import { decide, type Permissions, type RuledCall } from "./rules.ts";
 import { type Command, readCommandLine } from "./_shell-commands.ts";
 import { literal } from "./_shell-reader.ts";
@@ -29,7 +29,16 @@ function proposals(permissions: Permissions, call: RuledCall): string[] {
   const writes = openedFiles(line, call.cwd).filter((file) => file.kind === "write").flatMap((file) =>
     file.paths ?? []
   );
-  return [...new Set([...line.commands.flatMap(commandRules), ...writes.map((path) => editRule(path, root))])];
+  const rules = [...line.commands.flatMap(commandRules), ...writes.map((path) => editRule(path, root))];
+  return [...new Set(rules)].filter(isRule);
+}
+
+function isRule(text: string): boolean {
+  try {
+    return parseRule(text) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** The program and its sub-command, as people think of them: `git push *`, `npm run *`, `ls *`. */

@@ -1,4 +1,5 @@
 import type { Permission, PermissionCall, Permit } from "../core/life.ts";
+import { parseRule } from "./_rule.ts";
 import { rulesThatAllow } from "./_suggest.ts";
 import { decide, type Permissions } from "./rules.ts";
 
@@ -44,11 +45,14 @@ export interface PermissionGate {
  */
 export function permissionGate(given: Permissions, options: { ask?: PermissionAsker } = {}): PermissionGate {
   let permissions = given;
-  decide(permissions, { tool_name: "Read", input: { file_path: "/" }, cwd: "/", effect: "read" });
+  // Decides nothing, but reads the mode.
+  decide({ ...permissions, deny: [] }, { tool_name: "Read", input: {}, cwd: "/", effect: "read" });
+  for (const rule of [...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]) parseRule(rule);
   const { ask } = options;
   return {
     permissions: () => permissions,
     remember: (behavior, rules) => {
+      rules.forEach((rule) => parseRule(rule));
       permissions = { ...permissions, [behavior]: [...permissions[behavior] ?? [], ...rules] };
     },
     permit: (call, verdict) => {

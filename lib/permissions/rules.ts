@@ -101,11 +101,12 @@ export function decide(permissions: Permissions, call: RuledCall): Decision {
  * not keep a gate from looking.
  */
 export function matchesIf(rule: string, call: Omit<RuledCall, "effect">): boolean {
+  // A rule for a tool we do not know may have a pattern we do not know.
+  if (!parseRule(rule.replace(/\(.*$/s, "")).names(call.tool_name)) return false;
   const parsed = parseRule(rule);
   const subject = subjectOf({ ...call, effect: "write" }, [call.cwd]);
   const { command } = parsed;
-  if (command && subject.line && command.spelled > 1 && expands(subject.line)) return parsed.names(call.tool_name);
-  return parsed.names(call.tool_name) && matches(parsed, subject);
+  return (command !== undefined && command.spelled > 1 && expands(subject.line)) || matches(parsed, subject);
 }
 
 /** A call in the terms rules are written in. */
@@ -201,10 +202,11 @@ function isDevice({ paths }: OpenedFile): boolean {
   return paths !== undefined && paths.every((path) => /^\/dev\/(?:null|stdin|stdout|stderr|fd\/\d+)$/.test(path));
 }
 
-function expands(line: CommandLine): boolean {
-  return line.commands.some((c) =>
-    [...c.words, ...c.assignments].some((word) =>
-      /[$`]/.test(word.source) && word.parts.some((p) => typeof p !== "string")
-    )
-  );
+function expands(line: CommandLine | undefined): boolean {
+  return line !== undefined &&
+    line.commands.some((c) =>
+      [...c.words, ...c.assignments].some((word) =>
+        /[$`]/.test(word.source) && word.parts.some((p) => typeof p !== "string")
+      )
+    );
 }

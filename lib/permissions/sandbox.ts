@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { inside } from "./_path-rule.ts";
 
 /** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */
 export interface Sandbox {
@@ -19,9 +20,7 @@ const INSTALL =
 /** In a workspace, but not for what runs in it: what they hold runs outside. */
 const KEPT = [".git/hooks", ".crochet"];
 
-/**
- * How to start commands inside the sandbox. Where it cannot be had this throws: it never falls back to none.
- */
+/** How to start commands inside the sandbox. Where it cannot be had this throws: it never falls back to none. */
 export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
   const fail = (why: string, mend: string): never => {
     throw new Error(`Cannot run commands in the workspace sandbox as ${why}: ${mend}`);
@@ -40,8 +39,8 @@ export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
   if (roots.length === 0 || roots.includes("/")) {
     fail("the workspace is the whole machine", "give the folders that may be written");
   }
-  const flags = [...FLAGS, ...(sandbox.network ? resolver() : ["--unshare-net"]), ...roots.flatMap(writable)];
-  const wrap: Wrap = (argv, cwd) => [bwrap, ...flags, "--chdir", cwd, "--", ...argv];
+  const flags = [...base(), ...(sandbox.network ? resolver() : ["--unshare-net"]), ...roots.flatMap(writable)];
+  const wrap: Wrap = (argv, cwd) => [bwrap, ...flags, "--chdir", startIn(cwd, roots), "--", ...argv];
   const problem = await tried(wrap(["true"], roots[0]!));
   if (problem !== undefined) {
     fail(`bubblewrap could not start (${problem})`, "allow user namespaces for it, or turn the sandbox off");
@@ -49,13 +48,31 @@ export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
   return wrap;
 }
 
+const HIDDEN = ["/run", "/tmp", "/var/tmp"];
+
 /** Later mounts cover earlier ones. Capabilities go, or root could mount the machine writable again. */
-const FLAGS = [
-  ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent"],
-  ...["--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
-  // Sockets of services (docker, dbus) are doors out of the sandbox, and live here.
-  ...["--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--setenv", "TMPDIR", "/tmp"],
-];
+function base(): string[] {
+  return [
+    ...[
+      "--unshare-user",
+      "--unshare-pid",
+      "--unshare-ipc",
+      "--unshare-uts",
+      "--unshare-cgroup-try",
+      "--die-with-parent",
+    ],
+    ...["--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+    // Sockets of services (docker, dbus) are doors out of the sandbox, and live under /run.
+    ...HIDDEN.filter((dir) => existsSync(dir)).flatMap((dir) => ["--tmpfs", dir]),
+    ...["--setenv", "TMPDIR", "/tmp"],
+  ];
+}
+
+/** Where the shell starts: a folder that is hidden inside leads back to the workspace, a link to where it leads. */
+function startIn(cwd: string, roots: readonly string[]): string {
+  const real = existsSync(cwd) ? realpathSync(cwd) : cwd;
+  return HIDDEN.some((dir) => inside(real, dir)) && !roots.some((root) => inside(real, root)) ? roots[0]! : real;
+}
 
 /** Where names are resolved through a file under /run. */
 function resolver(): string[] {

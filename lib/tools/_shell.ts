@@ -149,6 +149,7 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
     },
     run: async (command, { onOutput, timeout, signal, hold: held = true }) => {
       if (command.includes("\0")) throw new Error("Cannot run the command as it holds a NUL character: leave it out");
+      if (signal?.aborted) return { status: 130, how: "aborted", alive: ended === undefined };
       const running = current = listen(onOutput, keepLate);
       hold(child, held);
       for (const [stream, data] of late) onOutput(stream, data);

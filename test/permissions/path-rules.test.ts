@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import fc from "fast-check";
+import { compilePath } from "../../lib/permissions/_path-rule.ts";
+import { rounds } from "../_counts.ts";
+import { CWD, ofTool } from "./_call.ts";
+
+const edit = (rule: string, path: string, more = {}) =>
+  ofTool("Edit", { file_path: path }, { allow: [rule], roots: [CWD], ...more }).behavior === "allow";
+
+test("file rules are lines of .gitignore, relative to the workspace", () => {
+  const table: [rule: string, yes: string[], no: string[]][] = [
+    ["Edit(src/**)", ["src/a.ts", "src/b/c.ts"], ["src", "a/src/b.ts", "srcs/a"]],
+    ["Edit(/src/a.ts)", ["src/a.ts"], ["x/src/a.ts", "src/a.tsx"]],
+    ["Edit(./src/a.ts)", ["src/a.ts"], ["x/src/a.ts"]],
+    ["Edit(*.ts)", ["a.ts", "src/b/c.ts", ".x.ts"], ["a.js"]],
+    ["Edit(src/*.ts)", ["src/a.ts"], ["src/b/c.ts"]],
+    ["Edit(build/)", ["build/a", "x/build/b"], ["build"]],
+    ["Edit(docs)", ["docs", "docs/a.md", "x/docs/b"], ["docs2"]],
+    ["Edit(**/test/*.ts)", ["test/a.ts", "a/b/test/c.ts"], ["test/a/b.ts"]],
+    ["Edit(a\\*b)", ["a*b"], ["axb"]],
+    ["Edit(**)", ["a", "b/c", "/etc/passwd"], []],
+  ];
+  for (const [rule, yes, no] of table) {
+    for (const path of yes) {
+      assert.ok(edit(rule, join(path.startsWith("/") ? "/" : CWD, path)), `${rule} is for ${path}`);
+    }
+    for (const path of no) assert.ok(!edit(rule, join(CWD, path)), `${rule} is not for ${path}`);
+  }
+  assert.ok(!edit("Edit(src/**)", "/elsewhere/src/a.ts"));
+});
+
+test("file rules reach other places only by // and ~/", () => {
+  assert.ok(edit("Edit(//etc/hosts)", "/etc/hosts"));
+  assert.ok(edit("Edit(//etc/**)", "/etc/a/b"));
+  assert.ok(!edit("Edit(/etc/hosts)", "/etc/hosts"));
+  assert.ok(edit("Edit(/etc/hosts)", `${CWD}/etc/hosts`));
+  assert.ok(edit("Edit(~/notes/**)", join(realpathSync(homedir()), "notes/a.md")));
+  assert.ok(!edit("Edit(~/notes/**)", `${CWD}/notes/a.md`));
+  assert.ok(!edit("Edit(src/**)", `${CWD}/src/../../x`));
+});
+
+test("Edit rules are for Write and MultiEdit too, Read rules for Glob and Grep", () => {
+  for (const name of ["Edit", "Write", "MultiEdit"]) {
+    assert.equal(ofTool(name, { file_path: `${CWD}/src/a` }, { deny: ["Edit(src/**)"] }).behavior, "deny");
+    assert.equal(ofTool(name, { file_path: `${CWD}/src/a` }, { allow: ["Edit"] }).behavior, "allow");
+  }
+  assert.equal(ofTool("Edit", { file_path: `${CWD}/src/a` }, { deny: ["Write(src/**)"] }).behavior, "ask");
+  const deny = ["Read(secret/**)"];
+  const read = (tool: string, input: Record<string, unknown>) =>
+    ofTool(tool, input, { deny }, { effect: "read" }).behavior;
+  assert.equal(read("Read", { file_path: `${CWD}/secret/key` }), "deny");
+  assert.equal(read("Grep", { pattern: "x", path: "secret" }), "deny");
+  assert.equal(read("Grep", { pattern: "x", path: `${CWD}/secret/deep` }), "deny");
+  assert.equal(read("Glob", { pattern: "secret/**/*.pem" }), "deny");
+  assert.equal(read("Glob", { pattern: "../project/secret/*" }), "deny");
+  assert.equal(read("Glob", { pattern: `${CWD}/secret/*` }), "deny");
+  assert.equal(read("Glob", { pattern: "src/*" }), "allow");
+  assert.equal(read("Read", { file_path: `${CWD}/public` }), "allow");
+  assert.equal(ofTool("Edit", { file_path: `${CWD}/secret/key` }, { deny }).behavior, "ask");
+});
+
+test("links never lead around a file rule", () => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "crochet-rules-")));
+  try {
+    const root = join(base, "project");
+    for (const dir of ["project/src", "project/secret", "outside"]) mkdirSync(join(base, dir), { recursive: true });
+    writeFileSync(join(root, "secret/key"), "");
+    symlinkSync(join(root, "secret/key"), join(root, "src/key"));
+    symlinkSync(join(base, "outside"), join(root, "src/out"));
+    symlinkSync(join(base, "outside/new"), join(root, "src/dangling"));
+    symlinkSync("loop", join(root, "src/loop"));
+    const says = (tool: string, path: string, permissions: object) =>
+      ofTool(tool, { file_path: join(root, path) }, { roots: [root], ...permissions }, { cwd: root }).behavior;
+    assert.equal(says("Edit", "src/key", { mode: "bypass", deny: ["Edit(secret/**)"] }), "deny");
+    assert.equal(says("Edit", "src/key", { mode: "bypass", deny: ["Edit(src/key)"] }), "deny", "as written counts too");
+    for (const path of ["src/out/a", "src/dangling", "src/key", "src/out/../../project/secret/x"]) {
+      assert.equal(says("Write", path, { allow: ["Edit(src/**)"] }), "ask", path);
+    }
+    assert.equal(says("Write", "src/out/a", { mode: "acceptEdits" }), "ask");
+    assert.equal(says("Write", "src/dangling", { mode: "acceptEdits" }), "ask");
+    assert.equal(says("Write", "src/real", { mode: "acceptEdits" }), "allow");
+    assert.ok(["ask", "allow"].includes(says("Write", "src/loop", { mode: "acceptEdits" })), "a loop ends");
+    symlinkSync(root, join(base, "alias"));
+    const throughAlias = ofTool("Write", { file_path: join(base, "alias/src/x") }, {
+      roots: [join(base, "alias")],
+      mode: "acceptEdits",
+    });
+    assert.equal(throughAlias.behavior, "allow", "a workspace may itself be a link");
+  } finally {
+    rmSync(base, { recursive: true });
+  }
+});
+
+const git = (() => {
+  try {
+    return execFileSync("git", ["--version"], { stdio: "pipe" }).length > 0;
+  } catch {
+    return false;
+  }
+})();
+
+test("file rules always match as git's own ignore rules do", {
+  skip: git ? false : "git is not installed",
+  timeout: 120_000,
+}, () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-ignore-")));
+  try {
+    execFileSync("git", ["init", "-q", root], { stdio: "pipe" });
+    const name = fc.constantFrom("a", "b", "ab", "a.ts", ".a", "src");
+    const piece = fc.constantFrom("a", "b", "*", "**", "?", "*.ts", "[ab]", "src", "a*", "\\*");
+    const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
+    const pattern = fc.tuple(
+      fc.constantFrom("", "/"),
+      fc.array(piece, { minLength: 1, maxLength: 4 }),
+      fc.constantFrom("", "/"),
+    )
+      .map(([head, parts, tail]) => head + parts.join("/") + tail);
+    fc.assert(
+      fc.property(pattern, fc.array(path, { minLength: 1, maxLength: 12 }), (line, paths) => {
+        writeFileSync(join(root, ".git/info/exclude"), `${line}\n`);
+        const ignored = check(root, paths);
+        const rule = compilePath(line);
+        for (const p of paths) assert.equal(rule(join(root, p), root), ignored.has(p), `${line} on ${p}`);
+      }),
+      { numRuns: rounds(60, 1500) },
+    );
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+/** Which of the paths git would ignore, as files. */
+function check(root: string, paths: readonly string[]): Set<string> {
+  try {
+    const out = execFileSync("git", ["-C", root, "check-ignore", "--no-index", "-z", "--stdin"], {
+      input: paths.join("\0"),
+      encoding: "utf8",
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    return new Set(out.split("\0"));
+  } catch (error) {
+    // One is git's way to say "none of them".
+    assert.equal((error as { status: number }).status, 1);
+    return new Set();
+  }
+}

@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openSandbox } from "../../lib/permissions/sandbox.ts";
+import { BashOutput, type BashOutputResponse } from "../../lib/tools/background.ts";
+import { Bash, type BashResponse, bashTool } from "../../lib/tools/bash.ts";
+import { type Bench, bench, eventually, running, sleeper, token } from "../tools/_bash.ts";
+
+const sandbox = (root: string, network = false) => ({ mode: "workspace" as const, roots: [root], network });
+const skip = await openSandbox(sandbox(tmpdir())).then(() => false as const, (error: Error) => error.message);
+
+/** Runs `body` with an agent whose commands are in the sandbox of its folder. */
+function confined(body: (bench: Bench) => Promise<void>, network = false): Promise<void> {
+  return bench((given) => {
+    given.state.set("sandbox", sandbox(given.cwd, network));
+    return body(given);
+  });
+}
+
+async function without<T>(body: () => Promise<T>): Promise<T> {
+  const path = process.env.PATH;
+  const empty = mkdtempSync(join(tmpdir(), "crochet-path-"));
+  for (const name of ["bash", "cat", "sh", "sleep", "touch"]) {
+    if (existsSync(`/usr/bin/${name}`)) symlinkSync(`/usr/bin/${name}`, join(empty, name));
+  }
+  process.env.PATH = empty;
+  try {
+    return await body();
+  } finally {
+    process.env.PATH = path;
+    rmSync(empty, { recursive: true });
+  }
+}
+
+test("a sandbox that cannot be had is a refusal that says how to get it, never a command without one", () =>
+  without(() =>
+    confined(async ({ fails, cwd }) => {
+      const error = await fails("touch ran");
+      const words = process.platform === "linux"
+        ? /Cannot run commands in the workspace sandbox as bubblewrap is not installed: install bubblewrap \('apt-get install bubblewrap'/
+        : /Cannot run commands in the workspace sandbox as bubblewrap needs Linux/;
+      assert.match(error.message, words);
+      assert.equal(existsSync(join(cwd, "ran")), false);
+      await assert.rejects(() =>
+        bashTool({ sandbox: sandbox(cwd) }).run(
+          { command: "touch ran", run_in_background: true },
+          context(cwd),
+        ) as Promise<unknown>, words);
+      assert.equal(existsSync(join(cwd, "ran")), false);
+    })
+  ));
+
+test("a sandbox refuses a workspace that is everything, missing or of an unknown kind", { skip }, async () => {
+  await assert.rejects(() => openSandbox(sandbox("/")), /as the workspace is the whole machine/);
+  await assert.rejects(() => openSandbox({ mode: "workspace", roots: [] }), /as the workspace is the whole machine/);
+  await assert.rejects(
+    () => openSandbox(sandbox("/no/such/folder")),
+    /as the workspace '\/no\/such\/folder' is no folder/,
+  );
+  await assert.rejects(
+    () => openSandbox({ mode: "open" as "workspace", roots: ["/usr"] }),
+    /as the mode 'open' is unknown: expected workspace/,
+  );
+});
+
+test(
+  "in the sandbox the workspace can be written, and nothing else",
+  { skip },
+  () =>
+    confined(async ({ bash, fails, cwd }) => {
+      assert.equal((await bash("echo a > a.txt; mkdir d; cat a.txt; id -u")).stdout, `a\n${process.getuid!()}`);
+      assert.ok(existsSync(join(cwd, "a.txt")));
+      const sibling = realpathSync(mkdtempSync(join(tmpdir(), "crochet-sibling-")));
+      try {
+        for (
+          const path of [
+            "/etc/crochet-x",
+            "/usr/crochet-x",
+            `${process.env.HOME ?? "/root"}/crochet-x`,
+            "/crochet-x",
+            `${sibling}/x`,
+          ]
+        ) {
+          await fails(`echo x > ${path}`);
+          assert.equal(existsSync(path), false, path);
+        }
+        for (
+          const command of [
+            "mount -o remount,rw /",
+            "umount /etc",
+            "mount -t tmpfs none /mnt",
+            "chroot / true",
+            "mknod x b 1 1",
+          ]
+        ) await fails(command);
+        assert.ok((await bash("cat /etc/passwd | head -1")).stdout.length > 0);
+      } finally {
+        rmSync(sibling, { recursive: true });
+      }
+    }),
+);
+
+test("in the sandbox /tmp is its own, kept from call to call and gone afterwards", { skip }, () => {
+  const name = `crochet-tmp-${token()}`;
+  return confined(async ({ bash }) => {
+    writeFileSync(join("/tmp", `${name}-host`), "");
+    try {
+      await bash(`echo here > /tmp/${name}`);
+      assert.equal(
+        (await bash(`cat /tmp/${name}; ls /tmp/${name}-host 2>/dev/null; echo $TMPDIR`)).stdout,
+        "here\n/tmp",
+      );
+      assert.equal(existsSync(`/tmp/${name}`), false);
+      assert.equal((await bash("ls /run /var/tmp")).stdout, "/run:\n\n/var/tmp:");
+    } finally {
+      rmSync(join("/tmp", `${name}-host`));
+    }
+  });
+});
+
+test("in the sandbox there is no network unless it was allowed", { skip }, async () => {
+  const server = createServer((_, response) => response.end("reached\n"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const ask = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`;
+  try {
+    await confined(async ({ fails }) => void assert.match((await fails(ask)).message, /refused|unreachable/i));
+    await confined(async ({ bash }) => void assert.match((await bash(ask)).stdout, /reached$/), true);
+    await confined(async ({ bash }) => {
+      assert.equal((await bash("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '")).stdout, "lo");
+    });
+  } finally {
+    server.close();
+  }
+});
+
+test(
+  "in the sandbox processes of the machine can be neither seen nor ended",
+  { skip },
+  () =>
+    confined(async ({ bash, fails }) => {
+      assert.ok(Number((await bash("echo $$")).stdout) < 50);
+      const seen = Number((await bash("set -- /proc/[0-9]*; echo $#")).stdout);
+      assert.ok(seen > 0 && seen < 10, `${seen} processes`);
+      await fails(`kill -0 ${process.pid}`);
+    }),
+);
+
+test(
+  "in the sandbox the shell keeps its state, starts anew after an exit, and its tree is ended",
+  { skip },
+  () =>
+    confined(async ({ bash, fails, cwd, call }) => {
+      await bash("mkdir d; cd d; export A=1; f() { echo f; }");
+      assert.equal((await bash("pwd; echo $A; f")).stdout, `${cwd}/d\n1\nf`);
+      await fails("exit 3");
+      const next = await bash("pwd; echo b > b.txt");
+      assert.equal(next.stdout, `${cwd}/d`);
+      assert.match(next.notice!, /^The shell had ended/);
+      const word = token();
+      await fails(`trap '' TERM; setsid ${sleeper(word)} & ${sleeper(word)}`, { timeout: 300 });
+      assert.equal(running(word), 0);
+      const { response } = await call(Bash, { command: "echo in >/etc/x; echo out", run_in_background: true });
+      const id = (response as BashResponse).backgroundTaskId!;
+      const outputs: BashOutputResponse[] = [];
+      await eventually(() => {
+        call(BashOutput, { bash_id: id }).then((output) => outputs.push(output.response as BashOutputResponse));
+        return outputs.some((o) => o.status !== "running");
+      });
+      assert.match(outputs.map((o) => o.stderr).join(""), /Read-only file system/);
+      assert.equal(existsSync("/etc/x"), false);
+    }),
+);
+
+test(
+  "in the sandbox a folder that is hidden inside leads back to the workspace",
+  { skip },
+  () =>
+    confined(async ({ bash, fails, cwd }) => {
+      await fails("mkdir /tmp/inner; cd /tmp/inner; exit 1");
+      assert.equal((await bash("pwd")).stdout, cwd);
+    }),
+);
+
+test(
+  "in the sandbox what runs outside of it later cannot be changed",
+  { skip },
+  () =>
+    bench(async ({ bash, fails, cwd, state }) => {
+      mkdirSync(join(cwd, ".git/hooks"), { recursive: true });
+      mkdirSync(join(cwd, ".crochet"));
+      state.set("sandbox", sandbox(cwd));
+      await fails("echo x > .git/hooks/pre-commit");
+      await fails("echo x > .crochet/config.yaml");
+      await fails("mv .crochet moved");
+      await bash("echo x > .git/config");
+    }),
+);
+
+test("in the sandbox a workspace may be reached by a link", { skip }, () =>
+  bench(async ({ call, cwd, state }) => {
+    const link = `${cwd}-link`;
+    symlinkSync(cwd, link);
+    try {
+      state.set("sandbox", sandbox(link));
+      const { response } = await call(Bash, { command: "echo a > a.txt; pwd -P" }, { cwd: link });
+      assert.equal((response as BashResponse).stdout, cwd);
+      assert.ok(existsSync(join(cwd, "a.txt")));
+    } finally {
+      rmSync(link);
+    }
+  }));
+
+test(
+  "a shell that was opened outside the sandbox never serves once the sandbox is asked for",
+  { skip },
+  () =>
+    bench(async ({ bash, fails, state, cwd }) => {
+      await bash("x=1; mkdir d; cd d");
+      state.set("sandbox", sandbox(cwd));
+      assert.equal((await bash('echo "[$x]"; pwd')).stdout, `[]\n${cwd}/d`);
+      await fails("echo x > /etc/crochet-x");
+    }),
+);
+
+function context(cwd: string): never {
+  const signal = new AbortController().signal;
+  return { signal, cwd, toolUseId: "t", state: new Map(), progress: () => {} } as never;
+}
