@@ -156,7 +156,7 @@ class Reading {
     if (handler.if !== undefined) {
       if (!isAboutCall(on.event)) return never(`'if' is about a tool call, and ${event} has none`);
       try {
-        matchesIf(handler.if, { tool_name: "", input: {}, cwd: this.#projectDir });
+        matchesIf(handler.if, { tool_name: handler.if.replace(/\(.*$/s, ""), input: {}, cwd: this.#projectDir });
       } catch (error) {
         return this.problem(file, "error", `${at}.if`, (error as Error).message);
       }

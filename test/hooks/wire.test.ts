@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { test } from "node:test";
+import { type AnyEvent, DEFAULTS, type EventName } from "../../lib/core/events.ts";
+import { resolveEvent } from "../../lib/core/names.ts";
+import { projection, type WireFacts, wireInput, wireLabel, wireName } from "../../lib/hooks/_wire.ts";
+import { sharedData } from "../_shared.ts";
+import { POST, PRE, STOP } from "./_fire.ts";
+
+type Sent = Readonly<Record<string, any>>;
+
+const BASE = { event_id: "e", timestamp: "2026-01-02T03:04:05.000Z", turn_id: "t" };
+
+/** An event of ours that says what the host's said, and the facts beside it. */
+function back(sent: Sent): { event: AnyEvent; facts: WireFacts } | undefined {
+  const on = resolveEvent(sent.hook_event_name);
+  if (!on) return undefined;
+  const sub = sent.agent_id !== undefined;
+  const base = {
+    ...BASE,
+    session_id: sent.session_id,
+    agent_id: sent.agent_id ?? sent.session_id,
+    ...(sub && { parent_agent_id: "p" }),
+  };
+  const facts = Object.fromEntries(
+    [
+      "transcript_path",
+      "prompt_id",
+      "permission_mode",
+      "agent_type",
+      "agent_transcript_path",
+      "effort",
+      "background_tasks",
+    ]
+      .filter((key) => key in sent).map((key) => [key, sent[key]]),
+  );
+  const fields = fieldsOf(on.event, sent);
+  const extra = Object.fromEntries(EXTRA.filter((key) => key in sent).map((key) => [key, sent[key]]));
+  return { event: { ...base, event: on.event, ...fields } as unknown as AnyEvent, facts: { ...facts, fields: extra } };
+}
+
+/** What no event of ours carries and the agent supplies where it knows it. */
+const EXTRA = ("seconds_since_last_response context_tokens prompt_cache_likely_expired prompt_cache_warm cache_ttl " +
+  "estimated_cache_write_usd pricing mcp_server").split(" ");
+
+function fieldsOf(event: EventName, sent: Sent): object {
+  const { tool_name, tool_input: input, tool_use_id } = sent;
+  const tool = { tool_name, input, original_input: input, tool_use_id };
+  switch (event) {
+    case "pre-tool-use":
+      return tool;
+    case "permission-request":
+      return { ...tool, permission_suggestions: sent.permission_suggestions };
+    case "post-tool-use": {
+      const { error = null, duration_ms, tool_response } = sent;
+      return { ...tool, failed: error !== null, error, duration_ms, result: { response: tool_response } };
+    }
+    case "stop":
+    case "agent-start":
+      return { ...sent, ...(sent.agent_type === undefined && { agent_type: "main" }) };
+    case "pre-compact":
+      return { trigger: sent.trigger, instructions: sent.custom_instructions ?? "" };
+    case "model-switch":
+      return {
+        old_model: sent.from_model,
+        new_model: sent.to_model,
+        triggered_by: sent.source === "sdk" ? "automatic" : "user",
+      };
+    case "notification":
+      return { ...DEFAULTS.notification, message: sent.message, notification_type: sent.notification_type };
+    default:
+      return sent;
+  }
+}
+
+const folder = sharedData("captures");
+const captures = folder ? readdirSync(folder).map((file) => `${folder}/${file}`) : [];
+const fireable = captures.filter((file) => {
+  const { stdin } = JSON.parse(readFileSync(file, "utf8"));
+  return resolveEvent(stdin.hook_event_name) !== undefined;
+});
+
+test("most captures are of events that we can fire", { skip: folder ? false : "no shared data" }, () => {
+  assert.ok(fireable.length >= 45, `${fireable.length} of ${captures.length}`);
+});
+
+for (const file of fireable) {
+  test(`wireInput() gives the host's keys and values in the host's order: ${basename(file)}`, () => {
+    const { stdin } = JSON.parse(readFileSync(file, "utf8"));
+    const { event, facts } = back(stdin)!;
+    assert.equal(JSON.stringify(wireInput(event, stdin.cwd, facts, stdin.hook_event_name)), JSON.stringify(stdin));
+  });
+}
+
+const event = (fields: object) => ({ ...BASE, session_id: "s", agent_id: "s", ...fields }) as unknown as AnyEvent;
+
+test("wireInput() gives our own events in snake_case, told apart by turn and time", () => {
+  const sent = wireInput(event({ event: "checkpoint", checkpoint_id: "c", ...DEFAULTS.checkpoint }), "/w");
+  assert.deepEqual(Object.keys(sent), [
+    "session_id",
+    "transcript_path",
+    "cwd",
+    "permission_mode",
+    "hook_event_name",
+    "checkpoint_id",
+    "checkpoint_type",
+    "message_count",
+    "duration_since_last_ms",
+    "storage_path",
+    "turn_id",
+    "timestamp",
+  ]);
+  assert.deepEqual([sent.hook_event_name, sent.timestamp], ["Checkpoint", BASE.timestamp]);
+});
+
+test("wireInput() never reads what is costly: the history of a turn", () => {
+  const turn = event({ event: "turn-start", trigger: "user", prompt: "p" });
+  Object.defineProperty(turn, "turn", { get: () => assert.fail("the history was read"), enumerable: true });
+  assert.equal(wireInput(turn, "/").prompt, "p");
+  assert.equal(projection(turn).prompt, "p");
+});
+
+test("wireName() is the name a hook was registered under, unless that is narrower than the event", () => {
+  const model = event({ event: "model-switch", old_model: "a", new_model: "b" });
+  assert.deepEqual([wireName(model), wireName(model, "PreModelSwitch")], ["ModelSwitch", "PreModelSwitch"]);
+  const turn = event({ event: "turn-start" });
+  assert.deepEqual([wireName(turn), wireName(turn, "pre-generation")], ["TurnStart", "PreGeneration"]);
+  assert.equal(wireName(event(STOP), "SubagentStop"), "Stop");
+  assert.equal(wireName(event({ ...POST, failed: true }), "PostToolUse"), "PostToolUseFailure");
+  assert.equal(wireName(event(PRE), "no-such-event"), "PreToolUse");
+});
+
+test("wireLabel() names the tool or the source where the host does", () => {
+  assert.equal(wireLabel(event(PRE), "PreToolUse"), "PreToolUse:Bash");
+  assert.equal(wireLabel(event(STOP), "Stop"), "Stop");
+});
+
+test("U2: projection() knows the event by its other names", () => {
+  const post = projection(event({ ...POST, input: { file_path: "/f" } }));
+  assert.deepEqual([post.event, post.hook_event_name, post.tool, post.tool_name], [
+    "PostToolUse",
+    "PostToolUse",
+    "Bash",
+    "Bash",
+  ]);
+  for (const name of ["args", "input", "tool_input"]) assert.deepEqual(post[name], { file_path: "/f" }, name);
+  for (const name of ["result", "tool_response"]) assert.deepEqual(post[name], POST.result.response, name);
+  assert.deepEqual([post.path, post.duration_ms, post.nothing], ["/f", 3, undefined]);
+  assert.equal(projection(event({ ...PRE, input: { path: "/a", file_path: "/b" } })).path, "/a");
+  const memory = { event: "memory-update", file_path: "/m", ...DEFAULTS["memory-update"] };
+  assert.equal(projection(event(memory)).path, "/m");
+});
+
+test("U2: projection() as JSON is the event's own part of the wire", () => {
+  assert.deepEqual(JSON.parse(JSON.stringify(projection(event(PRE)))), {
+    event: "PreToolUse",
+    session_id: "s",
+    tool_name: "Bash",
+    tool_input: { command: "ls" },
+    tool_use_id: "toolu_1",
+  });
+});
