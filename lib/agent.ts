@@ -8,6 +8,7 @@ import type { Model } from "./core/model.ts";
 import { checkOptions, type OptionKind } from "./core/options.ts";
 import type { Result, RunEvent } from "./core/run-events.ts";
 import { asTool, type RunnableTool, type Tool } from "./core/tool.ts";
+import type { HookHost } from "./hooks/_host.ts";
 import type { PermissionAsker } from "./permissions/gate.ts";
 import type { Permissions } from "./permissions/rules.ts";
 import { memoryStore } from "./transcript/memory.ts";
@@ -47,6 +48,15 @@ export interface AgentOptions {
   on?: (event: RunEvent) => void;
 }
 
+/** What hooks that are found elsewhere get of the session they belong to. */
+export interface HookRunner {
+  readonly host: HookHost;
+  /** Whom prompt hooks ask; nobody where no model can be reached. */
+  readonly prompt: { readonly model: Model | undefined };
+  readonly warn: (message: string) => void;
+  readonly emit: (event: { readonly type: "exec"; readonly exec: unknown }) => void;
+}
+
 /** What one run or session may have of its own. */
 export interface RunOptions {
   signal?: AbortSignal;
@@ -61,10 +71,10 @@ export interface RunOptions {
   cwd?: string;
   /** Asks a person where rules or hooks want that; without it such a call is refused. */
   ask?: PermissionAsker;
-  /** Hooks found elsewhere, after the agent's own; asked for at each turn. */
-  hooks?: () => Promise<readonly HookRecord[]>;
-  /** A file for the log of everything that happens. */
-  rollout?: string;
+  /** Hooks found elsewhere, after the agent's own: bound to the session once, then asked for at each turn. */
+  hooks?: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
+  /** A file for the log of everything that happens, or its name by the session's id. */
+  rollout?: string | ((id: string) => string);
   /** A stored session that is to go on: its id, and optionally a checkpoint or number of messages to fork from. */
   resume?: string;
   fork?: number | string | true;
@@ -133,7 +143,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   cwd: "a text",
   ask: "a function",
   hooks: "a function",
-  rollout: "a text",
+  rollout: "any",
   resume: "a text",
   fork: "any",
 };

@@ -53,9 +53,8 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   const memory = own.memory ?? options.memory ?? false;
   const { system, afterWrite } = await withMemory(options.system ?? "", cwd, memory);
   const gate = await gateOf(own.permissions ?? options.permissions, own.ask, cwd);
-  const rollout = own.rollout === undefined
-    ? undefined
-    : (await import("../transcript/rollout.ts")).rolloutWriter(own.rollout, id, Date.now);
+  const log = typeof own.rollout === "function" ? own.rollout(id) : own.rollout;
+  const rollout = log && (await import("../transcript/rollout.ts")).rolloutWriter(log, id, Date.now);
   const compactor = memory === false ? undefined : await import("./compact.ts");
   let contextTokens = 0;
   let promptId: string | undefined;
@@ -70,7 +69,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
         contextTokens = input_tokens + output_tokens + cache_creation_input_tokens + cache_read_input_tokens;
       }
     }
-    rollout?.write(event);
+    if (rollout) rollout.write(event);
     options.on?.(event);
     own.on?.(event);
   };
@@ -101,17 +100,20 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       inCode: parts.codeHooks,
       folders: parts.hookFolders,
       found: own.hooks,
-      host: {
-        projectDir: cwd,
-        wire: () => ({
-          transcript_path: store.pathOf?.(id) ?? "",
-          permission_mode: gate?.permissions().mode ?? "default",
-          ...(promptId !== undefined && { prompt_id: promptId }),
-        }),
-        ...(gate && { remember: gate.remember }),
+      runner: {
+        host: {
+          projectDir: cwd,
+          wire: () => ({
+            transcript_path: store.pathOf?.(id) ?? "",
+            permission_mode: gate?.permissions().mode ?? "default",
+            ...(promptId !== undefined && { prompt_id: promptId }),
+          }),
+          ...(gate && { remember: gate.remember }),
+        },
+        prompt: { model: priced && !process.env.ANTHROPIC_API_KEY ? undefined : model },
+        warn: (message) => emit({ agent_id: id, type: "warning", message }),
+        emit: (event) => emit({ agent_id: id, ...event }),
       },
-      prompt: { model: priced && !process.env.ANTHROPIC_API_KEY ? undefined : model },
-      warn: (message) => emit({ agent_id: id, type: "warning", message }),
     }),
     step: options.step ?? ((_, work) => work()),
     price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
@@ -166,7 +168,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     async close(reason) {
       await session.close(reason);
       if (toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(toolState);
-      rollout?.close();
+      if (rollout) rollout.close();
       await release?.();
     },
   };

@@ -1,6 +1,5 @@
+import type { HookRunner } from "../agent.ts";
 import type { HookRecord } from "../core/hook.ts";
-import type { Model } from "../core/model.ts";
-import type { HookHost } from "../hooks/_host.ts";
 
 /** The hooks of an agent, asked for at each turn and model call. */
 export type HookList = () => readonly HookRecord[] | Promise<readonly HookRecord[]>;
@@ -9,17 +8,14 @@ export interface HookListParts {
   readonly inCode: readonly HookRecord[];
   readonly folders: readonly string[];
   /** Found elsewhere, after the agent's own. */
-  readonly found: (() => Promise<readonly HookRecord[]>) | undefined;
-  /** What hooks outside this process are told and may use. */
-  readonly host: HookHost;
-  /** Whom prompt hooks ask; nobody where no model can be reached. */
-  readonly prompt: { readonly model: Model | undefined };
-  readonly warn: (message: string) => void;
+  readonly found: ((runner: HookRunner) => () => Promise<readonly HookRecord[]>) | undefined;
+  readonly runner: HookRunner;
 }
 
 /** Joins hooks in code, folders and what was found elsewhere, in that order; the same list while nothing changes. */
-export function hookList({ inCode, folders, found, host, prompt, warn }: HookListParts): HookList {
+export function hookList({ inCode, folders, found, runner }: HookListParts): HookList {
   if (folders.length === 0 && !found) return () => inCode;
+  const elsewhere = found?.(runner);
   let own: HookList | undefined;
   let last: {
     readonly mine: readonly HookRecord[];
@@ -27,12 +23,10 @@ export function hookList({ inCode, folders, found, host, prompt, warn }: HookLis
     readonly all: readonly HookRecord[];
   } | undefined;
   return async () => {
-    own ??= folders.length === 0
-      ? () => inCode
-      : (await import("../hooks/hot.ts")).hotFolders(folders, inCode, { host, prompt, warn });
+    own ??= folders.length === 0 ? () => inCode : (await import("../hooks/hot.ts")).hotFolders(folders, inCode, runner);
     const mine = await own();
-    if (!found) return mine;
-    const more = await found();
+    if (!elsewhere) return mine;
+    const more = await elsewhere();
     // The order of hooks is worked out once per list, so an unchanged list must stay the same one.
     if (last?.mine !== mine || last.more !== more) last = { mine, more, all: [...mine, ...more] };
     return last.all;

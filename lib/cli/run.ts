@@ -1,14 +1,19 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Agent, RunOptions } from "../agent.ts";
 import type { Stop } from "../core/events.ts";
 import type { Limits } from "../core/limits.ts";
-import type { Result } from "../core/run-events.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import type { PermissionMode } from "../permissions/rules.ts";
+import { readConfig } from "./_config.ts";
 import { type Flags, helpText, readFlags, type Usage } from "./_flags.ts";
+import { findHooks, tellUnloaded } from "./_found.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
 import { summary, terminalView } from "./_show.ts";
+import { projectStore, runsDir } from "./_state.ts";
+import { lastId } from "./transcripts.ts";
 
 const USAGE: Usage = {
   name: "run",
@@ -17,8 +22,14 @@ const USAGE: Usage = {
   flags: [
     ["--model <name>", "the model to use"],
     ["--cwd <dir>", "where the tools work"],
+    ["--settings <file>", "hooks and permissions in Claude Code's form"],
+    ["--hooks <dir>", "a folder of hook files"],
+    ["--trust", "trust what the working directory brings along, for this call"],
+    ["--permission-mode <mode>", "default, acceptEdits, plan or bypassPermissions"],
     ["--max-iterations <n>", "model calls at most"],
     ["--budget <usd>", "dollars at most"],
+    ["--resume <id>", "go on with a stored session; 'last' is the newest"],
+    ["--rollout <file>", "where to log everything that happens"],
     ["--output <form>", "text, json or stream-json"],
     ["--debug", "show where an error came from"],
     ["--help", "this text"],
@@ -35,7 +46,7 @@ const run: Command = async (args, io) => {
   const script = words[0] !== undefined && isScript(words[0], io) && args[0] !== "--" ? words[0] : undefined;
   const prompt = words.slice(script === undefined ? 0 : 1).join(" ");
   const agent = script === undefined ? await builtIn() : await loadAgent(resolve(io.cwd, script));
-  return await runPrompt(agent, prompt, flags, io);
+  return await runPrompt(agent, prompt, { flags, io, script: script !== undefined });
 };
 export default run;
 
@@ -48,29 +59,44 @@ export async function runAsScript(agent: Agent, args: readonly string[]): Promis
       io.out(helpText(USAGE));
       return EXIT.ok;
     }
-    return await runPrompt(agent, words.join(" "), flags, io);
+    return await runPrompt(agent, words.join(" "), { flags, io, script: true });
   });
 }
 
-async function runPrompt(agent: Agent, prompt: string, flags: Flags["flags"], io: Io): Promise<number> {
+interface Call {
+  readonly flags: Flags["flags"];
+  readonly io: Io;
+  /** Whether the agent is a script: it names its own hooks folder. */
+  readonly script: boolean;
+}
+
+async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<number> {
+  const { flags, io } = call;
   if (prompt.trim() === "") throw new UsageError(`Cannot run an agent as there is no prompt: ${USAGE.example}`);
-  const output = flags.output ?? "text";
-  if (output !== "text" && output !== "json" && output !== "stream-json") {
-    throw new UsageError(`Cannot print '${output}' as it is no form of output: expected text, json or stream-json`);
-  }
-  const show = output === "stream-json"
-    ? (event: unknown) => io.out(`${JSON.stringify(event)}\n`)
-    : output === "text" && io.tty
-    ? terminalView(io.out)
-    : (event: { type: string; message?: string }) => {
-      if (event.type === "warning") io.err(`crochet: ${event.message}\n`);
-    };
-  const result = await agent.run(prompt, { ...runOptions(flags, io), on: show as NonNullable<RunOptions["on"]> });
+  const output = outputForm(flags.output);
+  const options = await runOptions(call);
+  const result = await agent.run(prompt, { ...options, on: shower(output, io) });
   report(result, output, io);
   return exitCode(result.stop);
 }
 
-function report(result: Result, output: "text" | "json" | "stream-json", io: Io): void {
+type OutputForm = "text" | "json" | "stream-json";
+
+function outputForm(given: string | boolean | undefined): OutputForm {
+  const form = given ?? "text";
+  if (form === "text" || form === "json" || form === "stream-json") return form;
+  throw new UsageError(`Cannot print '${form}' as it is no form of output: expected text, json or stream-json`);
+}
+
+function shower(output: OutputForm, io: Io): (event: RunEvent) => void {
+  if (output === "stream-json") return (event) => io.out(`${JSON.stringify(event)}\n`);
+  if (output === "text" && io.tty) return terminalView(io.out);
+  return (event) => {
+    if (event.type === "warning") io.err(`crochet: ${event.message}\n`);
+  };
+}
+
+function report(result: Result, output: OutputForm, io: Io): void {
   if (output === "json") io.out(`${JSON.stringify(result)}\n`);
   else if (output === "stream-json") io.out(`${JSON.stringify({ type: "result", ...result })}\n`);
   else if (io.tty) io.out(`${summary(result)}\n`);
@@ -93,36 +119,66 @@ export function exitCode(stop: Stop): number {
   }
 }
 
-function runOptions(flags: Flags["flags"], io: Io): RunOptions {
-  const limits: { -readonly [K in keyof Limits]?: Limits[K] } = {};
-  if (flags.maxIterations !== undefined) limits.iterations = numberOf("--max-iterations", flags.maxIterations);
-  if (flags.budget !== undefined) limits.dollars = numberOf("--budget", flags.budget);
+/** What flags, the project's settings and its hooks make of a run: stored, logged, and asking by default. */
+export async function runOptions({ flags, io, script }: Call): Promise<RunOptions> {
+  const cwd = flags.cwd === undefined ? io.cwd : directory(resolve(io.cwd, String(flags.cwd)));
+  const config = await readConfig(cwd);
+  const found = await findHooks(cwd, flags, config, io, !script);
+  tellUnloaded(found.first, io);
+  const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
+  const resume = flags.resume === "last" ? await lastId(store) : flags.resume as string | undefined;
+  const model = flags.model ?? io.env.CROCHET_MODEL ?? config.model;
   return {
     signal: io.signal,
-    limits,
-    ...(flags.model !== undefined && { model: String(flags.model) }),
-    ...(flags.cwd !== undefined && { cwd: directory(resolve(io.cwd, String(flags.cwd))) }),
+    cwd,
+    store,
+    hooks: found.hooks,
+    memory: config.memory ?? true,
+    limits: limitsFrom(flags, config.limits, io),
+    permissions: permissionsFrom(flags, config.permissions, found.first.permissions),
+    rollout: flags.rollout === undefined
+      ? (id) => join(runsDir(cwd, io.env), `${id}.rollout.jsonl`)
+      : resolve(io.cwd, String(flags.rollout)),
+    ...(model !== undefined && { model: String(model) }),
+    ...(resume !== undefined && { resume }),
   };
+}
+
+function limitsFrom(flags: Flags["flags"], config: Partial<Limits> | undefined, io: Io): Partial<Limits> {
+  const cap = io.env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
+  return {
+    ...config,
+    ...(cap !== undefined && /^-?\d+$/.test(cap) && { stalls: Math.max(0, Number(cap)) }),
+    ...(flags.maxIterations !== undefined && { iterations: numberOf("--max-iterations", flags.maxIterations) }),
+    ...(flags.budget !== undefined && { dollars: numberOf("--budget", flags.budget) }),
+  };
+}
+
+type Rules = NonNullable<RunOptions["permissions"]>;
+
+function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules | undefined)[]): Rules {
+  const all = (kind: "allow" | "ask" | "deny") => given.flatMap((rules) => rules?.[kind] ?? []);
+  const mode = flags.permissionMode ?? given.find((rules) => rules?.mode !== undefined)?.mode ?? "default";
+  return { mode: mode as PermissionMode, allow: all("allow"), ask: all("ask"), deny: all("deny") };
 }
 
 function numberOf(flag: string, value: string | boolean): number {
   const number = Number(value);
-  if (!Number.isFinite(number) || number < 0) {
-    throw new UsageError(`Cannot use ${flag} ${value} as it is not a number of 0 or more`);
-  }
-  return number;
+  if (Number.isFinite(number) && number >= 0) return number;
+  throw new UsageError(`Cannot use ${flag} ${value} as it is not a number of 0 or more`);
 }
 
 function directory(path: string): string {
-  if (!existsSync(path)) throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
-  return path;
+  if (existsSync(path)) return path;
+  throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
 }
 
 function isScript(word: string, io: Io): boolean {
   return /\.(ts|js|mjs)$/.test(word) && existsSync(resolve(io.cwd, word));
 }
 
-async function loadAgent(path: string): Promise<Agent> {
+/** The agent a script exports. */
+export async function loadAgent(path: string): Promise<Agent> {
   const { default: found } = await import(pathToFileURL(path).href) as { default?: Agent };
   if (typeof found?.run === "function" && typeof found?.open === "function") return found;
   throw new UsageError(`Cannot run '${path}' as its default export is no agent: export default agent({ ... })`);

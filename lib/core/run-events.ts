@@ -35,6 +35,8 @@ export type RunEvent =
     }
     /** The ledger of one fire, for logs that explain. */
     | { readonly type: "fired"; readonly event: EventName; readonly folded: Folded }
+    /** A command that runs for a hook as a person's own would: its begin, its end, and what it writes between them. */
+    | { readonly type: "exec"; readonly exec: unknown }
     | { readonly type: "hook_input"; readonly hook: string; readonly event: EventName; readonly text: string }
     /** A message as it stands in the transcript; an index seen before means that it was replaced. */
     | { readonly type: "message"; readonly message: Message; readonly index: number }

@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Limits, limitsOf } from "../core/limits.ts";
+import { nearest } from "../core/names.ts";
+import type { Permissions } from "../permissions/rules.ts";
+import { UsageError } from "./_io.ts";
+
+/** A project's own settings, `.crochet/config.yaml`; flags win over them. */
+export interface Config {
+  readonly model?: string;
+  readonly hookModel?: string;
+  readonly permissions?: Permissions;
+  readonly limits?: Partial<Limits>;
+  readonly memory?: boolean | readonly string[];
+  readonly hooks?: { readonly env?: readonly string[]; readonly allowLocal?: boolean };
+  readonly onPrompt?: "escalate" | "command" | "none";
+}
+
+const FIELDS = ["model", "hookModel", "permissions", "limits", "memory", "hooks", "mcp", "onPrompt"];
+
+export const CONFIG_FILE = join(".crochet", "config.yaml");
+
+/** Reads the settings of a project; a field it does not know, or of the wrong kind, is an error with the mend. */
+export async function readConfig(cwd: string): Promise<Config> {
+  const file = join(cwd, CONFIG_FILE);
+  if (!existsSync(file)) return {};
+  const { parse } = await import("yaml");
+  const fail = (why: string) => new UsageError(`Cannot use ${file} as ${why}`);
+  let given: unknown;
+  try {
+    given = parse(readFileSync(file, "utf8")) ?? {};
+  } catch (error) {
+    throw fail(`it is not YAML: ${(error as Error).message.split("\n")[0]}`);
+  }
+  if (typeof given !== "object" || Array.isArray(given)) {
+    throw fail("it is not a list of settings: write 'model: …' and the like");
+  }
+  for (const key of Object.keys(given as object)) {
+    if (!FIELDS.includes(key)) throw fail(`'${key}' is no setting: did you mean '${nearest(key, FIELDS)}'?`);
+  }
+  const config = given as Config;
+  for (const key of ["model", "hookModel"] as const) {
+    if (config[key] !== undefined && typeof config[key] !== "string") throw fail(`'${key}' must be a model's name`);
+  }
+  if (config.permissions !== undefined && (typeof config.permissions !== "object" || config.permissions === null)) {
+    throw fail("'permissions' must have mode, allow, ask or deny");
+  }
+  try {
+    limitsOf(config.limits);
+  } catch (error) {
+    throw fail((error as Error).message);
+  }
+  return config;
+}

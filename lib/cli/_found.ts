@@ -1,0 +1,65 @@
+import type { HookRunner } from "../agent.ts";
+import type { HookRecord } from "../core/hook.ts";
+import type { HookHost } from "../hooks/_host.ts";
+import { type Found, HookSources } from "../hooks/sources.ts";
+import type { ExecRecord } from "../hooks/toml.ts";
+import type { Config } from "./_config.ts";
+import type { Flags } from "./_flags.ts";
+import type { Io } from "./_io.ts";
+
+/** The hooks a working directory brings along, for one session: found before it begins, bound to it when it does. */
+export interface FoundHooks {
+  readonly first: Found;
+  readonly hooks: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
+}
+
+/** Looks for hooks as `crochet run` does: in the working directory where trusted, and where flags say. */
+export async function findHooks(
+  cwd: string,
+  flags: Flags["flags"],
+  config: Config,
+  io: Io,
+  ownFolder: boolean,
+): Promise<FoundHooks> {
+  let bound: HookRunner | undefined;
+  const host: HookHost = {
+    projectDir: cwd,
+    env: io.env,
+    wire: (event) => bound?.host.wire?.(event) ?? {},
+    remember: (behavior, rules) => bound?.host.remember?.(behavior, rules),
+    ...(config.hooks?.env && { keepEnv: config.hooks.env }),
+    ...(config.hooks?.allowLocal !== undefined && { allowLocal: config.hooks.allowLocal }),
+  };
+  const sources = new HookSources({
+    cwd,
+    env: io.env,
+    ownFolder,
+    host,
+    prompt: {
+      get model() {
+        return bound?.prompt.model;
+      },
+      modelName: config.hookModel,
+    },
+    warn: (message) => bound?.warn(message),
+    toml: { onExec: (exec: ExecRecord) => bound?.emit({ type: "exec", exec }) },
+    ...(flags.settings !== undefined && { settings: [String(flags.settings)] }),
+    ...(flags.hooks !== undefined && { hooks: [String(flags.hooks)] }),
+    ...(flags.trust === true && { trust: true }),
+  });
+  return {
+    first: await sources.refresh(),
+    hooks: (runner) => {
+      bound = runner;
+      return async () => (await sources.refresh()).records;
+    },
+  };
+}
+
+/** Says what was found and does not run, once, with the mend. */
+export function tellUnloaded({ problems, unloaded }: Found, io: Io): void {
+  for (const problem of problems) io.err(`crochet: ${problem}\n`);
+  for (const why of new Set(unloaded.filter((u) => /crochet trust/.test(u.why)).map((u) => u.why))) {
+    io.err(`crochet: ${why}\n`);
+  }
+}
