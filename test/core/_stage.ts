@@ -15,6 +15,8 @@ export interface Setting extends Partial<Omit<AgentSpec, "model" | "limits" | "h
   readonly model: Model;
   readonly tools?: readonly Tool[];
   readonly hooks?: CodeHooks | readonly CodeHooks[];
+  /** In place of `hooks`: asked each time. */
+  readonly records?: AgentSpec["hooks"];
   readonly limits?: Partial<Limits>;
   readonly life?: Partial<Life>;
   /** Is told each event as it is emitted. */
@@ -34,10 +36,10 @@ export interface Stage {
 
 /** An agent as the loop sees it, with a clock that jumps and everything written down. */
 export function stage(setting: Setting): Stage {
-  const { model, tools = [], hooks = [], limits, life: given, on, ...rest } = setting;
+  const { model, tools = [], hooks = [], records, limits, life: given, on, ...rest } = setting;
   const clock = fakeClock();
   const events: RunEvent[] = [];
-  const records = codeHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]);
+  const compiled = codeHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]);
   const life = newLife({
     id: "session-1",
     model: "claude-test",
@@ -56,7 +58,7 @@ export function stage(setting: Setting): Stage {
     tools,
     limits: limitsOf(limits),
     maxTokens: 1000,
-    hooks: () => records,
+    hooks: records ?? (() => compiled),
     step: (_, work) => work(),
     ...rest,
   };

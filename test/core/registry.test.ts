@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { codeHooks, matchTool, matchToolPost, matchToolPostFailure } from "../../lib/core/code-hooks.ts";
+import type { EventOf } from "../../lib/core/events.ts";
+import { HookRegistry } from "../../lib/core/registry.ts";
+import { context, deny, halt, modify } from "../../lib/core/verdict.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { calls, echo, fail, record, stage } from "./_stage.ts";
+
+const BASH = { event: "pre-tool-use", tool_name: "Bash", input: { command: "ls" } } as const;
+
+test("S0.10: a new registry is empty: nothing fires, and everything continues", async () => {
+  const { decision, runs, modified } = await new HookRegistry().fire(BASH);
+  assert.deepEqual({ decision, runs, modified }, { decision: "continue", runs: [], modified: false });
+});
+
+test("S0.7, S0.10, S0.11: objects with onEvent run in the order they were registered, and give one action for the list", async () => {
+  const order: string[] = [];
+  const hook = (name: string, action: unknown) => ({
+    name,
+    onEvent: async () => {
+      await Promise.resolve();
+      order.push(name);
+      return action;
+    },
+  });
+  const hooks = new HookRegistry();
+  hooks.register(hook("a", "Continue"));
+  hooks.register(hook("b", { Transform: { command: "pwd" } }));
+  assert.deepEqual((await hooks.fire(BASH)).value, { command: "pwd" });
+  hooks.register(hook("c", { Block: "no" }), hook("d", "Continue"));
+  order.length = 0;
+  const folded = await hooks.fire(BASH);
+  assert.deepEqual([folded.decision, folded.reason, folded.modified], ["deny", "no", false]);
+  assert.deepEqual(order, ["a", "b", "c"]);
+});
+
+test("S0.16: an error is not a Block: it is told as a failure, and what it does is the policy's", async () => {
+  const hooks = new HookRegistry().register({ onEvent: () => Promise.reject(new Error("no disk")) });
+  const folded = await hooks.fire(BASH);
+  assert.equal(folded.runs[0]!.failure, "no disk");
+  assert.equal(folded.runs[0]!.opinion, undefined);
+  assert.equal((await hooks.fire({ event: "post-tool-use", tool_name: "Bash" })).decision, "continue");
+});
+
+test("S0.7: one hook may serve several agents at the same time", async () => {
+  let here = 0;
+  let allHere: () => void;
+  const meeting = new Promise<void>((resolve) => allHere = resolve);
+  const hook = {
+    onEvent: async (event: { event: string }) => {
+      if (event.event !== "iteration") return;
+      if (++here === 3) allHere();
+      await meeting;
+    },
+  };
+  const registry = new HookRegistry().register(hook);
+  const results = await Promise.all(
+    [1, 2, 3].map((n) => stage({ model: scripted([{ text: `${n}` }]), hooks: registry }).run()),
+  );
+  assert.deepEqual(results.map((r) => r.text), ["1", "2", "3"]);
+});
+
+test("S0.12: an agent takes a registry like any other hooks", async () => {
+  const registry = new HookRegistry().register({ preToolUse: () => deny("no") });
+  const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
+  const result = await stage({ model, tools: [echo], hooks: registry }).run();
+  assert.equal(result.denials.length, 1);
+});
+
+test("S3.36, S3.38: load() brings in what was registered as a source; hooks set in code survive it and stay first", async () => {
+  const order: string[] = [];
+  const say = (name: string) =>
+    record({ name, on: codeHooks([() => undefined])[0]!.on, run: () => void order.push(name) });
+  let loads = 0;
+  const hooks = new HookRegistry().registerSource(() => {
+    loads++;
+    return Promise.resolve([say("file")]);
+  }).register(say("code"));
+  await hooks.fire(BASH);
+  await hooks.load();
+  await hooks.load();
+  await hooks.fire(BASH);
+  assert.deepEqual(order, ["code", "code", "file"]);
+  assert.equal(loads, 1);
+});
+
+test("S3.36: emit() gives each hook's own answer, by the host's names of event and fields", async () => {
+  const seen: unknown[] = [];
+  const hooks = new HookRegistry().register(
+    { name: "m", onEvent: () => modify({ command: "pwd" }) },
+    { name: "c", onEvent: () => context("x") },
+    { name: "h", onEvent: () => halt("later") },
+    {
+      name: "n",
+      onEvent: (e) => {
+        const { session_id, tool_name, input, original_input } = e as EventOf<"pre-tool-use">;
+        seen.push({ session_id, tool_name, input, original_input });
+        return deny("no");
+      },
+    },
+    { name: "late", onEvent: () => undefined },
+  );
+  const results = await hooks.emit({ id: "s1" }, "PreToolUse", { tool: "Bash", args: { command: "ls" } });
+  assert.deepEqual(results, [
+    { hook: "m", action: "modify", value: { command: "pwd" } },
+    { hook: "c", action: "continue" },
+    { hook: "h", action: "halt", reason: "later" },
+    { hook: "n", action: "deny", reason: "no" },
+  ]);
+  assert.deepEqual(seen, [{
+    session_id: "s1",
+    tool_name: "Bash",
+    input: { command: "pwd" },
+    original_input: { command: "ls" },
+  }]);
+  const failed = await new HookRegistry().register({ name: "f", onEvent: () => 5 }).emit("s", "stop", {});
+  assert.equal(failed[0]!.action, "failed");
+  await assert.rejects(hooks.emit("s", "PreTool", {}), /Cannot hook event 'PreTool' as there is no such event/);
+});
+
+test("S3.36: getStats() counts runs, denials, changes and failures by hook; every failure is counted", async () => {
+  let n = 0;
+  const answers = [() => deny("no"), () => modify({}), () => 5, () => undefined];
+  const hooks = new HookRegistry().register({ name: "h", onEvent: () => answers[n++]!() }, {
+    name: "quiet",
+    onEvent: () => undefined,
+  });
+  for (let i = 0; i < 4; i++) await hooks.fire(BASH);
+  const { h, quiet } = hooks.getStats();
+  assert.partialDeepStrictEqual(h, { runs: 4, denied: 1, modified: 1, failed: 1, enabled: true });
+  assert.partialDeepStrictEqual(quiet, { runs: 2, denied: 0, modified: 0, failed: 0, enabled: true });
+  assert.ok(h!.total_ms >= 0);
+});
+
+test("U7: the failure of an async hook is counted too", async () => {
+  const background: Promise<void>[] = [];
+  const [base] = codeHooks([() => Promise.reject(new Error("x"))]);
+  const hooks = new HookRegistry().register({ ...base!, name: "a", mode: "async" });
+  await hooks.fire(BASH, { background: (work) => background.push(work) });
+  await Promise.all(background);
+  assert.equal(hooks.getStats().a!.failed, 1);
+});
+
+test("S3.36: a disabled hook is passed over until it is enabled; an unknown one is an error that lists the hooks", async () => {
+  const hooks = new HookRegistry().register({ name: "h", onEvent: () => deny("no") });
+  hooks.disable("h");
+  const off = await hooks.fire(BASH);
+  assert.deepEqual([off.decision, off.runs], ["continue", [{ hook: "h", skipped: "disabled" }]]);
+  assert.equal(hooks.getStats().h!.enabled, false);
+  hooks.enable("h");
+  assert.equal((await hooks.fire(BASH)).decision, "deny");
+  assert.throws(() => hooks.enable("x"), {
+    name: "TypeError",
+    message: "Cannot switch hook 'x' as there is no such hook: the hooks are h",
+  });
+});
+
+test("what a host fires stays the host's own: nothing of it is frozen or changed, and loops do no harm", async () => {
+  const hooks = new HookRegistry().register({ onEvent: () => undefined });
+  const input: Record<string, unknown> = { command: "ls", nested: { a: [1] } };
+  input.self = input;
+  await hooks.fire({ ...BASH, input });
+  assert.equal(Object.isFrozen(input), false);
+  assert.equal(Object.isFrozen(input.nested), false);
+});
+
+test("S4.10: matchTool and its like run a hook only for tools whose name matches", async () => {
+  const seen: string[] = [];
+  const note = (who: string) => (e: EventOf<"pre-tool-use" | "post-tool-use">) =>
+    void seen.push(`${who} ${e.tool_name}`);
+  const model = scripted([calls(["Echo", "a"]), calls(["Fail"]), { text: "done" }]);
+  await stage({
+    model,
+    tools: [echo, fail],
+    hooks: [{
+      preToolUse: [
+        matchTool("Echo", note("list")),
+        matchTool("Ech", note("never")),
+        matchTool("^E|ail", note("regex")),
+        matchTool(/a/g, note("global")),
+        matchTool("*", note("all")),
+      ],
+      postToolUse: [matchToolPost(/o$/, note("post")), matchToolPostFailure("*", note("never"))],
+      postToolUseFailure: [matchToolPostFailure(/Fail/y, note("failure"))],
+    }],
+  }).run();
+  assert.deepEqual(seen, [
+    ...["list Echo", "regex Echo", "all Echo", "post Echo"],
+    ...["regex Fail", "global Fail", "all Fail", "failure Fail"],
+  ]);
+});
+
+test("S4.10: the pattern is compiled once, where the hook is made: a bad one is an error there", () => {
+  assert.throws(() => matchTool("(", () => undefined), /Cannot use matcher '\(' as it is not a regular expression/);
+});
+
+test("S4.10: an expression that remembers its place is searched from the start for every call", async () => {
+  let ran = 0;
+  const hook = matchTool(/Bash/g, () => void ran++);
+  const hooks = new HookRegistry().register({ preToolUse: hook });
+  for (let i = 0; i < 4; i++) await hooks.fire(BASH);
+  assert.equal(ran, 4);
+});
