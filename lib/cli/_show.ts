@@ -63,10 +63,10 @@ export function summary(
   return pc.dim(`${stop} · ${iterations} model ${iterations === 1 ? "call" : "calls"} · ${tokens} · ${dollars}`);
 }
 
-function sayDecision(event: { decision: string; reason?: string; failure?: string }): string {
+function sayDecision(event: { event: string; decision: string; reason?: string; failure?: string }): string {
   if (event.failure !== undefined) return pc.red(`failed: ${plainText(event.failure)}`);
   const words: Record<string, string> = {
-    deny: pc.red("denied"),
+    deny: pc.red(event.event === "stop" ? "sent back" : "denied"),
     modify: pc.yellow("rewrote the input"),
     ask: pc.yellow("asks"),
     allow: pc.green("allowed"),
