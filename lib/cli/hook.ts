@@ -64,7 +64,7 @@ function readArgs(args: readonly string[]): Asked | "help" {
 }
 
 /** By the runtime's own reader: the streams of node are most of what starting would cost. */
-function stdinText(): Promise<string> {
+export function stdinText(): Promise<string> {
   const { Bun, Deno } = globalThis as unknown as {
     Bun?: { stdin: { text(): Promise<string> } };
     Deno?: { stdin: { readable: ReadableStream<Uint8Array> } };

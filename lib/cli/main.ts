@@ -6,6 +6,8 @@ const COMMANDS: { readonly [name: string]: readonly [about: string, load: () => 
   run: ["run an agent on a prompt", () => import("./run.ts")],
   tool: ["run one tool by hand", () => import("./tool.ts")],
   transcripts: ["list, show or remove stored sessions", () => import("./transcripts.ts")],
+  hooks: ["list, try, switch and install hooks", () => import("./hooks.ts")],
+  trust: ["let the hooks of a directory run", () => import("./trust.ts")],
   hook: ["serve one hook file as a command hook of another host", () => import("./hook.ts")],
 };
 

@@ -107,9 +107,36 @@ function eventOf(name: string, tool: string, input: Input): Fired<EventName> | u
         notification_type: text(input.notification_type),
         title: text(input.title) || null,
       });
+    case "tool-denied":
+      return made(name, { ...call(tool, input), reason: text(input.reason), denied_by: text(input.denied_by) });
     default:
-      return undefined;
+      return OWN_EVENTS[name] && made(OWN_EVENTS[name], ownFields(input) as never);
   }
+}
+
+/** Events that only we have: a hook served to ourselves reads them as we wrote them. */
+const OWN_EVENTS: { readonly [name: string]: EventName } = {
+  "agent-start": "agent-start",
+  "turn-start": "turn-start",
+  "pre-generation": "turn-start",
+  "iteration": "iteration",
+  "pre-iteration": "iteration",
+  "turn-end": "turn-end",
+  "post-generation": "turn-end",
+  "agent-stop": "agent-stop",
+  "cleanup": "agent-stop",
+  "model-switch": "model-switch",
+  "error": "error",
+  "checkpoint": "checkpoint",
+  "memory-update": "memory-update",
+  "agent-prompt": "agent-prompt",
+};
+
+/** What every event carries on the wire, and no event has as a field of its own. */
+const ABOUT = ["session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "effort", "hook_event_name"];
+
+function ownFields(input: Input): Input {
+  return Object.fromEntries(Object.entries(input).filter(([field]) => !ABOUT.includes(field)));
 }
 
 function made<N extends EventName>(event: N, fields: EventFields[N]): Fired<EventName> {

@@ -1,17 +1,12 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The home of whoever runs us, as their environment has it. */
 export function homeOf(env: Environment): string {
   return env.HOME || homedir();
-}
-
-/** Where a project's runs and logs are kept: `.crochet` in it, or `CROCHET_HOME`. */
-export function projectState(cwd: string, env: Environment): string {
-  return env.CROCHET_HOME ? resolve(cwd, env.CROCHET_HOME) : join(cwd, ".crochet");
 }
 
 /**

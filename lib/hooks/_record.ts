@@ -18,8 +18,8 @@ export function recordBase(file: HookFile, config: HookConfig, source: string): 
       `Cannot match by '@${file.tools.join("+")}' and by matcher '${config.matcher}': keep one of them`,
     );
   }
-  const named: Listener = listener(file, config.matcher ?? (file.tools.length > 0 ? file.tools.join("|") : undefined));
-  const listeners = [named, ...(config.also ?? []).map((text) => fromMoment(parseMoment(text)))];
+  const named = listener(file, config.matcher);
+  const listeners = [named, ...(config.also ?? []).map((text) => listener(parseMoment(text)))];
   const on = listeners.map((l) => config.scope === undefined ? l.on : { ...l.on, scope: config.scope });
   const misses = missesOf(listeners);
   const timeout = config.timeout ?? TIMEOUTS[file.kind];
@@ -37,20 +37,33 @@ export function recordBase(file: HookFile, config: HookConfig, source: string): 
   };
 }
 
+/** One moment of a hook file, with what it is matched by. */
+export interface Listened extends ResolvedName {
+  readonly pattern?: string;
+  /** The exact names, where the pattern is made of them. */
+  readonly tools?: readonly string[];
+}
+
 interface Listener {
-  readonly on: ResolvedName;
+  readonly on: Listened;
   readonly pattern: string | undefined;
   readonly misses: HookRecord["misses"];
 }
 
-function fromMoment(moment: Moment): Listener {
-  return listener(moment, moment.tools.length > 0 ? moment.tools.join("|") : undefined);
-}
-
-function listener(moment: Moment, pattern: string | undefined): Listener {
+function listener({ on, tools }: Moment, matcher?: string): Listener {
+  const pattern = matcher ?? (tools.length > 0 ? tools.join("|") : undefined);
   // As in the host: a post-tool-use hook sees successes, post-tool-use-failure the rest.
-  const on: ResolvedName = moment.on.event === "post-tool-use" ? { outcome: "success", ...moment.on } : moment.on;
-  return { on, pattern, misses: missing(pattern, compileMatcher(pattern)) };
+  const outcome = on.event === "post-tool-use" ? { outcome: "success" as const } : {};
+  return {
+    on: {
+      ...outcome,
+      ...on,
+      ...(pattern !== undefined && { pattern }),
+      ...(matcher === undefined && tools.length > 0 && { tools }),
+    },
+    pattern,
+    misses: missing(pattern, compileMatcher(pattern)),
+  };
 }
 
 /** A hook of several moments applies where any of them does. */

@@ -19,6 +19,7 @@ export type Trustable = (typeof TRUSTABLE)[number];
 export interface Trust {
   readonly dir: string;
   readonly hashes: { readonly [thing: string]: string };
+  /** When, in UTC. */
   readonly at: string;
 }
 
@@ -33,31 +34,37 @@ export function standings(dir: string, env: Environment): Standing[] {
   const trust = trustOf(dir, env);
   return TRUSTABLE.flatMap((thing) => {
     const hash = hashOf(dir, thing);
-    if (hash === undefined) return [];
-    const known = trust?.hashes[thing];
-    return [{ thing, state: known === undefined ? "untrusted" : known === hash ? "trusted" : "changed" }];
+    return hash === undefined ? [] : [{ thing, state: stateOf(trust, thing, hash) }];
   });
 }
 
-/** Why a thing's present bytes are not to be run; undefined where they are trusted. */
-export function distrust(dir: string, thing: Trustable, env: Environment): string | undefined {
-  const found = standings(dir, env).find((s) => s.thing === thing);
-  if (found === undefined || found.state === "trusted") return undefined;
-  return found.state === "changed"
-    ? `${thing} has changed since it was trusted: look at it, then run 'crochet trust'`
-    : `${thing} is not trusted: look at it, then run 'crochet trust'`;
+function stateOf(trust: Trust | undefined, thing: string, hash: string): Standing["state"] {
+  const known = trust?.hashes[thing];
+  return known === undefined ? "untrusted" : known === hash ? "trusted" : "changed";
 }
 
-/** Remembers the bytes that are there now. */
-export function trust(dir: string, env: Environment): Trust {
+/** Why bytes that lie in a directory are not to be run; undefined where they are the trusted ones. */
+export function distrust(
+  dir: string,
+  thing: Trustable,
+  env: Environment,
+  bytes?: string | Uint8Array,
+): string | undefined {
+  const hash = bytes === undefined ? hashOf(dir, thing) : sha256(bytes);
+  if (hash === undefined) return undefined;
+  const state = stateOf(trustOf(dir, env), thing, hash);
+  if (state === "trusted") return undefined;
+  const why = state === "changed" ? "has changed since it was trusted" : "is not trusted";
+  return `${thing} ${why}: look at it, then run 'crochet trust'`;
+}
+
+/** Remembers the bytes that are there now: of everything, or of one thing beside what is trusted already. */
+export function trust(dir: string, env: Environment, only?: Trustable): Trust {
   const real = realpathSync(dir);
-  const hashes = Object.fromEntries(
-    TRUSTABLE.flatMap((thing) => {
-      const hash = hashOf(dir, thing);
-      return hash === undefined ? [] : [[thing, hash]];
-    }),
-  );
-  const made: Trust = { dir: real, hashes, at: new Date().toISOString() };
+  const now = (only === undefined ? TRUSTABLE : [only]).map((thing) => [thing, hashOf(real, thing)] as const);
+  const before = only === undefined ? {} : trustOf(real, env)?.hashes ?? {};
+  const hashes = { ...before, ...Object.fromEntries(now.filter(([, hash]) => hash !== undefined)) };
+  const made: Trust = { dir: real, hashes: hashes as Trust["hashes"], at: new Date().toISOString() };
   writeWhole(placeOf(real, env), `${JSON.stringify(made, null, 2)}\n`);
   return made;
 }
@@ -72,14 +79,15 @@ export function revoke(dir: string, env: Environment): boolean {
 
 /** Everything that is trusted, by directory. */
 export function allTrusted(env: Environment): Trust[] {
+  const folder = join(userState(env), "trust");
   let names: string[];
   try {
-    names = readdirSync(join(userState(env), "trust"));
+    names = readdirSync(folder);
   } catch {
     return [];
   }
   return names.filter((name) => name.endsWith(".json"))
-    .flatMap((name) => readTrust(join(userState(env), "trust", name)) ?? [])
+    .flatMap((name) => readTrust(join(folder, name)) ?? [])
     .sort((a, b) => a.dir < b.dir ? -1 : 1);
 }
 
@@ -90,8 +98,7 @@ function trustOf(dir: string, env: Environment): Trust | undefined {
 }
 
 function placeOf(real: string, env: Environment): string {
-  const name = createHash("sha256").update(real).digest("hex").slice(0, 32);
-  return join(userState(env), "trust", `${name}.json`);
+  return join(userState(env), "trust", `${sha256(real).slice(0, 32)}.json`);
 }
 
 /** A file that cannot be read trusts nothing. */
@@ -109,7 +116,11 @@ function hashOf(dir: string, thing: Trustable): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
   if (thing === "hooks") return stat.isDirectory() ? treeHash(path) : undefined;
-  return stat.isFile() ? createHash("sha256").update(readFileSync(path)).digest("hex") : undefined;
+  return stat.isFile() ? sha256(readFileSync(path)) : undefined;
+}
+
+function sha256(bytes: string | Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 function realOr(dir: string): string {

@@ -1,0 +1,77 @@
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { EventName } from "../core/events.ts";
+import type { Folded } from "../core/fold.ts";
+import type { HookRun } from "../core/hook.ts";
+import { readRollout, rolloutWriter } from "../transcript/rollout.ts";
+import { runsDir, stateDir } from "./_state.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One event of a run with all that was decided at it. */
+export interface Fire {
+  readonly at: string;
+  readonly agent_id: string;
+  readonly event: EventName;
+  readonly folded: Folded;
+}
+
+const ENDING = ".rollout.jsonl";
+
+/** The rollouts of a project and what `hooks test` fired last, newest first. */
+export function ledgers(cwd: string, env: Environment): string[] {
+  const runs = runsDir(cwd, env);
+  let names: string[] = [];
+  try {
+    names = readdirSync(runs).filter((name) => name.endsWith(ENDING));
+  } catch {
+    // No run yet.
+  }
+  return [...names.map((name) => join(runs, name)), testLedger(cwd, env)]
+    .map((path) => ({ path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs }))
+    .filter((one): one is { path: string; at: number } => one.at !== undefined)
+    .sort((a, b) => b.at - a.at)
+    .map(({ path }) => path);
+}
+
+/** What a person calls a ledger: the run's id. */
+export function ledgerName(path: string): string {
+  return basename(path).slice(0, -ENDING.length);
+}
+
+/** The fires in a rollout, in order. A torn last line costs that line. */
+export function firesOf(path: string): Fire[] {
+  return readRollout(path).lines.flatMap((line) =>
+    line.type === "fired" ? [{ at: line.at, agent_id: line.agent_id, event: line.event, folded: line.folded }] : []
+  );
+}
+
+function testLedger(cwd: string, env: Environment): string {
+  return join(stateDir(cwd, env), `test${ENDING}`);
+}
+
+/** Keeps what a test fired, so that it can be explained. */
+export function keepTest(cwd: string, env: Environment, event: EventName, folded: Folded): void {
+  const path = testLedger(cwd, env);
+  mkdirSync(stateDir(cwd, env), { recursive: true });
+  rmSync(path, { force: true });
+  const rollout = rolloutWriter(path, "test", Date.now);
+  rollout.write({ type: "fired", agent_id: "test", event, folded });
+  rollout.close();
+}
+
+/** What one hook did at one event, in a few words. */
+export function sayRun({ skipped, failure, opinion }: HookRun): string {
+  if (skipped !== undefined) return `passed over: ${skipped}`;
+  if (failure !== undefined) return `failed: ${failure}`;
+  const parts = [
+    opinion?.decision === "deny"
+      ? `deny: ${opinion.reason ?? "no reason"}`
+      : opinion?.decision && (opinion.reason ? `${opinion.decision}: ${opinion.reason}` : opinion.decision),
+    opinion?.value && "modify",
+    opinion?.halt !== undefined && "halt",
+    opinion?.abort !== undefined && "abort",
+    opinion?.contexts?.length && "context",
+  ].filter((part) => typeof part === "string");
+  return parts.length > 0 ? parts.join(", ") : "continue";
+}

@@ -1,0 +1,27 @@
+import { resolve } from "node:path";
+import { type Found, HookSources } from "../../hooks/sources.ts";
+import type { Flags } from "../_flags.ts";
+import type { Io } from "../_io.ts";
+
+/** The project a command is about. */
+export function projectOf(flags: Flags["flags"], io: Io): string {
+  return typeof flags.cwd === "string" ? resolve(io.cwd, flags.cwd) : io.cwd;
+}
+
+/** All hooks of a project as `crochet run` would find them. */
+export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io): Promise<Found> {
+  const sources = new HookSources({
+    cwd,
+    env: io.env,
+    settings: typeof flags.settings === "string" ? [flags.settings] : [],
+    hooks: typeof flags.hooks === "string" ? [flags.hooks] : [],
+    // Nobody is asked while hooks are only looked at; whether anybody could be is what the listing tells.
+    prompt: { model: io.env.ANTHROPIC_API_KEY ? neverAsked : undefined },
+    host: { projectDir: cwd, env: io.env },
+  });
+  return await sources.refresh();
+}
+
+const neverAsked = () => {
+  throw new Error("Cannot ask a model here as hooks are only listed");
+};

@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { nearest } from "../../core/names.ts";
+import type { Host } from "../../hooks/_from-host.ts";
+import { HOSTS } from "../../hooks/_hosts.ts";
+import { carryOut, type Installation, type Place } from "../../hooks/install.ts";
+import { standings, trust } from "../../hooks/trust.ts";
+import type { Flags, Usage } from "../_flags.ts";
+import { type Io, UsageError } from "../_io.ts";
+import { projectOf } from "./_here.ts";
+
+export const FLAGS: Usage["flags"] = [
+  ["--for <host>", "claude, codex or gemini"],
+  ["--scope <scope>", "project or user (project)"],
+  ["--dry-run", "show what would be written, and write nothing"],
+  ["--cwd <dir>", "the project"],
+  ["--json", "print data"],
+  ["--help", "this text"],
+];
+
+/** What an install command is about. */
+export interface Asked {
+  readonly folder: string;
+  /** Whether the folder was typed: it is then trusted for this call. */
+  readonly typed: boolean;
+  readonly place: Place;
+}
+
+export function readAsked({ words, flags }: Flags, io: Io): Asked {
+  const host = flags.for;
+  if (typeof host !== "string" || !Object.hasOwn(HOSTS, host)) {
+    const names = Object.keys(HOSTS);
+    const mend = typeof host === "string" ? `did you mean '${nearest(host, names)}'?` : `--for ${names.join(", ")}`;
+    throw new UsageError(`Cannot install hooks for '${host ?? ""}' as it is no known host: ${mend}`);
+  }
+  const scope = flags.scope ?? "project";
+  if (scope !== "project" && scope !== "user") {
+    throw new UsageError(`Cannot use scope '${scope}': expected project or user`);
+  }
+  const cwd = projectOf(flags, io);
+  const folder = words[0] === undefined ? join(cwd, "hooks") : resolve(io.cwd, words[0]);
+  return { folder, typed: words[0] !== undefined, place: { host: host as Host, scope, cwd, env: io.env } };
+}
+
+/** Writes the plan unless it is only to be shown, and says what it comes to. */
+export function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], io: Io, done: string): void {
+  const dry = flags.dryRun === true;
+  const changed = plan.before !== plan.after;
+  const { host, scope, cwd, env } = place;
+  // A settings file of this project that was trusted stays so: nobody but us has changed it.
+  const ours = host === "claude" && scope === "project";
+  const thing = ".claude/settings.json" as const;
+  const keepTrust = ours && changed && !dry &&
+    (plan.before === undefined || standings(cwd, env).some((s) => s.thing === thing && s.state === "trusted"));
+  if (!dry) carryOut(plan, env);
+  if (keepTrust && existsSync(join(cwd, thing))) trust(cwd, env, thing);
+  if (flags.json) {
+    io.out(
+      `${
+        JSON.stringify(
+          { settings: plan.settings, changed, written: changed && !dry, entries: plan.entries, left: plan.left },
+          null,
+          2,
+        )
+      }\n`,
+    );
+    return;
+  }
+  for (const { event, matcher, hook } of plan.entries) {
+    io.out(`  ${event}${matcher === undefined ? "" : ` ${matcher}`}: ${hook.command}\n`);
+  }
+  for (const { name, why } of plan.left) io.out(`  left out ${name}: ${why}\n`);
+  io.out(`${plan.settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`);
+}

@@ -1,0 +1,38 @@
+import { nearest } from "../../core/names.ts";
+import { Switches } from "../../hooks/switches.ts";
+import { helpText, readFlags, type Usage } from "../_flags.ts";
+import { type Command, EXIT, UsageError } from "../_io.ts";
+import { hooksHere, projectOf } from "./_here.ts";
+
+/** The commands that switch a hook on or off in a project; it counts from the next event on. */
+export function switchCommand(to: "enable" | "disable"): Command {
+  const usage: Usage = {
+    name: `hooks ${to}`,
+    words: "<name>",
+    about: `Switches a hook ${to === "enable" ? "on" : "off"} in this project, from its next event on.`,
+    flags: [["--cwd <dir>", "the project"], ["--json", "print data"], ["--help", "this text"]],
+    example: `crochet hooks ${to} stop.tests-pass.ts`,
+  };
+  return async (args, io) => {
+    const { words, flags } = readFlags(usage, args);
+    if (flags.help) {
+      io.out(helpText(usage));
+      return EXIT.ok;
+    }
+    const [name, ...more] = words;
+    if (name === undefined || more.length > 0) {
+      throw new UsageError(`Cannot ${to} ${words.length} hooks: name one, as in ${usage.example}`);
+    }
+    const cwd = projectOf(flags, io);
+    const { listed, unloaded } = await hooksHere(cwd, flags, io);
+    const names = [...listed.map(({ record }) => record.name), ...unloaded.map((one) => one.name)];
+    if (!names.includes(name)) {
+      const near = nearest(name, names);
+      const mend = near === undefined ? "there are no hooks here" : `did you mean '${near}'?`;
+      throw new UsageError(`Cannot ${to} '${name}' as there is no such hook here: ${mend}`);
+    }
+    new Switches(cwd, io.env).set(name, to === "enable");
+    io.out(flags.json ? `${JSON.stringify({ name, enabled: to === "enable" })}\n` : `${name} is ${to}d here\n`);
+    return EXIT.ok;
+  };
+}

@@ -1,0 +1,52 @@
+import { chmodSync, copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { nearest } from "../../core/names.ts";
+import { standings, trust } from "../../hooks/trust.ts";
+import { helpText, readFlags, type Usage } from "../_flags.ts";
+import { type Command, EXIT, UsageError } from "../_io.ts";
+import { projectOf } from "./_here.ts";
+import { shippedHooks } from "./_shipped.ts";
+
+const USAGE: Usage = {
+  name: "hooks add",
+  words: "[name]",
+  about: "Copies a hook that comes with crochet into ./hooks, to be used and changed; without a name it lists them.",
+  flags: [["--cwd <dir>", "the project"], ["--json", "print data"], ["--help", "this text"]],
+  example: "crochet hooks add tests-pass",
+};
+
+const add: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const all = shippedHooks();
+  const [name, ...more] = words;
+  if (name === undefined) {
+    if (flags.json) io.out(`${JSON.stringify(all.map(({ name, file }) => ({ name, file })), null, 2)}\n`);
+    else io.out(all.map(({ name, file }) => `${name.padEnd(16)}${file}\n`).join(""));
+    return EXIT.ok;
+  }
+  if (more.length > 0) throw new UsageError(`Cannot add ${words.length} hooks at once: name one`);
+  const hook = all.find((one) => one.name === name || one.file === name);
+  if (!hook) {
+    const near = nearest(name, all.flatMap((one) => [one.name, one.file]));
+    throw new UsageError(`Cannot add '${name}' as no such hook comes with crochet: did you mean '${near}'?`);
+  }
+  const cwd = projectOf(flags, io);
+  const folder = join(cwd, "hooks");
+  const target = join(folder, hook.file);
+  if (existsSync(target)) throw new Error(`Cannot add '${hook.file}' as hooks/${hook.file} is there already`);
+  // What was trusted stays so: the only new bytes are ours, and a person asked for them.
+  const trusted = !existsSync(folder) ||
+    standings(cwd, io.env).some((s) => s.thing === "hooks" && s.state === "trusted");
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(hook.path, target);
+  if (hook.executable) chmodSync(target, 0o755);
+  if (trusted) trust(cwd, io.env, "hooks");
+  if (flags.json) io.out(`${JSON.stringify({ added: target, trusted })}\n`);
+  else io.out(`added hooks/${hook.file}${trusted ? "" : ": look at ./hooks, then run 'crochet trust'"}\n`);
+  return EXIT.ok;
+};
+export default add;

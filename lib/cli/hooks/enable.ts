@@ -1,0 +1,3 @@
+import { switchCommand } from "./_switch.ts";
+
+export default switchCommand("enable");

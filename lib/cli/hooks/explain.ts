@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { expectEvent } from "../../core/names.ts";
+import { helpText, readFlags, type Usage } from "../_flags.ts";
+import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
+import { type Fire, firesOf, ledgerName, ledgers, sayRun } from "../_ledger.ts";
+import { projectOf } from "./_here.ts";
+
+const USAGE: Usage = {
+  name: "hooks explain",
+  words: "[run]",
+  about: "Shows the ledger of a run: which hooks were considered at each event, what each said, and who won.",
+  flags: [
+    ["--event <name>", "only this event"],
+    ["--hook <name>", "only events at which this hook was considered"],
+    ["--cwd <dir>", "the project"],
+    ["--json", "print data"],
+    ["--help", "this text"],
+  ],
+  example: "crochet hooks explain",
+};
+
+const explain: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const path = ledgerFor(words[0], projectOf(flags, io), io);
+  const event = typeof flags.event === "string" ? expectEvent(flags.event).event : undefined;
+  const fires = firesOf(path).filter((fire) =>
+    (event === undefined || fire.event === event) &&
+    (flags.hook === undefined || fire.folded.runs.some((run) => run.hook === flags.hook))
+  );
+  if (flags.json) {
+    io.out(`${JSON.stringify({ run: ledgerName(path), fires }, null, 2)}\n`);
+    return EXIT.ok;
+  }
+  io.out(`run ${ledgerName(path)}\n`);
+  if (fires.length === 0) io.out("No hook was considered\n");
+  for (const fire of fires) io.out(`\n${told(fire)}`);
+  return EXIT.ok;
+};
+export default explain;
+
+/** The run that is meant: by its id, the beginning of it, or its file; else the newest. */
+function ledgerFor(given: string | undefined, cwd: string, io: Io): string {
+  if (given !== undefined && existsSync(resolve(io.cwd, given))) return resolve(io.cwd, given);
+  const all = ledgers(cwd, io.env);
+  const found = given === undefined ? all : all.filter((path) => ledgerName(path).startsWith(given));
+  if (found[0] !== undefined) return found[0];
+  throw new UsageError(
+    given === undefined
+      ? "Cannot explain a run as there is none here: 'crochet hooks test' and 'crochet run' leave one"
+      : `Cannot explain '${given}' as there is no such run: the newest is ${all[0] ? ledgerName(all[0]) : "none"}`,
+  );
+}
+
+function told({ event, at, agent_id, folded }: Fire): string {
+  const { decision, deniedBy, asked, halt, abort, modified, warnings } = folded;
+  const won = [
+    deniedBy !== undefined ? `deny, by ${deniedBy}` : asked ? `ask, by ${asked.hook}` : decision,
+    modified && "modified",
+    halt && `halt, by ${halt.hook}`,
+    abort && `abort, by ${abort.hook}`,
+  ].filter((part) => typeof part === "string").join("; ");
+  const width = Math.max(0, ...folded.runs.map((run) => run.hook.length));
+  const runs = folded.runs.map((run) => {
+    const time = run.ms === undefined ? "" : ` (${run.ms.toFixed(1)} ms)`;
+    return `  ${run.hook.padEnd(width)}  ${sayRun(run).trim().replaceAll("\n", "\n" + " ".repeat(width + 4))}${time}\n`;
+  });
+  return [
+    `${event} at ${at} of ${agent_id}: ${won}\n`,
+    ...runs,
+    ...warnings.map((warning) => `  ! ${warning}\n`),
+  ].join("");
+}

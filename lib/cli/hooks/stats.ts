@@ -1,0 +1,76 @@
+import { helpText, readFlags, type Usage } from "../_flags.ts";
+import { type Command, EXIT } from "../_io.ts";
+import { firesOf, ledgerName, ledgers } from "../_ledger.ts";
+import { table } from "../_table.ts";
+import { projectOf } from "./_here.ts";
+
+const USAGE: Usage = {
+  name: "hooks stats",
+  words: "",
+  about: "Counts what each hook did in the stored runs of this project.",
+  flags: [["--cwd <dir>", "the project"], ["--json", "print data"], ["--help", "this text"]],
+  example: "crochet hooks stats",
+};
+
+interface Count {
+  runs: number;
+  denied: number;
+  modified: number;
+  failed: number;
+  skipped: number;
+  total_ms: number;
+}
+
+const stats: Command = async (args, io) => {
+  const { flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const counts = new Map<string, Count>();
+  for (const path of ledgers(projectOf(flags, io), io.env)) {
+    try {
+      count(path, counts);
+    } catch (error) {
+      io.err(`crochet: ${ledgerName(path)} is left out: ${(error as Error).message}\n`);
+    }
+  }
+  const hooks = [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([hook, c]) => ({ hook, ...c }));
+  if (flags.json) io.out(`${JSON.stringify(hooks, null, 2)}\n`);
+  else if (hooks.length === 0) io.out("No hook has run in a stored run of this project\n");
+  else {
+    io.out(table(
+      ["hook", "runs", "denied", "modified", "failed", "passed over", "total", "each"],
+      hooks.map((h) => [
+        h.hook,
+        String(h.runs),
+        String(h.denied),
+        String(h.modified),
+        String(h.failed),
+        String(h.skipped),
+        `${h.total_ms.toFixed(1)} ms`,
+        h.runs === 0 ? "" : `${(h.total_ms / h.runs).toFixed(1)} ms`,
+      ]),
+    ));
+  }
+  return EXIT.ok;
+};
+export default stats;
+
+function count(path: string, counts: Map<string, Count>): void {
+  for (const { folded } of firesOf(path)) {
+    for (const { hook, skipped, failure, opinion, ms } of folded.runs) {
+      let c = counts.get(hook);
+      if (!c) counts.set(hook, c = { runs: 0, denied: 0, modified: 0, failed: 0, skipped: 0, total_ms: 0 });
+      if (skipped !== undefined) {
+        c.skipped++;
+        continue;
+      }
+      c.runs++;
+      c.total_ms += ms ?? 0;
+      if (failure !== undefined) c.failed++;
+      if (opinion?.decision === "deny") c.denied++;
+      if (opinion?.value) c.modified++;
+    }
+  }
+}

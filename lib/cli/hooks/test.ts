@@ -1,0 +1,224 @@
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { systemClock } from "../../core/clock.ts";
+import { fire } from "../../core/dispatch.ts";
+import type { AnyEvent, EventName, Fired } from "../../core/events.ts";
+import type { HookEnv, HookRecord } from "../../core/hook.ts";
+import { exec } from "../../hooks/_exec.ts";
+import { fromHost } from "../../hooks/_from-host.ts";
+import type { HookHost } from "../../hooks/_host.ts";
+import { type WireFacts, wireInput } from "../../hooks/_wire.ts";
+import { type HookFile, loadMessage, readHookFile } from "../../hooks/discover.ts";
+import { loadHook } from "../../hooks/load.ts";
+import { sampleEvent } from "../../hooks/samples.ts";
+import { helpText, readFlags, type Usage } from "../_flags.ts";
+import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
+import { keepTest, sayRun } from "../_ledger.ts";
+import { stdinText } from "../hook.ts";
+import { projectOf } from "./_here.ts";
+import { modelSees } from "./_model-sees.ts";
+
+const USAGE: Usage = {
+  name: "hooks test",
+  words: "<file>",
+  about: "Fires one hook at one event, as such events come, and shows what it was given and what it answered.",
+  flags: [
+    ["--event <name>", "the event, where the file's name does not say it: stop, pre-tool-use@Bash"],
+    ["--input <file>", "the event's JSON, or a part of it; - reads it from stdin"],
+    ["--set <path=value>", "change one field, as often as you like: tool_input.command='rm -rf /'"],
+    ["--cwd <dir>", "the project"],
+    ["--json", "print data"],
+    ["--help", "this text"],
+  ],
+  example: `crochet hooks test hooks/stop.tests-pass.ts`,
+};
+
+type Json = { [field: string]: unknown };
+
+/** Exit code 1 where the hook failed; whatever it answered is no failure. */
+const test: Command = async (args, io) => {
+  const { sets, rest } = takeSets(args);
+  const { words, flags } = readFlags(USAGE, rest);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const [path, ...more] = words;
+  if (path === undefined || more.length > 0) {
+    throw new UsageError(`Cannot test ${words.length} files: name one, as in ${USAGE.example}`);
+  }
+  const cwd = projectOf(flags, io);
+  const file = hookFile(resolve(io.cwd, path), flags.event);
+  const given = typeof flags.input === "string" ? await readInput(flags.input, io) : {};
+  const facts: { now: WireFacts } = { now: {} };
+  const record = await load(file, cwd, io, { projectDir: cwd, env: io.env, wire: () => facts.now });
+  const { fired, stdin } = eventFor(file, record, cwd, given, sets, facts);
+  const folded = await fire([{ ...record, mode: "gate" }], { ...fired }, envOf(cwd, io, stdin));
+  keepTest(cwd, io.env, fired.event, folded);
+  const [run] = folded.runs;
+  const sees = run && run.skipped === undefined ? await modelSees(record, fired, folded) : [];
+  const failed = run?.failure !== undefined;
+  if (flags.json) {
+    const { warnings, systemMessages } = folded;
+    io.out(
+      `${
+        JSON.stringify(
+          {
+            hook: record.name,
+            event: fired.event,
+            stdin,
+            run,
+            decision: folded.decision,
+            sees,
+            warnings,
+            systemMessages,
+          },
+          null,
+          2,
+        )
+      }\n`,
+    );
+    return failed ? EXIT.failed : EXIT.ok;
+  }
+  const lines = [
+    `hook     ${record.name} (${record.kind}) on ${fired.event}`,
+    `stdin    ${JSON.stringify(stdin)}`,
+    `verdict  ${run ? sayRun(run).trim() : "not asked: it does not listen to this event"}`,
+    ...(run?.opinion?.value ? [`         changed to ${JSON.stringify(run.opinion.value.to)}`] : []),
+    ...(run?.ms === undefined ? [] : [`time     ${run.ms.toFixed(1)} ms`]),
+    ...folded.systemMessages.map(({ text }) => `person   ${text}`),
+    ...folded.warnings.map((warning) => `warning  ${warning}`),
+    `model    ${sees.length === 0 ? "sees nothing of it" : "would see"}`,
+    ...sees.flatMap((text) => text.split("\n").map((line) => `         ${line}`)),
+  ];
+  io.out(lines.map((line) => `${line}\n`).join(""));
+  return failed ? EXIT.failed : EXIT.ok;
+};
+export default test;
+
+/** All of them count, and the reader of flags keeps only the last. */
+function takeSets(args: readonly string[]): { sets: string[]; rest: string[] } {
+  const sets: string[] = [];
+  const rest: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    if (args[i] === "--set" && i + 1 < args.length) sets.push(args[++i]!);
+    else if (args[i]!.startsWith("--set=")) sets.push(args[i]!.slice("--set=".length));
+    else rest.push(args[i]!);
+  }
+  return { sets, rest };
+}
+
+function hookFile(path: string, event: string | boolean | undefined): HookFile {
+  try {
+    return readHookFile(path, typeof event === "string" ? event : undefined);
+  } catch (error) {
+    throw new UsageError(loadMessage(path, error));
+  }
+}
+
+async function load(file: HookFile, cwd: string, io: Io, host: HookHost): Promise<HookRecord> {
+  const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
+  const model = file.kind === "prompt" && io.env.ANTHROPIC_API_KEY
+    ? (await import("../../anthropic.ts")).anthropic()
+    : undefined;
+  const warn = (message: string) => io.err(`crochet: ${message}\n`);
+  try {
+    return await loadHook(file, { folder, source: cwd, host, prompt: { model }, warn });
+  } catch (error) {
+    throw new Error(loadMessage(file.name, error));
+  }
+}
+
+async function readInput(from: string, io: Io): Promise<Json> {
+  let text: string;
+  try {
+    text = from === "-" ? await stdinText() : readFileSync(resolve(io.cwd, from), "utf8");
+  } catch (error) {
+    throw new UsageError(`Cannot read --input ${from} as ${(error as Error).message}`);
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  } catch {
+    // Said below.
+  }
+  throw new UsageError(`Cannot use --input ${from} as it is no JSON object`);
+}
+
+/** The event as another process would be told it, changed as asked, and read back as the hook will see it. */
+function eventFor(
+  file: HookFile,
+  record: HookRecord,
+  cwd: string,
+  given: Json,
+  sets: readonly string[],
+  facts: { now: WireFacts },
+): { fired: Fired<EventName>; stdin: Json } {
+  const tool = file.tools[0] ?? /^\w+/.exec(record.matcher ?? "")?.[0];
+  const sub = file.on.scope === "sub";
+  const ids = {
+    session_id: "sample-session",
+    agent_id: sub ? "sample-agent" : "sample-session",
+    turn_id: "sample-turn",
+  };
+  const sample = sampleEvent(file.on.event, { cwd, tool, failed: file.on.outcome === "failure" });
+  const stamp = {
+    event_id: "sample:0",
+    timestamp: new Date().toISOString(),
+    ...ids,
+    ...(sub && { parent_agent_id: ids.session_id }),
+  };
+  const base = wireInput({ ...sample, ...stamp } as unknown as AnyEvent, cwd, {}, file.event);
+  const wire = structuredClone({ ...base, ...given }) as Json;
+  for (const set of sets) change(wire, set);
+  const heard = fromHost(wire, "claude");
+  if (!heard) throw new UsageError(`Cannot fire '${wire.hook_event_name}' as there is no such event`);
+  const { transcript_path, prompt_id, permission_mode } = wire as WireFacts;
+  facts.now = {
+    ...(transcript_path !== undefined && { transcript_path }),
+    ...(prompt_id !== undefined && { prompt_id }),
+    ...(permission_mode !== undefined && { permission_mode }),
+  };
+  const fired = { ...sample.event === heard.fired.event ? sample : {}, ...heard.fired } as Fired<EventName>;
+  return { fired, stdin: wire };
+}
+
+function change(wire: Json, set: string): void {
+  const at = set.indexOf("=");
+  if (at < 1) throw new UsageError(`Cannot read --set ${set} as it is no path=value: tool_input.command='ls'`);
+  const keys = set.slice(0, at).split(".");
+  const last = keys.pop()!;
+  let inside = wire;
+  for (const key of keys) {
+    const next = inside[key];
+    inside = (typeof next === "object" && next !== null ? next : inside[key] = {}) as Json;
+  }
+  inside[last] = valueOf(set.slice(at + 1));
+}
+
+/** Numbers, true, lists and objects as such; anything else is a text. */
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function envOf(cwd: string, io: Io, stdin: Json): HookEnv {
+  const session = String(stdin.session_id);
+  const agent = typeof stdin.agent_id === "string" ? stdin.agent_id : session;
+  return {
+    session_id: session,
+    agent_id: agent,
+    ...(agent !== session && { parent_agent_id: session }),
+    turn_id: "sample-turn",
+    sequence: { next: 0 },
+    clock: systemClock,
+    cwd,
+    values: new Map(),
+    signal: io.signal,
+    exec,
+    log: (hook, message) => io.err(`${hook}: ${message}\n`),
+  };
+}

@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { allTrusted, revoke, type Standing, standings, trust } from "../hooks/trust.ts";
+import { helpText, readFlags, type Usage } from "./_flags.ts";
+import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+
+const USAGE: Usage = {
+  name: "trust",
+  words: "[dir]",
+  about: "Lets the hooks that lie in a directory run: these bytes, until one of them changes.",
+  flags: [
+    ["--list", "what is trusted, and what has changed since"],
+    ["--revoke", "trust it no longer"],
+    ["--json", "print data"],
+    ["--help", "this text"],
+  ],
+  example: "crochet trust",
+};
+
+const command: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  if (words.length > 1) throw new UsageError("Cannot trust several directories at once: name one");
+  const dir = resolve(io.cwd, words[0] ?? ".");
+  if (flags.list) return list(flags.json === true, io);
+  if (flags.revoke) return take(dir, flags.json === true, io);
+  if (!existsSync(dir)) throw new UsageError(`Cannot trust '${dir}' as there is no such directory`);
+  const found = standings(dir, io.env);
+  if (found.length === 0) {
+    if (flags.json) io.out(`${JSON.stringify({ dir, trusted: [] })}\n`);
+    else io.out(`nothing in ${dir} needs trust: no hooks, settings, hooks.yaml or .agent/hook.toml\n`);
+    return EXIT.ok;
+  }
+  const made = trust(dir, io.env);
+  if (flags.json) io.out(`${JSON.stringify({ dir: made.dir, trusted: Object.keys(made.hashes) })}\n`);
+  else io.out(told(made.dir, found));
+  return EXIT.ok;
+};
+export default command;
+
+function told(dir: string, found: readonly Standing[]): string {
+  const lines = found.map(({ thing, state }) => `  ${thing}${state === "changed" ? " (had changed)" : ""}`);
+  const calls = found.some(({ thing }) => thing !== "hooks");
+  return [
+    `trusted in ${dir}, as it is now:`,
+    ...lines,
+    ...(calls ? ["What their commands call is not covered: scripts elsewhere can change without being noticed."] : []),
+    "",
+  ].join("\n");
+}
+
+function list(json: boolean, io: Io): number {
+  const all = allTrusted(io.env).map(({ dir, at, hashes }) => {
+    const now = existsSync(dir) ? standings(dir, io.env) : [];
+    const things = Object.keys(hashes).map((thing) => ({
+      thing,
+      state: now.find((s) => s.thing === thing)?.state ?? "gone",
+    }));
+    return { dir, at, things };
+  });
+  if (json) io.out(`${JSON.stringify(all, null, 2)}\n`);
+  else if (all.length === 0) io.out("nothing is trusted\n");
+  else {
+    for (const { dir, at, things } of all) {
+      io.out(`${dir} (${at})\n${things.map(({ thing, state }) => `  ${thing}: ${state}\n`).join("")}`);
+    }
+  }
+  return EXIT.ok;
+}
+
+function take(dir: string, json: boolean, io: Io): number {
+  const known = revoke(dir, io.env);
+  if (json) io.out(`${JSON.stringify({ dir, revoked: known })}\n`);
+  else io.out(known ? `${dir} is no longer trusted\n` : `${dir} was not trusted\n`);
+  return EXIT.ok;
+}

@@ -1,0 +1,198 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { HookRecord } from "../core/hook.ts";
+import type { Host } from "./_from-host.ts";
+import { HOSTS } from "./_hosts.ts";
+import { type Environment, homeOf, userState, writeWhole } from "./_places.ts";
+import { type HostEntry, withEntries, withoutEntries } from "./_settings-edit.ts";
+import type { Listened } from "./_record.ts";
+import type { HookFile } from "./discover.ts";
+
+/** A hook file with the record it compiled to, which knows its config. */
+export interface Installable {
+  readonly file: HookFile;
+  readonly record: HookRecord;
+}
+
+export interface Place {
+  readonly host: Host;
+  readonly scope: "project" | "user";
+  readonly cwd: string;
+  readonly env: Environment;
+}
+
+/** What installing would do, or did. */
+export interface Installation {
+  readonly settings: string;
+  readonly entries: readonly HostEntry[];
+  /** Hooks that this host has no event for. */
+  readonly left: readonly { readonly name: string; readonly why: string }[];
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** The hook's own limit comes first, so that its own rule for failures counts and not the host's. */
+const MARGIN_SECONDS = 5;
+
+/** Works out what the host's settings would be with these hooks in them. Nothing is written. */
+export async function planInstall(hooks: readonly Installable[], place: Place): Promise<Installation> {
+  const settings = settingsPath(place);
+  const before = readOr(settings);
+  const planned = hooks.map((hook) => ({ hook, entries: entriesOf(hook, place.host) }));
+  const entries = planned.flatMap((one) => one.entries);
+  const left = planned.filter((one) => one.entries.length === 0)
+    .map(({ hook: { file } }) => ({ name: file.name, why: `${place.host} has no event like ${file.event}` }));
+  // What was installed of these files before, perhaps by another version or with another config, makes room.
+  const mine = new Set(entries.map((entry) => entry.hook.command));
+  const files = new Set(hooks.map(({ file }) => file.path));
+  const isOld = (command: string) => !mine.has(command) && files.has(installedFile(command) ?? "");
+  const cleared = await withoutEntries(before ?? "", isOld);
+  const after = await withEntries(cleared, entries);
+  return { settings, entries, left, before, after: entries.length === 0 && before === undefined ? undefined : after };
+}
+
+/** Works out the settings without the hooks of a folder. Nothing is written. */
+export async function planUninstall(folder: string, place: Place): Promise<Installation> {
+  const settings = settingsPath(place);
+  const before = readOr(settings);
+  const plan = { settings, entries: [], left: [], before };
+  if (before === undefined) return { ...plan, after: undefined };
+  const root = realOr(folder);
+  const bare = await withoutEntries(before, (command) => installedFile(command)?.startsWith(`${root}/`) ?? false);
+  const kept = readKept(settings, place.env);
+  // Nobody has touched the file since: it becomes what it was, to the byte, or goes if it was not there.
+  if (kept && kept.after === hashOf(before) && bare !== before) return { ...plan, after: kept.before };
+  return { ...plan, after: bare };
+}
+
+/** Carries a plan out: the file is written whole or not at all, and what it was is kept for the way back. */
+export function carryOut({ settings, before, after }: Installation, env: Environment): void {
+  if (before === after) return;
+  const target = realOr(settings);
+  const kept = readKept(settings, env);
+  if (after === undefined) {
+    rmSync(target, { force: true });
+    if (kept?.folder) removeIfEmpty(dirname(target));
+    forget(settings, env);
+    return;
+  }
+  const untouched = kept !== undefined && before !== undefined && kept.after === hashOf(before);
+  const original = untouched ? kept.before : before;
+  const folder = untouched ? kept.folder : !existsSync(dirname(target));
+  writeWhole(target, after, (statSync(target, { throwIfNoEntry: false })?.mode ?? 0o644) & 0o777);
+  if (after === original) forget(settings, env);
+  else keep(settings, { before: original, after: hashOf(after), folder }, env);
+}
+
+function entriesOf({ file, record }: Installable, host: Host): HostEntry[] {
+  const { eventOf, toolsOf, sharesMatchers, second, canAsync } = HOSTS[host];
+  const command = hookCommand(file.path, host);
+  return (record.on as readonly Listened[]).flatMap((on, i) => {
+    const name = eventOf(i === 0 ? file.event : nameOf(on));
+    if (name === undefined) return [];
+    // What the host would read otherwise than we do is left to the hook itself, which looks again.
+    const matcher = on.tools ? toolsOf(on.tools) : sharesMatchers ? on.pattern : undefined;
+    return [{
+      event: name,
+      ...(matcher !== undefined && { matcher }),
+      hook: {
+        type: "command" as const,
+        command,
+        ...(host === "gemini" && { name: file.name }),
+        ...(record.timeout !== undefined && { timeout: (record.timeout + MARGIN_SECONDS) * second }),
+        ...(record.mode === "async" && canAsync && { async: true }),
+      },
+    }];
+  });
+}
+
+/** The name under which hosts know a moment that is narrower than its event. */
+function nameOf({ event, outcome, scope }: Listened): string {
+  if (event === "post-tool-use" && outcome === "failure") return "post-tool-use-failure";
+  return event === "stop" && scope === "sub" ? "subagent-stop" : event;
+}
+
+/** The line that serves a hook file: runtime and script by their absolute paths, so that no PATH has a say. */
+export function hookCommand(file: string, host: Host): string {
+  const self = fileURLToPath(import.meta.url);
+  const main = join(dirname(dirname(self)), "cli", self.endsWith(".ts") ? "main.ts" : "main.js");
+  const flags = "Deno" in globalThis ? ["run", "-A", "--quiet"] : [];
+  return [process.execPath, ...flags, main, "hook", file, "--dialect", host].map(quoted).join(" ");
+}
+
+/** The file that a line of ours serves; undefined for a line that is not ours. */
+export function installedFile(command: string): string | undefined {
+  const found = /\bcli\/main\.[jt]s'? hook ('(?:[^']|'\\'')+'|\S+) --dialect (?:claude|codex|gemini)$/.exec(command)
+    ?.[1];
+  return found?.startsWith("'") ? found.slice(1, -1).replaceAll("'\\''", "'") : found;
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function settingsPath({ host, scope, cwd, env }: Place): string {
+  return join(scope === "user" ? homeOf(env) : realOr(cwd), HOSTS[host].file);
+}
+
+interface Kept {
+  /** The text before we came; absent where there was no file. */
+  readonly before: string | undefined;
+  /** The hash of the text we left. */
+  readonly after: string;
+  /** Whether the folder of the file is ours too. */
+  readonly folder: boolean;
+}
+
+function keptPath(settings: string, env: Environment): string {
+  return join(userState(env), "installed", `${hashOf(settings).slice(0, 32)}.json`);
+}
+
+function keep(settings: string, kept: Kept, env: Environment): void {
+  writeWhole(keptPath(settings, env), `${JSON.stringify({ settings, ...kept })}\n`);
+}
+
+function forget(settings: string, env: Environment): void {
+  rmSync(keptPath(settings, env), { force: true });
+}
+
+function readKept(settings: string, env: Environment): Kept | undefined {
+  try {
+    return JSON.parse(readFileSync(keptPath(settings, env), "utf8")) as Kept;
+  } catch {
+    return undefined;
+  }
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** The text to the byte: what could not be written back as it was is not read. */
+function readOr(path: string): string | undefined {
+  if (!existsSync(path)) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
+  } catch {
+    throw new Error(`Cannot change '${path}' as it is not UTF-8 text: mend that first`);
+  }
+}
+
+function realOr(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The folder we made for the file goes with it; one that holds anything else stays. */
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Somebody else's.
+  }
+}

@@ -1,0 +1,147 @@
+import { type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
+
+type Input = { readonly [field: string]: unknown };
+
+interface SampleCall {
+  readonly input: Input;
+  readonly response: unknown;
+  readonly text: string;
+}
+
+/** A call of each tool and what it gives, as such calls look. */
+const CALLS: { readonly [tool: string]: { readonly input: Input; readonly response: unknown; readonly text: string } } =
+  {
+    Bash: {
+      input: { command: "npm test", description: "Run the tests" },
+      response: { stdout: "12 passing", stderr: "", interrupted: false, isImage: false, noOutputExpected: false },
+      text: "12 passing",
+    },
+    Read: {
+      input: { file_path: "src/app.ts" },
+      response: {
+        type: "text",
+        file: { filePath: "src/app.ts", content: "export {};\n", numLines: 2, startLine: 1, totalLines: 2 },
+      },
+      text: "1\texport {};\n",
+    },
+    Edit: {
+      input: { file_path: "src/app.ts", old_string: "alpha", new_string: "beta", replace_all: false },
+      response: {
+        filePath: "src/app.ts",
+        oldString: "alpha",
+        newString: "beta",
+        originalFile: "alpha\n",
+        structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-alpha", "+beta"] }],
+        userModified: false,
+        replaceAll: false,
+      },
+      text: "The file src/app.ts has been updated successfully.",
+    },
+    Write: {
+      input: { file_path: "src/new.ts", content: "export const answer = 42;\n" },
+      response: {
+        type: "create",
+        filePath: "src/new.ts",
+        content: "export const answer = 42;\n",
+        structuredPatch: [],
+        originalFile: null,
+        userModified: false,
+      },
+      text: "File created successfully at: src/new.ts",
+    },
+    Agent: {
+      input: { description: "look around", prompt: "Find the entry point", subagent_type: "general-purpose" },
+      response: { status: "completed", content: [{ type: "text", text: "It is src/app.ts" }] },
+      text: "It is src/app.ts",
+    },
+  };
+
+const OTHER: SampleCall = { input: { query: "example" }, response: "an example", text: "an example" };
+
+const USAGE = { input_tokens: 1200, output_tokens: 80, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+
+function call(tool: string, cwd: string): EventFields["pre-tool-use"] {
+  const { input } = CALLS[tool] ?? OTHER;
+  const { file_path } = input;
+  const given = typeof file_path === "string" ? { ...input, file_path: `${cwd}/${file_path}` } : input;
+  return { tool_name: tool, input: given, original_input: given, tool_use_id: "toolu_sample" };
+}
+
+function after(tool: string, cwd: string, failed: boolean): EventFields["post-tool-use"] {
+  const { text, response } = CALLS[tool] ?? OTHER;
+  const error = "Exit code 1\n3 failing";
+  return {
+    ...call(tool, cwd),
+    result: { content: failed ? error : text, is_error: failed, response: failed ? error : response },
+    outcome: failed ? "failure" : "success",
+    failed,
+    error: failed ? error : null,
+    duration_ms: 42,
+  };
+}
+
+/** An event as one might come, for trying a hook on it. `tool` is the one it is about, where it is about one. */
+export function sampleEvent(
+  event: EventName,
+  { cwd, tool = "Bash", failed = false }: { cwd: string; tool?: string | undefined; failed?: boolean },
+): Fired<EventName> {
+  const last_assistant_message = "I changed the parser and all is done.";
+  const fields: { readonly [N in EventName]: () => EventFields[N] } = {
+    "session-start": () => ({ source: "startup", model: "claude-sonnet-4-5", profile: null, config: null }),
+    "user-prompt-submit": () => ({ prompt: "Fix the failing test" }),
+    "agent-start": () => ({ task: "Fix the failing test", agent_type: "general-purpose" }),
+    "turn-start": () => ({ trigger: "user", prompt: "Fix the failing test", turn: { system: "", messages: [] } }),
+    "iteration": () => ({ iteration: 0, total_iterations: 0, request: { system: "", messages: [] } }),
+    "pre-tool-use": () => call(tool, cwd),
+    "permission-request": () => ({ ...call(tool, cwd), reason: `${tool} needs a yes`, permission_suggestions: [] }),
+    "tool-denied": () => ({ ...call(tool, cwd), reason: "Not here", denied_by: "guard" }),
+    "post-tool-use": () => after(tool, cwd, failed),
+    "stop": () => ({
+      last_assistant_message,
+      messages: [],
+      usage: USAGE,
+      stop_hook_active: false,
+      continuations: 0,
+      stalled: 0,
+      remaining: 8,
+      agent_type: "general-purpose",
+    }),
+    "turn-end": () => ({ trigger: "user", stop: "done", last_assistant_message, messages: [], usage: USAGE }),
+    "agent-stop": () => ({ stop: "done", result: last_assistant_message, agent_type: "general-purpose" }),
+    "session-end": () => ({ reason: "other", duration_ms: 61_000 }),
+    "model-switch": () => ({
+      old_model: "claude-sonnet-4-5",
+      new_model: "claude-opus-4-5",
+      reason: null,
+      profile: null,
+      triggered_by: "user",
+    }),
+    "error": () => ({
+      error_type: "TypeError",
+      error_message: "Cannot read properties of undefined",
+      tool,
+      stack_trace: null,
+      severity: "error",
+      retry: false,
+    }),
+    "pre-compact": () => ({ trigger: "auto", instructions: "" }),
+    "notification": () => ({ message: "Waiting for you", notification_type: "permission_prompt", title: null }),
+    "checkpoint": () => ({
+      checkpoint_id: "checkpoint-1",
+      checkpoint_type: "auto",
+      message_count: 12,
+      duration_since_last_ms: 90_000,
+      storage_path: null,
+    }),
+    "memory-update": () => ({
+      file_path: `${cwd}/AGENTS.md`,
+      update_type: "modified",
+      content_size: 512,
+      previous_hash: null,
+      new_hash: null,
+    }),
+    "agent-prompt": () => ({ prompt_type: "question", message: "Which database?" }),
+  };
+  if (!Object.hasOwn(EVENTS, event)) throw new TypeError(`Cannot make a sample of '${event}' as it is no event`);
+  return { event, ...fields[event]() } as unknown as Fired<EventName>;
+}

@@ -1,0 +1,272 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { HookRecord } from "../core/hook.ts";
+import type { Permissions } from "../permissions/rules.ts";
+import { isSkipped, type Moment, parseFileName } from "./_file-name.ts";
+import { markOwn, OWN_TYPE } from "./_own-entries.ts";
+import { type Environment, homeOf, shortPath, userState } from "./_places.ts";
+import { type Scope, TextSource } from "./_text-source.ts";
+import { HookFolder, type Runner } from "./hot.ts";
+import { switched, Switches } from "./switches.ts";
+import type { TomlOptions } from "./toml.ts";
+import { distrust, type Trustable } from "./trust.ts";
+
+export interface SourcesOptions extends Runner {
+  /** The working directory: what it brings along counts when it is trusted. */
+  readonly cwd: string;
+  readonly env: Environment;
+  /** `--settings`: files, or settings as they are. */
+  readonly settings?: readonly string[];
+  /** `--hooks`: folders. A path that was typed is trusted. */
+  readonly hooks?: readonly string[];
+  /** `--trust`: what lies in the working directory is trusted for this call. */
+  readonly trust?: boolean;
+  /** For the commands of hook.toml. */
+  readonly toml?: Omit<TomlOptions, "distrust" | "host">;
+  /** Whether `./hooks` is looked for: an agent script names its own. @default true */
+  readonly ownFolder?: boolean;
+}
+
+/** A hook that is loaded, and where it is from. */
+export interface Listed {
+  readonly record: HookRecord;
+  readonly scope: Scope;
+  /** The folder or file as a person reads it. */
+  readonly source: string;
+  /** The hook's own file. */
+  readonly path?: string;
+}
+
+/** Something that was found and is not loaded. */
+export interface Unloaded {
+  readonly name: string;
+  readonly source: string;
+  readonly why: string;
+  /** What its name alone tells. */
+  readonly event?: string;
+  readonly matcher?: string;
+  readonly kind?: string;
+}
+
+/** All hooks of a working directory, joined in the order of U4. */
+export interface Found {
+  /** The same list as long as nothing has changed. */
+  readonly records: readonly HookRecord[];
+  readonly listed: readonly Listed[];
+  readonly unloaded: readonly Unloaded[];
+  /** What is wrong, a sentence each. */
+  readonly problems: readonly string[];
+  /** The permissions of trusted settings. */
+  readonly permissions: Permissions;
+}
+
+interface FolderSource {
+  readonly folder: HookFolder;
+  readonly scope: Scope;
+}
+
+/** The hooks that are found without being named: `refresh` looks for what has changed. */
+export class HookSources {
+  readonly #options: SourcesOptions;
+  readonly #folders: readonly FolderSource[];
+  readonly #settings: readonly TextSource[];
+  readonly #given: readonly string[];
+  readonly #definitions: readonly TextSource[];
+  readonly #toml: TextSource;
+  #turns: readonly HookRecord[] | undefined;
+  readonly #switches: Switches;
+  readonly #switched = new WeakMap<HookRecord, HookRecord>();
+  #seen: readonly unknown[] = [];
+  #found: Found | undefined;
+
+  constructor(options: SourcesOptions) {
+    const { cwd, env, settings = [], hooks = [], ownFolder = true } = options;
+    this.#options = options;
+    this.#switches = new Switches(cwd, env);
+    const folder = (path: string, scope: Scope, thing?: Trustable): FolderSource => {
+      const keeper = thing && !options.trust ? () => distrust(cwd, thing, env) : undefined;
+      return { scope, folder: new HookFolder(path, { ...options, source: shortPath(path, cwd, env), keeper }) };
+    };
+    const text = (path: string, scope: Scope, thing?: Trustable) =>
+      new TextSource(join(cwd, path), scope, {
+        distrust: thing && !options.trust ? (text) => distrust(cwd, thing, env, text) : undefined,
+      });
+    const home = homeOf(env);
+    this.#folders = [
+      ...[
+        folder(join(userState(env), "hooks"), "user"),
+        ...(ownFolder ? [folder(join(cwd, "hooks"), "project", "hooks")] : []),
+      ]
+        .filter((one) => existsSync(one.folder.path)),
+      ...hooks.map((path) => folder(resolve(cwd, path), "command line")),
+    ];
+    const claude = join(".claude", "settings.json");
+    this.#settings = [
+      new TextSource(join(home, claude), "user"),
+      text(claude, "project", ".claude/settings.json"),
+      text(join(".claude", "settings.local.json"), "local", ".claude/settings.local.json"),
+      ...settings.filter((given) => !isInline(given))
+        .map((given) => new TextSource(resolve(cwd, given), "command line", { required: true })),
+    ];
+    this.#given = settings.filter(isInline);
+    this.#definitions = [
+      new TextSource(join(userState(env), "hooks.yaml"), "user"),
+      text("hooks.yaml", "project", "hooks.yaml"),
+    ];
+    this.#toml = text(join(".agent", "hook.toml"), "project", ".agent/hook.toml");
+  }
+
+  /** Loads what has changed since the last time; for an agent, at each turn and model call. */
+  async refresh(): Promise<Found> {
+    for (const { folder } of this.#folders) await folder.refresh();
+    const texts = [...this.#settings, ...this.#definitions, this.#toml];
+    for (const text of texts) text.refresh();
+    const seen = [
+      ...this.#folders.flatMap(({ folder }) => [folder.records, folder.refused]),
+      ...texts.flatMap(({ text, refused, problem }) => [text, refused, problem]),
+    ];
+    if (this.#found && seen.every((value, i) => value === this.#seen[i])) return this.#found;
+    this.#seen = seen;
+    return this.#found = await this.#join();
+  }
+
+  async #join(): Promise<Found> {
+    const problems: string[] = [];
+    const unloaded: Unloaded[] = [];
+    const { paths, listed: files } = this.#files(problems, unloaded);
+    const settings = await this.#fromSettings(paths, problems, unloaded);
+    const definitions = await this.#fromDefinitions(problems, unloaded);
+    const turns = await this.#fromToml(problems, unloaded);
+    const scopes: readonly Scope[] = ["user", "project", "local", "command line"];
+    const listed = scopes.flatMap((scope) =>
+      [...files, ...settings.listed, ...definitions, ...turns].filter((one) => one.scope === scope)
+    );
+    const shown = listed.map((one) => ({ ...one, record: this.#withSwitch(one.record, settings.off) }));
+    return {
+      records: shown.map((one) => one.record),
+      listed: shown,
+      unloaded,
+      problems,
+      permissions: settings.permissions,
+    };
+  }
+
+  #withSwitch(record: HookRecord, off: boolean): HookRecord {
+    let made = this.#switched.get(record);
+    if (!made) this.#switched.set(record, made = switched(record, this.#switches));
+    made.enabled = record.enabled && !off;
+    return made;
+  }
+
+  /** The files of all folders; one that lies in two of them counts in the first. */
+  #files(problems: string[], unloaded: Unloaded[]): { paths: Set<string>; listed: Listed[] } {
+    const paths = new Map<string, string>();
+    const listed: Listed[] = [];
+    for (const { folder, scope } of this.#folders) {
+      const { records, files, source } = folder;
+      problems.push(...folder.problems.map((problem) => problem.message));
+      if (folder.refused !== undefined) unloaded.push(...unloadedFiles(folder.path, source, folder.refused));
+      for (const [i, record] of records.entries()) {
+        const path = files[i]?.path;
+        const first = path === undefined ? undefined : paths.get(path);
+        if (first !== undefined) unloaded.push({ name: record.name, source, why: `it is the same file as ${first}` });
+        else listed.push({ record, scope, source, ...(path !== undefined && { path }) });
+        if (path !== undefined) paths.set(path, first ?? join(source, record.name));
+      }
+    }
+    return { paths: new Set(paths.keys()), listed };
+  }
+
+  async #fromSettings(
+    paths: ReadonlySet<string>,
+    problems: string[],
+    unloaded: Unloaded[],
+  ): Promise<{ listed: Listed[]; permissions: Permissions; off: boolean }> {
+    this.#tellRefused(this.#settings, problems, unloaded);
+    const texts = this.#settings.filter((one) => one.text !== undefined);
+    if (texts.length === 0 && this.#given.length === 0) return { listed: [], permissions: {}, off: false };
+    const { loadSettings } = await import("./settings.ts");
+    const { cwd, env, host = { projectDir: cwd }, prompt } = this.#options;
+    const marked = await Promise.all(texts.map(async ({ path, scope, text }) => {
+      return { path, scope, text: await markOwn(text!, (file) => paths.has(file)) };
+    }));
+    const given = this.#given.map((text) => ({ path: "--settings", scope: "command line" as const, text }));
+    const all = [...marked, ...given];
+    const loaded = await loadSettings(all, host, prompt);
+    const own = loaded.never.filter((never) => never.type === OWN_TYPE);
+    problems.push(
+      ...loaded.problems.filter(({ message }) => !message.includes(`type '${OWN_TYPE}'`)).map((p) => p.message),
+    );
+    unloaded.push(...loaded.never.map((never) => ({
+      name: never.name,
+      event: never.event,
+      source: shortPath(never.source, cwd, env),
+      why: own.includes(never) ? "the file it serves is loaded already" : never.why,
+    })));
+    const scopeOf = new Map(all.map(({ path, scope }) => [path, scope]));
+    const listed = loaded.records.map((record) => ({
+      record,
+      scope: scopeOf.get(record.source) ?? "command line",
+      source: shortPath(record.source, cwd, env),
+    }));
+    return { listed, permissions: loaded.permissions, off: loaded.disableAllHooks };
+  }
+
+  async #fromDefinitions(problems: string[], unloaded: Unloaded[]): Promise<Listed[]> {
+    this.#tellRefused(this.#definitions, problems, unloaded);
+    const listed: Listed[] = [];
+    for (const { path, scope, text } of this.#definitions) {
+      if (text === undefined) continue;
+      const { readDefinitions } = await import("./definitions.ts");
+      const { cwd, env, host = { projectDir: cwd }, prompt, warn } = this.#options;
+      const records = await readDefinitions(text, path, {
+        workspace: cwd,
+        host,
+        onProblem: (message) => problems.push(message),
+        ...(prompt && { by: prompt }),
+        ...(warn && { warn }),
+      });
+      listed.push(...records.map((record) => ({ record, scope, source: shortPath(path, cwd, env) })));
+    }
+    return listed;
+  }
+
+  /** Their file is read anew each turn, and looked at each time whether it is still the trusted one. */
+  async #fromToml(problems: string[], unloaded: Unloaded[]): Promise<Listed[]> {
+    this.#tellRefused([this.#toml], problems, unloaded);
+    if (this.#toml.text === undefined) return [];
+    const { cwd, env, host = { projectDir: cwd }, toml, trust } = this.#options;
+    const { tomlHooks } = await import("./toml.ts");
+    this.#turns ??= tomlHooks(cwd, {
+      ...toml,
+      host,
+      ...(!trust && { distrust: () => distrust(cwd, ".agent/hook.toml", env) }),
+    });
+    return this.#turns.map((record) => ({ record, scope: "project", source: shortPath(this.#toml.path, cwd, env) }));
+  }
+
+  #tellRefused(texts: readonly TextSource[], problems: string[], unloaded: Unloaded[]): void {
+    const { cwd, env } = this.#options;
+    for (const { path, problem, refused } of texts) {
+      if (problem !== undefined) problems.push(problem);
+      const source = shortPath(path, cwd, env);
+      if (refused !== undefined) unloaded.push({ name: source, source, why: refused });
+    }
+  }
+}
+
+function isInline(given: string): boolean {
+  return given.trimStart().startsWith("{");
+}
+
+/** What the names of the files tell: nothing that is not trusted is read. */
+function unloadedFiles(path: string, source: string, why: string): Unloaded[] {
+  return readdirSync(path).filter((name) => !isSkipped(name)).sort().map((name) => {
+    try {
+      const { event, tools, kind }: Moment & { kind: string } = parseFileName(name, { executable: true });
+      return { name, source, why, event, kind, ...(tools.length > 0 && { matcher: tools.join("|") }) };
+    } catch (error) {
+      return { name, source, why: (error as Error).message };
+    }
+  });
+}
