@@ -77,6 +77,9 @@ export {
   type StopDecision,
   type Verdict,
 } from "./core/verdict.ts";
+export type { DefinitionsOptions } from "./hooks/definitions.ts";
+export { definitions, promptGate, promptStop } from "./hooks/on-demand.ts";
+export type { PromptOptions } from "./hooks/prompt.ts";
 export type { PermissionAsker, PermissionReply } from "./permissions/gate.ts";
 export type { PermissionMode, Permissions } from "./permissions/rules.ts";
 export { memoryStore } from "./transcript/memory.ts";

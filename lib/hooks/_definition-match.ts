@@ -7,23 +7,27 @@ import type { DefinitionMatcher } from "./_definition.ts";
 import { compileGlob } from "./_glob.ts";
 import { type Projection, projection } from "./_wire.ts";
 
+/** Makes the error for a pattern of one key that does not compile. */
+type Mistake = (key: keyof DefinitionMatcher, error: Error) => Error;
+
 /** The moments a definition listens to; without `events` every one there is. */
-export function momentsOf({ events }: DefinitionMatcher): ResolvedName[] {
-  return (events ?? Object.keys(EVENTS)).map((name) => expectEvent(name));
+export function momentsOf({ events }: DefinitionMatcher, mistake: Mistake): ResolvedName[] {
+  return compiled("events", events ?? Object.keys(EVENTS), expectEvent, mistake);
 }
 
 /**
  * The conditions of a definition as a reason why not (U12): all that are given must hold, and one on a field that the
  * event lacks does not.
- *
- * @throws {TypeError} for a pattern that does not compile
  */
-export function conditionsOf(matcher: DefinitionMatcher, workspace: string): HookRecord["misses"] {
-  const { tools, path_patterns, model_patterns } = matcher;
+export function conditionsOf(matcher: DefinitionMatcher, workspace: string, mistake: Mistake): HookRecord["misses"] {
+  const on = (field: string, key: keyof DefinitionMatcher, compile: (pattern: string) => Test) => {
+    const patterns = matcher[key];
+    return patterns && condition(field, patterns, compiled(key, patterns, compile, mistake));
+  };
   const conditions = [
-    tools && condition("tool", tools, tools.map(compileMatcher)),
-    path_patterns && condition("path", path_patterns, path_patterns.map((glob) => pathGlob(glob, workspace))),
-    model_patterns && condition("new_model", model_patterns, model_patterns.map(compileGlob)),
+    on("tool", "tools", compileMatcher),
+    on("path", "path_patterns", (glob) => pathGlob(glob, workspace)),
+    on("new_model", "model_patterns", compileGlob),
   ].filter((c) => c !== undefined);
   if (conditions.length === 0) return undefined;
   return (event) => {
@@ -37,6 +41,19 @@ export function conditionsOf(matcher: DefinitionMatcher, workspace: string): Hoo
 }
 
 type Test = (value: string) => boolean;
+
+function compiled<T>(
+  key: keyof DefinitionMatcher,
+  patterns: readonly string[],
+  compile: (pattern: string) => T,
+  mistake: Mistake,
+): T[] {
+  try {
+    return patterns.map((pattern) => compile(pattern));
+  } catch (error) {
+    throw mistake(key, error as Error);
+  }
+}
 
 function condition(field: string, patterns: readonly string[], tests: readonly Test[]) {
   const written = patterns.map((pattern) => `'${pattern}'`).join(", ");

@@ -135,8 +135,7 @@ function promptParts(
   const source = handler.prompt.includes("$ARGUMENTS") ? handler.prompt : `${handler.prompt}\n\n$ARGUMENTS`;
   const render = (event: AnyEvent) => source.replaceAll("$ARGUMENTS", () => told(event));
   const template = { source, render, shows: (event: AnyEvent) => [told(event)], warnings: [] };
-  const modelName = handler.model ?? by.modelName;
-  const { kind, dialect, run, read } = promptRecord(template, { model: by.model, modelName, cache: false });
+  const { kind, dialect, run, read } = promptRecord(template, by, { modelName: handler.model, cache: false });
   return {
     kind,
     dialect,

@@ -15,7 +15,7 @@ import { parseRules } from "./_rule-language.ts";
 import { readRules } from "./_rule-yaml.ts";
 import { compileTemplate } from "./_template.ts";
 import { readYaml, type YamlText } from "./_yaml.ts";
-import { type PromptModel, promptRecord, warnOff } from "./prompt.ts";
+import { type PromptModel, promptRecord, warnOff, whileAsked } from "./prompt.ts";
 import { compileRules } from "./rules.ts";
 
 export interface DefinitionsOptions {
@@ -23,7 +23,7 @@ export interface DefinitionsOptions {
   readonly workspace?: string;
   /** The functions that definitions of type `internal` call by their name. */
   readonly internal?: { readonly [name: string]: Hook<any> };
-  /** Whom definitions of type `llm` ask. @default nobody: they are then not created */
+  /** Whom definitions of type `llm` ask. @default nobody: they are then not created (S3.17) */
   readonly by?: PromptModel;
   /** What command definitions need of the program that runs them. @default the workspace alone */
   readonly host?: HookHost;
@@ -38,14 +38,6 @@ type Load = () => Promise<readonly HookRecord[]>;
 /**
  * Hooks from a definitions file (`hooks.yaml`, or JSON), or from the same object in code (S3.13). Given to
  * `HookRegistry.registerSource`; the file is read when the hooks are loaded.
- *
- * @example
- * ```ts
- * const rules = [{ field: "args.command", operator: "contains", value: "rm", action: "deny", reason: "No rm" }];
- * const guard = { name: "guard", type: "inline", matcher: { events: ["PreToolUse"], tools: ["bash"] }, inline_rules: rules };
- * const hooks = new HookRegistry().registerSource(definitions({ hooks: { definitions: [guard] } }));
- * await hooks.load();
- * ```
  */
 export function definitions(from: string | { readonly hooks: unknown }, options: DefinitionsOptions = {}): Load {
   if (typeof from !== "string") {
@@ -92,8 +84,9 @@ function recordsOf(
   const list = hooks.definitions ?? [];
   if (!Array.isArray(list)) throw reader.mistake(["hooks", "definitions"], "'hooks.definitions' is no list");
   if (hooks.enabled === false) return [];
-  const modelName = typeof hooks.llm_model === "string" ? hooks.llm_model : options.by?.modelName;
-  const place = { yaml, file, modelName, reader, host: { projectDir: options.workspace }, ...options };
+  const modelName = typeof hooks.llm_model === "string" ? hooks.llm_model : undefined;
+  const nobody: PromptModel = { model: undefined };
+  const place = { yaml, file, modelName, nobody, reader, host: { projectDir: options.workspace }, ...options };
   const records: HookRecord[] = [];
   for (const i of list.keys()) {
     try {
@@ -118,31 +111,20 @@ interface Place extends DefinitionsOptions {
   readonly file: string;
   readonly path: Path;
   readonly modelName: string | undefined;
+  /** Stands for whom nobody has given. */
+  readonly nobody: PromptModel;
   readonly reader: DefinitionReader;
 }
 
-type Parts = Pick<HookRecord, "kind" | "dialect" | "run" | "read">;
+type Parts = Pick<HookRecord, "kind" | "dialect" | "run" | "read" | "misses">;
 
 function recordOf(definition: Definition, place: Place): HookRecord | undefined {
   const { name, timeout, priority, enabled, onError, matcher } = definition;
-  const mistake = (key: string, error: unknown) =>
-    place.reader.mistake(
-      [...place.path, "matcher", key],
-      `definition '${name}' has a mistake: ${(error as Error).message}`,
-    );
-  let on: HookRecord["on"];
-  let misses: HookRecord["misses"];
-  try {
-    on = momentsOf(matcher);
-  } catch (error) {
-    throw mistake("events", error);
-  }
-  try {
-    misses = conditionsOf(matcher, place.workspace);
-  } catch (error) {
-    throw mistake("tools", error);
-  }
-  const parts = partsOf(definition, on, place);
+  const mistake = (key: string, { message }: Error) =>
+    place.reader.mistake([...place.path, "matcher", key], `definition '${name}' has a mistake: ${message}`);
+  const on = momentsOf(matcher, mistake);
+  const misses = conditionsOf(matcher, place.workspace, mistake);
+  const parts = partsOf(definition, on, misses, place);
   if (!parts) return undefined;
   const written = [...matcher.tools ?? [], ...matcher.path_patterns ?? [], ...matcher.model_patterns ?? []].join("|");
   return {
@@ -161,9 +143,14 @@ function recordOf(definition: Definition, place: Place): HookRecord | undefined 
   };
 }
 
-function partsOf(definition: Definition, on: HookRecord["on"], place: Place): Parts | undefined {
+function partsOf(
+  definition: Definition,
+  on: HookRecord["on"],
+  misses: HookRecord["misses"],
+  place: Place,
+): Parts | undefined {
   const { name } = definition;
-  const { yaml, file, host, warn = () => {}, by = NOBODY } = place;
+  const { yaml, file, host, warn = () => {}, by } = place;
   switch (definition.type) {
     case "inline": {
       const rules = readInline(definition.rules!, yaml, file);
@@ -174,12 +161,12 @@ function partsOf(definition: Definition, on: HookRecord["on"], place: Place): Pa
       return definitionCommand(command === undefined ? scriptOf(definition, place) : { name, command }, host);
     }
     case "llm": {
-      if (!by.model) return void warnOff(by, warn);
+      if (!by) return void warnOff(place.nobody, warn);
       const template = compileTemplate(definition.prompt!);
       for (const warning of template.warnings) warn(`${file}, definition '${name}': ${warning}`);
       const { cache, model: modelName = place.modelName } = definition;
-      const { kind, dialect, run, read } = promptRecord(template, { model: by.model, modelName, cache });
-      return { kind, dialect, run, read };
+      const { kind, dialect, run, read } = promptRecord(template, by, { modelName, cache });
+      return { kind, dialect, run, read, misses: whileAsked(misses, by, warn) };
     }
     case "internal":
       return internalParts(name, place);
@@ -195,8 +182,6 @@ function scriptOf({ name, script }: Definition, { workspace, reader, path }: Pla
     throw reader.mistake([...path, "script"], `definition '${name}' has a script that cannot be read: ${message}`);
   }
 }
-
-const NOBODY: PromptModel = { model: undefined };
 
 /** Rules as a list, or as a text in their one-line form (S3.30). */
 function readInline(path: Path, yaml: YamlText, file: string) {

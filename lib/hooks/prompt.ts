@@ -33,7 +33,7 @@ export const HOOK_SYSTEM = [
 
 const MAX_TOKENS = 1024;
 
-/** Whom prompt hooks ask. One object for all hooks of a session. */
+/** Whom prompt hooks ask. One object for all hooks of a session; it is looked at when a hook is to run. */
 export interface PromptModel {
   /** Absent where there is no key: prompt hooks are then off. */
   readonly model: Model | undefined;
@@ -115,8 +115,6 @@ function answerIn(text: string): object {
 export interface PromptHook extends Pick<HookRecord, "kind" | "dialect" | "run" | "read"> {
   readonly config: HookConfig;
   readonly warnings: readonly string[];
-  /** Why the hook never asks. */
-  readonly off?: string;
 }
 
 /**
@@ -138,40 +136,54 @@ export async function promptHook(text: string, file: string, by: PromptModel): P
     throw new HookLoadError(file, undefined, "it has no template: write what the model shall judge");
   }
   const template = compileTemplate(body.trim());
-  return { config, ...promptRecord(template, { ...by, modelName: modelName ?? by.modelName, cache }) };
+  return { config, ...promptRecord(template, by, { modelName, cache }) };
 }
 
-/** The part of a record that asks; without a model it has no opinion. */
-export function promptRecord(
-  template: Template,
-  { model, ...options }: Omit<AskOptions, "model"> & PromptModel,
-): Omit<PromptHook, "config"> {
-  const ask = model && askModel(template, { ...options, model });
+/** The part of a record that asks; while there is nobody to ask it has no opinion. */
+export function promptRecord(template: Template, by: PromptModel, own: PromptOptions): Omit<PromptHook, "config"> {
+  let asking: { readonly model: Model; readonly ask: Ask } | undefined;
   return {
     kind: "prompt",
     dialect: "prompt",
     warnings: template.warnings,
-    ...(!ask && { off: OFF }),
-    run: (event, ctx) => ask?.(event, ctx),
+    run(event, ctx) {
+      const { model } = by;
+      if (!model) return undefined;
+      const modelName = own.modelName ?? by.modelName;
+      if (asking?.model !== model) asking = { model, ask: askModel(template, { ...own, model, modelName }) };
+      return asking.ask(event, ctx);
+    },
     read: (raw, event) => raw === undefined ? NO_OPINION : readPrompt(raw, event.event),
   };
 }
 
 const OFF = "prompt hooks are off as there is no model to ask: set ANTHROPIC_API_KEY";
 
-/** Makes the hook of a `.prompt.md` file; that there is nobody to ask is told once. */
+/** Adds to a hook's conditions that there is somebody to ask; that there is nobody is told once. */
+export function whileAsked(
+  misses: HookRecord["misses"],
+  by: PromptModel,
+  warn: (message: string) => void,
+): NonNullable<HookRecord["misses"]> {
+  return (event) => {
+    const why = misses?.(event);
+    if (why !== undefined || by.model) return why;
+    warnOff(by, warn);
+    return OFF;
+  };
+}
+
+/** Makes the hook of a `.prompt.md` file. */
 export async function loadPrompt(
   file: HookFile,
   source: string,
   by: PromptModel,
   warn: (message: string) => void = () => {},
 ): Promise<HookRecord> {
-  const { config, warnings, off, ...hook } = await promptHook(file.text, file.name, by);
+  const { config, warnings, ...hook } = await promptHook(file.text, file.name, by);
   for (const warning of warnings) warn(`${file.name}: ${warning}`);
-  const record = { ...recordBase(file, config, source), ...hook };
-  if (off === undefined) return record;
-  warnOff(by, warn);
-  return { ...record, misses: () => off };
+  const base = recordBase(file, config, source);
+  return { ...base, ...hook, misses: whileAsked(base.misses, by, warn) };
 }
 
 const told = new WeakSet<PromptModel>();
@@ -188,16 +200,6 @@ export type PromptOptions = Omit<AskOptions, "model">;
 
 /**
  * A hook that lets a model judge each tool call (S4.20). Where it cannot be asked, the call is refused.
- *
- * @example
- * ```ts
- * import { agent, matchTool, promptGate } from "crochet";
- * import { scripted } from "crochet/testing";
- *
- * const judge = scripted([{ text: '{"ok": false, "reason": "Nothing may leave this machine"}' }]);
- * const gate = promptGate(judge, "Does this send data away? {{.ToolName}}: {{.Input}}", { modelName: "small" });
- * const hooks = [{ preToolUse: matchTool("Bash", gate) }];
- * ```
  */
 export function promptGate(model: Model, template: string, options: PromptOptions = {}): Hook<"pre-tool-use"> {
   const judge = judgeOf(model, template, options);
@@ -210,15 +212,6 @@ export function promptGate(model: Model, template: string, options: PromptOption
 
 /**
  * A hook that lets a model judge whether the agent is done (S4.20). Where it cannot be asked, the agent stops.
- *
- * @example
- * ```ts
- * import { promptStop } from "crochet";
- * import { scripted } from "crochet/testing";
- *
- * const judge = scripted([], { then: { text: '{"ok": true}' } });
- * const done = promptStop(judge, "Did the agent run the tests? {{last_assistant_message}}", { modelName: "small" });
- * ```
  */
 export function promptStop(model: Model, template: string, options: PromptOptions = {}): Hook<"stop"> {
   const judge = judgeOf(model, template, options);

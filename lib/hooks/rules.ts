@@ -32,14 +32,6 @@ export interface RulesOptions {
  * and nothing can fail once the rules are loaded.
  *
  * @throws {HookLoadError} with file, line and column
- * @example
- * ```ts
- * const guard = await rulesHook(`args.command contains "rm -rf" -> deny("No rm -rf here")`, {
- *   file: "hooks/pre-tool-use.guard.rules",
- *   form: "lines",
- *   events: ["pre-tool-use"],
- * });
- * ```
  */
 export async function rulesHook(text: string, { file, form, events }: RulesOptions): Promise<RulesHook> {
   const rules = form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file), file);

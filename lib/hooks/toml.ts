@@ -62,11 +62,6 @@ export interface TomlOptions {
  * The commands of `<workspace>/.agent/hook.toml`: one before a turn, one after it, without a shell, in the workspace
  * (S1). What they write to stderr becomes input for the agent. The file is read anew each turn; nothing about it,
  * and nothing a command does, stops the session.
- *
- * @example
- * ```ts
- * const hooks = tomlHooks(process.cwd(), { onExec: (record) => console.log(record.title, record.type) });
- * ```
  */
 export function tomlHooks(workspace: string, options: TomlOptions = {}): HookRecord[] {
   const whole = { host: { projectDir: workspace }, ...options };

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import { ToolDeniedError, wrapToolCall } from "../../lib/core/host.ts";
 import { HookRegistry } from "../../lib/core/registry.ts";
+import type { Model } from "../../lib/core/model.ts";
 import { deny, modify } from "../../lib/core/verdict.ts";
 import { definitions, type DefinitionsOptions, readDefinitions } from "../../lib/hooks/definitions.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
@@ -159,6 +160,10 @@ test("U7: a mistake names the file, its place, the definition, the field and the
     [
       "name: x\ntype: command\ncommand: ls\nmatcher: { tools: ['('] }",
       /definition 'x' has a mistake: Cannot use matcher '\('/,
+    ],
+    [
+      "name: x\ntype: command\ncommand: ls\nmatcher:\n  tools: [Edit]\n  path_patterns: ['[a']",
+      /:8:24 as definition 'x' has a mistake: Cannot use glob '\[a' as its '\[' is never closed/,
     ],
     ["name: x\ntype: command\ncommand: ls\nmatcher: { tools: [3] }", /has tools \[3\]: expected a list of texts/],
     ["name: x\ntype: internal", /definition 'x' names no function that was given in code/],
@@ -385,10 +390,29 @@ test("S3.17: an llm definition without a model is not created, with one warning;
     - { name: b, type: llm, prompt: "y" }
     - { name: c, type: command, command: "true" }
 `,
-    { by: { model: undefined }, warn: (message) => warnings.push(message) },
+    { warn: (message) => warnings.push(message) },
   );
   assert.deepEqual(records.map((r) => r.name), ["c"]);
   assert.equal(warnings.length, 1);
+});
+
+test("S3.17: an llm definition is off while there is no model, told once, and asks one that comes later", async () => {
+  const warnings: string[] = [];
+  const by: { model: Model | undefined } = { model: undefined };
+  const records = await load(
+    `hooks:
+  definitions:
+    - { name: a, type: llm, prompt: "x", matcher: { events: [PreToolUse] } }
+    - { name: b, type: llm, prompt: "y", matcher: { events: [PreToolUse] } }
+`,
+    { by, warn: (message) => warnings.push(message) },
+  );
+  const off = await preToolUse(records, "Bash", {});
+  assert.equal(off.decision, "continue");
+  assert.match(off.runs[0]!.skipped!, /prompt hooks are off/);
+  assert.equal(warnings.length, 1);
+  by.model = scripted([{ text: '{"ok": false, "reason": "late"}' }]);
+  assert.equal((await preToolUse(records, "Bash", {})).reason, "late");
 });
 
 test("S3.18: an llm definition asks its own model, else hooks.llm_model", async () => {

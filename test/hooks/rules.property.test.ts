@@ -131,7 +131,7 @@ test("U13: the one-line form and the YAML form of the same rules always decide a
         assert.deepEqual(lines.run(fired, testContext()), yaml.run(fired, testContext()));
       },
     ),
-    { numRuns: rounds(200, 3000) },
+    { numRuns: rounds(80, 3000) },
   );
 });
 
@@ -147,7 +147,7 @@ test("S3.28: the first rule that matches alone always decides for the list", asy
       for (const one of rules) first ??= await decide([one]);
       assert.equal(await decide(rules), first);
     }),
-    { numRuns: rounds(60, 1000) },
+    { numRuns: rounds(40, 1000) },
   );
 });
 
@@ -168,7 +168,7 @@ test("U13: 'and', 'or' and 'not' always mean what they mean in logic", async () 
       assert.equal(await holds({ not: a }, fired), !p);
       assert.equal(await holds({ not: { or: [a, b] } }, fired), await holds({ and: [{ not: a }, { not: b }] }, fired));
     }),
-    { numRuns: rounds(40, 500) },
+    { numRuns: rounds(20, 500) },
   );
 });
 

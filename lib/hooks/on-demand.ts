@@ -1,0 +1,72 @@
+import type { Hook, HookRecord } from "../core/hook.ts";
+import type { Model } from "../core/model.ts";
+import type { DefinitionsOptions } from "./definitions.ts";
+import type { PromptOptions } from "./prompt.ts";
+
+/**
+ * A hook that lets a model judge each tool call (S4.20). The model answers `{"ok": true}` or
+ * `{"ok": false, "reason": "…"}`; where it cannot be asked, the call is refused.
+ *
+ * @example
+ * ```ts
+ * import { agent, matchTool, promptGate } from "crochet";
+ * import { Bash } from "crochet/tools";
+ * import { scripted } from "crochet/testing";
+ *
+ * const judge = scripted([{ text: '{"ok": false, "reason": "Nothing may leave this machine"}' }]);
+ * const gate = promptGate(judge, "Does this send data away? {{.ToolName}}: {{.Input}}", { modelName: "small" });
+ * const model = scripted([{ tools: [{ name: "Bash", input: { command: "curl example.org" } }] }, { text: "I will not" }]);
+ * const { denials } = await agent({ model, tools: [Bash], hooks: { preToolUse: matchTool("Bash", gate) } }).run("go");
+ * console.log(denials[0]?.reason); // "Nothing may leave this machine"
+ * ```
+ */
+export function promptGate(model: Model, template: string, options: PromptOptions = {}): Hook<"pre-tool-use"> {
+  return onDemand(async () => (await import("./prompt.ts")).promptGate(model, template, options));
+}
+
+/**
+ * A hook that lets a model judge whether the agent is done (S4.20). Where it cannot be asked, the agent stops.
+ *
+ * @example
+ * ```ts
+ * import { agent, promptStop } from "crochet";
+ * import { scripted } from "crochet/testing";
+ *
+ * const judge = scripted([{ text: '{"ok": false, "reason": "Run the tests"}' }, { text: '{"ok": true}' }]);
+ * const tested = promptStop(judge, "Did the agent run the tests? It says: {{last_assistant_message}}");
+ * const model = scripted([{ text: "Done" }, { text: "Tests pass" }]);
+ * console.log((await agent({ model, hooks: { stop: tested } }).run("go")).text); // "Tests pass"
+ * ```
+ */
+export function promptStop(model: Model, template: string, options: PromptOptions = {}): Hook<"stop"> {
+  return onDemand(async () => (await import("./prompt.ts")).promptStop(model, template, options));
+}
+
+/** Nothing of a hook's kind is loaded before its first event. */
+function onDemand<N extends "pre-tool-use" | "stop">(load: () => Promise<Hook<N>>): Hook<N> {
+  let hook: Promise<Hook<N>> | undefined;
+  return async (event, ctx) => await (await (hook ??= load()))(event, ctx);
+}
+
+/**
+ * Hooks from a definitions file (`hooks.yaml`, or JSON), or from the same object in code (S3.13): give it to
+ * `HookRegistry.registerSource`. The file is read when the hooks are loaded.
+ *
+ * @example
+ * ```ts
+ * import { definitions, HookRegistry, wrapToolCall } from "crochet";
+ *
+ * const rule = { field: "args.command", operator: "contains", value: "rm", action: "deny", reason: "No rm" };
+ * const guard = { name: "guard", type: "inline", matcher: { events: ["PreToolUse"], tools: ["bash"] }, inline_rules: [rule] };
+ * const hooks = new HookRegistry().registerSource(definitions({ hooks: { definitions: [guard] } }));
+ * await hooks.load();
+ * const why = await wrapToolCall(hooks, "s", "bash", { command: "rm x" }, () => "").catch((error) => error.message);
+ * console.log(why); // "No rm"
+ * ```
+ */
+export function definitions(
+  from: string | { readonly hooks: unknown },
+  options: DefinitionsOptions = {},
+): () => Promise<readonly HookRecord[]> {
+  return async () => await (await import("./definitions.ts")).definitions(from, options)();
+}
