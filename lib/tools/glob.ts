@@ -155,7 +155,11 @@ async function listPlainly(
 }
 
 /** What the model reads, from the structured result, which a hook may have replaced. */
-function renderGlob({ filenames = [], notice }: GlobResponse): string {
+function renderGlob(response: GlobResponse): string {
+  const { filenames, notice } = response ?? {};
+  if (!Array.isArray(filenames)) {
+    throw new TypeError("Cannot show a result of Glob as it has another form: expected { filenames }");
+  }
   const note = notice ? `\n\n[${notice}]` : "";
   return (filenames.length > 0 ? filenames.join("\n") : "No files found") + note;
 }

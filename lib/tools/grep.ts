@@ -34,6 +34,7 @@ export interface GrepInput {
 /** The structured result hooks read, in the form Claude Code gives it. */
 export interface GrepResponse {
   readonly mode: "content" | "files_with_matches" | "count";
+  /** The files found; in mode content those of the lines shown. */
   readonly numFiles: number;
   /** The files shown, in mode files_with_matches. */
   readonly filenames: readonly string[];
@@ -159,7 +160,8 @@ async function grepFiles(
     ripgrep: async (binary) => (await import("./_search-ripgrep.ts")).searchWithRipgrep(binary, request),
     plain: async () => (await import("./_search-plain.ts")).searchPlainly(request),
   });
-  return responseOf(found, place, { mode, offset, limit, numbers: input["-n"] ?? true });
+  const gaps = request.before + request.after > 0;
+  return responseOf(found, place, { mode, offset, limit, gaps, numbers: input["-n"] ?? true });
 }
 
 function selectionOf(glob: string | undefined): GlobSelection | undefined {
@@ -177,6 +179,8 @@ interface Shape {
   readonly offset: number;
   readonly limit: number;
   readonly numbers: boolean;
+  /** Whether lines that do not follow each other are set apart, as they are once there is context. */
+  readonly gaps: boolean;
 }
 
 function responseOf(found: Found, place: SearchPlace, shape: Shape): GrepResponse {
@@ -187,7 +191,12 @@ function responseOf(found: Found, place: SearchPlace, shape: Shape): GrepRespons
   const left = entries.length > offset + shown.length || !found.complete;
   const applied = { ...(left && { appliedLimit: shown.length }), ...(offset > 0 && { appliedOffset: offset }) };
   const notice = noticeOf(found, { shown: shown.length, total: entries.length, left, ...shape });
-  const common = { mode, numFiles: found.files.length, ...applied, ...(notice !== "" && { notice }) };
+  const common = {
+    mode,
+    numFiles: mode === "content" ? new Set(shown.map(({ path }) => path)).size : found.files.length,
+    ...applied,
+    ...(notice !== "" && { notice }),
+  };
   if (mode === "files_with_matches") return { ...common, filenames: shown.map((entry) => entry.text) };
   const content = joined(shown);
   if (mode === "content") return { ...common, filenames: [], content, numLines: shown.length };
@@ -195,26 +204,26 @@ function responseOf(found: Found, place: SearchPlace, shape: Shape): GrepRespons
 }
 
 interface Entry {
+  readonly path: string;
   readonly text: string;
-  /** Whether it follows the entry before it without a gap: a gap in context is marked. */
   readonly adjacent: boolean;
 }
 
-function entriesOf(found: Found, place: SearchPlace, { mode, numbers }: Shape): Entry[] {
+function entriesOf(found: Found, place: SearchPlace, { mode, numbers, gaps }: Shape): Entry[] {
   if (mode === "files_with_matches") {
-    return found.files.map(({ path }) => ({ text: place.shown(path), adjacent: true }));
+    return found.files.map(({ path }) => ({ path, text: place.shown(path), adjacent: true }));
   }
   if (mode === "count") {
-    return found.files.map(({ path, count }) => ({ text: `${place.shown(path)}:${count}`, adjacent: true }));
+    return found.files.map(({ path, count }) => ({ path, text: `${place.shown(path)}:${count}`, adjacent: true }));
   }
-  const hasContext = found.files.some((file) => file.lines.some((line) => !line.matched));
   return found.files.flatMap(({ path, lines }) =>
     lines.map(({ number, text, matched }, i) => {
       const mark = matched ? ":" : "-";
       const name = place.file === undefined ? place.shown(path) + mark : "";
       return {
+        path,
         text: `${name}${numbers ? `${number}${mark}` : ""}${text}`,
-        adjacent: !hasContext || lines[i - 1]?.number === number - 1,
+        adjacent: !gaps || lines[i - 1]?.number === number - 1,
       };
     })
   );
@@ -252,7 +261,11 @@ function noticeOf(
 }
 
 /** What the model reads, from the structured result, which a hook may have replaced. */
-function renderGrep({ mode, filenames = [], numFiles, content, numMatches, notice }: GrepResponse): string {
+function renderGrep(response: GrepResponse): string {
+  const { mode, filenames = [], numFiles, content, numMatches, notice } = response ?? {};
+  if (mode !== "content" && mode !== "count" && mode !== "files_with_matches") {
+    throw new TypeError("Cannot show a result of Grep as it has another form: expected { mode, filenames, content }");
+  }
   const note = notice ? `\n\n[${notice}]` : "";
   if (mode === "files_with_matches") {
     if (filenames.length === 0) return `No files found${note}`;

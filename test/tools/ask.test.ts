@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Tool } from "../../lib/core/tool.ts";
+import { agent } from "../../lib/index.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import {
+  ASKER,
+  type Asker,
+  askTools,
+  AskUserQuestion,
+  type AskUserQuestionResponse,
+  askWith,
+  EnterPlanMode,
+  ExitPlanMode,
+  PLAN_MODE,
+  type PlanRequest,
+  type Question,
+} from "../../lib/tools/index.ts";
+import { call } from "./_tree.ts";
+
+const cwd = "/";
+const options = [{ label: "Postgres", description: "rows" }, { label: "SQLite", description: "a file" }];
+const which: Question = { question: "Which database?", header: "Database", options, multiSelect: false };
+const where: Question = { question: "Where?", header: "Place", options, multiSelect: true };
+
+function answering(answers: Record<string, string> | undefined): Asker & { asked: (readonly Question[])[] } {
+  const asked: (readonly Question[])[] = [];
+  return {
+    asked,
+    answer: (questions) => {
+      asked.push(questions);
+      return Promise.resolve(answers);
+    },
+    approve: () => Promise.resolve(undefined),
+  };
+}
+
+test("AskUserQuestion asks the asker of the agent, and tells the model what the user answered", async () => {
+  const asker = answering({ "Which database?": "Postgres", "Where?": "here, there" });
+  const state = new Map<string, unknown>([[ASKER, asker]]);
+  const { content, response, wait } = await call(AskUserQuestion, { questions: [which, where] }, { cwd, state });
+  assert.equal(content, 'The user has answered: "Which database?"="Postgres", "Where?"="here, there".');
+  assert.deepEqual(response, {
+    questions: [which, where],
+    answers: { "Which database?": "Postgres", "Where?": "here, there" },
+  });
+  assert.equal(wait, undefined);
+  assert.deepEqual(asker.asked, [[which, where]]);
+});
+
+test("AskUserQuestion ends the turn where nobody is there, or nobody answers", async () => {
+  for (const state of [new Map(), new Map([[ASKER, answering(undefined)]])]) {
+    const { content, response, wait, isError } = await call(AskUserQuestion, { questions: [which] }, { cwd, state });
+    assert.match(
+      content as string,
+      /^Not answered yet: "Which database\?"\. The turn ends here; the user's next message is the answer\.$/,
+    );
+    assert.deepEqual((response as AskUserQuestionResponse).answers, {});
+    assert.deepEqual([wait, isError], [true, undefined]);
+  }
+});
+
+test("AskUserQuestion never asks what a hook has answered already, and asks the rest", async () => {
+  const asker = answering({ "Where?": "there" });
+  const state = new Map<string, unknown>([[ASKER, asker]]);
+  const all = { questions: [which, where], answers: { "Which database?": "SQLite", "Where?": ["here", "there"] } };
+  const whole = await call(AskUserQuestion, all, { cwd, state: new Map() });
+  assert.equal(whole.content, 'The user has answered: "Which database?"="SQLite", "Where?"="here, there".');
+  assert.equal(whole.wait, undefined);
+  const part = await call(AskUserQuestion, { ...all, answers: { "Which database?": "SQLite" } }, { cwd, state });
+  assert.deepEqual((part.response as AskUserQuestionResponse).answers, {
+    "Which database?": "SQLite",
+    "Where?": "there",
+  });
+  assert.deepEqual(asker.asked, [[where]]);
+});
+
+test("AskUserQuestion refuses what it cannot ask", async () => {
+  const wrong = [
+    {},
+    { questions: [] },
+    { questions: [which, which] },
+    { questions: [{ ...which, options: options.slice(1) }] },
+    { questions: [{ ...which, question: "" }] },
+    { questions: Array.from({ length: 5 }, (_, i) => ({ ...which, question: String(i) })) },
+    { questions: [which], answers: "Postgres" },
+    { questions: [which], answers: { "Which database?": 5 } },
+  ];
+  for (const input of wrong) {
+    await assert.rejects(async () => await AskUserQuestion.parse(input), JSON.stringify(input));
+  }
+});
+
+test("AskUserQuestion never invites the model to answer its own question", () => {
+  const { properties } = AskUserQuestion.input_schema as { properties: object };
+  assert.deepEqual(Object.keys(properties), ["questions"]);
+});
+
+test("EnterPlanMode and ExitPlanMode ask, tell the answer, and turn plan mode on and off when the user agrees", async () => {
+  const seen: (PlanRequest | boolean)[] = [];
+  let reply: { approved: boolean; feedback?: string } = { approved: true };
+  const asker: Asker = {
+    answer: () => Promise.resolve(undefined),
+    approve: (request) => {
+      seen.push(request);
+      return Promise.resolve(reply);
+    },
+  };
+  const state = new Map<string, unknown>([[ASKER, asker], [PLAN_MODE, (on: boolean) => seen.push(on)]]);
+  const enter = await call(EnterPlanMode, {}, { cwd, state });
+  assert.match(enter.content as string, /^The user agrees to planning first\. Look around and think, change nothing/);
+  const exit = await call(ExitPlanMode, { plan: "1. do it" }, { cwd, state });
+  assert.equal(exit.content, "The user agrees to the plan. Start with it now.");
+  assert.deepEqual(exit.response, { plan: "1. do it", approved: true });
+  reply = { approved: false, feedback: "test it first" };
+  const refused = await call(ExitPlanMode, { plan: "1. do it" }, { cwd, state });
+  assert.equal(refused.content, "The user does not agree to the plan. The user says: test it first");
+  assert.equal(refused.isError, true);
+  const plan = { tool: "ExitPlanMode", plan: "1. do it" };
+  assert.deepEqual(seen, [{ tool: "EnterPlanMode" }, true, plan, false, plan]);
+});
+
+test("EnterPlanMode and ExitPlanMode end the turn where nobody is there, and never turn plan mode", async () => {
+  const state = new Map<string, unknown>([[PLAN_MODE, () => assert.fail("nobody agreed")]]);
+  const calls: [Tool, object][] = [[EnterPlanMode, {}], [ExitPlanMode, { plan: "x", approved: true }]];
+  for (const [tool, input] of calls) {
+    const { content, wait, response } = await call(tool, input, { cwd, state });
+    assert.match(content as string, /^Nobody has agreed to .* yet\. The turn ends here/);
+    assert.equal(wait, true);
+    assert.equal((response as { approved?: boolean }).approved, undefined);
+  }
+});
+
+test("the tools that ask are never in the way of a planning agent, and run beside reads", () => {
+  for (const tool of [AskUserQuestion, EnterPlanMode, ExitPlanMode]) assert.equal(tool.effect, "none");
+});
+
+test("a person is never asked two things at a time", async () => {
+  let open = 0;
+  const order: string[] = [];
+  const asker: Asker = {
+    answer: async ([question]) => {
+      assert.equal(++open, 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open--;
+      order.push(question!.question);
+      if (question!.question === "Which database?") throw new Error("the terminal is gone");
+      return { [question!.question]: "yes" };
+    },
+    approve: () => Promise.resolve(undefined),
+  };
+  const state = new Map<string, unknown>([[ASKER, asker]]);
+  const ends = await Promise.allSettled(
+    [which, where].map((question) => call(AskUserQuestion, { questions: [question] }, { cwd, state })),
+  );
+  assert.deepEqual(ends.map((end) => end.status), ["rejected", "fulfilled"]);
+  assert.deepEqual(order, ["Which database?", "Where?"]);
+});
+
+test("askWith() answers by question or header, joins several, and says what is not scripted", async () => {
+  const signal = new AbortController().signal;
+  const asker = askWith({ "Which database?": "SQLite", Place: ["here", "there"] }, { plan: "no" });
+  assert.deepEqual(await asker.answer([which, where], signal), {
+    "Which database?": "SQLite",
+    "Where?": "here, there",
+  });
+  assert.deepEqual(await asker.approve({ tool: "ExitPlanMode", plan: "x" }, signal), {
+    approved: false,
+    feedback: "no",
+  });
+  assert.deepEqual(await askWith({}).approve({ tool: "EnterPlanMode" }, signal), { approved: true });
+  const [question] = askTools(askWith({ "Which database?": "SQLite" }));
+  await assert.rejects(
+    call(question!, { questions: [where] }, { cwd }),
+    /Cannot answer 'Where\?' as no answer is scripted: there is one for 'Which database\?'/,
+  );
+});
+
+const asks = { tools: [{ name: "AskUserQuestion", input: { questions: [which] } }] };
+
+test("an agent asks with scripted answers and goes on", async () => {
+  const model = scripted([asks, { text: "I take Postgres" }]);
+  const result = await agent({ model, tools: [...askTools(askWith({ Database: "Postgres" }))] }).run("go");
+  assert.equal(result.stop, "done");
+  assert.match(JSON.stringify(model.requests[1]!.messages.at(-1)), /Which database.*Postgres/);
+  model.done();
+});
+
+test("an agent whose question nobody answers waits, and never calls the model again", async () => {
+  const model = scripted([asks, { text: "never said" }]);
+  const result = await agent({ model, tools: [AskUserQuestion] }).run("go");
+  assert.equal(result.stop, "waiting");
+  assert.equal(model.requests.length, 1);
+});
+
+test("a hook that puts answers into the input satisfies the question, as in Claude Code", async () => {
+  const model = scripted([asks, { text: "thanks" }]);
+  const result = await agent({
+    model,
+    tools: [AskUserQuestion],
+    hooks: {
+      preToolUse: [
+        ({ input }) => ({ action: "modify", value: { ...input, answers: { "Which database?": "SQLite" } } }),
+      ],
+    },
+  }).run("go");
+  assert.equal(result.stop, "done");
+  assert.match(JSON.stringify(model.requests[1]!.messages.at(-1)), /Which database.*SQLite/);
+});

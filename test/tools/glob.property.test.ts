@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import fc from "fast-check";
+import { selectGlobs } from "../../lib/tools/_ignore.ts";
+import { findRipgrep } from "../../lib/tools/_ripgrep.ts";
+import { comparePaths, walk } from "../../lib/tools/_walk.ts";
+import { glob as globFiles } from "../../lib/tools/index.ts";
+import { rounds } from "../_counts.ts";
+import { glob, ignoreFiles, paths, repository } from "./_search-arbitraries.ts";
+import { plant } from "./_tree.ts";
+import { inWorkspace } from "./_workspace.ts";
+
+const ripgrep = await findRipgrep();
+const needed = { ...(ripgrep === undefined && { skip: "ripgrep is not here" }) };
+
+function list(root: string, args: readonly string[]): string[] {
+  const whole = ["--no-config", "--files", "--hidden", "--null", ...args, "./"];
+  try {
+    return read(execFileSync(ripgrep!, whole, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
+  } catch (error) {
+    const { status, stdout } = error as { status: number; stdout: string };
+    if (status === 1) return read(stdout);
+    throw error;
+  }
+}
+
+function read(stdout: string): string[] {
+  return stdout.split("\0").filter((path) => path !== "").map((path) => path.slice(2));
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+/** Plants files and ignore files, with a repository in some folder. */
+function planted(
+  root: string,
+  files: readonly string[],
+  ignores: Record<string, string>,
+  top: string | undefined,
+): void {
+  plant(root, { ...Object.fromEntries(files.map((path) => [path, ""])), ...ignores });
+  if (top === undefined) return;
+  try {
+    mkdirSync(join(root, top, ".git"), { recursive: true });
+  } catch {
+    // A file is in the way: then there is no repository.
+  }
+}
+
+test(
+  "walk() always leaves the files ripgrep leaves, in its order, whatever the ignore files say",
+  needed,
+  () =>
+    fc.assert(
+      fc.asyncProperty(paths, ignoreFiles, repository, fc.boolean(), (files, ignores, top, requireGit) =>
+        inWorkspace(async (root) => {
+          planted(root, files, ignores, top);
+          const theirs = list(root, [
+            ...["--sort=path", "--no-ignore-global", "--no-ignore-exclude", "--glob=!.git"],
+            ...(requireGit ? [] : ["--no-require-git"]),
+          ]);
+          assert.deepEqual(await all(walk(root, { requireGit })), theirs);
+        })),
+      { numRuns: rounds(50, 3000) },
+    ),
+);
+
+test("selectGlobs() always selects the files that ripgrep selects by --glob", needed, () =>
+  fc.assert(
+    fc.asyncProperty(paths, fc.array(glob, { minLength: 1, maxLength: 3 }), (files, globs) =>
+      inWorkspace((root) => {
+        // To ripgrep these are comments, blanks or a bracket it refuses; to us they are globs like any other.
+        fc.pre(!globs.some((text) => /^!?\s*$|^!?#|^!!|^!\\[#!]|\[/.test(text)));
+        planted(root, files, {}, undefined);
+        let selects: ((path: string) => boolean) | undefined;
+        try {
+          ({ selects } = selectGlobs(globs));
+        } catch (error) {
+          assert.ok(error instanceof TypeError);
+        }
+        const args = ["--no-ignore", ...globs.map((text) => `--glob=${text}`)];
+        if (selects === undefined) return void assert.throws(() => list(root, args));
+        const theirs = list(root, args);
+        assert.deepEqual(list(root, ["--no-ignore"]).filter(selects).sort(), theirs.sort());
+      })),
+    { numRuns: rounds(50, 3000) },
+  ));
+
+test(
+  "Glob always finds the same with ripgrep and without, and never what .gitignore leaves out",
+  needed,
+  () =>
+    fc.assert(
+      fc.asyncProperty(paths, ignoreFiles, repository, glob, (files, ignores, top, pattern) =>
+        inWorkspace(async (root) => {
+          planted(root, files, ignores, top);
+          const find = (ripgrep?: false) =>
+            globFiles({ pattern }, { cwd: root, ...(ripgrep === false && { ripgrep }) }).then(
+              (found) =>
+                found,
+              (error: Error) =>
+                error.message,
+            );
+          const found = await find();
+          assert.deepEqual(await find(false), found);
+          if (typeof found === "string") {
+            return;
+          }
+          const inRepository = top === "" ? [] : ["--no-require-git"];
+          const visible = new Set(
+            list(root, ["--no-ignore-global", "--no-ignore-exclude", ...inRepository, "--glob=!.git"]),
+          );
+          assert.deepEqual(
+            found.filenames.filter((path) =>
+              !visible.has(path)
+            ),
+            [],
+          );
+        })),
+      { numRuns: rounds(40, 2000) },
+    ),
+);
+
+test("comparePaths() always orders as ripgrep's --sort path does", needed, () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(
+        fc.array(fc.stringMatching(/^[ab.\-~é\uE000😀]{1,3}$/u).filter((text) => text !== "." && text !== ".."), {
+          minLength: 1,
+          maxLength: 3,
+        }).map((parts) => parts.join("/")),
+        { maxLength: 12 },
+      ),
+      (files) =>
+        inWorkspace((root) => {
+          planted(root, files, {}, undefined);
+          const theirs = list(root, ["--no-ignore", "--sort=path"]);
+          assert.deepEqual([...theirs].sort().sort(comparePaths), theirs);
+        }),
+    ),
+    { numRuns: rounds(30, 1000) },
+  ));
+
+test("Glob never depends on the machine's own ignore rules", needed, () =>
+  inWorkspace(async (root) => {
+    plant(root, { "a.txt": "", ".git/info/exclude": "a.txt\n" });
+    const home = join(root, "..", "home");
+    mkdirSync(join(home, "git"), { recursive: true });
+    writeFileSync(join(home, "git", "ignore"), "a.txt\n");
+    const before = process.env.XDG_CONFIG_HOME;
+    process.env.XDG_CONFIG_HOME = home;
+    try {
+      assert.deepEqual((await globFiles({ pattern: "*" }, { cwd: root })).filenames, ["a.txt"]);
+    } finally {
+      if (before === undefined) delete process.env.XDG_CONFIG_HOME;
+      else process.env.XDG_CONFIG_HOME = before;
+    }
+  }));
