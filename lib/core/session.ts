@@ -64,7 +64,7 @@ export function openSession(
       }
     },
     async setModel(model) {
-      const run = last ?? new Run(agent, life, newCount(), NEVER, NO_USAGE);
+      const run = new Run(agent, life, newCount(), NEVER, NO_USAGE);
       run.hooks = await agent.hooks();
       return await switchModel(run, model);
     },
