@@ -12,6 +12,7 @@ import type { HookHost } from "./hooks/_host.ts";
 import type { PermissionAsker } from "./permissions/gate.ts";
 import type { Permissions } from "./permissions/rules.ts";
 import { memoryStore } from "./transcript/memory.ts";
+import type { Asker } from "./tools/_asker.ts";
 import type { TranscriptStore } from "./transcript/store.ts";
 
 /** What an agent is made of. Everything is optional: the least agent is `agent({})`. */
@@ -71,6 +72,8 @@ export interface RunOptions {
   cwd?: string;
   /** Asks a person where rules or hooks want that; without it such a call is refused. */
   ask?: PermissionAsker;
+  /** Answers the agent's own questions and looks at its plans; without it such a call ends the turn. */
+  asker?: Asker;
   /** Hooks found elsewhere, after the agent's own: bound to the session once, then asked for at each turn. */
   hooks?: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
   /** A file for the log of everything that happens, or its name by the session's id. */
@@ -142,6 +145,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   memory: "any",
   cwd: "a text",
   ask: "a function",
+  asker: "an object",
   hooks: "a function",
   rollout: "any",
   resume: "a text",
@@ -194,6 +198,7 @@ export function agent(options: AgentOptions = {}): Agent {
     run,
     stream: (prompt, own = {}) =>
       streamed((on, left) => {
+        checkOptions(own, RUN_OPTIONS, `run agent '${parts.name}'`);
         const signal = own.signal ? AbortSignal.any([own.signal, left]) : left;
         return run(prompt, { ...own, signal, on: both(own.on, on) });
       }),

@@ -75,6 +75,8 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   };
   const toolState = new Map<string, unknown>([["crochet.roots", [cwd]]]);
   const sandbox = own.sandbox ?? options.sandbox;
+  if (own.asker) toolState.set("crochet.asker", own.asker);
+  if (gate) toolState.set("crochet.plan-mode", gate.plan);
   if (sandbox) toolState.set("sandbox", { mode: sandbox, roots: [cwd] });
   const life: Life = newLife({
     id,

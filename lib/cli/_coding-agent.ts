@@ -1,12 +1,42 @@
 import { type Agent, agent } from "../agent.ts";
-import { Bash, Edit, Glob, Grep, MultiEdit, Read, Write } from "../tools/index.ts";
+import {
+  Agent as AgentTool,
+  AskUserQuestion,
+  Bash,
+  BashOutput,
+  Edit,
+  EnterPlanMode,
+  ExitPlanMode,
+  Glob,
+  Grep,
+  KillShell,
+  MultiEdit,
+  Read,
+  Write,
+} from "../tools/index.ts";
 
 const SYSTEM = `You are a coding agent working in the user's directory.
 Look before you change: read the files and search for what you need. Make the smallest change that does the whole job, then check it by
 running the project's own tests or the code itself. Say at the end what you did and what you saw. If something cannot be done, say why.
 Text inside <system-reminder> comes from the user's hooks or from this program, not from the user.`;
 
+const TOOLS = [
+  Read,
+  Write,
+  Edit,
+  MultiEdit,
+  Bash,
+  BashOutput,
+  KillShell,
+  Glob,
+  Grep,
+  AgentTool,
+  AskUserQuestion,
+  EnterPlanMode,
+  ExitPlanMode,
+];
+
 /** The agent of `crochet run` without a script. */
 export function codingAgent(): Agent {
-  return agent({ name: "coding", system: SYSTEM, tools: [Read, Write, Edit, MultiEdit, Bash, Glob, Grep] });
+  return agent({ name: "coding", system: SYSTEM, tools: TOOLS });
 }

@@ -29,6 +29,8 @@ export interface PermissionGate {
   /** Adds rules for the session, as a person or a permission-request hook may. */
   readonly remember: (behavior: "allow" | "ask" | "deny", rules: readonly string[]) => void;
   readonly permissions: () => Permissions;
+  /** Plan mode on, or the mode there was before it again. */
+  readonly plan: (on: boolean) => void;
 }
 
 /**
@@ -36,7 +38,7 @@ export interface PermissionGate {
  *
  * @example
  * ```ts
- * import { permissionGate } from "crochet";
+ * import { permissionGate } from "crochet/tools";
  *
  * const gate = permissionGate({ allow: ["Bash(git *)"], roots: ["/work"] });
  * const call = { tool_name: "Bash", input: { command: "ls" }, tool_use_id: "1", cwd: "/work", effect: "write" as const };
@@ -51,6 +53,9 @@ export function permissionGate(given: Permissions, options: { ask?: PermissionAs
   const { ask } = options;
   return {
     permissions: () => permissions,
+    plan: (on) => {
+      permissions = { ...permissions, mode: on ? "plan" : given.mode === "plan" ? "default" : given.mode ?? "default" };
+    },
     remember: (behavior, rules) => {
       rules.forEach((rule) => parseRule(rule));
       permissions = { ...permissions, [behavior]: [...permissions[behavior] ?? [], ...rules] };

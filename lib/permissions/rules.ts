@@ -45,7 +45,7 @@ const MODES = new Set<string>(["default", "acceptEdits", "plan", "bypassPermissi
  *
  * @example
  * ```ts
- * import { decide } from "crochet";
+ * import { decide } from "crochet/tools";
  *
  * const permissions = { allow: ["Bash(git *)"], deny: ["Bash(git push *)"] };
  * const call = (command: string) => ({ tool_name: "Bash", input: { command }, cwd: "/work", effect: "write" as const });

@@ -27,3 +27,10 @@ export { askTools, AskUserQuestion, EnterPlanMode, ExitPlanMode } from "./ask.ts
 export type { AskUserQuestionInput, AskUserQuestionResponse, ExitPlanModeInput, PlanResponse } from "./ask.ts";
 export { ASKER, askWith, PLAN_MODE } from "./_asker.ts";
 export type { Answers, Asker, PlanReply, PlanRequest, Question } from "./_asker.ts";
+export { Agent, agentTool } from "./agent.ts";
+export type { AgentDefinition, AgentInput, AgentToolOptions } from "./agent.ts";
+export { permissionGate } from "../permissions/gate.ts";
+export type { PermissionAsker, PermissionGate, PermissionQuestion, PermissionReply } from "../permissions/gate.ts";
+export { decide } from "../permissions/rules.ts";
+export type { PermissionMode, Permissions } from "../permissions/rules.ts";
+export { openSandbox } from "../permissions/sandbox.ts";
