@@ -187,9 +187,11 @@ export function asTool(value: Tool | RunnableTool): Tool {
     description: given.description ?? "",
     input_schema: schema,
     effect: "write",
+    // A parser that gives back what it got has not looked: then the schema decides. One that looked (zod) fills in
+    // what it may, which the schema it tells the model would already ask for.
     parse: async (input) => {
-      const valid = await validateJson(schema, input);
-      return parse ? parse(valid) : valid;
+      const parsed = parse ? await parse(input) : input;
+      return parsed === input ? await validateJson(schema, input) : parsed;
     },
     run: async (input, context) => {
       const result = await given.run(input, context);
