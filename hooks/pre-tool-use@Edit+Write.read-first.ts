@@ -1,0 +1,29 @@
+import type { Hook, HookContext } from "crochet";
+
+/** An agent reads a file before it changes it: it then changes what is there, and not what it imagines. */
+const readFirst: Hook<"pre-tool-use" | "post-tool-use"> = async (event, ctx) => {
+  const { file_path } = event.input;
+  if (typeof file_path !== "string") return;
+  const key = await keyOf(file_path, ctx);
+  // What it has read, or written itself, it knows.
+  if (event.event === "post-tool-use") return void ctx.values.set(key, true);
+  const { existsSync } = await import("node:fs");
+  if (ctx.values.has(key) || !existsSync(key.slice(KEY.length))) return;
+  return { action: "deny", reason: `Read ${file_path} before you change it: you have not seen what is in it.` };
+};
+export default readFirst;
+export const config = { also: ["post-tool-use@Read+Edit+Write"] };
+
+const KEY = "read-first:";
+
+/** Two spellings of a path are one file. */
+async function keyOf(path: string, { cwd }: HookContext): Promise<string> {
+  const { resolve } = await import("node:path");
+  const { realpathSync } = await import("node:fs");
+  const full = resolve(cwd, path);
+  try {
+    return KEY + realpathSync(full);
+  } catch {
+    return KEY + full;
+  }
+}

@@ -1,0 +1,37 @@
+import type { StopHook } from "crochet";
+
+/** Sends the agent back while what it changed since the last commit holds a TODO, FIXME or XXX that was not there before. */
+const noTodoLeft: StopHook = async (_event, ctx) => {
+  const git = async (...args: string[]) => {
+    const { code, stdout } = await ctx.$("git", args);
+    return code === 0 ? stdout : "";
+  };
+  const added = [
+    ...lines(await git("diff", "HEAD", "--unified=0", "--no-color", "--no-ext-diff")),
+    ...await untracked(await git("ls-files", "--others", "--exclude-standard", "-z"), ctx.cwd),
+  ].filter(({ text }) => /\b(?:TODO|FIXME|XXX)\b/.test(text));
+  if (added.length === 0) return;
+  const shown = added.slice(0, 20).map(({ file, text }) => `${file}: ${text.trim()}`).join("\n");
+  return {
+    action: "deny",
+    reason: `You left ${added.length} to do. Do it, or say why it must wait and remove the mark:\n${shown}`,
+  };
+};
+export default noTodoLeft;
+export const config = { timeout: 60, nondeterministic: true };
+
+function lines(diff: string): { file: string; text: string }[] {
+  let file = "";
+  return diff.split("\n").flatMap((line) => {
+    if (line.startsWith("+++ ")) file = line.slice(4).replace(/^b\//, "");
+    return line.startsWith("+") && !line.startsWith("+++ ") ? [{ file, text: line.slice(1) }] : [];
+  });
+}
+
+async function untracked(names: string, cwd: string): Promise<{ file: string; text: string }[]> {
+  const { readFileSync } = await import("node:fs");
+  return names.split("\0").filter((file) => file !== "").flatMap((file) => {
+    const bytes = readFileSync(`${cwd}/${file}`);
+    return bytes.includes(0) ? [] : bytes.toString("utf8").split("\n").map((text) => ({ file, text }));
+  });
+}

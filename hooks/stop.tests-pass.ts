@@ -1,0 +1,34 @@
+import type { StopHook } from "crochet";
+
+/** Sends the agent back while the project's tests fail. CROCHET_TEST_COMMAND says how to run them where this guesses wrong. */
+const testsPass: StopHook = async (_event, ctx) => {
+  const command = process.env.CROCHET_TEST_COMMAND || await testCommand(ctx.cwd);
+  if (command === undefined) return;
+  const { code, stdout, stderr } = await ctx.$("/bin/sh", ["-c", command]);
+  if (code === 0) return;
+  const tail = `${stdout}\n${stderr}`.trim().split("\n").slice(-40).join("\n");
+  return { action: "deny", reason: `The tests fail (${command}). Mend what is broken before you stop:\n${tail}` };
+};
+export default testsPass;
+export const config = { timeout: 600, nondeterministic: true };
+
+const BY_FILE = [
+  ["Cargo.toml", "cargo test --quiet"],
+  ["go.mod", "go test ./..."],
+  ["pytest.ini", "python3 -m pytest -q"],
+  ["pyproject.toml", "python3 -m pytest -q"],
+  ["deno.json", "deno test -A"],
+] as const;
+
+async function testCommand(cwd: string): Promise<string | undefined> {
+  const { existsSync, readFileSync } = await import("node:fs");
+  const has = (file: string) => existsSync(`${cwd}/${file}`);
+  if (has("package.json")) {
+    const { scripts } = JSON.parse(readFileSync(`${cwd}/package.json`, "utf8"));
+    // What npm puts there by itself is no test.
+    if (scripts?.test && !scripts.test.includes("no test specified")) {
+      return has("bun.lock") ? "bun run test" : has("pnpm-lock.yaml") ? "pnpm test" : "npm test --silent";
+    }
+  }
+  return BY_FILE.find(([file]) => has(file))?.[1];
+}

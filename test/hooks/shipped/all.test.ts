@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { discover } from "../../../lib/hooks/discover.ts";
+import { HookFolder } from "../../../lib/hooks/hot.ts";
+import { SHIPPED } from "./_shipped.ts";
+
+const { files, problems } = discover(SHIPPED);
+
+test("every file that is shipped is a hook of a valid name", () => {
+  assert.deepEqual(problems, []);
+  assert.equal(files.length, 13);
+});
+
+test("every shipped hook loads", async () => {
+  const folder = new HookFolder(SHIPPED);
+  await folder.refresh();
+  assert.deepEqual(folder.problems, []);
+  assert.equal(folder.records.length, files.length);
+});
+
+for (const { name, text, label, kind } of files) {
+  test(`shipped ${name} has at most 40 lines, imports types only and has a test of its own`, () => {
+    assert.ok(text.trimEnd().split("\n").length <= 40);
+    for (const [line] of text.matchAll(/^import .*$/gm)) assert.match(line, /^import type .* from "crochet";$/);
+    assert.ok(existsSync(fileURLToPath(new URL(`./${label}.test.ts`, import.meta.url))), `no test for ${label}`);
+    assert.ok(kind === "prompt" || /\/\*\*|^#/m.test(text), "does not say what it is for");
+  });
+}
+
+test("hooks/README.md names every shipped hook and every event", async () => {
+  const readme = readFileSync(`${SHIPPED}/README.md`, "utf8");
+  const { EVENT_NAMES } = await import("../../../lib/core/names.ts");
+  for (const name of readdirSync(SHIPPED).filter((n) => n !== "README.md")) {
+    assert.ok(readme.includes(`\`${name}\``), `${name} is not in the README`);
+  }
+  for (const event of EVENT_NAMES) assert.ok(readme.includes(`\`${event}\``), `${event} is not in the README`);
+});
