@@ -56,6 +56,10 @@ export interface HookRunner {
   readonly prompt: { readonly model: Model | undefined };
   readonly warn: (message: string) => void;
   readonly emit: (event: { readonly type: "exec"; readonly exec: unknown }) => void;
+  /** The deny rule that a command of a hook would break. */
+  readonly forbids: (command: readonly string[]) => Promise<string | undefined>;
+  /** The command as the session's sandbox runs it. */
+  readonly confine: (command: readonly string[]) => Promise<readonly string[]>;
 }
 
 /** What one run or session may have of its own. */

@@ -13,6 +13,7 @@ import type { Tool } from "../core/tool.ts";
 import { price } from "../prices.ts";
 import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
 import { changesSince } from "../transcript/resume.ts";
+import { commandRules } from "./command-rules.ts";
 import { hookList } from "./hook-list.ts";
 import { type Keeper, keeper } from "./persist.ts";
 import { type Past, pastOf } from "./past.ts";
@@ -115,6 +116,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
         prompt: { model: priced && !process.env.ANTHROPIC_API_KEY ? undefined : model },
         warn: (message) => emit({ agent_id: id, type: "warning", message }),
         emit: (event) => emit({ agent_id: id, ...event }),
+        ...commandRules(gate, sandbox, cwd),
       },
     }),
     step: options.step ?? ((_, work) => work()),

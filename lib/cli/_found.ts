@@ -42,7 +42,11 @@ export async function findHooks(
       modelName: config.hookModel,
     },
     warn: (message) => bound?.warn(message),
-    toml: { onExec: (exec: ExecRecord) => bound?.emit({ type: "exec", exec }) },
+    toml: {
+      onExec: (exec: ExecRecord) => bound?.emit({ type: "exec", exec }),
+      forbids: (command) => bound?.forbids(command),
+      confine: (command) => bound?.confine(command) ?? command,
+    },
     ...(flags.settings !== undefined && { settings: [String(flags.settings)] }),
     ...(flags.hooks !== undefined && { hooks: [String(flags.hooks)] }),
     ...(flags.trust === true && { trust: true }),

@@ -28,6 +28,9 @@ export function terminalView(write: (text: string) => void): (event: RunEvent) =
         if (event.decision === "continue") break;
         line(`${pc.magenta("◆")} Hook(${pascal(event.event)}) ${event.hook}: ${sayDecision(event)}`);
         break;
+      case "exec":
+        showExec(event.exec as ExecShown, line);
+        break;
       case "hook_input":
         line(`${pc.magenta("◆")} HookInput: ${plainText(event.text)}`);
         break;
@@ -46,6 +49,26 @@ export function terminalView(write: (text: string) => void): (event: RunEvent) =
       default: // the rest is for logs
     }
   };
+}
+
+interface ExecShown {
+  readonly type: string;
+  readonly title: string;
+  readonly command?: readonly string[];
+  readonly text?: string;
+  readonly status?: string;
+  readonly duration_ms?: number;
+}
+
+/** A hook's command looks as a person's own would: its begin, what it writes, its end. */
+function showExec(exec: ExecShown, line: (text: string) => void): void {
+  if (exec.type === "exec_begin") {
+    line(`${pc.magenta("◆")} ${exec.title} ${pc.dim(plainText(exec.command!.join(" ")))}`);
+  } else if (exec.type === "exec_output") {
+    for (const part of plainText(exec.text!).trimEnd().split("\n")) line(pc.dim(`  ${part}`));
+  } else if (exec.type === "exec_end") {
+    line(`${pc.magenta("◆")} ${exec.title} ${exec.status} ${pc.dim(elapsed(exec.duration_ms!))}`);
+  }
 }
 
 /** The closing line: how it ended, what it took. */
