@@ -5,6 +5,8 @@ import { guarded, processIo } from "./_process.ts";
 const COMMANDS: { readonly [name: string]: readonly [about: string, load: () => Promise<{ default: Command }>] } = {
   run: ["run an agent on a prompt", () => import("./run.ts")],
   tool: ["run one tool by hand", () => import("./tool.ts")],
+  agent: ["prepare the settings of a watched agent", () => import("./agent.ts")],
+  agents: ["watched agents at a glance", () => import("./agents.ts")],
   transcripts: ["list, show or remove stored sessions", () => import("./transcripts.ts")],
   hooks: ["list, try, switch and install hooks", () => import("./hooks.ts")],
   trust: ["let the hooks of a directory run", () => import("./trust.ts")],

@@ -1,0 +1,40 @@
+import { resolve } from "node:path";
+import { type OnPrompt, rememberOnPrompt } from "../monitor/escalate.ts";
+import { agentsDir, appendEvent, isAgentId } from "../monitor/log.ts";
+import { prepareSettings } from "../monitor/settings.ts";
+import { readFlags, type Usage } from "./_flags.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
+import { selfCommand } from "./_self.ts";
+
+const USAGE: Usage = {
+  name: "agent settings",
+  words: "<id>",
+  about: "Prepares the settings file of a watched agent and prints its path.",
+  flags: [["--workspace <dir>", "the agent's project"], ["--on-prompt <what>", "escalate, none or a command"], [
+    "--help",
+    "this text",
+  ]],
+  example: "crochet agent settings fixer",
+};
+
+export async function agentSettings(args: readonly string[], io: Io): Promise<number> {
+  const { words: [id], flags } = readFlags(USAGE, args);
+  if (!isAgentId(id)) {
+    throw new UsageError(
+      `Cannot watch agent '${id ?? ""}' as that is no id: expected letters, digits, '_', '-', '.' or ':'`,
+    );
+  }
+  const dir = agentsDir(io.env);
+  const workspace = resolve(io.cwd, String(flags.workspace ?? "."));
+  const path = prepareSettings(dir, id, workspace, selfCommand());
+  const given = flags.onPrompt;
+  const onPrompt: OnPrompt = given === undefined || given === "escalate"
+    ? "escalate"
+    : given === "none"
+    ? "none"
+    : { command: String(given) };
+  rememberOnPrompt(dir, id, onPrompt);
+  appendEvent(dir, id, { type: "start", workspace, at: new Date().toISOString() });
+  io.out(`${path}\n`);
+  return EXIT.ok;
+}

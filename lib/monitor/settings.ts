@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Exactly the tools that wait for a person (S2.9). */
+const PROMPT_TOOLS = "ExitPlanMode|AskUserQuestion|EnterPlanMode";
+
+interface Entry {
+  readonly matcher?: string;
+  readonly hooks: readonly { readonly type: string; readonly command?: string }[];
+}
+
+type Settings = { readonly hooks?: { readonly [event: string]: readonly Entry[] } } & {
+  readonly [key: string]: unknown;
+};
+
+/** The settings of a watched agent: the workspace's own, with our three hooks after the user's (S2.2, S2.10). */
+export function watchedSettings(own: Settings, bin: string, id: string): Settings {
+  const entry = (name: string, matcher?: string): Entry => ({
+    ...(matcher !== undefined && { matcher }),
+    hooks: [{ type: "command", command: `${bin} agent hook ${name} ${id}` }],
+  });
+  const hooks = { ...own.hooks };
+  const add = (event: string, ours: Entry) => {
+    const there = hooks[event] ?? [];
+    const command = ours.hooks[0]!.command;
+    if (!there.some((e) => e.hooks?.some((h) => h.command === command))) hooks[event] = [...there, ours];
+  };
+  add("Stop", entry("stop"));
+  add("Notification", entry("notification"));
+  add("PreToolUse", entry("pretooluse", PROMPT_TOOLS));
+  return { ...own, hooks };
+}
+
+/** Writes the settings file of an agent into the state directory and gives its path (S2.15). */
+export function prepareSettings(dir: string, id: string, workspace: string, bin: string): string {
+  const file = join(workspace, ".claude", "settings.json");
+  let own: Settings = {};
+  if (existsSync(file)) {
+    try {
+      own = JSON.parse(readFileSync(file, "utf8")) as Settings;
+    } catch (error) {
+      throw new TypeError(`Cannot keep the hooks of ${file} as it is not JSON: ${(error as Error).message}`);
+    }
+  }
+  mkdirSync(dir, { recursive: true });
+  const path = join(dir, `${id}.settings.json`);
+  writeFileSync(`${path}.new`, `${JSON.stringify(watchedSettings(own, bin, id), null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+  return path;
+}

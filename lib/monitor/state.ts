@@ -1,0 +1,63 @@
+/** What an agent waits for a person to decide. */
+export type PromptType = "plan_approval" | "question" | "permission";
+
+/** What happened to a watched agent. */
+export type AgentEvent =
+  & { readonly at: string }
+  & (
+    | { readonly type: "start"; readonly workspace?: string }
+    | { readonly type: "prompt"; readonly prompt_type: PromptType; readonly message: string }
+    /** It did something, so whatever it asked was answered. */
+    | { readonly type: "activity" }
+    /** It ended its turn and waits for a person. */
+    | { readonly type: "turn_end" }
+    | { readonly type: "end"; readonly failed?: boolean }
+  );
+
+/** How a watched agent stands. At most one decision is pending. */
+export type AgentState =
+  & { readonly since: string }
+  & (
+    | { readonly state: "working" | "waiting" | "stopped" | "failed" }
+    | { readonly state: "prompting"; readonly prompt_type: PromptType; readonly message: string }
+  );
+
+/**
+ * The state after an event (U14). A permission prompt never takes the place of a question or a plan, activity
+ * dismisses what is pending, and nothing brings an agent back that has ended.
+ */
+export function nextState(now: AgentState | undefined, event: AgentEvent): AgentState {
+  if (now?.state === "stopped" || now?.state === "failed") return now;
+  switch (event.type) {
+    case "prompt":
+      if (now?.state === "prompting" && now.prompt_type !== "permission" && event.prompt_type === "permission") {
+        return now;
+      }
+      return { state: "prompting", prompt_type: event.prompt_type, message: event.message, since: event.at };
+    case "start":
+    case "activity":
+      return now?.state === "working" ? now : { state: "working", since: event.at };
+    case "turn_end":
+      return now?.state === "waiting" ? now : { state: "waiting", since: event.at };
+    case "end":
+      return { state: event.failed ? "failed" : "stopped", since: event.at };
+  }
+}
+
+/** The state all events together make. */
+export function stateOf(events: Iterable<AgentEvent>): AgentState | undefined {
+  let state: AgentState | undefined;
+  for (const event of events) state = nextState(state, event);
+  return state;
+}
+
+const PROMPTS: Readonly<Record<string, PromptType>> = {
+  ExitPlanMode: "plan_approval",
+  EnterPlanMode: "plan_approval",
+  AskUserQuestion: "question",
+};
+
+/** What kind of decision a tool waits for; undefined where it waits for none (S2.4, S2.5). */
+export function promptTypeOf(tool_name: unknown): PromptType | undefined {
+  return typeof tool_name === "string" && Object.hasOwn(PROMPTS, tool_name) ? PROMPTS[tool_name] : undefined;
+}

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type AgentEvent, type AgentState, nextState, promptTypeOf, stateOf } from "../../lib/monitor/state.ts";
+import { rounds } from "../_counts.ts";
+
+const at = fc.constant("2026-01-01T00:00:00.000Z");
+const event: fc.Arbitrary<AgentEvent> = fc.oneof(
+  fc.record({ type: fc.constant("start" as const), at }),
+  fc.record({
+    type: fc.constant("prompt" as const),
+    prompt_type: fc.constantFrom("plan_approval" as const, "question" as const, "permission" as const),
+    message: fc.string(),
+    at,
+  }),
+  fc.record({ type: fc.constant("activity" as const), at }),
+  fc.record({ type: fc.constant("turn_end" as const), at }),
+  fc.record({ type: fc.constant("end" as const), failed: fc.boolean(), at }),
+);
+
+test("U14: an agent that has ended is never brought back", () => {
+  fc.assert(
+    fc.property(fc.array(event), fc.boolean(), fc.array(event), (before, failed, later) => {
+      const ended = stateOf([...before, { type: "end", failed, at: "" }]);
+      assert.deepEqual(stateOf([...before, { type: "end", failed, at: "" }, ...later]), ended);
+    }),
+    { numRuns: rounds(200, 2000) },
+  );
+});
+
+test("U14: a permission prompt never takes the place of a question or a plan, and activity always dismisses what is pending", () => {
+  fc.assert(
+    fc.property(fc.array(event), event, (before, next) => {
+      const now = stateOf(before);
+      const then = nextState(now, next);
+      if (
+        now?.state === "prompting" && now.prompt_type !== "permission" && next.type === "prompt" &&
+        next.prompt_type === "permission"
+      ) {
+        assert.deepEqual(then, now);
+      }
+      if (next.type === "activity" && !isEnded(now)) assert.equal(then.state, "working");
+      // One pending decision at a time: a state is one object with one prompt_type, and only prompting has it.
+      assert.equal("prompt_type" in then, then.state === "prompting");
+    }),
+    { numRuns: rounds(200, 2000) },
+  );
+});
+
+function isEnded(state: AgentState | undefined): boolean {
+  return state?.state === "stopped" || state?.state === "failed";
+}
+
+for (
+  const [tool, type] of [
+    ["ExitPlanMode", "plan_approval"],
+    ["EnterPlanMode", "plan_approval"],
+    ["AskUserQuestion", "question"],
+    ["Bash", undefined],
+    ["toString", undefined],
+    [undefined, undefined],
+    [5, undefined],
+  ] as const
+) {
+  test(`S2.4, S2.5: tool ${String(tool)} waits for ${type ?? "nothing"}`, () => {
+    assert.equal(promptTypeOf(tool), type);
+  });
+}
