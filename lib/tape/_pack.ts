@@ -1,0 +1,84 @@
+import type { Json } from "../core/messages.ts";
+import type { ModelEvent } from "../core/model.ts";
+import type { EventsFact, PackedRaw, PackedRun } from "./format.ts";
+import type { TapeEvent } from "./tape.ts";
+
+/** The one text of each kind of delta that comes in runs. */
+const RUN_FIELDS: { readonly [type: string]: string } = {
+  text_delta: "text",
+  thinking_delta: "thinking",
+  input_json_delta: "partial_json",
+};
+
+type Packed = NonNullable<EventsFact["list"]>[number];
+
+/** Events as a line has them: deltas of one block in one piece, so that a reader sees the text. */
+export function packEvents(events: readonly TapeEvent[]): Pick<EventsFact, "ms" | "pad" | "list"> {
+  const list: Packed[] = [];
+  let run: { run: string; index: number; of: string[] } | undefined;
+  for (const { event, raw } of events) {
+    const delta = raw === undefined && event ? runDelta(event) : undefined;
+    if (delta && run?.run === delta.type && run.index === delta.index) run.of.push(delta.text);
+    else if (delta) list.push(run = { run: delta.type, index: delta.index, of: [delta.text] });
+    else {
+      run = undefined;
+      list.push(raw !== undefined ? { raw } : event as unknown as { [key: string]: Json });
+    }
+  }
+  const ms = trimmed(events.map((e) => e.ms));
+  const pad = trimmed(events.map((e) => e.pad ?? 0));
+  return { ...(ms.length > 0 && { ms }), ...(pad.length > 0 && { pad }), list };
+}
+
+/** @throws {TypeError} where a list is not one that `packEvents` makes */
+export function unpackEvents({ ms = [], pad = [], list = [] }: Pick<EventsFact, "ms" | "pad" | "list">): TapeEvent[] {
+  const events: TapeEvent[] = [];
+  const add = (what: { event: ModelEvent } | { raw: string }) => {
+    const at = events.length;
+    events.push({ ms: ms[at] ?? 0, ...what, ...(pad[at] && { pad: pad[at] }) });
+  };
+  for (const item of list) {
+    if (isRun(item)) {
+      const field = RUN_FIELDS[item.run];
+      if (field === undefined) throw new TypeError(`Cannot read a run of '${item.run}' as it is no kind of delta`);
+      for (const text of item.of) {
+        const delta = { type: item.run, [field]: text };
+        add({ event: { type: "content_block_delta", index: item.index, delta } });
+      }
+    } else if (isRaw(item)) add({ raw: item.raw });
+    else if (typeof item === "object" && item !== null && typeof item.type === "string") {
+      add({ event: item as unknown as ModelEvent });
+    } else throw new TypeError(`Cannot read an event as it has no type: ${JSON.stringify(item).slice(0, 80)}`);
+  }
+  return events;
+}
+
+function isRun(item: Packed): item is PackedRun {
+  return typeof (item as PackedRun)?.run === "string" && Array.isArray((item as PackedRun).of);
+}
+
+function isRaw(item: Packed): item is PackedRaw {
+  return typeof (item as PackedRaw)?.raw === "string" && !("type" in item);
+}
+
+/** The text of a delta that has nothing beside it. */
+export function runDelta(event: ModelEvent): { type: string; index: number; text: string; field: string } | undefined {
+  if (event.type !== "content_block_delta") return undefined;
+  const { index, delta } = event;
+  const field = RUN_FIELDS[delta?.type];
+  if (field === undefined || Object.keys(event).length !== 3 || Object.keys(delta).length !== 2) return undefined;
+  const text = delta[field];
+  return typeof text === "string" && typeof index === "number" ? { type: delta.type, index, text, field } : undefined;
+}
+
+/** The same delta with another text. */
+export function withText(event: ModelEvent, text: string): ModelEvent {
+  const { field } = runDelta(event)!;
+  return { ...event, delta: { ...(event as { delta: object }).delta, [field]: text } } as ModelEvent;
+}
+
+function trimmed(numbers: readonly number[]): number[] {
+  let length = numbers.length;
+  while (length > 0 && numbers[length - 1] === 0) length--;
+  return numbers.slice(0, length);
+}

@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import type { Block, Message } from "../core/messages.ts";
+import type { TapeRequest } from "./tape.ts";
+
+/** A value as JSON with the keys of objects in one order: equal values give equal texts. */
+export function canonical(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) {
+    let text = "[";
+    for (let i = 0; i < value.length; i++) text += (i > 0 ? "," : "") + canonical(value[i]);
+    return text + "]";
+  }
+  const given = value as { [key: string]: unknown };
+  let text = "{";
+  for (const key of Object.keys(given).sort()) {
+    if (given[key] === undefined) continue;
+    text += `${text.length > 1 ? "," : ""}${JSON.stringify(key)}:${canonical(given[key])}`;
+  }
+  return text + "}";
+}
+
+/** A message as it is compared: without cache marks, and an assistant's without what the API adds to a reply. */
+export function messageText(message: Message): string {
+  return canonical(comparable(message));
+}
+
+/** All of a request but its messages, as it is compared. */
+export function headText({ model, params, system, tools }: TapeRequest): string {
+  return canonical({ model, params, system: system.map(unmarked), tools: tools.map(unmarked) });
+}
+
+export function comparable({ role, content }: Message): Message {
+  const strip = role === "assistant" ? unechoed : unmarked;
+  return content.some((block) => strip(block) !== block) ? { role, content: content.map(strip) } : { role, content };
+}
+
+/** A block without its cache mark; the block itself where there is none. */
+function unmarked<T extends { readonly [key: string]: unknown } | Block>(block: T): T {
+  const { content } = block as { content?: unknown };
+  const inner = Array.isArray(content) ? content.map((part) => isObject(part) ? unmarked(part) : part) : undefined;
+  const changed = inner?.some((part, i) => part !== (content as unknown[])[i]) ?? false;
+  if (!changed && !("cache_control" in block)) return block;
+  const { cache_control: _, ...rest } = block as { [key: string]: unknown };
+  return (changed ? { ...rest, content: inner } : rest) as T;
+}
+
+/** What the API puts into a reply and takes no notice of when it comes back. */
+const ECHO_EXTRAS = ["caller", "citations", "cache_control"];
+
+/** Clients drop some of a reply's fields when they send it back, and nulls: neither is a change. */
+function unechoed(block: Block): Block {
+  const given = block as { [key: string]: unknown };
+  const dropped = (key: string) => given[key] === null || ECHO_EXTRAS.includes(key);
+  if (!Object.keys(given).some(dropped)) return block;
+  return Object.fromEntries(Object.entries(given).filter(([key]) => !dropped(key))) as unknown as Block;
+}
+
+function isObject(value: unknown): value is { [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The chain of hashes over a request: head, then each message. What one hash stands for is all that came before. */
+export function chain(head: string, messages: readonly string[]): string {
+  let key = hash(`tape\n${head}`);
+  for (const message of messages) key = hash(`${key}\n${message}`);
+  return key;
+}
+
+/** One more link. */
+export function link(key: string | undefined, text: string): string {
+  return hash(key === undefined ? `tape\n${text}` : `${key}\n${text}`);
+}
+
+/** The key of a request, as its call line carries it. */
+export function keyOf(request: TapeRequest): string {
+  return chain(headText(request), request.messages.map(messageText));
+}
+
+export function hash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}

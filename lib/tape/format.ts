@@ -1,0 +1,273 @@
+import type { Json } from "../core/messages.ts";
+import type { Effect } from "../core/tool.ts";
+import type { Normaliser } from "./normalise.ts";
+
+/** The version of the lines; a reader refuses any other. `fixtures/FORMAT.md` describes them. */
+export const TAPE_VERSION = 1;
+
+/** The first line: what the tape was recorded from. */
+export interface Header {
+  readonly tape: number;
+  /** What answered: "live API", "scripted server", "gateway <host>", "model" (a Model function), or the file imported. */
+  readonly source: string;
+  /** Where the requests went; absent where no HTTP was seen. */
+  readonly url?: string;
+  /** When the recording began; all times of the tape count from here. */
+  readonly at: string;
+  /** What `uuid` and `random` were drawn from. */
+  readonly seed: string;
+  readonly versions: { readonly [what: string]: string };
+  /** The agent's script, relative to the fixture's folder. */
+  readonly agent?: string;
+  /** Whether tool results are on the tape, to be served from it. */
+  readonly tools: boolean;
+  readonly normalise?: readonly Normaliser[];
+}
+
+/** What a person asked, one line each time. */
+export interface PromptFact {
+  readonly prompt: string;
+}
+
+/** A tool as the model is told of it, named by its content: `Read@1f2e3d4c`. */
+export interface SpecFact {
+  readonly spec: string;
+  readonly tool: { readonly [key: string]: Json };
+}
+
+/** All of a request but its messages. */
+export interface HeadFact {
+  readonly head: number;
+  readonly model: string;
+  readonly params: { readonly [key: string]: Json };
+  /** A text, or blocks where it was not one text block. */
+  readonly system?: string | readonly Json[];
+  readonly tools?: readonly string[];
+  /** Headers that say which API was spoken to. */
+  readonly wire?: { readonly [header: string]: string };
+}
+
+/** One request: what it has in common with an earlier one, and what it adds. */
+export interface CallFact {
+  /** The lane and the number in it: `main#3`. */
+  readonly call: string;
+  readonly head: number;
+  /** The call whose conversation this one goes on. */
+  readonly parent?: string;
+  /** How many of the parent's messages it keeps. @default all */
+  readonly keep?: number;
+  /** Messages; `"$echo"` is the parent's reply, `{"$echo": "main#2"}` that of another call. */
+  readonly add: readonly Json[];
+  readonly key: string;
+  /** Milliseconds since the header's time. */
+  readonly at: number;
+}
+
+/** How an attempt ended that did not end well; stalls and cuts keep what came before them. */
+export type Ended = "cut" | "stall" | "aborted" | "reset" | "timeout";
+
+/** One attempt to answer a call. */
+export interface EventsFact {
+  readonly events: string;
+  readonly attempt: number;
+  /** Absent where no HTTP was seen or no answer came. */
+  readonly status?: number;
+  readonly headers?: { readonly [name: string]: string };
+  readonly ended?: Ended;
+  /** The words of the failure that ended it. */
+  readonly why?: string;
+  /** Milliseconds since the attempt began, at its end. */
+  readonly took: number;
+  /** Milliseconds between events; what is missing at the end is 0. */
+  readonly ms?: readonly number[];
+  /** Blanks before the last brace of each event's JSON, as the wire had them; what is missing at the end is 0. */
+  readonly pad?: readonly number[];
+  /** Events, runs of deltas, and frames that are no events in the usual form. */
+  readonly list?: readonly (PackedRun | PackedRaw | { readonly [key: string]: Json })[];
+  /** The body of an answer that is no stream. */
+  readonly body?: string;
+}
+
+/** Neighbouring deltas of one kind and block. */
+export interface PackedRun {
+  readonly run: string;
+  readonly index: number;
+  readonly of: readonly string[];
+}
+
+/** A frame of the wire, byte for byte. */
+export interface PackedRaw {
+  readonly raw: string;
+}
+
+/** What the call threw at the agent in the end. */
+export interface ErrorFact {
+  readonly error: string;
+  readonly code: string;
+  readonly message: string;
+  readonly retryable?: true;
+  readonly retryAfter?: number;
+}
+
+/** One tool call and what came of it. */
+export interface ToolFact {
+  /** The id of the tool_use. */
+  readonly tool: string;
+  readonly lane: string;
+  readonly name: string;
+  readonly effect: Effect;
+  readonly input: Json;
+  readonly result: { readonly content: Json; readonly is_error?: true; readonly response?: Json; readonly wait?: true };
+  /** Files of the workspace it changed: their text, `{"base64": …}`, or null where it removed one. */
+  readonly files?: { readonly [path: string]: Json };
+  readonly ms: number;
+}
+
+/** What the clock of a lane said in one of its steps. */
+export interface ClockFact {
+  readonly clock: string;
+  readonly step: number;
+  /** Milliseconds since the header's time. */
+  readonly now: number;
+}
+
+/** How the run ended, and the files it left, by the hash of their bytes. */
+export interface EndFact {
+  readonly end: string;
+  readonly files?: { readonly [path: string]: string };
+}
+
+export type Fact =
+  | PromptFact
+  | SpecFact
+  | HeadFact
+  | CallFact
+  | EventsFact
+  | ErrorFact
+  | ToolFact
+  | ClockFact
+  | EndFact;
+
+type FieldKind = "a text" | "a number" | "true or false" | "an object" | "a list" | "a text or a list" | "anything";
+
+/** What a line may hold; a field with a question mark may be absent. */
+type FactShape = { readonly [key: string]: FieldKind | `${FieldKind}?` };
+
+/** Every kind of line, named by its first key, with its keys in the order they are written. */
+const SHAPES: { readonly [kind: string]: FactShape } = {
+  tape: {
+    tape: "a number",
+    source: "a text",
+    url: "a text?",
+    at: "a text",
+    seed: "a text",
+    versions: "an object",
+    agent: "a text?",
+    tools: "true or false",
+    normalise: "a list?",
+  },
+  prompt: { prompt: "a text" },
+  spec: { spec: "a text", tool: "an object" },
+  head: {
+    head: "a number",
+    model: "a text",
+    params: "an object",
+    system: "a text or a list?",
+    tools: "a list?",
+    wire: "an object?",
+  },
+  call: {
+    call: "a text",
+    head: "a number",
+    parent: "a text?",
+    keep: "a number?",
+    add: "a list",
+    key: "a text",
+    at: "a number",
+  },
+  events: {
+    events: "a text",
+    attempt: "a number",
+    status: "a number?",
+    headers: "an object?",
+    ended: "a text?",
+    why: "a text?",
+    took: "a number",
+    ms: "a list?",
+    pad: "a list?",
+    list: "a list?",
+    body: "a text?",
+  },
+  error: {
+    error: "a text",
+    code: "a text",
+    message: "a text",
+    retryable: "true or false?",
+    retryAfter: "a number?",
+  },
+  tool: {
+    tool: "a text",
+    lane: "a text",
+    name: "a text",
+    effect: "a text",
+    input: "anything",
+    result: "an object",
+    files: "an object?",
+    ms: "a number",
+  },
+  clock: { clock: "a text", step: "a number", now: "a number" },
+  end: { end: "a text", files: "an object?" },
+};
+
+/** A fact as its line, without the line's end: the same fact always gives the same bytes. */
+export function factLine(fact: Header | Fact): string {
+  const given = fact as unknown as { [key: string]: unknown };
+  const shape = SHAPES[kindOf(given)!]!;
+  const ordered: { [key: string]: unknown } = {};
+  for (const key of Object.keys(shape)) if (given[key] !== undefined) ordered[key] = given[key];
+  return JSON.stringify(ordered);
+}
+
+/** The kind of a line: the first key that names one. */
+export function kindOf(fact: { readonly [key: string]: unknown }): string | undefined {
+  const [first = ""] = Object.keys(fact);
+  return Object.hasOwn(SHAPES, first) ? first : undefined;
+}
+
+/** Why a value is no line of a tape, in a clause; undefined where it is one. */
+export function unknownFact(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "it is no object";
+  const fact = value as { [key: string]: unknown };
+  const kind = kindOf(fact);
+  if (kind === undefined) return `there is no line that begins with '${Object.keys(fact)[0] ?? ""}'`;
+  const shape = SHAPES[kind]!;
+  const extra = Object.keys(fact).find((key) => !Object.hasOwn(shape, key));
+  if (extra !== undefined) return `a line of kind '${kind}' has no '${extra}'`;
+  for (const [key, field] of Object.entries(shape)) {
+    if (fact[key] === undefined) {
+      if (!field.endsWith("?")) return `a line of kind '${kind}' needs '${key}'`;
+    } else if (!isKind(fact[key], field.replace("?", "") as FieldKind)) {
+      return `'${key}' of a line of kind '${kind}' is not ${field.replace("?", "")}`;
+    }
+  }
+  return undefined;
+}
+
+function isKind(value: unknown, kind: FieldKind): boolean {
+  switch (kind) {
+    case "a text":
+      return typeof value === "string";
+    case "a number":
+      return typeof value === "number";
+    case "true or false":
+      return typeof value === "boolean";
+    case "an object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "a list":
+      return Array.isArray(value);
+    case "a text or a list":
+      return typeof value === "string" || Array.isArray(value);
+    case "anything":
+      return true;
+  }
+}

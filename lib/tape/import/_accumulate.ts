@@ -1,0 +1,137 @@
+import { type Exchange, type Fields, fieldsOf, ImportRefused, isFields } from "./exchange.ts";
+
+/** What an answer says, put together without the SDK, without our own reader of replies and without the tape. */
+export type Accumulated =
+  | { readonly kind: "message"; readonly message: Fields; readonly unparsed: ReadonlyMap<number, string> }
+  | { readonly kind: "error"; readonly type: string; readonly message: string }
+  | { readonly kind: "cut" };
+
+/** Whether an answer is a stream: what it looks like decides, as its content type may be blacked out. */
+export function isStream({ body, headers, status }: Exchange): boolean {
+  if (status >= 400) return false;
+  return /^(event|data|id|retry)?:/.test(body.trimStart()) || /event-stream/.test(headers["content-type"] ?? "");
+}
+
+/** @throws {ImportRefused} where the answer is none that the Messages API gives */
+export function accumulate(exchange: Exchange): Accumulated {
+  if (isStream(exchange)) return fold(streamed(exchange.body));
+  const body = parsed(exchange.body);
+  if (exchange.status >= 400) {
+    const { type = "error", message = exchange.body.slice(0, 500) } = fieldsOf(fieldsOf(body).error);
+    return { kind: "error", type: String(type), message: String(message) };
+  }
+  if (!isFields(body) || body.type !== "message" || !Array.isArray(body.content)) {
+    throw new ImportRefused(`an answer of it is neither a stream nor a message: ${exchange.body.slice(0, 60)}`);
+  }
+  return { kind: "message", message: body, unparsed: new Map() };
+}
+
+/** The events of a stream by its lines alone: each `data:` line is one. */
+export function streamed(body: string): Fields[] {
+  const events: Fields[] = [];
+  let name = "";
+  const lines = body.split(/\r\n|\r|\n/);
+  for (const [i, line] of lines.entries()) {
+    const [, field, rest] = /^(event|data):(.*)$/.exec(line) ?? [];
+    if (field === "event") name = rest!.trim();
+    if (field !== "data" || rest!.trim() === "[DONE]") continue;
+    const event = parsed(rest!);
+    if (isFields(event)) events.push("type" in event ? event : { type: name, ...event });
+    else if (lines.slice(i + 1).every((l) => l === "")) break; // cut in the middle of it
+    else throw new ImportRefused(`an event of its stream is not JSON: ${rest!.trim().slice(0, 60)}`);
+  }
+  return events;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Building {
+  readonly block: { [key: string]: unknown };
+  json?: string;
+}
+
+function fold(events: readonly Fields[]): Accumulated {
+  const blocks = new Map<unknown, Building>();
+  let message: { [key: string]: unknown } | undefined;
+  for (const event of events) {
+    if (event.type === "ping") continue;
+    if (event.type === "error") {
+      const { type, message: words } = fieldsOf(event.error);
+      return { kind: "error", type: String(type), message: String(words) };
+    }
+    if (event.type === "message_start") {
+      if (message) throw new ImportRefused("a second 'message_start' comes in one answer of it");
+      message = { ...fieldsOf(event.message) };
+      continue;
+    }
+    if (!message) throw new ImportRefused(`'${event.type}' comes before 'message_start' in an answer of it`);
+    if (event.type === "message_stop") return whole(message, blocks);
+    add(event, message, blocks);
+  }
+  return { kind: "cut" };
+}
+
+function add(event: Fields, message: { [key: string]: unknown }, blocks: Map<unknown, Building>): void {
+  const building = blocks.get(event.index);
+  switch (event.type) {
+    case "content_block_start": {
+      if (building) throw new ImportRefused(`block ${event.index} is started twice in an answer of it`);
+      const block = { ...fieldsOf(event.content_block) };
+      blocks.set(event.index, { block });
+      if (block.type === "fallback") message.model = fieldsOf(block.to).model;
+      break;
+    }
+    case "content_block_delta":
+      if (!building) throw new ImportRefused(`a delta comes for block ${event.index}, which was not started`);
+      grow(building, fieldsOf(event.delta));
+      break;
+    case "message_delta": {
+      const usage = Object.entries(fieldsOf(event.usage)).filter(([, count]) => count !== null);
+      message.usage = { ...fieldsOf(message.usage), ...Object.fromEntries(usage) };
+      Object.assign(message, event.delta);
+    }
+  }
+}
+
+function grow(building: Building, delta: Fields): void {
+  const { block } = building;
+  switch (delta.type) {
+    case "text_delta":
+      block.text = String(block.text ?? "") + delta.text;
+      break;
+    case "thinking_delta":
+      block.thinking = String(block.thinking ?? "") + delta.thinking;
+      break;
+    case "signature_delta":
+      block.signature = delta.signature;
+      break;
+    case "input_json_delta":
+      building.json = (building.json ?? "") + delta.partial_json;
+      break;
+    case "citations_delta":
+      block.citations = [...(block.citations as unknown[] | null ?? []), delta.citation];
+      break;
+    default: { // compaction, and what the API adds next: the delta has the value itself
+      const { type: _, ...rest } = delta;
+      Object.assign(block, rest);
+    }
+  }
+}
+
+function whole(message: Fields, blocks: ReadonlyMap<unknown, Building>): Accumulated {
+  const unparsed = new Map<number, string>();
+  const ordered = [...blocks].sort(([a], [b]) => Number(a) - Number(b)).map(([, building]) => building);
+  const content = ordered.map(({ block, json }, i) => {
+    if (json === undefined || json === "") return block;
+    const input = parsed(json);
+    if (input === undefined) unparsed.set(i, json);
+    return { ...block, input };
+  });
+  return { kind: "message", message: { ...message, content }, unparsed };
+}

@@ -1,0 +1,87 @@
+import { brotliDecompressSync, constants, gunzipSync, inflateSync } from "node:zlib";
+import * as zlib from "node:zlib";
+import { Buffer } from "node:buffer";
+import { ImportRefused, isFields } from "./exchange.ts";
+
+/** The bytes of a body in any of the forms in which tools keep one. */
+export function bytesOf(value: unknown): Uint8Array {
+  if (value === undefined || value === null) return new Uint8Array();
+  if (typeof value === "string") return Buffer.from(value);
+  if (value instanceof Uint8Array) return value;
+  if (!isFields(value)) return Buffer.from(JSON.stringify(value));
+  if (typeof value.base64_string === "string") return Buffer.from(value.base64_string, "base64");
+  if ("string" in value) {
+    const { string, encoding } = value;
+    return typeof string === "string" && isByteEncoding(encoding) ? fromByteText(string) : bytesOf(string);
+  }
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** Ruby's names for "no encoding, just bytes". */
+function isByteEncoding(encoding: unknown): boolean {
+  return typeof encoding === "string" && /^(ASCII-8BIT|BINARY)$/i.test(encoding);
+}
+
+/** Bytes that were written as escapes (`\xE2\x80`) come as one character each. */
+function fromByteText(text: string): Uint8Array {
+  // deno-lint-ignore no-control-regex
+  if (!/^[\u0000-\u00ff]*$/.test(text)) return Buffer.from(text);
+  return Buffer.from(text, "latin1");
+}
+
+/** The text of an answer. Its compression is told by the bytes: the header is often left over from the wire. */
+export function textOfBody(value: unknown, encoding: string | undefined): string {
+  const bytes = bytesOf(value);
+  try {
+    return Buffer.from(unpacked(bytes, encoding?.toLowerCase() ?? "")).toString("utf8");
+  } catch (error) {
+    throw new ImportRefused(`its body cannot be unpacked: ${(error as Error).message}`);
+  }
+}
+
+function unpacked(bytes: Uint8Array, encoding: string): Uint8Array {
+  const [a, b, c, d] = bytes;
+  // A stream that was cut has no trailer: what came of it is still there.
+  const lenient = { finishFlush: constants.Z_SYNC_FLUSH };
+  if (a === 0x1f && b === 0x8b) return gunzipSync(bytes, lenient);
+  if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return zlib.zstdDecompressSync(bytes);
+  if (encoding.includes("deflate") && a === 0x78) return inflateSync(bytes, lenient);
+  // Brotli has no mark of its own: only what is no text can be it.
+  if (encoding.includes("br") && !isText(bytes)) return brotliDecompressSync(bytes);
+  return bytes;
+}
+
+function isText(bytes: Uint8Array): boolean {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, 4096), { stream: true });
+    // deno-lint-ignore no-control-regex
+    return !/[\u0000-\u0008\u000e-\u001f]/.test(text);
+  } catch {
+    return false;
+  }
+}
+
+/** A request's body, read; undefined where there is none or it is no JSON. */
+export function requestBody(value: unknown): unknown {
+  if (isFields(value) && !("string" in value) && !("base64_string" in value)) return value;
+  const text = textOfBody(value, undefined);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Headers in any of the forms in which tools keep them, with names in small letters. */
+export function headersOf(value: unknown): { [name: string]: string } {
+  const headers: { [name: string]: string } = {};
+  const add = (name: unknown, given: unknown) => {
+    const text = Array.isArray(given) ? given.map(String).join(", ") : given;
+    if (text !== undefined && text !== null) headers[String(name).toLowerCase()] = String(text);
+  };
+  if (Array.isArray(value)) {
+    if (value.every(isFields)) { for (const { name, value: given } of value) add(name, given); }
+    else for (let i = 0; i + 1 < value.length; i += 2) add(value[i], value[i + 1]);
+  } else if (isFields(value)) { for (const [name, given] of Object.entries(value)) add(name, given); }
+  return headers;
+}

@@ -1,0 +1,127 @@
+import { Buffer } from "node:buffer";
+import { bytesOf, headersOf, requestBody, textOfBody } from "./_body.ts";
+import {
+  type Exchange,
+  type Fields,
+  fieldsOf,
+  type Format,
+  ImportRefused,
+  isFields,
+  listOf,
+  topOf,
+} from "./exchange.ts";
+
+/** Braintrust's seinfeld: entries whose bodies say what kind they are; a stream is kept event by event. */
+export const seinfeld: Format = {
+  name: "seinfeld",
+  about: "Braintrust's seinfeld, JSON",
+  recognises: (file) => {
+    const first = listOf(topOf(file), "entries")?.[0];
+    return isFields(first?.request) && isFields(first.response);
+  },
+  read: (file) => {
+    const top = topOf(file)!;
+    if (top.version !== 1) throw new ImportRefused(`it is version ${top.version} of seinfeld, and only 1 is known`);
+    return inCallOrder(listOf(top, "entries")!).map((entry) =>
+      exchange(entry, { body: seinfeldBody, at: entry.recordedAt })
+    );
+  },
+};
+
+/** Entries are kept by key; calls of one key are counted. */
+function inCallOrder(entries: readonly Fields[]): readonly Fields[] {
+  const oneKey = new Set(entries.map((e) => e.matchKey)).size === 1;
+  return oneKey ? [...entries].sort((a, b) => Number(a.callIndex) - Number(b.callIndex)) : entries;
+}
+
+function seinfeldBody(body: unknown): unknown {
+  const { kind, value, chunks } = fieldsOf(body);
+  switch (kind) {
+    case "empty":
+      return undefined;
+    case "json":
+      return Buffer.from(JSON.stringify(value));
+    case "base64":
+      return { base64_string: value };
+    case "sse":
+      return (chunks as string[]).map((chunk) => `${chunk}\n\n`).join("");
+    case "text":
+      return value;
+    default:
+      throw new ImportRefused(`a body of it is of kind '${kind}', which is kept in another file or unknown`);
+  }
+}
+
+/** opencode's http-recorder: interactions with a transport, bodies as text. */
+export const opencode: Format = {
+  name: "opencode",
+  about: "opencode's http-recorder, JSON",
+  recognises: (file) => {
+    const first = listOf(topOf(file), "interactions")?.[0];
+    return isFields(first?.request) && isFields(first.response) && "url" in first.request &&
+      typeof first.response.status === "number";
+  },
+  read: (file) => {
+    const top = topOf(file)!;
+    const at = fieldsOf(top.metadata).recordedAt;
+    return listOf(top, "interactions")!
+      .filter(({ transport }) => transport === undefined || transport === "http")
+      .map((interaction) => exchange(interaction, { body: (body, side) => encoded(body, side), at }));
+  },
+};
+
+function encoded(body: unknown, { bodyEncoding }: Fields): unknown {
+  return bodyEncoding === "base64" ? { base64_string: body } : body;
+}
+
+/** nock's recorder: flat objects; an answer that was compressed is a list of chunks in hexadecimal digits. */
+export const nock: Format = {
+  name: "nock",
+  about: "nock's recordings, JSON",
+  recognises: ({ json }) =>
+    Array.isArray(json) && json.length > 0 &&
+    json.every((item) => isFields(item) && "scope" in item && "method" in item && "path" in item),
+  read: ({ json }) =>
+    (json as Fields[]).map((item) => {
+      const headers = headersOf(item.rawHeaders ?? item.headers);
+      const at = Date.parse(headers.date ?? "");
+      return {
+        method: String(item.method),
+        url: `${item.scope}${item.path}`,
+        requestHeaders: headersOf(item.reqheaders),
+        request: requestBody(item.body),
+        status: Number(item.status ?? 200),
+        headers,
+        body: textOfBody(nockBody(item.response, item.responseIsBinary), headers["content-encoding"]),
+        ...(!Number.isNaN(at) && { at }),
+      };
+    }),
+};
+
+function nockBody(response: unknown, binary: unknown): unknown {
+  const hex = (text: unknown) => typeof text === "string" && /^([0-9a-f]{2})+$/i.test(text);
+  if (Array.isArray(response) && response.every(hex)) return Buffer.from(response.join(""), "hex");
+  return binary === true && hex(response) ? Buffer.from(response as string, "hex") : response;
+}
+
+interface Reading {
+  readonly body: (body: unknown, side: Fields) => unknown;
+  readonly at: unknown;
+}
+
+function exchange(entry: Fields, reading: Reading): Exchange {
+  const request = fieldsOf(entry.request);
+  const response = fieldsOf(entry.response);
+  const headers = headersOf(response.headers);
+  const at = Date.parse(String(reading.at));
+  return {
+    method: String(request.method ?? "POST"),
+    url: String(request.url ?? ""),
+    requestHeaders: headersOf(request.headers),
+    request: requestBody(bytesOf(reading.body(request.body, request))),
+    status: Number(response.status),
+    headers,
+    body: textOfBody(reading.body(response.body, response), headers["content-encoding"]),
+    ...(!Number.isNaN(at) && { at }),
+  };
+}

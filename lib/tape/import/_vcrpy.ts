@@ -1,0 +1,73 @@
+import { headersOf, requestBody, textOfBody } from "./_body.ts";
+import {
+  type Exchange,
+  type Fields,
+  fieldsOf,
+  type Format,
+  ImportRefused,
+  isFields,
+  listOf,
+  topOf,
+} from "./exchange.ts";
+
+/** The recordings of Python's vcrpy and pytest-recording, in YAML or JSON; bodies may be text, bytes or parsed. */
+export const vcrpy: Format = {
+  name: "vcrpy",
+  about: "vcrpy or pytest-recording, YAML or JSON",
+  recognises: (file) => {
+    const first = listOf(topOf(file), "interactions")?.[0];
+    return isFields(first?.request) && isFields(first.response) && ("uri" in first.request) &&
+      isFields(first.response.status);
+  },
+  read: (file) =>
+    listOf(topOf(file), "interactions")!.map(({ request, response }) =>
+      pythonExchange(fieldsOf(request), fieldsOf(response))
+    ),
+};
+
+/** LangChain's own: requests and responses in two lists, the whole file compressed. */
+export const langchain: Format = {
+  name: "langchain-gz",
+  about: "LangChain's requests and responses, compressed or not",
+  recognises: (file) => listOf(topOf(file), "requests") !== undefined && listOf(topOf(file), "responses") !== undefined,
+  read: (file) => {
+    const requests = listOf(topOf(file), "requests")!;
+    const responses = listOf(topOf(file), "responses")!;
+    if (requests.length !== responses.length) {
+      throw new ImportRefused(`it has ${requests.length} requests and ${responses.length} responses`);
+    }
+    return requests.map((request, i) => pythonExchange(request, responses[i]!));
+  },
+};
+
+/** Datadog's test agent: one exchange a file. */
+export const ddapm: Format = {
+  name: "ddapm-json",
+  about: "one exchange of Datadog's test agent",
+  recognises: (file) => {
+    const { request, response } = fieldsOf(topOf(file));
+    return isFields(request) && isFields(response) && "url" in request && "status" in response;
+  },
+  read: (file) => {
+    const { request, response } = topOf(file)!;
+    return [pythonExchange(fieldsOf(request), fieldsOf(response))];
+  },
+};
+
+function pythonExchange(request: Fields, response: Fields): Exchange {
+  const headers = headersOf(response.headers);
+  const status = isFields(response.status) ? response.status.code : response.status;
+  const at = Date.parse(headers.date ?? "");
+  const took = Number(headers["x-envoy-upstream-service-time"] ?? Number.NaN);
+  return {
+    method: String(request.method ?? "POST"),
+    url: String(request.uri ?? request.url ?? ""),
+    requestHeaders: headersOf(request.headers),
+    request: requestBody(request.parsed_body ?? request.body),
+    status: Number(status),
+    headers,
+    body: textOfBody(response.parsed_body ?? response.body, headers["content-encoding"]),
+    ...(!Number.isNaN(at) && { at }),
+    ...(!Number.isNaN(took) && { took }),
+  };
+}

@@ -1,0 +1,47 @@
+import type { Tape } from "../tape.ts";
+import { ImportRefused } from "./exchange.ts";
+import { difference } from "./proof.ts";
+import { readRecording } from "./read.ts";
+import { toTape } from "./to-tape.ts";
+
+/** A recording of another tool that became a tape. */
+export interface Imported {
+  readonly tape: Tape;
+  readonly format: string;
+  /** What is not on the tape, or not as it was, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Makes a tape of a recording of another tool, and proves it: what the SDK makes of the tape is what the original's
+ * own events come to.
+ *
+ * @throws {ImportRefused} with the reason, where it cannot be read or the proof fails
+ *
+ * @example
+ * ```ts
+ * import { importRecording } from "crochet/testing";
+ *
+ * const events = [
+ *   '{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{}}}',
+ *   '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hi"}}',
+ *   '{"type":"content_block_stop","index":0}',
+ *   '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}',
+ *   '{"type":"message_stop"}',
+ * ];
+ * const { format, tape } = await importRecording(new TextEncoder().encode(events.join("\n")), "hi.txt");
+ * console.log(format, tape.calls.length);
+ * ```
+ */
+export async function importRecording(bytes: Uint8Array, name: string): Promise<Imported> {
+  try {
+    const recording = await readRecording(bytes, name);
+    const { tape, origins, notes } = toTape(recording, name);
+    const found = await difference(tape, origins);
+    if (found !== undefined) throw new ImportRefused(found);
+    return { tape, format: recording.format, notes };
+  } catch (error) {
+    if (!(error instanceof ImportRefused)) throw error;
+    throw new ImportRefused(`Cannot import '${name}' as ${error.message}`);
+  }
+}

@@ -1,0 +1,132 @@
+import type { ClientOptions } from "@anthropic-ai/sdk/client";
+import { frameOf } from "../_frames.ts";
+import type { Attempt, Call, Tape } from "../tape.ts";
+import { accumulate, type Accumulated } from "./_accumulate.ts";
+import { type Exchange, type Fields, fieldsOf, isFields } from "./exchange.ts";
+
+/**
+ * The proof that a tape says what its original says: each attempt is answered to the real SDK, and what the SDK makes
+ * of it must be what the original's own events come to. The first difference in words, or undefined.
+ */
+export async function difference(tape: Tape, origins: readonly (readonly Exchange[])[]): Promise<string | undefined> {
+  const ask = await sdkReader();
+  for (const [i, call] of tape.calls.entries()) {
+    for (const [n, attempt] of call.attempts.entries()) {
+      const expected = accumulate(origins[i]![n]!);
+      const found = differs(expected, await ask(call, attempt));
+      const where = call.attempts.length > 1 ? `call ${i + 1}, attempt ${n + 1}` : `call ${i + 1}`;
+      if (found !== undefined) return `what the SDK makes of ${where} is not what was recorded: ${found}`;
+    }
+  }
+  return undefined;
+}
+
+/** What the SDK made of an attempt. */
+type Made = { readonly message: Fields; readonly json: ReadonlyMap<number, string> } | { readonly error: Fields };
+
+type Ask = (call: Call, attempt: Attempt) => Promise<Made>;
+
+async function sdkReader(): Promise<Ask> {
+  const { default: Anthropic } = await import("@anthropic-ai/sdk");
+  let answer: Attempt | undefined;
+  const middleware: ClientOptions["middleware"] = [() => Promise.resolve(responseOf(answer!))];
+  const client = new Anthropic({
+    apiKey: "proof",
+    baseURL: "http://127.0.0.1:9",
+    maxRetries: 0,
+    middleware,
+    logLevel: "off",
+  });
+  return async ({ request }, attempt) => {
+    answer = attempt;
+    const { model, params, system, tools, messages } = request;
+    const body = {
+      ...params,
+      model,
+      messages,
+      ...(system.length > 0 && { system }),
+      ...(tools.length > 0 && { tools }),
+    };
+    const json = new Map<number, string>();
+    try {
+      if (!attempt.events) {
+        return { message: await client.beta.messages.create(body as never) as unknown as Fields, json };
+      }
+      // The beta stream: the stable one drops the inputs of MCP tools and what compaction says.
+      const stream = client.beta.messages.stream(body as never);
+      stream.on("streamEvent", (event) => {
+        if (event.type !== "content_block_delta" || event.delta.type !== "input_json_delta") return;
+        json.set(event.index, (json.get(event.index) ?? "") + event.delta.partial_json);
+      });
+      return { message: await stream.finalMessage() as unknown as Fields, json };
+    } catch (error) {
+      const { message, error: body } = error as { message: string; error?: unknown };
+      return { error: { message, ...fieldsOf(fieldsOf(body).error) } };
+    }
+  };
+}
+
+function responseOf({ status = 200, headers = {}, events, body }: Attempt): Response {
+  return new Response(events ? events.map(frameOf).join("") : body ?? "", { status, headers });
+}
+
+/** What is compared of two messages; the SDK takes over other counts and marks only as it knows them. */
+const COMPARED = ["id", "role", "model", "stop_reason", "stop_sequence"];
+const COUNTS = ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+
+function differs(expected: Accumulated, made: Made): string | undefined {
+  if (expected.kind === "cut") return "error" in made ? undefined : "it is whole";
+  if (expected.kind === "error") {
+    if (!("error" in made)) return "it is no error";
+    return made.error.type === expected.type ? undefined : `it is ${made.error.type}, not ${expected.type}`;
+  }
+  const { message, unparsed } = expected;
+  if ("error" in made) {
+    const refused = unparsed.size > 0 && /tool parameter JSON/.test(String(made.error.message));
+    return refused ? undefined : String(made.error.message);
+  }
+  for (const key of COMPARED) {
+    const path = differsAt(message[key] ?? null, made.message[key] ?? null, key);
+    if (path !== undefined) return `it differs at ${path}`;
+  }
+  for (const key of COUNTS) {
+    const [a, b] = [fieldsOf(message.usage)[key] ?? null, fieldsOf(made.message.usage)[key] ?? null];
+    if (a !== b) return `it differs at usage.${key}`;
+  }
+  return contentDiffers(message.content as Fields[], made, unparsed);
+}
+
+function contentDiffers(
+  content: readonly Fields[],
+  { message, json }: Extract<Made, { message: Fields }>,
+  unparsed: ReadonlyMap<number, string>,
+): string | undefined {
+  const theirs = message.content as Fields[];
+  if (theirs.length !== content.length) return `it has ${theirs.length} blocks, not ${content.length}`;
+  for (const [i, block] of content.entries()) {
+    const raw = unparsed.get(i);
+    // What is no JSON has no value to compare: its text is.
+    const [mine, other] = raw === undefined ? [block, theirs[i]] : [
+      { ...block, input: raw },
+      { ...theirs[i], input: json.get(i) },
+    ];
+    const path = differsAt(mine, other, `content.${i}`);
+    if (path !== undefined) return `it differs at ${path}`;
+  }
+  return undefined;
+}
+
+/** Where two values differ first; undefined where they do not. */
+function differsAt(a: unknown, b: unknown, path: string): string | undefined {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    if (a.length !== b.length) return `${path}.length`;
+    return a.map((part, i) => differsAt(part, b[i], `${path}.${i}`)).find((found) => found !== undefined);
+  }
+  if (!isFields(a) || !isFields(b)) return Object.is(a, b) ? undefined : path;
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+  for (const key of keys) {
+    const found = differsAt(a[key], b[key], `${path}.${key}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,89 @@
+import { gunzipSync } from "node:zlib";
+import { rawSse, vercelChunks, vercelJson } from "./_answers.ts";
+import { goVcr } from "./_go-vcr.ts";
+import { httpmock } from "./_httpmock.ts";
+import { nock, opencode, seinfeld } from "./_json-cassettes.ts";
+import { rubyVcr } from "./_ruby-vcr.ts";
+import { ddapm, langchain, vcrpy } from "./_vcrpy.ts";
+import { readDocuments } from "./_yaml.ts";
+import { type Exchange, type Format, ImportRefused, isFields, type Opened } from "./exchange.ts";
+
+/** Every format that can be imported; the first that recognises a file reads it. */
+export const FORMATS: readonly Format[] = [
+  vcrpy,
+  goVcr,
+  rubyVcr,
+  httpmock,
+  seinfeld,
+  opencode,
+  nock,
+  ddapm,
+  langchain,
+  vercelJson,
+  vercelChunks,
+  rawSse,
+];
+
+export interface Recording {
+  readonly format: string;
+  readonly exchanges: readonly Exchange[];
+}
+
+/**
+ * Reads a recording of another tool, whatever its name: the content says which format it is.
+ *
+ * @throws {ImportRefused} where it is none of the known formats, or broken
+ */
+export async function readRecording(bytes: Uint8Array, name: string): Promise<Recording> {
+  const file = await open(bytes, name);
+  const format = FORMATS.find((known) => known.recognises(file));
+  if (!format) throw new ImportRefused(unknown(file));
+  return { format: format.name, exchanges: format.read(file) };
+}
+
+async function open(bytes: Uint8Array, name: string): Promise<Opened> {
+  const text = textOf(bytes);
+  const start = text.trimStart()[0];
+  if (start === "{" || start === "[") {
+    const json = parsed(text);
+    if (json !== undefined) return { name, text, json };
+    const lines = text.split("\n").filter((line) => line.trim() !== "").map(parsed);
+    if (lines.every((line) => line !== undefined)) return { name, text, lines };
+  }
+  if (rawSse.recognises({ name, text })) return { name, text };
+  return { name, text, documents: await readDocuments(text) };
+}
+
+function textOf(bytes: Uint8Array): string {
+  const plain = bytes[0] === 0x1f && bytes[1] === 0x8b ? unzipped(bytes) : bytes;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(plain);
+  } catch {
+    throw new ImportRefused("it is not a text");
+  }
+}
+
+function unzipped(bytes: Uint8Array): Uint8Array {
+  try {
+    return gunzipSync(bytes);
+  } catch (error) {
+    throw new ImportRefused(`it cannot be unzipped: ${(error as Error).message}`);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function unknown({ lines, json, documents, text }: Opened): string {
+  const [first] = lines ?? documents ?? [json];
+  if (text.trim() === "") return "it is empty";
+  if (isFields(first) && "tape" in first) return "it is a tape already";
+  const keys = isFields(first) ? Object.keys(first).slice(0, 6).join(", ") : undefined;
+  const seen = keys === undefined ? "" : ` (its keys are ${keys})`;
+  return `it is in none of the known formats${seen}: ${FORMATS.map((format) => format.name).join(", ")}`;
+}

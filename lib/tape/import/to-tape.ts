@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto";
+import { framesOf } from "../_frames.ts";
+import { canonical } from "../canonical.ts";
+import { type Header, TAPE_VERSION } from "../format.ts";
+import { fromBody } from "../request.ts";
+import { type Attempt, type Call, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
+import { accumulate, isStream, streamed } from "./_accumulate.ts";
+import { type Exchange, ImportRefused } from "./exchange.ts";
+import type { Recording } from "./read.ts";
+
+/** A recording as a tape, with what stands behind each attempt and what was left behind. */
+export interface Converted {
+  readonly tape: Tape;
+  /** The exchanges of each call, attempt by attempt. */
+  readonly origins: readonly (readonly Exchange[])[];
+  /** What is not on the tape, or not as it was, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** What stands for a question that was not recorded. */
+const UNRECORDED = "(the request was not recorded)";
+
+/**
+ * Makes a tape of a recording: calls of the Messages API only, attempts at one call together.
+ *
+ * @throws {ImportRefused} where it holds no such call, or one that is no answer of that API
+ */
+export function toTape({ format, exchanges }: Recording, name: string): Converted {
+  const notes: string[] = [];
+  const wanted = exchanges.filter((exchange) => {
+    if (isMessagesCall(exchange)) return true;
+    notes.push(`left out ${exchange.method} ${exchange.url}, which is no call of the Messages API`);
+    return false;
+  });
+  if (wanted.length === 0) throw new ImportRefused("it holds no call of the Messages API");
+  const began = Math.min(...wanted.flatMap(({ at }) => at ?? []));
+  const calls: Call[] = [];
+  const origins: Exchange[][] = [];
+  for (const exchange of wanted) {
+    const last = origins.at(-1);
+    if (last && isRetry(last.at(-1)!, exchange)) {
+      last.push(exchange);
+      calls[calls.length - 1] = withAttempt(calls.at(-1)!, exchange);
+      continue;
+    }
+    if (exchange.request === undefined) notes.push(`call ${calls.length + 1} has a stand-in for its request`);
+    const id = `${MAIN}#${calls.length + 1}`;
+    const at = Math.max(0, (exchange.at ?? began) - began);
+    const call = { id, lane: MAIN, request: requestOf(exchange), attempts: [], at: Number.isFinite(at) ? at : 0 };
+    calls.push(withAttempt(call, exchange));
+    origins.push([exchange]);
+  }
+  const header = headerOf(name, format, wanted, began);
+  return { tape: { header, prompts: [], calls, tools: [], clocks: [] }, origins, notes };
+}
+
+/** Gateways put a path of their own in front. */
+function isMessagesCall({ method, url }: Exchange): boolean {
+  return method.toUpperCase() === "POST" && (url === undefined || /\/v1\/messages(\?|$)/.test(url));
+}
+
+/** The same question again, after an answer that asks for it. */
+function isRetry(before: Exchange, after: Exchange): boolean {
+  const again = [408, 409, 429].includes(before.status) || before.status >= 500;
+  if (!again || before.headers["x-should-retry"] === "false" || before.request === undefined) return false;
+  return canonical(before.request) === canonical(after.request);
+}
+
+function withAttempt({ error: _, ...call }: Call, exchange: Exchange): Call {
+  const answer = accumulate(exchange);
+  const attempt = attemptOf(exchange, answer.kind === "cut");
+  const attempts = [...call.attempts, attempt];
+  if (answer.kind === "message") return { ...call, attempts };
+  const error = answer.kind === "cut"
+    ? { code: "cut", message: "Cannot use the reply as its stream ended before 'message_stop'", retryable: true }
+    : { code: answer.type, message: `Cannot call the model as the API answered ${answer.type}: ${answer.message}` };
+  return { ...call, attempts, error };
+}
+
+function attemptOf(exchange: Exchange, cut: boolean): Attempt {
+  const { status, body, took = 0 } = exchange;
+  const stream = isStream(exchange);
+  const head = { status, headers: keptHeaders(exchange, stream) };
+  if (!stream) return { ...head, body, took };
+  return { ...head, events: eventsOf(body), ...(cut && { ended: "cut" as const }), took };
+}
+
+/** The SDK passes over events without an `event:` line: a stream of `data:` lines gets them. */
+function eventsOf(body: string): TapeEvent[] {
+  if (/^event:/m.test(body)) return framesOf([{ ms: 0, bytes: new TextEncoder().encode(body) }]);
+  return streamed(body).map((event) => ({ ms: 0, event: event as unknown as NonNullable<TapeEvent["event"]> }));
+}
+
+const KEPT = ["request-id", "retry-after", "retry-after-ms", "x-should-retry"];
+
+/** Only what a client acts on, unless it was blacked out; the content type is what the body is. */
+function keptHeaders({ headers }: Exchange, stream: boolean): { [name: string]: string } {
+  const type = stream ? "text/event-stream; charset=utf-8" : "application/json";
+  const kept = KEPT.flatMap((name) => /^[\w.:-]+$/.test(headers[name] ?? "") ? [[name, headers[name]!]] : []);
+  return { "content-type": type, ...Object.fromEntries(kept) };
+}
+
+const WIRE = ["anthropic-version", "anthropic-beta"];
+
+function requestOf(exchange: Exchange): TapeRequest {
+  const wire = WIRE.flatMap((name) =>
+    /^[\w., -]+$/.test(exchange.requestHeaders[name] ?? "") ? [[name, exchange.requestHeaders[name]!]] : []
+  );
+  const request = exchange.request === undefined ? standIn(exchange) : readRequest(exchange.request);
+  return wire.length === 0 ? request : { ...request, wire: Object.fromEntries(wire) };
+}
+
+function readRequest(body: unknown): TapeRequest {
+  try {
+    return fromBody(body);
+  } catch {
+    throw new ImportRefused("a request of it has no model or no messages");
+  }
+}
+
+function standIn(exchange: Exchange): TapeRequest {
+  const answer = accumulate(exchange);
+  const model = answer.kind === "message" ? answer.message.model : undefined;
+  return {
+    model: typeof model === "string" ? model : "unknown",
+    params: { max_tokens: 4096 },
+    system: [],
+    tools: [],
+    messages: [{ role: "user", content: [{ type: "text", text: UNRECORDED }] }],
+  };
+}
+
+function headerOf(name: string, format: string, exchanges: readonly Exchange[], began: number): Header {
+  const url = exchanges.find((exchange) => /^https?:/.test(exchange.url ?? ""))?.url;
+  const client = exchanges.map(clientOf).find((agent) => agent !== undefined);
+  const seed = createHash("sha256").update(exchanges.map(({ body }) => body).join("\n")).digest("hex").slice(0, 16);
+  return {
+    tape: TAPE_VERSION,
+    source: `imported from ${name} (${format})`,
+    ...(url !== undefined && { url: new URL(url).origin }),
+    at: new Date(Number.isFinite(began) ? began : 0).toISOString(),
+    seed,
+    versions: client === undefined ? {} : { client },
+    tools: false,
+  };
+}
+
+function clientOf({ requestHeaders }: Exchange): string | undefined {
+  const agent = requestHeaders["user-agent"];
+  return agent !== undefined && /^[\w./ -]+$/.test(agent) ? agent : undefined;
+}

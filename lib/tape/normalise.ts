@@ -1,0 +1,99 @@
+import type { Block, TextBlock } from "../core/messages.ts";
+import { messageText } from "./canonical.ts";
+import type { TapeRequest } from "./tape.ts";
+
+/**
+ * A declared difference that does not count: in texts at `path`, what `pattern` finds is read as `{name}`, on the
+ * tape and in requests alike. Every report names those that are in force.
+ */
+export interface Normaliser {
+  readonly name: string;
+  /** A path in the request, `*` for any one part and `**` for any number: `messages.*.content.*.text`, `system`. */
+  readonly path: string;
+  /** A regular expression. */
+  readonly pattern: string;
+}
+
+/** Reads texts of a request at their path. */
+export type Normalise = (text: string, path: string) => string;
+
+/** Compiles declared normalisers; undefined where there are none. */
+export function normaliserOf(declared: readonly Normaliser[] | undefined): Normalise | undefined {
+  if (!declared || declared.length === 0) return undefined;
+  const compiled = declared.map(({ name, path, pattern }) => ({
+    at: pathPattern(path, name),
+    find: patternOf(pattern, name),
+    instead: `{${name}}`,
+  }));
+  return (text, path) => {
+    let read = text;
+    for (const { at, find, instead } of compiled) if (at.test(path)) read = read.replace(find, () => instead);
+    return read;
+  };
+}
+
+function pathPattern(path: unknown, name: string): RegExp {
+  if (typeof path !== "string" || path === "") {
+    throw new TypeError(`Cannot use normaliser '${name}' as it has no path: for example 'messages.**' or 'system'`);
+  }
+  const parts = path.split(".").map((part) =>
+    part === "**" ? ".*" : part === "*" ? "[^.]+" : part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
+  );
+  return new RegExp(`^${parts.join("\\.")}$`);
+}
+
+function patternOf(pattern: string, name: string): RegExp {
+  if (typeof name !== "string" || !/^[\w-]+$/.test(name)) {
+    throw new TypeError(`Cannot use a normaliser as its name is '${name}': give it a word`);
+  }
+  try {
+    return new RegExp(pattern, "g");
+  } catch (error) {
+    throw new TypeError(`Cannot use normaliser '${name}' as its pattern is wrong: ${(error as Error).message}`);
+  }
+}
+
+/** All of a request but its messages, as it is compared. */
+export function normalisedHead(request: TapeRequest, normalise: Normalise | undefined): TapeRequest {
+  if (!normalise) return request;
+  const { params, system, tools, model } = request;
+  return {
+    ...request,
+    model: normalise(model, "model"),
+    params: normalised(params, "", normalise),
+    system: isPlain(system)
+      ? [{ type: "text", text: normalise(system[0].text, "system") }]
+      : normalised(system, "system", normalise),
+    tools: normalised(tools, "tools", normalise),
+  };
+}
+
+/** One message of a request as it is compared, as a text; undefined where nothing is declared. */
+export function comparedText(
+  { messages }: Pick<TapeRequest, "messages">,
+  at: number,
+  normalise: Normalise | undefined,
+): string | undefined {
+  return normalise && messageText(normalised(messages[at]!, `messages.${at}`, normalise));
+}
+
+/** Whether a system prompt is one text, whose path is `system`. */
+export function isPlain(system: readonly Block[]): system is readonly [TextBlock] {
+  return system.length === 1 && system[0]!.type === "text";
+}
+
+/** Applies a normaliser to every text in a value, at its path. The value itself where nothing changes. */
+export function normalised<T>(value: T, path: string, normalise: Normalise): T {
+  if (typeof value === "string") return normalise(value, path) as T;
+  if (Array.isArray(value)) {
+    const parts = value.map((part, i) => normalised(part, `${path}.${i}`, normalise));
+    return (parts.some((part, i) => part !== value[i]) ? parts : value) as T;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  let changed: { [key: string]: unknown } | undefined;
+  for (const [key, part] of Object.entries(value)) {
+    const read = normalised(part, path === "" ? key : `${path}.${key}`, normalise);
+    if (read !== part) (changed ??= { ...(value as { [key: string]: unknown }) })[key] = read;
+  }
+  return (changed ?? value) as T;
+}

@@ -1,0 +1,138 @@
+import { realpathSync } from "node:fs";
+import { homedir, tmpdir, userInfo } from "node:os";
+
+/** What differs from machine to machine, and stands on a tape as `{ROOT}`, `{HOME}`, `{TMP}` and `{USER}`. */
+export interface Places {
+  readonly root?: string;
+  readonly home?: string;
+  readonly tmp?: string;
+  readonly user?: string;
+}
+
+/** How a text is written: as it is, or inside a JSON text. */
+export type Form = "plain" | "json";
+
+/** Puts placeholders for places and takes them back. `restore(place(x))` is always `x`. */
+export interface Placer {
+  place(text: string, form?: Form): string;
+  restore(text: string, form?: Form): string;
+  /** Where the next place stands in a text, from a position on. */
+  find(text: string, from: number, form?: Form): { at: number; end: number; instead: string } | undefined;
+}
+
+/** The places of this process, for a workspace. */
+export function placesHere(root: string): Places {
+  return { root, home: homedir(), tmp: tmpdir(), user: userName() };
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return ""; // no entry for the user id, as in some containers
+  }
+}
+
+/** Names that are words as well, or the same on many machines: nothing is given away, and texts stay as they are. */
+const COMMON_NAMES =
+  /^(root|user|admin|ubuntu|debian|runner|node|deno|bun|app|build|test|guest|nobody|ec2-user|.{0,3})$/i;
+
+/** A text that could be taken for a placeholder gets a mark, which restoring takes off. */
+const LOOKALIKE = /\{(=*)(ROOT|HOME|TMP|USER)\}/g;
+
+interface Known {
+  readonly text: string;
+  readonly name: string;
+  readonly kind: "path" | "word";
+}
+
+/** @param anyUser for a tape that has `{USER}` on it: the name here stands for it, common or not */
+export function placer(places: Places, anyUser = false): Placer {
+  const known = knownPlaces(places, anyUser);
+  const byForm = { plain: known, json: known.map((k) => ({ ...k, text: escaped(k.text) })) };
+  const back = new Map(
+    Object.entries({ ROOT: places.root, HOME: places.home, TMP: places.tmp, USER: places.user })
+      .flatMap(([name, place]) => place === undefined ? [] : [[name, bare(place)] as const]),
+  );
+
+  const find: Placer["find"] = (text, from, form = "plain") => {
+    let found: { at: number; end: number; instead: string } | undefined;
+    for (const { text: place, name, kind } of byForm[form]) {
+      const at = nextOf(text, place, from, kind, form);
+      // At one position the longest wins: the list is in that order.
+      if (at >= 0 && (!found || at < found.at)) found = { at, end: at + place.length, instead: `{${name}}` };
+    }
+    LOOKALIKE.lastIndex = from;
+    const like = text.includes("{", from) ? LOOKALIKE.exec(text) : null;
+    if (like && (!found || like.index < found.at)) {
+      found = { at: like.index, end: like.index + like[0].length, instead: `{=${like[1]}${like[2]}}` };
+    }
+    return found;
+  };
+  return {
+    find,
+    place(text, form) {
+      let placed = "";
+      let from = 0;
+      for (let next = find(text, 0, form); next; next = find(text, from, form)) {
+        placed += text.slice(from, next.at) + next.instead;
+        from = next.end;
+      }
+      return from === 0 ? text : placed + text.slice(from);
+    },
+    restore(text, form = "plain") {
+      if (!text.includes("{")) return text;
+      return text.replace(LOOKALIKE, (whole, marks: string, name: string) => {
+        if (marks !== "") return `{${marks.slice(1)}${name}}`;
+        const place = back.get(name);
+        return place === undefined ? whole : form === "json" ? escaped(place) : place;
+      });
+    },
+  };
+}
+
+/** Longest first; each path also as the system resolves it, after the name it was given by. */
+function knownPlaces({ root, home, tmp, user }: Places, anyUser: boolean): Known[] {
+  const given = [["ROOT", root], ["HOME", home], ["TMP", tmp]] as const;
+  const paths = given.flatMap(([name, path]) => {
+    if (path === undefined || path.length < 4 || !path.startsWith("/")) return [];
+    const real = realPath(path);
+    return (real === path ? [path] : [path, real]).map((text): Known => ({ text: bare(text), name, kind: "path" }));
+  });
+  const hidden = user !== undefined && user !== "" && (anyUser || !COMMON_NAMES.test(user));
+  const word: Known[] = hidden ? [{ text: user, name: "USER", kind: "word" }] : [];
+  return [...paths, ...word].sort((a, b) => b.text.length - a.text.length);
+}
+
+function bare(path: string): string {
+  return path.replace(/\/+$/, "");
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+const BEFORE = { path: /[\w.~/-]/, word: /[\w-]/ };
+const AFTER = /[\w-]/;
+/** In JSON the letter of an escape is no letter of the text. */
+const ESCAPE = /(?:^|[^\\])(?:\\\\)*\\[nrtbf]$/;
+
+/** The next place a text stands by itself: `/tmp` is not in `/tmpfs` nor in `a/tmp`. */
+function nextOf(text: string, place: string, from: number, kind: Known["kind"], form: Form): number {
+  for (let at = text.indexOf(place, from); at >= 0; at = text.indexOf(place, at + 1)) {
+    const before = text[at - 1];
+    const after = text[at + place.length];
+    const begins = before === undefined || !BEFORE[kind].test(before) ||
+      (form === "json" && ESCAPE.test(text.slice(Math.max(0, at - 40), at)));
+    if (begins && (after === undefined || !AFTER.test(after))) return at;
+  }
+  return -1;
+}

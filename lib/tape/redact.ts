@@ -1,0 +1,185 @@
+import { createHash } from "node:crypto";
+import { homedir } from "node:os";
+import { environmentSecrets, SECRET_PATTERNS, type SecretKind } from "./_secrets.ts";
+
+export interface RedactorOptions {
+  /** Whose values are searched for. @default the process's environment */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** A directory to be shown as `{HOME}`. @default none */
+  readonly home?: string;
+  /** Makes placeholders of one value the same, and tells nothing of it to those who do not know it. */
+  readonly seed?: string;
+}
+
+/** One secret that was found: never the secret itself. */
+export interface Finding {
+  readonly kind: SecretKind;
+  /** The variable it is the value of, or what it looks like. */
+  readonly name: string;
+  readonly path: string;
+}
+
+/** Takes secrets out of texts and values. Equal secrets get equal placeholders; a second time nothing changes. */
+export interface Redactor {
+  text(text: string): string;
+  /** All texts of a value, but those that are opaque; the value itself where nothing was found. */
+  value<T>(value: T): T;
+  find(value: unknown, path?: string): Finding[];
+  /** Whether a text may hold a secret; quick, for long texts. */
+  suspects(text: string): boolean;
+  /** Adds a value that must not be shown. */
+  learn(kind: SecretKind, name: string, value: string): void;
+}
+
+/** What stands for a secret: `{SECRET:GITHUB_TOKEN}`, `{KEY:anthropic:1f2e3d}`, `{COOKIE:…}`, `{ORGANISATION:…}`. */
+const PLACEHOLDER = String.raw`\{(?:SECRET|KEY|COOKIE|ORGANISATION):[^{}\s]*\}`;
+const HAS_PLACEHOLDER = new RegExp(PLACEHOLDER);
+
+/** Whether a text shows that something was taken out of it. */
+export function isRedacted(text: string): boolean {
+  return text.includes("{") && HAS_PLACEHOLDER.test(text);
+}
+
+interface Literal {
+  readonly kind: SecretKind;
+  readonly name: string;
+}
+
+export function redactor(options: RedactorOptions = {}): Redactor {
+  const seed = options.seed ?? PROCESS_SEED;
+  const literals = new Map<string, Literal>();
+  const add = (value: string, literal: Literal) => {
+    literals.set(value, literal);
+    literals.set(JSON.stringify(value).slice(1, -1), literal); // as it stands inside a JSON text
+  };
+  for (const [value, name] of environmentSecrets(options.env ?? process.env)) {
+    add(value, { kind: "environment", name });
+  }
+  let finder: RegExp | undefined;
+  const home = options.home !== undefined && options.home.length > 3 ? homePattern(options.home) : undefined;
+
+  const mark = (kind: SecretKind, name: string, value: string) => {
+    if (kind === "environment") return `{SECRET:${name}}`;
+    const short = createHash("sha256").update(`${seed}\n${value}`).digest("hex").slice(0, 6);
+    return kind === "key" ? `{KEY:${name}:${short}}` : `{${kind.toUpperCase()}:${short}}`;
+  };
+
+  /** One pass; each secret is told to `found`. */
+  const pass = (given: string, found: (kind: SecretKind, name: string) => void): string => {
+    let text = given;
+    if ([...literals.keys()].some((literal) => given.includes(literal))) {
+      text = text.replace(
+        finder ??= oneOf(`${PLACEHOLDER}|${[...literals.keys()].sort(longestFirst).map(quoted).join("|")}`),
+        (whole) => {
+          const literal = literals.get(whole);
+          if (!literal) return whole;
+          found(literal.kind, literal.name);
+          return mark(literal.kind, literal.name, whole);
+        },
+      );
+    }
+    for (const { pattern, kind, name, anchors } of PATTERNS) {
+      if (!anchors.some((anchor) => text.includes(anchor))) continue;
+      text = text.replace(pattern, (whole) => {
+        if (HAS_PLACEHOLDER.test(whole)) return whole;
+        found(kind, name);
+        return mark(kind, name, whole);
+      });
+    }
+    return home ? text.replace(home, "{HOME}") : text;
+  };
+
+  const redactText = (text: string, found: (kind: SecretKind, name: string) => void = () => {}): string => {
+    for (let last = text;;) {
+      const next = pass(last, found);
+      if (next === last) return next;
+      last = next;
+    }
+  };
+
+  return {
+    text: (text) => redactText(text),
+    value: (value) => mapTexts(value, (text) => redactText(text)),
+    find(value, path = "") {
+      const found: Finding[] = [];
+      mapTexts(value, (text, at) => redactText(text, (kind, name) => found.push({ kind, name, path: at })), path);
+      return found;
+    },
+    suspects: (text) =>
+      [...literals.keys()].some((literal) => text.includes(literal)) ||
+      SECRET_PATTERNS.some(({ anchors }) => anchors.some((anchor) => text.includes(anchor))),
+    learn(kind, name, value) {
+      if (value.length < 6 || literals.has(value)) return;
+      add(value, { kind, name });
+      finder = undefined;
+    },
+  };
+}
+
+const PROCESS_SEED = crypto.randomUUID();
+
+const PATTERNS = SECRET_PATTERNS.map((secret) => ({
+  ...secret,
+  pattern: new RegExp(`${PLACEHOLDER}|${secret.find.source}`, `g${secret.find.flags}`),
+}));
+
+let everyday: Redactor | undefined;
+
+/**
+ * A value without secrets: values of the environment, keys by their look, cookies, organisation ids and the home
+ * directory become placeholders. What is opaque (signatures, images) stays as it is.
+ *
+ * @example
+ * ```ts
+ * import { redact } from "crochet/testing";
+ *
+ * console.log(redact({ command: "curl -H 'Authorization: Bearer 0123456789abcdef0123'" }));
+ * ```
+ */
+export function redact<T>(value: T): T {
+  return (everyday ??= redactor({ home: homedir() })).value(value);
+}
+
+function oneOf(source: string): RegExp {
+  return new RegExp(source, "g");
+}
+
+function homePattern(home: string): RegExp {
+  return new RegExp(`(?<![\\w.~/-])${quoted(home.replace(/\/+$/, ""))}(?![\\w-])`, "g");
+}
+
+function quoted(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+function longestFirst(a: string, b: string): number {
+  return b.length - a.length;
+}
+
+/** Fields whose text means nothing but to the API. */
+const OPAQUE = new Set(["signature", "data", "encrypted_content", "encrypted_index", "encrypted_stdout"]);
+
+/** Changes every text of a value; keys too, as they may hold one as well. The value itself where nothing changes. */
+export function mapTexts<T>(value: T, change: (text: string, path: string) => string, path = "", key = ""): T {
+  if (typeof value === "string") {
+    return (OPAQUE.has(key) && /^[\w+/=-]*$/.test(value) ? value : change(value, path)) as T;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const below = (part: string | number) => path === "" ? String(part) : `${path}.${part}`;
+  if (Array.isArray(value)) {
+    let copy: unknown[] | undefined;
+    for (let i = 0; i < value.length; i++) {
+      const part = mapTexts(value[i], change, below(i));
+      if (part !== value[i]) (copy ??= [...value])[i] = part;
+    }
+    return (copy ?? value) as T;
+  }
+  const entries = Object.entries(value);
+  let changed = false;
+  const mapped = entries.map(([name, part]) => {
+    const [newName, newPart] = [change(name, below(name)), mapTexts(part, change, below(name), name)];
+    changed ||= newName !== name || newPart !== part;
+    return [newName, newPart] as const;
+  });
+  return (changed ? Object.fromEntries(mapped) : value) as T;
+}

@@ -1,0 +1,111 @@
+import { type Block, isToolUse, type Message, NO_USAGE, type Usage } from "../core/messages.ts";
+import type { ModelEvent, RawBlock, Reply } from "../core/model.ts";
+import { readReply } from "../core/reply.ts";
+import { seamEvents } from "./_frames.ts";
+import type { Attempt, Call } from "./tape.ts";
+
+/** What the agent made of a call's last attempt; undefined where it made nothing of it. */
+export async function replyOf({ attempts, error }: Pick<Call, "attempts" | "error">): Promise<Reply | undefined> {
+  const last = attempts.at(-1);
+  if (!last || error || last.ended) return undefined;
+  const { events } = eventsOf(last);
+  return await readReply(streamed(events), () => {}).catch(() => undefined);
+}
+
+/** The message a call's reply is in the next request. */
+export async function echoOf(call: Pick<Call, "attempts" | "error">): Promise<Message | undefined> {
+  return (await replyOf(call))?.message;
+}
+
+/** The tokens a call was billed for. */
+export async function usageOf(call: Pick<Call, "attempts" | "error">): Promise<Usage> {
+  return (await replyOf(call))?.usage ?? NO_USAGE;
+}
+
+/** The events of an attempt as an agent is given them, whether they were streamed or came as one message. */
+export function eventsOf(attempt: Attempt): { events: readonly ModelEvent[]; error?: unknown } {
+  if (attempt.events) return seamEvents(attempt.events);
+  const message = attempt.body === undefined ? undefined : messageIn(attempt.body);
+  return { events: message ? messageEvents(message) : [] };
+}
+
+async function* streamed(events: readonly ModelEvent[]): AsyncGenerator<ModelEvent> {
+  yield* events;
+}
+
+/** A whole message of the API. */
+export interface ApiMessage {
+  readonly type: "message";
+  readonly content: readonly RawBlock[];
+  readonly stop_reason?: string | null;
+  readonly stop_sequence?: string | null;
+  readonly usage?: Partial<Usage>;
+  readonly [key: string]: unknown;
+}
+
+/** The message a JSON body holds. */
+export function messageIn(body: string): ApiMessage | undefined {
+  try {
+    const value = JSON.parse(body) as ApiMessage;
+    return value?.type === "message" && Array.isArray(value.content) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A message as it would have been streamed, each block in one delta. */
+export function messageEvents(message: ApiMessage): ModelEvent[] {
+  const { content, stop_reason = null, stop_sequence = null, usage } = message;
+  const start = { ...message, content: [], stop_reason: null, stop_sequence: null };
+  return [
+    { type: "message_start", message: start as { usage?: Partial<Usage> } },
+    ...content.flatMap((block, index): ModelEvent[] => {
+      const { opened, deltas } = asStreamed(block);
+      return [
+        { type: "content_block_start", index, content_block: opened },
+        ...deltas.map((delta): ModelEvent => ({ type: "content_block_delta", index, delta })),
+        { type: "content_block_stop", index },
+      ];
+    }),
+    { type: "message_delta", delta: { stop_reason, stop_sequence }, ...(usage && { usage }) },
+    { type: "message_stop" },
+  ];
+}
+
+function asStreamed(block: RawBlock): { opened: RawBlock; deltas: RawBlock[] } {
+  if (block.type === "text") {
+    return { opened: { ...block, text: "" }, deltas: [{ type: "text_delta", text: block.text }] };
+  }
+  if (block.type === "thinking") {
+    const deltas: RawBlock[] = [{ type: "thinking_delta", thinking: block.thinking }];
+    if (block.signature !== undefined) deltas.push({ type: "signature_delta", signature: block.signature });
+    return { opened: { ...block, thinking: "", signature: "" }, deltas };
+  }
+  if (!("input" in block)) return { opened: block, deltas: [] };
+  const partial_json = JSON.stringify(block.input);
+  return { opened: { ...block, input: {} }, deltas: [{ type: "input_json_delta", partial_json }] };
+}
+
+/**
+ * A stream as the message the API would have sent in one piece.
+ *
+ * @throws {ModelError} where the stream is no whole reply
+ */
+export async function messageOf(events: readonly ModelEvent[]): Promise<ApiMessage> {
+  const reply = await readReply(streamed(events), () => {});
+  const start = events.find((e) => e.type === "message_start")?.message as ApiMessage | undefined;
+  const last = events.findLast((e) => e.type === "message_delta");
+  return {
+    ...start,
+    type: "message",
+    content: reply.message.content as readonly RawBlock[],
+    stop_reason: reply.stop_reason,
+    stop_sequence: last?.delta.stop_sequence ?? null,
+    usage: { ...start?.usage, ...reply.usage },
+  };
+}
+
+/** The ids of the tools a message calls. */
+export function toolIds(message: { readonly content: readonly Block[] }): string[] {
+  return message.content.filter(isToolUse).map(({ id }) => id);
+}

@@ -1,0 +1,83 @@
+import type { Block, Message } from "../core/messages.ts";
+import type { ModelEvent } from "../core/model.ts";
+import type { ClockFact, Ended, EndFact, Header, ToolFact } from "./format.ts";
+
+/** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */
+export interface Tape {
+  readonly header: Header;
+  readonly prompts: readonly string[];
+  /** Lane by lane, in the order they were made in each. */
+  readonly calls: readonly Call[];
+  readonly tools: readonly ToolFact[];
+  readonly clocks: readonly ClockFact[];
+  readonly end?: EndFact;
+}
+
+/** One model call with all attempts to answer it. */
+export interface Call {
+  /** The lane and the number in it: `main#3`. */
+  readonly id: string;
+  readonly lane: string;
+  readonly request: TapeRequest;
+  readonly attempts: readonly Attempt[];
+  /** What the agent was thrown in the end; absent where it got a reply. */
+  readonly error?: CallError;
+  /** Milliseconds since the header's time. */
+  readonly at: number;
+}
+
+export interface CallError {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable?: boolean;
+  readonly retryAfter?: number;
+}
+
+/** A request in one form, whether the core asked it or the SDK sent it: content in blocks, nothing about caching. */
+export interface TapeRequest {
+  readonly model: string;
+  readonly params: { readonly [key: string]: unknown };
+  readonly system: readonly Block[];
+  readonly tools: readonly { readonly [key: string]: unknown }[];
+  readonly messages: readonly Message[];
+  readonly wire?: { readonly [header: string]: string };
+}
+
+/** One attempt to answer a call: one HTTP exchange, or one run of a Model function. */
+export interface Attempt {
+  readonly status?: number;
+  readonly headers?: { readonly [name: string]: string };
+  /** What was streamed. */
+  readonly events?: readonly TapeEvent[];
+  /** The body of an answer that was no stream. */
+  readonly body?: string;
+  /** Absent where the answer came to its own end. */
+  readonly ended?: Ended;
+  readonly why?: string;
+  /** Milliseconds since the attempt began. */
+  readonly took: number;
+}
+
+/** One event of a stream, or a frame of the wire that is none in the usual form. */
+export interface TapeEvent {
+  /** Milliseconds since the one before. */
+  readonly ms: number;
+  readonly event?: ModelEvent;
+  /** The frame's exact text, where it is not `event: <type>\ndata: <JSON>\n\n`. */
+  readonly raw?: string;
+  /** Blanks before the JSON's last brace. */
+  readonly pad?: number;
+}
+
+/** The lane of an agent that no other agent started. */
+export const MAIN = "main";
+
+/** The lane of an agent that a tool call of a lane started. */
+export function laneBelow(lane: string, toolUseId: string): string {
+  return `${lane}/${toolUseId}`;
+}
+
+/** The lane of the models that the hooks of a lane ask. */
+export function hookLane(lane: string): string {
+  return `${lane}:hook`;
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { toBlobs } from "./_blobs.ts";
+import { factsOf } from "./_facts.ts";
+import { factLine } from "./format.ts";
+import { type Finding, type Redactor, redactor } from "./redact.ts";
+import { scanFacts, whatIs } from "./scan.ts";
+import type { Tape } from "./tape.ts";
+
+export interface WriteOptions {
+  /** Writes over a tape that is there. @default false */
+  readonly replace?: boolean;
+  /** Searches for secrets before anything is written. @default one of this process's environment */
+  readonly redactor?: Redactor;
+}
+
+/** Where the long texts of the tapes of a folder are: beside the fixtures, shared by them. */
+export function blobsOf(path: string): string {
+  return join(dirname(dirname(path)), "blobs");
+}
+
+/**
+ * Writes a tape, whole or not at all. A tape that shows a secret is not written.
+ *
+ * @throws {Error} where a secret is found, with its place and never with the secret, or where there is a tape already
+ */
+export async function writeTape(path: string, tape: Tape, options: WriteOptions = {}): Promise<void> {
+  const { replace = false, redactor: search = redactor() } = options;
+  if (!replace && existsSync(path)) {
+    throw new Error(`Cannot write tape ${path} as it is there already: replay it with --update, or delete it`);
+  }
+  const facts = await factsOf(tape);
+  refuseSecrets(path, scanFacts(facts, tape, search));
+  const blobs = new Map<string, string>();
+  const lines = facts.map((fact) => factLine(toBlobs(fact, (name, text) => blobs.set(name, text))));
+  const folder = blobsOf(path);
+  if (blobs.size > 0) mkdirSync(folder, { recursive: true });
+  for (const [name, text] of blobs) if (!existsSync(join(folder, name))) writeWhole(join(folder, name), text, true);
+  mkdirSync(dirname(path), { recursive: true });
+  writeWhole(path, `${lines.join("\n")}\n`, replace);
+}
+
+/** Another process sees the file whole or not at all; without `replace`, a file that came meanwhile is kept. */
+function writeWhole(path: string, text: string, replace: boolean): void {
+  const draft = `${path}.${randomUUID().slice(0, 8)}`;
+  writeFileSync(draft, text);
+  if (replace) return renameSync(draft, path);
+  try {
+    linkSync(draft, path);
+  } finally {
+    rmSync(draft);
+  }
+}
+
+function refuseSecrets(path: string, found: readonly Finding[]): void {
+  const [first] = found;
+  if (!first) return;
+  const more = found.length > 1 ? ` (and ${found.length - 1} more)` : "";
+  throw new Error(
+    `Cannot write tape ${path} as ${first.path} shows ${
+      whatIs(first)
+    }${more}: keep it out of the run, or record with --redact`,
+  );
+}
