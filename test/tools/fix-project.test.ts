@@ -33,7 +33,7 @@ test("an agent fixes a failing project with Read, Edit and Bash, inside the sand
       cwd,
       on: (e) => void (e.type === "tool_end" && seen.push([e.name, e.outcome, e.content])),
     }).run("make the test pass");
-    assert.equal(result.stop, "done", result.error?.message);
+    assert.deepEqual([result.stop, result.error], ["done", undefined]);
     server.done();
     assert.deepEqual(seen.map(([name, outcome]) => `${name} ${outcome}`), [
       "Bash failure",
