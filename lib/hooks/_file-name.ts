@@ -164,9 +164,9 @@ export function nearestName(file: string): string {
   const stem = file.slice(0, file.length - last.length);
   const [, number, head, rest] = /^(?:(\d+)-)?([^.]*)\.?(.*)$/s.exec(stem)!;
   const moment = nearestMoment(head!);
-  const label = rest!.split(".").map((part) => part.replace(/[^A-Za-z0-9_-]/g, "")).filter((part) =>
-    part !== "" && part !== "test" && part !== "examples"
-  ).join(".");
+  const label = rest!.split(".").map((part) => part.replace(/[^A-Za-z0-9_-]/g, "")).filter((part) => part !== "").join(
+    ".",
+  );
   const name = formatFileName({
     priority: number === undefined ? undefined : Number(number.slice(0, 4)),
     event: moment,

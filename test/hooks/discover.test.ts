@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { readHeader } from "../../lib/hooks/_config.ts";
+import { programOf } from "../../lib/hooks/_program.ts";
+import { discover, readHookFile } from "../../lib/hooks/discover.ts";
+import { scratch } from "./_fire.ts";
+
+function folderOf(files: Record<string, string>): { path: string } & Disposable {
+  const folder = scratch();
+  for (const [name, text] of Object.entries(files)) writeFileSync(`${folder.path}/${name}`, text);
+  return folder;
+}
+
+test("U4: files come in the order of priority, then name", () => {
+  using folder = folderOf({
+    "stop.b.sh": "",
+    "20-stop.sh": "",
+    "stop.a.sh": "",
+    "5-stop.z.sh": "",
+    "100-stop.c.sh": "",
+  });
+  const names = discover(folder.path).files.map((file) => file.name);
+  assert.deepEqual(names, ["5-stop.z.sh", "20-stop.sh", "100-stop.c.sh", "stop.a.sh", "stop.b.sh"]);
+});
+
+test("every file loads or is a problem that names it; nothing is passed over in silence", () => {
+  using folder = folderOf({
+    "stop.sh": "",
+    "stp.sh": "",
+    "notes.txt": "",
+    "_shared.ts": "",
+    ".hidden": "",
+    "stop.test.ts": "",
+    "README.md": "",
+    "x.examples.yaml": "",
+  });
+  mkdirSync(`${folder.path}/more`);
+  symlinkSync("/nowhere/at/all", `${folder.path}/stop.gone.sh`);
+  const { files, problems } = discover(folder.path);
+  assert.deepEqual(files.map((file) => file.name), ["stop.sh"]);
+  assert.deepEqual(problems.map((problem) => problem.file), ["more", "notes.txt", "stop.gone.sh", "stp.sh"]);
+  for (const { file, message } of problems) {
+    assert.ok(message.startsWith(`Cannot load hook '${file}' as `), message);
+  }
+  assert.match(problems[0]!.message, /it is not a file: put what hooks share into '_more'/);
+});
+
+test("a hook is identified by its real path and loads once", () => {
+  using folder = folderOf({ "stop.a.sh": "x" });
+  using elsewhere = folderOf({ "stop.c.sh": "y" });
+  symlinkSync(`${folder.path}/stop.a.sh`, `${folder.path}/stop.b.sh`);
+  symlinkSync(`${elsewhere.path}/stop.c.sh`, `${folder.path}/10-stop.c.sh`);
+  const { files, problems } = discover(folder.path);
+  assert.deepEqual(files.map((file) => [file.name, file.path]), [
+    ["10-stop.c.sh", `${elsewhere.path}/stop.c.sh`],
+    ["stop.a.sh", `${folder.path}/stop.a.sh`],
+  ]);
+  assert.match(problems[0]!.message, /'stop\.b\.sh' as it is the same file as 'stop\.a\.sh'/);
+});
+
+test("a file of an unknown extension is a hook where it is a program, and only there", () => {
+  using folder = folderOf({
+    "stop.lua": "#!/usr/bin/lua\n",
+    "stop": "#!/bin/sh\n",
+    "session-end.lua": "#!/usr/bin/lua\n",
+  });
+  chmodSync(`${folder.path}/stop.lua`, 0o755);
+  chmodSync(`${folder.path}/stop`, 0o755);
+  const { files, problems } = discover(folder.path);
+  assert.deepEqual(files.map((file) => file.name), ["stop", "stop.lua"]);
+  assert.deepEqual(problems.map((problem) => problem.file), ["session-end.lua"]);
+});
+
+test("a script is started by itself where it can be, else by what its first line or its extension names", () => {
+  using folder = folderOf({
+    "stop.sh": "echo hi",
+    "stop.py": "#!/usr/bin/env -S python3 -u\n",
+    "stop.rb": "",
+    "stop.x.sh": "#!/bin/bash -eu\n",
+    "stop.y.sh": "#!/bin/bash\n",
+  });
+  chmodSync(`${folder.path}/stop.y.sh`, 0o755);
+  const start = (name: string) => {
+    const { command, args } = programOf(readHookFile(`${folder.path}/${name}`));
+    return [command, ...args].map((word) => word.replace(`${folder.path}/`, "")).join(" ");
+  };
+  assert.equal(start("stop.sh"), "/bin/sh stop.sh");
+  assert.equal(start("stop.py"), "/usr/bin/env -S python3 -u stop.py");
+  assert.equal(start("stop.rb"), "/usr/bin/env ruby stop.rb");
+  assert.equal(start("stop.x.sh"), "/bin/bash -eu stop.x.sh");
+  assert.equal(start("stop.y.sh"), "stop.y.sh");
+});
+
+test("an event that is given stands in for what the name does not say", () => {
+  using folder = folderOf({ "check.sh": "" });
+  const { event, tools, name } = readHookFile(`${folder.path}/check.sh`, "PreToolUse@Bash");
+  assert.deepEqual([event, tools, name], ["pre-tool-use", ["Bash"], "check.sh"]);
+  assert.throws(() => readHookFile(`${folder.path}/check.sh`, "stpo"), /did you mean 'stop'/);
+});
+
+test("the header line of a text hook is its config", () => {
+  const header =
+    `#!/bin/sh\n# Some words.\n# crochet: timeout=5 onError=deny matcher="mcp__.* \\"x\\"" mode=observe scope=all nondeterministic\n`;
+  assert.deepEqual(readHeader(header), {
+    timeout: 5,
+    onError: "deny",
+    matcher: 'mcp__.* "x"',
+    mode: "observe",
+    scope: "all",
+    nondeterministic: true,
+  });
+  assert.deepEqual(readHeader("# crochet: also=post-tool-use@Read,stop warm=false"), {
+    also: ["post-tool-use@Read", "stop"],
+    warm: false,
+  });
+  assert.deepEqual(readHeader(`# crochet: matcher="\\bBash\\b"`), { matcher: "\\bBash\\b" });
+  assert.deepEqual(readHeader("echo crochet: timeout=5"), {});
+  assert.deepEqual(readHeader(`${"#\n".repeat(20)}# crochet: timeout=5`), {});
+});
+
+test("a mistake in the header is an error that says what would be right", () => {
+  const cases: [string, RegExp][] = [
+    ["# crochet: timeot=5", /config key 'timeot'.*did you mean 'timeout'\?/],
+    ["# crochet: timeout=soon", /timeout=null.*expected a number of seconds/],
+    ["# crochet: timeout=0", /expected a number of seconds/],
+    ["# crochet: onError=maybe", /expected continue, deny, abort/],
+    ["# crochet: mode", /mode=true.*expected gate, observe, async/],
+    ["# crochet: =5", /Cannot read '=5' in the '# crochet:' line: write key=value/],
+    ["# crochet: timeout=5\n# crochet: mode=gate", /a second '# crochet:' line/],
+  ];
+  for (const [text, message] of cases) assert.throws(() => readHeader(text), message, text);
+});

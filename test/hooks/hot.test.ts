@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { fire } from "../../lib/core/dispatch.ts";
+import type { HookRecord } from "../../lib/core/hook.ts";
+import { HookFolder, hotFolders } from "../../lib/hooks/hot.ts";
+import { environment, POST, PRE, scratch, STOP } from "./_fire.ts";
+
+interface Folder extends Disposable {
+  readonly path: string;
+  put(name: string, text: string): void;
+  drop(name: string): void;
+}
+
+function folderOf(files: Record<string, string> = {}): Folder {
+  const folder = scratch();
+  const put = (name: string, text: string) => {
+    writeFileSync(`${folder.path}/${name}`, text);
+    if (name.endsWith(".sh")) chmodSync(`${folder.path}/${name}`, 0o755);
+  };
+  for (const [name, text] of Object.entries(files)) put(name, text);
+  return { ...folder, put, drop: (name) => rmSync(`${folder.path}/${name}`) };
+}
+
+const deny = (words: string) => `export default () => ({ action: "deny", reason: ${words} });\n`;
+
+async function reasons(records: readonly HookRecord[]): Promise<string> {
+  const { reason = "-", warnings } = await fire(records, structuredClone(STOP), environment("/tmp").env);
+  return [reason.replaceAll("\n", " | "), ...warnings].join(" ! ");
+}
+
+test("an edited, added or removed hook file counts without a restart", async () => {
+  using folder = folderOf({ "stop.a.ts": deny(`"a1"`) });
+  const hooks = hotFolders([folder.path]);
+  assert.equal(await reasons(await hooks()), "a1");
+  folder.put("stop.a.ts", deny(`"a2"`));
+  assert.equal(await reasons(await hooks()), "a2");
+  folder.put("20-stop.b.ts", deny(`"b1"`));
+  assert.equal(await reasons(await hooks()), "b1 | a2");
+  folder.drop("stop.a.ts");
+  assert.equal(await reasons(await hooks()), "b1");
+  folder.put("20-stop.b.ts", deny(`"b2"`));
+  folder.put("20-stop.b.ts", deny(`"b3"`));
+  assert.equal(await reasons(await hooks()), "b3");
+});
+
+test("an edit of the same length in the same moment counts too", async () => {
+  using folder = folderOf({ "stop.a.ts": deny(`"0"`) });
+  const hooks = hotFolders([folder.path]);
+  for (let i = 0; i < 10; i++) {
+    folder.put("stop.a.ts", deny(`"${i}"`));
+    assert.equal(await reasons(await hooks()), String(i));
+  }
+});
+
+test("a changed _ file reloads the hooks that share it, through other _ files and folders", async () => {
+  using folder = folderOf({
+    "_words.ts": `export { word } from "./_deep/word.ts";`,
+    "stop.a.ts": `import { word } from "./_words.ts";\n${deny("`a ${word}`")}`,
+    "stop.b.mjs": `import { word } from "./_words.ts";\n${deny("`b ${word}`")}`,
+  });
+  mkdirSync(`${folder.path}/_deep`);
+  folder.put("_deep/word.ts", `export const word: string = "one";`);
+  const hooks = hotFolders([folder.path]);
+  assert.equal(await reasons(await hooks()), "a one | b one");
+  folder.put("_deep/word.ts", `export const word: string = "two";`);
+  assert.equal(await reasons(await hooks()), "a two | b two");
+  folder.put("_words.ts", `export const word = "three";`);
+  assert.equal(await reasons(await hooks()), "a three | b three");
+  folder.put("stop.a.ts", `import { word } from "./_words.ts";\n${deny("`A ${word}`")}`);
+  assert.equal(await reasons(await hooks()), "A three | b three");
+});
+
+test("a hook that did not change keeps its state and its record when another does", async () => {
+  const counting = `let n = 0;\nexport default () => ({ action: "deny", reason: String(++n) });\n`;
+  using folder = folderOf({ "stop.a.ts": counting, "stop.b.ts": deny(`"b"`) });
+  const hooks = hotFolders([folder.path]);
+  const before = await hooks();
+  assert.equal(await reasons(before), "1 | b");
+  folder.put("stop.b.ts", deny(`"B"`));
+  const after = await hooks();
+  assert.equal(await reasons(after), "2 | B");
+  assert.equal(after[0], before[0]);
+});
+
+test("the list stays the same list while nothing changes, whatever is touched", async () => {
+  using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
+  const hooks = hotFolders([folder.path]);
+  const first = await hooks();
+  assert.equal(await hooks(), first);
+  folder.put("stop.a.ts", deny(`"a"`));
+  folder.put("README.md", "words");
+  assert.equal(await hooks(), first);
+});
+
+test("a hook broken by an edit keeps failing with its load error, and comes back when it is mended", async () => {
+  using folder = folderOf({
+    "_w.ts": "export const w = 1;",
+    "stop.a.ts": `import { w } from "./_w.ts";\n${deny("`a${w}`")}`,
+  });
+  const hooks = hotFolders([folder.path]);
+  assert.equal(await reasons(await hooks()), "a1");
+  folder.put("_w.ts", "export const w = (;");
+  for (let i = 0; i < 2; i++) {
+    assert.match(
+      await reasons(await hooks()),
+      /^- ! Hook stop\.a\.ts failed on stop: Cannot load hook 'stop\.a\.ts' as /,
+    );
+  }
+  folder.put("_w.ts", "export const w = 2;");
+  assert.equal(await reasons(await hooks()), "a2");
+  for (
+    const broken of [
+      "export default 5;",
+      "throw new Error('top'); export default () => {};",
+      "export const config = { timeot: 1 }; export default () => {};",
+    ]
+  ) {
+    folder.put("stop.a.ts", broken);
+    assert.match(await reasons(await hooks()), /Cannot load hook 'stop\.a\.ts'/);
+  }
+  folder.put("stop.a.ts", deny(`"back"`));
+  assert.equal(await reasons(await hooks()), "back");
+});
+
+test("U7: a gate that was broken by an edit does not open", async () => {
+  using folder = folderOf({
+    "pre-tool-use.a.ts": "export default () => {};",
+    "pre-tool-use.b.rules": `tool equals "X" -> deny("x")`,
+  });
+  const hooks = hotFolders([folder.path]);
+  const gate = async () => await fire(await hooks(), structuredClone(PRE), environment("/tmp").env);
+  assert.equal((await gate()).decision, "continue");
+  folder.put("pre-tool-use.b.rules", "tool equal");
+  const { decision, reason } = await gate();
+  assert.equal(decision, "deny");
+  assert.match(reason!, /Cannot load pre-tool-use\.b\.rules:1:/);
+  folder.put("pre-tool-use.b.rules", `tool equals "X" -> deny("x")`);
+  folder.put("pre-tool-use.a.ts", "export default");
+  assert.equal((await gate()).decision, "deny");
+});
+
+test("a file of no event that appears in a run is told at each turn and stops nothing", async () => {
+  using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
+  const hooks = hotFolders([folder.path]);
+  await hooks();
+  folder.put("stp.ts", "");
+  const records = await hooks();
+  const turn = {
+    event: "turn-start" as const,
+    trigger: "user" as const,
+    prompt: "",
+    turn: { system: "", messages: [] },
+  };
+  const folded = await fire(records, turn, environment("/tmp").env);
+  assert.match(folded.warnings.join(), /Cannot load hook 'stp\.ts' as 'stp' is no event: did you mean 'stop\.ts'\?/);
+  assert.equal(folded.decision, "continue");
+  assert.equal(folded.abort, undefined);
+});
+
+test("an agent that names a folder with a file that cannot be loaded does not start with it", async () => {
+  using folder = folderOf({ "stop.a.ts": "export default", "stp.sh": "" });
+  await assert.rejects(hotFolders([folder.path])(), (error: Error) => {
+    assert.match(error.message, /stop\.a\.ts/);
+    assert.match(error.message, /stp\.sh/);
+    return true;
+  });
+  await assert.rejects(hotFolders([`${folder.path}/none`])(), /Cannot read hooks folder/);
+});
+
+test("a hook that lies in two folders runs once, and hooks in code come before those of files", async () => {
+  using one = folderOf({ "stop.a.ts": deny(`"a"`) });
+  using two = folderOf({ "stop.b.ts": deny(`"b"`) });
+  symlinkSync(`${one.path}/stop.a.ts`, `${two.path}/10-stop.a.ts`);
+  const records = await hotFolders([one.path, two.path])();
+  assert.equal(await reasons(records), "a | b");
+});
+
+test("U8: a post-tool-use file sees successes, a post-tool-use-failure file the rest", async () => {
+  using folder = folderOf({
+    "post-tool-use.a.ts": deny(`"success"`),
+    "post-tool-use-failure.b.ts": deny(`"failure"`),
+    "post-tool-use@Read.c.ts": deny(`"read"`),
+  });
+  const records = await hotFolders([folder.path])();
+  const at = async (failed: boolean) => {
+    const event = { ...structuredClone(POST), failed, outcome: failed ? "failure" as const : "success" as const };
+    return (await fire(records, event, environment("/tmp").env)).reason;
+  };
+  assert.equal(await at(false), "success");
+  assert.equal(await at(true), "failure");
+});
+
+test("a module's config decides matcher, mode, scope, time and further moments", async () => {
+  using folder = folderOf({
+    "pre-tool-use.a.ts": `export const config = { matcher: "^Ba", timeout: 0.05, onError: "deny" };
+      export default () => new Promise(() => {});`,
+    "pre-tool-use@Edit.b.ts": `export const config = { also: ["post-tool-use@Bash"] };\n${deny("`b`")}`,
+    "stop.c.ts": `export const config = { mode: "observe", scope: "sub" };\n${deny(`"c"`)}`,
+  });
+  const records = await hotFolders([folder.path])();
+  const pre = await fire(records, structuredClone(PRE), environment("/tmp").env);
+  assert.equal(pre.deniedBy, "pre-tool-use.a.ts");
+  assert.match(pre.reason!, /longer than its limit of 0\.05 s/);
+  assert.equal((await fire(records, structuredClone(POST), environment("/tmp").env)).reason, "b");
+  const { runs } = await fire(records, structuredClone(STOP), environment("/tmp").env);
+  assert.equal(runs[0]!.skipped, "only for sub-agents");
+  assert.deepEqual(records.map((r) => [r.name, r.mode, r.timeout]), [
+    ["pre-tool-use.a.ts", "gate", 0.05],
+    ["pre-tool-use@Edit.b.ts", "gate", 60],
+    ["stop.c.ts", "observe", 60],
+  ]);
+});
+
+test("two ways to match at once, or an unknown further moment, are load errors", async () => {
+  using folder = folderOf({
+    "pre-tool-use@Bash.a.ts": `export const config = { matcher: "x" };\nexport default () => {};`,
+    "stop.b.ts": `export const config = { also: ["stpo"] };\nexport default () => {};`,
+    "pre-tool-use.c.sh": `#!/bin/sh\n# crochet: matcher="("\n`,
+  });
+  const hooks = new HookFolder(folder.path);
+  await hooks.refresh();
+  const messages = hooks.problems.map((problem) => problem.message).join("\n");
+  assert.match(messages, /by '@Bash' and by matcher 'x': keep one/);
+  assert.match(messages, /'stpo' is no event: did you mean 'stop'\?/);
+  assert.match(messages, /matcher '\(' as it is not a regular expression/);
+});
+
+test("a folder that is taken away and put back takes its hooks along", async () => {
+  using outer = scratch();
+  const path = `${outer.path}/hooks`;
+  mkdirSync(path);
+  writeFileSync(`${path}/stop.a.ts`, deny(`"a"`));
+  const hooks = hotFolders([path]);
+  assert.equal(await reasons(await hooks()), "a");
+  renameSync(path, `${path}-away`);
+  assert.equal(await reasons(await hooks()), "-");
+  renameSync(`${path}-away`, path);
+  assert.equal(await reasons(await hooks()), "a");
+});
+
+const skip = "Deno" in globalThis ? "only Bun tells which files it has loaded" : false;
+
+test("a folder of modules alone loads neither YAML nor the other kinds", { skip }, async () => {
+  using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
+  const { execFileSync } = await import("node:child_process");
+  const hot = new URL("../../lib/hooks/hot.ts", import.meta.url).href;
+  writeFileSync(
+    `${folder.path}/_look.mjs`,
+    `import { hotFolders } from ${JSON.stringify(hot)};
+     import { createRequire } from "node:module";
+     console.log((await hotFolders([${JSON.stringify(folder.path)}])()).length);
+     console.log(Object.keys(createRequire(import.meta.url).cache).filter((p) => /yaml|hooks\\/(rules|prompt|command)\\.ts/.test(p)).join());`,
+  );
+  assert.equal(execFileSync(process.execPath, [`${folder.path}/_look.mjs`], { encoding: "utf8" }), "1\n\n");
+});

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { fire, listeners } from "../../lib/core/dispatch.ts";
+import { hookCommand } from "../../lib/hooks/install.ts";
+import { type Found, HookSources, type SourcesOptions } from "../../lib/hooks/sources.ts";
+import { Switches } from "../../lib/hooks/switches.ts";
+import { environment, scratch, STOP } from "./_fire.ts";
+
+function place() {
+  const folder = scratch();
+  const cwd = `${folder.path}/project`;
+  const home = `${folder.path}/home`;
+  const put = (path: string, text: string) => {
+    mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    writeFileSync(path, text);
+    if (path.endsWith(".sh")) chmodSync(path, 0o755);
+  };
+  mkdirSync(cwd);
+  mkdirSync(home);
+  const env = { HOME: home, PATH: process.env.PATH };
+  const sources = (options: Partial<SourcesOptions> = {}) => new HookSources({ cwd, env, trust: true, ...options });
+  return { cwd, home, env, put, sources, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+}
+
+const hook = (reason: string) => `export default () => ({ action: "deny", reason: "${reason}" });`;
+const settings = (...words: string[]) =>
+  JSON.stringify({
+    hooks: { Stop: [{ hooks: words.map((word) => ({ type: "command", command: `echo ${word} >&2; exit 2` })) }] },
+  });
+const yaml = (name: string) =>
+  `hooks:\n  definitions:\n    - { name: ${name}, type: command, command: "true", matcher: { events: [Stop] } }\n`;
+
+async function asked({ records }: Found, cwd: string): Promise<string[]> {
+  const { runs } = await fire(records, structuredClone(STOP), environment(cwd).env);
+  return runs.map((run) => run.hook);
+}
+
+test("U4: sources join in order: scope, then files, settings, hooks.yaml; priority comes before all of it", async () => {
+  using p = place();
+  p.put(`${p.home}/.crochet/hooks/stop.user.ts`, hook("user"));
+  p.put(`${p.home}/.claude/settings.json`, settings("user"));
+  p.put(`${p.home}/.crochet/hooks.yaml`, yaml("user-yaml"));
+  p.put(`${p.cwd}/hooks/stop.project.ts`, hook("project"));
+  p.put(`${p.cwd}/hooks/1-stop.early.ts`, hook("early"));
+  p.put(`${p.cwd}/.claude/settings.json`, settings("project", "more"));
+  p.put(`${p.cwd}/hooks.yaml`, yaml("project-yaml"));
+  p.put(`${p.cwd}/.agent/hook.toml`, `[turn_end]\ncommand = "true"\n`);
+  p.put(`${p.cwd}/.claude/settings.local.json`, settings("local"));
+  p.put(`${p.cwd}/other/stop.given.ts`, hook("given"));
+  const found = await p.sources({ hooks: ["other"], settings: [settings("inline")] }).refresh();
+  assert.deepEqual(found.problems, []);
+  const home = "~/.claude/settings.json";
+  assert.deepEqual(listeners(found.records, "stop").map((record) => record.name.replace(`${p.home}/`, "~/")), [
+    "1-stop.early.ts",
+    "stop.user.ts",
+    `${home}#0`,
+    "user-yaml",
+    "stop.project.ts",
+    ".claude/settings.json#0",
+    ".claude/settings.json#1",
+    "project-yaml",
+    ".claude/settings.local.json#0",
+    "stop.given.ts",
+    "--settings#0",
+  ]);
+  assert.deepEqual(listeners(found.records, "turn-end").map((r) => r.name), [".agent/hook.toml#turn_end"]);
+  assert.deepEqual((await asked(found, p.cwd)).length, 11);
+});
+
+test("the list stays the same list while nothing changes, and follows what does", async () => {
+  using p = place();
+  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
+  p.put(`${p.cwd}/.claude/settings.json`, settings("s"));
+  const sources = p.sources();
+  const { records } = await sources.refresh();
+  assert.equal((await sources.refresh()).records, records);
+  p.put(`${p.cwd}/.claude/settings.json`, settings("s", "t"));
+  assert.equal((await sources.refresh()).records.length, 3);
+  p.put(`${p.cwd}/hooks.yaml`, yaml("y"));
+  assert.equal((await sources.refresh()).records.length, 4);
+  rmSync(`${p.cwd}/.claude/settings.json`);
+  rmSync(`${p.cwd}/hooks/stop.a.ts`);
+  assert.deepEqual((await sources.refresh()).records.map((r) => r.name), ["y"]);
+});
+
+test("a hook that is installed for Claude Code and found by us runs once", async () => {
+  using p = place();
+  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
+  const command = hookCommand(`${p.cwd}/hooks/stop.a.ts`, "claude");
+  const other = hookCommand(`${p.home}/stop.elsewhere.ts`, "claude");
+  const hooks = [{ type: "command", command }, { type: "command", command: "true" }, {
+    type: "command",
+    command: other,
+  }];
+  p.put(`${p.cwd}/.claude/settings.json`, JSON.stringify({ hooks: { Stop: [{ hooks }] } }));
+  const found = await p.sources().refresh();
+  assert.deepEqual(found.records.map((r) => r.name), [
+    "stop.a.ts",
+    ".claude/settings.json#1",
+    ".claude/settings.json#2",
+  ]);
+  assert.deepEqual(found.unloaded.map((u) => [u.name, u.why]), [
+    [".claude/settings.json#0", "the file it serves is loaded already"],
+  ]);
+  assert.deepEqual(found.problems, []);
+  const without = await p.sources({ ownFolder: false }).refresh();
+  assert.equal(without.records.length, 3);
+});
+
+test("disableAllHooks switches off what is found, wherever it is from, until it goes", async () => {
+  using p = place();
+  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
+  p.put(`${p.cwd}/.claude/settings.local.json`, `{ "disableAllHooks": true }`);
+  const sources = p.sources();
+  assert.deepEqual((await sources.refresh()).records.map((r) => r.enabled), [false]);
+  p.put(`${p.cwd}/.claude/settings.local.json`, `{}`);
+  assert.deepEqual((await sources.refresh()).records.map((r) => r.enabled), [true]);
+});
+
+test("a switch works on the next event, without another look at the files", async () => {
+  using p = place();
+  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
+  const { records } = await p.sources().refresh();
+  const reason = async () => (await fire(records, structuredClone(STOP), environment(p.cwd).env)).reason;
+  assert.equal(await reason(), "a");
+  new Switches(p.cwd, p.env).set("stop.a.ts", false);
+  assert.equal(await reason(), undefined);
+  new Switches(p.cwd, p.env).set("stop.a.ts", true);
+  assert.equal(await reason(), "a");
+  records[0]!.enabled = false;
+  assert.equal(await reason(), undefined);
+});
+
+test("a switch is kept with the person: no file of a checkout switches a hook off", async () => {
+  using p = place();
+  p.put(`${p.home}/.crochet/hooks/stop.guard.ts`, hook("guard"));
+  for (const folder of ["switches", "hooks", ""]) {
+    p.put(`${p.cwd}/.crochet/${folder}/x.json`, JSON.stringify({ dir: p.cwd, disabled: ["stop.guard.ts"] }));
+  }
+  const { records } = await new HookSources({ cwd: p.cwd, env: { ...p.env, CROCHET_HOME: ".crochet" } }).refresh();
+  assert.deepEqual(records.map((r) => [r.name, r.enabled]), [["stop.guard.ts", true]]);
+});
+
+test("what is wrong in one source is told and costs the others nothing", async () => {
+  using p = place();
+  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
+  p.put(`${p.cwd}/hooks/stp.ts`, "");
+  p.put(`${p.cwd}/.claude/settings.json`, `{ "hooks": { "Stop": [{ "hooks": [{ "type": "command" }] }] } }`);
+  p.put(`${p.cwd}/hooks.yaml`, "hooks: [");
+  const found = await p.sources({ settings: ["none.json"] }).refresh();
+  assert.deepEqual(listeners(found.records, "stop").map((r) => r.name), ["stop.a.ts"]);
+  const told = found.problems.join("\n");
+  for (
+    const word of [/stp\.ts/, /settings\.json hooks\.Stop\[0\]/, /hooks\.yaml/, /none\.json' as there is no such file/]
+  ) {
+    assert.match(told, word);
+  }
+});
+
+test("the permissions of trusted settings are given, those of others are not", async () => {
+  using p = place();
+  p.put(`${p.cwd}/.claude/settings.json`, `{ "permissions": { "allow": ["Bash(ls)"] } }`);
+  assert.deepEqual((await p.sources().refresh()).permissions.allow, ["Bash(ls)"]);
+  assert.deepEqual((await p.sources({ trust: false }).refresh()).permissions, {});
+});
