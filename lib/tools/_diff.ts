@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
-import { eachMatch } from "./_byte-search.ts";
-import { decode, encode, type Encoding, unitOf } from "./_encoding.ts";
+import { asBuffer, decode, encode, type Encoding, unitOf } from "./_encoding.ts";
 import { countLines } from "./_line-breaks.ts";
 import { pieces, type Splice } from "./_splices.ts";
 
@@ -67,15 +66,15 @@ interface Change {
 const lengthOf = (lines: readonly string[]) => lines.reduce((sum, line) => sum + line.length, 0);
 const endOf = (change: Change) => change.offset + lengthOf(change.removed);
 
-/** Whole lines around the splices, ranges that meet joined. */
+/** Whole lines around the splices; lines that follow each other are one range, so that a diff shows the old ones first. */
 function touchedLines(text: Lines, splices: readonly Splice[]) {
   const ranges: { start: number; end: number; inside: Splice[] }[] = [];
   for (const splice of splices) {
     let range = ranges.at(-1);
     // Looked for only past the last range: many matches in one long line must not each walk to its ends.
-    if (range === undefined || splice.start >= range.end) {
+    if (range === undefined || splice.start > range.end) {
       const start = text.startOf(splice.start);
-      if (range === undefined || start >= range.end) ranges.push(range = { start, end: 0, inside: [] });
+      if (range === undefined || start > range.end) ranges.push(range = { start, end: 0, inside: [] });
     }
     if (splice.end >= range.end) range.end = text.endOf(splice.end);
     range.inside.push({ ...splice, start: splice.start - range.start, end: splice.end - range.start });
@@ -194,13 +193,14 @@ class Lines {
   }
 
   split(bytes: Uint8Array): string[] {
-    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const all = asBuffer(bytes), unit = this.#unit, [first, second] = this.#lf;
     const lines: string[] = [];
     let from = 0;
-    eachMatch(all, this.#lf, (at) => {
-      lines.push(all.toString("latin1", from, at + this.#unit));
-      from = at + this.#unit;
-    }, { unit: this.#unit });
+    for (let at = 0; at < all.length; at += unit) {
+      if (all[at] !== first || (unit === 2 && all[at + 1] !== second)) continue;
+      lines.push(all.toString("latin1", from, at + unit));
+      from = at + unit;
+    }
     if (from < all.length) lines.push(all.toString("latin1", from));
     return lines;
   }

@@ -23,10 +23,15 @@ export function encode(text: string, encoding: Encoding): Buffer {
   return encoding === "utf16le" ? little : little.swap16();
 }
 
+const DECODERS: Record<Encoding, TextDecoder> = {
+  bytes: new TextDecoder("utf-8", { ignoreBOM: true }),
+  utf16le: new TextDecoder("utf-16le", { ignoreBOM: true }),
+  utf16be: new TextDecoder("utf-16be", { ignoreBOM: true }),
+};
+
 /** For people and hooks to read: what is not valid becomes U+FFFD, so the result must never be written back. */
 export function decode(bytes: Uint8Array, encoding: Encoding): string {
-  const label = encoding === "bytes" ? "utf-8" : encoding === "utf16le" ? "utf-16le" : "utf-16be";
-  return new TextDecoder(label, { ignoreBOM: true }).decode(bytes);
+  return DECODERS[encoding].decode(bytes);
 }
 
 export function isValidUtf8(bytes: Uint8Array): boolean {

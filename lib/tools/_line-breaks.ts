@@ -70,8 +70,8 @@ export function countLines(bytes: Uint8Array, encoding: Encoding, start: number,
     return count;
   }
   let count = 0, i = start;
-  while (i < end && (bytes.byteOffset + i) % 4 !== 0) if (bytes[i++] === 10) count++;
-  if (end - i >= 4) {
+  if (end - start >= 64) {
+    while ((bytes.byteOffset + i) % 4 !== 0) if (bytes[i++] === 10) count++;
     // Four bytes at a time: a zero byte after the exclusive or is an LF, and its top bit is set in `zero`.
     const words = new Int32Array(bytes.buffer, bytes.byteOffset + i, (end - i) >> 2);
     for (let w = 0; w < words.length; w++) {

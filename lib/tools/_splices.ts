@@ -21,7 +21,13 @@ export function* pieces(old: Uint8Array, splices: readonly Splice[]): Generator<
 }
 
 export function applySplices(old: Uint8Array, splices: readonly Splice[]): Uint8Array {
-  return Buffer.concat([...pieces(old, splices)], splicedLength(old, splices));
+  const now = Buffer.allocUnsafeSlow(splicedLength(old, splices));
+  let at = 0;
+  for (const piece of pieces(old, splices)) {
+    now.set(piece, at);
+    at += piece.length;
+  }
+  return now;
 }
 
 export function splicedLength(old: Uint8Array, splices: readonly Splice[]): number {
@@ -69,11 +75,13 @@ export function spliceBetween(old: Uint8Array, now: Uint8Array): Splice[] {
 
 /** The line (from 1) on which each replacement starts, in the new text. */
 export function linesAfter(old: Uint8Array, splices: readonly Splice[], encoding: Encoding): number[] {
-  let line = 1, from = 0;
+  let line = 1, from = 0, last: Uint8Array | undefined, lines = 0;
   return splices.map(({ start, end, bytes }) => {
     line += countLines(old, encoding, from, start);
     const here = line;
-    line += countLines(bytes, encoding, 0, bytes.length);
+    // The replacements of one call are all the same bytes.
+    if (bytes !== last) lines = countLines(last = bytes, encoding, 0, bytes.length);
+    line += lines;
     from = end;
     return here;
   });

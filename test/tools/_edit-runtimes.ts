@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -14,3 +16,26 @@ export const bothRuntimes: readonly Runtime[] = [[installed("bun")] as const, [i
   .filter(([program]) => existsSync(program));
 
 export const script = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url));
+
+/** Runs a script that says a word when it is ready and then goes on, and kills it after `work`, however that ends. */
+export async function withScript<T>(
+  name: string,
+  args: readonly string[],
+  work: (child: ChildProcess) => Promise<T>,
+): Promise<T> {
+  const [program, ...before] = thisRuntime;
+  const child = spawn(program, [...before, script(name), ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    const gone = once(child, "exit").then(([code]) => Promise.reject(new Error(`${name} ended with ${code}`)));
+    gone.catch(() => {});
+    await Promise.race([once(child.stdout!, "data"), gone]);
+    return await work(child);
+  } finally {
+    await end(child);
+  }
+}
+
+export async function end(child: ChildProcess): Promise<void> {
+  child.kill("SIGKILL");
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}

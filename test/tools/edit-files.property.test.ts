@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -24,7 +24,7 @@ import { commit, type Disk } from "../../lib/tools/_commit.ts";
 import { applyEdit, edit, type EditInput, multiEdit, undo, write } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
 import { bytes, call, edited, string, utf8 } from "./_edit-arbitraries.ts";
-import { bothRuntimes, script, thisRuntime } from "./_edit-runtimes.ts";
+import { bothRuntimes, end, script, thisRuntime, withScript } from "./_edit-runtimes.ts";
 import { inWorkspace } from "./_workspace.ts";
 
 const runs = { numRuns: rounds(40, 500) };
@@ -166,9 +166,7 @@ test("P18: edits of several processes never lose an update", long, () =>
     symlinkSync("a.txt", join(root, "alias"));
     const [program, ...args] = thisRuntime;
     // They all find a lock that a process left when it was killed, and only one may take its place.
-    const holder = spawn(program, [...args, script("_edit-hold.ts"), path], { stdio: ["ignore", "pipe", "inherit"] });
-    await once(holder.stdout!, "data");
-    await end(holder);
+    await withScript("_edit-hold.ts", [path], () => Promise.resolve());
     const children = names.map((name, i) =>
       spawn(program, [...args, script("_edit-tokens.ts"), join(root, i % 2 ? "alias" : "a.txt"), name, String(count)], {
         stdio: ["ignore", "inherit", "inherit"],
@@ -176,8 +174,12 @@ test("P18: edits of several processes never lose an update", long, () =>
         env: { ...process.env, TMPDIR: i === 0 ? root : dirname(root) },
       })
     );
-    for (const child of children) if (child.exitCode === null) await once(child, "exit");
-    assert.deepEqual(children.map(({ exitCode }) => exitCode), [0, 0, 0]);
+    try {
+      for (const child of children) if (child.exitCode === null) await once(child, "exit");
+      assert.deepEqual(children.map(({ exitCode }) => exitCode), [0, 0, 0]);
+    } finally {
+      await Promise.all(children.map(end));
+    }
     assert.equal(readFileSync(path, "utf8"), file("[", "]"));
     assert.deepEqual(readdirSync(root).sort(), ["a.txt", "alias"]);
   }));
@@ -229,19 +231,8 @@ test("P19: no path ever escapes the workspace", long, () =>
 /** A file of this many bytes takes long enough to write that a kill or a look can fall into it. */
 const BIG = 2_000_000;
 
-async function loopingEditor(path: string): Promise<ChildProcess> {
-  const [program, ...args] = thisRuntime;
-  const child = spawn(program, [...args, script("_edit-loop.ts"), path, "AAAA", "BBBBBBBB"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  await once(child.stdout!, "data");
-  return child;
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  child.kill("SIGKILL");
-  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-}
+const withLoopingEditor = (path: string, work: () => Promise<void>) =>
+  withScript("_edit-loop.ts", [path, "AAAA", "BBBBBBBB"], work);
 
 test(
   "P20: a kill at any point always leaves the old or the new file, and no litter that stays",
@@ -253,9 +244,7 @@ test(
       let interrupted = 0;
       for (let round = 0; round < rounds(20, 200); round++) {
         writeFileSync(path, versions[0]!);
-        const child = await loopingEditor(path);
-        await sleep(Math.random() * 30);
-        await end(child);
+        await withLoopingEditor(path, () => sleep(Math.random() * 30));
         const now = readFileSync(path, "utf8");
         assert.ok(versions.includes(now), `a third state, ${now.length} characters long`);
         if (readdirSync(root).length > 1) interrupted++;
@@ -276,17 +265,14 @@ test("P22: a reader never sees a third state", long, () =>
       Buffer.from(`${"x".repeat(BIG / 2)}${word}${"y\n".repeat(BIG / 4)}`)
     );
     writeFileSync(path, versions[0]!);
-    const child = await loopingEditor(path);
     const seen = new Set<number>();
-    try {
+    await withLoopingEditor(path, async () => {
       for (let look = 0; look < rounds(300, 3000); look++) {
         const now = readFileSync(path);
         seen.add(versions.findIndex((version) => version.equals(now)));
         if (look % 20 === 0) await sleep(1);
       }
-    } finally {
-      await end(child);
-    }
+    });
     assert.deepEqual([...seen].sort(), [0, 1]);
   }));
 

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   existsSync,
   linkSync,
@@ -18,13 +16,14 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { ToolError, type ToolOutput } from "../../lib/core/tool.ts";
+import { thisOwner } from "../../lib/files/owner.ts";
 import { ROOTS } from "../../lib/tools/_confine.ts";
 import { changeFile } from "../../lib/tools/_files.ts";
 import { recordRead, refreshRead } from "../../lib/tools/_read-record.ts";
 import { standaloneContext } from "../../lib/tools/_standalone.ts";
 import { applyEdit, Edit, edit, type EditResponse } from "../../lib/tools/index.ts";
 import { sharedData } from "../_shared.ts";
-import { script, thisRuntime } from "./_edit-runtimes.ts";
+import { withScript } from "./_edit-runtimes.ts";
 import { inWorkspace } from "./_workspace.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -309,20 +308,18 @@ test(
   { timeout: 60_000 },
   () =>
     withFile("a", async ({ root, path, read }) => {
-      const [program, ...args] = thisRuntime;
-      const holder = spawn(program, [...args, script("_edit-hold.ts"), path], { stdio: ["ignore", "pipe", "inherit"] });
-      await once(holder.stdout!, "data");
-      const waiting = edit({ file_path: path, old_string: "a", new_string: "b" }, {
-        cwd: root,
-        signal: AbortSignal.timeout(150),
+      await withScript("_edit-hold.ts", [path], async (holder) => {
+        const waiting = edit({ file_path: path, old_string: "a", new_string: "b" }, {
+          cwd: root,
+          signal: AbortSignal.timeout(150),
+        });
+        await assert.rejects(waiting, { name: "TimeoutError" });
+        assert.equal(read(), "a");
+        holder.kill("SIGKILL");
+        await edit({ file_path: path, old_string: "a", new_string: "b" }, { cwd: root });
+        assert.equal(read(), "b");
+        assert.deepEqual(readdirSync(root), ["a.txt"]);
       });
-      await assert.rejects(waiting, { name: "TimeoutError" });
-      assert.equal(read(), "a");
-      holder.kill("SIGKILL");
-      await edit({ file_path: path, old_string: "a", new_string: "b" }, { cwd: root });
-      assert.equal(read(), "b");
-      if (holder.exitCode === null && holder.signalCode === null) await once(holder, "exit");
-      assert.deepEqual(readdirSync(root), ["a.txt"]);
     }),
 );
 
@@ -353,23 +350,14 @@ test("rule 15: what a killed edit left is swept, what a running one writes is no
 }, () =>
   inWorkspace(async (root) => {
     writeFileSync(join(root, "a.txt"), "a");
-    const [program, ...args] = thisRuntime;
-    const child = spawn(program, [...args, script("_edit-hold.ts"), join(root, "b.txt")], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    await once(child.stdout!, "data");
-    const { thisOwner } = await import("../../lib/files/owner.ts");
-    const [, , place] = thisOwner().split("-");
-    const start = readFileSync(`/proc/${child.pid}/stat`, "latin1").split(") ")[1]!.split(" ")[19];
-    const running = `.crochet-${child.pid}-${start}-${place}-1.tmp`, dead = `.crochet-${child.pid}-0-${place}-1.tmp`;
-    for (const name of [running, dead, ".crochet-notes.tmp", "keep.tmp"]) writeFileSync(join(root, name), "");
-    try {
+    await withScript("_edit-hold.ts", [join(root, "b.txt")], async ({ pid }) => {
+      const [, , place] = thisOwner().split("-");
+      const start = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]!.split(" ")[19];
+      const running = `.crochet-${pid}-${start}-${place}-1.tmp`, dead = `.crochet-${pid}-0-${place}-1.tmp`;
+      for (const name of [running, dead, ".crochet-notes.tmp", "keep.tmp"]) writeFileSync(join(root, name), "");
       await edit({ file_path: "a.txt", old_string: "a", new_string: "b" }, { cwd: root });
       assert.deepEqual(readdirSync(root).sort(), [running, ".crochet-notes.tmp", "a.txt", "keep.tmp"].sort());
-    } finally {
-      child.kill("SIGKILL");
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    }
+    });
   }));
 
 test("a file over 8 MiB gets no originalFile, a diff of its changed lines alone, and says that undo keeps no copy", () =>
