@@ -113,7 +113,8 @@ function requestMessages(run: Run, view: View, append: string | readonly Message
     const begun = shown[index]!;
     shown = [...instead, { ...begun, content: begun.content.slice(block) }, ...shown.slice(index + 1)];
   }
-  if (append !== undefined) shown.push(...(typeof append === "string" ? [user(append)] : append));
+  if (typeof append !== "string") shown.push(...append ?? []);
+  else if (append.trim() !== "") shown.push(user(append));
   return view.prefix || append !== undefined ? joinRoles(shown) : shown;
 }
 

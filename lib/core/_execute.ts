@@ -6,7 +6,7 @@ import { asError, thrownWords } from "./_thrown.ts";
 import type { ToolResult } from "./events.ts";
 import type { Run } from "./run.ts";
 import { countTool } from "./limits.ts";
-import { type Block, isContent, text } from "./messages.ts";
+import { type Block, INTERRUPTED, isContent, text } from "./messages.ts";
 import { wordings } from "./said.ts";
 import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "./tool.ts";
 import { UnusableAnswer } from "./verdict.ts";
@@ -100,6 +100,7 @@ async function hooksWantRetry(run: Run, tool: Tool, thrown: unknown): Promise<bo
 /** Runs the tool to one of its ends; one that does not stop when told is given up on after a grace. */
 async function perform(run: Run, { call, tool, input }: Ready, suffix: string): Promise<Performed> {
   const { life, agent, signal } = run;
+  if (signal.aborted) return interrupted(INTERRUPTED);
   const key = `tool:${run.turnId}:${tool.name}:${call.id}${suffix}`;
   let thrown: { error: unknown } | undefined;
   const working = agent.step(key, async (): Promise<ToolOutput> => {
@@ -128,8 +129,7 @@ async function perform(run: Run, { call, tool, input }: Ready, suffix: string): 
   const output = "value" in end ? end.value : "error" in end ? failureOf(end.error) : undefined;
   // What a tool has done is told even where nobody wants to know any more; how it was stopped is not.
   if (!output || (signal.aborted && output.isError)) {
-    const content = "The call was interrupted before it ended";
-    return { outcome: "interrupted", result: { content, is_error: true, response: content }, wait: false };
+    return interrupted("The call was interrupted before it ended");
   }
   const is_error = output.isError ?? false;
   return {
@@ -141,6 +141,10 @@ async function perform(run: Run, { call, tool, input }: Ready, suffix: string): 
 }
 
 const NEVER = new AbortController().signal;
+
+function interrupted(content: string): Performed {
+  return { outcome: "interrupted", result: { content, is_error: true, response: content }, wait: false };
+}
 
 function outputOf(value: ToolReturn): ToolOutput {
   if (isContent(value)) return { content: value };

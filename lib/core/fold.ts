@@ -1,7 +1,7 @@
 import type { Asked } from "./_ask.ts";
 import { isView, withSubject } from "./_event.ts";
 import { failurePolicy } from "./_policy.ts";
-import { type AnyEvent, EVENTS } from "./events.ts";
+import { type AnyEvent, type EventName, EVENTS } from "./events.ts";
 import type { HookRecord, HookRun } from "./hook.ts";
 import { NO_OPINION, type Said } from "./verdict.ts";
 
@@ -42,6 +42,8 @@ export const NOTHING: Folded = Object.freeze({
 /** Why a hook is not asked once the run is over. */
 export const ENDED = "the run was ended";
 
+const CLEANUP: ReadonlySet<EventName> = new Set(["agent-stop", "session-end"]);
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Denial = Folded["denials"][number];
 
@@ -69,7 +71,8 @@ export class Fold {
 
   /** Why no further gate is asked; undefined while the walk goes on. */
   get over(): string | undefined {
-    if (this.#abort) return ENDED;
+    // Those who clean up are all asked: there is nothing left that one of them could end.
+    if (this.#abort && !CLEANUP.has(this.event.event)) return ENDED;
     return this.#deny === "prevents" && this.#denials.length > 0 ? `denied by ${this.#denials[0]!.hook}` : undefined;
   }
 

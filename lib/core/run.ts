@@ -21,6 +21,8 @@ export class Run implements HookEnv {
   readonly life: Life;
   readonly count: Count;
   readonly signal: AbortSignal;
+  /** Aborted once the session is over: until then what cleans up may run. */
+  closing: AbortSignal = NEVER;
   hooks: readonly HookRecord[] = [];
   turnId = "";
   turns = 0;
@@ -76,7 +78,7 @@ export class Run implements HookEnv {
   /** Fires an event, tells what came of it, and ends the run where a hook wants that. */
   async fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Promise<Folded> {
     // What cleans up must run to its end even when the run was interrupted.
-    const env: HookEnv = options?.final ? Object.create(this, { signal: { value: NEVER } }) : this;
+    const env: HookEnv = options?.final ? Object.create(this, { signal: { value: this.closing } }) : this;
     const folded = await fire(this.hooks, fired, env, options);
     if (folded.runs.length > 0) this.emit({ type: "fired", event: fired.event, folded });
     for (const warning of folded.warnings) this.warn(warning);
@@ -170,6 +172,9 @@ export class Run implements HookEnv {
   }
   get agent_id(): string {
     return this.life.agentId;
+  }
+  get agent_type(): string {
+    return this.agent.type;
   }
   get parent_agent_id(): string | undefined {
     return this.life.parentAgentId;

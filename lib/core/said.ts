@@ -30,7 +30,7 @@ export function wordings(contexts: readonly From[]): string[] {
 }
 
 export function contextBlocks(contexts: readonly From[]): Block[] {
-  return wordings(contexts).map(text);
+  return wordings(contexts).filter((words) => words.trim() !== "").map(text);
 }
 
 /** How the model reads a HookInput (U11). */

@@ -39,7 +39,17 @@ export function openSession(
   let closed = false;
   let busy: Promise<unknown> | undefined;
   const stoppers: AbortController[] = [];
+  const closing = new AbortController();
   let last: Run | undefined;
+  const newRun = (signal: AbortSignal) => {
+    const run = new Run(agent, life, newCount(), signal, NO_USAGE);
+    run.closing = closing.signal;
+    return run;
+  };
+  const background = () => {
+    const all = Promise.allSettled([...life.background]);
+    return settle(all, { clock: life.clock, signal: NEVER, ms: GRACE_MS });
+  };
   return {
     life,
     async prompt(words, options = {}) {
@@ -49,7 +59,7 @@ export function openSession(
       stoppers.push(stopper);
       if (life.parentAgentId === undefined) Object.assign(life.spent, { tokens: 0, dollars: 0 });
       const signal = options.signal ? AbortSignal.any([options.signal, stopper.signal]) : stopper.signal;
-      const run = last = new Run(agent, life, newCount(), signal, NO_USAGE);
+      const run = last = newRun(signal);
       const over = new AbortController();
       deadline(run, stopper, over.signal);
       const first = started || signal.aborted ? undefined : start;
@@ -64,22 +74,24 @@ export function openSession(
       }
     },
     async setModel(model) {
-      const run = new Run(agent, life, newCount(), NEVER, NO_USAGE);
+      const run = newRun(NEVER);
       run.hooks = await agent.hooks();
       return await switchModel(run, model);
     },
     async close(reason = "other") {
       if (closed) return;
       closed = true;
-      const run = last ?? new Run(agent, life, newCount(), NEVER, NO_USAGE);
+      const run = last ?? newRun(NEVER);
       for (const stopper of stoppers) stopper.abort(new Ended("aborted", "The session was closed"));
       await busy;
-      await settle(Promise.allSettled([...life.background]), { clock: life.clock, signal: NEVER, ms: GRACE_MS });
+      await background();
       if (start) {
         await run.fire({ event: "session-end", reason, duration_ms: Math.round(life.clock.tick() - opened) }, {
           final: true,
         });
       }
+      closing.abort(new Ended("aborted", "The session was closed"));
+      await background();
     },
   };
 }

@@ -295,6 +295,22 @@ test("U3, U5: ctx.abort ends the walk, whatever the hook answered; the first one
   assert.deepEqual(f.runs[1], { hook: "b", skipped: "the run was ended" });
 });
 
+test("S4.21: those who clean up are all asked: none can end it for the others", async () => {
+  const asked: string[] = [];
+  const cleanup = (name: string, run: Answering, given: Partial<HookRecord> = {}) =>
+    on(name, "agent-stop", (e, ctx) => {
+      asked.push(name);
+      return run(e, ctx);
+    }, given);
+  const f = await folded([
+    cleanup("a", (_, ctx) => ctx.abort("no more")),
+    cleanup("b", () => Promise.reject(new Error("broken")), { onError: "abort" }),
+    cleanup("c", () => undefined),
+  ], { event: "agent-stop", stop: "done", result: "", agent_type: "main" });
+  assert.deepEqual(asked, ["a", "b", "c"]);
+  assert.equal(f.abort!.hook, "a");
+});
+
 test("U5: observers run after all gates, also after a denial, and get the decision", async () => {
   const order: unknown[] = [];
   const watcher = (name: string, priority: number) =>

@@ -629,6 +629,19 @@ test("U9, U10: a tool that does not stop when told is given up on after a grace,
   assert.equal(invalidConversation(result.messages), undefined);
 });
 
+test("a tool never begins once the run was interrupted, though everything before let it", async () => {
+  const controller = new AbortController();
+  let ran = false;
+  const s = stage({
+    model: scripted([calls(["Do"])]),
+    tools: [act("Do", "write", () => (ran = true, "done"))],
+    on: (e) => e.type === "tool_start" ? controller.abort() : undefined,
+  });
+  const result = await within(s.run("go", controller.signal));
+  assert.deepEqual([result.stop, ran], ["aborted", false]);
+  assert.deepEqual(results(result.messages).map((r) => r.content), ["The call was interrupted before it ran"]);
+});
+
 test("U10: limits.seconds ends a run whose tool, hook, model, parser or person hangs", async () => {
   const never = () => new Promise<never>(() => {});
   const stuckParser: Tool = { ...echo, parse: never };

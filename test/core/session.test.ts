@@ -143,12 +143,12 @@ test("close() tells why and how long; hooks of session-end run to their end", as
   assert.deepEqual(told, [["clear", 250]]);
 });
 
-test("close() gives work in the background a grace and then leaves it", async () => {
+test("close() gives work in the background a grace before session-end and after, and then leaves it", async () => {
   const s = stage({ model: scripted([{ text: "a" }]) });
   s.life.background.add(new Promise(() => {}));
   await s.session.prompt("one");
   await within(s.session.close());
-  assert.equal(s.clock.tick(), 2000);
+  assert.equal(s.clock.tick(), 4000);
 });
 
 test("close() tells async hooks that still run to stop, and nothing of them is left", async () => {
