@@ -162,7 +162,7 @@ async function attempts(run: Run, attempt: (signal: AbortSignal) => Promise<Repl
       if (!again) throw error;
       const wait = (error as ModelError).retryAfter ?? Math.min(500 * 2 ** n, 8000) * (0.75 + clock.random() / 2);
       run.emit({ type: "retry", attempt: n + 1, reason: thrownWords(error), wait_ms: Math.round(wait) });
-      await run.interruptible(clock.sleep(wait, run.signal));
+      await run.interruptible(clock.pass ? clock.pass(wait, run.signal) : clock.sleep(wait, run.signal));
     }
   }
 }

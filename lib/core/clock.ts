@@ -8,6 +8,8 @@ export interface Clock {
   random(): number;
   /** Resolves after `ms`, or at once when aborted; never rejects, keeps no process alive after an abort. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** As `sleep`, for a wait in which nothing happens: a clock that is not real may let it pass at once. */
+  pass?(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {

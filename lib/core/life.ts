@@ -58,6 +58,10 @@ export interface AgentSpec {
   readonly afterWrite?: (run: Run) => Promise<void>;
   /** The model to go on with where the first one is overloaded or refuses. */
   readonly fallback?: string;
+  /** What the models that hooks ask are reached through: a recorder. */
+  readonly hookModel?: (model: Model) => Model;
+  /** Makes an agent that a tool call starts, and its clock, known to a recorder: apart from all others. */
+  readonly lane?: (spec: AgentSpec, toolUseId: string) => { readonly spec: AgentSpec; readonly clock: Clock };
 }
 
 /** What an agent has for its whole session. */
@@ -81,8 +85,8 @@ export interface Life {
   readonly waiting: Said[];
   /** Writes a message where it outlives the process; the run goes on when that is done. */
   readonly save?: (message: Message, index: number, run: Run) => Promise<void>;
-  /** Starts an agent below this one. */
-  readonly spawn?: (request: SpawnRequest, run: Run) => Promise<Spawned>;
+  /** Starts an agent below this one, for a tool call. */
+  readonly spawn?: (request: SpawnRequest, run: Run, toolUseId: string) => Promise<Spawned>;
   /** Agents that work on in the background, and what those that ended have to say. */
   readonly tasks: Set<Promise<void>>;
   readonly inbox: string[];

@@ -9,7 +9,7 @@ import type { HookChange, HookEnv, HookRecord } from "./hook.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
 import type { Count } from "./limits.ts";
 import type { Block, Message, Usage } from "./messages.ts";
-import type { ToolSpec } from "./model.ts";
+import type { Model, ToolSpec } from "./model.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, type From, hookInput } from "./said.ts";
 import type { Tool } from "./tool.ts";
@@ -187,6 +187,9 @@ export class Run implements HookEnv {
   }
   get clock(): Clock {
     return this.life.clock;
+  }
+  get taped(): ((model: Model) => Model) | undefined {
+    return this.agent.hookModel;
   }
   get cwd(): string {
     return this.life.cwd();
