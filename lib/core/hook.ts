@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { Dialect } from "./dialects.ts";
 import type { AnyEvent, EventName, EventOf } from "./events.ts";
+import type { Model } from "./model.ts";
 import type { ResolvedName } from "./names.ts";
 import type { Answer, Opinion, Said } from "./verdict.ts";
 
@@ -122,6 +123,8 @@ export interface HookEnv {
   readonly exec?:
     | ((command: string, args: readonly string[], options: { cwd: string; signal: AbortSignal }) => Promise<Executed>)
     | undefined;
+  /** What a model that a hook asks is reached through: a recorder. */
+  readonly taped?: ((model: Model) => Model) | undefined;
   log?(hook: string, message: string): void;
   onHook?(change: HookChange): void;
   /** Takes what an async hook said once it has ended. */
@@ -172,6 +175,10 @@ export class Context implements HookContext {
   /** Ends whatever the hook bound to its signal. */
   expire(): void {
     (this.#stop ??= new AbortController()).abort(new Error("The hook's time is up"));
+  }
+  /** The model by which a hook's own one is asked, so that the call is on the tape too. */
+  taped(model: Model): Model {
+    return this.#env.taped?.(model) ?? model;
   }
   get cwd(): string {
     return this.#env.cwd;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readPrompt } from "../core/dialects.ts";
 import type { AnyEvent } from "../core/events.ts";
-import type { Hook, HookContext, HookRecord } from "../core/hook.ts";
+import type { Context, Hook, HookContext, HookRecord } from "../core/hook.ts";
 import { textOf, user } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
@@ -50,7 +50,10 @@ export interface AskOptions {
 }
 
 /** Asks a model about an event and gives its raw answer, an object that can be read as a verdict. */
-export type Ask = (event: AnyEvent, ctx: Pick<HookContext, "signal" | "now">) => Promise<unknown>;
+export type Ask = (
+  event: AnyEvent,
+  ctx: Pick<HookContext, "signal" | "now"> & Partial<Pick<Context, "taped">>,
+) => Promise<unknown>;
 
 /**
  * Makes the question of a template. The same question is asked once while its answer is good, also by several at
@@ -58,14 +61,22 @@ export type Ask = (event: AnyEvent, ctx: Pick<HookContext, "signal" | "now">) =>
  */
 export function askModel(template: Template, options: AskOptions): Ask {
   const { model, modelName = HOOK_MODEL, cache = true } = options;
-  const kept = new ResponseCache<string>(cache === true ? CACHE_SECONDS : cache === false ? 0 : cache);
-  const calls = new SharedCalls<string>();
+  const seconds = cache === true ? CACHE_SECONDS : cache === false ? 0 : cache;
+  // What one recording was told is no answer for another: each has a model of its own here.
+  const memories = new WeakMap<Model, { kept: ResponseCache<string>; calls: SharedCalls<string> }>();
+  const memoryOf = (asked: Model) => {
+    const memory = memories.get(asked) ?? { kept: new ResponseCache(seconds), calls: new SharedCalls() };
+    memories.set(asked, memory);
+    return memory;
+  };
   return async (event, ctx) => {
+    const asked = ctx.taped?.(model) ?? model;
+    const { kept, calls } = memoryOf(asked);
     const key = questionKey(template, modelName, event);
     const answer = kept.get(key, ctx.now().getTime()) ?? await calls.join(key, ctx.signal, async (signal) => {
       const messages = [user(template.render(event))];
       const request = { model: modelName, system: HOOK_SYSTEM, messages, tools: [], max_tokens: MAX_TOKENS };
-      const reply = await readReply(model(request, signal), () => {});
+      const reply = await readReply(asked(request, signal), () => {});
       const fresh = answerIn(textOf(reply.message));
       readPrompt(fresh, event.event);
       const text = JSON.stringify(fresh);
