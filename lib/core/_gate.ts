@@ -1,4 +1,4 @@
-import { type Answer, answer } from "./_answer.ts";
+import { type Answer, answer, type Ending } from "./_answer.ts";
 import { isThenable } from "./_settle.ts";
 import { thrownWords } from "./_thrown.ts";
 import type { Folded } from "./fold.ts";
@@ -20,10 +20,18 @@ export interface Ready {
   readonly after: readonly Block[];
 }
 
-/** Everything that comes before a call may run: is it one, do the hooks let it, do the rules, does a person. */
-export async function gate(run: Run, call: ToolCall, tool: Tool | undefined): Promise<Ready | Answer> {
-  const invalid = (why: string) =>
-    answer(run, call, { outcome: "invalid", content: `Cannot call ${call.name} as ${why}` });
+/**
+ * Everything that comes before a call may run: is it one, do the hooks let it, do the rules, does a person. A call
+ * that may not is answered here.
+ */
+export async function gate(
+  run: Run,
+  call: ToolCall,
+  tool: Tool | undefined,
+  answers: Map<string, Answer>,
+): Promise<Ready | undefined> {
+  const end = (ending: Ending) => void answers.set(call.id, answer(run, call, ending));
+  const invalid = (why: string) => end({ outcome: "invalid", content: `Cannot call ${call.name} as ${why}` });
   if (!tool) {
     const known = run.agent.tools.map((t) => t.name).join(", ") || "none";
     return invalid(`there is no such tool: the tools are ${known}`);
@@ -35,20 +43,23 @@ export async function gate(run: Run, call: ToolCall, tool: Tool | undefined): Pr
   const fields = { tool_name: tool.name, original_input: original.input, tool_use_id: call.id };
   const pre = await run.fire({ event: "pre-tool-use", ...fields, input: original.input });
   const after = run.heard(pre.contexts);
-  if (pre.decision === "deny") {
-    const denial = pre.denials[0]!;
-    return refuse(run, call, fields, original.input, refusalOf(denial), after);
-  }
+  const refuse = async ({ words, reason, by }: Refusal, input: Input) => {
+    run.denials.push({ tool_name: call.name, tool_use_id: call.id, reason, by });
+    end({ outcome: "denied", content: words, after });
+    await run.fire({ event: "tool-denied", ...fields, input, reason, denied_by: by });
+    return undefined;
+  };
+  if (pre.decision === "deny") return refuse(refusalOf(pre.denials[0]!), original.input);
   const changed = pre.modified ? await checked(run, tool, pre.value) : original;
   if ("why" in changed) {
     const by = pre.runs.filter((r) => r.opinion?.value).map((r) => r.hook).join(", ");
     const content =
       `PreToolUse hook for ${tool.name} returned updatedInput that failed schema validation: ${changed.why} ` +
       `(hook ${by})\nThe tool input from the model was valid; the hook's rewrite of it was not.`;
-    return answer(run, call, { outcome: "invalid", content, after });
+    return end({ outcome: "invalid", content, after });
   }
   const permitted = await permission(run, tool, fields, changed.input, pre);
-  if ("by" in permitted) return refuse(run, call, fields, changed.input, permitted, after);
+  if ("by" in permitted) return refuse(permitted, changed.input);
   return { call, tool, input: permitted.input, original: original.input, after };
 }
 
@@ -136,20 +147,6 @@ async function askHooks(
   if ("input" in changed) return changed;
   const words = `A permission hook's rewrite of the input is not valid: ${changed.why}`;
   return { words, reason: words, by: "permission-request" };
-}
-
-async function refuse(
-  run: Run,
-  call: ToolCall,
-  called: Called,
-  input: Input,
-  { words, reason, by }: Refusal,
-  after: readonly Block[],
-): Promise<Answer> {
-  run.denials.push({ tool_name: call.name, tool_use_id: call.id, reason, by });
-  const denied = answer(run, call, { outcome: "denied", content: words, after });
-  await run.fire({ event: "tool-denied", ...called, input, reason, denied_by: by });
-  return denied;
 }
 
 function refusalOf({ hook, reason, text }: Folded["denials"][number]): Refusal {

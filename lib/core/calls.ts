@@ -24,9 +24,8 @@ export async function answerCalls(run: Run, calls: readonly ToolCall[]): Promise
       const tool = findTool(run.agent.tools, call.name);
       const alone = tool?.effect === "write" && !tool.parallel;
       if (alone) await runBatch(run, batch, answers);
-      const gated = await gate(run, call, tool);
-      if ("block" in gated) answers.set(call.id, gated);
-      else batch.push(gated);
+      const ready = await gate(run, call, tool, answers);
+      if (ready) batch.push(ready);
       if (alone) await runBatch(run, batch, answers);
     }
     await runBatch(run, batch, answers);

@@ -352,6 +352,21 @@ test("U8: a denied call is in the Result, and tool-denied carries who and why", 
   assert.deepEqual(told, [["Echo", { say: "a" }, { say: "a" }, "not here", "refuse"]]);
 });
 
+test("U8: a denied call stays denied, and is told once, though a hook of tool-denied ends the run", async () => {
+  const s = stage({
+    model: scripted([calls(["Echo", "a"], ["Echo", "b"])]),
+    tools: [echo],
+    hooks: { preToolUse: refuse, toolDenied: (_, ctx) => ctx.abort("enough") },
+  });
+  const result = await s.run();
+  assert.equal(result.stop, "error");
+  assert.deepEqual(s.events.flatMap((e) => e.type === "tool_end" ? [e.outcome] : []), ["denied", "interrupted"]);
+  assert.deepEqual(results(result.messages).map((r) => r.content), [
+    "Denied by hook refuse: not here",
+    "The call was interrupted before it ran",
+  ]);
+});
+
 test("a tool's result is text, blocks or { content }; anything else is its failure", async () => {
   const blocks = [{ type: "text", text: "b" }];
   const returned: [unknown, unknown, boolean][] = [
