@@ -1,4 +1,4 @@
-import type { Edit, FormattingOptions, JSONPath } from "jsonc-parser";
+import { JsonText } from "./_json-edit.ts";
 
 /** One hook in another host's settings. */
 export interface HostEntry {
@@ -7,7 +7,7 @@ export interface HostEntry {
   readonly hook: { readonly type: "command"; readonly command: string; readonly [field: string]: unknown };
 }
 
-type Settings = { readonly hooks?: { readonly [event: string]: readonly Group[] } };
+type Hooks = { readonly [event: string]: readonly Group[] };
 type Group = { readonly matcher?: string; readonly hooks: readonly { readonly command?: unknown }[] };
 
 /**
@@ -17,81 +17,63 @@ type Group = { readonly matcher?: string; readonly hooks: readonly { readonly co
  * @throws {Error} where the text is no settings file
  */
 export async function withEntries(text: string, entries: readonly HostEntry[]): Promise<string> {
-  const edit = await editor(text);
+  const edit = await opened(text);
   for (const { event, matcher, hook } of entries) {
-    const groups = edit.value().hooks?.[event] ?? [];
-    const there = groups.some((group) =>
-      group.matcher === matcher && group.hooks.some(({ command }) => command === hook.command)
-    );
-    if (there) continue;
+    const hooks = hooksIn(edit);
+    const isSame = (group: Group) => group.matcher === matcher && group.hooks.some((h) => h.command === hook.command);
+    if (hooks?.[event]?.some(isSame)) continue;
     const group = { ...(matcher !== undefined && { matcher }), hooks: [hook] };
-    edit.set(["hooks", event, groups.length], group);
+    if (!hooks) edit.append([], { [event]: [group] }, "hooks");
+    else if (!hooks[event]) edit.append(["hooks"], [group], event);
+    else edit.append(["hooks", event], group);
   }
-  return edit.text();
+  return closed(edit, text);
 }
 
 /** The text without the hooks that are meant, nor the lists that they alone were in. */
 export async function withoutEntries(text: string, isMeant: (command: string) => boolean): Promise<string> {
-  const edit = await editor(text);
-  for (const event of Object.keys(edit.value().hooks ?? {})) {
-    const groups = edit.value().hooks![event]!;
-    for (let g = groups.length - 1; g >= 0; g--) {
+  const edit = await opened(text);
+  const found = hooksIn(edit) ?? {};
+  let took = false;
+  for (const [event, groups] of Object.entries(found)) {
+    const before = groups.length;
+    let left = before;
+    for (let g = before - 1; g >= 0; g--) {
       const { hooks } = groups[g]!;
       const meant = hooks.flatMap(({ command }, i) => typeof command === "string" && isMeant(command) ? [i] : []);
       if (meant.length === 0) continue;
-      if (meant.length === hooks.length) edit.remove(["hooks", event, g]);
-      else for (const i of meant.reverse()) edit.remove(["hooks", event, g, "hooks", i]);
+      took = true;
+      if (meant.length === hooks.length) {
+        edit.remove(["hooks", event, g]);
+        left--;
+      } else for (const i of meant.reverse()) edit.remove(["hooks", event, g, "hooks", i]);
     }
-    if (groups.length > 0 && edit.value().hooks![event]!.length === 0) edit.remove(["hooks", event]);
+    if (left === 0 && before > 0) edit.remove(["hooks", event]);
   }
-  const { hooks } = edit.value();
-  if (hooks && Object.keys(hooks).length === 0 && edit.text() !== text) edit.remove(["hooks"]);
-  return edit.text();
+  if (took && Object.keys(hooksIn(edit)!).length === 0) edit.remove(["hooks"]);
+  return closed(edit, text);
 }
 
-interface Editor {
-  value(): Settings;
-  text(): string;
-  set(path: JSONPath, value: unknown): void;
-  remove(path: JSONPath): void;
+const EMPTY = "{}\n";
+const MARK = "\uFEFF";
+
+async function opened(text: string): Promise<JsonText> {
+  const bare = text.startsWith(MARK) ? text.slice(1) : text;
+  return new JsonText(bare.trim() === "" ? EMPTY : bare, await import("jsonc-parser"));
 }
 
-async function editor(given: string): Promise<Editor> {
-  const { applyEdits, modify, parse, printParseErrorCode } = await import("jsonc-parser");
-  const mark = given.startsWith("\uFEFF") ? "\uFEFF" : "";
-  let text = given.slice(mark.length);
-  if (text.trim() === "") text = "{}\n";
-  const read = (): Settings => {
-    const errors: { error: number; offset: number; length: number }[] = [];
-    const value: unknown = parse(text, errors, { allowTrailingComma: true });
-    if (errors.length > 0) {
-      const { error, offset } = errors[0]!;
-      const line = text.slice(0, offset).split("\n").length;
-      throw new Error(`Cannot change the settings as they are no JSON: ${printParseErrorCode(error)} in line ${line}`);
-    }
-    checkShape(value);
-    return value as Settings;
-  };
-  let value = read();
-  const formattingOptions = styleOf(text);
-  const apply = (edits: Edit[]) => {
-    text = applyEdits(text, edits);
-    value = read();
-  };
-  return {
-    value: () => value,
-    text: () => value && text === "{}\n" && given.trim() === "" ? given : mark + text,
-    set: (path, to) => apply(modify(text, path, to, { formattingOptions, isArrayInsertion: true })),
-    remove: (path) => apply(modify(text, path, undefined, { formattingOptions })),
-  };
+function closed({ text }: JsonText, before: string): string {
+  const mark = before.startsWith(MARK) ? MARK : "";
+  return text === EMPTY && before.slice(mark.length).trim() === "" ? before : mark + text;
 }
 
-/** Refuses what it would have to guess about. */
-function checkShape(value: unknown): void {
+/** The hooks of the settings. Refuses what it would have to guess about. */
+function hooksIn(edit: JsonText): Hooks | undefined {
   const wrong = (what: string) => new Error(`Cannot change the settings as ${what}: mend that first`);
+  const value = edit.value();
   if (!isObject(value)) throw wrong("they are no object");
   const { hooks } = value;
-  if (hooks === undefined) return;
+  if (hooks === undefined) return undefined;
   if (!isObject(hooks)) throw wrong("'hooks' is no object");
   for (const [event, groups] of Object.entries(hooks)) {
     const isGroup = (group: unknown) => isObject(group) && Array.isArray(group.hooks) && group.hooks.every(isObject);
@@ -99,17 +81,9 @@ function checkShape(value: unknown): void {
       throw wrong(`'hooks.${event}' is no list of { "hooks": [ … ] }`);
     }
   }
+  return hooks as Hooks;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** New lines look like those around them. */
-function styleOf(text: string): FormattingOptions {
-  const eol = text.includes("\r\n") ? "\r\n" : "\n";
-  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
-  return indent.startsWith("\t")
-    ? { insertSpaces: false, tabSize: 1, eol }
-    : { insertSpaces: true, tabSize: indent.length, eol };
 }

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { test } from "node:test";
+import { HookFolder } from "../../lib/hooks/hot.ts";
+import {
+  carryOut,
+  hookCommand,
+  installedFile,
+  type Place,
+  planInstall,
+  planUninstall,
+} from "../../lib/hooks/install.ts";
+import { scratch } from "./_fire.ts";
+
+function project(files: Record<string, string>) {
+  const folder = scratch();
+  const cwd = `${folder.path}/project`;
+  mkdirSync(`${cwd}/hooks`, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(`${cwd}/hooks/${name}`, text);
+  const env = { HOME: `${folder.path}/home` };
+  const place = (host: Place["host"], scope: Place["scope"] = "project"): Place => ({ host, scope, cwd, env });
+  const install = async (at: Place) => {
+    const hooks = new HookFolder(`${cwd}/hooks`);
+    const records = await hooks.refresh();
+    assert.deepEqual(hooks.problems, []);
+    const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), at);
+    carryOut(plan, env);
+    return plan;
+  };
+  const uninstall = async (at: Place) => carryOut(await planUninstall(`${cwd}/hooks`, at), env);
+  return { cwd, env, place, install, uninstall, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+}
+
+const MODULE = "export default () => {};";
+
+test("S2.2, S2.9, U14: hooks are added at the ends of the host's lists, after what is there", async () => {
+  using p = project({
+    "pre-tool-use@ExitPlanMode+AskUserQuestion+EnterPlanMode.watch.ts": MODULE,
+    "stop.sh": "#!/bin/sh\n# crochet: timeout=7 mode=async\n",
+    "post-tool-use-failure.x.ts": MODULE,
+    "turn-start.y.ts": MODULE,
+  });
+  mkdirSync(`${p.cwd}/.claude`);
+  const before = `{
+  // the team's own
+  "model": "opus",
+  "hooks": {
+    "Notification": [{ "hooks": [{ "type": "command", "command": "ding" }] }],
+    "Stop": [
+      { "hooks": [{ "type": "command", "command": "mine" }] },
+    ],
+  },
+  "unknown": { "kept": [1, 2] }
+}
+`;
+  const file = `${p.cwd}/.claude/settings.json`;
+  writeFileSync(file, before);
+  const { entries, left } = await p.install(p.place("claude"));
+  const after = readFileSync(file, "utf8");
+  const { parse } = await import("jsonc-parser");
+  const { hooks, ...rest } = parse(after, [], { allowTrailingComma: true });
+  assert.deepEqual(rest, { model: "opus", unknown: { kept: [1, 2] } });
+  assert.ok(after.includes("// the team's own"));
+  assert.deepEqual(Object.keys(hooks), ["Notification", "Stop", "PostToolUseFailure", "PreToolUse"]);
+  assert.deepEqual(hooks.Notification, [{ hooks: [{ type: "command", command: "ding" }] }]);
+  assert.deepEqual(hooks.PreToolUse, [{
+    matcher: "ExitPlanMode|AskUserQuestion|EnterPlanMode",
+    hooks: [{
+      type: "command",
+      command: hookCommand(`${p.cwd}/hooks/pre-tool-use@ExitPlanMode+AskUserQuestion+EnterPlanMode.watch.ts`, "claude"),
+      timeout: 65,
+    }],
+  }]);
+  assert.equal(hooks.Stop[0].hooks[0].command, "mine");
+  assert.deepEqual({ ...hooks.Stop[1].hooks[0], command: "" }, {
+    type: "command",
+    command: "",
+    timeout: 12,
+    async: true,
+  });
+  assert.equal(entries.length, 3);
+  assert.deepEqual(left, [{ name: "turn-start.y.ts", why: "claude has no event like turn-start" }]);
+  await p.uninstall(p.place("claude"));
+  assert.equal(readFileSync(file, "utf8"), before);
+});
+
+test("U14: installing twice is installing once, and a change of the hooks is followed", async () => {
+  using p = project({ "stop.a.ts": MODULE });
+  const at = p.place("claude");
+  await p.install(at);
+  const file = `${p.cwd}/.claude/settings.json`;
+  const first = readFileSync(file, "utf8");
+  await p.install(at);
+  assert.equal(readFileSync(file, "utf8"), first);
+  writeFileSync(`${p.cwd}/hooks/stop.b.ts`, MODULE);
+  writeFileSync(`${p.cwd}/hooks/stop.a.ts`, `export const config = { timeout: 1 };\n${MODULE}`);
+  await p.install(at);
+  const { Stop } = JSON.parse(readFileSync(file, "utf8")).hooks;
+  assert.equal(Stop.length, 2);
+  await p.uninstall(at);
+  assert.equal(existsSync(`${p.cwd}/.claude`), false);
+});
+
+test("each host gets its own file, names, units and matchers, and runtime and script by absolute paths", async () => {
+  using p = project({
+    "pre-tool-use@Bash+Edit.a.ts": MODULE,
+    "stop.b.rules": `event equals "x" -> continue()`,
+    "pre-tool-use.c.ts": `export const config = { matcher: "^mcp__" };\n${MODULE}`,
+  });
+  const codex = await p.install(p.place("codex"));
+  assert.equal(codex.settings, `${p.cwd}/.codex/hooks.json`);
+  const gemini = await p.install(p.place("gemini", "user"));
+  assert.equal(gemini.settings, `${p.env.HOME}/.gemini/settings.json`);
+  const written = JSON.parse(readFileSync(gemini.settings, "utf8")).hooks;
+  const [first, second] = written.BeforeTool;
+  assert.equal(first.matcher, undefined);
+  assert.equal(second.matcher, "^(run_shell_command|replace)$");
+  const [hook] = second.hooks;
+  assert.equal(hook.timeout, 65_000);
+  assert.equal(hook.name, "pre-tool-use@Bash+Edit.a.ts");
+  assert.match(hook.command, /^\/\S+ (?:run -A --quiet )?\/\S+\/cli\/main\.ts hook \/\S+ --dialect gemini$/);
+  assert.equal(written.AfterAgent[0].hooks[0].timeout, undefined);
+  const theirs = JSON.parse(readFileSync(codex.settings, "utf8")).hooks;
+  assert.deepEqual(theirs.PreToolUse.map((g: { matcher: string }) => g.matcher), ["^mcp__", "Bash|Edit"]);
+});
+
+test("a file that was touched since keeps what was done to it; only our entries go", async () => {
+  using p = project({ "stop.a.ts": MODULE });
+  const at = p.place("claude");
+  const file = `${p.cwd}/.claude/settings.json`;
+  mkdirSync(`${p.cwd}/.claude`);
+  writeFileSync(
+    file,
+    `{\n  "hooks": {\n    "Stop": [\n      { "hooks": [{ "type": "command", "command": "mine" }] }\n    ]\n  }\n}\n`,
+  );
+  await p.install(at);
+  writeFileSync(file, readFileSync(file, "utf8").replace(`"mine"`, `"mine, changed"`));
+  await p.uninstall(at);
+  assert.equal(
+    readFileSync(file, "utf8"),
+    `{\n  "hooks": {\n    "Stop": [\n      { "hooks": [{ "type": "command", "command": "mine, changed" }] }\n    ]\n  }\n}\n`,
+  );
+});
+
+test("a settings file that cannot be understood is not touched", async () => {
+  using p = project({ "stop.a.ts": MODULE });
+  mkdirSync(`${p.cwd}/.claude`);
+  const file = `${p.cwd}/.claude/settings.json`;
+  const cases: [string | Uint8Array, RegExp][] = [
+    ["{ no", /no JSON/],
+    ["[]", /they are no object/],
+    [`{ "hooks": [] }`, /'hooks' is no object/],
+    [`{ "hooks": { "Stop": {} } }`, /'hooks\.Stop' is no list/],
+    [`{ "hooks": { "Stop": [{ "type": "command" }] } }`, /'hooks\.Stop' is no list/],
+    [new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), /not UTF-8/],
+  ];
+  for (const [text, message] of cases) {
+    writeFileSync(file, text);
+    await assert.rejects(p.install(p.place("claude")), message);
+    assert.deepEqual(readFileSync(file), Buffer.from(text as string));
+    await assert.rejects(p.uninstall(p.place("claude")), message);
+  }
+});
+
+test("the file keeps its mode and its link, and nothing lies beside it", async () => {
+  using p = project({ "stop.a.ts": MODULE });
+  mkdirSync(`${p.cwd}/.claude`);
+  mkdirSync(`${p.cwd}/dotfiles`);
+  const real = `${p.cwd}/dotfiles/claude.json`;
+  writeFileSync(real, "{}");
+  chmodSync(real, 0o640);
+  symlinkSync(real, `${p.cwd}/.claude/settings.json`);
+  await p.install(p.place("claude"));
+  assert.ok(lstatSync(`${p.cwd}/.claude/settings.json`).isSymbolicLink());
+  assert.equal(statSync(real).mode & 0o777, 0o640);
+  assert.deepEqual(readdirSync(`${p.cwd}/dotfiles`), ["claude.json"]);
+  await p.uninstall(p.place("claude"));
+  assert.equal(readFileSync(real, "utf8"), "{}");
+});
+
+test("a line of ours is known by the file it serves, whatever its path is made of", () => {
+  for (const path of ["/p/hooks/stop.sh", "/my project/hooks/stop.it's.sh", "/p/$HOME/`x`/stop.sh"]) {
+    assert.equal(installedFile(hookCommand(path, "codex")), path);
+  }
+  for (const line of ["true", "bun run hook x --dialect claude", "echo main.ts hook x --dialect claude && rm x"]) {
+    assert.equal(installedFile(line), undefined);
+  }
+});
