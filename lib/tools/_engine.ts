@@ -43,7 +43,7 @@ export async function searchPlace(path: string | undefined, context: SearchConte
     path: place.path,
     directory,
     ...(found.isFile() && { file: basename(place.real) }),
-    requireGit: await insideRepository(directory),
+    requireGit: insideRepository(directory),
     shown: (name) => prefix + name,
   };
 }

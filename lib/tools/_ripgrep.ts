@@ -22,14 +22,14 @@ function isExecutable(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(() => true, () => false);
 }
 
-/** The binary could not be started at all. */
+/** The binary did not start, or did not come to its own end. */
 export class RipgrepFailed extends Error {
   override name = "RipgrepFailed";
 }
 
 export interface RipgrepRun {
-  /** 0 something found, 1 nothing found, 2 an error (there may be output all the same); undefined when stopped. */
-  readonly code: number | undefined;
+  /** 0 something found, 1 nothing found, 2 an error (there may be output all the same); "enough" when stopped. */
+  readonly code: number | "enough";
   readonly stdout: Buffer;
   readonly stderr: string;
 }
@@ -72,10 +72,12 @@ export function runRipgrep(binary: string, args: readonly string[], options: Rip
       signal?.removeEventListener("abort", abort);
       reject(new RipgrepFailed(`Cannot start '${binary}': ${error.message}`, { cause: error }));
     });
-    child.on("close", (code) => {
+    child.on("close", (code, ended) => {
       signal?.removeEventListener("abort", abort);
       if (signal?.aborted) reject(signal.reason);
-      else resolve({ code: stopped ? undefined : code ?? undefined, stdout: Buffer.concat(chunks), stderr });
+      else if (!stopped && code === null) {
+        reject(new RipgrepFailed(`Cannot go on as '${binary}' was ended by ${ended}`));
+      } else resolve({ code: stopped ? "enough" : code!, stdout: Buffer.concat(chunks), stderr });
     });
   });
 }

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ToolError } from "../core/tool.ts";
@@ -18,7 +19,7 @@ export async function searchWithRipgrep(binary: string, request: SearchRequest):
       ...options,
       ...(request.mode === "content" && { enough: (_, total) => total > FLOOD }),
     });
-    if (run.code !== undefined) return collect(run, request);
+    if (run.code !== "enough") return collect(run, request);
     let lines = 0;
     run = await runRipgrep(binary, ["--sort=path", ...args], {
       ...options,
@@ -53,13 +54,13 @@ async function withSelection<T>(
   use: (args: string[]) => Promise<T>,
 ): Promise<T> {
   if (!selection) return await use([]);
-  const directory = await mkdtemp(join(tmpdir(), "crochet-globs-"));
+  const file = join(tmpdir(), `crochet-globs-${randomUUID()}`);
   try {
-    const file = join(directory, "ignore");
-    await writeFile(file, selection.lines.join("\n") + "\n");
+    // Written and removed at once: a few bytes take less time than a trip through the thread pool.
+    writeFileSync(file, selection.lines.join("\n") + "\n", { flag: "wx", mode: 0o600 });
     return await use([`--ignore-file=${file}`]);
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    rmSync(file, { force: true });
   }
 }
 
@@ -105,8 +106,8 @@ function searchArguments(request: SearchRequest): string[] {
 }
 
 function collect(run: RipgrepRun, request: SearchRequest): Found {
-  if (run.code === 2 && run.stdout.length === 0) refuse(run.stderr, request);
-  const complete = run.code !== undefined;
+  refuse(run, request);
+  const complete = run.code !== "enough";
   const found = request.mode === "content"
     ? contentOf(run.stdout)
     : request.mode === "count"
@@ -184,21 +185,26 @@ function isBinaryNote(stdout: Buffer, from: number, to: number): boolean {
   return BINARY_NOTE.test(stdout.toString("utf8", from, to));
 }
 
+/** What ripgrep says of single files, as opposed to an error of the whole search. */
+const FILE_PROBLEM = /^rg: (?:\.\/)?(.*\(os error \d+\))$/;
+
 function problemsOf(run: RipgrepRun): string[] {
-  if (run.code !== 2) return [];
-  return run.stderr.split("\n").filter((line) => line !== "").map((line) => line.replace(/^rg: (\.\/)?/, ""));
+  return run.stderr.split("\n").flatMap((line) => FILE_PROBLEM.exec(line)?.[1] ?? []);
 }
 
-function refuse(stderr: string, request: SearchRequest): void {
+function refuse({ code, stderr }: RipgrepRun, request: SearchRequest): void {
+  const lines = stderr.split("\n").filter((line) => line !== "" && !FILE_PROBLEM.test(line));
+  if (code !== 2 || lines.length === 0) return;
   if (/unrecognized file type/.test(stderr)) {
     throw new ToolError(`Cannot search files of type '${request.type}' as ripgrep does not know it: use glob`, {
       code: "invalid_input",
     });
   }
-  if (!/regex|not allowed|repetition|error:/.test(stderr)) return;
-  const reason = /^error: (.*)$/m.exec(stderr)?.[1] ?? stderr.trim().split("\n")[0]!.replace(/^rg: /, "");
+  const reason = lines.find((line) => line.startsWith("error: ")) ?? lines[0]!;
   throw new ToolError(
-    `Cannot search for '${request.pattern}' as it is not a regular expression of ripgrep: ${reason}`,
+    `Cannot search for '${request.pattern}' as it is not a regular expression of ripgrep: ${
+      reason.replace(/^(error|rg): /, "")
+    }`,
     { code: "invalid_input" },
   );
 }

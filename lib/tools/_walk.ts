@@ -1,4 +1,5 @@
-import { access, readdir, readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { decide, type IgnoreDecision, parseIgnore } from "./_ignore.ts";
 
@@ -78,7 +79,7 @@ async function readLevel(directory: string, parent: Level | undefined, options: 
     const text = await readFile(join(directory, name), "utf8").catch(() => "");
     return text === "" ? [] : parseIgnore(text);
   }));
-  return { directory, parent, rules, isRepository: options.requireGit && await isRepository(directory) };
+  return { directory, parent, rules, isRepository: options.requireGit && isRepository(directory) };
 }
 
 async function parentLevels(root: string, options: WalkOptions): Promise<Level | undefined> {
@@ -86,14 +87,14 @@ async function parentLevels(root: string, options: WalkOptions): Promise<Level |
   return above === root ? undefined : readLevel(above, await parentLevels(above, options), options);
 }
 
-async function isRepository(directory: string): Promise<boolean> {
-  return await access(join(directory, ".git")).then(() => true, () => false);
+function isRepository(directory: string): boolean {
+  return existsSync(join(directory, ".git"));
 }
 
 /** Whether a folder lies in a git repository: it or a folder above it holds `.git`. */
-export async function insideRepository(directory: string): Promise<boolean> {
+export function insideRepository(directory: string): boolean {
   for (let at = directory;; at = dirname(at)) {
-    if (await isRepository(at)) return true;
+    if (isRepository(at)) return true;
     if (dirname(at) === at) return false;
   }
 }

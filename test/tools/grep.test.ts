@@ -237,6 +237,30 @@ test("Grep searches plainly where ripgrep does not start", () =>
     }
   }));
 
+/** A program in ripgrep's place, for what the real one does only when a disk or a machine is broken. */
+function stand(root: string, script: string): string {
+  const path = join(root, "..", "stand-in");
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+test("Grep says what could not be read, beside what was found", () =>
+  inWorkspace(async (root) => {
+    const problem = (name: string) => `echo 'rg: ./${name}: Permission denied (os error 13)' >&2`;
+    const ripgrep = stand(root, `printf './a.ts\\000'; ${problem("regex error: x")}; ${problem("b")}; exit 2`);
+    const found = await grep({ pattern: "needle" }, { cwd: root, ripgrep });
+    assert.deepEqual(found.filenames, ["a.ts"]);
+    assert.equal(found.notice, "Not searched: regex error: x: Permission denied (os error 13) and 1 more");
+  }));
+
+test("Grep searches plainly where ripgrep is ended from outside", () =>
+  inWorkspace(async (root) => {
+    plant(root, TREE);
+    const ripgrep = stand(root, "printf './a.ts\\000'; kill -9 $$");
+    assert.deepEqual((await grep({ pattern: "needle" }, { cwd: root, ripgrep })).filenames, [".env", "a.ts"]);
+  }));
+
 test("Grep leaves no file behind and ends ripgrep when the run is interrupted", () =>
   inWorkspace(async (root) => {
     const temporary = join(root, "..", "temporary");
