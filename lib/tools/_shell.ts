@@ -78,13 +78,15 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
     detached: true,
     stdio: ["pipe", "pipe", "pipe", "pipe"],
   });
-  await new Promise<void>((resolve, reject) => {
-    child.once("spawn", resolve);
+  const failed = new Promise<never>((_, reject) => {
     child.once(
       "error",
       (error) => reject(new Error(`Cannot start bash as ${error.message}: install bash, or put it on PATH`)),
     );
   });
+  failed.catch(() => {}); // an error of a shell that runs shows in its pipes
+  // Not the event `spawn`: Bun does not always emit it where there is a fourth pipe.
+  if (child.pid === undefined) await failed;
   const pid = child.pid!;
   let place = cwd;
   let ended: number | undefined;
