@@ -10,6 +10,7 @@ import type { RunEvent } from "../core/run-events.ts";
 import type { Run } from "../core/run.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
+import { sessionEnvFile } from "../hooks/_env-file.ts";
 import { price } from "../prices.ts";
 import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
 import { changesSince } from "../transcript/resume.ts";
@@ -75,6 +76,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     own.on?.(event);
   };
   const toolState = new Map<string, unknown>([["crochet.roots", [cwd]]]);
+  const envFile = sessionEnvFile(toolState);
   const sandbox = own.sandbox ?? options.sandbox;
   if (own.asker) toolState.set("crochet.asker", own.asker);
   if (gate) toolState.set("crochet.plan-mode", gate.plan);
@@ -106,11 +108,13 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       runner: {
         host: {
           projectDir: cwd,
-          wire: () => ({
+          wire: ({ agent_id, parent_agent_id }) => ({
             transcript_path: store.pathOf?.(id) ?? "",
             permission_mode: gate?.permissions().mode ?? "default",
             ...(promptId !== undefined && { prompt_id: promptId }),
+            ...(parent_agent_id !== undefined && { agent_transcript_path: store.pathOf?.(agent_id) ?? "" }),
           }),
+          envFile: envFile.path,
           ...(gate && { remember: gate.remember }),
         },
         prompt: { model: priced && !process.env.ANTHROPIC_API_KEY ? undefined : model },
@@ -172,6 +176,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     async close(reason) {
       await session.close(reason);
       if (toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(toolState);
+      envFile.remove();
       if (rollout) rollout.close();
       await release?.();
     },

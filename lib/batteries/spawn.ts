@@ -42,6 +42,7 @@ export function spawner(
       clock,
       cwd: parent().cwd,
       messages: stored ? resumable(stored.messages) : [],
+      toolState: inherited(parent().toolState),
       sequence: parent().sequence,
       spent,
       emit,
@@ -81,6 +82,7 @@ export function spawner(
         };
       } finally {
         await session.close();
+        if (life.toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(life.toolState);
       }
     };
     const blank: Spawned = {
@@ -97,6 +99,12 @@ export function spawner(
     inBackground(parent(), work, blank);
     return blank;
   };
+}
+
+/** What confines an agent's tools and whom they ask holds for those it starts; a shell and what was read are its own. */
+function inherited(state: ReadonlyMap<string, unknown>): Map<string, unknown> {
+  const keys = ["crochet.roots", "crochet.asker", "crochet.plan-mode", "sandbox", "env-file"];
+  return new Map([...state].filter(([key]) => keys.includes(key)));
 }
 
 function inBackground(parent: Life, work: () => Promise<Spawned>, { agent_id, type }: Spawned): void {

@@ -12,7 +12,10 @@ export function stamp(fired: Fired<EventName>, env: HookEnv): AnyEvent {
   event.timestamp = iso(env.clock.now());
   event.session_id = env.session_id;
   event.agent_id = env.agent_id;
-  if (env.parent_agent_id !== undefined) event.parent_agent_id = env.parent_agent_id;
+  if (env.parent_agent_id !== undefined) {
+    event.parent_agent_id = env.parent_agent_id;
+    if (env.agent_type !== undefined) event.agent_type = env.agent_type;
+  }
   event.turn_id = env.turn_id;
   const parts = PARTS[fired.event];
   if (parts !== undefined) { for (const part of parts) freeze(event[part]); }

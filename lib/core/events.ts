@@ -251,6 +251,8 @@ export interface EventBase {
   readonly session_id: string;
   readonly agent_id: string;
   readonly parent_agent_id?: string;
+  /** The kind of a sub-agent; events of the root have it only where it is a field of theirs. */
+  readonly agent_type?: string;
   readonly turn_id: string;
 }
 

@@ -113,6 +113,8 @@ export interface HookEnv {
   readonly session_id: string;
   readonly agent_id: string;
   readonly parent_agent_id?: string | undefined;
+  /** The kind of a sub-agent. */
+  readonly agent_type?: string | undefined;
   readonly turn_id: string;
   /** Numbers the events of a session. */
   readonly sequence: { next: number };

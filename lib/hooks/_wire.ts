@@ -9,8 +9,6 @@ export interface WireFacts {
   readonly prompt_id?: string;
   /** @default "default" */
   readonly permission_mode?: string;
-  /** The kind of a sub-agent, for the events that do not carry it. @default "" */
-  readonly agent_type?: string;
   /** A sub-agent's own transcript. @default "" */
   readonly agent_transcript_path?: string;
   readonly effort?: { readonly level: string };
@@ -75,9 +73,9 @@ export function wireInput(event: AnyEvent, cwd: string, facts: WireFacts = {}, r
     session_id: event.session_id,
     transcript_path: facts.transcript_path ?? "",
     cwd,
-    ...(facts.prompt_id !== undefined && { prompt_id: facts.prompt_id }),
+    ...(facts.prompt_id !== undefined && !opens(event) && { prompt_id: facts.prompt_id }),
     ...(!MODELESS.has(name) && { permission_mode: facts.permission_mode ?? "default" }),
-    ...(sub && { agent_id: event.agent_id, agent_type: agentType(event, facts) }),
+    ...(sub && { agent_id: event.agent_id, agent_type: event.agent_type ?? "" }),
     ...(facts.effort && { effort: facts.effort }),
     hook_event_name: name,
     ...eventFields(event, name, facts),
@@ -85,8 +83,9 @@ export function wireInput(event: AnyEvent, cwd: string, facts: WireFacts = {}, r
   };
 }
 
-function agentType(event: AnyEvent, facts: WireFacts): string {
-  return "agent_type" in event ? event.agent_type : facts.agent_type ?? "";
+/** Whether no prompt has come yet, whatever is known of the one that is to come. */
+function opens(event: AnyEvent): boolean {
+  return event.event === "session-start" && event.source !== "compact";
 }
 
 /** An event's own fields in the host's order; events the host does not have keep ours, in the table's order. */

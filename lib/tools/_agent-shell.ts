@@ -34,10 +34,12 @@ export interface AgentShellOptions {
   readonly cwd: string;
   readonly sandbox?: Sandbox | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** A script that sets variables, read by each new shell if it is there then. */
+  readonly envFile?: string | undefined;
 }
 
 /** Opens nothing yet: the first command does. */
-export function agentShell({ cwd: home, sandbox, env }: AgentShellOptions): AgentShell {
+export function agentShell({ cwd: home, sandbox, env, envFile }: AgentShellOptions): AgentShell {
   const background = new Map<string, BackgroundRun>();
   let place = home;
   let shell: Shell | undefined;
@@ -62,6 +64,9 @@ export function agentShell({ cwd: home, sandbox, env }: AgentShellOptions): Agen
       );
     }
     shell = await open(undefined);
+    if (envFile !== undefined && existsSync(envFile)) {
+      await shell.run(`. '${envFile.replaceAll("'", "'\\''")}'`, { onOutput: () => {} });
+    }
     return notices;
   };
 

@@ -40,6 +40,8 @@ const SHELL = "shell";
 const CWD = "cwd";
 /** The key in a tool's `state` under which an agent keeps the sandbox of its commands. */
 const SANDBOX = "sandbox";
+/** The key in a tool's `state` of the file with variables that hooks left for the shell. */
+const ENV_FILE = "env-file";
 const DEFAULT_MS = 120_000;
 const MAX_MS = 600_000;
 
@@ -156,7 +158,8 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions): AgentShell 
   if (entry?.confined === confined) return entry.shell;
   // A shell that was opened under other rules must not serve under these.
   void entry?.shell[Symbol.asyncDispose]();
-  const shell = agentShell({ cwd: entry?.shell.cwd() ?? cwd, sandbox, env: options.env });
+  const envFile = state.get(ENV_FILE) as string | undefined;
+  const shell = agentShell({ cwd: entry?.shell.cwd() ?? cwd, sandbox, env: options.env, envFile });
   state.set(SHELL, { shell, confined } satisfies Entry);
   state.set(CWD, shell.cwd);
   return shell;

@@ -21,14 +21,13 @@ function back(sent: Sent): { event: AnyEvent; facts: WireFacts } | undefined {
     ...BASE,
     session_id: sent.session_id,
     agent_id: sent.agent_id ?? sent.session_id,
-    ...(sub && { parent_agent_id: "p" }),
+    ...(sub && { parent_agent_id: "p", agent_type: sent.agent_type }),
   };
   const facts = Object.fromEntries(
     [
       "transcript_path",
       "prompt_id",
       "permission_mode",
-      "agent_type",
       "agent_transcript_path",
       "effort",
       "background_tasks",
