@@ -197,7 +197,7 @@ for (const warm of [false, true]) {
         assert.ok(run!.opinion !== undefined || run!.failure !== undefined, command);
         if (run!.failure !== undefined) assert.match(folded.warnings.join("\n"), /Hook hook failed on /, command);
       }),
-      { numRuns: rounds(20, 600) },
+      { numRuns: rounds(20, 200) },
     );
     stop.abort();
     await within(30, Promise.all(background), "in the background");
