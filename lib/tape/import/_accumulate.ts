@@ -59,8 +59,9 @@ interface Building {
 function fold(events: readonly Fields[]): Accumulated {
   const blocks = new Map<unknown, Building>();
   let message: { [key: string]: unknown } | undefined;
+  let ended: Accumulated | undefined;
   for (const event of events) {
-    if (event.type === "ping") continue;
+    if (event.type === "ping" || (ended && event.type !== "message_start")) continue;
     if (event.type === "error") {
       const { type, message: words } = fieldsOf(event.error);
       return { kind: "error", type: String(type), message: String(words) };
@@ -71,10 +72,10 @@ function fold(events: readonly Fields[]): Accumulated {
       continue;
     }
     if (!message) throw new ImportRefused(`'${event.type}' comes before 'message_start' in an answer of it`);
-    if (event.type === "message_stop") return whole(message, blocks);
-    add(event, message, blocks);
+    if (event.type === "message_stop") ended = whole(message, blocks);
+    else add(event, message, blocks);
   }
-  return { kind: "cut" };
+  return ended ?? { kind: "cut" };
 }
 
 function add(event: Fields, message: { [key: string]: unknown }, blocks: Map<unknown, Building>): void {

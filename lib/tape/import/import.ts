@@ -1,3 +1,7 @@
+import { mask } from "../mask.ts";
+import { placer } from "../places.ts";
+import { type Redactor, redactor } from "../redact.ts";
+import { scanFacts } from "../scan.ts";
 import type { Tape } from "../tape.ts";
 import { ImportRefused } from "./exchange.ts";
 import { difference } from "./proof.ts";
@@ -39,9 +43,28 @@ export async function importRecording(bytes: Uint8Array, name: string): Promise<
     const { tape, origins, notes } = toTape(recording, name);
     const found = await difference(tape, origins);
     if (found !== undefined) throw new ImportRefused(found);
-    return { tape, format: recording.format, notes };
+    const safe = withoutSecrets(tape, redactor({ seed: tape.header.seed }));
+    const hidden = safe.found === 0 ? [] : [`${safe.found} secrets are placeholders now`];
+    return { tape: safe.tape, format: recording.format, notes: [...notes, ...hidden] };
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error;
     throw new ImportRefused(`Cannot import '${name}' as ${error.message}`);
   }
+}
+
+/** Other people's recordings show their ids and keys: a tape never does. */
+function withoutSecrets(tape: Tape, search: Redactor): { tape: Tape; found: number } {
+  const { on, attemptOn } = mask(placer({}), search);
+  return {
+    tape: {
+      ...tape,
+      calls: tape.calls.map((call) => ({
+        ...call,
+        request: on(call.request),
+        attempts: call.attempts.map(attemptOn),
+        ...(call.error && { error: on(call.error) }),
+      })),
+    },
+    found: scanFacts([], tape, search).length + search.find(tape.calls).length,
+  };
 }

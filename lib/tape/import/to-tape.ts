@@ -85,10 +85,25 @@ function attemptOf(exchange: Exchange, cut: boolean): Attempt {
   return { ...head, events: eventsOf(body), ...(cut && { ended: "cut" as const }), took };
 }
 
-/** The SDK passes over events without an `event:` line: a stream of `data:` lines gets them. */
+/**
+ * The SDK passes over events without an `event:` line, and over a last one without its blank line: a recording may
+ * have lost either.
+ */
 function eventsOf(body: string): TapeEvent[] {
-  if (/^event:/m.test(body)) return framesOf([{ ms: 0, bytes: new TextEncoder().encode(body) }]);
+  if (/^event:/m.test(body)) {
+    const whole = endsInEvent(body) ? `${body.trimEnd()}\n\n` : body;
+    return framesOf([{ ms: 0, bytes: new TextEncoder().encode(whole) }]);
+  }
   return streamed(body).map((event) => ({ ms: 0, event: event as unknown as NonNullable<TapeEvent["event"]> }));
+}
+
+function endsInEvent(body: string): boolean {
+  const last = /data:([^\r\n]*)\s*$/.exec(body);
+  try {
+    return last !== null && JSON.parse(last[1]!) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 const KEPT = ["request-id", "retry-after", "retry-after-ms", "x-should-retry"];
@@ -132,7 +147,8 @@ function standIn(exchange: Exchange): TapeRequest {
 
 function headerOf(name: string, format: string, exchanges: readonly Exchange[], began: number): Header {
   const url = exchanges.find((exchange) => /^https?:/.test(exchange.url ?? ""))?.url;
-  const client = exchanges.map(clientOf).find((agent) => agent !== undefined);
+  const sdk = firstHeader(exchanges, "user-agent", /^[\w./ -]+$/);
+  const api = firstHeader(exchanges, "anthropic-version", /^[\d-]+$/);
   const seed = createHash("sha256").update(exchanges.map(({ body }) => body).join("\n")).digest("hex").slice(0, 16);
   return {
     tape: TAPE_VERSION,
@@ -140,12 +156,14 @@ function headerOf(name: string, format: string, exchanges: readonly Exchange[], 
     ...(url !== undefined && { url: new URL(url).origin }),
     at: new Date(Number.isFinite(began) ? began : 0).toISOString(),
     seed,
-    versions: client === undefined ? {} : { client },
+    versions: { ...(sdk !== undefined && { sdk }), ...(api !== undefined && { api }) },
     tools: false,
   };
 }
 
-function clientOf({ requestHeaders }: Exchange): string | undefined {
-  const agent = requestHeaders["user-agent"];
-  return agent !== undefined && /^[\w./ -]+$/.test(agent) ? agent : undefined;
+/** A header of the first request that has it, unless it was blacked out. */
+function firstHeader(exchanges: readonly Exchange[], name: string, readable: RegExp): string | undefined {
+  return exchanges.map(({ requestHeaders }) => requestHeaders[name]).find((text) =>
+    text !== undefined && readable.test(text)
+  );
 }

@@ -1,0 +1,288 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import Anthropic from "@anthropic-ai/sdk";
+import { frameOf } from "../../lib/tape/_frames.ts";
+import { importRecording } from "../../lib/tape/import/import.ts";
+import { FORMATS } from "../../lib/tape/import/read.ts";
+import { parseTape } from "../../lib/tape/read.ts";
+import { factsOf } from "../../lib/tape/_facts.ts";
+import { factLine } from "../../lib/tape/format.ts";
+import type { Attempt, Tape } from "../../lib/tape/tape.ts";
+import { sharedData } from "../_shared.ts";
+import { answersIn, type Said, WRITERS, type Written } from "./_recordings.ts";
+
+interface Listed {
+  readonly file: string;
+  readonly format: string;
+  readonly interactions: number;
+  readonly streaming: number;
+}
+
+const manifest = sharedData("cassettes/manifest.json");
+const listed: Listed[] = manifest === undefined ? [] : JSON.parse(readFileSync(manifest, "utf8"));
+
+test("there are recordings to import", { skip: manifest === undefined && "shared data is not here" }, () => {
+  assert.equal(listed.length, 40);
+});
+
+for (const { file, format, interactions, streaming } of listed) {
+  test(`${file} becomes a tape of which the SDK makes what was recorded, or is refused for a true reason`, async () => {
+    const bytes = readFileSync(join(manifest!, "..", file));
+    const original = answersIn(bytes);
+    assert.equal(original.length, interactions);
+    const broken = original.find((answer) => "broken" in answer);
+    if (broken) {
+      assert.match(JSON.stringify(broken), /2 starts/);
+      return await assert.rejects(importRecording(bytes, file), {
+        message: `Cannot import '${file}' as a second 'message_start' comes in one answer of it`,
+      });
+    }
+    const imported = await importRecording(bytes, file);
+    assert.equal(imported.format, format);
+    const tape = await written(imported.tape);
+    assert.equal(tape.calls.length, interactions);
+    assert.equal(tape.calls.filter((call) => call.attempts.some((a) => a.events)).length, streaming);
+    for (const [i, call] of tape.calls.entries()) await sameAsSdk(call.attempts.at(-1)!, original[i]!);
+  });
+}
+
+/** The tape as it comes out of its file. */
+async function written(tape: Tape): Promise<Tape> {
+  const lines = (await factsOf(tape)).map((fact) => `${factLine(fact)}\n`);
+  return await parseTape(lines.join(""), "imported");
+}
+
+/** What the SDK makes of an attempt is what was said. */
+async function sameAsSdk(attempt: Attempt, said: Said): Promise<void> {
+  const body = attempt.events ? attempt.events.map(frameOf).join("") : attempt.body!;
+  const init = { status: attempt.status!, headers: attempt.headers! };
+  const client = new Anthropic({
+    apiKey: "test",
+    maxRetries: 0,
+    middleware: [() => Promise.resolve(new Response(body, init))],
+  });
+  const question = { model: "test", max_tokens: 1, messages: [{ role: "user" as const, content: "?" }] };
+  const asking = attempt.events
+    ? client.beta.messages.stream(question).finalMessage()
+    : client.beta.messages.create(question);
+  if ("error" in said) {
+    return await assert.rejects(asking as Promise<unknown>, (error: { error: { error: unknown } }) => {
+      assert.deepEqual(error.error.error, said.error);
+      return true;
+    });
+  }
+  const got: any = JSON.parse(JSON.stringify(await asking));
+  const { message } = said as { message: any };
+  for (const [i, block] of message.content.entries()) {
+    if (block.input?.unparsed !== undefined) block.input = got.content[i].input;
+  }
+  assert.deepEqual(got.content, message.content);
+  const told = ({ id, model, role, stop_reason, usage }: any) => ({
+    id,
+    model,
+    role,
+    stop_reason,
+    in: usage.input_tokens,
+    out: usage.output_tokens,
+    read: usage.cache_read_input_tokens,
+  });
+  assert.deepEqual(told(got), told(message));
+}
+
+const REQUEST = { model: "claude-test", max_tokens: 9, messages: [{ role: "user", content: "Straße 1e3 yes" }] };
+
+function stream(texts: readonly string[], end = "\n\n"): string {
+  const start = {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "claude-test",
+    content: [],
+    usage: { input_tokens: 1 },
+  };
+  const events = [
+    { type: "message_start", message: start },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    ...texts.map((text) => ({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })),
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 2 } },
+    { type: "message_stop" },
+  ];
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}`).join("\n\n") + end;
+}
+
+function call(body = stream(["Grüße ", "aus 東京 🧶"]), status = 200): Written {
+  return {
+    request: REQUEST,
+    status,
+    type: status === 200 ? "text/event-stream; charset=utf-8" : "application/json",
+    body,
+  };
+}
+
+const OVERLOADED = call(JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "busy" } }), 529);
+
+function textIn(attempt: Attempt | undefined): string {
+  return (attempt?.events ?? []).flatMap(({ event }) =>
+    event?.type === "content_block_delta" ? [event.delta.text as string] : []
+  ).join("");
+}
+
+for (const [format, writers] of Object.entries(WRITERS)) {
+  for (const [n, write] of writers.entries()) {
+    test(`a ${format} recording is always read as it was written, form ${n + 1} of its bodies`, async () => {
+      const { format: found, tape } = await importRecording(write([OVERLOADED, call(), call(stream(["again"]))]), "x");
+      assert.equal(found, format);
+      assert.equal(tape.calls.length, 2);
+      const [first, second] = tape.calls;
+      assert.deepEqual(first!.attempts.map((a) => a.status), [529, 200]);
+      assert.equal(first!.error, undefined);
+      assert.equal(textIn(first!.attempts[1]), "Grüße aus 東京 🧶");
+      assert.equal(textIn(second!.attempts[0]), "again");
+      assert.deepEqual(first!.request.messages, [{
+        role: "user",
+        content: [{ type: "text", text: "Straße 1e3 yes" }],
+      }]);
+      await written(tape);
+    });
+  }
+}
+
+test("a parsed body is always read as PyYAML wrote it: dates, 1e3 and 0o17 are texts there", async () => {
+  const yaml = `interactions:
+- request:
+    method: POST
+    uri: https://api.anthropic.com/v1/messages
+    parsed_body:
+      model: m
+      max_tokens: 1
+      messages:
+      - role: user
+        content:
+        - type: text
+          text: 1e3
+        - type: text
+          text: 0o17
+        - type: text
+          text: 2023-06-01
+    headers:
+      ? !!python/object/apply:multidict._multidict.istr
+      - anthropic-version
+      : - '2023-06-01'
+  response:
+    status: {code: 200, message: OK}
+    headers: {}
+    parsed_body:
+      type: message
+      id: 1e3
+      role: assistant
+      model: m
+      content: [{type: text, text: 2023-06-01}]
+      stop_reason: end_turn
+      stop_sequence: null
+      usage: {input_tokens: 1_000, output_tokens: 2}
+version: 1
+`;
+  const { tape } = await importRecording(Buffer.from(yaml), "x.yaml");
+  const { request, attempts } = tape.calls[0]!;
+  assert.deepEqual(request.messages[0]!.content.map((b) => (b as { text: unknown }).text), [
+    "1e3",
+    "0o17",
+    "2023-06-01",
+  ]);
+  assert.deepEqual(request.wire, { "anthropic-version": "2023-06-01" });
+  const message = JSON.parse(attempts[0]!.body!);
+  assert.deepEqual([message.id, message.content[0].text, message.usage.input_tokens], ["1e3", "2023-06-01", 1000]);
+});
+
+const plain = (text: string) => importRecording(Buffer.from(text), "x.txt");
+
+test("a stream of data lines, of CRLF lines or without its last blank line is always read whole", async () => {
+  const forms = [
+    stream(["hi"]).replace(/^event:.*\n/gm, ""),
+    stream(["hi"]).replace(/^event:.*\n/gm, "").replace(/\n\n/g, "\n"),
+    stream(["hi"]).replaceAll("\n", "\r\n"),
+    stream(["hi"], ""),
+    stream(["hi"], "\n"),
+    stream(["hi"]) + "data: [DONE]\n\n",
+    `: a comment\n\n${stream(["hi"])}`,
+  ];
+  for (const form of forms) {
+    const { tape, notes } = await plain(form);
+    assert.deepEqual(notes, ["call 1 has a stand-in for its request"]);
+    assert.equal(tape.calls[0]!.error, undefined, form);
+    await written(tape);
+    await sameAsSdk(tape.calls[0]!.attempts[0]!, answersIn(Buffer.from(stream(["hi"])))[0]!);
+  }
+});
+
+test("a stream that was cut is a call that failed, and an error in it is that error", async () => {
+  const whole = stream(["hi", "there"]);
+  for (const length of [whole.length - 40, whole.length - 100, 60]) {
+    const { tape } = await plain(whole.slice(0, length));
+    assert.equal(tape.calls[0]!.error?.code, "cut");
+    assert.equal(tape.calls[0]!.attempts[0]!.ended, "cut");
+    await written(tape);
+  }
+  const error = { type: "error", error: { type: "overloaded_error", message: "busy" } };
+  const { tape } = await plain(
+    whole.replace(/event: content_block_stop[\s\S]*/, `event: error\ndata: ${JSON.stringify(error)}\n\n`),
+  );
+  assert.equal(tape.calls[0]!.error?.code, "overloaded_error");
+});
+
+test("calls of other APIs are left out and named; attempts of one call are never taken for two", async () => {
+  const vcr = JSON.parse(Buffer.from(WRITERS.opencode![0]!([call(), OVERLOADED, OVERLOADED, call()])).toString());
+  vcr.interactions.unshift({
+    request: { method: "POST", url: "https://api.anthropic.com/v1/messages/count_tokens", headers: {}, body: "{}" },
+    response: { status: 200, headers: {}, body: "{}" },
+  });
+  const { tape, notes } = await plain(JSON.stringify(vcr));
+  assert.deepEqual(tape.calls.map((c) => c.attempts.length), [1, 3]);
+  assert.match(notes[0]!, /left out POST .*count_tokens/);
+});
+
+test("an imported tape never shows a secret of the recording", async () => {
+  const key = "sk-ant-api03-" + "a1B2c3D4e5F6".repeat(4);
+  const { tape, notes } = await plain(stream(["the key is ", key.slice(0, 20), key.slice(20)]));
+  assert.doesNotMatch(JSON.stringify(tape.calls) + textIn(tape.calls[0]!.attempts[0]), /a1B2c3D4e5F6a1B2/);
+  assert.match(notes.join(), /placeholder/);
+});
+
+test("what is no recording is always refused with the reason", async () => {
+  const names = FORMATS.map((format) => format.name).join(", ");
+  const refusals: [content: string | Uint8Array, reason: RegExp][] = [
+    ["", /it is empty/],
+    ['{"log":{"entries":[]}}', new RegExp(`none of the known formats \\(its keys are log\\): ${names}`)],
+    ["just a text", /none of the known formats/],
+    ["a: [1, 2", /it is not valid YAML/],
+    [new Uint8Array([0x1f, 0x8b, 1, 2]), /cannot be unzipped/],
+    [new Uint8Array([0xff, 0xfe, 0x00]), /it is not a text/],
+    ['{"tape":1,"source":"x"}\n{"prompt":"x"}\n', /it is a tape already/],
+    ["data: {no json}\n\ndata: {}\n\n", /an event of its stream is not JSON/],
+    [stream(["a"]) + stream(["b"]), /a second 'message_start'/],
+    [stream(["a"]).replace(/event: message_start\n.*\n\n/, ""), /comes before 'message_start'/],
+    [
+      stream(["a"]).replaceAll('"index":0', '"index":1').replace('"index":1,"content', '"index":0,"content'),
+      /not started/,
+    ],
+    [JSON.stringify({ version: 2, entries: [{ request: {}, response: {} }] }), /version 2 of seinfeld/],
+    [
+      Buffer.from(WRITERS.vcrpy![0]!([call()])).toString().replace("v1/messages", "v1/models"),
+      /no call of the Messages API/,
+    ],
+  ];
+  for (const [content, reason] of refusals) {
+    await assert.rejects(
+      importRecording(typeof content === "string" ? Buffer.from(content) : content, "x"),
+      (error: Error) => {
+        assert.equal(error.name, "ImportRefused");
+        assert.match(error.message, /^Cannot import 'x' as /);
+        assert.match(error.message, reason);
+        return true;
+      },
+    );
+  }
+});
