@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent } from "../../lib/agent.ts";
+import { tool } from "../../lib/core/tool.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { Agent } from "../../lib/tools/index.ts";
+
+test("what confines the tools of an agent always confines those of the agents it starts", async () => {
+  const seen: [agent: string, state: unknown][] = [];
+  const Peek = tool({
+    name: "Peek",
+    description: "Looks at what its agent's tools share.",
+    input: { type: "object", properties: {} },
+    effect: "none",
+    run: (_: object, { agentId, sessionId, state }) => {
+      seen.push([agentId === sessionId ? "root" : "sub", [state.get("crochet.roots"), state.get("sandbox")]]);
+      state.set("read by one agent", true);
+      return "";
+    },
+  });
+  const peek = { tools: [{ name: "Peek", input: {} }] };
+  const model = scripted([peek, { tools: [{ name: "Agent", input: { description: "d", prompt: "SUBPROMPT" } }] }, {
+    text: ".",
+  }], {
+    routes: [{
+      when: ({ messages }) => JSON.stringify(messages[0]).includes("SUBPROMPT"),
+      replies: [peek, { text: "." }],
+    }],
+  });
+  await agent({ model, tools: [Peek, Agent], cwd: "/tmp", sandbox: "workspace" }).run("go");
+  const confined = [["/tmp"], { mode: "workspace", roots: ["/tmp"] }];
+  assert.deepEqual(seen, [["root", confined], ["sub", confined]]);
+});
