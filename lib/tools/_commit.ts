@@ -31,6 +31,7 @@ export interface Commit {
  *
  * The new file is written beside the old one and renamed over it, so that a crash leaves one or the other. Only a
  * file with several names (hard links) is written in place, because a rename would cut it off from the others.
+ * Mode and owner are carried over; access lists and extended attributes are not, as Node has no call for them.
  */
 export async function commit(change: Commit, system: Disk = disk): Promise<"done" | "changed"> {
   if (change.original !== undefined && change.original.stat.nlink > 1) {

@@ -1,16 +1,15 @@
 import { Buffer } from "node:buffer";
 import { constants } from "node:fs";
-import { access, open, stat as statOf, unlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { access, open, stat as statOf } from "node:fs/promises";
 import { type ToolContext, ToolError } from "../core/tool.ts";
 import { commit, type Original } from "./_commit.ts";
 import { confine, type Place } from "./_confine.ts";
 import { withFileLock } from "./_lock.ts";
 import { makeParents } from "./_parents.ts";
+import { forgetPreImage, keepPreImage } from "./_pre-image.ts";
 import { changedSinceRead, recordRead } from "./_read-record.ts";
-import { reflink } from "./_reflink.ts";
 import { pieces, type Splice } from "./_splices.ts";
-import { LARGE, logChange, type PreImage } from "./_undo-log.ts";
+import { logChange } from "./_undo-log.ts";
 
 /** What a tool needs of its context to change a file. */
 export type FileContext = Pick<ToolContext, "cwd" | "state" | "signal">;
@@ -76,7 +75,7 @@ async function attemptChange<Plan extends { readonly splices: readonly Splice[] 
   const plan = options.plan(before, place);
   const stale = before && changedSinceRead(context.state, place.real, before);
   context.signal.throwIfAborted();
-  const preImage = undoable ? await keepPreImage(place.real, original, context) : undefined;
+  const preImage = undoable ? await keepPreImage(place.real, original, context.cwd) : undefined;
   const removeParents = original === undefined
     ? await makeParents(place.real).catch((e) => throwAs(verb, place, e))
     : undefined;
@@ -92,7 +91,7 @@ async function attemptChange<Plan extends { readonly splices: readonly Splice[] 
     throwAs(verb, place, error);
   } finally {
     if (done !== "done") {
-      if (preImage?.kind === "clone") await unlink(preImage.file).catch(() => {});
+      await forgetPreImage(preImage);
       await removeParents?.();
     }
   }
@@ -169,21 +168,6 @@ async function readWhole(real: string): Promise<Original> {
   } finally {
     await handle.close();
   }
-}
-
-let clones = 0;
-
-/** Small files are kept in memory; large ones as a copy that shares their blocks, where the file system can do that. */
-async function keepPreImage(real: string, original: Original | undefined, { cwd }: FileContext): Promise<PreImage> {
-  if (original === undefined) return { kind: "absent" };
-  if (original.bytes.length <= LARGE) return { kind: "bytes", bytes: original.bytes };
-  const file = join(
-    process.env.CROCHET_HOME ?? join(cwd, ".crochet"),
-    "undo",
-    `${process.pid}-${++clones}-${basename(real)}`,
-  );
-  if (await reflink(real, file, original.stat.dev)) return { kind: "clone", file };
-  return { kind: "dropped", why: "the file is over 8 MiB and its file system cannot share blocks" };
 }
 
 function notFound(path: string): ToolError {

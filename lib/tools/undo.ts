@@ -59,7 +59,8 @@ async function takeBack(entry: UndoEntry, state: Map<string, unknown>, signal: A
   }
   if (before.kind === "absent") {
     await withFileLock(real, signal, async () => {
-      if (!isWritten(await readFile(real), new Uint8Array(), splices)) throw changed(path);
+      const now = await readFile(real).catch(() => undefined);
+      if (now === undefined || !isWritten(now, new Uint8Array(), splices)) throw changed(path);
       await unlink(real);
     });
     return true;

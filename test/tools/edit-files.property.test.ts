@@ -184,6 +184,29 @@ test("P18: edits of several processes never lose an update", long, () =>
     assert.deepEqual(readdirSync(root).sort(), ["a.txt", "alias"]);
   }));
 
+test("a lock left by a killed process is always taken over by one at a time", long, () =>
+  inWorkspace(async (root) => {
+    const path = join(root, "a.txt"), notes = join(root, "notes");
+    const [program, ...args] = thisRuntime;
+    for (let round = 0; round < rounds(4, 40); round++) {
+      writeFileSync(notes, "");
+      await withScript("_edit-hold.ts", [path], () => Promise.resolve());
+      const moment = String(Date.now() + 700);
+      const children = Array.from({ length: 4 }, () =>
+        spawn(program, [...args, script("_edit-contend.ts"), path, notes, moment], { stdio: "inherit" }));
+      try {
+        for (const child of children) {
+          if (child.exitCode === null) {
+            await once(child, "exit");
+          }
+        }
+      } finally {
+        await Promise.all(children.map(end));
+      }
+      assert.equal(readFileSync(notes, "utf8"), "in\nout\n".repeat(4));
+    }
+  }));
+
 test("P19: no path ever escapes the workspace", long, () =>
   inWorkspace(async (root) => {
     const outside = dirname(root);

@@ -10,6 +10,7 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -169,6 +170,8 @@ test("undo() removes a file that Write made", () =>
       removed: true,
     });
     assert.deepEqual(readdirSync(root), ["b.txt"]);
+    rmSync(join(root, "b.txt"));
+    await assert.rejects(undo(state), { code: "changed" });
   }));
 
 test("undo() refuses when the bytes are no longer those the change wrote", () =>
