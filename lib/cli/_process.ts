@@ -6,9 +6,8 @@ export function processIo(): Io {
   process.once("SIGINT", () => interrupt.abort(new Error("Interrupted")));
   process.once("SIGTERM", () => interrupt.abort(new Error("Terminated")));
   return {
-    // The streams of node take longer to load than most hooks take to run: a whole line needs none.
-    out: (text) => text.endsWith("\n") ? console.log(text.slice(0, -1)) : void process.stdout.write(text),
-    err: (text) => text.endsWith("\n") ? console.error(text.slice(0, -1)) : void process.stderr.write(text),
+    out: (text) => written.stdout || !text.endsWith("\n") ? write("stdout", text) : console.log(text.slice(0, -1)),
+    err: (text) => written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1)),
     get tty() {
       return process.stdout.isTTY === true;
     },
@@ -16,6 +15,21 @@ export function processIo(): Io {
     cwd: process.cwd(),
     signal: interrupt.signal,
   };
+}
+
+/**
+ * The last write to each of node's streams. They take longer to load than most hooks take to run, so a whole line does
+ * without; but once a stream has something, the rest goes the same way, in order.
+ */
+const written: { stdout?: Promise<void>; stderr?: Promise<void> } = {};
+
+function write(name: "stdout" | "stderr", text: string): void {
+  written[name] = new Promise((done) => process[name].write(text, () => done()));
+}
+
+/** Waits until everything is written: what a stream still holds is lost when the process exits. */
+export async function drained(): Promise<void> {
+  await Promise.all([written.stdout, written.stderr]);
 }
 
 /** Runs a command; what it throws becomes one line that says what, where and the mend, and an exit code. */

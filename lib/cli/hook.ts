@@ -24,7 +24,9 @@ const hook: Command = async (args, io) => {
   }
   const { file, ...options } = asked;
   const path = file.startsWith("/") ? file : `${io.cwd}/${file}`;
-  const { stdout, stderr, code } = await serve(path, await stdinText(), { ...options, env: io.env, signal: io.signal });
+  const { env, signal } = io;
+  const model = async () => env.ANTHROPIC_API_KEY ? (await import("../anthropic.ts")).anthropic() : undefined;
+  const { stdout, stderr, code } = await serve(path, await stdinText(), { ...options, env, signal, model });
   if (stderr !== "") io.err(stderr);
   if (stdout !== "") io.out(stdout);
   return code;

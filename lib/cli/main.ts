@@ -1,5 +1,5 @@
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
-import { guarded, processIo } from "./_process.ts";
+import { drained, guarded, processIo } from "./_process.ts";
 
 /** Every command with what it does; each is loaded only when it is called. */
 const COMMANDS: { readonly [name: string]: readonly [about: string, load: () => Promise<{ default: Command }>] } = {
@@ -41,6 +41,7 @@ function overview(): string {
 }
 
 if (import.meta.main) {
-  const io = processIo();
-  process.exit(await main(process.argv.slice(2), io));
+  const code = await main(process.argv.slice(2), processIo());
+  await drained();
+  process.exit(code);
 }

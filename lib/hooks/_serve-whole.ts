@@ -46,7 +46,8 @@ async function inProcess(file: HookFile, { path, heard, options }: Serving): Pro
   const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
   const host = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
   try {
-    return { record: await loadHook(file, { folder, source: path, host }), ran: NEVER_RAN };
+    const prompt = { model: file.kind === "prompt" ? await options.model?.() : undefined };
+    return { record: await loadHook(file, { folder, source: path, host, prompt }), ran: NEVER_RAN };
   } catch (error) {
     return { record: broken(file, error, path), ran: NEVER_RAN };
   }

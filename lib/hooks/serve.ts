@@ -1,5 +1,6 @@
 import type { EventName, EventOf } from "../core/events.ts";
 import { Context, type Hook } from "../core/hook.ts";
+import type { Model } from "../core/model.ts";
 import { fromHost, type Host, type HostEvent } from "./_from-host.ts";
 import { ServedEnv } from "./_served-env.ts";
 import type { Served } from "./_to-host.ts";
@@ -12,6 +13,8 @@ export interface ServeOptions {
   readonly event?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+  /** Whom a prompt hook asks; loaded when there is one. @default nobody */
+  readonly model?: () => Promise<Model | undefined>;
 }
 
 /** One file and one event of a host. */
@@ -43,7 +46,9 @@ const SILENCE: Served = { stdout: "", stderr: "", code: 0 };
 export async function serve(path: string, stdin: string, options: ServeOptions): Promise<Served> {
   let heard: HostEvent | undefined;
   try {
-    heard = fromHost(JSON.parse(stdin), options.host);
+    const told = JSON.parse(stdin);
+    if (typeof told.hook_event_name !== "string") throw new TypeError("Cannot read an event without a name");
+    heard = fromHost(told, options.host);
   } catch {
     return { stdout: "", stderr: `Cannot serve '${path}' as stdin holds no event: expected a JSON object\n`, code: 1 };
   }
