@@ -78,8 +78,12 @@ test("a warm hook that does not answer in time is ended, and the next event find
 });
 
 test("a warm hook that says more than one line is never misread as the answer to the next event", async () => {
-  using hook = warm(`echo $$ >> DIR/pids; while read -r l; do printf '{}\\n${DENY.replaceAll('"', '\\"')}\\n'; done`);
-  for (let i = 0; i < 3; i++) assert.equal((await hook.ask()).decision, "continue");
+  const both = `printf '{}\\n'; echo '${DENY}'`;
+  const apart = `printf '{}\\n '; sleep 0.2; echo '${DENY}'`;
+  for (const answer of [both, apart]) {
+    using hook = warm(`while read -r l; do ${answer}; done`);
+    for (let i = 0; i < 3; i++) assert.equal((await hook.ask()).decision, "continue", answer);
+  }
 });
 
 test("a warm hook that never reads and is closed at once is no crash", async () => {
