@@ -17,6 +17,9 @@ const HARMLESS = new Set(
     "PYTHONUNBUFFERED RUST_BACKTRACE RUST_LOG TERM TZ VERBOSE").split(" "),
 );
 
+/** Variables whose text a shell runs. */
+const CODE = /^(?:BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4])\+?=/;
+
 /**
  * The first command of a line that no pattern covers, or undefined: then every command that can run is covered,
  * whatever its expansions become.
@@ -56,6 +59,7 @@ export function touches(line: CommandLine, pattern: CommandPattern): boolean {
   const touched = (command: Command, depth: number): boolean => {
     if (mayMatch(pattern, command)) return true;
     const { assignments } = command;
+    if ([...assignments, ...command.words].some((word) => CODE.test(word.source))) return true;
     if (assignments.length > 0 && mayMatch(pattern, { ...command, words: [...assignments, ...command.words] })) {
       return true;
     }

@@ -18,6 +18,8 @@ export interface Command {
   readonly assignments: readonly Word[];
   readonly redirects: readonly Redirect[];
   readonly source: string;
+  /** It runs in a shell that need not be bash. */
+  readonly posix: boolean;
 }
 
 /** Everything a command line may execute, read without executing any of it. */
@@ -124,8 +126,8 @@ function readPipeline(r: Reader, commands: Command[]): void {
     if (word === "time") bashOnly(r, "'time'");
     r.at += word.length;
     skipBlanks(r);
-    if (word === "time" && /^-p(?=[ \t])/.test(r.text.slice(r.at, r.at + 3))) r.at += 2;
-    skipBlanks(r);
+    const options = word === "time" && /^(?:-p[ \t]+)?(?:--[ \t]+)?/.exec(r.text.slice(r.at));
+    if (options) r.at += options[0].length;
     if (/^(?:$|[;&|)\n])/.test(peek(r))) return;
   }
   readCommand(r, commands);
@@ -227,7 +229,7 @@ function readSimple(r: Reader, commands: Command[]): void {
     } else words.push(word);
   }
   if (r.at === start) throw new Unreadable(`'${peek(r)}' stands where a command is expected`);
-  commands.push({ words, assignments, redirects, source: r.text.slice(start, r.at).trim() });
+  commands.push({ words, assignments, redirects, source: r.text.slice(start, r.at).trim(), posix: r.posix });
 }
 
 function readArray(r: Reader): void {
@@ -247,6 +249,6 @@ function readRedirects(r: Reader, commands: Command[]): void {
   const start = r.at;
   for (skipBlanks(r); readRedirect(r, redirects); skipBlanks(r));
   if (redirects.length > 0) {
-    commands.push({ words: [], assignments: [], redirects, source: r.text.slice(start, r.at).trim() });
+    commands.push({ words: [], assignments: [], redirects, source: r.text.slice(start, r.at).trim(), posix: r.posix });
   }
 }

@@ -54,11 +54,13 @@ const PREFIXES: Readonly<Record<string, Prefix>> = {
 
 /** Programs that run a command given in their arguments, in ways we do not read. */
 const OTHERS = new Set(
-  ("su runuser ssh watch parallel script flock chroot unshare nsenter setpriv ltrace gdb perf valgrind " +
+  ("su runuser ssh watch script flock chroot unshare nsenter setpriv ltrace gdb perf valgrind " +
     "systemd-run toybox taskset chrt numactl setarch fakeroot unbuffer xvfb-run dbus-run-session tmux screen " +
-    "zsh ksh mksh ash fish csh tcsh rbash time").split(" "),
+    "time compgen complete mapfile readarray bind fc").split(" "),
 );
 
+/** Programs that take commands from their input, or in a language we do not read. */
+const READERS = new Set("zsh ksh mksh ash fish csh tcsh rbash parallel at batch crontab".split(" "));
 const SHELLS = new Set(["bash", "sh", "dash"]);
 const REDEFINE = new Set(["alias", "hash", "enable"]);
 /** Builtins that take words for names, and evaluate a subscript in them. */
@@ -76,9 +78,11 @@ export function runsOf(command: Command, depth = 0): Runs | undefined {
   if (OTHERS.has(program)) {
     return rest.length === 0 ? undefined : { ...suffixes(command, depth), ...operand(command), transparent: false };
   }
+  if (READERS.has(program)) return { ...ANYTHING, ...operand(command), transparent: false };
   if (SHELLS.has(program)) return runShell(rest, program !== "bash", bare, depth);
-  if (program === "eval") return runScript(rest, { transparent: bare, posix: false, depth });
-  if (program === "trap") return runTrap(rest, depth);
+  if (program === "eval") return runScript(rest, { transparent: bare, posix: command.posix, depth });
+  if (program === "trap") return runTrap(rest, command.posix, depth);
+  if (program === "source" || program === ".") return isFile(rest[0]) ? undefined : { ...ANYTHING, transparent: false };
   if (program === "find") return runFind(command);
   if (REDEFINE.has(program) && rest.length > 0) return { ...ANYTHING, transparent: false };
   return undefined;
@@ -115,7 +119,8 @@ function runPrefixed(command: Command, program: string, prefix: Prefix, transpar
     const word = words[i]!;
     const text = literal(word);
     if (text === undefined) break;
-    if (flags && text === "--") flags = false;
+    if (flags && program === "xargs" && /^-I./.test(text)) replaces = text.slice(2);
+    else if (flags && text === "--") flags = false;
     else if (flags && prefix.flags?.test(text)) continue;
     else if (flags && prefix.valued?.test(text)) {
       if (text === "-I") replaces = literal(words[i + 1]) ?? "";
@@ -123,6 +128,8 @@ function runPrefixed(command: Command, program: string, prefix: Prefix, transpar
     } else if (flags && text.startsWith("-")) {
       // `command -v x` asks where x is and runs nothing.
       if (program === "command" && /^-[vV]+$/.test(text)) return undefined;
+      // These have flags that hold a command, or say what input is put into.
+      if (program === "env" || program === "xargs") return { ...ANYTHING, transparent: false };
       break;
     } else if (prefix.assignments && text.includes("=")) {
       flags = false;
@@ -165,13 +172,19 @@ function suffixes(command: Command, depth: number): Omit<Runs, "transparent"> {
   const commands: Command[] = words.slice(1).map((_, i) => plain(command, words.slice(i + 1)));
   for (const word of words.slice(1)) {
     const text = literal(word);
-    if (text !== undefined && /\s/.test(text) && depth < 8) {
+    if (text !== undefined && /[\s$`;|&]/.test(text) && depth < 8) {
       const line = readCommandLine(text, { depth });
       commands.push(...line.commands);
       if (line.unreadable !== undefined) return { commands, unsure: "anything", doubts: [] };
     }
   }
   return { commands, unsure: "inner", doubts: [] };
+}
+
+/** A script in a file of its own: as much a program as any other. What comes through a descriptor is not. */
+function isFile(word: Word | undefined): boolean {
+  const text = literal(word);
+  return text !== undefined && !/^\/(?:dev|proc)\//.test(text);
 }
 
 /** The script is the first word that is no option, also behind `-c`: `sh -c -e 'x'` runs x. */
@@ -183,9 +196,9 @@ function runShell(rest: readonly Word[], posix: boolean, transparent: boolean, d
     if (/^-[eulx]*c$/.test(text)) script = true;
     else if (text === "-o" && /^(?:pipefail|errexit|nounset)$/.test(literal(rest[i + 1]) ?? "")) i++;
     else if (/^-[eux]+$|^--no(?:profile|rc)$/.test(text)) continue;
-    else if (/^[-+]|^\/(?:dev|proc)\//.test(text)) break;
+    else if (/^[-+]/.test(text) || !isFile(rest[i])) break;
     else if (script) return runScript(rest.slice(i, i + 1), { transparent, posix, depth });
-    else return undefined; // A script file: as much its own program as any other.
+    else return undefined;
   }
   return { ...ANYTHING, transparent: false };
 }
@@ -201,11 +214,11 @@ function runScript(
   return { commands: line.commands, transparent, doubts: line.doubts, ...(unsure && { unsure: "anything" }) };
 }
 
-function runTrap(rest: readonly Word[], depth: number): Runs | undefined {
+function runTrap(rest: readonly Word[], posix: boolean, depth: number): Runs | undefined {
   const first = literal(rest[0]);
   if (rest.length < 2 || first === "-" || first === "" || first === "-p" || first === "-l") return undefined;
   const words = first === "--" ? rest.slice(1, 2) : rest.slice(0, 1);
-  return runScript(words, { transparent: false, posix: false, depth });
+  return runScript(words, { transparent: false, posix, depth });
 }
 
 function runFind(command: Command): Runs | undefined {

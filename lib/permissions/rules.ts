@@ -88,12 +88,9 @@ export function decide(permissions: Permissions, call: RuledCall): Decision {
     call.cwd,
   );
   if (missing) return { behavior: "ask", reason: missing.why };
-  const used = patterns.map((rule) => rule.source).join(", ");
-  return {
-    behavior: "allow",
-    reason: `the rules ${used} allow every command of it`,
-    rule: patterns[0]?.source ?? used,
-  };
+  const used = patterns.filter((rule) => touches(subject.line!, rule.command!)).map((rule) => rule.source);
+  if (used.length === 0) return { behavior: "allow", reason: "it runs no program" };
+  return { behavior: "allow", reason: `every command of it is allowed by ${used.join(", ")}`, rule: used[0]! };
 }
 
 /**

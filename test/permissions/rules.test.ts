@@ -10,7 +10,7 @@ test("deny beats ask, ask beats allow, and the rule that decided is named", () =
   assert.deepEqual(ofBash("git status", all), {
     behavior: "allow",
     rule: "Bash(git *)",
-    reason: "the rules Bash(git *) allow every command of it",
+    reason: "every command of it is allowed by Bash(git *)",
   });
   assert.deepEqual(ofBash("git push", all), {
     behavior: "ask",
@@ -22,6 +22,12 @@ test("deny beats ask, ask beats allow, and the rule that decided is named", () =
     rule: "Bash(git push --force *)",
     reason: "the rule Bash(git push --force *) denies it",
   });
+});
+
+test("an allowed compound command names the rules it needed, and only those", () => {
+  const allow = ["Bash(git *)", "Bash(ls *)", "Bash(cat *)"];
+  assert.equal(ofBash("cat a | ls", { allow }).reason, "every command of it is allowed by Bash(ls *), Bash(cat *)");
+  assert.deepEqual(ofBash("x=1", { allow }), { behavior: "allow", reason: "it runs no program" });
 });
 
 test("modes: default asks for writes only", () => {
@@ -184,6 +190,35 @@ const SMUGGLERS = [
   "ok 'quoted # not a comment'; BAD",
   "ok \\\n && BAD",
   "coproc BAD",
+  "time -p -- BAD",
+  "ok <<< BAD | sh",
+  "echo BAD | bash -s",
+  "bash <<< BAD",
+  "bash <(echo BAD)",
+  ". /dev/stdin <<< BAD",
+  "source <(echo BAD)",
+  "env -S 'BAD x'",
+  "xargs -I{} sh -c '{}' <<< BAD",
+  "sh -c \"eval 'ok &>/dev/null BAD'\"",
+  "sh -c \"trap 'ok &>/dev/null BAD' EXIT\"",
+  "env -SBAD x",
+  "env -SBAD",
+  "xargs -i sh -c '{}' <<< BAD",
+  "echo BAD | zsh",
+  "echo BAD | parallel",
+  "echo BAD | xargs -n1 env",
+  "sh -c 'ok &>/dev/null BAD'",
+  "sh -c 'ok &>/dev/null; ok &>>/dev/null BAD'",
+  "sh -c '[[ a || BAD ]]'",
+  "sh -c '((BAD))'",
+  "sh -c 'ok <<<x; BAD'",
+  `sh -c "ok \\$'\\\\'; BAD; ok '"`,
+  "sh -c 'function x { ok; }; BAD'",
+  "compgen -C BAD",
+  "compgen -W '$(BAD)'",
+  "alias ok=BAD",
+  "PS4='$(BAD)'; set -x; ok",
+  "BASH_ENV=<(echo BAD) bash -c ok",
 ];
 
 const SPELLINGS = [
@@ -259,6 +294,28 @@ test("no spelling of a command hides it from a deny rule, nor passes for an allo
   ) {
     assert.equal(behavior(unknown, { mode: "bypass", deny: ["Bash(bad *)"] }), "deny", unknown);
     assert.equal(behavior(unknown, { allow: ["Bash(ok *)"] }), "ask", unknown);
+  }
+});
+
+test("an argument that only the shell knows counts as what it could be for a deny rule, and as nothing sure for an allow rule", () => {
+  for (
+    const command of [
+      'bad "$x" y',
+      "bad $x y",
+      'bad -"$x" y',
+      "bad -r* y",
+      "bad {-rf,y}",
+      "bad `ok` y",
+      'bad "$@" -rf y',
+    ]
+  ) {
+    assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(bad -rf *)"] }), "deny", command);
+  }
+  for (const command of ['bad a"$x"', "bad -f $x"]) {
+    assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(bad -rf *)"] }), "allow", command);
+  }
+  for (const command of ['ok a"$x"', "ok a$x", "ok a $x", "ok a*", 'ok a "$@"', "ok {a,b}", '"$x"ok a']) {
+    assert.equal(behavior(command, { allow: ["Bash(ok a)", "Bash(ok a b)"] }), "ask", command);
   }
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Bash, bash, type BashResponse, closeShell, shellCwd } from "../../lib/tools/bash.ts";
 import { sharedData } from "../_shared.ts";
 import { bench, eventually, running, sleeper, token } from "./_bash.ts";
@@ -91,12 +92,16 @@ test("Bash does not wait for a daemon that holds the pipes, and shows its output
     const { stdout } = await bash(`(sleep 0.3; echo late; exec ${sleeper(word)}) & echo now`);
     assert.equal(stdout, "now");
     assert.ok(await eventually(() => running(word) > 0));
+    // Heard before the next command starts, not during it.
+    await sleep(100);
     assert.equal((await bash("echo next")).stdout, "late\nnext");
   }));
 
 test("Bash cuts long output to 30,000 characters and keeps every byte in a file", () =>
   bench(async ({ bash, cwd }) => {
-    const { stdout, stderr, persistedOutputPath, persistedOutputSize } = await bash("seq 1 600000; echo end >&2");
+    const { stdout, stderr, persistedOutputPath, persistedOutputSize } = await bash(
+      "seq 1 9; sleep 0.1; seq 10 600000; echo end >&2",
+    );
     assert.equal(stderr, "end");
     assert.ok(stdout.length <= 30_000 && stdout.length > 29_000, `${stdout.length}`);
     assert.ok(stdout.startsWith("1\n2\n3\n") && stdout.endsWith("\n599999\n600000"));
@@ -123,8 +128,10 @@ test("Bash survives binary output and never splits a character", () =>
   bench(async ({ bash }) => {
     assert.equal((await bash("printf 'a\\xff\\xfeb\\0c'")).stdout, "a\uFFFD\uFFFDb\0c");
     assert.ok((await bash("head -c 2000000 /dev/urandom")).stdout.isWellFormed());
-    const { stdout } = await bash("for i in {1..40000}; do printf '😀'; done");
-    assert.ok(stdout.isWellFormed() && !stdout.includes("\uFFFD"));
+    for (const [head, tail] of [["", ""], ["x", ""], ["", "y"], ["x", "y"]]) {
+      const { stdout } = await bash(`printf '${head}'; printf '😀%.0s' {1..40000}; printf '${tail}'`);
+      assert.ok(stdout.isWellFormed() && !stdout.includes("\uFFFD"));
+    }
   }));
 
 for (
