@@ -196,7 +196,7 @@ test("Grep refuses a pattern that is none, with the reason", () =>
 
 test("Grep never takes a pattern or a path for a flag", () =>
   inWorkspace(async (root) => {
-    plant(root, { "--version": "--files\n", "-e": "--files\n" });
+    plant(root, { "--version": "--files\n", "-e": "--files\n", "other": "x\n" });
     assert.deepEqual((await found(root, { pattern: "--files" })).filenames, ["--version", "-e"]);
     assert.deepEqual((await found(root, { pattern: "-", path: "--version" })).filenames, ["--version"]);
     assert.deepEqual((await found(root, { pattern: "--pre=cat", glob: "--version" })).filenames, []);
@@ -204,7 +204,7 @@ test("Grep never takes a pattern or a path for a flag", () =>
 
 test("Grep reads no configuration of ripgrep", () =>
   inWorkspace(async (root) => {
-    plant(root, { "a.txt": "NEEDLE\n", "rc": "--ignore-case\n" });
+    plant(root, { "a.txt": "other\n", "rc": "--invert-match\n" });
     process.env.RIPGREP_CONFIG_PATH = join(root, "rc");
     try {
       assert.deepEqual((await found(root, { pattern: "needle" })).filenames, []);
@@ -227,6 +227,94 @@ test("U16: Grep refuses what lies outside the workspace and never follows a link
     }
     assert.deepEqual((await found(root, { pattern: "needle" })).filenames, []);
   }));
+
+test(
+  "Grep reads a pattern as ripgrep does, with it and without, on text that is odd",
+  { timeout: 60_000 },
+  () =>
+    inWorkspace(async (root) => {
+      const lines = [
+        "a\rb",
+        "a\tb",
+        "a b",
+        "a\u2028b",
+        "a\u0085b",
+        "aéb",
+        "é",
+        "É",
+        "K",
+        "\u212a",
+        "ſ",
+        "a😀b",
+        "_",
+        "٣",
+        "a-b",
+        "",
+        "ab",
+      ];
+      plant(root, {
+        "text.txt": lines.join("\n"),
+        "crlf.txt": lines.slice(1).join("\r\n"),
+        "broken.txt": Buffer.from("a\xffb\n\xc3\naa\xed\xa0\x80b\n", "latin1"),
+      });
+      const patterns = [
+        ...[
+          "a.b",
+          "^.$",
+          "^..$",
+          "a[^x]b",
+          "a\\sb",
+          "a\\Sb",
+          "a\\Wb",
+          "\\w",
+          "^\\w$",
+          "\\d",
+          "\\D",
+          "a\\bb",
+          "a\\b",
+          "\\Bb",
+          "\\bé",
+        ],
+        ...[
+          "k",
+          "s",
+          "é",
+          "[é]",
+          "[^é]",
+          "[[:word:]]",
+          "\\pL",
+          "\\PL",
+          "^$",
+          "b$",
+          "b\\r?$",
+          "^\\s*$",
+          "(?i)k",
+          "(?i)[^k]",
+          "(?i:s)b?",
+          "a|é",
+        ],
+        ...[
+          "^(a|b)+$",
+          "a{1}b?",
+          "[a-c&&[^b]]",
+          "[\\w--a]",
+          "\\x{1F600}",
+          "\\u{e9}",
+          "\\<a",
+          "b\\>",
+          "(?s)a.b",
+          "\\p{Nd}",
+        ],
+      ];
+      for (const pattern of patterns) {
+        await Promise.all(
+          [{}, { "-i": true }, { multiline: true }].map((more) =>
+            found(root, { pattern, output_mode: "content", ...more })
+          ),
+        );
+      }
+    }),
+);
 
 test("Grep searches plainly where ripgrep does not start", () =>
   inWorkspace(async (root) => {
