@@ -194,9 +194,7 @@ export class HookSources {
     const all = [...marked, ...given];
     const loaded = await loadSettings(all, host, prompt);
     const own = loaded.never.filter((never) => never.type === OWN_TYPE);
-    problems.push(
-      ...loaded.problems.filter(({ message }) => !message.includes(`type '${OWN_TYPE}'`)).map((p) => p.message),
-    );
+    problems.push(...loaded.problems.filter(({ level }) => level === "error").map(({ message }) => message));
     unloaded.push(...loaded.never.map((never) => ({
       name: never.name,
       event: never.event,

@@ -37,7 +37,8 @@ type Json = { [field: string]: unknown };
 
 /** Exit code 1 where the hook failed; whatever it answered is no failure. */
 const test: Command = async (args, io) => {
-  const { sets, rest } = takeSets(args);
+  const { values: sets, rest: others } = takeValues(args, "--set");
+  const { values: [input], rest } = takeValues(others, "--input");
   const { words, flags } = readFlags(USAGE, rest);
   if (flags.help) {
     io.out(helpText(USAGE));
@@ -49,7 +50,7 @@ const test: Command = async (args, io) => {
   }
   const cwd = projectOf(flags, io);
   const file = hookFile(resolve(io.cwd, path), flags.event);
-  const given = typeof flags.input === "string" ? await readInput(flags.input, io) : {};
+  const given = input === undefined ? {} : await readInput(input, io);
   const facts: { now: WireFacts } = { now: {} };
   const record = await load(file, cwd, io, { projectDir: cwd, env: io.env, wire: () => facts.now });
   const { fired, stdin } = eventFor(file, record, cwd, given, sets, facts);
@@ -96,16 +97,16 @@ const test: Command = async (args, io) => {
 };
 export default test;
 
-/** All of them count, and the reader of flags keeps only the last. */
-function takeSets(args: readonly string[]): { sets: string[]; rest: string[] } {
-  const sets: string[] = [];
+/** Values that the reader of flags would not keep: it takes the last of several, and no lone dash. */
+function takeValues(args: readonly string[], flag: string): { values: string[]; rest: string[] } {
+  const values: string[] = [];
   const rest: string[] = [];
   for (let i = 0; i < args.length; i++) {
-    if (args[i] === "--set" && i + 1 < args.length) sets.push(args[++i]!);
-    else if (args[i]!.startsWith("--set=")) sets.push(args[i]!.slice("--set=".length));
+    if (args[i] === flag && i + 1 < args.length) values.push(args[++i]!);
+    else if (args[i]!.startsWith(`${flag}=`)) values.push(args[i]!.slice(flag.length + 1));
     else rest.push(args[i]!);
   }
-  return { sets, rest };
+  return { values, rest };
 }
 
 function hookFile(path: string, event: string | boolean | undefined): HookFile {

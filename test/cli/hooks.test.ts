@@ -1,0 +1,280 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import hooks from "../../lib/cli/hooks.ts";
+import trust from "../../lib/cli/trust.ts";
+import { rolloutWriter } from "../../lib/transcript/rollout.ts";
+import { crochet } from "../hooks/_crochet.ts";
+import { workplace } from "./_call.ts";
+
+const DENY = `export default () => ({ action: "deny", reason: "not yet" });`;
+
+test("a fresh user can make a hook, see it listed, tested, explained, installed and removed", async () => {
+  using w = workplace({ "hooks/stop.sh": "#!/bin/sh\n[ -e done ] || { touch done; echo 'once more' >&2; exit 2; }\n" });
+  const run = (...args: string[]) => crochet(args, { cwd: w.cwd, env: { HOME: w.home } });
+  assert.match((await run("hooks")).stdout, /stop\.sh: hooks is not trusted: look at it, then run 'crochet trust'/);
+  const trusted = await run("trust");
+  assert.equal(trusted.code, 0);
+  assert.match(trusted.stdout, /trusted in .*\/project, as it is now:\n {2}hooks\n/);
+  assert.match((await run("hooks")).stdout, /1 +stop\.sh +stop +command +hooks +on +yes/);
+  const tested = await run("hooks", "test", "hooks/stop.sh");
+  assert.match(tested.stdout, /verdict {2}deny: \[stop\.sh\]: once more/);
+  assert.match(tested.stdout, /model {4}would see\n +Stop hook feedback:\n +\[stop\.sh\]: once more/);
+  assert.match(
+    (await run("hooks", "explain")).stdout,
+    /stop at \S+ of test: deny, by stop\.sh\n {2}stop\.sh {2}deny: \[stop\.sh\]: once more \(\d/,
+  );
+  const installed = await run("hooks", "install", "--for", "claude");
+  assert.equal(installed.code, 0, installed.stderr);
+  const { command } = JSON.parse(readFileSync(`${w.cwd}/.claude/settings.json`, "utf8")).hooks.Stop[0].hooks[0];
+  assert.match(command, /^\//);
+  assert.equal((await run("hooks", "uninstall", "--for", "claude")).code, 0);
+  assert.equal(existsSync(`${w.cwd}/.claude`), false);
+});
+
+test("hooks ls tells order, event, matcher, kind, source, switch and last result, also as data", async () => {
+  using w = workplace({
+    "hooks/10-pre-tool-use@Bash.a.rules": `args.command contains "rm" -> deny("no")\n`,
+    "hooks/stop.b.ts": `export const config = { mode: "observe" };\n${DENY}`,
+    "hooks/post-tool-use-failure.c.ts": DENY,
+    ".claude/settings.json":
+      `{ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "true" }, { "type": "agent", "prompt": "x" }] }] } }`,
+  });
+  await w.call(trust);
+  await w.call(hooks, "test", "hooks/10-pre-tool-use@Bash.a.rules", "--set", "tool_input.command=rm x");
+  const { out, code } = await w.call(hooks, "ls", "--json");
+  assert.equal(code, 0);
+  const { hooks: rows, unloaded } = JSON.parse(out);
+  assert.deepEqual(
+    rows.map((
+      r: Record<string, unknown>,
+    ) => [r.order, r.name, String(r.events), r.matcher, r.kind, r.source, r.enabled, r.last]),
+    [
+      [1, "10-pre-tool-use@Bash.a.rules", "pre-tool-use", "Bash", "rules", "hooks", true, "deny: no"],
+      [2, "post-tool-use-failure.c.ts", "post-tool-use-failure", null, "module", "hooks", true, null],
+      [3, "stop.b.ts", "stop", null, "module", "hooks", true, null],
+      [4, ".claude/settings.json#0", "stop", null, "command", ".claude/settings.json", true, null],
+    ],
+  );
+  assert.match(unloaded[0].why, /type 'agent' are not run here/);
+  assert.match((await w.call(hooks)).out, /Found and not loaded:\n {2}\.claude\/settings\.json#1: /);
+});
+
+test("hooks ls exits 1 and says the mend where a file should be a hook and is not", async () => {
+  using w = workplace({ "hooks/stp.sh": "" });
+  await w.call(trust);
+  const { out, code } = await w.call(hooks);
+  assert.equal(code, 1);
+  assert.match(out, /Wrong:\n {2}Cannot load hook 'stp\.sh' as 'stp' is no event: did you mean 'stop\.sh'\?/);
+});
+
+test("hooks test changes the event as asked, takes one from a file, and shows what the hook was given", async () => {
+  using w = workplace({
+    "hooks/pre-tool-use@Bash.a.ts":
+      `export default ({ input, tool_name }) => input.command === "rm -rf /" ? { action: "modify", value: { ...input, command: "ls" } } : { action: "continue", context: tool_name + input.n };`,
+    "event.json": `{ "tool_input": { "command": "pwd", "n": 7 } }`,
+  });
+  const file = "hooks/pre-tool-use@Bash.a.ts";
+  const set = await w.call(hooks, "test", file, "--set", "tool_input.command=rm -rf /", "--json");
+  const shown = JSON.parse(set.out);
+  assert.equal(shown.stdin.tool_input.command, "rm -rf /");
+  assert.equal(shown.stdin.hook_event_name, "PreToolUse");
+  assert.equal(shown.run.opinion.value.to.command, "ls");
+  const input = await w.call(hooks, "test", file, "--input", "event.json", "--set", "tool_input.n=8");
+  assert.match(input.out, /verdict {2}context\n/);
+  assert.match(input.out, /would see\n +<system-reminder>\n +Context from hook pre-tool-use@Bash\.a\.ts: Bash8/);
+  const piped = await crochet(["hooks", "test", file, "--input", "-", "--json"], {
+    cwd: w.cwd,
+    env: { HOME: w.home },
+    stdin: `{ "tool_input": { "n": 1 } }`,
+  });
+  assert.deepEqual(JSON.parse(piped.stdout).stdin.tool_input, { n: 1 });
+});
+
+test("hooks test fires every event a file can be named after", async () => {
+  const { EVENT_NAMES } = await import("../../lib/core/names.ts");
+  for (const event of EVENT_NAMES) {
+    using w = workplace({
+      [`hooks/${event}.a.ts`]: `export default (event) => ({ action: "continue", systemMessage: event.event });`,
+    });
+    const { out, code, err } = await w.call(hooks, "test", `hooks/${event}.a.ts`, "--json");
+    assert.equal(code, 0, `${event}: ${err}`);
+    const { run, event: fired } = JSON.parse(out);
+    assert.equal(run.opinion?.systemMessage, fired, event);
+  }
+});
+
+test("hooks test exits 1 where the hook failed, and 2 where it was called wrongly", async () => {
+  using w = workplace({ "hooks/stop.a.ts": `export default () => { throw new Error("oh"); };`, "x.ts": DENY });
+  const failed = await w.call(hooks, "test", "hooks/stop.a.ts");
+  assert.equal(failed.code, 1);
+  assert.match(failed.out, /verdict {2}failed: oh/);
+  const cases: [string[], RegExp][] = [
+    [["test"], /Cannot test 0 files/],
+    [["test", "x.ts"], /'x' is no event/],
+    [["test", "none.ts"], /none\.ts/],
+    [["test", "hooks/stop.a.ts", "--set", "x"], /no path=value/],
+    [["test", "hooks/stop.a.ts", "--input", "none.json"], /Cannot read --input none\.json/],
+    [["test", "hooks/stop.a.ts", "--input", "x.ts"], /no JSON object/],
+    [["tset"], /did you mean 'crochet hooks test'\?/],
+    [["test", "--evnt", "stop"], /did you mean --event\?/],
+  ];
+  for (const [args, message] of cases) {
+    const { code, err } = await w.call(hooks, ...args);
+    assert.equal(code, 2, args.join(" "));
+    assert.match(err, message);
+  }
+  assert.equal((await w.call(hooks, "test", "x.ts", "--event", "stop")).code, 0);
+});
+
+test("what the model would see is what the loop would show it", async () => {
+  const cases: [string, string, RegExp][] = [
+    ["pre-tool-use.a.ts", DENY, /tool_result \(error\): Denied by hook pre-tool-use\.a\.ts: not yet/],
+    ["user-prompt-submit.a.ts", DENY, /no request: Prompt dropped by hook user-prompt-submit\.a\.ts: not yet/],
+    [
+      "user-prompt-submit.a.ts",
+      `export default () => ({ action: "modify", value: "something else" });`,
+      /would see\n +something else/,
+    ],
+    [
+      "session-start.a.ts",
+      `export default (_, ctx) => ctx.addContext("the branch is main");`,
+      /Context from hook session-start\.a\.ts: the branch is main/,
+    ],
+    ["post-tool-use.a.ts", DENY, /not yet/],
+    ["post-tool-use.a.ts", `export default () => ({ action: "modify", value: "shorter" });`, /tool_result: shorter/],
+    ["notification.a.ts", `export default () => {};`, /sees nothing of it/],
+    ["stop.a.ts", `export default () => {};`, /sees nothing of it/],
+  ];
+  for (const [name, text, sees] of cases) {
+    using w = workplace({ [`hooks/${name}`]: text });
+    const { out, code } = await w.call(hooks, "test", `hooks/${name}`);
+    assert.equal(code, 0);
+    assert.match(out.slice(out.indexOf("\nmodel")), sees, name);
+  }
+});
+
+test("hooks add copies a shipped hook, runnable and trusted where its folder was, and never over another", async () => {
+  using w = workplace();
+  const list = await w.call(hooks, "add");
+  assert.match(list.out, /^tests-pass +stop\.tests-pass\.ts$/m);
+  assert.equal((await w.call(hooks, "add", "git-status")).code, 0);
+  assert.ok(statSync(`${w.cwd}/hooks/session-start.git-status.sh`).mode & 0o100);
+  assert.match((await w.call(hooks)).out, /session-start\.git-status\.sh/);
+  assert.equal((await w.call(hooks, "add", "stop.tests-pass.ts")).code, 0);
+  assert.equal(JSON.parse((await w.call(hooks, "--json")).out).hooks.length, 2);
+  assert.match((await w.call(hooks, "add", "git-status")).err, /is there already/);
+  assert.match((await w.call(hooks, "add", "test-pass")).err, /did you mean 'tests-pass'\?/);
+  w.put("hooks/stop.mine.ts", DENY);
+  assert.match((await w.call(hooks, "add", "secrets")).out, /look at \.\/hooks, then run 'crochet trust'/);
+  assert.equal(JSON.parse((await w.call(hooks, "--json")).out).hooks.length, 0);
+});
+
+test("hooks enable and disable switch by name, and know the names", async () => {
+  using w = workplace({ "hooks/stop.a.ts": DENY });
+  await w.call(trust);
+  const on = async () => JSON.parse((await w.call(hooks, "--json")).out).hooks[0].enabled;
+  assert.equal(await on(), true);
+  assert.equal((await w.call(hooks, "disable", "stop.a.ts")).code, 0);
+  assert.equal(await on(), false);
+  assert.equal((await w.call(hooks, "enable", "stop.a.ts")).code, 0);
+  assert.equal(await on(), true);
+  const { code, err } = await w.call(hooks, "disable", "stop.ts");
+  assert.equal(code, 2);
+  assert.match(err, /did you mean 'stop\.a\.ts'\?/);
+});
+
+/** A run's log with one event of two hooks. */
+function leaveRun(cwd: string, id: string): void {
+  mkdirSync(`${cwd}/.crochet/runs`, { recursive: true });
+  const rollout = rolloutWriter(`${cwd}/.crochet/runs/${id}.rollout.jsonl`, id, Date.now);
+  const runs = [
+    { hook: "guard", opinion: { decision: "deny" as const, reason: "no rm" }, ms: 2 },
+    { hook: "audit", skipped: "denied by guard" },
+    { hook: "slow", failure: "it took longer than its limit of 1 s", ms: 1000 },
+  ];
+  const folded = {
+    decision: "deny" as const,
+    reason: "no rm",
+    deniedBy: "guard",
+    denials: [{ hook: "guard", reason: "no rm" }],
+    modified: false,
+    contexts: [],
+    inputs: [],
+    systemMessages: [],
+    warnings: ["Hook slow failed"],
+    runs,
+  };
+  rollout.write({ type: "fired", agent_id: id, event: "pre-tool-use", folded });
+  rollout.close();
+}
+
+test("U18: hooks explain tells who was considered, who was passed over and why, and who won", async () => {
+  using w = workplace();
+  assert.match((await w.call(hooks, "explain")).err, /there is none here/);
+  leaveRun(w.cwd, "run-1");
+  const { out, code } = await w.call(hooks, "explain", "run");
+  assert.equal(code, 0);
+  assert.match(out, /^run run-1\n\npre-tool-use at \S+ of run-1: deny, by guard\n/);
+  assert.match(
+    out,
+    / {2}guard {2}deny: no rm \(2\.0 ms\)\n {2}audit {2}passed over: denied by guard\n {2}slow {3}failed: it took longer/,
+  );
+  assert.match(out, / {2}! Hook slow failed/);
+  assert.equal(JSON.parse((await w.call(hooks, "explain", "--json")).out).fires.length, 1);
+  assert.match((await w.call(hooks, "explain", "--event", "stop")).out, /No hook was considered/);
+  assert.match((await w.call(hooks, "explain", "other")).err, /no such run: the newest is run-1/);
+});
+
+test("hooks stats counts what stored runs tell", async () => {
+  using w = workplace();
+  assert.match((await w.call(hooks, "stats")).out, /No hook has run/);
+  leaveRun(w.cwd, "one");
+  leaveRun(w.cwd, "two");
+  writeFileSync(`${w.cwd}/.crochet/runs/odd.rollout.jsonl`, "not a rollout\n");
+  const { out, err } = await w.call(hooks, "stats", "--json");
+  assert.deepEqual(JSON.parse(out), [
+    { hook: "audit", runs: 0, denied: 0, modified: 0, failed: 0, skipped: 2, total_ms: 0 },
+    { hook: "guard", runs: 2, denied: 2, modified: 0, failed: 0, skipped: 0, total_ms: 4 },
+    { hook: "slow", runs: 2, denied: 0, modified: 0, failed: 2, skipped: 0, total_ms: 2000 },
+  ]);
+  assert.match(err, /odd is left out/);
+});
+
+test("hooks install refuses what is not trusted or broken, and a dry run writes nothing", async () => {
+  using w = workplace({ "hooks/stop.a.ts": DENY, "hooks/turn-start.b.ts": "export default () => {};" });
+  const untrusted = await w.call(hooks, "install", "--for", "claude");
+  assert.equal(untrusted.code, 1);
+  assert.match(untrusted.err, /Cannot install the hooks as hooks is not trusted/);
+  await w.call(trust);
+  const dry = await w.call(hooks, "install", "--for", "codex", "--dry-run");
+  assert.match(
+    dry.out,
+    /Stop: .* hook .*stop\.a\.ts --dialect codex\n {2}left out turn-start\.b\.ts: codex has no event like turn-start\n.*would be written/,
+  );
+  assert.equal(existsSync(`${w.cwd}/.codex`), false);
+  assert.equal((await w.call(hooks, "install")).code, 2);
+  assert.match((await w.call(hooks, "install", "--for", "gemni")).err, /did you mean 'gemini'\?/);
+  w.put("hooks/stp.sh", "");
+  assert.equal((await w.call(hooks, "install", "hooks", "--for", "claude")).code, 1);
+});
+
+test("what we wrote into trusted settings ourselves stays trusted", async () => {
+  using w = workplace({ "hooks/stop.a.ts": DENY });
+  await w.call(trust);
+  await w.call(hooks, "install", "--for", "claude");
+  const { hooks: rows, unloaded } = JSON.parse((await w.call(hooks, "--json")).out);
+  assert.equal(rows.length, 1);
+  assert.deepEqual(unloaded.map((u: { why: string }) => u.why), ["the file it serves is loaded already"]);
+});
+
+test("every action has a help with an example", async () => {
+  using w = workplace();
+  assert.match((await w.call(hooks, "--help")).out, /crochet hooks \[ls \|/);
+  for (const action of ["ls", "add", "test", "install", "uninstall", "enable", "disable", "stats", "explain"]) {
+    const { out, code } = await w.call(hooks, action, "--help");
+    assert.equal(code, 0, action);
+    assert.match(out, /Example\n {2}crochet hooks/, action);
+  }
+  assert.match((await w.call(trust, "--help")).out, /Example\n {2}crochet trust/);
+});
