@@ -78,7 +78,7 @@ test("a warm hook that does not answer in time is ended, and the next event find
 });
 
 test("a warm hook that says more than one line is never misread as the answer to the next event", async () => {
-  const both = `printf '{}\\n'; echo '${DENY}'`;
+  const both = `printf '{}\\n%s\\n' '${DENY}'`;
   const apart = `printf '{}\\n '; sleep 0.2; echo '${DENY}'`;
   for (const answer of [both, apart]) {
     using hook = warm(`while read -r l; do ${answer}; done`);
