@@ -19,18 +19,21 @@ interface Translation extends RegexReader {
   spansLines: boolean;
 }
 
-const LINE_START = "(?<![^\\n])";
-const LINE_END = "(?![^\\n])";
+const LINE_START = "(?:^|(?<=\\n))";
+const LINE_END = "(?:$|(?=\\n))";
+
+/** What only denies holds in V8 also between the two halves of a character: there, no whole one lies behind. */
+const BETWEEN = "(?:^|(?<=[^]))";
 
 const ASSERTIONS: Record<string, string> = {
   b: `(?:(?<=${WORD})(?!${WORD})|(?<!${WORD})(?=${WORD}))`,
-  B: `(?:(?<=${WORD})(?=${WORD})|(?<!${WORD}|${SURROGATES})(?!${WORD}|${SURROGATES}))`,
+  B: `${BETWEEN}(?:(?<=${WORD})(?=${WORD})|(?<!${WORD}|${SURROGATES})(?!${WORD}|${SURROGATES}))`,
   "<": `(?:(?<!${WORD})(?=${WORD}))`,
   ">": `(?:(?<=${WORD})(?!${WORD}))`,
   "b{start}": `(?:(?<!${WORD})(?=${WORD}))`,
   "b{end}": `(?:(?<=${WORD})(?!${WORD}))`,
-  "b{start-half}": `(?<!${WORD})`,
-  "b{end-half}": `(?!${WORD})`,
+  "b{start-half}": `${BETWEEN}(?<!${WORD})`,
+  "b{end-half}": `${BETWEEN}(?!${WORD})`,
 };
 
 /**
@@ -159,7 +162,7 @@ function single(reader: Translation, flags: Flags): string {
       const name = assertion[1]!;
       if (name !== "A" && name !== "z") return ASSERTIONS[name]!;
       reader.spansLines = true;
-      return name === "A" ? "(?<![^])" : "(?![^])";
+      return name === "A" ? "(?:^)" : "(?:$)";
     }
   }
   const set = c === "."
