@@ -6,7 +6,7 @@ import { linesAt, type NearMiss, nearMiss } from "./_near-miss.ts";
 import { nearestLine } from "./_nearest-lines.ts";
 
 /** Past this size no similar text is looked for: the error must not take longer than the edit. */
-const LIMIT = 8 * 1024 * 1024;
+const LIMIT = 4 * 1024 * 1024;
 
 /**
  * What follows `String not found`: the difference if one can be named, and the lines that come closest, as they
@@ -14,7 +14,7 @@ const LIMIT = 8 * 1024 * 1024;
  */
 export function explainMiss(bytes: Uint8Array, call: EditCall, encoding: Encoding): string {
   if (bytes.length === 0) return ": the file is empty";
-  if (bytes.length > LIMIT) return ": no similar text was looked for in a file over 8 MiB";
+  if (bytes.length > LIMIT) return ": no similar text was looked for in a file over 4 MiB";
   const { old_string: wanted, new_string } = call;
   // The edit takes LF for CRLF where neither string has a CR, so that is no difference then.
   const translated = !wanted.includes("\r") && !new_string.includes("\r") && hasCrlf(bytes, encoding);

@@ -39,6 +39,8 @@ const BY_LINE: Record<Exclude<Fold, "line endings">, (line: string) => string> =
   compatibility: (line) => line.normalize("NFKC"),
   case: (line) => line.toLowerCase(),
 };
+/** Folds that leave ASCII as it is: most lines of most files can go without. */
+const BEYOND_ASCII: ReadonlySet<Fold> = new Set<Fold>(["punctuation", "unicode form", "compatibility"]);
 
 /** The lines of a text: LF ends them, or CRLF with that fold, or CR in a text that has no LF. */
 export function linesOf(text: string, anyBreak: boolean): string[] {
@@ -47,11 +49,12 @@ export function linesOf(text: string, anyBreak: boolean): string[] {
 }
 
 export function foldLines(text: string, folds: ReadonlySet<Fold>): string[] {
-  let lines = linesOf(text, folds.has("line endings"));
-  for (const fold of FOLDS) {
-    if (fold !== "line endings" && folds.has(fold)) lines = lines.map(BY_LINE[fold]);
-  }
-  return lines;
+  const used = FOLDS.filter((fold) => fold !== "line endings" && folds.has(fold));
+  const plain = used.filter((fold) => !BEYOND_ASCII.has(fold));
+  return linesOf(text, folds.has("line endings")).map((line) => {
+    for (const fold of /[\u0080-\uffff]/.test(line) ? used : plain) line = BY_LINE[fold as keyof typeof BY_LINE](line);
+    return line;
+  });
 }
 
 /** Other ways the wanted text may have been written down, each with how to say it. */

@@ -12,51 +12,53 @@ export interface NearMiss {
   readonly firstLine: number;
 }
 
-/** Looks for text that is `wanted` but for a nameable difference. Each try is one linear pass. */
+const ALL: ReadonlySet<Fold> = new Set(FOLDS);
+/** Of this many places that will do, the one with the fewest differences is told. */
+const PLACES = 8;
+
+/** Looks for text that is `wanted` but for a nameable difference. Linear: the text is folded once. */
 export function nearMiss(text: string, wanted: string): NearMiss | undefined {
-  const all = new Set(FOLDS);
+  const folded = foldLines(text, ALL).join("\n");
   for (const { says, of } of SPELLINGS) {
     const spelled = of(wanted);
     if (says !== "" && spelled === wanted) continue;
-    if (placeOf(text, spelled, all) === undefined) continue;
-    const folds = fewest(text, spelled);
-    return {
-      folds: FOLDS.filter((fold) => folds.has(fold)),
-      spelling: says,
-      spacing: false,
-      ...placeOf(text, spelled, folds)!,
-    };
+    const misses = placesOf(folded, spelled, ALL, PLACES).map(({ firstLine, count }) => {
+      const lines = linesAt(text, firstLine, count);
+      return { firstLine, lines, folds: fewest(lines.join("\n"), spelled), spelling: says, spacing: false };
+    });
+    if (misses.length > 0) return misses.reduce((best, miss) => miss.folds.length < best.folds.length ? miss : best);
   }
   return spacingMiss(text, wanted);
 }
 
-/** The folds without which the text is not found: each is left out if the others do. */
-function fewest(text: string, wanted: string): Set<Fold> {
+/** The folds without which the wanted text is not in these lines: each is left out if the others do. */
+function fewest(lines: string, wanted: string): Fold[] {
   const needed = new Set(FOLDS);
   for (const fold of FOLDS.toReversed()) {
     needed.delete(fold);
-    if (placeOf(text, wanted, needed) === undefined) needed.add(fold);
+    if (placesOf(foldLines(lines, needed).join("\n"), wanted, needed, 1).length === 0) needed.add(fold);
   }
-  return needed;
+  return FOLDS.filter((fold) => needed.has(fold));
 }
 
-type Place = Pick<NearMiss, "lines" | "firstLine">;
-
-function placeOf(text: string, wanted: string, folds: ReadonlySet<Fold>): Place | undefined {
-  const folded = foldLines(wanted, folds);
-  let needle = folded.join("\n");
-  if (needle.trim() === "") return undefined;
+/** The first line and number of lines of each place where the wanted text, folded too, is in a folded text. */
+function placesOf(folded: string, wanted: string, folds: ReadonlySet<Fold>, most: number) {
+  const lines = foldLines(wanted, folds);
+  const bare = lines.join("\n");
+  const places: { firstLine: number; count: number }[] = [];
+  if (bare.trim() === "") return places;
   // Whitespace folded away at the edge of a line must have been at the edge of one: 'x' with indentation is not every x.
-  const open = folds.has("indentation") && /^[ \t]/.test(wanted);
-  const close = folds.has("trailing whitespace") && /[ \t]$/.test(wanted);
-  if (open) needle = `\n${needle}`;
-  if (close) needle = `${needle}\n`;
-  const joined = foldLines(text, folds).join("\n");
-  // With the line break put before it, a place in `hay` is one further than in the text, as is the needle's own.
-  const at = `${open ? "\n" : ""}${joined}${close ? "\n" : ""}`.indexOf(needle);
-  if (at < 0) return undefined;
-  const firstLine = 1 + breaksBefore(joined, at);
-  return { firstLine, lines: linesAt(text, firstLine, folded.length) };
+  const open = folds.has("indentation") && /^[ \t]/.test(wanted) ? "\n" : "";
+  const close = folds.has("trailing whitespace") && /[ \t]$/.test(wanted) ? "\n" : "";
+  // With a line break put before both, a match still starts where the wanted text does in the folded one.
+  const hay = open + folded + close, needle = open + bare + close;
+  let line = 1, counted = 0;
+  for (let at = hay.indexOf(needle); at >= 0 && places.length < most; at = hay.indexOf(needle, at + 1)) {
+    line += breaksBetween(folded, counted, at);
+    counted = at;
+    places.push({ firstLine: line, count: lines.length });
+  }
+  return places;
 }
 
 /** Lines as they are, so that joined by LF they are in the text: with the CR before a line break, and CR breaks kept. */
@@ -67,9 +69,9 @@ export function linesAt(text: string, firstLine: number, count: number): string[
     : [text.split("\r").slice(at, at + count).join("\r")];
 }
 
-function breaksBefore(text: string, end: number): number {
+function breaksBetween(text: string, start: number, end: number): number {
   let count = 0;
-  for (let i = text.indexOf("\n"); i >= 0 && i < end; i = text.indexOf("\n", i + 1)) count++;
+  for (let i = text.indexOf("\n", start); i >= 0 && i < end; i = text.indexOf("\n", i + 1)) count++;
   return count;
 }
 

@@ -31,5 +31,6 @@ export function nearestLine(lines: readonly string[], wanted: readonly string[])
 }
 
 function wordsOf(line: string): string[] {
-  return line.match(/[\p{L}\p{N}_]+/gu) ?? [];
+  // The pattern that knows all letters takes several times as long, and most lines do not need it.
+  return line.match(/[\u0080-\uffff]/.test(line) ? /[\p{L}\p{N}_]+/gu : /\w+/g) ?? [];
 }
