@@ -11,6 +11,7 @@ import { asTool, type RunnableTool, type Tool } from "./core/tool.ts";
 import type { HookHost } from "./hooks/_host.ts";
 import type { PermissionAsker } from "./permissions/gate.ts";
 import type { Permissions } from "./permissions/rules.ts";
+import type { TapeOptions } from "./tape/options.ts";
 import { memoryStore } from "./transcript/memory.ts";
 import type { Asker } from "./tools/_asker.ts";
 import type { TranscriptStore } from "./transcript/store.ts";
@@ -41,6 +42,8 @@ export interface AgentOptions {
   memory?: boolean | readonly string[];
   /** Runs each model call and tool call: a journal or an engine. @default directly */
   step?: Step;
+  /** A fixture's folder to replay from, or more about a tape; `CROCHET_TAPE` and `CROCHET_TAPE_MODE` override it. */
+  tape?: string | TapeOptions;
   /** Ends every run of the agent. */
   signal?: AbortSignal;
   /** Where tools work. @default the process's directory */
@@ -73,6 +76,7 @@ export interface RunOptions {
   sandbox?: "workspace";
   store?: TranscriptStore;
   memory?: boolean | readonly string[];
+  tape?: string | TapeOptions;
   cwd?: string;
   /** Asks a person where rules or hooks want that; without it such a call is refused. */
   ask?: PermissionAsker;
@@ -133,6 +137,7 @@ const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
   store: "an object",
   memory: "any",
   step: "a function",
+  tape: "any",
   signal: "an AbortSignal",
   cwd: "a text",
   on: "a function",
@@ -147,6 +152,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   sandbox: "a text",
   store: "an object",
   memory: "any",
+  tape: "any",
   cwd: "a text",
   ask: "a function",
   asker: "an object",
@@ -181,6 +187,7 @@ export function agent(options: AgentOptions = {}): Agent {
     hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => pathFrom(options.from, h, "hooks")),
     codeHooks: codeHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
     store: options.store ?? memoryStore(),
+    resolve: (path) => pathFrom(options.from, path, "tape"),
   };
   const open = async (own: RunOptions = {}): Promise<Assembled> => {
     checkOptions(own, RUN_OPTIONS, `run agent '${parts.name}'`);

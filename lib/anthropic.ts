@@ -42,15 +42,35 @@ export interface AnthropicOptions {
  */
 export function anthropic(options: AnthropicOptions = {}): Model {
   checkOptions(options);
+  const wire = wireFor(options, (client) => client);
+  const model: Model = (request, signal) => wire.call(request, signal);
+  wires.set(model, wire);
+  // An agent asks a model function for the model that the function is named after.
+  return Object.defineProperty(model, "name", { value: options.model ?? DEFAULT_MODEL });
+}
+
+/** A wire on which middleware answers: no key is needed, and the SDK does not wait between attempts. */
+export function offlineWire(options: AnthropicOptions): Wire {
+  return wireFor(
+    { baseURL: "https://api.anthropic.com", ...options, apiKey: "replayed" },
+    (client) => Object.assign(client, { calculateDefaultRetryTimeoutMillis: () => 0 }),
+  );
+}
+
+function wireFor(options: AnthropicOptions, changed: (client: BaseAnthropic) => BaseAnthropic): Wire {
   const write = requestWriter({ cache: options.cache ?? true });
   const idleTimeout = options.idleTimeout ?? 60_000;
   let client: BaseAnthropic | undefined;
 
-  async function open(request: ModelRequest, signal: AbortSignal): Promise<OpenReply> {
+  async function open(
+    request: ModelRequest,
+    signal: AbortSignal,
+    middleware?: readonly Middleware[],
+  ): Promise<OpenReply> {
     if (signal.aborted) throw abortedError(signal);
     const { BaseAnthropic } = await loadSdk();
     if (signal.aborted) throw abortedError(signal);
-    client ??= new BaseAnthropic(clientOptions(options));
+    client ??= changed(new BaseAnthropic(clientOptions(options)));
     const body = write(request);
     // Not the caller's signal: a reply that stalls is ended too, and no listener is left on it.
     const connection = new AbortController();
@@ -62,6 +82,7 @@ export function anthropic(options: AnthropicOptions = {}): Model {
         headers: { "content-type": "application/json" },
         stream: true,
         signal: connection.signal,
+        ...(middleware && { middleware }),
       }).asResponse();
       return { response, connection };
     } catch (error) {
@@ -79,9 +100,38 @@ export function anthropic(options: AnthropicOptions = {}): Model {
     }
   }
 
-  const model: Model = (request, signal) => replyStream(() => open(request, signal), { signal, idleTimeout });
-  // An agent asks a model function for the model that the function is named after.
-  return Object.defineProperty(model, "name", { value: options.model ?? DEFAULT_MODEL });
+  return {
+    options,
+    call: (request, signal, middleware) =>
+      replyStream(() => open(request, signal, middleware), { signal, idleTimeout }),
+  };
+}
+
+/** A function around each HTTP attempt of the SDK. */
+export type Middleware = NonNullable<ClientOptions["middleware"]>[number];
+
+/** A model of the Messages API with its wire laid open. */
+export interface Wire {
+  readonly options: AnthropicOptions;
+  /** As the model, with middleware for this call only; it is next to the wire. */
+  readonly call: (
+    request: ModelRequest,
+    signal: AbortSignal,
+    middleware?: readonly Middleware[],
+  ) => ReturnType<Model>;
+}
+
+const wires = new WeakMap<Model, Wire>();
+
+/** The wire of a model that `anthropic()` made; undefined for any other. */
+export function wireOf(model: Model): Wire | undefined {
+  return wires.get(model);
+}
+
+/** An error that the SDK takes for a connection that failed, and tries again after. */
+export async function connectionError(why: string): Promise<Error> {
+  const { BaseAnthropic } = await loadSdk();
+  return new BaseAnthropic.APIConnectionError({ cause: new Error(why) });
 }
 
 let sdk: Promise<typeof import("@anthropic-ai/sdk/client")> | undefined;

@@ -12,6 +12,7 @@ import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
 import { sessionEnvFile } from "../hooks/_env-file.ts";
 import { price } from "../prices.ts";
+import { memoryStore } from "../transcript/memory.ts";
 import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
 import { changesSince } from "../transcript/resume.ts";
 import { commandRules } from "./command-rules.ts";
@@ -19,6 +20,7 @@ import { hookList } from "./hook-list.ts";
 import { type Keeper, keeper } from "./persist.ts";
 import { type Past, pastOf } from "./past.ts";
 import { spawner } from "./spawn.ts";
+import { closeTape, tapeFor } from "./tape.ts";
 
 /** An agent's options, checked. */
 export interface Parts {
@@ -30,6 +32,8 @@ export interface Parts {
   readonly hookFolders: readonly string[];
   readonly codeHooks: readonly HookRecord[];
   readonly store: TranscriptStore;
+  /** A path of an option, from where the agent is. */
+  readonly resolve: (path: string) => string;
 }
 
 export type Assembled = AgentSession;
@@ -40,28 +44,38 @@ const MAX_TOKENS = 32_000;
 /** Puts an agent's session together: model, rules, hooks, store, memory, and the loop that uses them. */
 export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled> {
   const { options, name, tools } = parts;
-  const { model, modelName, priced } = modelOf(own.model ?? options.model);
+  const cwd = own.cwd ?? parts.cwd;
+  const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve);
+  const lane = tape?.lane("main");
+  const clock = lane?.clock ?? systemClock;
+  const { model, modelName, priced } = modelOf(own.model ?? options.model ?? tape?.model, tape?.isOffline);
   const limits = own.limits ? limitsOf({ ...options.limits, ...own.limits }) : parts.limits;
   if (limits.dollars !== undefined && priced && price(modelName, NO_USAGE) === undefined) {
     throw new TypeError(
       `Cannot keep limits.dollars as the price of model '${modelName}' is unknown: use limits.tokens`,
     );
   }
-  const cwd = own.cwd ?? parts.cwd;
-  const store = own.store ?? parts.store;
+  // A replay has the ids of its recording: kept, it would write into the transcript of the one before.
+  const store = tape?.isOffline && own.resume === undefined ? memoryStore() : own.store ?? parts.store;
   const past = own.resume === undefined ? undefined : await pastOf(store, own.resume, own.fork);
-  const id = past?.id ?? systemClock.uuid();
+  const id = past?.id ?? clock.uuid();
   const release = await store.lock?.(id);
   const memory = own.memory ?? options.memory ?? false;
   const { system, afterWrite } = await withMemory(options.system ?? "", cwd, memory);
   const gate = await gateOf(own.permissions ?? options.permissions, own.ask, cwd);
   const log = typeof own.rollout === "function" ? own.rollout(id) : own.rollout;
-  const rollout = log && (await import("../transcript/rollout.ts")).rolloutWriter(log, id, Date.now);
+  const rollout = log &&
+    (await import("../transcript/rollout.ts")).rolloutWriter(
+      log,
+      id,
+      tape ? () => tape.epoch + lane!.clock.elapsed() : Date.now,
+    );
   const compactor = memory === false ? undefined : await import("./compact.ts");
   let contextTokens = 0;
   let promptId: string | undefined;
   let begun = false;
   let lastRun: Run | undefined;
+  let lastStop: string | undefined;
 
   const emit = (event: RunEvent) => {
     if (event.agent_id === id) {
@@ -84,6 +98,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   const life: Life = newLife({
     id,
     model: past?.model !== undefined && own.model === undefined ? past.model : modelName,
+    clock,
     cwd: () => (toolState.get("cwd") as (() => string) | undefined)?.() ?? cwd,
     emit,
     toolState,
@@ -94,7 +109,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     },
     spawn: (...given) => spawner(spec, () => life, store)(...given),
   });
-  const spec: AgentSpec = {
+  const definition: AgentSpec = {
     type: name,
     model,
     system,
@@ -117,7 +132,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
           envFile: envFile.path,
           ...(gate && { remember: gate.remember }),
         },
-        prompt: { model: priced && !process.env.ANTHROPIC_API_KEY ? undefined : model },
+        prompt: { model: priced && !process.env.ANTHROPIC_API_KEY && !tape?.isOffline ? undefined : model },
         warn: (message) => emit({ agent_id: id, type: "warning", message }),
         emit: (event) => emit({ agent_id: id, ...event }),
         ...commandRules(gate, sandbox, cwd),
@@ -136,6 +151,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       },
     }),
   };
+  const spec = lane ? lane.spec(definition) : definition;
   const about = {
     agent_type: name,
     model: life.model,
@@ -143,7 +159,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     tools: tools.map((t) => t.name),
     prompt: "",
     cwd,
-    created: new Date().toISOString(),
+    created: new Date(clock.now()).toISOString(),
   };
   const keep = keeper(store, id, past && !past.forked ? undefined : about, () => life);
   const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
@@ -153,7 +169,8 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       return life.model;
     },
     async prompt(words, { signal } = {}) {
-      promptId = systemClock.uuid();
+      promptId = clock.uuid();
+      tape?.prompted(words);
       if (past && !begun) await goOn(past, about, life, keep);
       if (!begun) about.prompt = words.slice(0, 200);
       begun = true;
@@ -163,6 +180,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
         trigger,
         ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
       });
+      lastStop = result.stop;
       try {
         await keep.ended(result);
       } catch (error) {
@@ -177,6 +195,9 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       await session.close(reason);
       if (toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(toolState);
       envFile.remove();
+      if (tape) {
+        await closeTape(tape, lastStop, (message) => emit({ agent_id: id, type: "warning", message }));
+      }
       if (rollout) rollout.close();
       await release?.();
     },
@@ -201,13 +222,16 @@ async function goOn(past: Past, now: About, life: Life, keep: Keeper): Promise<v
   for (let index = stored; index < life.messages.length; index++) await keep.copy(life.messages[index]!, index);
 }
 
-function modelOf(given: string | Model | undefined): { model: Model; modelName: string; priced: boolean } {
+function modelOf(
+  given: string | Model | undefined,
+  offline = false,
+): { model: Model; modelName: string; priced: boolean } {
   if (typeof given === "function") return { model: given, modelName: given.name || "custom", priced: false };
   const modelName = given ?? process.env.CROCHET_MODEL ?? DEFAULT_MODEL;
   if (typeof modelName !== "string" || modelName === "") {
     throw new TypeError(`Cannot use ${JSON.stringify(given)} as a model: give a model's name or a Model function`);
   }
-  warm();
+  if (!offline) warm();
   return { model: shared ??= anthropic(), modelName, priced: true };
 }
 

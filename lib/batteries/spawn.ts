@@ -16,16 +16,17 @@ export function spawner(
   parent: () => Life,
   store: TranscriptStore | undefined,
 ): NonNullable<Life["spawn"]> {
-  return async (request, run) => {
-    const { depth, clock, agentId, spent } = parent();
+  return async (request, run, toolUseId) => {
+    const { depth, agentId, spent } = parent();
     if (depth + 1 > agent.limits.depth) {
       throw new ToolError(`Cannot start an agent as ${depth} are nested already: the limit is ${agent.limits.depth}`, {
         code: "depth",
       });
     }
     const stored = await storedAgent(request, store);
+    const bare = specFor(agent, request);
+    const { spec, clock } = agent.lane?.(bare, toolUseId) ?? { spec: bare, clock: parent().clock };
     const id = request.resume ?? `a${clock.uuid().replaceAll("-", "").slice(0, 16)}`;
-    const spec = specFor(agent, request);
     const called: string[] = [];
     const emit = (event: RunEvent) => {
       if (event.agent_id === id && event.type === "tool_start") called.push(event.name);

@@ -48,13 +48,14 @@ function taken(tools: Map<string, ToolFact>, ids: readonly string[]): ToolFact[]
 }
 
 function attemptFacts({ id, attempts, error }: Call): Fact[] {
-  const facts: Fact[] = attempts.map(({ status, headers, events, body, ended, why, took }, i) => ({
+  const facts: Fact[] = attempts.map(({ status, headers, events, body, ended, why, waited, took }, i) => ({
     events: id,
     attempt: i + 1,
     ...(status !== undefined && { status }),
     ...(headers && { headers }),
     ...(ended && { ended }),
     ...(why !== undefined && { why }),
+    ...(waited && { waited }),
     took,
     ...(events && packEvents(events)),
     ...(body !== undefined && { body }),

@@ -76,6 +76,8 @@ export interface EventsFact {
   readonly ended?: Ended;
   /** The words of the failure that ended it. */
   readonly why?: string;
+  /** Milliseconds that were waited before it, after an attempt that failed. */
+  readonly waited?: number;
   /** Milliseconds since the attempt began, at its end. */
   readonly took: number;
   /** Milliseconds between events; what is missing at the end is 0. */
@@ -117,7 +119,14 @@ export interface ToolFact {
   readonly name: string;
   readonly effect: Effect;
   readonly input: Json;
-  readonly result: { readonly content: Json; readonly is_error?: true; readonly response?: Json; readonly wait?: true };
+  readonly result: {
+    readonly content: Json;
+    readonly is_error?: true;
+    readonly response?: Json;
+    readonly wait?: true;
+    /** The name of the error that was thrown with `content` as its message. */
+    readonly threw?: string;
+  };
   /** Files of the workspace it changed: their text, `{"base64": …}`, or null where it removed one. */
   readonly files?: { readonly [path: string]: Json };
   readonly ms: number;
@@ -192,6 +201,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
     headers: "an object?",
     ended: "a text?",
     why: "a text?",
+    waited: "a number?",
     took: "a number",
     ms: "a list?",
     pad: "a list?",

@@ -161,7 +161,7 @@ class Assembly {
     if (this.#open?.fact.call !== fact.events || fact.attempt !== this.#open.attempts.length + 1) {
       throw this.#refuse(`attempt ${fact.attempt} of '${fact.events}' does not follow its call`, line);
     }
-    const { status, headers, ended, why, took, list, body } = fact;
+    const { status, headers, ended, why, waited, took, list, body } = fact;
     try {
       this.#open.attempts.push({
         ...(status !== undefined && { status }),
@@ -170,6 +170,7 @@ class Assembly {
         ...(body !== undefined && { body }),
         ...(ended && { ended }),
         ...(why !== undefined && { why }),
+        ...(waited !== undefined && { waited }),
         took,
       });
     } catch (error) {

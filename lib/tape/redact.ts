@@ -9,6 +9,8 @@ export interface RedactorOptions {
   readonly home?: string;
   /** Makes placeholders of one value the same, and tells nothing of it to those who do not know it. */
   readonly seed?: string;
+  /** What is searched for. @default everything */
+  readonly kinds?: readonly SecretKind[];
 }
 
 /** One secret that was found: never the secret itself. */
@@ -52,9 +54,13 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     literals.set(value, literal);
     literals.set(JSON.stringify(value).slice(1, -1), literal); // as it stands inside a JSON text
   };
-  for (const [value, name] of environmentSecrets(options.env ?? process.env)) {
-    add(value, { kind: "environment", name });
+  const wanted = (kind: SecretKind) => options.kinds?.includes(kind) ?? true;
+  if (wanted("environment")) {
+    for (const [value, name] of environmentSecrets(options.env ?? process.env)) {
+      add(value, { kind: "environment", name });
+    }
   }
+  const patterns = PATTERNS.filter(({ kind }) => wanted(kind));
   let finder: RegExp | undefined;
   const home = options.home !== undefined && options.home.length > 3 ? homePattern(options.home) : undefined;
 
@@ -78,7 +84,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
         },
       );
     }
-    for (const { pattern, kind, name, anchors } of PATTERNS) {
+    for (const { pattern, kind, name, anchors } of patterns) {
       if (!anchors.some((anchor) => text.includes(anchor))) continue;
       text = text.replace(pattern, (whole) => {
         if (HAS_PLACEHOLDER.test(whole)) return whole;
@@ -107,9 +113,9 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     },
     suspects: (text) =>
       [...literals.keys()].some((literal) => text.includes(literal)) ||
-      SECRET_PATTERNS.some(({ anchors }) => anchors.some((anchor) => text.includes(anchor))),
+      patterns.some(({ anchors }) => anchors.some((anchor) => text.includes(anchor))),
     learn(kind, name, value) {
-      if (value.length < 6 || literals.has(value)) return;
+      if (value.length < 6 || literals.has(value) || !wanted(kind)) return;
       add(value, { kind, name });
       finder = undefined;
     },

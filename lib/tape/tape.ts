@@ -54,6 +54,8 @@ export interface Attempt {
   /** Absent where the answer came to its own end. */
   readonly ended?: Ended;
   readonly why?: string;
+  /** Milliseconds that were waited before it. @default 0 */
+  readonly waited?: number;
   /** Milliseconds since the attempt began. */
   readonly took: number;
 }

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { Stop } from "../core/events.ts";
 import { addUsage, type Message, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
+import { redactor } from "../tape/redact.ts";
 import { LineLog, readLines } from "./_line-log.ts";
 
 /** The version of the lines; a reader refuses what it does not know. */
@@ -18,7 +19,8 @@ const PASSING: ReadonlySet<RunEvent["type"]> = new Set(["text", "thinking", "too
 
 /**
  * The log of everything that happened: every message, call, hook with its ledger, input of a hook, warning and end,
- * one JSON object a line, appended as it happens. Transcript, usage and view can be made from it alone.
+ * one JSON object a line, appended as it happens. Transcript, usage and view can be made from it alone. Secrets stand
+ * in it as placeholders (U16).
  */
 export function rolloutWriter(
   path: string,
@@ -27,12 +29,17 @@ export function rolloutWriter(
 ): { write(event: RunEvent): void; close(): void } {
   mkdirSync(dirname(path), { recursive: true });
   const log = new LineLog(path);
+  const search = redactor();
+  const clean = (line: object): object => {
+    const text = JSON.stringify(line);
+    return search.suspects(text) ? search.value(JSON.parse(text)) : line;
+  };
   log.append([{ type: "rollout", version: ROLLOUT_VERSION, id, at: new Date(now()).toISOString() }], false);
   return {
     write(event) {
       if (PASSING.has(event.type)) return;
       // Synced once a run: the transcript is what must survive a power cut, and it is on the disk already.
-      log.append([{ at: new Date(now()).toISOString(), ...event }], event.type === "end");
+      log.append([clean({ at: new Date(now()).toISOString(), ...event })], event.type === "end");
     },
     close: () => log.close(),
   };

@@ -1,0 +1,34 @@
+import type { AgentOptions, RunOptions } from "../agent.ts";
+import type { DriftReport } from "../tape/drift.ts";
+import type { TapeSession } from "../tape/session.ts";
+
+/** The tape of a session, if it has one: that of its run, of the environment, or of its agent. */
+export async function tapeFor(
+  agents: AgentOptions["tape"],
+  own: RunOptions["tape"],
+  cwd: string,
+  resolve: (path: string) => string,
+): Promise<TapeSession | undefined> {
+  if (agents === undefined && own === undefined && !process.env.CROCHET_TAPE) return undefined;
+  const { tapeOptions } = await import("../tape/options.ts");
+  const options = tapeOptions(own, agents, process.env, resolve);
+  return options && await (await import("../tape/session.ts")).openTape(options, cwd);
+}
+
+/** Ends a tape with its session. What went wrong with it is told, and takes no Result away. */
+export async function closeTape(
+  tape: TapeSession,
+  stop: string | undefined,
+  warn: (message: string) => void,
+): Promise<void> {
+  let report: DriftReport;
+  try {
+    report = await tape.close(stop);
+  } catch (error) {
+    if (!tape.failed(error)) warn((error as Error).message);
+    return;
+  }
+  if (report.ok || tape.isReported) return;
+  const { reportLines } = await import("../tape/report.ts");
+  warn(`Tape ${report.tape}: ${reportLines(report).join("\n")}`);
+}

@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Json } from "../core/messages.ts";
+
+/** Folders that are no part of a workspace's content. */
+const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
+
+/** What tells that a file has changed without reading it. */
+export type Snapshot = ReadonlyMap<string, string>;
+
+/** Every file of a workspace by its path from the root, with `/` between parts; links are not followed. */
+function walk(root: string, below: string, found: (path: string) => void): void {
+  for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isDirectory()) {
+      if (!SKIPPED.has(entry.name)) walk(root, path, found);
+    } else if (entry.isFile()) found(path);
+  }
+}
+
+export function snapshot(root: string): Snapshot {
+  const files = new Map<string, string>();
+  walk(root, "", (path) => {
+    const { size, mtimeMs, ino } = statSync(join(root, path));
+    files.set(path, `${size} ${mtimeMs} ${ino}`);
+  });
+  return files;
+}
+
+/** The files of a workspace by the hash of their bytes. */
+export function hashFiles(root: string): { [path: string]: string } {
+  const files: { [path: string]: string } = {};
+  walk(root, "", (path) => {
+    files[path] = createHash("sha256").update(readFileSync(join(root, path))).digest("hex").slice(0, 16);
+  });
+  return Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** The texts of a workspace's files. */
+export function readFiles(root: string): Map<string, string> {
+  const files = new Map<string, string>();
+  walk(root, "", (path) => files.set(path, readFileSync(join(root, path), "utf8")));
+  return files;
+}
+
+/** What has changed since a snapshot: new content by path, null for what is gone. */
+export function changesSince(root: string, before: Snapshot): { [path: string]: Json } {
+  const now = snapshot(root);
+  const changed: { [path: string]: Json } = {};
+  for (const [path, sign] of now) if (before.get(path) !== sign) changed[path] = contentOf(join(root, path));
+  for (const path of before.keys()) if (!now.has(path)) changed[path] = null;
+  return changed;
+}
+
+function contentOf(path: string): Json {
+  const bytes = readFileSync(path);
+  const text = bytes.toString("utf8");
+  return Buffer.from(text, "utf8").equals(bytes) ? text : { base64: bytes.toString("base64") };
+}
+
+/** Puts recorded changes into a workspace. */
+export function applyChanges(root: string, changes: { readonly [path: string]: Json }): void {
+  for (const [path, content] of Object.entries(changes)) {
+    const file = join(root, path);
+    if (content === null) rmSync(file, { force: true });
+    else {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(
+        file,
+        typeof content === "string" ? content : Buffer.from((content as { base64: string }).base64, "base64"),
+      );
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import { createHash } from "node:crypto";
+import { type Clock, systemClock } from "../core/clock.ts";
+import type { ClockFact } from "./format.ts";
+
+export interface LaneClockOptions {
+  readonly lane: string;
+  /** When the tape began. */
+  readonly epoch: number;
+  readonly seed: string;
+  /** What the tape says of this lane. */
+  readonly recorded?: readonly ClockFact[];
+  /** Whether time passes by itself: a recording. */
+  readonly live: boolean;
+  /** The lane whose agent waits for this one. */
+  readonly above?: LaneClock;
+}
+
+/**
+ * The clock of one lane. It moves in steps, so that what hooks read does not depend on how fast things went or on
+ * what other lanes do: all reads of a step give the time of its first read. On replay no wait takes real time.
+ */
+export class LaneClock implements Clock {
+  readonly #options: LaneClockOptions;
+  readonly #times: Map<number, number>;
+  readonly #noted: ClockFact[] = [];
+  readonly #sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
+  #live: boolean;
+  #step = 0;
+  #drawn = 0;
+  /** Milliseconds since the epoch, as far as the tape has come. */
+  #time = 0;
+  /** What the real clock said when this one went live. */
+  #since = { now: 0, tick: 0 };
+
+  constructor(options: LaneClockOptions) {
+    this.#options = options;
+    this.#times = new Map(options.recorded?.map(({ step, now }) => [step, now]));
+    this.#live = false;
+    if (options.live) this.goLive();
+  }
+
+  /** What the clock said, for the tape: recorded steps that were reached, and new ones. */
+  get facts(): readonly ClockFact[] {
+    const kept = (this.#options.recorded ?? []).filter(({ step }) => step <= this.#step);
+    return [...kept, ...this.#noted];
+  }
+
+  /** From here on time passes by itself, and what is read is noted. */
+  goLive(): void {
+    if (this.#live) return;
+    this.#live = true;
+    for (const step of this.#times.keys()) if (step > this.#step) this.#times.delete(step);
+    this.#since = { now: Date.now(), tick: systemClock.tick() };
+  }
+
+  /** Ends a step: the next read is the first of another one. */
+  nextStep(): void {
+    this.#step++;
+    this.#drawn = 0;
+  }
+
+  /** Milliseconds since the tape began. */
+  elapsed(): number {
+    return this.#live ? Math.max(0, Date.now() - this.#options.epoch) : this.#time;
+  }
+
+  /** Moves a replay on to a time of the tape; sleepers whose time has come wake. */
+  advance(time: number): void {
+    if (this.#live || time <= this.#time) return;
+    this.#time = time;
+    for (const sleeper of this.#sleepers) if (sleeper.until <= time) sleeper.wake();
+    this.#options.above?.advance(time);
+  }
+
+  now(): number {
+    const { epoch, lane: clock } = this.#options;
+    let now = this.#times.get(this.#step);
+    if (now === undefined) {
+      now = this.#live ? Math.max(0, Date.now() - epoch) : this.#lastKnown();
+      this.#times.set(this.#step, now);
+      if (this.#live) this.#noted.push({ clock, step: this.#step, now });
+    } else if (!this.#live) this.advance(now);
+    return epoch + now;
+  }
+
+  #lastKnown(): number {
+    for (let step = this.#step; step >= 0; step--) {
+      const known = this.#times.get(step);
+      if (known !== undefined) return Math.max(known, this.#time);
+    }
+    return this.#time;
+  }
+
+  tick(): number {
+    return this.#live ? this.#time + systemClock.tick() - this.#since.tick : this.#time;
+  }
+
+  uuid(): string {
+    const bytes = this.#draw().subarray(0, 16);
+    bytes[6] = bytes[6]! & 0x0f | 0x40;
+    bytes[8] = bytes[8]! & 0x3f | 0x80;
+    const hex = bytes.toString("hex");
+    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  }
+
+  random(): number {
+    return this.#draw().readUIntBE(0, 6) / 2 ** 48;
+  }
+
+  #draw(): Buffer {
+    const { seed, lane } = this.#options;
+    return createHash("sha256").update(`${seed}:${lane}:${this.#step}:${this.#drawn++}`).digest();
+  }
+
+  /** An alarm: on replay it rings when the tape has come that far, or when that much time really passed. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (this.#live) return systemClock.sleep(ms, signal);
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const over = new AbortController();
+      const sleeper = {
+        until: this.#time + ms,
+        wake: () => {
+          this.#sleepers.delete(sleeper);
+          signal?.removeEventListener("abort", sleeper.wake);
+          over.abort();
+          resolve();
+        },
+      };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener("abort", sleeper.wake, { once: true });
+      systemClock.sleep(ms, over.signal).then(sleeper.wake);
+    });
+  }
+
+  /** A wait in which nothing happens: on replay it is over at once. */
+  pass(ms: number, signal?: AbortSignal): Promise<void> {
+    if (this.#live) return systemClock.sleep(ms, signal);
+    this.advance(this.#time + ms);
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,80 @@
+import { addUsage, NO_USAGE, type Usage } from "../core/messages.ts";
+import { price } from "../prices.ts";
+import type { Cause } from "./difference.ts";
+import type { Normaliser } from "./normalise.ts";
+import { usageOf } from "./reply.ts";
+import type { Call } from "./tape.ts";
+
+/** Where a lane first left its tape. */
+export interface Divergence {
+  readonly lane: string;
+  /** The recorded call it is compared with; absent where the lane has none left. */
+  readonly call?: string;
+  readonly cause: Cause;
+  readonly path: string;
+  /** What was recorded and what is asked now, as the tape would have it; absent where one side has nothing there. */
+  readonly expected?: unknown;
+  readonly actual?: unknown;
+  /** What happened, in a sentence. */
+  readonly words: string;
+}
+
+/** A tool whose result is not the recorded one. */
+export interface ToolDrift {
+  readonly lane: string;
+  readonly tool: string;
+  readonly id: string;
+  readonly path: string;
+  readonly expected?: unknown;
+  readonly actual?: unknown;
+}
+
+/** A file that is not what the recorded run left. */
+export interface FileDrift {
+  readonly path: string;
+  readonly how: "missing" | "new" | "changed";
+}
+
+/** What a replay found. `ok` is true where the run did all that was recorded and nothing else. */
+export interface DriftReport {
+  readonly tape: string;
+  readonly ok: boolean;
+  readonly mode: string;
+  readonly source: string;
+  /** The first one of each lane. */
+  readonly divergences: readonly Divergence[];
+  readonly tools: readonly ToolDrift[];
+  readonly files: readonly FileDrift[];
+  /** Calls that were recorded and never asked for. */
+  readonly unused: readonly string[];
+  readonly calls: { readonly recorded: number; readonly served: number; readonly live: number };
+  /** Differences that were declared not to count. */
+  readonly normalise: readonly Normaliser[];
+  /** What it costs, at list price, to record anew what was not served, and all of it. */
+  readonly price: { readonly update: Price; readonly whole: Price };
+  readonly notes: readonly string[];
+}
+
+export interface Price {
+  readonly calls: number;
+  readonly tokens: number;
+  /** Undefined where the price of a model is not known. */
+  readonly dollars: number | undefined;
+}
+
+/** What calls cost when they were recorded, at today's list price. */
+export async function priceOf(calls: Iterable<Call>): Promise<Price> {
+  let usage: Usage = NO_USAGE;
+  let dollars: number | undefined = 0;
+  let count = 0;
+  for (const call of calls) {
+    count++;
+    const used = await usageOf(call);
+    const cost = price(call.request.model, used);
+    usage = addUsage(usage, used);
+    dollars = dollars === undefined || cost === undefined ? undefined : dollars + cost;
+  }
+  const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = usage;
+  const tokens = input_tokens + output_tokens + cache_creation_input_tokens + cache_read_input_tokens;
+  return { calls: count, tokens, dollars };
+}

@@ -1,0 +1,171 @@
+import { wireOf } from "../anthropic.ts";
+import type { AgentSpec } from "../core/life.ts";
+import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
+import type { Tool } from "../core/tool.ts";
+import { explain } from "./_explain.ts";
+import { LaneClock } from "./clock.ts";
+import type { Difference } from "./difference.ts";
+import type { Divergence } from "./drift.ts";
+import { LaneMatcher } from "./match.ts";
+import { answerOf, failing, seamStream } from "./replay.ts";
+import { recordCall } from "./record.ts";
+import { fromModel } from "./request.ts";
+import type { TapeSession } from "./session.ts";
+import { type Call, hookLane, laneBelow } from "./tape.ts";
+import { resultsInRequests, tapedTool, type ToolTape } from "./tools.ts";
+import { serveAttempts } from "./wire.ts";
+
+/** What a taped thing stands for: an agent below begins with its parent's. */
+const originals = { models: new WeakMap<Model, Model>(), tools: new WeakMap<Tool, Tool>() };
+
+/** One agent on the tape: its model, its tools and its clock, apart from those of every other. */
+export class TapeLane {
+  readonly name: string;
+  readonly clock: LaneClock;
+  readonly #session: TapeSession;
+  readonly #matcher: LaneMatcher | undefined;
+  readonly #hookModels = new WeakMap<Model, Model>();
+
+  constructor(session: TapeSession, name: string, above: TapeLane | undefined) {
+    this.name = name;
+    this.#session = session;
+    const { program, replays } = session;
+    this.clock = new LaneClock({
+      lane: name,
+      epoch: session.epoch,
+      seed: session.seed,
+      live: !replays,
+      recorded: program?.tape.clocks.filter((fact) => fact.clock === name) ?? [],
+      ...(above && { above: above.clock }),
+    });
+    this.#matcher = program && new LaneMatcher(program, name, session.toTape);
+  }
+
+  /** An agent as it runs in this lane. */
+  spec(agent: AgentSpec): AgentSpec {
+    const tape = this.#toolTape();
+    return {
+      ...agent,
+      model: this.model(agent.model),
+      tools: agent.tools.map((tool) => {
+        const original = originals.tools.get(tool) ?? tool;
+        const taped = tapedTool(original, tape);
+        originals.tools.set(taped, original);
+        return taped;
+      }),
+      hookModel: (model) => this.hookModel(model),
+      lane: (spec, toolUseId) => {
+        const below = this.#session.lane(laneBelow(this.name, toolUseId), this);
+        return { spec: below.spec(spec), clock: below.clock };
+      },
+    };
+  }
+
+  /** The model a hook asks, in the lane of this one's hooks; the same one each time. */
+  hookModel(model: Model): Model {
+    let taped = this.#hookModels.get(model);
+    if (!taped) {
+      taped = this.#session.lane(hookLane(this.name), this).model(model);
+      this.#hookModels.set(model, taped);
+    }
+    return taped;
+  }
+
+  /** A model that answers from the tape, and is asked itself where the mode allows it. */
+  model(given: Model): Model {
+    const real = originals.models.get(given) ?? given;
+    const taped: Model = (request, signal) => {
+      const call = this.#take(request);
+      if (call) {
+        const answer = this.#serve(call, request, signal, real);
+        return this.#session.faults?.listen(this.name, answer) ?? answer;
+      }
+      if (this.#session.isOffline) {
+        this.clock.nextStep();
+        return failing(this.#session.driftError(this.name));
+      }
+      this.clock.goLive();
+      return recordCall(real, request, signal, {
+        lane: this.name,
+        at: this.clock.elapsed(),
+        facts: this.#session.wireFacts,
+        note: (live) => this.#session.live.push(live),
+        ended: () => this.clock.nextStep(),
+      });
+    };
+    Object.defineProperty(taped, "name", { value: real.name });
+    originals.models.set(taped, real);
+    return taped;
+  }
+
+  #take(request: ModelRequest): Call | undefined {
+    const { program, served, faults, toTape } = this.#session;
+    if (!this.#matcher || !program) return undefined;
+    const asked = fromModel(request);
+    if (faults) return faults.take(this.name, asked, toTape ? toTape(asked) : asked);
+    const match = this.#matcher.find(asked, served);
+    if (match && "call" in match) return match.call;
+    this.#session.diverged(this.name, (): Divergence => {
+      const shown = this.#session.toTape ? this.#session.toTape(asked) : asked;
+      return explain(program, this.name, shown, served, match);
+    });
+    return undefined;
+  }
+
+  #serve(call: Call, request: ModelRequest, signal: AbortSignal, real: Model): ReturnType<Model> {
+    const session = this.#session;
+    this.clock.advance(call.at);
+    const seen = call.attempts.some(({ status, events }) => status !== undefined || !events);
+    if (!session.wire || (!seen && call.error)) {
+      return seamStream(session.answer(call, answerOf), signal, this.clock, () => this.clock.nextStep());
+    }
+    const { options } = wireOf(real) ?? { options: {} };
+    const middleware = serveAttempts(call, {
+      mask: session.restores(call) || session.toTape ? session.mask : undefined,
+      normalise: session.program!.normalise,
+      clock: this.clock,
+      cutAt: session.cutAt,
+      diverged: (difference) => this.#wireDiverged(call, difference),
+    });
+    return stepping(session.wireFor(options).call(request, signal, [middleware]), () => this.clock.nextStep());
+  }
+
+  #wireDiverged(call: Call, difference: Difference): Error {
+    const words = difference.cause === "order"
+      ? `the SDK makes ${difference.actual} attempts, ${difference.expected} were recorded`
+      : `what the SDK sends differs at ${difference.path}`;
+    this.#session.diverged(this.name, () => ({ lane: this.name, call: call.id, words, ...difference }));
+    return this.#session.driftError(this.name);
+  }
+
+  #toolTape(): ToolTape {
+    const { program, mode, mask, root } = this.#session;
+    const facts = program?.tape.tools.filter((fact) => fact.lane === this.name) ?? [];
+    const known = new Map(facts.map((fact) => [fact.tool, fact]));
+    return {
+      lane: this.name,
+      root,
+      record: this.#session.recordsTools,
+      serve: mode === "verify" ? "verify" : mode === "replay" && known.size > 0 ? "recorded" : "no",
+      mask,
+      recorded: mode === "verify" ? new Map([...resultsInRequests(program!.tape, this.name), ...known]) : known,
+      note: (fact) => this.#session.tools.push(fact),
+      drifted: (drift) => this.#session.toolDrifts.push(drift),
+      ended: () => this.clock.nextStep(),
+    };
+  }
+}
+
+/** Tells when a reply is over, however it ends. */
+async function* stepping<T>(events: AsyncIterable<T>, ended: () => void): AsyncGenerator<T> {
+  try {
+    yield* events;
+  } finally {
+    ended();
+  }
+}
+
+/** What an agent is thrown that asks for something a tape does not have. */
+export class TapeDrift extends ModelError {
+  override name = "TapeDrift";
+}

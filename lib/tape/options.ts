@@ -1,0 +1,103 @@
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { DriftReport } from "./drift.ts";
+import type { FaultRun } from "./fault-run.ts";
+import type { Normaliser } from "./normalise.ts";
+import type { Tape } from "./tape.ts";
+
+/**
+ * What a tape is for: `replay` answers from it and never calls a model; `record` makes a new one; `update` answers from
+ * it up to the first difference and records from there; `live` leaves it alone; `verify` runs the tools for real beside
+ * a replay and reports what they do otherwise.
+ */
+export type TapeMode = "replay" | "record" | "update" | "live" | "verify";
+
+export const TAPE_MODES: readonly TapeMode[] = ["replay", "record", "update", "live", "verify"];
+
+export interface TapeOptions {
+  /** A fixture's folder, or a tape's own file (`.jsonl`). */
+  readonly path?: string;
+  /** A tape in memory, in place of a path; it can only be replayed. */
+  readonly tape?: Tape;
+  /** @default the environment variable CROCHET_TAPE_MODE, else "replay" */
+  readonly mode?: TapeMode;
+  /** Records tool results too, which are then served in place of running tools that read or write. @default false */
+  readonly tools?: boolean;
+  /** Replays through the SDK, byte for byte, in place of the Model seam. @default false */
+  readonly wire?: boolean;
+  /** Differences that do not count; they become part of what is recorded. */
+  readonly normalise?: readonly Normaliser[];
+  /** Records placeholders for secrets, where otherwise nothing is written. @default false */
+  readonly redact?: boolean;
+  /** What answered, for the header. @default found out from the wire */
+  readonly source?: string;
+  /** The agent's script relative to the fixture, for the header. */
+  readonly agent?: string;
+  /** Where streamed bodies are cut on the wire. @default one event a piece */
+  readonly cutAt?: number | ((length: number) => Iterable<number>);
+  /** A run under faults: whatever is asked is answered, and nothing is compared. */
+  readonly faults?: FaultRun;
+  /** Hashes of the files the run left, for the tape's end. */
+  readonly files?: () => { readonly [path: string]: string };
+  /** Is told what the session came to when it is closed. */
+  readonly onReport?: (report: DriftReport) => void;
+  /** Is told why a recording was not written. @default a warning of the run */
+  readonly onError?: (error: unknown) => void;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The tape of a run: what it was given, else what the environment names (`CROCHET_TAPE`), else what its agent names.
+ * `base` is where the agent's own relative path counts from.
+ */
+export function tapeOptions(
+  own: string | TapeOptions | undefined,
+  agents: string | TapeOptions | undefined,
+  env: Environment,
+  base: (path: string) => string,
+): TapeOptions | undefined {
+  const asked = env.CROCHET_TAPE_MODE;
+  if (asked !== undefined && asked !== "" && !(TAPE_MODES as readonly string[]).includes(asked)) {
+    throw new TypeError(`Cannot use CROCHET_TAPE_MODE '${asked}' as it is no mode: expected ${TAPE_MODES.join(", ")}`);
+  }
+  const mode = (asked || undefined) as TapeMode | undefined;
+  const named: TapeOptions | undefined = env.CROCHET_TAPE ? { path: resolve(env.CROCHET_TAPE) } : undefined;
+  const mine = asOptions(own, base);
+  const given = mine ?? named ?? asOptions(agents, base);
+  if (!given) return undefined;
+  const options: TapeOptions = { ...given, mode: mine?.mode ?? mode ?? given.mode ?? "replay" };
+  checkMode(options, env);
+  return options.mode === "live" ? undefined : options;
+}
+
+function asOptions(given: string | TapeOptions | undefined, base: (path: string) => string): TapeOptions | undefined {
+  if (given === undefined) return undefined;
+  const options = typeof given === "string" ? { path: given } : given;
+  if (options.tape === undefined && (typeof options.path !== "string" || options.path === "")) {
+    throw new TypeError("Cannot use a tape as it has no path: tape: 'fixtures/<name>'");
+  }
+  return options.path === undefined ? options : { ...options, path: base(options.path) };
+}
+
+function checkMode({ mode, tape, path }: TapeOptions, env: Environment): void {
+  if (!TAPE_MODES.includes(mode!)) {
+    throw new TypeError(
+      `Cannot use a tape in mode '${mode}' as there is no such mode: expected ${TAPE_MODES.join(", ")}`,
+    );
+  }
+  if (mode === "replay" || mode === "verify") return;
+  if (env.CI && env.CI !== "false" && env.CI !== "0") {
+    throw new TypeError(`Cannot ${mode} as CI is set, where tapes are only replayed: ${mode} ${path ?? "it"} at home`);
+  }
+  if (tape !== undefined && mode !== "live") {
+    throw new TypeError(`Cannot ${mode} a tape in memory as there is no file to write: give a path`);
+  }
+}
+
+/** The file of a tape that is named by it or by its fixture's folder. */
+export function tapeFile(path: string): string {
+  return path.endsWith(".jsonl") && !(existsSync(path) && statSync(path).isDirectory())
+    ? path
+    : join(path, "tape.jsonl");
+}

@@ -1,0 +1,143 @@
+import { type Wire, wireOf } from "../anthropic.ts";
+import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
+import { recordAttempts, type WireListener } from "./record-wire.ts";
+import { fromModel } from "./request.ts";
+import type { Attempt, Call, CallError, TapeEvent, TapeRequest } from "./tape.ts";
+
+/** A call while it is recorded; nothing of it is masked yet. */
+export interface LiveCall {
+  readonly lane: string;
+  readonly request: TapeRequest;
+  readonly at: number;
+  readonly attempts: readonly (() => Attempt)[];
+  error?: CallError;
+}
+
+/** What a recording is told of the wire, whatever the call. */
+export interface WireFacts {
+  url(url: string): void;
+  requestHeaders(headers: Headers): void;
+  responseHeaders(headers: Headers): void;
+}
+
+/** Headers that say which API was spoken to. */
+const WIRE_HEADERS = ["anthropic-version", "anthropic-beta"];
+
+export function wireHeaders(headers: Headers): { [name: string]: string } {
+  return Object.fromEntries(WIRE_HEADERS.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value]];
+  }));
+}
+
+/**
+ * Asks a model and notes the call: each HTTP attempt where the model is the SDK's, what it yields where it is a
+ * function. The events are passed on as they come.
+ */
+export async function* recordCall(
+  model: Model,
+  request: ModelRequest,
+  signal: AbortSignal,
+  to: { lane: string; at: number; facts: WireFacts; note: (call: LiveCall) => void; ended: () => void },
+): AsyncGenerator<ModelEvent> {
+  const attempts: (() => Attempt)[] = [];
+  const call: { -readonly [K in keyof LiveCall]: LiveCall[K] } = {
+    lane: to.lane,
+    request: fromModel(request),
+    at: to.at,
+    attempts,
+  };
+  to.note(call);
+  const wire = wireOf(model);
+  try {
+    if (wire) yield* overWire(wire, request, signal, call, attempts, to.facts);
+    else yield* atSeam(model, request, signal, attempts);
+  } catch (error) {
+    call.error = errorOf(error);
+    throw error;
+  } finally {
+    to.ended();
+  }
+}
+
+async function* overWire(
+  wire: Wire,
+  request: ModelRequest,
+  signal: AbortSignal,
+  call: { request: TapeRequest },
+  attempts: (() => Attempt)[],
+  facts: WireFacts,
+): AsyncGenerator<ModelEvent> {
+  const listener: WireListener = {
+    request(url, headers) {
+      facts.url(url);
+      facts.requestHeaders(headers);
+      call.request = { ...call.request, wire: wireHeaders(headers) };
+    },
+    response: (headers) => facts.responseHeaders(headers),
+    attempt: (attempt) => attempts.push(attempt),
+  };
+  yield* wire.call(request, signal, [recordAttempts(listener, signal)]);
+}
+
+async function* atSeam(
+  model: Model,
+  request: ModelRequest,
+  signal: AbortSignal,
+  attempts: (() => Attempt)[],
+): AsyncGenerator<ModelEvent> {
+  const began = performance.now();
+  const took = () => Math.round(performance.now() - began);
+  const events: TapeEvent[] = [];
+  let last = 0;
+  let end: Attempt = { events, took: 0 };
+  attempts.push(() => end);
+  try {
+    for await (const event of model(request, signal)) {
+      const now = took();
+      events.push({ ms: now - last, event });
+      last = now;
+      yield event;
+    }
+  } catch (error) {
+    end = { ...end, ended: signal.aborted ? "aborted" : "cut", why: (error as Error)?.message ?? String(error) };
+    throw error;
+  } finally {
+    end = { ...end, took: took() };
+  }
+}
+
+function errorOf(error: unknown): CallError {
+  if (!(error instanceof ModelError)) {
+    return { code: "error", message: error instanceof Error ? error.message : String(error) };
+  }
+  const { code, message, retryable, retryAfter } = error;
+  return { code, message, ...(retryable && { retryable }), ...(retryAfter !== undefined && { retryAfter }) };
+}
+
+/** Finished calls of a recording as a tape has them, numbered in their lanes. */
+export function finishedCalls(
+  live: readonly LiveCall[],
+  masked: {
+    request: (request: TapeRequest) => TapeRequest;
+    attempt: (attempt: Attempt) => Attempt;
+    text: (text: string) => string;
+  },
+  kept: readonly Call[],
+): Call[] {
+  const counts = new Map<string, number>();
+  for (const { lane, id } of kept) counts.set(lane, Math.max(counts.get(lane) ?? 0, Number(id.slice(lane.length + 1))));
+  const fresh = live.map(({ lane, request, attempts, error, at }): Call => {
+    const number = (counts.get(lane) ?? 0) + 1;
+    counts.set(lane, number);
+    return {
+      id: `${lane}#${number}`,
+      lane,
+      request: masked.request(request),
+      attempts: attempts.map((attempt) => masked.attempt(attempt())),
+      ...(error && { error: { ...error, message: masked.text(error.message) } }),
+      at,
+    };
+  });
+  return [...kept, ...fresh];
+}

@@ -1,0 +1,125 @@
+import { abortedError, callError } from "../_model-errors.ts";
+import { type Model, ModelError, type ModelEvent } from "../core/model.ts";
+import type { LaneClock } from "./clock.ts";
+import { eventsOf } from "./reply.ts";
+import type { Attempt, Call } from "./tape.ts";
+
+/** What an agent is given for a call: the events of its last attempt, and what it is thrown after them. */
+export interface Answer {
+  readonly events: readonly ModelEvent[];
+  readonly error?: unknown;
+  /** The attempt was ended from outside: by a deadline or a person. */
+  readonly aborted: boolean;
+  /** Milliseconds since the tape began at which it was over. */
+  readonly end: number;
+}
+
+/** The answer to a call as its agent saw it, without anything being waited for. */
+export function answerOf(call: Call): Answer {
+  const { attempts } = call;
+  const last = attempts.at(-1);
+  const end = call.at + attempts.reduce((sum, { waited = 0, took }) => sum + waited + took, 0);
+  if (!last) return { events: [], error: thrown(call), aborted: false, end };
+  const isReply = last.status === undefined ? last.events !== undefined : last.status < 300;
+  const { events, error } = isReply ? eventsOf(last) : { events: [], error: undefined };
+  const failed = call.error !== undefined || last.ended !== undefined || !isReply;
+  const failure = error ?? (failed ? failureOf(call, last) : undefined);
+  return { events, ...(failure !== undefined && { error: failure }), aborted: last.ended === "aborted", end };
+}
+
+function thrown({ id, error }: Call): ModelError {
+  const { message, ...rest } = error ??
+    { message: `Cannot answer ${id} as the tape has no attempt at it`, code: "tape" };
+  return new ModelError(message, rest);
+}
+
+/** What the agent was thrown after an attempt, or would have been where that is not on the tape. */
+export function failureOf(call: Call, { status, headers = {}, body = "", ended, why = "" }: Attempt): unknown {
+  if (call.error) return thrown(call);
+  const about = { model: call.request.model, baseURL: "the API", attempts: call.attempts.length, timeout: 600_000 };
+  switch (ended) {
+    case "cut":
+      return new ModelError(`Cannot finish the reply as the connection broke: ${why}`, {
+        code: "cut",
+        retryable: true,
+      });
+    case "stall":
+      return new ModelError(
+        "Cannot finish the reply as nothing came for 60 s: raise idleTimeout if the model needs longer",
+        {
+          code: "stalled",
+          retryable: true,
+        },
+      );
+    case "aborted":
+      return new ModelError("Cannot finish the model call as it was aborted", { code: "aborted" });
+    case "reset":
+      return callError(new Error(why), { ...about, missing: "network" });
+    case "timeout":
+      return callError(new Error(why), { ...about, missing: "timeout" });
+  }
+  const error = Object.assign(new Error(`${status} ${body}`), {
+    status,
+    headers: new Headers(headers),
+    error: parsed(body),
+  });
+  return callError(error, { ...about, missing: undefined });
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Serves an answer at the Model seam. An iterator by hand: a replay is mostly this, and a generator would cost a
+ * promise more for each event.
+ */
+export function seamStream(
+  answer: Answer,
+  signal: AbortSignal,
+  clock: LaneClock,
+  ended: () => void,
+): ReturnType<Model> {
+  const { events } = answer;
+  let at = 0;
+  let open = true;
+  const end = () => {
+    if (!open) return;
+    open = false;
+    clock.advance(answer.end);
+    ended();
+  };
+  const last = async (): Promise<IteratorResult<ModelEvent>> => {
+    if (!open) return { value: undefined, done: true };
+    end();
+    // Time has moved on: a deadline that has passed is heard first.
+    if (answer.aborted) { for (let i = 0; i < 5 && !signal.aborted; i++) await undefined; }
+    if (signal.aborted && answer.error !== undefined) throw abortedError(signal);
+    if (answer.error !== undefined) throw answer.error;
+    return { value: undefined, done: true };
+  };
+  const iterator: AsyncIterableIterator<ModelEvent> = {
+    next() {
+      if (signal.aborted) {
+        end();
+        return Promise.reject(abortedError(signal));
+      }
+      return at < events.length ? Promise.resolve({ value: events[at++]!, done: false }) : last();
+    },
+    return() {
+      end();
+      return Promise.resolve({ value: undefined, done: true });
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}
+
+/** A model's answer that is an error from the start. */
+export function failing(error: unknown): ReturnType<Model> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
+}

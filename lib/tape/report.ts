@@ -1,0 +1,133 @@
+import type { Divergence, DriftReport, Price, ToolDrift } from "./drift.ts";
+
+/** How a report is coloured; plain where nobody watches. */
+export interface Ink {
+  readonly red: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly bold: (text: string) => string;
+}
+
+export const PLAIN: Ink = { red: String, green: String, dim: String, bold: String };
+
+/** A report for people: what differs, where, whose doing it is, and what to record again costs. */
+export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
+  const { divergences, tools, files, unused, price, normalise, notes, calls } = report;
+  const all = unused.length === calls.recorded;
+  return [
+    ...divergences.flatMap((d) => divergenceLines(d, ink)),
+    ...tools.flatMap((d) => toolLines(d, ink)),
+    ...files.map(({ path, how }) => `${ink.bold(path)} is ${how === "new" ? "a new file" : how}`),
+    ...(unused.length > 0 ? [`never asked for: ${all ? `all ${unused.length} calls` : unused.join(" ")}`] : []),
+    ...normalise.map(({ name, path, pattern }) => ink.dim(`does not count: ${name} (/${pattern}/ at ${path})`)),
+    ...notes.map((note) => ink.dim(note)),
+    ...(report.ok || unused.length === 0
+      ? []
+      : [`to record again: ${priceText(price.update)} (crochet replay --update)`]),
+  ];
+}
+
+function divergenceLines({ lane, call, cause, path, words, expected, actual }: Divergence, ink: Ink): string[] {
+  const at = call === undefined ? lane : call;
+  return [
+    `${ink.bold(path || at)} ${ink.red(cause)}: ${words} ${ink.dim(`(at ${at})`)}`,
+    ...changeLines(expected, actual, ink),
+  ];
+}
+
+function toolLines({ tool, id, path, expected, actual }: ToolDrift, ink: Ink): string[] {
+  return [
+    `${ink.bold(`${tool} ${path}`)} ${ink.red("tool")}: the tool now gives another result ${ink.dim(`(${id})`)}`,
+    ...changeLines(expected, actual, ink),
+  ];
+}
+
+const SHOWN_LINES = 6;
+
+/** Old and new, of a text only the lines that changed, with their number. */
+function changeLines(expected: unknown, actual: unknown, ink: Ink): string[] {
+  if (expected === undefined && actual === undefined) return [];
+  const [was, is] = [linesOf(expected), linesOf(actual)];
+  let start = 0;
+  while (start < was.length && start < is.length && was[start] === is[start]) start++;
+  let end = 0;
+  while (end < Math.min(was.length, is.length) - start && was.at(-1 - end) === is.at(-1 - end)) end++;
+  const cut = (lines: readonly string[], mark: string, colour: (text: string) => string) => {
+    const changed = lines.slice(start, lines.length - end);
+    const more = changed.length > SHOWN_LINES
+      ? [ink.dim(`  ${mark} … ${changed.length - SHOWN_LINES} more lines`)]
+      : [];
+    return [...changed.slice(0, SHOWN_LINES).map((line) => colour(`  ${mark} ${clip(line, 160)}`)), ...more];
+  };
+  const many = was.length > 1 || is.length > 1;
+  return [
+    ...(many ? [ink.dim(`  line ${start + 1}`)] : []),
+    ...cut(was, "-", ink.red),
+    ...cut(is, "+", ink.green),
+  ];
+}
+
+function linesOf(value: unknown): string[] {
+  if (value === undefined) return [];
+  return (typeof value === "string" ? value : JSON.stringify(value)).split("\n");
+}
+
+/** A value in one short line. */
+export function shortText(value: unknown): string {
+  return clip(JSON.stringify(value) ?? "nothing", 80);
+}
+
+function clip(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+export function priceText({ calls, tokens, dollars }: Price): string {
+  const money = dollars === undefined
+    ? "price unknown"
+    : dollars > 0 && dollars < 0.01
+    ? "< $0.01"
+    : `$${dollars.toFixed(2)}`;
+  return `${calls} ${calls === 1 ? "call" : "calls"}, ${tokens} tokens, ${money}`;
+}
+
+/** One test case of a JUnit report. */
+export interface Case {
+  readonly name: string;
+  readonly seconds: number;
+  readonly report?: DriftReport;
+  /** Why it could not be replayed at all. */
+  readonly error?: string;
+}
+
+export function junit(cases: readonly Case[]): string {
+  const failed = cases.filter((c) => c.report?.ok === false).length;
+  const broken = cases.filter((c) => c.error !== undefined).length;
+  const seconds = cases.reduce((sum, c) => sum + c.seconds, 0).toFixed(3);
+  const suite =
+    `name="crochet replay" tests="${cases.length}" failures="${failed}" errors="${broken}" time="${seconds}"`;
+  return [
+    `<?xml version="1.0" encoding="UTF-8"?>`,
+    `<testsuites ${suite}>`,
+    `  <testsuite ${suite}>`,
+    ...cases.map(caseXml),
+    `  </testsuite>`,
+    `</testsuites>`,
+    "",
+  ].join("\n");
+}
+
+function caseXml({ name, seconds, report, error }: Case): string {
+  const open = `    <testcase classname="fixtures" name="${xml(name)}" time="${seconds.toFixed(3)}"`;
+  if (error !== undefined) return `${open}>\n      <error message="${xml(error)}"/>\n    </testcase>`;
+  if (!report || report.ok) return `${open}/>`;
+  const [first = "drift", ...rest] = reportLines(report);
+  return `${open}>\n      <failure message="${xml(first)}">${xml(rest.join("\n"))}</failure>\n    </testcase>`;
+}
+
+function xml(text: string): string {
+  // deno-lint-ignore no-control-regex
+  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "").replace(
+    /[&<>"]/g,
+    (c) => `&#${c.charCodeAt(0)};`,
+  );
+}

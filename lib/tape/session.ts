@@ -1,0 +1,306 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic.ts";
+import type { Message } from "../core/messages.ts";
+import { runtimeVersion, sourceOf, versionOf } from "./_about.ts";
+import type { Divergence, DriftReport, ToolDrift } from "./drift.ts";
+import { priceOf } from "./drift.ts";
+import { type Header, TAPE_VERSION, type ToolFact } from "./format.ts";
+import { TapeDrift, TapeLane } from "./lane.ts";
+import { type Mask, mask } from "./mask.ts";
+import { type Program, programOf, Served, type ToTape } from "./match.ts";
+import { tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
+import { placer, placesHere } from "./places.ts";
+import { readTape, TapeError } from "./read.ts";
+import { finishedCalls, type LiveCall, type WireFacts } from "./record.ts";
+import { type Redactor, redactor } from "./redact.ts";
+import type { Answer } from "./replay.ts";
+import { shortText } from "./report.ts";
+import { type Call, MAIN, type Tape, type TapeRequest } from "./tape.ts";
+import { writeTape } from "./write.ts";
+
+/** One session of an agent on a tape: opened with it, closed with it. */
+export class TapeSession {
+  readonly mode: TapeMode;
+  readonly root: string;
+  readonly epoch: number;
+  readonly seed: string;
+  readonly program: Program | undefined;
+  readonly mask: Mask;
+  readonly wire: boolean;
+  readonly cutAt: TapeOptions["cutAt"];
+  readonly faults: TapeOptions["faults"];
+  readonly served = new Served();
+  readonly live: LiveCall[] = [];
+  readonly tools: ToolFact[] = [];
+  readonly toolDrifts: ToolDrift[] = [];
+  readonly #options: TapeOptions;
+  readonly #search: Redactor;
+  readonly #ids: Redactor;
+  readonly #lanes = new Map<string, TapeLane>();
+  readonly #divergences = new Map<string, Divergence>();
+  readonly #prompts: string[] = [];
+  readonly #seen: { url?: string; source?: string; sdk?: string; api?: string } = {};
+  #wire: Wire | undefined;
+
+  constructor(options: TapeOptions, tape: Tape | undefined, root: string) {
+    this.#options = options;
+    this.mode = options.mode ?? "replay";
+    this.root = root;
+    this.wire = options.wire ?? false;
+    this.cutAt = options.cutAt;
+    this.faults = options.faults;
+    this.seed = tape?.header.seed ?? randomBytes(8).toString("hex");
+    this.epoch = tape ? Date.parse(tape.header.at) : Date.now();
+    this.program = tape && programOf(tape);
+    this.#search = redactor({ seed: this.seed });
+    this.#ids = options.redact || this.program?.hasSecrets
+      ? redactor({ seed: this.seed })
+      : redactor({ seed: this.seed, kinds: ["cookie", "organisation"] });
+    const needsIds = this.mode !== "replay" || this.program?.hasSecrets;
+    this.mask = mask(placer(placesHere(root), this.program?.hasUser), needsIds ? this.#ids : undefined);
+  }
+
+  /** Whether answers come from a tape. */
+  get replays(): boolean {
+    return this.program !== undefined;
+  }
+
+  /** Whether no model is ever called. */
+  get isOffline(): boolean {
+    return this.mode === "replay" || this.mode === "verify";
+  }
+
+  get recordsTools(): boolean {
+    return this.mode === "record"
+      ? this.#options.tools ?? false
+      : this.mode === "update" && this.program!.tape.header.tools;
+  }
+
+  /** How a request is written on the tape; undefined where it is as it stands. */
+  get toTape(): ToTape | undefined {
+    return this.program && (this.program.hasPlaces || this.program.hasSecrets || this.mode === "update")
+      ? this.mask.on
+      : undefined;
+  }
+
+  /** The model the recorded agent was asked to use. */
+  get model(): string | undefined {
+    return this.program?.tape.calls.find((call) => call.lane === MAIN)?.request.model;
+  }
+
+  lane(name: string, above?: TapeLane): TapeLane {
+    let lane = this.#lanes.get(name);
+    if (!lane) this.#lanes.set(name, lane = new TapeLane(this, name, above));
+    return lane;
+  }
+
+  prompted(prompt: string): void {
+    this.#prompts.push(prompt);
+  }
+
+  /** Notes the first difference of a lane. */
+  diverged(lane: string, explain: () => Divergence): void {
+    if (this.#divergences.has(lane)) return;
+    // The request is of now and was never scanned.
+    const { expected, actual, ...found } = explain();
+    this.#divergences.set(lane, {
+      ...found,
+      ...(expected !== undefined && { expected: this.#search.value(expected) }),
+      ...(actual !== undefined && { actual: this.#search.value(actual) }),
+    });
+  }
+
+  driftError(lane: string): Error {
+    const { cause, words, expected, actual } = this.#divergences.get(lane)!;
+    const was = expected === undefined ? "" : ` recorded: ${shortText(expected)};`;
+    const is = actual === undefined ? "" : ` now: ${shortText(actual)};`;
+    return new TapeDrift(
+      `Cannot answer from tape ${this.#name} as ${words} (${cause}):${was}${is} record it again with --update`,
+      { code: "tape_drift" },
+    );
+  }
+
+  get #name(): string {
+    return this.#options.path ?? "in memory";
+  }
+
+  /** What a call is answered with; shared by all sessions where nothing in it depends on this machine. */
+  answer(call: Call, make: (call: Call) => Answer): Answer {
+    if (this.restores(call)) {
+      const { attempts, ...rest } = call;
+      const here = attempts.map((a) => ({
+        ...a,
+        ...(a.events && { events: this.mask.eventsOff(a.events) }),
+        ...(a.body !== undefined && { body: this.mask.off(a.body) }),
+      }));
+      return make({ ...this.mask.off({ error: rest.error }), ...rest, attempts: here } as Call);
+    }
+    let answer = answers.get(call);
+    if (!answer) answers.set(call, answer = make(call));
+    return answer;
+  }
+
+  restores(call: Call): boolean {
+    let has = hasPlaces.get(call);
+    if (has === undefined) {
+      has = /\{=*(?:ROOT|HOME|TMP|USER)\}/.test(JSON.stringify([call.attempts, call.error]));
+      // A place may be cut in pieces only where it was put in one: what stands on a tape is whole.
+      hasPlaces.set(call, has);
+    }
+    return has;
+  }
+
+  wireFor(options: AnthropicOptions): Wire {
+    const url = this.program?.tape.header.url;
+    return this.#wire ??= offlineWire({ ...options, ...(url !== undefined && { baseURL: url }) });
+  }
+
+  readonly wireFacts: WireFacts = {
+    url: (url) => {
+      this.#seen.url ??= new URL(url).origin;
+    },
+    requestHeaders: (headers) => {
+      this.#seen.sdk ??= headers.get("x-stainless-package-version") ?? "unknown";
+      this.#seen.api ??= headers.get("anthropic-version") ?? "unknown";
+      const key = headers.get("x-api-key") ?? headers.get("authorization")?.replace(/^Bearer /, "");
+      if (key) this.#learn("key", "api-key", key);
+    },
+    responseHeaders: (headers) => {
+      this.#seen.source ??= sourceOf(this.#seen.url, headers.get("request-id"));
+      for (const name of ["anthropic-organization-id", "anthropic-workspace-id"]) {
+        const id = headers.get(name);
+        if (id) this.#learn("organisation", name, id);
+      }
+      for (const cookie of headers.getSetCookie()) {
+        const value = /^[^=]*=([^;]+)/.exec(cookie)?.[1];
+        if (value) this.#learn("cookie", "set-cookie", value);
+      }
+    },
+  };
+
+  #learn(kind: "key" | "cookie" | "organisation", name: string, value: string): void {
+    for (const one of [this.#search, this.#ids]) one.learn(kind, name, value);
+  }
+
+  /** Whether somebody reads the report. */
+  get isReported(): boolean {
+    return this.#options.onReport !== undefined;
+  }
+
+  /** Tells of an error where somebody wants to know; whether that was so. */
+  failed(error: unknown): boolean {
+    this.#options.onError?.(error);
+    return this.#options.onError !== undefined;
+  }
+
+  /** Ends the session: a recording is written, a replay is judged. */
+  async close(stop: string | undefined): Promise<DriftReport> {
+    const kept = this.program ? this.program.tape.calls.filter((call) => this.served.calls.has(call)) : [];
+    const changes = this.live.length > 0 || kept.length < (this.program?.tape.calls.length ?? 0);
+    if (this.mode === "record" || (this.mode === "update" && changes)) await this.#write(kept, stop);
+    const report = await this.#report(kept);
+    this.#options.onReport?.(report);
+    return report;
+  }
+
+  async #write(kept: readonly Call[], stop: string | undefined): Promise<void> {
+    const requests = new WeakMap<Message, Message>();
+    const maskedMessage = (message: Message): Message => {
+      let masked = requests.get(message);
+      if (!masked) requests.set(message, masked = this.mask.on(message));
+      return masked;
+    };
+    const request = ({ messages, ...head }: TapeRequest): TapeRequest => ({
+      ...this.mask.on(head),
+      messages: messages.map(maskedMessage),
+    });
+    const calls = finishedCalls(this.live, {
+      request,
+      attempt: (attempt) => this.mask.attemptOn(attempt),
+      text: (text) => this.mask.on(text),
+    }, kept);
+    const files = this.#options.files?.();
+    const old = this.program?.tape;
+    const tape: Tape = {
+      header: this.#header(),
+      prompts: this.mask.on(this.#prompts),
+      calls,
+      tools: [
+        ...(old?.tools ?? []).filter((t) => !this.tools.some((n) => n.lane === t.lane && n.tool === t.tool)),
+        ...this.tools,
+      ],
+      clocks: [...this.#lanes.values()].flatMap((lane) => lane.clock.facts),
+      ...(stop !== undefined && { end: { end: stop, ...(files && { files: this.mask.on(files) }) } }),
+    };
+    await writeTape(tapeFile(this.#options.path!), tape, {
+      replace: this.mode === "update",
+      redactor: this.#options.redact ? this.#ids : this.#search,
+    });
+  }
+
+  #header(): Header {
+    const { agent, tools = false, normalise, source } = this.#options;
+    const old = this.program?.tape.header;
+    const { url, sdk, api } = this.#seen;
+    if (old) return { ...old, ...(normalise && { normalise }) };
+    return {
+      tape: TAPE_VERSION,
+      source: source ?? this.#seen.source ?? "model",
+      ...(url !== undefined && { url }),
+      at: new Date(this.epoch).toISOString(),
+      seed: this.seed,
+      versions: {
+        crochet: versionOf(),
+        ...(sdk !== undefined && { sdk }),
+        ...(api !== undefined && { api }),
+        runtime: runtimeVersion(),
+      },
+      ...(agent !== undefined && { agent }),
+      tools,
+      ...(normalise && normalise.length > 0 && { normalise }),
+    };
+  }
+
+  async #report(kept: readonly Call[]): Promise<DriftReport> {
+    const tape = this.program?.tape;
+    const unused = tape?.calls.filter((call) => !this.served.calls.has(call)) ?? [];
+    const header = tape?.header ?? this.#header();
+    const divergences = [...this.#divergences.values()];
+    const updated = this.mode === "update";
+    return {
+      tape: this.#name,
+      ok: updated || (divergences.length === 0 && unused.length === 0 && this.toolDrifts.length === 0),
+      mode: this.mode,
+      source: header.source,
+      divergences,
+      tools: this.toolDrifts,
+      files: [],
+      unused: unused.map((call) => call.id),
+      calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live: this.live.length },
+      normalise: header.normalise ?? [],
+      price: { update: await priceOf(unused), whole: await priceOf(tape?.calls ?? []) },
+      notes: [],
+    };
+  }
+}
+
+const answers = new WeakMap<Call, Answer>();
+const hasPlaces = new WeakMap<Call, boolean>();
+
+/** Opens a tape for a session that works in `root`. */
+export async function openTape(options: TapeOptions, root: string): Promise<TapeSession> {
+  const { mode = "replay", path } = options;
+  if (options.tape) return new TapeSession(options, options.tape, root);
+  const file = tapeFile(path!);
+  if (mode === "record") {
+    if (!existsSync(file)) return new TapeSession(options, undefined, root);
+    throw new TapeError(`Cannot record ${path} as there is a tape already: replay it with --update, or delete ${file}`);
+  }
+  if (!existsSync(file)) {
+    throw new TapeError(
+      `Cannot ${mode} ${path} as there is no tape: record it with 'crochet record', or CROCHET_TAPE_MODE=record`,
+    );
+  }
+  return new TapeSession(options, await readTape(file), root);
+}

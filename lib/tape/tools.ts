@@ -1,0 +1,175 @@
+import type { Json } from "../core/messages.ts";
+import { isToolResult } from "../core/messages.ts";
+import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
+import { applyChanges, changesSince, snapshot } from "./_workspace.ts";
+import { canonical } from "./canonical.ts";
+import { differs } from "./difference.ts";
+import type { ToolDrift } from "./drift.ts";
+import type { ToolFact } from "./format.ts";
+import type { Mask } from "./mask.ts";
+import type { Tape } from "./tape.ts";
+
+/** What the tools of a lane are given of its recording or replay. */
+export interface ToolTape {
+  readonly lane: string;
+  readonly root: string;
+  /** Whether results are written down; the agent's own clock is moved either way. */
+  readonly record: boolean;
+  /** Whether recorded results are served, and whether the real ones are looked at beside them. */
+  readonly serve: "no" | "recorded" | "verify";
+  readonly mask: Mask;
+  readonly recorded: ReadonlyMap<string, ToolFact>;
+  readonly note: (fact: ToolFact) => void;
+  readonly drifted: (drift: ToolDrift) => void;
+  /** A call that runs alone has ended. */
+  readonly ended: () => void;
+}
+
+/** A tool whose calls are recorded or served. What it tells the model of itself stays the same. */
+export function tapedTool(tool: Tool, tape: ToolTape): Tool {
+  const alone = tool.effect === "write" && !tool.parallel;
+  const run = async (input: unknown, context: ToolContext): Promise<ToolReturn> => {
+    try {
+      const fact = tape.serve === "no" ? undefined : tape.recorded.get(context.toolUseId);
+      if (fact && tape.serve === "verify") return await verify(tool, fact, input, context, tape);
+      if (fact && tool.effect !== "none") return serve(fact, input, tape);
+      return tape.record ? await record(tool, input, context, tape) : await tool.run(input, context);
+    } finally {
+      if (alone) tape.ended();
+    }
+  };
+  return { ...tool, run };
+}
+
+/** Runs a call and writes down what came of it; agents that it starts have lanes of their own, so it is not frozen. */
+async function record(tool: Tool, input: unknown, context: ToolContext, tape: ToolTape): Promise<ToolReturn> {
+  const began = performance.now();
+  const given = tape.mask.on(plainJson(input));
+  const before = tool.effect === "write" ? snapshot(tape.root) : undefined;
+  let spawned = false;
+  const { spawn } = context;
+  const watched = !spawn ? context : {
+    ...context,
+    spawn: (request: Parameters<typeof spawn>[0]) => {
+      spawned = true;
+      return spawn(request);
+    },
+  };
+  const note = (result: ToolFact["result"]) => {
+    if (spawned) return;
+    const files = before ? tape.mask.on(changesSince(tape.root, before)) : {};
+    tape.note({
+      tool: context.toolUseId,
+      lane: tape.lane,
+      name: tool.name,
+      effect: tool.effect,
+      input: given,
+      result: tape.mask.on(result),
+      ...(Object.keys(files).length > 0 && { files }),
+      ms: Math.round(performance.now() - began),
+    });
+  };
+  try {
+    const returned = await tool.run(input, watched);
+    note(resultOf(returned));
+    return returned;
+  } catch (error) {
+    note({ content: words(error), is_error: true, threw: (error as Error)?.name ?? "Error", ...responseOf(error) });
+    throw error;
+  }
+}
+
+function serve({ name, input: recorded, result, files }: ToolFact, input: unknown, tape: ToolTape): ToolReturn {
+  const given = tape.mask.on(plainJson(input));
+  if (canonical(given) !== canonical(recorded)) {
+    const { path } = differs(recorded, given, "input")!;
+    throw new ToolError(
+      `Cannot replay ${name} as its ${path} is not the recorded one: run it for real, or record again`,
+      {
+        code: "tape_drift",
+      },
+    );
+  }
+  if (files) applyChanges(tape.root, tape.mask.off(files));
+  return output(tape.mask.off(result));
+}
+
+/** Runs the tool for real, says what it did otherwise, and gives the model what was recorded. */
+async function verify(
+  tool: Tool,
+  fact: ToolFact,
+  input: unknown,
+  context: ToolContext,
+  tape: ToolTape,
+): Promise<ToolReturn> {
+  let real: ToolFact["result"];
+  try {
+    real = resultOf(await tool.run(input, context));
+  } catch (error) {
+    real = { content: words(error), is_error: true, ...responseOf(error) };
+  }
+  const shown = tape.mask.on({ content: real.content, ...(real.is_error && { is_error: real.is_error }) });
+  const { content, is_error } = fact.result;
+  const found = differs({ content, ...(is_error && { is_error }) }, shown, "result");
+  if (found) tape.drifted({ lane: tape.lane, tool: tool.name, id: context.toolUseId, ...found });
+  const response = fact.result.response === undefined ? real.response : tape.mask.off(fact.result.response);
+  return output({ ...tape.mask.off(fact.result), ...(response !== undefined && { response }) });
+}
+
+/** What the model was told of a lane's calls, where the results themselves are not on the tape. */
+export function resultsInRequests({ calls }: Tape, lane: string): Map<string, ToolFact> {
+  const found = new Map<string, ToolFact>();
+  const messages = new Set(calls.filter((call) => call.lane === lane).flatMap((call) => call.request.messages));
+  for (const { content } of messages) {
+    for (const block of content) {
+      if (!isToolResult(block) || found.has(block.tool_use_id)) continue;
+      const result = { content: block.content as Json, ...(block.is_error && { is_error: true as const }) };
+      found.set(block.tool_use_id, {
+        tool: block.tool_use_id,
+        lane,
+        name: "",
+        effect: "none",
+        input: null,
+        result,
+        ms: 0,
+      });
+    }
+  }
+  return found;
+}
+
+function output({ content, is_error, response, wait, threw }: ToolFact["result"]): ToolReturn {
+  if (threw !== undefined) {
+    const error = new ToolError(String(content), response === undefined ? {} : { response });
+    throw Object.assign(error, { name: threw });
+  }
+  return {
+    content: content as ToolOutput["content"],
+    ...(is_error && { isError: true }),
+    ...(response !== undefined && { response }),
+    ...(wait && { wait: true }),
+  };
+}
+
+function resultOf(returned: ToolReturn): ToolFact["result"] {
+  if (typeof returned === "string" || Array.isArray(returned)) return { content: plainJson(returned) };
+  const { content, isError, response, wait } = returned as ToolOutput;
+  return {
+    content: plainJson(content),
+    ...(isError && { is_error: true }),
+    ...(response !== undefined && { response: plainJson(response) }),
+    ...(wait && { wait: true }),
+  };
+}
+
+function plainJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value) ?? "null");
+}
+
+function words(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+function responseOf(error: unknown): { response?: Json } {
+  return error instanceof ToolError && error.response !== undefined ? { response: plainJson(error.response) } : {};
+}

@@ -1,0 +1,127 @@
+import { connectionError, type Middleware } from "../anthropic.ts";
+import type { LaneClock } from "./clock.ts";
+import { type Difference, differs, firstDifference } from "./difference.ts";
+import { frameOf } from "./_frames.ts";
+import type { Mask } from "./mask.ts";
+import type { Normalise } from "./normalise.ts";
+import { wireHeaders } from "./record.ts";
+import { failureOf } from "./replay.ts";
+import { eventsOf, messageEvents, messageIn, messageOf } from "./reply.ts";
+import { fromBody } from "./request.ts";
+import type { TapeOptions } from "./options.ts";
+import type { Attempt, Call, TapeEvent } from "./tape.ts";
+
+export interface ServeOptions {
+  readonly mask: Mask | undefined;
+  readonly normalise: Normalise | undefined;
+  readonly clock: LaneClock;
+  readonly cutAt?: TapeOptions["cutAt"];
+  /** Is told where the SDK sends something else than the agent asked for. */
+  readonly diverged: (difference: Difference) => Error;
+}
+
+/** Answers the SDK's attempts at a call from the tape, byte for byte. `next` is never called. */
+export function serveAttempts(call: Call, options: ServeOptions): Middleware {
+  let served = 0;
+  let time = call.at;
+  return async (request) => {
+    const body = JSON.parse(typeof request.body === "string" ? request.body : decode(request.body));
+    const difference = wireDifference(call, body, request.headers as Headers, options);
+    if (difference) throw options.diverged({ ...difference, cause: "wire" });
+    const attempt = call.attempts[served++];
+    if (!attempt) {
+      throw options.diverged({ cause: "order", path: "attempts", expected: call.attempts.length, actual: served });
+    }
+    options.clock.advance(time += (attempt.waited ?? 0) + attempt.took);
+    return await responseOf(attempt, call, {
+      stream: body.stream === true,
+      more: served < call.attempts.length,
+      options,
+    });
+  };
+}
+
+function decode(body: unknown): string {
+  return new TextDecoder().decode(body as Uint8Array);
+}
+
+function wireDifference(
+  { request }: Call,
+  body: unknown,
+  headers: Headers,
+  { mask, normalise }: ServeOptions,
+): Difference | undefined {
+  const sent = fromBody(body);
+  const found = firstDifference(request, mask ? mask.on(sent) : sent, normalise);
+  if (found || !request.wire) return found;
+  const header = differs(request.wire, wireHeaders(headers), "headers");
+  return header && { cause: "wire", ...header };
+}
+
+async function responseOf(
+  attempt: Attempt,
+  call: Call,
+  { stream, more, options }: { stream: boolean; more: boolean; options: ServeOptions },
+): Promise<Response> {
+  const { status = 200, ended, why = "" } = attempt;
+  if (!attempt.events && attempt.body === undefined) {
+    if (ended === "timeout") throw Object.assign(new Error(`Request timed out: ${why}`), { name: "AbortError" });
+    throw await connectionError(why);
+  }
+  const headers = servedHeaders(attempt, stream && status < 300, more);
+  const message = attempt.body === undefined ? undefined : messageIn(attempt.body);
+  if (status >= 300 || (message === undefined && attempt.body !== undefined)) {
+    return new Response(options.mask ? options.mask.off(attempt.body ?? "") : attempt.body ?? "", { status, headers });
+  }
+  if (!stream) {
+    const whole = message ?? await messageOf(eventsOf(attempt).events);
+    return new Response(JSON.stringify(options.mask ? options.mask.off(whole) : whole), { status, headers });
+  }
+  const events: readonly TapeEvent[] = attempt.events ?? messageEvents(message!).map((event) => ({ ms: 0, event }));
+  const frames = (options.mask ? options.mask.eventsOff(events) : events).map(frameOf);
+  return new Response(bodyOf(frames, attempt, call, options.cutAt), { status, headers });
+}
+
+/** No wait is served that the replay would have to sit out; the last attempt's is for the agent to read. */
+function servedHeaders({ headers = {} }: Attempt, stream: boolean, more: boolean): { [name: string]: string } {
+  const { "retry-after": after, "retry-after-ms": afterMs, ...rest } = headers;
+  const type = stream ? "text/event-stream; charset=utf-8" : "application/json";
+  const recorded = rest["content-type"];
+  return {
+    ...rest,
+    "content-type": recorded !== undefined && /event-stream/.test(recorded) === stream ? recorded : type,
+    ...(!more && after !== undefined && { "retry-after": after }),
+    ...(!more && afterMs !== undefined && { "retry-after-ms": afterMs }),
+  };
+}
+
+const encoder = new TextEncoder();
+
+function bodyOf(
+  frames: readonly string[],
+  attempt: Attempt,
+  call: Call,
+  cutAt: TapeOptions["cutAt"],
+): ReadableStream<Uint8Array> {
+  const pieces = cutAt === undefined
+    ? frames.map((f) => encoder.encode(f))
+    : cut(encoder.encode(frames.join("")), cutAt);
+  return new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(piece);
+      if (attempt.ended === undefined) controller.close();
+    },
+    pull(controller) {
+      // What was read until it ended is read first.
+      if (attempt.ended === undefined) return;
+      controller.error(attempt.ended === "cut" ? new Error(attempt.why) : failureOf(call, attempt));
+    },
+  }, { highWaterMark: 0 });
+}
+
+function cut(bytes: Uint8Array, cutAt: NonNullable<TapeOptions["cutAt"]>): Uint8Array[] {
+  const positions = typeof cutAt === "function"
+    ? [...new Set(cutAt(bytes.length))].filter((at) => at > 0 && at < bytes.length).sort((a, b) => a - b)
+    : Array.from({ length: Math.max(0, Math.ceil(bytes.length / cutAt) - 1) }, (_, i) => (i + 1) * cutAt);
+  return [...positions, bytes.length].map((end, i) => bytes.subarray(positions[i - 1] ?? 0, end));
+}
