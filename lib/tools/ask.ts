@@ -125,7 +125,20 @@ function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<o
  */
 export const [AskUserQuestion, EnterPlanMode, ExitPlanMode]: ReturnType<typeof toolsThatAsk> = toolsThatAsk();
 
-/** The same tools with an asker of their own: for tests (`askWith`), or where the host asks in its own way. */
+/**
+ * The same tools with an asker of their own: for tests (`askWith`), or where the host asks in its own way.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { scripted } from "crochet/testing";
+ * import { askTools, askWith } from "crochet/tools";
+ *
+ * const model = scripted([{ tools: [{ name: "ExitPlanMode", input: { plan: "1. Test it" } }] }, { text: "Tested" }]);
+ * const { text } = await agent({ model, tools: askTools(askWith({}, { plan: true })) }).run("Plan, then do it");
+ * console.log(text); // Tested
+ * ```
+ */
 export function askTools(asker: Asker): readonly Tool[] {
   return toolsThatAsk(asker);
 }
