@@ -9,6 +9,7 @@ import {
   type AgentStopHook,
   allow,
   ask,
+  type CleanupHook,
   context,
   deny,
   type EventOf,
@@ -19,10 +20,12 @@ import {
   keepGoing,
   matchTool,
   modify,
+  type PostToolUseFailureHook,
   type PostToolUseHook,
   type PreToolUseHook,
   type StopDecision,
   type StopHook,
+  type SubagentStopHook,
   tool,
   type TurnStartHook,
   type TypedHooks,
@@ -129,6 +132,14 @@ test("the spellings of the seeds compile where they mean something", () => {
   ];
   const verdict: Verdict<"stop"> = deny("no");
   assert.deepEqual([hooks.length, verdict.action], [8, "deny"]);
+});
+
+test("S4.13, S4.16: the older names are aliases of the hooks of the same moment", () => {
+  const failure: PostToolUseFailureHook = (event) => event.failed ? context("again") : undefined;
+  const cleanup: CleanupHook = (event) => void event.stop;
+  const below: SubagentStopHook = (event) => event.stop_hook_active ? undefined : keepGoing("more");
+  const hooks: TypedHooks = { postToolUseFailure: failure, cleanup, subagentStop: below };
+  assert.equal(Object.keys(hooks).length, 3);
 });
 
 test("typed lists take the hooks of their event, under the names of the seeds too", () => {
