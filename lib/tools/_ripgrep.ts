@@ -7,15 +7,17 @@ let found: Promise<string | undefined> | undefined;
 
 /** The ripgrep to run: the binary npm brought, else `rg` on PATH, else none (the plain engine takes over). */
 export function findRipgrep(): Promise<string | undefined> {
-  found ??= (async () => {
-    const packaged = await import("@vscode/ripgrep").then((module) => module.rgPath, () => undefined);
-    if (packaged !== undefined && await isExecutable(packaged)) return packaged;
-    for (const directory of (process.env.PATH ?? "").split(delimiter)) {
-      if (isAbsolute(directory) && await isExecutable(join(directory, "rg"))) return join(directory, "rg");
-    }
-    return undefined;
-  })();
+  found ??= import("@vscode/ripgrep").then((module) => module.rgPath, () => undefined)
+    .then((packaged) => locateRipgrep(packaged, process.env.PATH ?? ""));
   return found;
+}
+
+export async function locateRipgrep(packaged: string | undefined, path: string): Promise<string | undefined> {
+  if (packaged !== undefined && await isExecutable(packaged)) return packaged;
+  for (const directory of path.split(delimiter)) {
+    if (isAbsolute(directory) && await isExecutable(join(directory, "rg"))) return join(directory, "rg");
+  }
+  return undefined;
 }
 
 function isExecutable(path: string): Promise<boolean> {

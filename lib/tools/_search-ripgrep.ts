@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ToolError } from "../core/tool.ts";
 import type { GlobSelection } from "./_ignore.ts";
-import { type RipgrepRun, runRipgrep } from "./_ripgrep.ts";
+import { RipgrepFailed, type RipgrepRun, runRipgrep } from "./_ripgrep.ts";
 import { FLOOD, type Found, type FoundFile, type FoundLine, LONGEST_LINE_BYTES, shownLine } from "./_search.ts";
 import type { SearchRequest } from "./_search.ts";
 import { comparePaths, VERSION_CONTROL } from "./_walk.ts";
@@ -40,6 +40,8 @@ export async function listWithRipgrep(
   return await withSelection(request.selection, async (selection) => {
     const args = [...selection, "--files", "--null", ...walkArguments(request), "./"];
     const run = await runRipgrep(binary, args, { cwd: request.directory, signal: request.signal });
+    const [complaint] = complaints(run);
+    if (complaint !== undefined) throw new RipgrepFailed(`Cannot list files with '${binary}': ${complaint}`);
     const files = run.stdout.toString("utf8").split("\0").filter((path) => path !== "").map((path) => path.slice(2));
     return { files: files.filter((path) => selects(request, path)).sort(comparePaths), problems: problemsOf(run) };
   });
@@ -192,10 +194,17 @@ function problemsOf(run: RipgrepRun): string[] {
   return run.stderr.split("\n").flatMap((line) => FILE_PROBLEM.exec(line)?.[1] ?? []);
 }
 
-function refuse({ code, stderr }: RipgrepRun, request: SearchRequest): void {
-  const lines = stderr.split("\n").filter((line) => line !== "" && !FILE_PROBLEM.test(line));
-  if (code !== 2 || lines.length === 0) return;
-  if (/unrecognized file type/.test(stderr)) {
+/** Errors of the whole search. */
+function complaints({ code, stderr }: RipgrepRun): string[] {
+  return code === 2 ? stderr.split("\n").filter((line) => line !== "" && !FILE_PROBLEM.test(line)) : [];
+}
+
+function refuse(run: RipgrepRun, request: SearchRequest): void {
+  const lines = complaints(run);
+  if (lines.length === 0) return;
+  // An old ripgrep on PATH may not know every flag: that is no fault of the pattern.
+  if (/^rg: unrecognized flag|^error: Found argument/.test(lines[0]!)) throw new RipgrepFailed(lines[0]);
+  if (/unrecognized file type/.test(run.stderr)) {
     throw new ToolError(`Cannot search files of type '${request.type}' as ripgrep does not know it: use glob`, {
       code: "invalid_input",
     });

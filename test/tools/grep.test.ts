@@ -4,7 +4,8 @@ import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Grep, grep, type GrepInput, type GrepResponse } from "../../lib/tools/index.ts";
+import { locateRipgrep } from "../../lib/tools/_ripgrep.ts";
+import { glob, Grep, grep, type GrepInput, type GrepResponse } from "../../lib/tools/index.ts";
 import { call, plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
 
@@ -342,11 +343,31 @@ test("Grep says what could not be read, beside what was found", () =>
     assert.equal(found.notice, "Not searched: regex error: x: Permission denied (os error 13) and 1 more");
   }));
 
-test("Grep searches plainly where ripgrep is ended from outside", () =>
+test("Grep and Glob go on plainly where ripgrep is ended from outside or does not know a flag", () =>
   inWorkspace(async (root) => {
     plant(root, TREE);
-    const ripgrep = stand(root, "printf './a.ts\\000'; kill -9 $$");
-    assert.deepEqual((await grep({ pattern: "needle" }, { cwd: root, ripgrep })).filenames, [".env", "a.ts"]);
+    for (
+      const script of [
+        "printf './a.ts\\000'; kill -9 $$",
+        "echo 'rg: unrecognized flag --no-ignore-exclude' >&2; exit 2",
+      ]
+    ) {
+      const options = { cwd: root, ripgrep: stand(root, script) };
+      assert.deepEqual((await grep({ pattern: "needle" }, options)).filenames, [".env", "a.ts"]);
+      assert.deepEqual((await glob({ pattern: "*.ts" }, options)).filenames, ["a.ts", "src/c.ts"]);
+    }
+  }));
+
+test("ripgrep is the one npm brought, else the first on PATH that can be run, else none", () =>
+  inWorkspace(async (root) => {
+    plant(root, { "packaged": "", "plain/rg": "", "first/rg": "", "second/rg": "" });
+    for (const name of ["packaged", "first/rg", "second/rg"]) chmodSync(join(root, name), 0o755);
+    const path = ["relative", "", join(root, "absent"), join(root, "plain"), join(root, "first"), join(root, "second")]
+      .join(":");
+    assert.equal(await locateRipgrep(join(root, "packaged"), path), join(root, "packaged"));
+    assert.equal(await locateRipgrep(join(root, "plain", "rg"), path), join(root, "first", "rg"));
+    assert.equal(await locateRipgrep(undefined, path), join(root, "first", "rg"));
+    assert.equal(await locateRipgrep(undefined, join(root, "plain")), undefined);
   }));
 
 test("Grep leaves no file behind and ends ripgrep when the run is interrupted", () =>
