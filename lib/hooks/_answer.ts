@@ -22,7 +22,7 @@ export class FailedCommand extends UnusableAnswer {
 }
 
 /** Whose answer is read, and for whom. */
-export interface Listening extends Speaker {
+interface Listening extends Speaker {
   /** Whether the hook was registered for sub-agents alone, by the host's own name of that moment. */
   readonly subOnly: boolean;
   readonly ctx: HookContext;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 /** The file through which SessionStart hooks set variables for the shell of a session. */
-export interface EnvFile {
+interface EnvFile {
   /** Its path; the folder is made when it is first asked for, and the shell then knows of it. */
   readonly path: () => string;
   readonly remove: () => void;

@@ -11,7 +11,7 @@ const KEPT: ReadonlySet<string> = new Set(["GITHUB_TOKEN", "GH_TOKEN"]);
 /** What belongs to the host's own process, or is set anew where it means something. */
 const DROPPED = /^OTEL_|^CLAUDE_(?:ENV_FILE|EFFORT|PLUGIN_ROOT|PLUGIN_DATA)$/;
 
-export interface HookEnvironment {
+interface HookEnvironment {
   readonly env: { readonly [name: string]: string };
   /** The variables that were left out because they look like secrets. */
   readonly withheld: readonly string[];

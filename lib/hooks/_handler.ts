@@ -34,7 +34,7 @@ export interface Mistake {
 }
 
 /** A handler of a type that nothing here can run. */
-export interface Unsupported {
+interface Unsupported {
   readonly unsupported: string;
 }
 

@@ -29,7 +29,7 @@ export interface HookHost {
   readonly onOutput?: ((output: HookOutput) => void) | undefined;
 }
 
-export interface HookOutput {
+interface HookOutput {
   readonly hook: string;
   readonly event: AnyEvent;
   readonly stream: Stream;

@@ -24,7 +24,7 @@ export interface Draft {
   readonly source: string;
 }
 
-export interface RecordOptions {
+interface RecordOptions {
   readonly host: HookHost;
   /** Whom hooks of type prompt ask. */
   readonly prompt: PromptModel;
