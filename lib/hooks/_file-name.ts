@@ -69,6 +69,9 @@ export function isSkipped(file: string): boolean {
   return /^[_.]|^README|\.test\.|\.examples\.yaml$|\.d\.ts$/.test(file);
 }
 
+/** Only as they are written in names: `PreToolUse` names no file. */
+const NAMES: ReadonlyMap<string, ResolvedName> = new Map(EVENT_NAMES.map((name) => [name, resolveEvent(name)!]));
+
 const TOOL = /^[A-Za-z][A-Za-z0-9_-]*$/;
 const LABEL = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
 
@@ -121,7 +124,7 @@ export function parseMoment(text: string): Moment {
 function readMoment(text: string, bad: (reason: string, mend?: string) => Error): Moment {
   const at = text.indexOf("@");
   const event = at < 0 ? text : text.slice(0, at);
-  const on = EVENT_NAMES.includes(event) ? resolveEvent(event) : undefined;
+  const on = NAMES.get(event);
   if (!on) throw bad(event === "" ? "it names no event" : `'${event}' is no event`);
   if (at < 0) return { event, on, tools: [] };
   const tools = text.slice(at + 1).split("+");

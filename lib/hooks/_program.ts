@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { extname } from "node:path";
 
 /** What runs a script that is no program by itself, by its extension. */
@@ -33,10 +33,5 @@ export function programAt(path: string): Program {
 }
 
 export function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return (statSync(path).mode & 0o111) !== 0;
 }

@@ -17,7 +17,7 @@ export async function serveAnswer(serving: Serving, tried: Tried): Promise<Serve
   const named = options.event === undefined
     ? name
     : `${formatFileName(parseMoment(options.event))}${extensionOf(name)}`;
-  const file = { ...parseFileName(named), name, path, text: "", hash: "", executable: false };
+  const file = { ...parseFileName(named), name, path, text: "", executable: false };
   const record: HookRecord = {
     ...recordBase(file, checkedConfig(tried.config), path),
     kind: "module",

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { kebab } from "../core/names.ts";
@@ -21,7 +20,6 @@ export interface HookFile extends FileName {
   /** The real path: two names of one file are one hook. */
   readonly path: string;
   readonly text: string;
-  readonly hash: string;
   /** Whether the file may be run as a program. */
   readonly executable: boolean;
 }
@@ -97,21 +95,18 @@ export function readHookFile(given: string, event?: string): HookFile {
 }
 
 function fileAt(file: string, path: string): HookFile {
-  const bytes = readFileSync(path);
-  const text = bytes.toString("utf8");
-  const shebang = text.startsWith("#!");
-  const named = nameOf(file, shebang, path);
+  const text = readFileSync(path, "utf8");
+  const named = nameOf(file, text, path);
   const executable = named.kind === "command" && isExecutable(path);
-  const hash = createHash("sha256").update(bytes).digest("hex");
-  return { ...named, name: file, path, text, hash, executable };
+  return { ...named, name: file, path, text, executable };
 }
 
 /** An executable of another extension is asked for only when no known one fits. */
-function nameOf(file: string, shebang: boolean, path: string): FileName {
+function nameOf(file: string, text: string, path: string): FileName {
   try {
     return parseFileName(file);
   } catch (error) {
-    if (shebang && isExecutable(path)) return parseFileName(file, { executable: true });
+    if (text.startsWith("#!") && isExecutable(path)) return parseFileName(file, { executable: true });
     throw error;
   }
 }

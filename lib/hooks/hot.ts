@@ -84,7 +84,7 @@ export class HookFolder {
     const now: Loaded[] = [];
     for (const file of found.files) {
       const old = this.#loaded.get(file.path);
-      const same = old !== undefined && old.file.hash === file.hash && old.file.executable === file.executable &&
+      const same = old !== undefined && old.file.text === file.text && old.file.executable === file.executable &&
         old.file.name === file.name && (file.kind !== "module" || shared === this.#shared);
       now.push(same ? old : await this.#loadFile(file, { root, shared, sharedFiles: paths }));
     }

@@ -1,17 +1,18 @@
+import { createHash } from "node:crypto";
 import type { Hook, HookRecord } from "../core/hook.ts";
 import { readNative } from "../core/verdict.ts";
 import { checkedConfig } from "./_config.ts";
 import { importModule, type ModuleFolder } from "./_import.ts";
+import { HookLoadError } from "./_load-error.ts";
 import { recordBase } from "./_record.ts";
 import type { HookFile } from "./discover.ts";
 
 /** Imports a hook module: its default export is the hook, its `config` what the hook says about itself. */
 export async function loadModule(file: HookFile, folder: ModuleFolder, source: string): Promise<HookRecord> {
-  const loaded = await importModule(folder, file.path, file.hash) as { default?: unknown; config?: unknown };
+  const loaded = await importModule(folder, file.path, versionOf(file)) as { default?: unknown; config?: unknown };
   if (typeof loaded.default !== "function") {
-    throw new TypeError(
-      "its default export is no function: write export default (event, ctx) => …",
-    );
+    const why = "its default export is no function: write export default (event, ctx) => …";
+    throw new HookLoadError(file.name, undefined, why);
   }
   const hook = loaded.default as Hook;
   return {
@@ -21,4 +22,8 @@ export async function loadModule(file: HookFile, folder: ModuleFolder, source: s
     run: (event, ctx) => hook(event, ctx),
     read: (raw, event) => readNative(raw, event.event),
   };
+}
+
+function versionOf({ text }: HookFile): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
