@@ -27,6 +27,9 @@ export async function findHooks(
     env: io.env,
     wire: (event) => bound?.host.wire?.(event) ?? {},
     remember: (behavior, rules) => bound?.host.remember?.(behavior, rules),
+    get envFile() {
+      return bound?.host.envFile;
+    },
     ...(config.hooks?.env && { keepEnv: config.hooks.env }),
     ...(config.hooks?.allowLocal !== undefined && { allowLocal: config.hooks.allowLocal }),
   };

@@ -10,7 +10,7 @@ import { inHostWords } from "./_words.ts";
 import { speakerOf } from "./_answer.ts";
 import { commandHook, type HookKindParts } from "./command.ts";
 import { httpHook } from "./http.ts";
-import { type PromptModel, promptRecord } from "./prompt.ts";
+import { type PromptModel, promptRecord, whileAsked } from "./prompt.ts";
 
 /** A hook of a settings file before it is a record. */
 export interface Draft {
@@ -29,6 +29,8 @@ interface RecordOptions {
   /** Whom hooks of type prompt ask. */
   readonly prompt: PromptModel;
   readonly enabled: boolean;
+  /** Is told once where there is nobody to ask. */
+  readonly warn: (message: string) => void;
 }
 
 /** The records of all drafts, in their order. */
@@ -50,11 +52,12 @@ export function recordsOf(drafts: readonly Draft[], options: RecordOptions): Hoo
 function recordOf(draft: Draft, timeout: number, twins: readonly HookRecord[], options: RecordOptions): HookRecord {
   const { name, on, matcher, test, handler, source } = draft;
   const blocks = handler.onFailure === "block" && on.event !== "stop";
+  const misses = missesOf(missing(matcher, test), handler.if, twins, options.host);
   return {
     name,
     on: [on],
     ...(matcher !== undefined && { matcher }),
-    misses: missesOf(missing(matcher, test), handler.if, twins, options.host),
+    misses: handler.type === "prompt" ? whileAsked(misses, options.prompt, options.warn) : misses,
     priority: 100,
     mode: handler.type === "command" && handler.async ? "async" : "gate",
     timeout,

@@ -48,8 +48,9 @@ export async function loadSettings(
   files: readonly SettingsFile[],
   host: HookHost,
   prompt: PromptModel = { model: undefined },
+  warn: (message: string) => void = () => {},
 ): Promise<LoadedSettings> {
-  const reading = new Reading(host.projectDir, prompt.model !== undefined);
+  const reading = new Reading(host.projectDir);
   for (const file of files) {
     try {
       const settings = await readSettings(file);
@@ -59,7 +60,7 @@ export async function loadSettings(
     }
   }
   const { drafts, never, problems, disabled, permissions } = reading;
-  const records = recordsOf(drafts, { host, prompt, enabled: !disabled });
+  const records = recordsOf(drafts, { host, prompt, warn, enabled: !disabled });
   return { records, never, permissions: permissions(), problems, disableAllHooks: disabled };
 }
 
@@ -79,14 +80,12 @@ class Reading {
   readonly problems: SettingsProblem[] = [];
   disabled = false;
   readonly #projectDir: string;
-  readonly #prompts: boolean;
   readonly #rules: { allow: string[]; ask: string[]; deny: string[] } = { allow: [], ask: [], deny: [] };
   readonly #folders: string[] = [];
   #mode: Permissions["mode"];
 
-  constructor(projectDir: string, prompts: boolean) {
+  constructor(projectDir: string) {
     this.#projectDir = projectDir;
-    this.#prompts = prompts;
   }
 
   problem(file: SettingsFile, level: SettingsProblem["level"], path: string, message: string): undefined {
@@ -152,7 +151,6 @@ class Reading {
     if ("unsupported" in handler) return never(`hooks of type '${type}' are not run here`);
     const on = resolveEvent(event);
     if (!on) return never(unknownEvent(event));
-    if (type === "prompt" && !this.#prompts) return never("there is no model to ask: set ANTHROPIC_API_KEY");
     if (handler.if !== undefined) {
       if (!isAboutCall(on.event)) return never(`'if' is about a tool call, and ${event} has none`);
       try {

@@ -186,13 +186,13 @@ export class HookSources {
     const texts = this.#settings.filter((one) => one.text !== undefined);
     if (texts.length === 0 && this.#given.length === 0) return { listed: [], permissions: {}, off: false };
     const { loadSettings } = await import("./settings.ts");
-    const { cwd, env, host = { projectDir: cwd }, prompt } = this.#options;
+    const { cwd, env, host = { projectDir: cwd }, prompt, warn } = this.#options;
     const marked = await Promise.all(texts.map(async ({ path, scope, text }) => {
       return { path, scope, text: await markOwn(text!, (file) => paths.has(file)) };
     }));
     const given = this.#given.map((text) => ({ path: "--settings", scope: "command line" as const, text }));
     const all = [...marked, ...given];
-    const loaded = await loadSettings(all, host, prompt);
+    const loaded = await loadSettings(all, host, prompt, warn);
     const own = loaded.never.filter((never) => never.type === OWN_TYPE);
     problems.push(...loaded.problems.filter(({ level }) => level === "error").map(({ message }) => message));
     unloaded.push(...loaded.never.map((never) => ({

@@ -309,9 +309,26 @@ test("a prompt hook asks its model with the event, and a no ends the loop in the
   assert.equal((await fire(records, structuredClone(PRE), env)).decision, "continue");
 });
 
-test("a prompt hook never fires where there is nobody to ask, and that is said", async () => {
-  using all = await project({ [P]: on("PreToolUse", { hooks: [{ type: "prompt", prompt: "p" }] }) });
-  assert.deepEqual([all.records.length, all.never[0]!.why], [0, "there is no model to ask: set ANTHROPIC_API_KEY"]);
+test("a prompt hook is passed over while there is nobody to ask, which is said once, and asks once there is", async () => {
+  using folder = scratch();
+  const text = JSON.stringify(
+    on("PreToolUse", { hooks: [{ type: "prompt", prompt: "p" }, { type: "prompt", prompt: "q" }] }),
+  );
+  const by: { model: ReturnType<typeof scripted> | undefined } = { model: undefined };
+  const warnings: string[] = [];
+  const files = [{ path: "--settings", scope: "command line", text }] as const;
+  const { records } = await loadSettings(
+    files,
+    { projectDir: folder.path },
+    by,
+    (message) => void warnings.push(message),
+  );
+  const { env } = environment(folder.path);
+  const { runs } = await fire(records, structuredClone(PRE), env);
+  assert.match(runs[0]!.skipped!, /there is no model to ask/);
+  assert.equal(warnings.length, 1);
+  by.model = scripted([{ text: '{"ok": false, "reason": "R"}' }]);
+  assert.equal((await fire(records, structuredClone(PRE), env)).decision, "deny");
 });
 
 test("an http hook of a settings file is posted to", async () => {
