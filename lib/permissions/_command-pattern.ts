@@ -17,7 +17,7 @@ export interface CommandPattern {
   readonly tokens: readonly (string | typeof STAR | typeof TAIL)[];
   /** No wildcard: the rule spells one command. */
   readonly exact: boolean;
-  /** How many whole words it spells before its first wildcard. */
+  /** How many words it spells, at least in part, before its first wildcard. */
   readonly spelled: number;
 }
 
@@ -41,7 +41,7 @@ export function compilePattern(text: string): CommandPattern {
   const wild = tokens.findIndex((t) => t === STAR || t === TAIL);
   const before = wild < 0 ? tokens : tokens.slice(0, wild);
   const gaps = before.filter((t) => t === GAP).length;
-  return { text, tokens, exact: wild < 0, spelled: gaps + (tokens[before.length] === STAR ? 0 : 1) };
+  return { text, tokens, exact: wild < 0, spelled: gaps + (before.length === 0 || before.at(-1) === GAP ? 0 : 1) };
 }
 
 /** Whether the pattern covers the command whatever its expansions become. */

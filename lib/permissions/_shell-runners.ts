@@ -79,10 +79,10 @@ export function runsOf(command: Command, depth = 0): Runs | undefined {
     return rest.length === 0 ? undefined : { ...suffixes(command, depth), ...operand(command), transparent: false };
   }
   if (READERS.has(program)) return { ...ANYTHING, ...operand(command), transparent: false };
-  if (SHELLS.has(program)) return runShell(rest, program !== "bash", bare, depth);
+  if (SHELLS.has(program)) return runShell(command, program !== "bash", bare, depth);
   if (program === "eval") return runScript(rest, { transparent: bare, posix: command.posix, depth });
   if (program === "trap") return runTrap(rest, command.posix, depth);
-  if (program === "source" || program === ".") return isFile(rest[0]) ? undefined : { ...ANYTHING, transparent: false };
+  if (program === "source" || program === ".") return runFile(command, literal(rest[0]) === "--" ? 2 : 1);
   if (program === "find") return runFind(command);
   if (REDEFINE.has(program) && rest.length > 0) return { ...ANYTHING, transparent: false };
   return undefined;
@@ -172,33 +172,34 @@ function suffixes(command: Command, depth: number): Omit<Runs, "transparent"> {
   const commands: Command[] = words.slice(1).map((_, i) => plain(command, words.slice(i + 1)));
   for (const word of words.slice(1)) {
     const text = literal(word);
-    if (text !== undefined && /[\s$`;|&]/.test(text) && depth < 8) {
-      const line = readCommandLine(text, { depth });
-      commands.push(...line.commands);
-      if (line.unreadable !== undefined) return { commands, unsure: "anything", doubts: [] };
-    }
+    if (text === undefined || !/[\s$`;|&]/.test(text)) continue;
+    const line = readCommandLine(text, { depth });
+    commands.push(...line.commands);
+    if (line.unreadable !== undefined || depth > 8) return { commands, unsure: "anything", doubts: [] };
   }
   return { commands, unsure: "inner", doubts: [] };
 }
 
-/** A script in a file of its own: as much a program as any other. What comes through a descriptor is not. */
-function isFile(word: Word | undefined): boolean {
-  const text = literal(word);
-  return text !== undefined && !/^\/(?:dev|proc)\//.test(text);
+/** A script in a file is a command by its name; what comes through a descriptor may be anything. */
+function runFile(command: Command, at: number): Runs {
+  const text = literal(command.words[at]);
+  if (text === undefined || /^-|^\/(?:dev|proc)\//.test(text)) return { ...ANYTHING, transparent: false };
+  return { commands: [plain(command, command.words.slice(at))], transparent: false, at, doubts: [] };
 }
 
 /** The script is the first word that is no option, also behind `-c`: `sh -c -e 'x'` runs x. */
-function runShell(rest: readonly Word[], posix: boolean, transparent: boolean, depth: number): Runs | undefined {
+function runShell(command: Command, posix: boolean, transparent: boolean, depth: number): Runs {
+  const { words } = command;
   let script = false;
-  for (let i = 0; i < rest.length; i++) {
-    const text = literal(rest[i]);
+  for (let i = 1; i < words.length; i++) {
+    const text = literal(words[i]);
     if (text === undefined) break;
     if (/^-[eulx]*c$/.test(text)) script = true;
-    else if (text === "-o" && /^(?:pipefail|errexit|nounset)$/.test(literal(rest[i + 1]) ?? "")) i++;
+    else if (text === "-o" && /^(?:pipefail|errexit|nounset)$/.test(literal(words[i + 1]) ?? "")) i++;
     else if (/^-[eux]+$|^--no(?:profile|rc)$/.test(text)) continue;
-    else if (/^[-+]/.test(text) || !isFile(rest[i])) break;
-    else if (script) return runScript(rest.slice(i, i + 1), { transparent, posix, depth });
-    else return undefined;
+    else if (/^[-+]/.test(text)) break;
+    else if (script) return runScript(words.slice(i, i + 1), { transparent, posix, depth });
+    else return runFile(command, i);
   }
   return { ...ANYTHING, transparent: false };
 }

@@ -202,6 +202,17 @@ const soup = fc.array(
       "{}",
       "-c",
       "-I{} ",
+      "source ",
+      ". ",
+      "bash ",
+      "sh ",
+      "env -S",
+      "-- ",
+      "compgen -W ",
+      "PS4=",
+      "set -x;",
+      "alias ",
+      "/dev/stdin ",
     ],
     ...["'bad'", "b\\ad", "$(bad)", "`bad`", "<(bad)", ";bad", "|bad", "\nbad"],
   ),
@@ -236,7 +247,7 @@ function check(commands: fc.Arbitrary<string>, numRuns: number, lookAtAll = fals
 test("no generated command line ever escapes its rules: what it really runs is what the rules let run", {
   timeout: 600_000,
 }, () => {
-  const runs = rounds(250, 8000);
+  const runs = rounds(120, 8000);
   const seen = check(line, runs, true);
   // The law says nothing if nothing is allowed, or if nothing bad is ever run.
   assert.ok(seen.allowed > runs / 20, `${seen.allowed} allowed`);
@@ -244,16 +255,16 @@ test("no generated command line ever escapes its rules: what it really runs is w
 });
 
 test("no soup of shell syntax ever escapes its rules", { timeout: 600_000 }, () => {
-  const seen = check(soup, rounds(3000, 60_000));
-  assert.ok(seen.allowed > 5 && seen.passed > 50, JSON.stringify(seen));
+  const seen = check(soup, rounds(1500, 60_000));
+  assert.ok(seen.allowed > 2 && seen.passed > 25, JSON.stringify(seen));
 });
 
 test(
   "no soup of shell syntax ever escapes its rules inside sh -c, where another shell reads it",
   { timeout: 600_000 },
   () => {
-    const seen = check(soup.map((text) => `sh -c ${quoted(text)}`), rounds(3000, 60_000));
-    assert.ok(seen.passed > 30, JSON.stringify(seen));
+    const seen = check(soup.map((text) => `sh -c ${quoted(text)}`), rounds(1500, 60_000));
+    assert.ok(seen.passed > 15, JSON.stringify(seen));
   },
 );
 

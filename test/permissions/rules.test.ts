@@ -201,6 +201,10 @@ const SMUGGLERS = [
   "xargs -I{} sh -c '{}' <<< BAD",
   "sh -c \"eval 'ok &>/dev/null BAD'\"",
   "sh -c \"trap 'ok &>/dev/null BAD' EXIT\"",
+  "bash BAD",
+  "source BAD",
+  ". BAD",
+  "source -- BAD",
   "env -SBAD x",
   "env -SBAD",
   "xargs -i sh -c '{}' <<< BAD",
@@ -447,6 +451,9 @@ test("a rule that spells what a runner runs vouches for it", () => {
   assert.equal(behavior("sudo rm x", { allow: ["Bash(sudo systemctl *)"] }), "ask");
   assert.equal(behavior("sudo ok", { allow: ["Bash(sudo *)", "Bash(ok *)"] }), "allow");
   assert.equal(behavior("sudo ok", { allow: ["Bash(ok *)"] }), "ask");
+  assert.equal(behavior("bash scripts/build.sh x", { allow: ["Bash(bash scripts/*)"] }), "allow");
+  assert.equal(behavior("bash build.sh", { allow: ["Bash(bash *)"] }), "ask");
+  assert.equal(behavior("bash build.sh", { allow: ["Bash(bash *)", "Bash(build.sh *)"] }), "allow");
   assert.equal(behavior("ssh host uptime", { allow: ["Bash(ssh host *)"] }), "allow");
   assert.equal(behavior("bash -c 'bad'", { allow: ["Bash(bash -c 'bad')"] }), "allow");
 });
