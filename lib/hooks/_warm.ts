@@ -3,129 +3,149 @@ import type { Ran, Stream } from "./_process.ts";
 
 /** The longest answer, in bytes. */
 const LINE_BYTES = 8 * 1024 * 1024;
-/** What is kept of stderr between two answers. */
+/** What is kept of stderr of one question. */
 const STDERR_BYTES = 64 * 1024;
-
 /** How long the pipes of one that has ended may still speak. */
 const QUIET_MS = 100;
 
-interface Question {
+export interface Question {
   readonly line: string;
+  /** What to start where nothing runs. */
   readonly start: () => GroupOptions;
   readonly signal: AbortSignal;
   readonly onOutput?: ((stream: Stream, text: string) => void) | undefined;
 }
 
+/** The question a process is at, and what it has said so far. */
+interface Asked {
+  readonly group: Group;
+  readonly onOutput: Question["onOutput"];
+  readonly stdout: Uint8Array[];
+  readonly stderr: Uint8Array[];
+  size: number;
+  readonly give: (end: Pick<Ran, "code" | "signal" | "ended">) => void;
+  readonly fail: (why: string) => void;
+}
+
 /**
  * A command that is kept alive: a line in, a line out, one question at a time. One that ends is read like any other
- * command, by its exit code and output, and is started again by the next question.
+ * command, by its exit code and output, and is started again by the next question. One that says more than a line
+ * is ended, as the rest could be taken for the next answer.
  */
 export class WarmProcess {
   #group: Group | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
+  #asked: Asked | undefined;
+  #queue: Promise<unknown> | undefined;
 
   ask(question: Question): Promise<Ran> {
-    const answer = this.#queue.then(() => this.#ask(question));
-    this.#queue = answer.catch(() => {});
+    const answer = this.#queue ? this.#queue.then(() => this.#ask(question)) : this.#ask(question);
+    const done = answer.then(() => {}, () => {}).then(() => {
+      if (this.#queue === done) this.#queue = undefined;
+    });
+    this.#queue = done;
     return answer;
   }
 
   end(): void {
-    this.#group?.end();
-    this.#group = undefined;
+    if (this.#group) this.#drop(this.#group);
   }
 
-  async #ask({ line, start, signal, onOutput }: Question): Promise<Ran> {
-    if (signal.aborted) return { code: null, signal: null, stdout: "", stderr: "", ended: "aborted" };
+  #ask({ line, start, signal, onOutput }: Question): Promise<Ran> {
+    const aborted = { code: null, signal: null, ended: "aborted" } as const;
+    if (signal.aborted) return Promise.resolve({ ...aborted, stdout: "", stderr: "" });
     const group = this.#group ??= this.#start(start());
-    const { child } = group;
-    const stdout: Uint8Array[] = [];
-    const stderr: Uint8Array[] = [];
-    let size = 0;
-    keepAlive(group, true);
-    try {
-      return await new Promise<Ran>((resolve, reject) => {
-        const give = (code: number | null, sig: string | null, ended?: "aborted") => {
-          stop.abort();
-          const out = { stdout: text(stdout), stderr: text(stderr) };
-          resolve({ code, signal: sig, ...out, ...(ended && { ended }) });
-        };
-        const stop = new AbortController();
-        const on = <E extends { on: CallableFunction; off: CallableFunction }>(of: E, name: string, heard: unknown) => {
-          of.on(name, heard);
-          stop.signal.addEventListener("abort", () => of.off(name, heard), { once: true });
-        };
-        on(child.stdout, "data", (chunk: Uint8Array) => {
-          onOutput?.("stdout", text([chunk]));
-          const end = chunk.indexOf(10);
-          stdout.push(end < 0 ? chunk : chunk.subarray(0, end));
-          size += chunk.length;
-          // More than one line: the next answer could not be told from the rest of this one.
-          if ((end >= 0 && end < chunk.length - 1) || size > LINE_BYTES) this.#drop(group);
-          if (end >= 0) give(0, null);
-          else if (size > LINE_BYTES) {
-            stop.abort();
-            reject(new Error(`Cannot use the hook's answer as its line is longer than ${LINE_BYTES} bytes`));
-          }
-        });
-        on(child.stderr, "data", (chunk: Uint8Array) => {
-          onOutput?.("stderr", text([chunk]));
-          if (stderr.length < STDERR_BYTES / 1024) stderr.push(chunk.subarray(0, STDERR_BYTES));
-        });
-        on(child, "error", (error: Error) => {
-          stop.abort();
-          reject(new Error(`Cannot start the hook as ${error.message}`));
-        });
-        // It has ended: the rest of what it wrote comes before its pipes close, which somebody else may hold open.
-        on(child, "exit", (code: number | null, sig: string | null) => {
-          on(child, "close", () => give(code, sig));
-          const timer = setTimeout(() => setImmediate(() => setImmediate(() => give(code, sig))), QUIET_MS);
-          stop.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-        });
-        const abort = () => {
-          this.#drop(group);
-          give(null, null, "aborted");
-        };
-        signal.addEventListener("abort", abort, { once: true, signal: stop.signal });
-        child.stdin.write(line);
-      });
-    } finally {
-      keepAlive(group, false);
-    }
+    return new Promise<Ran>((resolve, reject) => {
+      const abort = () => {
+        this.#drop(group);
+        asked.give(aborted);
+      };
+      const close = () => {
+        this.#asked = undefined;
+        signal.removeEventListener("abort", abort);
+        group.child.unref();
+      };
+      const asked: Asked = this.#asked = {
+        group,
+        onOutput,
+        stdout: [],
+        stderr: [],
+        size: 0,
+        give: (end) => {
+          if (this.#asked !== asked) return;
+          close();
+          resolve({ ...end, stdout: text(asked.stdout), stderr: text(asked.stderr) });
+        },
+        fail: (why) => {
+          if (this.#asked !== asked) return;
+          close();
+          reject(new Error(why));
+        },
+      };
+      signal.addEventListener("abort", abort);
+      // The process is waited for while it owes an answer, and at no other time.
+      group.child.ref();
+      group.child.stdin.write(line);
+    });
   }
 
   #start(options: GroupOptions): Group {
     const group = startGroup(options);
     const { child } = group;
-    const forget = () => {
-      if (this.#group === group) this.#group = undefined;
-    };
-    child.on("error", forget);
-    child.on("exit", forget);
-    // Words nobody asked for would be taken for the next answer.
-    child.stdout.on("data", () => {
-      if (child.stdout.listenerCount("data") === 1) this.#drop(group);
+    child.stdout.on("data", (chunk: Uint8Array) => this.#hear(group, chunk));
+    child.stderr.on("data", (chunk: Uint8Array) => {
+      const asked = this.#askedOf(group);
+      if (!asked) return;
+      asked.onOutput?.("stderr", text([chunk]));
+      const kept = asked.stderr.reduce((sum, { length }) => sum + length, 0);
+      if (kept < STDERR_BYTES) asked.stderr.push(chunk.subarray(0, STDERR_BYTES - kept));
     });
-    child.stderr.on("data", () => {});
+    child.once("error", (error) => {
+      this.#forget(group);
+      this.#askedOf(group)?.fail(`Cannot start '${options.command}' as ${error.message}`);
+    });
+    child.once("exit", (code, signal) => {
+      this.#forget(group);
+      const asked = this.#askedOf(group);
+      if (!asked) return;
+      // The rest of what it wrote comes before its pipes close, which somebody else may hold open.
+      const give = () => asked.give({ code, signal });
+      child.once("close", give);
+      setTimeout(() => setImmediate(() => setImmediate(give)), QUIET_MS);
+    });
+    for (const stream of [child.stdin, child.stdout, child.stderr] as { unref?: () => void }[]) stream.unref?.();
     return group;
   }
 
-  #drop(group: Group): void {
+  #hear(group: Group, chunk: Uint8Array): void {
+    const asked = this.#askedOf(group);
+    if (!asked) return this.#drop(group);
+    asked.onOutput?.("stdout", text([chunk]));
+    const end = chunk.indexOf(10);
+    asked.stdout.push(end < 0 ? chunk : chunk.subarray(0, end));
+    asked.size += chunk.length;
+    if (end < 0 && asked.size <= LINE_BYTES) return;
+    if (end < chunk.length - 1) this.#drop(group);
+    if (end >= 0) asked.give({ code: 0, signal: null });
+    else asked.fail(`Cannot use the hook's answer as its line is longer than ${LINE_BYTES} bytes`);
+  }
+
+  #askedOf(group: Group): Asked | undefined {
+    return this.#asked?.group === group ? this.#asked : undefined;
+  }
+
+  #forget(group: Group): void {
     if (this.#group === group) this.#group = undefined;
+  }
+
+  #drop(group: Group): void {
+    this.#forget(group);
     group.end();
   }
 }
 
 function text(chunks: readonly Uint8Array[]): string {
+  if (chunks.length === 0) return "";
   const decoder = new TextDecoder();
+  if (chunks.length === 1) return decoder.decode(chunks[0]);
   return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode();
-}
-
-/** Between two questions a warm process keeps no other process alive. */
-function keepAlive({ child }: Group, alive: boolean): void {
-  const how = alive ? "ref" : "unref";
-  child[how]();
-  for (const stream of [child.stdin, child.stdout, child.stderr] as { ref?: () => void; unref?: () => void }[]) {
-    stream[how]?.();
-  }
 }

@@ -6,10 +6,11 @@ import { type Opinion, OutOfTime, type Said } from "../core/verdict.ts";
 import { answerOf, FailedCommand, lateAnswer, listeningTo, speakerOf } from "./_answer.ts";
 import { hookEnvironment, tellWithheld, withPlaceholders } from "./_environment.ts";
 import { type HookHost, outputFolder } from "./_host.ts";
+import type { GroupOptions } from "./_group.ts";
 import { type ProcessOptions, type Ran, runProcess, type Stream } from "./_process.ts";
 import { asyncLine } from "./_stdout.ts";
-import { WarmProcess } from "./_warm.ts";
-import { wireInput } from "./_wire.ts";
+import { type Question, WarmProcess } from "./_warm.ts";
+import { type WireFacts, wireInput } from "./_wire.ts";
 import { refusalWords } from "./_words.ts";
 
 export interface CommandOptions {
@@ -44,13 +45,23 @@ export function commandHook(options: CommandOptions, host: HookHost): HookKindPa
   const sessions = new Map<string, WarmProcess>();
 
   const run = async (event: AnyEvent, ctx: HookContext): Promise<Opinion> => {
-    const call = prepared(options, host, event, ctx);
+    const facts = host.wire?.(event) ?? {};
     const about = listeningTo(event, called, ctx, host);
+    const { signal } = ctx;
+    const input = lineOf(options, event, ctx, facts);
+    const place = () => placeOf(options, host, event, ctx, facts);
+    const { onOutput: heard } = host;
+    const onOutput = heard &&
+      ((stream: Stream, text: string) => heard({ hook: options.name, event, stream, text }));
+    if (options.warm) {
+      const question = { line: input, start: place, signal, onOutput };
+      return answerOf(await askWarm(sessions, question, event), about);
+    }
+    const call: Call = { ...place(), input, signal, onOutput, outputDir: () => outputFolder(host, event.session_id) };
     if (protocol === "hook-input") {
       ctx.hookInput((await runProcess(call)).stderr);
       return {};
     }
-    if (options.warm) return answerOf(await askWarm(sessions, call, event, ctx), about);
     if (options.async) return { contexts: lateAnswer(await runProcess(call), about) };
     const { ran, gone } = await untilGone(call, options.timeout);
     return gone ? { later: gone.then((end) => lateAnswer(end, about)).catch(() => NOTHING) } : answerOf(ran, about);
@@ -76,23 +87,27 @@ export function failureWords(error: unknown, blocking = 'onError is "deny"'): st
 
 type Call = ProcessOptions & { readonly input: string; readonly signal: AbortSignal };
 
-/** Everything a process of this hook needs for one event. */
-function prepared(options: CommandOptions, host: HookHost, event: AnyEvent, ctx: HookContext): Call {
-  const facts = host.wire?.(event) ?? {};
+/** What a hook of one event reads on its stdin. */
+function lineOf({ registered }: CommandOptions, event: AnyEvent, ctx: HookContext, facts: WireFacts): string {
+  return `${JSON.stringify(wireInput(event, ctx.cwd, facts, registered))}\n`;
+}
+
+/** Where and in what the process of a hook runs. */
+function placeOf(
+  { command, args }: CommandOptions,
+  host: HookHost,
+  event: AnyEvent,
+  ctx: HookContext,
+  facts: WireFacts,
+): GroupOptions {
   const cwd = [ctx.cwd, host.projectDir].find((path) => existsSync(path)) ?? homedir();
   const { env, withheld } = hookEnvironment(host, event, facts, cwd);
   tellWithheld(host, withheld, ctx.log);
-  const { name, command, args, registered } = options;
-  const { onOutput } = host;
   return {
     command: args ? withPlaceholders(command, env) : command,
     args: args?.map((arg) => withPlaceholders(arg, env)),
     cwd,
     env,
-    input: `${JSON.stringify(wireInput(event, ctx.cwd, facts, registered))}\n`,
-    signal: ctx.signal,
-    outputDir: () => outputFolder(host, event.session_id),
-    onOutput: onOutput && ((stream, text) => onOutput({ hook: name, event, stream, text })),
   };
 }
 
@@ -124,29 +139,22 @@ async function untilGone(
 }
 
 /** One process a session, ended with the session. */
-async function askWarm(
-  sessions: Map<string, WarmProcess>,
-  call: Call,
-  event: AnyEvent,
-  { signal }: HookContext,
-): Promise<Ran> {
+async function askWarm(sessions: Map<string, WarmProcess>, question: Question, event: AnyEvent): Promise<Ran> {
   const id = event.session_id;
   let warm = sessions.get(id);
   if (!warm) {
     const fresh = warm = new WarmProcess();
     sessions.set(id, fresh);
-    signal.addEventListener("abort", () => {
+    question.signal.addEventListener("abort", () => {
       fresh.end();
       if (sessions.get(id) === fresh) sessions.delete(id);
     }, { once: true });
   }
-  const { input, onOutput } = call;
+  if (event.event !== "session-end") return await warm.ask(question);
   try {
-    return await warm.ask({ line: input, start: () => call, signal, onOutput });
+    return await warm.ask(question);
   } finally {
-    if (event.event === "session-end") {
-      warm.end();
-      sessions.delete(id);
-    }
+    warm.end();
+    sessions.delete(id);
   }
 }
