@@ -4,6 +4,9 @@ import { drained, guarded, processIo } from "./_process.ts";
 /** Every command with what it does; each is loaded only when it is called. */
 const COMMANDS: { readonly [name: string]: readonly [about: string, load: () => Promise<{ default: Command }>] } = {
   run: ["run an agent on a prompt", () => import("./run.ts")],
+  record: ["run an agent and keep the run as a fixture", () => import("./record.ts")],
+  replay: ["run recorded agents again, without a model", () => import("./replay.ts")],
+  fixtures: ["list, show, scan and prune recorded runs", () => import("./fixtures.ts")],
   tool: ["run one tool by hand", () => import("./tool.ts")],
   agent: ["prepare the settings of a watched agent", () => import("./agent.ts")],
   agents: ["watched agents at a glance", () => import("./agents.ts")],

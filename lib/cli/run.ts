@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Agent, RunOptions } from "../agent.ts";
 import type { Stop } from "../core/events.ts";
 import type { Limits } from "../core/limits.ts";
@@ -11,6 +10,7 @@ import { type Flags, helpText, readFlags, type Usage } from "./_flags.ts";
 import { findHooks, tellUnloaded } from "./_found.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
+import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
 import { summary, terminalView } from "./_show.ts";
 import { projectStore, runsDir } from "./_state.ts";
 import { lastId } from "./transcripts.ts";
@@ -43,9 +43,8 @@ const run: Command = async (args, io) => {
     io.out(helpText(USAGE));
     return EXIT.ok;
   }
-  const script = words[0] !== undefined && isScript(words[0], io) && args[0] !== "--" ? words[0] : undefined;
-  const prompt = words.slice(script === undefined ? 0 : 1).join(" ");
-  const agent = script === undefined ? await builtIn() : await loadAgent(resolve(io.cwd, script));
+  const { script, prompt } = scriptAndPrompt(words, args, io);
+  const agent = script === undefined ? await builtIn() : await loadAgent(script);
   return await runPrompt(agent, prompt, { flags, io, script: script !== undefined });
 };
 export default run;
@@ -171,19 +170,4 @@ function numberOf(flag: string, value: string | boolean): number {
 function directory(path: string): string {
   if (existsSync(path)) return path;
   throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
-}
-
-function isScript(word: string, io: Io): boolean {
-  return /\.(ts|js|mjs)$/.test(word) && existsSync(resolve(io.cwd, word));
-}
-
-/** The agent a script exports. */
-export async function loadAgent(path: string): Promise<Agent> {
-  const { default: found } = await import(pathToFileURL(path).href) as { default?: Agent };
-  if (typeof found?.run === "function" && typeof found?.open === "function") return found;
-  throw new UsageError(`Cannot run '${path}' as its default export is no agent: export default agent({ ... })`);
-}
-
-async function builtIn(): Promise<Agent> {
-  return (await import("./_coding-agent.ts")).codingAgent();
 }

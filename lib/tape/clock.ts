@@ -57,6 +57,7 @@ export class LaneClock implements Clock {
   nextStep(): void {
     this.#step++;
     this.#drawn = 0;
+    this.advance(this.#times.get(this.#step) ?? 0);
   }
 
   /** Milliseconds since the tape began. */

@@ -52,6 +52,21 @@ export async function readTape(path: string, options: ReadOptions = {}): Promise
   return await parseTape(text, path, options, (name) => readFileSync(join(folder, name), "utf8"));
 }
 
+/** The first line of a tape, without looking at the rest. @throws {TapeError} where it is no header of this version */
+export function readHeader(path: string): Header {
+  const [line = ""] = readFileSync(path, "utf8").split("\n", 1);
+  const refuse = (why: string) => new TapeError(`Cannot read tape ${path} as ${why}`);
+  const header = readFact(line, () => "", refuse) as Header;
+  checkVersion(header, refuse);
+  return header;
+}
+
+function checkVersion({ tape }: Header, refuse: (why: string) => TapeError): void {
+  if (tape === TAPE_VERSION) return;
+  const version = tape === undefined ? "its first line is no header" : `its version is ${tape}`;
+  throw refuse(`${version}: this release reads version ${TAPE_VERSION}`);
+}
+
 /** Reads the text of a tape; `path` is for messages. */
 export async function parseTape(
   text: string,
@@ -66,10 +81,7 @@ export async function parseTape(
   if (!text.endsWith("\n")) throw refuse("its last line is torn");
   const facts = text.slice(0, -1).split("\n").map((line, i) => readFact(line, blob, (why) => refuse(why, i + 1)));
   const [header, ...rest] = facts as [Header, ...Fact[]];
-  if (header.tape !== TAPE_VERSION) {
-    const version = header.tape === undefined ? "its first line is no header" : `its version is ${header.tape}`;
-    throw refuse(`${version}: this release reads version ${TAPE_VERSION}`);
-  }
+  checkVersion(header, refuse);
   const tape = await new Assembly(header, refuse).read(rest);
   const search = options.redactor ?? redactor();
   if (search.suspects(text)) {

@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Agent } from "../agent.ts";
+import type { Fixture } from "../tape/fixture.ts";
+import { readHeader } from "../tape/read.ts";
+import { UsageError } from "./_io.ts";
+import { builtIn, loadAgent } from "./_script.ts";
+
+/** How a tape names the agent that needs no script. */
+export const BUILT_IN = "crochet";
+
+/** The agent of a fixture: its own `agent.ts`, or the one its tape was recorded with. */
+export async function fixtureAgent({ name, folder, tape }: Fixture): Promise<Agent> {
+  const own = join(folder, "agent.ts");
+  if (existsSync(own)) return await loadAgent(own);
+  const { agent } = readHeader(tape);
+  if (agent === BUILT_IN) return await builtIn();
+  if (agent === undefined) {
+    throw new UsageError(`Cannot replay ${name} as it names no agent: put an agent.ts into ${folder}`);
+  }
+  const script = resolve(folder, agent);
+  if (existsSync(script)) return await loadAgent(script);
+  throw new UsageError(`Cannot replay ${name} as its agent is not there any more: ${script}`);
+}

@@ -1,0 +1,74 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fixtureAt, FIXTURES, keepFiles, nameFor } from "../tape/fixture.ts";
+import { priceText } from "../tape/report.ts";
+import { runFixture } from "../tape/run-fixture.ts";
+import { BUILT_IN } from "./_fixture-agent.ts";
+import { helpText, readFlags, type Usage } from "./_flags.ts";
+import { type Command, EXIT, UsageError } from "./_io.ts";
+import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
+import { terminalView } from "./_show.ts";
+
+const USAGE: Usage = {
+  name: "record",
+  words: "[agent.ts] <prompt…>",
+  about: "Runs an agent in a copy of this directory and keeps the run as a fixture, to be replayed without a model.",
+  flags: [
+    ["--fixture <name>", "its name in fixtures/; made of the prompt where absent"],
+    ["--tools", "record tool results too, and work in this directory itself: nothing outside is touched on replay"],
+    ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
+    ["--model <name>", "the model to use"],
+    ["--cwd <dir>", "where the tools work"],
+    ["--json", "print data"],
+    ["--debug", "show where an error came from"],
+    ["--help", "this text"],
+  ],
+  example: `crochet record agent.ts "fix the typo" && crochet replay`,
+};
+
+const record: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const { script, prompt } = scriptAndPrompt(words, args, io);
+  if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
+  const workspace = resolve(io.cwd, String(flags.cwd ?? "."));
+  if (!existsSync(workspace)) throw new UsageError(`Cannot work in '${workspace}' as there is no such directory`);
+  const folder = resolve(io.cwd, FIXTURES, String(flags.fixture ?? nameFor(prompt)));
+  if (existsSync(fixtureAt(folder).tape)) {
+    const name = relative(io.cwd, folder);
+    throw new UsageError(
+      `Cannot record ${name} as there is a tape already: 'crochet replay ${name} --update' renews it`,
+    );
+  }
+  const agent = script === undefined ? await builtIn() : await loadAgent(script);
+  const tools = flags.tools === true;
+  mkdirSync(folder, { recursive: true });
+  if (!tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts")) {
+    keepFiles(workspace, folder, script === undefined ? [] : [script, join(dirname(script), "hooks")]);
+  }
+  const { result, report, ms } = await runFixture(fixtureAt(folder), agent, {
+    mode: "record",
+    prompts: [prompt],
+    tools,
+    redact: flags.redact === true,
+    agent: script === undefined ? BUILT_IN : relative(folder, script),
+    signal: io.signal,
+    ...(flags.model !== undefined && { model: String(flags.model) }),
+    ...(tools && { cwd: workspace }),
+    ...(io.tty && !flags.json && { on: terminalView(io.out) }),
+  });
+  const fixture = relative(io.cwd, folder);
+  if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
+  else {
+    const { usage, cost } = result;
+    const price = { calls: report.calls.live, tokens: usage.input_tokens + usage.output_tokens, dollars: cost };
+    io.out(`recorded ${fixture}: ${result.stop}, ${priceText(price)}\n`);
+    io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
+  }
+  if (result.error) io.err(`crochet: ${result.error.message}\n`);
+  return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
+};
+export default record;

@@ -1,0 +1,160 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import pc from "picocolors";
+import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
+import { type Case, junit, PLAIN, priceText, reportLines } from "../tape/report.ts";
+import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
+import type { ShadowVerdict } from "../tape/shadow.ts";
+import { fixtureAgent } from "./_fixture-agent.ts";
+import { type Flags, helpText, readFlags, type Usage } from "./_flags.ts";
+import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { table } from "./_table.ts";
+
+const USAGE: Usage = {
+  name: "replay",
+  words: "[name | dir]",
+  about: "Runs recorded agents again without a model and says what has changed. Without a name: all of fixtures/.",
+  flags: [
+    ["--wire", "go through the SDK, byte for byte"],
+    ["--verify", "run the tools for real and report results that differ; the model is given the recorded ones"],
+    ["--update", "record again from the first difference on; says first what that costs"],
+    ["--hooks <dir>", "run the hooks of a folder too"],
+    ["--shadow", "with --hooks: only tell what those hooks would have done"],
+    ["--junit <file>", "write a JUnit report"],
+    ["--json", "print data"],
+    ["--debug", "show where an error came from"],
+    ["--help", "this text"],
+  ],
+  example: "crochet replay",
+};
+
+interface Outcome extends Case {
+  readonly shadow: readonly ShadowVerdict[];
+}
+
+const replay: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  if (flags.shadow && flags.hooks === undefined) {
+    throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
+  }
+  const fixtures = fixturesFor(words, io);
+  const outcomes = await inParallel(fixtures, io, !flags.json && io.tty, (fixture) => outcomeOf(fixture, flags, io));
+  if (flags.junit !== undefined) writeFileSync(resolve(io.cwd, String(flags.junit)), junit(outcomes));
+  if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
+  else show(outcomes, io);
+  if (io.signal.aborted) return EXIT.interrupted;
+  return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
+};
+export default replay;
+
+function fixturesFor([given]: readonly string[], io: Io): Fixture[] {
+  if (given === undefined) {
+    const found = fixturesIn(resolve(io.cwd, FIXTURES));
+    if (found.length > 0) return found;
+    throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
+  }
+  const fixture = findFixture(given, io.cwd);
+  if (existsSync(fixture.tape)) return [fixture];
+  const below = fixturesIn(fixture.folder);
+  if (below.length > 0) return below;
+  const command = `crochet record <agent.ts> "<prompt>" --fixture ${fixture.name}`;
+  throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${command}`);
+}
+
+async function outcomeOf(fixture: Fixture, flags: Flags["flags"], io: Io): Promise<Outcome> {
+  const shadow: ShadowVerdict[] = [];
+  const began = performance.now();
+  try {
+    const agent = await fixtureAgent(fixture);
+    const options: ReplayOptions = {
+      wire: flags.wire === true,
+      signal: io.signal,
+      mode: flags.verify ? "verify" : "replay",
+      ...(flags.hooks !== undefined && {
+        hooks: await hooksOf(resolve(io.cwd, String(flags.hooks)), flags.shadow ? (v) => shadow.push(v) : undefined),
+      }),
+    };
+    let { report, ms } = await runFixture(fixture, agent, options);
+    if (flags.update && !report.ok) {
+      io.err(`recording ${fixture.name} again: ${priceText(report.price.update)}\n`);
+      ({ report, ms } = await runFixture(fixture, agent, { ...options, mode: "update" }));
+    }
+    return { name: fixture.name, seconds: ms / 1000, report, shadow };
+  } catch (error) {
+    const message = flags.debug && error instanceof Error ? error.stack! : (error as Error).message;
+    return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message, shadow };
+  }
+}
+
+async function hooksOf(
+  folder: string,
+  shadow: ((verdict: ShadowVerdict) => void) | undefined,
+): Promise<NonNullable<ReplayOptions["hooks"]>> {
+  if (!existsSync(folder)) throw new UsageError(`Cannot load hooks of '${folder}' as there is no such folder`);
+  const { HookFolder } = await import("../hooks/hot.ts");
+  const { shadows } = await import("../tape/shadow.ts");
+  return (runner) => {
+    const hooks = new HookFolder(folder, runner);
+    if (!shadow) return () => hooks.refresh();
+    let last: { of: unknown; records: ReturnType<typeof shadows> } | undefined;
+    return async () => {
+      const records = await hooks.refresh();
+      // The same list while nothing has changed: hooks are put in order once per list.
+      if (last?.of !== records) last = { of: records, records: shadows(records, shadow) };
+      return last.records;
+    };
+  };
+}
+
+/** A few at a time: agents wait for processes, and a fixture's files are copied. */
+async function inParallel<T>(
+  fixtures: readonly Fixture[],
+  io: Io,
+  progress: boolean,
+  work: (fixture: Fixture) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  let done = 0;
+  const worker = async () => {
+    for (let i = next++; i < fixtures.length && !io.signal.aborted; i = next++) {
+      results[i] = await work(fixtures[i]!);
+      done++;
+      if (progress && fixtures.length > 1) io.err(`\r\u001b[K${done}/${fixtures.length} ${fixtures[i]!.name}`);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(fixtures.length, 2 * availableParallelism()) }, worker));
+  if (progress && fixtures.length > 1) io.err("\r\u001b[K");
+  return results.filter((result) => result !== undefined);
+}
+
+function show(outcomes: readonly Outcome[], io: Io): void {
+  const ink = io.tty ? pc : PLAIN;
+  const rows = outcomes.map(({ name, report, error, seconds }) => [
+    name,
+    error !== undefined ? "error" : report!.ok ? report!.mode === "update" ? "recorded" : "ok" : "drift",
+    report ? `${report.calls.served}/${report.calls.recorded}` : "-",
+    `${Math.round(seconds * 1000)} ms`,
+  ]);
+  io.out(table(["fixture", "result", "calls", "time"], rows));
+  for (const { name, report, error, shadow } of outcomes) {
+    const lines = error !== undefined ? [error] : report!.ok ? [] : reportLines(report!, ink);
+    if (lines.length > 0) io.out(`\n${ink.red("✗")} ${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
+    if (shadow.length > 0) io.out(`\n${ink.bold(name)}, had these hooks been there:\n${shadowTable(shadow)}`);
+  }
+}
+
+function shadowTable(verdicts: readonly ShadowVerdict[]): string {
+  const rows = verdicts.map(({ hook, event, tool = "", would, reason = "" }) => [
+    `  ${hook}`,
+    tool === "" ? event : `${event} ${tool}`,
+    would,
+    reason.split("\n", 1)[0]!.slice(0, 100),
+  ]);
+  return table(["  hook", "event", "would", "why"], rows);
+}

@@ -1,0 +1,154 @@
+import { existsSync } from "node:fs";
+import type { HookRecord } from "../core/hook.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import { hashFiles, readFiles } from "./_workspace.ts";
+import type { DriftReport, FileDrift } from "./drift.ts";
+import { type Fixture, inScratch } from "./fixture.ts";
+import type { EndFact } from "./format.ts";
+import type { TapeMode, TapeOptions } from "./options.ts";
+import { readTape, TapeError } from "./read.ts";
+import type { Tape } from "./tape.ts";
+
+/** What is needed of an agent to run it on a tape: `agent({...})` has it. */
+export interface Replayable {
+  readonly name: string;
+  open(options: ReplayableOptions): Promise<{
+    prompt(text: string): Promise<Result>;
+    close(): Promise<void>;
+  }>;
+}
+
+export interface ReplayableOptions {
+  cwd: string;
+  tape: TapeOptions;
+  on: (event: RunEvent) => void;
+  model?: string;
+  rollout?: string;
+  signal?: AbortSignal;
+  hooks?: (runner: any) => () => Promise<readonly HookRecord[]>;
+}
+
+export interface ReplayOptions {
+  /** @default "replay" */
+  readonly mode?: Exclude<TapeMode, "live">;
+  readonly wire?: boolean;
+  readonly cutAt?: TapeOptions["cutAt"];
+  /** What to ask where nothing is recorded yet. */
+  readonly prompts?: readonly string[];
+  readonly hooks?: ReplayableOptions["hooks"];
+  readonly tools?: boolean;
+  readonly redact?: boolean;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly rollout?: string;
+  readonly signal?: AbortSignal;
+  readonly on?: (event: RunEvent) => void;
+  /** Where to work. @default a scratch copy of the fixture's files */
+  readonly cwd?: string;
+}
+
+/** What came of a fixture's run. */
+export interface FixtureRun {
+  readonly result: Result;
+  readonly report: DriftReport;
+  readonly events: readonly RunEvent[];
+  /** The workspace as the run left it: text by path. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly ms: number;
+}
+
+/**
+ * Runs a fixture: its agent on its tape, in a scratch copy of its files, once for each recorded prompt.
+ *
+ * @throws {TapeError} where the tape cannot be used
+ */
+export async function runFixture(
+  fixture: Fixture,
+  agent: Replayable,
+  options: ReplayOptions = {},
+): Promise<FixtureRun> {
+  const { mode = "replay" } = options;
+  const tape = mode === "record" ? undefined : await knownTape(fixture);
+  const prompts = options.prompts ?? tape?.prompts ?? [];
+  if (prompts.length === 0) throw new TapeError(`Cannot run ${fixture.name} as nothing was asked: give it a prompt`);
+  const began = performance.now();
+  const run = (cwd: string) => runIn(cwd, fixture, agent, { ...options, mode, prompts }, tape);
+  const done = await (options.cwd === undefined ? inScratch(fixture.files, run) : run(options.cwd));
+  return { ...done, ms: performance.now() - began };
+}
+
+async function knownTape({ name, tape }: Fixture): Promise<Tape> {
+  if (existsSync(tape)) return await readTape(tape);
+  throw new TapeError(
+    `Cannot replay ${name} as there is no tape: crochet record <agent.ts> "<prompt>" --fixture ${name}`,
+  );
+}
+
+async function runIn(
+  cwd: string,
+  fixture: Fixture,
+  agent: Replayable,
+  { mode, prompts, wire, cutAt, hooks, tools, redact, agent: script, model, rollout, signal, on, cwd: given }:
+    & ReplayOptions
+    & { mode: TapeMode; prompts: readonly string[] },
+  tape: Tape | undefined,
+): Promise<Omit<FixtureRun, "ms">> {
+  const events: RunEvent[] = [];
+  const told: { report?: DriftReport; error?: unknown } = {};
+  const session = await agent.open({
+    cwd,
+    tape: {
+      ...(mode === "replay" || mode === "verify" ? { path: fixture.folder, tape: tape! } : { path: fixture.folder }),
+      mode,
+      ...(wire !== undefined && { wire }),
+      ...(cutAt !== undefined && { cutAt }),
+      ...(tools !== undefined && { tools }),
+      ...(redact !== undefined && { redact }),
+      ...(script !== undefined && { agent: script }),
+      ...(given === undefined && { files: () => hashFiles(cwd) }),
+      onReport: (report) => told.report = report,
+      onError: (error) => told.error = error,
+    },
+    on: (event) => {
+      events.push(event);
+      on?.(event);
+    },
+    ...(hooks && { hooks }),
+    ...(model !== undefined && { model }),
+    ...(rollout !== undefined && { rollout }),
+    ...(signal && { signal }),
+  });
+  let result: Result | undefined;
+  try {
+    for (const prompt of prompts) result = await session.prompt(prompt);
+  } finally {
+    await session.close();
+  }
+  if (told.error !== undefined) throw told.error;
+  return { result: result!, report: judged(told.report!, tape?.end, result!, cwd), events, files: readFiles(cwd) };
+}
+
+/** A report that also says whether the run ended as the recorded one did, and left the same files. */
+function judged(report: DriftReport, end: EndFact | undefined, { stop, error }: Result, cwd: string): DriftReport {
+  if (report.mode === "record" || report.mode === "update") return report;
+  const files = end?.files ? fileDrifts(end.files, hashFiles(cwd)) : [];
+  const diverged = report.divergences.length > 0;
+  const otherwise = end !== undefined && end.end !== stop && !diverged;
+  const why = error ? ` (${error.message})` : "";
+  return {
+    ...report,
+    files: diverged ? [] : files,
+    ok: report.ok && !otherwise && files.length === 0,
+    notes: otherwise ? [...report.notes, `it ended with '${stop}'${why}, recorded was '${end.end}'`] : report.notes,
+  };
+}
+
+function fileDrifts(
+  expected: { readonly [path: string]: string },
+  actual: { readonly [path: string]: string },
+): FileDrift[] {
+  return [...new Set([...Object.keys(expected), ...Object.keys(actual)])].sort().flatMap((path): FileDrift[] => {
+    if (expected[path] === actual[path]) return [];
+    return [{ path, how: actual[path] === undefined ? "missing" : expected[path] === undefined ? "new" : "changed" }];
+  });
+}

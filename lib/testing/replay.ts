@@ -1,0 +1,132 @@
+import { existsSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import type { CallOutcome, Result, RunEvent } from "../core/run-events.ts";
+import type { EventName } from "../core/events.ts";
+import type { DriftReport } from "../tape/drift.ts";
+import { findFixture, type Fixture } from "../tape/fixture.ts";
+import { reportLines } from "../tape/report.ts";
+import { type FixtureRun, type Replayable, runFixture } from "../tape/run-fixture.ts";
+
+export interface ReplayTestOptions {
+  /** What to ask; needed where the fixture is to be recorded. @default what was recorded */
+  prompt?: string;
+  /** Goes through the SDK, byte for byte. @default false */
+  wire?: boolean;
+  /** Runs the tools for real and fails where they give another result; the model is given the recorded ones. @default false */
+  verify?: boolean;
+  /** Where streamed bodies are cut on the wire. @default one event a piece */
+  cutAt?: number | ((length: number) => Iterable<number>);
+  /** The project whose `fixtures/` is meant. @default the process's directory */
+  cwd?: string;
+  /** A file for the log of everything that happens. */
+  rollout?: string;
+  /** Is told everything that happens. */
+  on?: (event: RunEvent) => void;
+}
+
+/** One tool call of a replayed run. */
+export interface ReplayedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: any;
+  readonly outcome: CallOutcome;
+  readonly content: string;
+  readonly response?: any;
+}
+
+/** What one hook answered. */
+export interface ReplayedHook {
+  readonly hook: string;
+  readonly event: EventName;
+  readonly decision: string;
+  readonly reason?: string;
+}
+
+/** A replayed run: its Result, and what it did. */
+export interface Replayed extends Result {
+  /** The tool calls, in the order they ended; of one tool only where it is named. */
+  calls(tool?: string): ReplayedCall[];
+  /** The workspace as the run left it: text by path. */
+  readonly files: { readonly [path: string]: string };
+  /** What hooks answered, in order. */
+  readonly hooks: readonly ReplayedHook[];
+  readonly report: DriftReport;
+}
+
+/** A run that is not the recorded one. */
+export class ReplayError extends Error {
+  override name = "ReplayError";
+  readonly report: DriftReport;
+  constructor(message: string, report: DriftReport) {
+    super(message);
+    this.report = report;
+  }
+}
+
+/**
+ * Runs an agent on a recorded run, in a scratch copy of the fixture's files: no key, no network. Fails where the agent
+ * asks for something else than was recorded, or for less. A fixture that is not there is recorded where a key is, and
+ * never in CI.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { replay, scripted } from "crochet/testing";
+ *
+ * const greeter = agent({ model: scripted([{ text: "hello" }]), system: "You greet." });
+ * const recorded = await greeter.run("hi", { tape: { path: `${process.cwd()}/fixtures/greet`, mode: "record" } });
+ * const run = await replay(greeter, "greet");
+ * console.log(recorded.text === run.text, run.calls("Edit").length, run.files, run.hooks);
+ * ```
+ */
+export async function replay(agent: Replayable, name: string, options: ReplayTestOptions = {}): Promise<Replayed> {
+  const cwd = resolve(options.cwd ?? process.cwd());
+  const fixture = findFixture(name, cwd);
+  const missing = !existsSync(fixture.tape);
+  if (missing) refuseToRecord(fixture, agent, options, cwd);
+  const { wire, cutAt, rollout, on } = options;
+  const run = await runFixture(fixture, agent, {
+    mode: missing ? "record" : options.verify ? "verify" : "replay",
+    ...(options.prompt !== undefined && { prompts: [options.prompt] }),
+    ...(wire !== undefined && { wire }),
+    ...(cutAt !== undefined && { cutAt }),
+    ...(rollout !== undefined && { rollout }),
+    ...(on && { on }),
+  });
+  if (!run.report.ok) {
+    throw new ReplayError(
+      `The run of '${fixture.name}' is not the recorded one:\n${reportLines(run.report).join("\n")}`,
+      run.report,
+    );
+  }
+  return replayed(run);
+}
+
+function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: ReplayTestOptions, cwd: string): void {
+  const command = `crochet record <${agent.name}'s script> ${JSON.stringify(prompt ?? "<prompt>")} --fixture ${name}`;
+  const refuse = (why: string) =>
+    new Error(`Cannot replay '${name}' as ${relative(cwd, tape)} is missing${why}: ${command}`);
+  if (process.env.CI) throw refuse(" and CI does not record");
+  if (!process.env.ANTHROPIC_API_KEY) throw refuse(", and there is no ANTHROPIC_API_KEY to record it with");
+  if (prompt === undefined) throw refuse(", and no prompt is given to record it with");
+}
+
+function replayed({ result, report, events, files }: FixtureRun): Replayed {
+  const inputs = new Map(events.flatMap((e) => e.type === "tool_start" ? [[e.id, e.input]] : []));
+  const calls = events.flatMap((e): ReplayedCall[] => {
+    if (e.type !== "tool_end") return [];
+    const { id, name, outcome, content, response } = e;
+    return [{ id, name, input: inputs.get(id), outcome, content, ...(response !== undefined && { response }) }];
+  });
+  return {
+    ...result,
+    calls: (tool) => tool === undefined ? calls : calls.filter((call) => call.name === tool),
+    files: Object.fromEntries(files),
+    hooks: events.flatMap((e): ReplayedHook[] => {
+      if (e.type !== "hook_end") return [];
+      const { hook, event, decision, reason } = e;
+      return [{ hook, event, decision, ...(reason !== undefined && { reason }) }];
+    }),
+    report,
+  };
+}
