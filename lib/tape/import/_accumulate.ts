@@ -51,6 +51,16 @@ function parsed(text: string): unknown {
   }
 }
 
+/** What the events of a stream come to; undefined where they break its grammar. */
+export function accumulated(events: readonly object[]): Accumulated | undefined {
+  try {
+    return fold(events as readonly Fields[]);
+  } catch (error) {
+    if (error instanceof ImportRefused) return undefined;
+    throw error;
+  }
+}
+
 interface Building {
   readonly block: { [key: string]: unknown };
   json?: string;

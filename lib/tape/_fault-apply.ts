@@ -1,0 +1,183 @@
+import type { ModelEvent } from "../core/model.ts";
+import { errorType } from "../testing/_reply-events.ts";
+import { type Place, placeOf, replyEvents } from "./_fault-place.ts";
+import { type Fault, FAULTS, kindOf } from "./fault.ts";
+import type { Attempt, Call, TapeEvent } from "./tape.ts";
+
+/**
+ * What comes of one recorded call under faults: one call for each time the model is asked. Attempts that fail before
+ * the reply are repeated by the SDK within one call; a reply that breaks off is a failed call, and the next is another.
+ * The last one is the reply, or the failure that stays for good.
+ */
+export function callsUnder(call: Call, faults: readonly Fault[]): Call[] {
+  let events = replyEvents(call);
+  const below: Attempt[] = [];
+  const broken: Attempt[] = [];
+  let forGood: Attempt[] | undefined;
+  for (const fault of faults) {
+    const { times = 1 } = fault;
+    const { fails } = FAULTS[kindOf(fault).kind]!;
+    const attempt = fails ? isBelow(fault) ? refused(fault) : brokenOff(events, fault) : undefined;
+    if (!fails) events = changed(events, fault);
+    else if (attempt && times === Infinity) forGood ??= isBelow(fault) ? asLongAsTheSdk(attempt) : [attempt];
+    else if (attempt) (isBelow(fault) ? below : broken).push(...Array<Attempt>(Math.max(1, times)).fill(attempt));
+  }
+  const reply = forGood ?? (events.length === 0 ? call.attempts : [streamed(events)]);
+  const [first, ...rest] = [...broken.map((attempt) => [attempt]), reply];
+  return [...asked(call, below, first!), ...rest.map((attempts) => withAttempts(call, attempts))];
+}
+
+/** Whether what hits a call never stops hitting it. */
+export function isForGood({ times }: Fault): boolean {
+  return times === Infinity;
+}
+
+/** How often the SDK asks before it gives up. */
+const SDK_ATTEMPTS = 3;
+
+function asLongAsTheSdk(attempt: Attempt): Attempt[] {
+  return Array<Attempt>(isFinal(attempt) ? 1 : SDK_ATTEMPTS).fill(attempt);
+}
+
+/** Whether the SDK does not ask again after it. */
+function isFinal({ status }: Attempt): boolean {
+  return status !== undefined && status < 500 && ![408, 409, 429].includes(status);
+}
+
+/** Failures that the SDK sees and repeats are spread over the calls it takes; the last of them is answered. */
+function asked(call: Call, below: readonly Attempt[], answer: readonly Attempt[]): Call[] {
+  const calls: Call[] = [];
+  let attempts: Attempt[] = [];
+  for (const attempt of below) {
+    attempts.push(attempt);
+    if (!isFinal(attempt) && attempts.length < SDK_ATTEMPTS) continue;
+    calls.push(withAttempts(call, attempts));
+    attempts = [];
+  }
+  return [...calls, withAttempts(call, [...attempts, ...answer])];
+}
+
+/** What the agent is thrown is found out from the attempts; a recorded error stays where nothing else was done to it. */
+function withAttempts({ error, ...call }: Call, attempts: readonly Attempt[]): Call {
+  const untouched = error !== undefined && attempts === call.attempts;
+  return { ...call, attempts, ...(untouched && { error }) };
+}
+
+/** Whether it hits before the reply begins, where the SDK asks again. */
+function isBelow(fault: Fault): boolean {
+  return fault.block === undefined && ["http", "reset", "stall"].includes(kindOf(fault).kind);
+}
+
+/** An attempt that never got a reply. */
+function refused(fault: Fault): Attempt {
+  const { kind, argument } = kindOf(fault);
+  if (kind === "reset") return { ended: "reset", why: "The connection was reset", took: 10 };
+  if (kind === "stall") return { ended: "timeout", why: "Nothing was answered", took: 600_000 };
+  const [code, wait] = argument.split(":retry-after=");
+  const status = Number(code);
+  const error = { type: errorType(status), message: "A fault of the schedule" };
+  return {
+    status,
+    headers: { "content-type": "application/json", ...(wait !== undefined && { "retry-after": wait }) },
+    body: JSON.stringify({ type: "error", error }),
+    took: 10,
+  };
+}
+
+/** An attempt whose reply breaks off; undefined where the place is not there. */
+function brokenOff(events: readonly ModelEvent[], fault: Fault): Attempt | undefined {
+  const { kind, argument } = kindOf(fault);
+  const place = fault.block === undefined
+    ? { at: kind === "dup-start" ? 1 : 0, index: -1 }
+    : placeOf(events, fault.block, fault.delta ?? 0);
+  if (!place || events.length === 0) return undefined;
+  const before = events.slice(0, place.at);
+  switch (kind) {
+    case "cut":
+      return { ...streamed(before), ended: "cut", why: "The stream ended" };
+    case "reset":
+      return { ...streamed(before), ended: "cut", why: "The connection was reset" };
+    case "stall":
+      return { ...streamed(before), ended: "stall", took: 60_000 };
+    case "error":
+      return streamed([...before, { type: "error", error: { type: argument, message: "A fault of the schedule" } }]);
+    default:
+      return streamed(startedTwice(events, place));
+  }
+}
+
+function startedTwice(events: readonly ModelEvent[], { at, index }: Place): ModelEvent[] {
+  const start = events.find((event) =>
+    index < 0 ? event.type === "message_start" : event.type === "content_block_start" && event.index === index
+  )!;
+  return [...events.slice(0, at), start, ...events.slice(at)];
+}
+
+/** The reply with a fault in it; as it was where the place is not there. */
+function changed(events: readonly ModelEvent[], fault: Fault): readonly ModelEvent[] {
+  const place = placeOf(events, fault.block!, fault.delta ?? 0);
+  if (!place) return events;
+  const { kind, argument } = kindOf(fault);
+  switch (kind) {
+    case "json drop":
+      return withoutInput(events, place, 1);
+    case "json truncate":
+      return withoutInput(events, place, Infinity);
+    case "gap":
+      return events.map((event) =>
+        "index" in event && event.index >= place.index ? { ...event, index: event.index + 1 } : event
+      );
+    case "unknown-block":
+      return withUnknown(events, place);
+    default:
+      return stopped(events, place, argument);
+  }
+}
+
+function withoutInput(events: readonly ModelEvent[], { at, index }: Place, count: number): ModelEvent[] {
+  let left = count;
+  return events.filter((event, i) => {
+    const hit = i >= at && event.type === "content_block_delta" && event.index === index &&
+      event.delta.type === "input_json_delta" && event.delta.partial_json !== "";
+    return !hit || left-- <= 0;
+  });
+}
+
+/** A block that is opened while another one is: whoever adds deltas to the last block mixes them. */
+function withUnknown(events: readonly ModelEvent[], { at }: Place): ModelEvent[] {
+  const index = Math.max(...events.map((event) => "index" in event ? event.index : 0)) + 1;
+  const end = events.findIndex((event) => event.type === "message_delta" || event.type === "message_stop");
+  return [
+    ...events.slice(0, at),
+    { type: "content_block_start", index, content_block: { type: "crochet_unknown", note: "A fault of the schedule" } },
+    ...events.slice(at, Math.max(at, end)),
+    { type: "content_block_delta", index, delta: { type: "crochet_unknown_delta", seen: true } },
+    { type: "content_block_stop", index },
+    ...events.slice(Math.max(at, end)),
+  ];
+}
+
+/** What came until then, closed as the API closes a reply. */
+function stopped(events: readonly ModelEvent[], { at, index }: Place, stop_reason: string): ModelEvent[] {
+  const end = events.findIndex((event) => event.type === "message_delta");
+  const before = events.slice(0, end < 0 ? at : Math.min(at, end));
+  const open = index >= 0 && !before.some((event) => event.type === "content_block_stop" && event.index === index);
+  return [
+    ...before,
+    ...(open ? [{ type: "content_block_stop", index } as const] : []),
+    ...events.filter((event) => event.type === "message_delta").map((event) => ({
+      ...event,
+      delta: { ...event.delta, stop_reason },
+    })),
+    { type: "message_stop" },
+  ];
+}
+
+function streamed(events: readonly ModelEvent[]): Attempt {
+  return {
+    status: 200,
+    headers: { "content-type": "text/event-stream; charset=utf-8" },
+    events: events.map((event): TapeEvent => ({ ms: 0, event })),
+    took: 0,
+  };
+}

@@ -1,0 +1,43 @@
+import { type Fault } from "./fault.ts";
+import { blocksOf, type NamedBlock } from "./_fault-place.ts";
+import { MAIN, type Tape } from "./tape.ts";
+
+/** Where faults can fall on one call, and which: the simplest first, as what is found is made simpler by going there. */
+export interface Choice {
+  readonly place: Pick<Fault, "lane" | "call" | "block">;
+  /** How many deltas the place has. */
+  readonly deltas: number;
+  readonly what: readonly string[];
+}
+
+const ANYWHERE = ["cut", "reset", "stall", "error:overloaded_error", "error:api_error", "error:invalid_request_error"];
+const BEFORE = [
+  ...ANYWHERE,
+  "http:529",
+  "http:429:retry-after=2",
+  "http:500",
+  "http:503",
+  "http:400",
+  "dup-start",
+];
+const END = [...ANYWHERE, "stop:max_tokens", "stop:refusal", "stop:pause_turn", "stop:model_context_window_exceeded"];
+const BLOCK = [...END, "dup-start", "gap", "unknown-block"];
+const TOOL = ["json truncate", "json drop", ...BLOCK];
+
+/** For each call of a tape, all that can happen to it. */
+export function choicesOf({ calls }: Tape): Choice[][] {
+  const counts = new Map<string, number>();
+  return calls.map((call) => {
+    const number = (counts.get(call.lane) ?? 0) + 1;
+    counts.set(call.lane, number);
+    const of = { ...(call.lane !== MAIN && { lane: call.lane }), call: number };
+    const blocks = blocksOf(call);
+    const within = blocks.map(({ block, tool, deltas }: NamedBlock) => ({
+      place: { ...of, block },
+      deltas,
+      what: tool ? TOOL : BLOCK,
+    }));
+    const end = { place: { ...of, block: "end" }, deltas: 1, what: END };
+    return [{ place: of, deltas: 0, what: BEFORE }, ...within, ...(blocks.length > 0 ? [end] : [])];
+  });
+}

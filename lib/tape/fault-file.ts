@@ -1,0 +1,46 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { type Fault, faultText, readFault } from "./fault.ts";
+
+/** Faults that an agent once did not survive, kept beside its tape and tried again with every replay. */
+export interface SavedFaults {
+  /** Which invariant did not hold, and what was seen. */
+  readonly broke: string;
+  readonly faults: readonly Fault[];
+}
+
+/** The file of a fixture's faults: `<name>.fault.json` beside its tape. */
+export function faultFile(tapeFile: string): string {
+  const folder = dirname(tapeFile);
+  const name = basename(tapeFile) === "tape.jsonl" ? basename(folder) : basename(tapeFile, ".jsonl");
+  return join(folder, `${name}.fault.json`);
+}
+
+/**
+ * The faults that were kept for a tape; none where there is no file.
+ *
+ * @throws {TypeError} where the file cannot be read, naming it
+ */
+export function readFaultFile(path: string): SavedFaults[] {
+  if (!existsSync(path)) return [];
+  try {
+    const list: unknown = JSON.parse(readFileSync(path, "utf8"));
+    if (!Array.isArray(list)) throw new TypeError("It is no list");
+    return list.map(({ broke, faults }: { broke: string; faults: string[] }) => ({
+      broke,
+      faults: faults.map(readFault),
+    }));
+  } catch (error) {
+    throw new TypeError(
+      `Cannot read ${path} as it is not what a search for faults writes: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** Adds faults to a fixture's file; the same ones are kept once. */
+export function saveFaults(path: string, found: SavedFaults): void {
+  const text = (faults: readonly Fault[]) => faults.map(faultText);
+  const kept = readFaultFile(path).filter(({ faults }) => text(faults).join() !== text(found.faults).join());
+  const list = [...kept, found].map(({ broke, faults }) => ({ broke, faults: text(faults) }));
+  writeFileSync(path, `${JSON.stringify(list, null, 2)}\n`);
+}

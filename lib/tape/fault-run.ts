@@ -1,0 +1,129 @@
+import type { Message } from "../core/messages.ts";
+import type { ModelEvent } from "../core/model.ts";
+import { keyOf } from "./canonical.ts";
+import { callsUnder, isForGood } from "./_fault-apply.ts";
+import { checkFault, type Fault, faultText } from "./fault.ts";
+import { blocksOf } from "./_fault-place.ts";
+import { type Call, MAIN, type Tape, type TapeRequest } from "./tape.ts";
+
+/** What a model said in one lane, as the agent was given it. */
+export interface Said {
+  readonly lane: string;
+  readonly events: readonly ModelEvent[];
+}
+
+interface Pending {
+  readonly call: Call;
+  readonly key: string;
+  /** What is still to be served for it, in order. */
+  readonly left: Call[];
+  /** Whether the last of it is served for ever. */
+  readonly forGood: boolean;
+}
+
+/**
+ * A recorded run on which faults fall. Unlike a replay it answers whatever is asked, as an agent that was hit by a
+ * fault asks something else: what was recorded for the request, else what comes next in its lane, else a farewell.
+ */
+export class FaultRun {
+  readonly said: Said[] = [];
+  readonly asked: { readonly lane: string; readonly messages: readonly Message[] }[] = [];
+  readonly #lanes = new Map<string, Pending[]>();
+  readonly #last = new Map<string, { readonly key: string; readonly of: Pending }>();
+  readonly #chosen = new Map<string, Pending>();
+  readonly #most: number;
+  readonly #stuck = new AbortController();
+
+  /** @throws {TypeError} where a fault is none or its place is not on the tape */
+  constructor(tape: Tape, faults: readonly Fault[]) {
+    for (const fault of faults) checkFault(fault);
+    for (const call of tape.calls) {
+      const lane = this.#lanes.get(call.lane) ?? [];
+      this.#lanes.set(call.lane, lane);
+      const number = lane.length + 1;
+      const mine = faults.filter((fault) => fault.call === number && (fault.lane ?? MAIN) === call.lane);
+      for (const fault of mine) checkPlace(fault, call);
+      lane.push({ call, key: keyOf(call.request), left: callsUnder(call, mine), forGood: mine.some(isForGood) });
+    }
+    for (const fault of faults) this.#checkCall(fault);
+    const served = [...this.#lanes.values()].flat().reduce((sum, { left }) => sum + left.length, 0);
+    this.#most = 50 + 10 * served;
+  }
+
+  #checkCall(fault: Fault): void {
+    const { lane = MAIN, call } = fault;
+    const calls = this.#lanes.get(lane)?.length ?? 0;
+    if (call <= calls) return;
+    const known = calls > 0 ? `it has ${calls} calls` : `its lanes are ${[...this.#lanes.keys()].join(", ")}`;
+    throw new TypeError(`Cannot place fault '${faultText(fault)}' as the tape has no such call: ${known}`);
+  }
+
+  /** Aborted when the agent has asked so often that it will not end. */
+  get stuck(): AbortSignal {
+    return this.#stuck.signal;
+  }
+
+  /** The call that answers a request; `onTape` is the request as the tape would have it. */
+  take(lane: string, request: TapeRequest, onTape: TapeRequest): Call {
+    this.asked.push({ lane, messages: request.messages });
+    if (this.asked.length > this.#most) this.#stuck.abort();
+    const key = keyOf(onTape);
+    const last = this.#last.get(lane);
+    // Who asks something else has made do with what it got: the rest of that call is not wanted any more.
+    if (last && last.key !== key) last.of.left.length = 0;
+    const pending = this.#pendingFor(lane, key);
+    if (pending) {
+      this.#last.set(lane, { key, of: pending });
+      this.#chosen.set(`${lane} ${key}`, pending);
+    }
+    return { ...(pending && next(pending)) ?? farewell(lane, request), request: onTape };
+  }
+
+  #pendingFor(lane: string, key: string): Pending | undefined {
+    const calls = this.#lanes.get(lane) ?? [];
+    const same = calls.filter((pending) => pending.key === key);
+    const waits = ({ left }: Pending) => left.length > 0;
+    // The same question again, though it was answered: the model would answer the same.
+    const before = this.#chosen.get(`${lane} ${key}`);
+    if (before || same.length > 0) return same.find(waits) ?? before ?? same.at(-1);
+    return calls.find(waits) ?? (lane.endsWith(":hook") ? calls.at(-1) : undefined);
+  }
+
+  /** Notes what is served, as it is served. */
+  async *listen(lane: string, events: AsyncIterable<ModelEvent>): AsyncGenerator<ModelEvent> {
+    const heard: ModelEvent[] = [];
+    this.said.push({ lane, events: heard });
+    for await (const event of events) {
+      heard.push(event);
+      yield event;
+    }
+  }
+}
+
+function checkPlace(fault: Fault, call: Call): void {
+  const { block } = fault;
+  if (block === undefined || block === "end") return;
+  const known = blocksOf(call).map((named) => named.block);
+  if (known.includes(block)) return;
+  const has = known.length > 0 ? `it has ${known.join(", ")}` : "it has no blocks";
+  throw new TypeError(`Cannot place fault '${faultText(fault)}' as the reply has no such block: ${has}`);
+}
+
+/** What is next for a call; what was answered once is answered again without faults. */
+function next({ call, left, forGood }: Pending): Call {
+  if (forGood && left.length === 1) return left[0]!;
+  return left.shift() ?? callsUnder(call, []).at(-1)!;
+}
+
+/** Ends a conversation that has left the tape behind. */
+function farewell(lane: string, request: TapeRequest): Call {
+  const events: ModelEvent[] = [
+    { type: "message_start", message: { id: "msg_farewell", model: request.model } },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "The tape is over" } },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null } },
+    { type: "message_stop" },
+  ];
+  const attempts = [{ status: 200, events: events.map((event) => ({ ms: 0, event })), took: 0 }];
+  return { id: `${lane}#farewell`, lane, request, attempts, at: 0 };
+}

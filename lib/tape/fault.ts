@@ -1,0 +1,177 @@
+import { nearest } from "../core/names.ts";
+import { MAIN, type Tape } from "./tape.ts";
+import { blocksOf } from "./_fault-place.ts";
+
+/**
+ * One thing that goes wrong in a recorded run, placed by what it hits and not by bytes, so that it stays where it is
+ * when the run is recorded anew. Written `call 2, tool_use:Edit, delta 3: cut`.
+ */
+export interface Fault {
+  /** @default "main" */
+  readonly lane?: string;
+  /** The number of the call in its lane, from 1. */
+  readonly call: number;
+  /**
+   * A block of the reply: its type, with the name of a tool and which of several: `text`, `tool_use:Edit`,
+   * `tool_use:Edit#2`; or `end`, after the last block. Absent: before the reply begins.
+   */
+  readonly block?: string;
+  /** How many deltas of the block come before it. @default 0 */
+  readonly delta?: number;
+  /** What goes wrong, for example `cut`, `error:overloaded_error`, `http:429:retry-after=2` or `json truncate`. */
+  readonly what: string;
+  /** How many attempts in a row it hits; `Infinity` is for good. @default 1 */
+  readonly times?: number;
+}
+
+/** What can go wrong, and where in a reply that can be. */
+export const FAULTS: {
+  readonly [kind: string]: {
+    readonly about: string;
+    readonly places: readonly ("before" | "block" | "tool" | "end")[];
+    /** Whether it makes an attempt fail, which is then repeated; otherwise it changes the reply. */
+    readonly fails: boolean;
+    readonly argument?: RegExp;
+  };
+} = {
+  cut: { about: "the stream ends", places: ["before", "block", "end"], fails: true },
+  reset: { about: "the connection breaks", places: ["before", "block", "end"], fails: true },
+  stall: { about: "nothing comes any more", places: ["before", "block", "end"], fails: true },
+  error: {
+    about: "an error comes in the stream, as error:overloaded_error",
+    places: ["before", "block", "end"],
+    fails: true,
+    argument: /^[a-z_]+$/,
+  },
+  http: {
+    about: "the API answers with a status, as http:529 or http:429:retry-after=2",
+    places: ["before"],
+    fails: true,
+    argument: /^[45]\d\d(:retry-after=\d+(\.\d+)?)?$/,
+  },
+  "dup-start": { about: "a block or the message is started twice", places: ["before", "block"], fails: true },
+  "json drop": { about: "a piece of a tool's input is lost", places: ["tool"], fails: false },
+  "json truncate": { about: "a tool's input ends early", places: ["tool"], fails: false },
+  gap: { about: "the numbers of blocks leave one out", places: ["block"], fails: false },
+  "unknown-block": { about: "a block of an unknown kind comes in between", places: ["block"], fails: false },
+  stop: {
+    about: "the reply ends there with a stop reason, as stop:max_tokens",
+    places: ["block", "end"],
+    fails: false,
+    argument: /^[a-z_]+$/,
+  },
+};
+
+/** The kind of a fault and what is said of it more closely. */
+export function kindOf({ what }: Fault): { kind: string; argument: string } {
+  const colon = what.indexOf(":");
+  return colon < 0 ? { kind: what, argument: "" } : { kind: what.slice(0, colon), argument: what.slice(colon + 1) };
+}
+
+/** A fault as a person reads it: `call 2, tool_use:Edit, delta 3: cut`. */
+export function faultText({ lane, call, block, delta, what, times }: Fault): string {
+  const of = lane === undefined || lane === MAIN ? "" : ` of ${lane}`;
+  const place = [`call ${call}${of}`, ...(block === undefined ? [] : [block]), ...(delta ? [`delta ${delta}`] : [])];
+  const often = times === undefined || times <= 1 ? "" : times === Infinity ? " for good" : ` x${times}`;
+  return `${place.join(", ")}: ${what}${often}`;
+}
+
+/**
+ * Reads a fault as `faultText` writes it.
+ *
+ * @throws {TypeError} where it is none
+ */
+export function readFault(text: string): Fault {
+  const [, call, lane, block, delta, what, times, always] =
+    /^call (\d+)(?: of ([^,]+?))?(?:, (?!delta )([^,:]+(?::[^,:]+)?))?(?:, delta (\d+))?: (.+?)(?: x(\d+)| (for good))?$/
+      .exec(
+        text,
+      ) ?? [];
+  if (call === undefined) {
+    throw new TypeError(`Cannot read fault '${text}' as it is not in the form 'call 2, tool_use:Edit, delta 3: cut'`);
+  }
+  const fault: Fault = {
+    ...(lane !== undefined && { lane }),
+    call: Number(call),
+    ...(block !== undefined && { block }),
+    ...(delta !== undefined && Number(delta) > 0 && { delta: Number(delta) }),
+    what: what!,
+    ...(times !== undefined && { times: Number(times) }),
+    ...(always !== undefined && { times: Infinity }),
+  };
+  checkFault(fault);
+  return fault;
+}
+
+/** @throws {TypeError} where there is no such fault, or it cannot stand where it stands */
+export function checkFault(fault: Fault): void {
+  const { kind, argument } = kindOf(fault);
+  const known = Object.hasOwn(FAULTS, kind) ? FAULTS[kind] : undefined;
+  const refuse = (why: string) => new TypeError(`Cannot use fault '${faultText(fault)}' as ${why}`);
+  if (!known) throw refuse(`there is no '${kind}': did you mean '${nearest(kind, Object.keys(FAULTS))}'?`);
+  if (known.argument ? !known.argument.test(argument) : argument !== "") throw refuse(`it is ${known.about}`);
+  const { block } = fault;
+  const place = block === undefined ? "before" : block === "end" ? "end" : "block";
+  const there = known.places.includes(place) ||
+    (known.places.includes("tool") && /^\w*tool_use(:|#|$)/.test(block ?? ""));
+  if (!there) throw refuse(`it hits ${known.places.join(" or ")} of a reply`);
+  if (!(fault.call >= 1)) throw refuse("calls are counted from 1");
+}
+
+/** Schedules for what happens most, over all calls of a tape. */
+export const PRESETS: {
+  readonly [name: string]: { readonly about: string; readonly faults: (tape: Tape) => readonly Fault[] };
+} = {
+  overloaded: {
+    about: "every call is first answered with 529",
+    faults: (tape) => eachCall(tape, () => [{ what: "http:529" }]),
+  },
+  "rate-limited": {
+    about: "every call is twice answered with 429 and has to wait",
+    faults: (tape) => eachCall(tape, () => [{ what: "http:429:retry-after=2", times: 2 }]),
+  },
+  flaky: {
+    about: "every reply breaks off once in the middle of its first block",
+    faults: (tape) =>
+      eachCall(tape, (blocks) => blocks.slice(0, 1).map(({ block }) => ({ block, delta: 1, what: "cut" }))),
+  },
+  unfinished: {
+    about: "every reply lacks its end once",
+    faults: (tape) => eachCall(tape, () => [{ block: "end", delta: 1, what: "cut" }]),
+  },
+  silent: {
+    about: "every reply falls silent once",
+    faults: (tape) => eachCall(tape, (blocks) => blocks.slice(0, 1).map(({ block }) => ({ block, what: "stall" }))),
+  },
+  "bad-json": {
+    about: "the input of every tool call ends early",
+    faults: (tape) => eachTool(tape, "json truncate"),
+  },
+  "out-of-tokens": {
+    about: "the output limit ends every reply in its tool call",
+    faults: (tape) => eachTool(tape, "stop:max_tokens").map((fault) => ({ ...fault, delta: 1 })),
+  },
+  down: {
+    about: "the API is overloaded for good",
+    faults: (tape) => eachCall(tape, () => [{ what: "http:529", times: Infinity }]),
+  },
+};
+
+type Placed = Omit<Fault, "lane" | "call">;
+
+function eachCall(
+  { calls }: Tape,
+  faults: (blocks: ReturnType<typeof blocksOf>) => readonly Placed[],
+): Fault[] {
+  const counts = new Map<string, number>();
+  return calls.flatMap((call) => {
+    const { lane } = call;
+    const number = (counts.get(lane) ?? 0) + 1;
+    counts.set(lane, number);
+    return faults(blocksOf(call)).map((fault) => ({ ...(lane !== MAIN && { lane }), call: number, ...fault }));
+  });
+}
+
+function eachTool(tape: Tape, what: string): Fault[] {
+  return eachCall(tape, (blocks) => blocks.filter(({ tool }) => tool).map(({ block }) => ({ block, what })));
+}

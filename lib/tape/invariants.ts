@@ -1,0 +1,156 @@
+import { type Block, invalidConversation, isToolUse } from "../core/messages.ts";
+import { EMPTY_REPLY, isCut } from "../core/reply.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import { canonical } from "./canonical.ts";
+import type { FaultRun, Said } from "./fault-run.ts";
+import { replyEvents } from "./_fault-place.ts";
+import { accumulated } from "./import/_accumulate.ts";
+import type { Tape } from "./tape.ts";
+
+/** What was seen of a run under faults. */
+export interface Observed {
+  readonly tape: Tape;
+  readonly run: Pick<FaultRun, "said" | "asked"> & { readonly stuck: { readonly aborted: boolean } };
+  readonly events: readonly RunEvent[];
+  /** One for each prompt; fewer where the run did not get that far. */
+  readonly results: readonly Result[];
+  /** What the agent threw, which it never should. */
+  readonly thrown?: unknown;
+}
+
+/** What holds in every run, whatever goes wrong: a sentence, and what was seen against it. */
+export interface Invariant {
+  readonly name: string;
+  readonly broken: (observed: Observed) => string | undefined;
+}
+
+/** The invariants that every agent made with this toolkit is held to. */
+export const INVARIANTS: readonly Invariant[] = [
+  { name: "no tool runs on input that does not strictly parse", broken: ranUnparsed },
+  { name: "a cut turn never enters history", broken: keptCut },
+  { name: "a retry never repeats a write", broken: ranTwice },
+  { name: "every tool_use has one result", broken: unanswered },
+  { name: "the run ends", broken: endless },
+];
+
+/** A reply that came to its end: as history has it, and why each of its calls must not run, where that is so. */
+interface Whole {
+  readonly content: readonly Block[];
+  readonly calls: ReadonlyMap<string, string | undefined>;
+}
+
+function wholeReplies(said: readonly Said[]): Whole[] {
+  return said.flatMap(({ events }) => {
+    const answer = accumulated(events);
+    if (answer?.kind !== "message") return [];
+    const { message, unparsed } = answer;
+    const content = message.content as Block[];
+    const cutAt = isCut(String(message.stop_reason)) ? content.length - 1 : -1;
+    const why = content.map((block, i) => {
+      if (!("input" in block)) return undefined;
+      if (unparsed.has(i)) return `'${unparsed.get(i)}'`;
+      return i === cutAt ? "what the output limit cut" : notAnObject(block.input);
+    });
+    const calls = content.flatMap((block, i): [string, string | undefined][] =>
+      isToolUse(block) ? [[block.id, why[i]]] : []
+    );
+    const closed = content.map((block, i) => why[i] === undefined ? block : { ...block, input: {} });
+    return [{ content: kept(closed), calls: new Map(calls) }];
+  });
+}
+
+function notAnObject(input: unknown): string | undefined {
+  return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : JSON.stringify(input);
+}
+
+/** Blank texts, which the API would not take back, are not kept. */
+function kept(content: readonly Block[]): Block[] {
+  const isText = (block: Block, of: RegExp) =>
+    block.type === "text" && of.test(String((block as { text: unknown }).text));
+  const full = content.filter((block) => !isText(block, /^$/));
+  const left = full.some((block) => isText(block, /\S/)) ? full : full.filter((block) => !isText(block, /^\s*$/));
+  return left.length > 0 ? left : [{ type: "text", text: EMPTY_REPLY }];
+}
+
+function starts(events: readonly RunEvent[]): { id: string; name: string }[] {
+  return events.flatMap((event) => event.type === "tool_start" ? [{ id: event.id, name: event.name }] : []);
+}
+
+function ranUnparsed({ run, events }: Observed): string | undefined {
+  const replies = wholeReplies(run.said);
+  for (const { id, name } of starts(events)) {
+    const asked = replies.filter(({ calls }) => calls.has(id));
+    if (asked.length === 0) return `${name} (${id}) ran though no whole reply asks for it`;
+    if (asked.every(({ calls }) => calls.get(id) !== undefined)) {
+      return `${name} (${id}) ran on ${asked[0]!.calls.get(id)}`;
+    }
+  }
+  return undefined;
+}
+
+function keptCut({ run, events }: Observed): string | undefined {
+  const replies = wholeReplies(run.said).map(({ content }) => content.map(canonical));
+  for (const event of events) {
+    if (event.type !== "message" || event.message.role !== "assistant") continue;
+    const { content } = event.message;
+    if (!madeOf(content.map(canonical), replies)) {
+      return `a message (${content.map(({ type }) => type).join(", ")}) is not what any whole reply says`;
+    }
+  }
+  return undefined;
+}
+
+/** Whether blocks are one reply after the other: replies in a row are one message. */
+function madeOf(blocks: readonly string[], replies: readonly (readonly string[])[]): boolean {
+  if (blocks.length === 0) return true;
+  return replies.some((reply) =>
+    reply.length <= blocks.length && reply.every((block, i) => block === blocks[i]) &&
+    madeOf(blocks.slice(reply.length), replies)
+  );
+}
+
+/** What runs more often than it is on the tape was asked for again. */
+function ranTwice({ tape, events }: Observed): string | undefined {
+  const recorded = recordedIds(tape);
+  const counts = new Map<string, number>();
+  for (const { id, name } of starts(events)) {
+    const count = (counts.get(id) ?? 0) + 1;
+    counts.set(id, count);
+    if (count > Math.max(1, recorded.get(id) ?? 0)) return `${name} (${id}) ran ${count} times`;
+  }
+  return undefined;
+}
+
+const idsOf = new WeakMap<Tape, ReadonlyMap<string, number>>();
+
+/** How often each tool_use is on a tape. */
+function recordedIds(tape: Tape): ReadonlyMap<string, number> {
+  const known = idsOf.get(tape);
+  if (known) return known;
+  const ids = new Map<string, number>();
+  for (const event of tape.calls.flatMap((call) => replyEvents(call))) {
+    const id = event.type === "content_block_start" ? event.content_block.id : undefined;
+    if (typeof id === "string") ids.set(id, (ids.get(id) ?? 0) + 1);
+  }
+  idsOf.set(tape, ids);
+  return ids;
+}
+
+function unanswered({ run, results }: Observed): string | undefined {
+  for (const [i, { messages, lane }] of run.asked.entries()) {
+    const why = invalidConversation(messages);
+    if (why !== undefined) return `request ${i + 1} (${lane}): ${why}`;
+  }
+  for (const { messages } of results) {
+    const why = invalidConversation(messages);
+    if (why !== undefined) return `the transcript: ${why}`;
+  }
+  return undefined;
+}
+
+function endless({ run, results, thrown, tape }: Observed): string | undefined {
+  if (run.stuck.aborted) return `the model was asked ${run.asked.length} times`;
+  if (thrown !== undefined) return `it threw ${thrown instanceof Error ? thrown.message : thrown}`;
+  const prompts = Math.max(1, tape.prompts.length);
+  return results.length === prompts ? undefined : `${results.length} of ${prompts} prompts were answered`;
+}

@@ -1,0 +1,124 @@
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { textOf } from "../core/messages.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import { type Fault } from "./fault.ts";
+import { FaultRun } from "./fault-run.ts";
+import { type Invariant, INVARIANTS, type Observed } from "./invariants.ts";
+import type { TapeOptions } from "./options.ts";
+import { MAIN, type Tape } from "./tape.ts";
+
+/** What is needed of an agent: `agent({...})` has it. */
+export interface Faultable {
+  open(options: FaultableOptions): Promise<{
+    prompt(text: string, options?: { signal?: AbortSignal }): Promise<Result>;
+    close(): Promise<void>;
+  }>;
+}
+
+export interface FaultableOptions {
+  tape: TapeOptions;
+  cwd: string;
+  on: (event: RunEvent) => void;
+  signal: AbortSignal;
+}
+
+export interface UnderFaultsOptions {
+  /** A folder whose copy is the workspace. @default an empty one */
+  readonly files?: string;
+  /** @default `INVARIANTS` */
+  readonly invariants?: readonly Invariant[];
+  /** Goes through the SDK, byte for byte. @default false */
+  readonly wire?: boolean;
+  readonly cutAt?: TapeOptions["cutAt"];
+}
+
+/** What came of a run under faults. */
+export interface UnderFaults {
+  readonly faults: readonly Fault[];
+  /** The invariants that did not hold, with what was seen. */
+  readonly broken: readonly { readonly invariant: string; readonly seen: string }[];
+  /** The Result of the last prompt. */
+  readonly result: Result | undefined;
+  readonly observed: Observed;
+}
+
+/** How long a run may take that has nothing to wait for, in milliseconds. */
+const LONGEST = 60_000;
+
+/**
+ * Runs an agent on its tape while faults fall on it, and says which invariants did not hold. Tools run for real, in a
+ * scratch copy of the fixture's files, unless their results are on the tape.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { importRecording, underFaults } from "crochet/testing";
+ *
+ * const message = { id: "m", type: "message", role: "assistant", model: "m", content: [{ type: "text", text: "hello" }] };
+ * const answer = JSON.stringify({ ...message, stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } });
+ * const { tape } = await importRecording(new TextEncoder().encode(answer), "hello.json");
+ * const { broken, result } = await underFaults(agent({}), tape, [{ call: 1, block: "text", delta: 1, what: "cut" }]);
+ * console.log(broken.length, result?.text); // 0 hello
+ * ```
+ */
+export async function underFaults(
+  agent: Faultable,
+  tape: Tape,
+  faults: readonly Fault[],
+  options: UnderFaultsOptions = {},
+): Promise<UnderFaults> {
+  const run = new FaultRun(tape, faults);
+  const events: RunEvent[] = [];
+  const results: Result[] = [];
+  const cwd = mkdtempSync(join(tmpdir(), "crochet-faults-"));
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), LONGEST);
+  let thrown: unknown;
+  try {
+    if (options.files !== undefined && existsSync(options.files)) cpSync(options.files, cwd, { recursive: true });
+    const session = await agent.open({
+      tape: {
+        tape,
+        mode: "replay",
+        faults: run,
+        wire: options.wire ?? false,
+        onReport: () => {}, // it is compared with nothing
+        ...(options.cutAt !== undefined && { cutAt: options.cutAt }),
+      },
+      cwd,
+      on: (event) => events.push(event),
+      signal: AbortSignal.any([run.stuck, timeout.signal]),
+    });
+    try {
+      for (const prompt of promptsOf(tape)) results.push(await session.prompt(prompt));
+    } finally {
+      await session.close();
+    }
+  } catch (error) {
+    thrown = error;
+  } finally {
+    clearTimeout(timer);
+    rmSync(cwd, { recursive: true, force: true });
+  }
+  const late = timeout.signal.aborted ? new Error(`nothing for ${LONGEST / 1000} s`) : undefined;
+  const observed: Observed = {
+    tape,
+    run,
+    events,
+    results,
+    ...((thrown ?? late) !== undefined && { thrown: thrown ?? late }),
+  };
+  const broken = (options.invariants ?? INVARIANTS).flatMap(({ name, broken }) => {
+    const seen = broken(observed);
+    return seen === undefined ? [] : [{ invariant: name, seen }];
+  });
+  return { faults, broken, result: results.at(-1), observed };
+}
+
+/** What a person asked; of a tape that does not say it, what the first request begins with. */
+function promptsOf({ prompts, calls }: Tape): readonly string[] {
+  if (prompts.length > 0) return prompts;
+  return [textOf(calls.find(({ lane }) => lane === MAIN)?.request.messages[0])];
+}

@@ -1,0 +1,62 @@
+import { faultFile, type SavedFaults, saveFaults } from "../tape/fault-file.ts";
+import type { Fault } from "../tape/fault.ts";
+import type { Tape } from "../tape/tape.ts";
+import { type Faultable, underFaults, type UnderFaultsOptions } from "../tape/under-faults.ts";
+import { faults } from "./faults.ts";
+
+export interface SearchOptions extends UnderFaultsOptions {
+  /** How many schedules are tried. @default 100 */
+  readonly runs?: number;
+  /** Repeats a search. @default another one each time */
+  readonly seed?: number;
+  /** The tape's file: what is found is kept beside it. @default it is not kept */
+  readonly path?: string;
+  /** Ends the search after the run that is on. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a search came to. */
+export interface SearchResult {
+  readonly runs: number;
+  readonly seed: number;
+  /** The smallest schedule that breaks an invariant; absent where none was found. */
+  readonly found?: SavedFaults;
+  /** Where it was written. */
+  readonly file?: string;
+}
+
+/**
+ * Searches for faults an agent does not survive: tries schedules over its recorded run, makes the first one that breaks
+ * an invariant as small as it can, and keeps it beside the tape, where every replay tries it again.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { importRecording, searchFaults } from "crochet/testing";
+ *
+ * const message = { id: "m", type: "message", role: "assistant", model: "m", content: [{ type: "text", text: "hello" }] };
+ * const answer = JSON.stringify({ ...message, stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } });
+ * const { tape } = await importRecording(new TextEncoder().encode(answer), "hello.json");
+ * console.log((await searchFaults(agent({}), tape, { runs: 20 })).found); // undefined
+ * ```
+ */
+export async function searchFaults(agent: Faultable, tape: Tape, options: SearchOptions = {}): Promise<SearchResult> {
+  const { runs = 100, seed, path, signal } = options;
+  const fc = await import("fast-check");
+  const first = async (schedule: readonly Fault[]) => (await underFaults(agent, tape, schedule, options)).broken[0];
+  const property = fc.asyncProperty(faults(tape), async (schedule) => {
+    return signal?.aborted === true || await first(schedule) === undefined;
+  });
+  const details = await fc.check(property, {
+    numRuns: runs,
+    ...(seed !== undefined && { seed }),
+  });
+  const schedule = details.counterexample?.[0];
+  if (!schedule) return { runs: details.numRuns, seed: details.seed };
+  const broken = await first(schedule);
+  const broke = broken ? `${broken.invariant}: ${broken.seen}` : "it failed once and not again";
+  const found = { broke, faults: [...schedule] };
+  if (path === undefined) return { runs: details.numRuns, seed: details.seed, found };
+  saveFaults(faultFile(path), found);
+  return { runs: details.numRuns, seed: details.seed, found, file: faultFile(path) };
+}

@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { agent } from "../../lib/agent.ts";
+import { isToolResult } from "../../lib/core/messages.ts";
+import { faultFile, readFaultFile, saveFaults } from "../../lib/tape/fault-file.ts";
+import { type Fault, FAULTS, faultText, PRESETS, readFault } from "../../lib/tape/fault.ts";
+import { type UnderFaults, underFaults } from "../../lib/tape/under-faults.ts";
+import { faults } from "../../lib/testing/faults.ts";
+import { searchFaults } from "../../lib/testing/search-faults.ts";
+import { Edit, Write } from "../../lib/tools/index.ts";
+import { rounds } from "../_counts.ts";
+import { type Mistake, naive } from "./_naive-agents.ts";
+import { taped } from "./_taped.ts";
+
+/** Searches take as long as they take. */
+const LONG = { timeout: 300_000 };
+
+const options = { system: "You write.", tools: [Write, Edit] };
+const writer = agent(options);
+const made = await taped({
+  options,
+  replies: [
+    {
+      thinking: "First the file.",
+      text: "I will write it.",
+      tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello world\n" } }],
+    },
+    {
+      tools: [
+        { name: "Edit", input: { file_path: "a.txt", old_string: "world", new_string: "there" } },
+        { name: "Write", input: { file_path: "b.txt", content: "b" } },
+      ],
+    },
+    { text: "It is written." },
+  ],
+});
+after(() => made.remove());
+
+const under = (...schedule: string[]): Promise<UnderFaults> =>
+  underFaults(writer, made.tape, schedule.map(readFault), { files: made.files });
+
+/** The names of the tools that ran, in order. */
+function ran({ observed }: UnderFaults): string[] {
+  return observed.events.flatMap((event) => event.type === "tool_start" ? [event.name] : []);
+}
+
+/** The transcript, wherever the workspace was. */
+function transcript({ result }: UnderFaults): unknown {
+  return JSON.parse(JSON.stringify(result?.messages ?? null).replace(/crochet-faults-\w+/g, "workspace"));
+}
+
+const ALL = ["Write", "Edit", "Write"];
+
+test("faultText() and readFault() are always each other's reverse", () => {
+  fc.assert(
+    fc.property(faults(made.tape), (schedule) => {
+      for (const fault of schedule) assert.deepEqual(readFault(faultText(fault)), fault);
+    }),
+    { numRuns: rounds(200, 2000) },
+  );
+  const written = "call 2 of main/toolu_1:hook, tool_use:Edit#2, delta 3: http:429:retry-after=2 x3";
+  assert.throws(() => readFault(written), /it hits before of a reply/);
+  const below = "call 2 of main/toolu_1:hook, tool_use:Edit#2, delta 3: error:overloaded_error x3";
+  assert.equal(faultText(readFault(below)), below);
+});
+
+test("a fault that is none, or is nowhere, is always refused with the mend", async () => {
+  const refused: [text: string, reason: RegExp][] = [
+    ["cut", /not in the form 'call 2, tool_use:Edit, delta 3: cut'/],
+    ["call 1: cat", /there is no 'cat': did you mean 'cut'\?/],
+    ["call 1: http:42", /it is the API answers with a status/],
+    ["call 1, text: json drop", /it hits tool of a reply/],
+    ["call 0: cut", /calls are counted from 1/],
+  ];
+  for (const [text, reason] of refused) assert.throws(() => readFault(text), reason, text);
+  await assert.rejects(under("call 9: cut"), /the tape has no such call: it has 3 calls/);
+  await assert.rejects(under("call 1 of other: cut"), /its lanes are main/);
+  await assert.rejects(
+    under("call 1, tool_use:Read: cut"),
+    /the reply has no such block: it has thinking, text, tool_use:Write/,
+  );
+});
+
+test(
+  "U17: an attempt that fails is always repeated before anything has happened, and given up on in the end",
+  LONG,
+  async () => {
+    const repeated: [fault: string, asked: number][] = [
+      ["call 1: cut", 4],
+      ["call 1, thinking: cut", 4],
+      ["call 2, tool_use:Edit, delta 2: cut", 4],
+      ["call 2, tool_use:Write, delta 9: reset", 4],
+      ["call 2, end: cut", 4],
+      ["call 2, end, delta 1: cut", 4],
+      ["call 3, text, delta 1: stall", 4],
+      ["call 2, tool_use:Edit, delta 2: cut x2", 5],
+      ["call 2, tool_use:Edit: error:overloaded_error", 4],
+      ["call 1: dup-start", 4],
+      ["call 2, tool_use:Write: dup-start x2", 5],
+      ["call 1: http:529", 3],
+      ["call 1: http:429:retry-after=2 x2", 3],
+      ["call 1: reset x2", 3],
+      ["call 1: stall", 3],
+    ];
+    for (const [fault, asked] of repeated) {
+      const run = await under(fault);
+      assert.deepEqual(run.broken, [], fault);
+      assert.equal(run.result?.stop, "done", fault);
+      assert.equal(run.result?.text, "It is written.", fault);
+      assert.deepEqual(ran(run), ALL, fault);
+      assert.equal(run.observed.run.asked.length, asked, fault);
+    }
+    const final: [fault: string, code: string, tools: string[]][] = [
+      ["call 1: cut x3", "cut", []],
+      ["call 1: cut for good", "cut", []],
+      ["call 2: http:529 for good", "overloaded_error", ["Write"]],
+      ["call 2, end, delta 1: cut x4", "cut", ["Write"]],
+      ["call 2, tool_use:Edit: stall x3", "stalled", ["Write"]],
+      ["call 3, text: dup-start x3", "grammar", ALL],
+      ["call 1: http:529 x3", "overloaded_error", []],
+      ["call 2: http:429:retry-after=2 x3", "rate_limit_error", ["Write"]],
+      ["call 2: http:400", "invalid_request_error", ["Write"]],
+      ["call 2: reset x3", "network", ["Write"]],
+      ["call 2: stall x3", "timeout", ["Write"]],
+    ];
+    for (const [fault, code, tools] of final) {
+      const run = await under(fault);
+      assert.deepEqual(run.broken, [], fault);
+      assert.equal(run.result?.stop, "error", fault);
+      assert.equal(run.result?.error?.type, code, fault);
+      assert.deepEqual(ran(run), tools, fault);
+    }
+  },
+);
+
+test("U17: a tool input that does not parse, or was cut, never runs and goes back as an error", async () => {
+  for (
+    const [fault, tools] of [
+      ["call 2, tool_use:Edit, delta 2: json truncate", ["Write", "Write"]],
+      ["call 2, tool_use:Edit, delta 1: json drop", ["Write", "Write"]],
+      ["call 2, tool_use:Edit, delta 2: stop:max_tokens", ["Write"]],
+      ["call 2, tool_use:Write, delta 99: stop:max_tokens", ["Write", "Edit"]],
+    ] as const
+  ) {
+    const run = await under(fault);
+    assert.deepEqual(run.broken, [], fault);
+    assert.deepEqual(ran(run), tools, fault);
+    assert.equal(run.result?.stop, "done", fault);
+    const errors = run.result!.messages.flatMap((m) => m.content.filter(isToolResult)).filter((block) =>
+      block.is_error
+    );
+    assert.match(String(errors[0]?.content), /its input (is not valid JSON|was cut off)/, fault);
+  }
+});
+
+test("U17: block index gaps and unknown blocks are always kept, and stop reasons end the turn as they say", async () => {
+  const plain = await under();
+  const gap = await under("call 1, text: gap", "call 2, tool_use:Edit: gap");
+  assert.deepEqual(transcript(gap), transcript(plain));
+  const unknown = await under("call 2, tool_use:Edit, delta 1: unknown-block");
+  assert.deepEqual(ran(unknown), ALL);
+  assert.deepEqual(unknown.result?.messages[3]?.content.at(-1), {
+    type: "crochet_unknown",
+    note: "A fault of the schedule",
+    seen: true,
+  });
+  const stops = [["stop:max_tokens", "truncated"], ["stop:refusal", "refused"], ["stop:pause_turn", "done"]] as const;
+  for (const [what, stop] of stops) {
+    const run = await under(`call 3, text, delta 1: ${what}`);
+    assert.deepEqual(run.broken, []);
+    assert.equal(run.result?.stop, stop);
+  }
+});
+
+test("every preset falls on every call and leaves every invariant whole", async () => {
+  for (const [name, { faults: schedule }] of Object.entries(PRESETS)) {
+    const planned = schedule(made.tape);
+    assert.ok(planned.length >= 3, name);
+    const run = await underFaults(writer, made.tape, planned, { files: made.files });
+    assert.deepEqual(run.broken, [], name);
+    const fails = name === "down";
+    assert.equal(run.result?.stop, fails ? "error" : "done", name);
+  }
+  const reached = new Set(
+    Object.values(PRESETS).flatMap(({ faults: schedule }) => schedule(made.tape).map((f) => f.what)),
+  );
+  for (const what of reached) assert.ok(Object.hasOwn(FAULTS, what.split(":")[0]!), what);
+});
+
+test("a schedule always comes to the same at the Model seam and through the SDK", LONG, async () => {
+  const schedules: string[][] = [
+    ["call 1: http:529"],
+    ["call 2: http:429:retry-after=2 x3"],
+    ["call 2, tool_use:Edit, delta 2: cut"],
+    ["call 2, end, delta 1: cut", "call 3, text, delta 1: error:overloaded_error"],
+    ["call 1, tool_use:Write, delta 2: json truncate", "call 2, tool_use:Edit: gap"],
+    ["call 1, text, delta 1: unknown-block", "call 1: reset"],
+    ["call 3: stall", "call 3, text: stall"],
+    ["call 2, tool_use:Write, delta 1: stop:max_tokens"],
+  ];
+  for (const schedule of schedules) {
+    const [seam, wire] = await Promise.all(
+      [false, true].map((wire) => underFaults(writer, made.tape, schedule.map(readFault), { files: made.files, wire })),
+    );
+    assert.deepEqual(wire!.broken, [], schedule.join());
+    assert.deepEqual(transcript(wire!), transcript(seam!), schedule.join());
+    assert.equal(wire!.result?.stop, seam!.result?.stop, schedule.join());
+    assert.equal(wire!.result?.error?.type, seam!.result?.error?.type, schedule.join());
+    assert.deepEqual(ran(wire!), ran(seam!), schedule.join());
+  }
+});
+
+const MISTAKES: { readonly [mistake in Exclude<Mistake, "none">]: RegExp } = {
+  "ignores the index": /^a cut turn never enters history: .* is not what any whole reply says/,
+  "retries after effects": /^a retry never repeats a write: \w+ \(toolu_\w+\) ran 2 times/,
+  "runs malformed input":
+    /^no tool runs on input that does not strictly parse: \w+ \(toolu_\w+\) ran on ('|what the output limit cut)/,
+  "keeps cut turns": /^a cut turn never enters history: /,
+  "runs tools while they stream":
+    /^(no tool runs on input that does not strictly parse: .* no whole reply asks for it|a retry never repeats a write)/,
+  "leaves calls open": /^every tool_use has one result: (request|the transcript)/,
+  "never gives up": /^the run ends: the model was asked \d+ times/,
+};
+
+for (const [mistake, broke] of Object.entries(MISTAKES)) {
+  test(`a search always finds a loop that ${mistake}, makes it small and keeps it beside the tape`, LONG, async () => {
+    const search = { runs: 500, seed: 7, path: made.path, files: made.files };
+    const { found, file } = await searchFaults(naive(mistake as Mistake), made.tape, search);
+    assert.match(found?.broke ?? "nothing was found", broke);
+    assert.ok(found!.faults.length <= 2, faultText(found!.faults[0]!));
+    const kept = readFaultFile(file!);
+    assert.deepEqual(kept.at(-1), found);
+    const again = await underFaults(naive(mistake as Mistake), made.tape, kept.at(-1)!.faults, { files: made.files });
+    assert.equal(`${again.broken[0]?.invariant}: ${again.broken[0]?.seen}`, found!.broke);
+    const ours = await underFaults(writer, made.tape, found!.faults, { files: made.files });
+    assert.deepEqual(ours.broken, []);
+  });
+}
+
+test("a search never accuses a loop without a mistake", LONG, async () => {
+  assert.equal((await searchFaults(naive("none"), made.tape, { runs: rounds(150, 1000) })).found, undefined);
+});
+
+test("a fixture's faults are kept once, in words, and a file that is none is refused by name", () => {
+  const file = faultFile(made.path.replace("tape.jsonl", "other.jsonl"));
+  assert.match(file, /other\.fault\.json$/);
+  assert.match(faultFile(made.path), /made\.fault\.json$/);
+  assert.deepEqual(readFaultFile(file), []);
+  const found = { broke: "the run ends: no", faults: [{ call: 1, what: "cut" } satisfies Fault] };
+  saveFaults(file, found);
+  saveFaults(file, found);
+  assert.deepEqual(JSON.parse(readFileSync(file, "utf8")), [{ broke: "the run ends: no", faults: ["call 1: cut"] }]);
+  assert.deepEqual(readFaultFile(file), [found]);
+  assert.throws(
+    () => readFaultFile(made.path),
+    /Cannot read .*tape\.jsonl as it is not what a search for faults writes/,
+  );
+});
