@@ -1,4 +1,7 @@
-import { type Host, serve } from "../hooks/serve.ts";
+import type { EventName, EventOf } from "../core/events.ts";
+import type { Context, Hook, HookContext } from "../core/hook.ts";
+import type { ServedEnv } from "../hooks/_served-env.ts";
+import type { Host, Tried } from "../hooks/serve.ts";
 import type { Command } from "./_io.ts";
 
 const HELP = `crochet hook <file> [--event <name>] [--dialect claude|codex|gemini]
@@ -15,7 +18,6 @@ Example
 
 const HOSTS: readonly string[] = ["claude", "codex", "gemini"];
 
-/** Started for every event of another host: it reads its few flags itself and loads nothing it may not need. */
 const hook: Command = async (args, io) => {
   const asked = readArgs(args);
   if (asked === "help") {
@@ -23,13 +25,15 @@ const hook: Command = async (args, io) => {
     return 0;
   }
   const { file, ...options } = asked;
-  const path = file.startsWith("/") ? file : `${io.cwd}/${file}`;
   const { env, signal } = io;
+  const path = file.startsWith("/") ? file : `${io.cwd}/${file}`;
   const model = async () => env.ANTHROPIC_API_KEY ? (await import("../anthropic.ts")).anthropic() : undefined;
-  const { stdout, stderr, code } = await serve(path, await stdinText(), { ...options, env, signal, model });
-  if (stderr !== "") io.err(stderr);
-  if (stdout !== "") io.out(stdout);
-  return code;
+  const { serve } = await import("../hooks/serve.ts");
+  const stdin = early?.stdin ?? await stdinText();
+  const served = await serve(path, stdin, { ...options, env, signal, model, tried: early?.tried });
+  if (served.stderr !== "") io.err(served.stderr);
+  if (served.stdout !== "") io.out(served.stdout);
+  return served.code;
 };
 export default hook;
 
@@ -72,4 +76,160 @@ export function stdinText(): Promise<string> {
     Deno?: { stdin: { readable: ReadableStream<Uint8Array> } };
   };
   return Bun ? Bun.stdin.text() : new Response(Deno!.stdin.readable).text();
+}
+
+/** What was read and asked already when the rest was loaded. */
+let early: { readonly stdin: string; readonly tried: Tried | undefined } | undefined;
+
+/**
+ * Asks a module that has nothing to say, which is what most say to most events, before anything else is loaded: a
+ * process is started for each event, and loading is nearly all it does. Whether all is said with that; any other
+ * answer is kept for the command, so that it means the same as everywhere.
+ */
+export async function isQuiet(args: readonly string[]): Promise<boolean> {
+  const [file = "", flag, host] = args;
+  const module = file.endsWith(".ts") || file.endsWith(".js") || file.endsWith(".mjs");
+  const plain = args.length === 1 ||
+    (args.length === 3 && flag === "--dialect" && (host === "claude" || host === "codex"));
+  // An import reads these characters otherwise.
+  if (!module || !plain || file.includes("?") || file.includes("#") || file.includes("%")) return false;
+  const stdin = await stdinText();
+  early = { stdin, tried: undefined };
+  let told: Told;
+  try {
+    told = JSON.parse(stdin);
+  } catch {
+    return false;
+  }
+  const event = plainEvent(file, told);
+  if (!event) return false;
+  let found: { default?: Hook; config?: { timeout?: number } };
+  try {
+    found = await import(file.startsWith("/") ? file : `${process.cwd()}/${file}`);
+  } catch {
+    return false; // said better where all files are loaded
+  }
+  const { default: ask, config = {} } = found;
+  if (typeof ask !== "function") return false;
+  for (const key in config) if (key !== "timeout" && key !== "onError" && key !== "nondeterministic") return false;
+  const ctx = new EarlyContext(told, file);
+  let tried: Tried;
+  try {
+    const answer = ask(event, ctx) as unknown;
+    const later = typeof (answer as Promise<unknown> | undefined)?.then === "function";
+    tried = { config, answer: later ? await inTime(answer, ctx, config.timeout ?? 60) : answer };
+  } catch (error) {
+    tried = { config, error };
+  }
+  const { env, real } = ctx;
+  const silent = !("error" in tried) && (tried.answer === undefined || tried.answer === null) &&
+    !real?.said && !real?.inputs && real?.aborted === undefined && !env?.logged.length;
+  if (silent) env?.keepValues();
+  else early = { stdin, tried: { ...tried, ...(env && { env }), ...(real && { ctx: real }) } };
+  return silent;
+}
+
+interface Told {
+  readonly [field: string]: unknown;
+}
+
+/** The event, where the file's name alone tells that the hook listens to it; the same event the rest would make of it. */
+export function plainEvent(file: string, told: Told): EventOf<EventName> | undefined {
+  const { hook_event_name, session_id, prompt_id, turn_id, agent_id, tool_name, tool_input, tool_use_id } = told;
+  if (hook_event_name !== "PreToolUse" || agent_id !== undefined || typeof session_id !== "string") return undefined;
+  const name = file.slice(file.lastIndexOf("/") + 1);
+  const head = name.slice(0, name.indexOf("."));
+  const tools = head === "pre-tool-use" ? undefined : head.startsWith("pre-tool-use@") ? `+${head.slice(13)}+` : "";
+  if (tools !== undefined && !tools.includes(`+${tool_name}+`)) return undefined;
+  const input = tool_input ?? {};
+  return frozen({
+    event: "pre-tool-use",
+    tool_name,
+    input,
+    original_input: input,
+    tool_use_id: tool_use_id ?? "",
+    event_id: `${session_id}:0`,
+    timestamp: new Date().toISOString(),
+    session_id,
+    agent_id: session_id,
+    turn_id: turn_id ?? prompt_id ?? "",
+  });
+}
+
+/** An event is read-only: nothing but its answer speaks for a hook. */
+function frozen(value: object): EventOf<EventName> {
+  for (const key in value) {
+    const part = (value as Told)[key];
+    if (typeof part === "object" && part !== null) frozen(part);
+  }
+  return Object.freeze(value) as EventOf<EventName>;
+}
+
+async function inTime(answer: unknown, ctx: EarlyContext, seconds: number): Promise<unknown> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      ctx.real?.expire();
+      reject(new Error(`It took longer than its limit of ${seconds} s`));
+    }, seconds * 1000);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A context that is loaded when the hook looks at it: most do not. */
+class EarlyContext implements HookContext {
+  readonly #told: Told;
+  readonly #file: string;
+  real: Context | undefined;
+  env: ServedEnv | undefined;
+
+  constructor(told: Told, file: string) {
+    this.#told = told;
+    this.#file = file;
+  }
+  get #loaded(): Context {
+    if (this.real) return this.real;
+    const load = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+    const { earlyContext } = load("../hooks/_served-env.ts") as typeof import("../hooks/_served-env.ts");
+    const { env, ctx } = earlyContext(this.#told, this.#file);
+    this.env = env;
+    return this.real = ctx;
+  }
+  get signal(): AbortSignal {
+    return this.#loaded.signal;
+  }
+  get cwd(): string {
+    return this.#loaded.cwd;
+  }
+  get log(): HookContext["log"] {
+    return this.#loaded.log;
+  }
+  get now(): HookContext["now"] {
+    return this.#loaded.now;
+  }
+  get uuid(): HookContext["uuid"] {
+    return this.#loaded.uuid;
+  }
+  get random(): HookContext["random"] {
+    return this.#loaded.random;
+  }
+  get $(): HookContext["$"] {
+    return this.#loaded.$;
+  }
+  get addContext(): HookContext["addContext"] {
+    return this.#loaded.addContext;
+  }
+  get hookInput(): HookContext["hookInput"] {
+    return this.#loaded.hookInput;
+  }
+  get abort(): HookContext["abort"] {
+    return this.#loaded.abort;
+  }
+  get values(): HookContext["values"] {
+    return this.#loaded.values;
+  }
 }

@@ -1,8 +1,9 @@
-import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
-import { drained, guarded, processIo } from "./_process.ts";
+import type { Command, Io } from "./_io.ts";
+
+type Commands = { readonly [name: string]: readonly [about: string, load: () => Promise<{ default: Command }>] };
 
 /** Every command with what it does; each is loaded only when it is called. */
-const COMMANDS: { readonly [name: string]: readonly [about: string, load: () => Promise<{ default: Command }>] } = {
+const commands = (): Commands => ({
   run: ["run an agent on a prompt", () => import("./run.ts")],
   record: ["run an agent and keep the run as a fixture", () => import("./record.ts")],
   replay: ["run recorded agents again, without a model", () => import("./replay.ts")],
@@ -14,20 +15,23 @@ const COMMANDS: { readonly [name: string]: readonly [about: string, load: () => 
   hooks: ["list, try, switch and install hooks", () => import("./hooks.ts")],
   trust: ["let the hooks of a directory run", () => import("./trust.ts")],
   hook: ["serve one hook file as a command hook of another host", () => import("./hook.ts")],
-};
+});
 
 /** Runs one command line and gives its exit code. */
-export function main(args: readonly string[], io: Io): Promise<number> {
-  return guarded(args, io, async () => {
+export async function main(args: readonly string[], io: Io): Promise<number> {
+  const { EXIT, UsageError } = await import("./_io.ts");
+  const { guarded } = await import("./_process.ts");
+  return await guarded(args, io, async () => {
     const [name, ...rest] = args;
     if (name === undefined || name === "--help" || name === "-h" || name === "help") {
       io.out(overview());
       return EXIT.ok;
     }
-    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    const all = commands();
+    const command = Object.hasOwn(all, name) ? all[name] : undefined;
     if (!command) {
       const { nearest } = await import("../core/names.ts");
-      const near = nearest(name, Object.keys(COMMANDS));
+      const near = nearest(name, Object.keys(all));
       throw new UsageError(`Cannot run '${name}' as there is no such command: did you mean 'crochet ${near}'?`);
     }
     const { default: run } = await command[1]();
@@ -36,15 +40,21 @@ export function main(args: readonly string[], io: Io): Promise<number> {
 }
 
 function overview(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((n) => n.length)) + 2;
-  const rows = Object.entries(COMMANDS).map(([name, [about]]) => `  ${name.padEnd(width)}${about}`);
+  const all = Object.entries(commands());
+  const width = Math.max(...all.map(([name]) => name.length)) + 2;
+  const rows = all.map(([name, [about]]) => `  ${name.padEnd(width)}${about}`);
   return ["crochet: hooks and loops for LLM agents", "", ...rows, "", "crochet <command> --help tells more", ""].join(
     "\n",
   );
 }
 
 if (import.meta.main) {
-  const code = await main(process.argv.slice(2), processIo());
+  const args = process.argv.slice(2);
+  // Started for every event of another host: until something has to be said, nothing else is loaded.
+  const quiet = args[0] === "hook" && await (await import("./hook.ts")).isQuiet(args.slice(1));
+  if (quiet) process.exit(0);
+  const { drained, processIo } = await import("./_process.ts");
+  const code = await main(args, processIo());
   await drained();
   process.exit(code);
 }

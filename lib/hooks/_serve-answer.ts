@@ -30,7 +30,7 @@ export async function serveAnswer(serving: Serving, tried: Tried): Promise<Serve
 
 /** What the module did when it was asked, done again for those who keep the books. */
 function repeated(tried: Tried, ctx: Context): unknown {
-  const { said, inputs, aborted } = tried.ctx;
+  const { said, inputs, aborted } = tried.ctx ?? {};
   if (said) ctx.said = said;
   if (inputs) ctx.inputs = inputs;
   ctx.aborted = aborted;

@@ -1,7 +1,23 @@
-import type { Clock } from "../core/clock.ts";
-import { systemClock } from "../core/clock.ts";
-import type { HookEnv } from "../core/hook.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { Context, type HookEnv } from "../core/hook.ts";
 import type { HostEvent } from "./_from-host.ts";
+
+/** The context of a hook that is asked before the rest is loaded. */
+export function earlyContext(
+  told: { readonly [field: string]: unknown },
+  file: string,
+): { readonly env: ServedEnv; readonly ctx: Context } {
+  const text = (field: string) => typeof told[field] === "string" ? told[field] as string : "";
+  const interrupt = new AbortController();
+  // What the hook started ends with it.
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => interrupt.abort(new Error("Interrupted")));
+  const session_id = text("session_id");
+  const about = { session_id, agent_id: session_id, parent_agent_id: undefined, turn_id: "", cwd: text("cwd") };
+  const env = new ServedEnv(about, { env: process.env, signal: interrupt.signal });
+  return { env, ctx: new Context(env, file.slice(file.lastIndexOf("/") + 1)) };
+}
+
+type About = Pick<HostEvent, "session_id" | "agent_id" | "parent_agent_id" | "turn_id" | "cwd">;
 
 /** What a hook runs in when another host asks it. */
 export class ServedEnv implements HookEnv {
@@ -18,7 +34,7 @@ export class ServedEnv implements HookEnv {
   readonly #state: Environment;
   #values: { readonly map: Map<string, unknown>; readonly before: ReadonlyMap<string, string> } | undefined;
 
-  constructor(heard: HostEvent, { env, signal }: { readonly env: Environment; readonly signal: AbortSignal }) {
+  constructor(heard: About, { env, signal }: { readonly env: Environment; readonly signal: AbortSignal }) {
     this.session_id = heard.session_id;
     this.agent_id = heard.agent_id;
     this.parent_agent_id = heard.parent_agent_id;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import { plainEvent } from "../../lib/cli/hook.ts";
+import { fromHost } from "../../lib/hooks/_from-host.ts";
 import { scriptedServer } from "../../lib/testing/server.ts";
 import { crochet } from "./_crochet.ts";
 import { scratch } from "./_fire.ts";
@@ -169,4 +171,57 @@ test("crochet hook loses nothing of a long output, with or without a last line b
     const { stdout } = await crochet(["hook", file], { cwd: folder.path, stdin });
     assert.equal(stdout.length, end === "" ? size : size + 1);
   }
+});
+
+test("what a module is asked before the rest is loaded is the event the rest would make of it", async () => {
+  const told = { ...TOLD.claude!("ls"), extra: 1 } as Record<string, unknown>;
+  for (const file of ["pre-tool-use.x.ts", "/a b/pre-tool-use@Edit+Bash.x.mjs", "pre-tool-use@Bash.js"]) {
+    const event = plainEvent(file, told) as unknown as Record<string, unknown>;
+    const { timestamp: _stamp, ...early } = event;
+    const heard = fromHost(told, "claude")!;
+    const { session_id, agent_id, turn_id } = heard;
+    assert.deepEqual(early as object, { ...heard.fired, event_id: "s:0", session_id, agent_id, turn_id });
+    assert.ok(Object.isFrozen(event.input));
+  }
+  for (
+    const file of [
+      "stop.x.ts",
+      "pre-tool-use@Edit.x.ts",
+      "pre-tool-used.x.ts",
+      "pre-tool-use@BashX.x.ts",
+      "10-pre-tool-use.x.ts",
+    ]
+  ) {
+    assert.equal(plainEvent(file, told), undefined, file);
+  }
+  assert.equal(plainEvent("pre-tool-use.x.ts", { ...told, agent_id: "a" }), undefined);
+});
+
+test("a module that is asked early has the whole context, and whatever it does with it counts", async () => {
+  using folder = scratch();
+  const env = { HOME: folder.path };
+  const stdin = JSON.stringify({ ...TOLD.claude!("ls"), cwd: folder.path });
+  const at = async (body: string) => {
+    const file = `${folder.path}/pre-tool-use.${body.length}.ts`;
+    writeFileSync(file, body);
+    return await crochet(["hook", file], { cwd: folder.path, env, stdin });
+  };
+  const specific = ({ stdout }: { stdout: string }) => JSON.parse(stdout).hookSpecificOutput;
+  assert.equal(specific(await at(`export default (_, ctx) => ctx.addContext("note");`)).additionalContext, "note");
+  const ran = await at(
+    `export default async (_, { $ }) => ({ action: "deny", reason: (await $("pwd")).stdout.trim() });`,
+  );
+  assert.equal(specific(ran).permissionDecisionReason, folder.path);
+  const thrown = await at(`export default () => { throw new Error("oh"); };`);
+  assert.equal(specific(thrown).permissionDecisionReason, "oh");
+  const late = await at(`export const config = { timeout: 0.1 }; export default () => new Promise(() => {});`);
+  assert.match(specific(late).permissionDecisionReason, /longer than its limit of 0\.1 s/);
+  const aborted = await at(`export default (_, ctx) => ctx.abort("enough");`);
+  assert.deepEqual(JSON.parse(aborted.stdout), { continue: false, stopReason: "enough" });
+  const logged = await at(`export default (_, ctx) => ctx.log("seen");`);
+  assert.deepEqual(logged, { stdout: "", stderr: "pre-tool-use.43.ts: seen\n", code: 0 });
+  const counting =
+    `export default (_, { values }) => { values.set("n", (values.get("n") ?? 0) + 1); if (values.get("n") > 1) return { action: "deny", reason: "twice" }; };`;
+  assert.equal((await at(counting)).stdout, "");
+  assert.equal(specific(await at(counting)).permissionDecisionReason, "twice");
 });
