@@ -9,7 +9,7 @@ import { persisted } from "./_persisted.ts";
 import type { Ran } from "./_process.ts";
 import { asyncLine, readStdout } from "./_stdout.ts";
 import { wireName } from "./_wire.ts";
-import { inHostWords, lateWords, plainWords, type Speaker } from "./_words.ts";
+import { complaint, inHostWords, lateWords, plainWords, type Speaker } from "./_words.ts";
 
 /** A process that gave no answer. `stderr` is what it complained of. */
 export class FailedCommand extends UnusableAnswer {
@@ -66,12 +66,14 @@ export function answerOf(ran: Ran, about: Listening): Opinion {
 }
 
 /**
- * What a hook that nobody waited for says in the end: its verdict, its exit code and its plain words are void.
+ * What a hook that nobody waited for says in the end: its verdict, its exit code and its plain words are void, unless
+ * it may still complain (`rewake`).
  *
  * @throws {UnusableAnswer} where its output looks like an answer and is none
  */
-export function lateAnswer(ran: Ran, about: Listening): readonly Said[] {
+export function lateAnswer(ran: Ran, about: Listening, rewake = false): readonly Said[] {
   if (ran.ended) return [];
+  if (rewake && ran.code === 2) return [complaint(about, ran.stderr || ran.stdout)];
   const [first, ...rest] = ran.stdout.trimStart().split("\n");
   const stdout = asyncLine(first!) ? rest.join("\n") : ran.stdout;
   const printed = printedBy({ ...ran, stdout });

@@ -7,6 +7,8 @@ export type Handler =
       readonly command: string;
       readonly args?: readonly string[];
       readonly async: boolean;
+      /** Async, and heard when it exits with code 2. */
+      readonly asyncRewake: boolean;
       readonly warm: boolean;
     }
     | {
@@ -91,12 +93,12 @@ export function readHandler(entry: unknown, at: string): Handler | Unsupported |
 }
 
 function handlerOf(entry: Given): Handler {
-  const { asyncRewake, ...fields } = entry;
+  const asyncRewake = entry.asyncRewake === true;
   return {
     onFailure: "continue",
     ...(entry.type === "command" && { warm: false }),
-    ...fields,
-    ...(entry.type === "command" && { async: entry.async === true || asyncRewake === true }),
+    ...entry,
+    ...(entry.type === "command" && { async: entry.async === true || asyncRewake, asyncRewake }),
   } as unknown as Handler;
 }
 

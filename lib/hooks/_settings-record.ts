@@ -115,8 +115,8 @@ function kindOf({ name, event, handler }: Draft, timeout: number, { host, prompt
   const common = { registered: event, blocking: BLOCKING };
   switch (handler.type) {
     case "command": {
-      const { command, args, async, warm } = handler;
-      return commandHook({ name, command, args, async, warm, timeout, ...common }, host);
+      const { command, args, async, asyncRewake: rewake, warm } = handler;
+      return commandHook({ name, command, args, async, rewake, warm, timeout, ...common }, host);
     }
     case "http": {
       const { url, headers, allowedEnvVars } = handler;

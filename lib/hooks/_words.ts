@@ -60,7 +60,7 @@ export function refusalWords({ event, name, command }: Speaker, reason: string, 
     case "pre-tool-use":
       return `${label} hook error: ${reason}`.trimEnd();
     case "post-tool-use":
-      return reminder(`${label} hook blocking error from command: "${command}": ${reason}`);
+      return reminder(blockingError(label, command, reason));
     case "user-prompt-submit":
       return `${name} operation blocked by hook:\n${reason}${hidePrompt ? "" : `\n\nOriginal prompt: ${event.prompt}`}`;
     case "pre-compact":
@@ -96,6 +96,16 @@ function labelled(opinion: Opinion, { event, name }: Speaker): Opinion {
 export function plainWords({ event, name }: Speaker, text: () => string): Said | undefined {
   if (event.event !== "session-start" && event.event !== "user-prompt-submit") return undefined;
   return { text: reminder(`${wireLabel(event, name)} hook success: ${text()}`), verbatim: true, place: "before" };
+}
+
+function blockingError(label: string, command: string, reason: string): string {
+  return `${label} hook blocking error from command: "${command}": ${reason}`;
+}
+
+/** What a hook in the background complains of when it ends. */
+export function complaint({ event, name, command }: Speaker, words: string): Said {
+  const reason = `[${command}]: ${words || "No stderr output"}`;
+  return { text: reminder(blockingError(wireLabel(event, name), command, reason)), verbatim: true };
 }
 
 /** What a hook in the background says in the end: bare, a mark each. */

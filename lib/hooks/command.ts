@@ -29,6 +29,8 @@ export interface CommandOptions {
   readonly warm?: boolean | undefined;
   /** Nobody waits for it: only what it says in the end is read. @default false */
   readonly async?: boolean | undefined;
+  /** Where nobody waits for it: exit code 2 is still heard, by its stderr. @default false */
+  readonly rewake?: boolean | undefined;
   /** Seconds it may go on in the background after it said that it would. @default no limit */
   readonly timeout?: number | undefined;
   /** What makes a failure block, in the words of its front end. @default 'onError is "deny"' */
@@ -62,7 +64,7 @@ export function commandHook(options: CommandOptions, host: HookHost): HookKindPa
       ctx.hookInput((await runProcess(call)).stderr);
       return {};
     }
-    if (options.async) return { contexts: lateAnswer(await runProcess(call), about) };
+    if (options.async) return { contexts: lateAnswer(await runProcess(call), about, options.rewake) };
     const { ran, gone } = await untilGone(call, options.timeout);
     return gone ? { later: gone.then((end) => lateAnswer(end, about)).catch(() => NOTHING) } : answerOf(ran, about);
   };

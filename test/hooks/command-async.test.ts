@@ -43,6 +43,18 @@ test("an async hook's plain words and exit code never count", async () => {
   assert.deepEqual(all.delivered, []);
 });
 
+test("an async hook that may rewake is heard when it exits with code 2", async () => {
+  const { delivered, background, folder } = await left("echo fix it >&2; exit 2", {
+    async: true,
+    rewake: true,
+    mode: "async",
+    label: "x",
+  });
+  using _ = folder;
+  await Promise.all(background);
+  assert.deepEqual(delivered, [reminder('PostToolUse:Bash hook blocking error from command: "x": [x]: fix it\n')]);
+});
+
 test("a first line {async:true} sends a hook into the background from where it speaks later", async () => {
   const command = `echo '{"async":true}'; sleep 0.3; touch DIR/ended; printf '%s' '${late}'`;
   const { folded, folder, delivered, background } = await left(command);
