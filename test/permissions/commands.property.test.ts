@@ -251,7 +251,7 @@ test("no generated command line ever escapes its rules: what it really runs is w
   const seen = check(line, runs, true);
   // The law says nothing if nothing is allowed, or if nothing bad is ever run.
   assert.ok(seen.allowed > runs / 20, `${seen.allowed} allowed`);
-  assert.ok(seen.passed >= seen.allowed / 2 && seen.bad > runs / 10, JSON.stringify(seen));
+  assert.ok(seen.passed >= seen.allowed / 2 && seen.bad > runs / 40, JSON.stringify(seen));
 });
 
 test("no soup of shell syntax ever escapes its rules", { timeout: 600_000 }, () => {
