@@ -17,31 +17,33 @@ export interface LaneClockOptions {
 
 /**
  * The clock of one lane. It moves in steps, so that what hooks read does not depend on how fast things went or on
- * what other lanes do: all reads of a step give the time of its first read. On replay no wait takes real time.
+ * what other lanes do: all reads of a step give the time at which it began. On replay no wait takes real time.
  */
 export class LaneClock implements Clock {
   readonly #options: LaneClockOptions;
   readonly #times: Map<number, number>;
   readonly #noted: ClockFact[] = [];
   readonly #sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
-  #live: boolean;
+  #live = false;
+  /** The step in which it went live. */
+  #liveAt: number | undefined;
   #step = 0;
   #drawn = 0;
   /** Milliseconds since the epoch, as far as the tape has come. */
   #time = 0;
   /** What the real clock said when this one went live. */
-  #since = { now: 0, tick: 0 };
+  #since = 0;
 
   constructor(options: LaneClockOptions) {
     this.#options = options;
     this.#times = new Map(options.recorded?.map(({ step, now }) => [step, now]));
-    this.#live = false;
     if (options.live) this.goLive();
   }
 
   /** What the clock said, for the tape: recorded steps that were reached, and new ones. */
   get facts(): readonly ClockFact[] {
-    const kept = (this.#options.recorded ?? []).filter(({ step }) => step <= this.#step);
+    const last = this.#liveAt ?? this.#step;
+    const kept = (this.#options.recorded ?? []).filter(({ step }) => step <= last);
     return [...kept, ...this.#noted];
   }
 
@@ -49,15 +51,26 @@ export class LaneClock implements Clock {
   goLive(): void {
     if (this.#live) return;
     this.#live = true;
+    this.#liveAt = this.#step;
     for (const step of this.#times.keys()) if (step > this.#step) this.#times.delete(step);
-    this.#since = { now: Date.now(), tick: systemClock.tick() };
+    this.#since = systemClock.tick();
+    this.#begin();
   }
 
-  /** Ends a step: the next read is the first of another one. */
+  /** Ends a step and begins another. */
   nextStep(): void {
     this.#step++;
     this.#drawn = 0;
-    this.advance(this.#times.get(this.#step) ?? 0);
+    if (this.#live) this.#begin();
+    else this.advance(this.#times.get(this.#step) ?? 0);
+  }
+
+  #begin(): void {
+    const { epoch, lane: clock } = this.#options;
+    if (this.#times.has(this.#step)) return;
+    const now = Math.max(0, Date.now() - epoch);
+    this.#times.set(this.#step, now);
+    this.#noted.push({ clock, step: this.#step, now });
   }
 
   /** Milliseconds since the tape began. */
@@ -74,14 +87,7 @@ export class LaneClock implements Clock {
   }
 
   now(): number {
-    const { epoch, lane: clock } = this.#options;
-    let now = this.#times.get(this.#step);
-    if (now === undefined) {
-      now = this.#live ? Math.max(0, Date.now() - epoch) : this.#lastKnown();
-      this.#times.set(this.#step, now);
-      if (this.#live) this.#noted.push({ clock, step: this.#step, now });
-    } else if (!this.#live) this.advance(now);
-    return epoch + now;
+    return this.#options.epoch + (this.#times.get(this.#step) ?? this.#lastKnown());
   }
 
   #lastKnown(): number {
@@ -93,7 +99,7 @@ export class LaneClock implements Clock {
   }
 
   tick(): number {
-    return this.#live ? this.#time + systemClock.tick() - this.#since.tick : this.#time;
+    return this.#live ? this.#time + systemClock.tick() - this.#since : this.#time;
   }
 
   uuid(): string {

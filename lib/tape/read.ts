@@ -73,7 +73,7 @@ export async function parseTape(
   path: string,
   options: ReadOptions = {},
   blob: (name: string) => string = (name) => {
-    throw new Error(`blob ${name} is not at hand`);
+    throw new Error(`Cannot read blob ${name} as there is no folder to look in`);
   },
 ): Promise<Tape> {
   const refuse = (why: string, line?: number) =>
