@@ -92,7 +92,6 @@ export function problemHook({ file, message }: Problem, source: string): HookRec
     dialect: "native",
     priority: 0,
     mode: "observe",
-    onError: "continue",
     enabled: true,
     source,
     run: () => {

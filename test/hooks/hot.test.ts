@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } 
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
+import { treeSign } from "../../lib/hooks/_tree.ts";
 import { HookFolder, hotFolders } from "../../lib/hooks/hot.ts";
 import { environment, POST, PRE, scratch, STOP } from "./_fire.ts";
 
@@ -51,6 +52,18 @@ test("an edit of the same length in the same moment counts too", async () => {
     folder.put("stop.a.ts", deny(`"${i}"`));
     assert.equal(await reasons(await hooks()), String(i));
   }
+});
+
+test("a change that is too fresh for its time stamp to be believed is looked at again", async () => {
+  using folder = folderOf({ "stop.a.ts": "" });
+  let fresh = false;
+  for (let i = 0; i < 50 && !fresh; i++) {
+    folder.put("stop.a.ts", String(i));
+    fresh = !treeSign(folder.path).settled;
+  }
+  assert.equal(fresh, true);
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  assert.equal(treeSign(folder.path).settled, true);
 });
 
 test("a changed _ file reloads the hooks that share it, through other _ files and folders", async () => {

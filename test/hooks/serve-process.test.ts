@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { plainEvent } from "../../lib/cli/hook.ts";
 import { fromHost } from "../../lib/hooks/_from-host.ts";
@@ -224,4 +224,26 @@ test("a module that is asked early has the whole context, and whatever it does w
     `export default (_, { values }) => { values.set("n", (values.get("n") ?? 0) + 1); if (values.get("n") > 1) return { action: "deny", reason: "twice" }; };`;
   assert.equal((await at(counting)).stdout, "");
   assert.equal(specific(await at(counting)).permissionDecisionReason, "twice");
+});
+
+test("a module is not run for what its config rules out", async () => {
+  using folder = scratch();
+  const mark = `${folder.path}/ran`;
+  const file = `${folder.path}/pre-tool-use.x.ts`;
+  const stdin = JSON.stringify({ ...TOLD.claude!("ls"), cwd: folder.path });
+  for (
+    const [config, runs] of [[`{ matcher: "^Edit" }`, false], [`{ scope: "sub" }`, false], [
+      `{ mode: "observe" }`,
+      true,
+    ]] as const
+  ) {
+    writeFileSync(
+      file,
+      `import { writeFileSync } from "node:fs"; export const config = ${config};
+       export default () => { writeFileSync(${JSON.stringify(mark)}, "x"); return { action: "deny", reason: "no" }; };`,
+    );
+    const { stdout } = await crochet(["hook", file], { cwd: folder.path, stdin });
+    assert.equal(stdout, "", config);
+    assert.equal(existsSync(mark), runs, config);
+  }
 });
