@@ -1,32 +1,19 @@
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { textOf } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { type Fault } from "./fault.ts";
+import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
+import { inScratch } from "./fixture.ts";
 import { type Invariant, INVARIANTS, type Observed } from "./invariants.ts";
 import type { TapeOptions } from "./options.ts";
+import type { Replayable } from "./run-fixture.ts";
 import { MAIN, type Tape } from "./tape.ts";
 
 /** What is needed of an agent: `agent({...})` has it. */
-export interface Faultable {
-  open(options: FaultableOptions): Promise<{
-    prompt(text: string, options?: { signal?: AbortSignal }): Promise<Result>;
-    close(): Promise<void>;
-  }>;
-}
-
-export interface FaultableOptions {
-  tape: TapeOptions;
-  cwd: string;
-  on: (event: RunEvent) => void;
-  signal: AbortSignal;
-}
+export type Faultable = Pick<Replayable, "open">;
 
 export interface UnderFaultsOptions {
   /** A folder whose copy is the workspace. @default an empty one */
-  readonly files?: string;
+  readonly files?: string | undefined;
   /** @default `INVARIANTS` */
   readonly invariants?: readonly Invariant[];
   /** Goes through the SDK, byte for byte. @default false */
@@ -72,44 +59,37 @@ export async function underFaults(
   const run = new FaultRun(tape, faults);
   const events: RunEvent[] = [];
   const results: Result[] = [];
-  const cwd = mkdtempSync(join(tmpdir(), "crochet-faults-"));
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), LONGEST);
   let thrown: unknown;
   try {
-    if (options.files !== undefined && existsSync(options.files)) cpSync(options.files, cwd, { recursive: true });
-    const session = await agent.open({
-      tape: {
-        tape,
-        mode: "replay",
-        faults: run,
-        wire: options.wire ?? false,
-        onReport: () => {}, // it is compared with nothing
-        ...(options.cutAt !== undefined && { cutAt: options.cutAt }),
-      },
-      cwd,
-      on: (event) => events.push(event),
-      signal: AbortSignal.any([run.stuck, timeout.signal]),
+    await inScratch(options.files, async (cwd) => {
+      const session = await agent.open({
+        tape: {
+          tape,
+          mode: "replay",
+          faults: run,
+          wire: options.wire ?? false,
+          onReport: () => {}, // it is compared with nothing
+          ...(options.cutAt !== undefined && { cutAt: options.cutAt }),
+        },
+        cwd,
+        on: (event) => events.push(event),
+        signal: AbortSignal.any([run.stuck, timeout.signal]),
+      });
+      try {
+        for (const prompt of promptsOf(tape)) results.push(await session.prompt(prompt));
+      } finally {
+        await session.close();
+      }
     });
-    try {
-      for (const prompt of promptsOf(tape)) results.push(await session.prompt(prompt));
-    } finally {
-      await session.close();
-    }
   } catch (error) {
     thrown = error;
   } finally {
     clearTimeout(timer);
-    rmSync(cwd, { recursive: true, force: true });
   }
-  const late = timeout.signal.aborted ? new Error(`nothing for ${LONGEST / 1000} s`) : undefined;
-  const observed: Observed = {
-    tape,
-    run,
-    events,
-    results,
-    ...((thrown ?? late) !== undefined && { thrown: thrown ?? late }),
-  };
+  if (timeout.signal.aborted) thrown ??= new Error(`It was not over after ${LONGEST / 1000} s`);
+  const observed: Observed = { tape, run, events, results, ...(thrown !== undefined && { thrown }) };
   const broken = (options.invariants ?? INVARIANTS).flatMap(({ name, broken }) => {
     const seen = broken(observed);
     return seen === undefined ? [] : [{ invariant: name, seen }];

@@ -1,6 +1,14 @@
 export type { ScriptedReply, ScriptedTool } from "./_reply-events.ts";
 export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./_script.ts";
+export { type Census, census, type Coverage } from "../tape/census.ts";
+export { type Fault, faultText, readFault } from "../tape/fault.ts";
+export { type Imported, importRecording } from "../tape/import/import.ts";
+export { type Invariant, INVARIANTS, type Observed } from "../tape/invariants.ts";
+export { readTape } from "../tape/read.ts";
 export { redact } from "../tape/redact.ts";
+export type { Tape } from "../tape/tape.ts";
+export { type Faultable, type UnderFaults, underFaults, type UnderFaultsOptions } from "../tape/under-faults.ts";
+export { type Cuts, faults, rechunk } from "./faults.ts";
 export {
   replay,
   type Replayed,
@@ -10,5 +18,6 @@ export {
   type ReplayTestOptions,
 } from "./replay.ts";
 export { scripted, type ScriptedModel } from "./scripted.ts";
+export { searchFaults, type SearchOptions, type SearchResult } from "./search-faults.ts";
 export { type ScriptedServer, scriptedServer, type ScriptedServerOptions, type ServedRequest } from "./server.ts";
 export { type ContractCheck, storeContract } from "./store-contract.ts";

@@ -19,7 +19,7 @@ export type Mistake =
 /** A loop of its own, with one mistake, that says what it does in our events. */
 export function naive(mistake: Mistake): Faultable {
   return {
-    open: ({ tape, cwd, on, signal }) => {
+    open: ({ tape, cwd, on, signal = new AbortController().signal }) => {
       const session = new TapeSession(tape, tape.tape, cwd);
       const none: Model = async function* () {};
       const model = session.lane("main").model(none);

@@ -48,7 +48,7 @@ function ran({ observed }: UnderFaults): string[] {
 
 /** The transcript, wherever the workspace was. */
 function transcript({ result }: UnderFaults): unknown {
-  return JSON.parse(JSON.stringify(result?.messages ?? null).replace(/crochet-faults-\w+/g, "workspace"));
+  return JSON.parse(JSON.stringify(result?.messages ?? null).replace(/crochet-replay-\w+/g, "workspace"));
 }
 
 const ALL = ["Write", "Edit", "Write"];
