@@ -227,7 +227,7 @@ function modelOf(
   offline = false,
 ): { model: Model; modelName: string; priced: boolean } {
   if (typeof given === "function") return { model: given, modelName: given.name || "custom", priced: false };
-  const modelName = given ?? process.env.CROCHET_MODEL ?? DEFAULT_MODEL;
+  const modelName = given ?? (process.env.CROCHET_MODEL || DEFAULT_MODEL);
   if (typeof modelName !== "string" || modelName === "") {
     throw new TypeError(`Cannot use ${JSON.stringify(given)} as a model: give a model's name or a Model function`);
   }

@@ -126,7 +126,7 @@ export async function runOptions({ flags, io, script }: Call): Promise<RunOption
   tellUnloaded(found.first, io);
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? await lastId(store) : flags.resume as string | undefined;
-  const model = flags.model ?? io.env.CROCHET_MODEL ?? config.model;
+  const model = flags.model ?? (io.env.CROCHET_MODEL || config.model);
   return {
     signal: io.signal,
     cwd,
