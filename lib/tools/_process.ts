@@ -16,23 +16,30 @@ interface Process {
 const GRACE_MS = 800;
 const KILL_MS = 1000;
 
-/** Ends a process that leads its own group, with everything it started: the group, and children that left it. */
+/**
+ * Ends a process that leads its own group, with everything it started: the group, and children that left it. Its
+ * first child is left to the end, as it is there to end the rest should we be gone before.
+ */
 export async function endTree(leader: number): Promise<void> {
   const known = new Map<number, Process>();
-  const kill = (signal: NodeJS.Signals): number => {
+  const watcher = treeOf(leader, known).filter((p) => p.parent === leader).sort(byAge)[0]?.pid;
+  const others = () => treeOf(leader, known).filter((p) => p.pid !== watcher);
+  for (const { pid } of others()) send(pid, "SIGTERM");
+  await emptied(others, GRACE_MS);
+  await emptied(() => {
     const alive = treeOf(leader, known);
-    for (const { pid } of alive) send(pid, signal);
-    return alive.length;
-  };
-  if (kill("SIGTERM") === 0) return;
-  for (const [signal, ms] of [[undefined, GRACE_MS], ["SIGKILL", KILL_MS]] as const) {
-    const until = performance.now() + ms;
-    // A dying tree may still fork, so it is looked at again until nothing is left.
-    while (performance.now() < until) {
-      if ((signal ? kill(signal) : treeOf(leader, known).length) === 0) return;
-      await sleep(15);
-    }
-  }
+    for (const { pid } of alive) send(pid, "SIGKILL");
+    return alive;
+  }, KILL_MS);
+}
+
+/** A dying tree may still fork, so it is looked at again until nothing is left. */
+async function emptied(tree: () => readonly Process[], ms: number): Promise<void> {
+  for (const until = performance.now() + ms; tree().length > 0 && performance.now() < until;) await sleep(15);
+}
+
+function byAge(a: Process, b: Process): number {
+  return a.born.localeCompare(b.born, "en", { numeric: true }) || a.pid - b.pid;
 }
 
 /** The exit status a shell would report for a signal. */

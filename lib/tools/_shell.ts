@@ -44,7 +44,7 @@ const BASH = ["bash", "--noprofile", "--norc"];
  * Runs before the shell. Descriptor 3 is a lifeline: when we end, in whatever way, it closes and the group goes too.
  * A socket for output cannot be opened as /dev/stdout, so there a real pipe stands in front of it.
  */
-const LAUNCH = `{ read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 & exec 3<&-
+const LAUNCH = `{ trap '' TERM HUP INT; read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 & exec 3<&-
 if [[ -S /dev/fd/1 ]]; then exec "$@" > >(exec cat) 2> >(exec cat >&2); fi
 exec "$@"`;
 

@@ -66,6 +66,13 @@ test("Bash ends what a shell left running when the shell exits", () =>
     assert.ok(await eventually(() => running(word) === 0));
   }));
 
+test("Bash ends what a shell left running when the command ends its own group", () =>
+  bench(async ({ fails }) => {
+    const word = token();
+    await fails(`(trap '' TERM; exec ${sleeper(word)}) & sleep 0.1; kill 0`);
+    assert.ok(await eventually(() => running(word) === 0));
+  }));
+
 test("a background run goes on, can be polled for what is new, and ends with its exit code", () =>
   bench(async ({ call, bash, cwd, state }) => {
     await bash("export A='a b'; mkdir d; cd d");
@@ -175,15 +182,18 @@ const forever = "sh -c 'while :; do sleep 0.05; done' " + word;
 await call({ command: forever + " & sleep 0.1" });
 await call({ command: forever, run_in_background: true });
 if (how === "foreground") call({ command: forever });
+if (how === "grace") call({ command: "trap '' TERM; " + forever, timeout: 50 });
 console.log("ready");
 if (how !== "end") setTimeout(() => {}, 60_000);
 `;
 
-for (const how of ["end", "SIGTERM", "SIGKILL", "foreground"] as const) {
+for (const how of ["end", "SIGTERM", "SIGKILL", "foreground", "grace"] as const) {
   const claim = how === "end"
     ? "ends by itself with a shell open"
     : how === "foreground"
     ? "is killed during a command"
+    : how === "grace"
+    ? "is killed while it ends a tree that will not go"
     : `is ended by ${how}`;
   test(`a program that ${claim} leaves nothing running`, async () => {
     const word = token();
@@ -200,6 +210,7 @@ for (const how of ["end", "SIGTERM", "SIGKILL", "foreground"] as const) {
       if (how !== "end") {
         // Two that are not the program itself.
         assert.ok(await eventually(() => running(`sleep 0.05; done ${word}`) >= 2));
+        if (how === "grace") await sleep(300);
         child.kill(how === "SIGTERM" ? "SIGTERM" : "SIGKILL");
       }
       const code = await exit;
@@ -223,10 +234,10 @@ function tree(leaf: string): fc.Arbitrary<string> {
       fc.tuple(tie("node"), tie("node")).map(([a, b]) => `( ${a} ) & ( ${b} )`),
       fc.tuple(tie("node"), tie("node")).map(([a, b]) => `( ${a} ) | ( ${b} )`),
       tie("node").map((a) => `trap '' TERM HUP INT; ${a}`),
-      tie("node").map((a) => `echo "$(${a})"`),
+      tie("node").map((a) => `echo "$( ${a} )"`),
       tie("node").map((a) => `setsid sh -c "${a.replace(/[\\"$`]/g, "\\$&")}"`),
       tie("node").map((a) => `nohup sh -c "${a.replace(/[\\"$`]/g, "\\$&")}" >/dev/null 2>&1 & wait`),
-      tie("node").map((a) => `cat <(${a})`),
+      tie("node").map((a) => `cat <( ${a} )`),
       tie("node").map((a) => `exec 5>&1; ${a}`),
     ),
   })).node;
