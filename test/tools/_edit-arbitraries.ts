@@ -17,6 +17,16 @@ const hostile = (maxLength: number, minLength = 0) =>
     minLength,
   );
 
+/** Characters whose bytes in UTF-16 spell others when they are read from the wrong byte on. */
+export const shifted = fc.record({
+  file: from(["a", "\u6100", "\u6161", "\u0161", "\u0100", "\u0a00", "\u0a0a", "\n"], 12),
+  call: fc.record({
+    old_string: from(["a", "\u6100", "\u0161"], 2, 1),
+    new_string: from(["b", "\u0100"], 2),
+    replace_all: fc.boolean(),
+  }),
+});
+
 /** Text without a CR: then an edit is what a plain rewriter does. */
 export const text = fc.oneof(
   small(24),
