@@ -116,7 +116,7 @@ async function perform(run: Run, { call, tool, input }: Ready, suffix: string): 
           state: life.toolState,
           ...(life.spawn && { spawn: (request) => life.spawn!(request, run, call.id) }),
           progress: (words) => run.emit({ type: "tool_progress", id: call.id, text: words }),
-          toolUse: { type: "tool_use", id: call.id, name: call.name, input },
+          toolUse: { type: "tool_use", id: call.id, name: call.name, input: call.input },
         }),
       );
     } catch (error) {

@@ -30,7 +30,7 @@ export interface ToolContext {
   readonly spawn?: (request: SpawnRequest) => Promise<Spawned>;
   /** Shows output while the tool runs. */
   readonly progress: (text: string) => void;
-  /** The block being answered, under the name the SDK's runnable tools look for. */
+  /** The block being answered, as the model wrote it, under the name the SDK's runnable tools look for. */
   readonly toolUse: { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };
 }
 

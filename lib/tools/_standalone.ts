@@ -3,6 +3,9 @@ import { resolve } from "node:path";
 import type { ToolContext } from "../core/tool.ts";
 import { ROOTS } from "./_confine.ts";
 
+/** The id under which tools are called by hand. */
+export const STANDALONE = "standalone";
+
 export interface StandaloneOptions {
   /** What relative paths are resolved against, and the directory the tools keep to. @default process.cwd() */
   cwd?: string;
@@ -26,7 +29,7 @@ export function standaloneContext(name: string, input: unknown, options: Standal
     signal,
     cwd: resolve(cwd),
     toolUseId: id,
-    agentId: "standalone",
+    agentId: STANDALONE,
     sessionId: "standalone",
     idempotencyKey: id,
     state,

@@ -1,3 +1,4 @@
+import { STANDALONE } from "./_standalone.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { type Answers, ASKER, type Asker, oneAtATime, PLAN_MODE, type PlanReply, type PlanRequest } from "./_asker.ts";
 import type { Question } from "./_asker.ts";
@@ -158,7 +159,7 @@ function checkQuestions(input: AskUserQuestionInput): AskUserQuestionInput {
   return input;
 }
 
-type AskContext = Pick<ToolContext, "state" | "signal">;
+type AskContext = Pick<ToolContext, "state" | "signal" | "toolUse" | "agentId">;
 
 function askerOf({ state }: AskContext, own: Asker | undefined): Asker | undefined {
   return own ?? state.get(ASKER) as Asker | undefined;
@@ -166,8 +167,12 @@ function askerOf({ state }: AskContext, own: Asker | undefined): Asker | undefin
 
 async function runQuestion(input: AskUserQuestionInput, context: AskContext, own?: Asker): Promise<ToolOutput> {
   const { questions } = input;
+  // Answers come from a hook; a model that sends its own must not answer for the person.
+  const sent = (context.toolUse.input as Partial<AskUserQuestionInput> | undefined)?.answers;
+  const fromModel = context.agentId !== STANDALONE && JSON.stringify(sent) === JSON.stringify(input.answers);
+  const byHook = fromModel ? {} : input.answers ?? {};
   const given = Object.fromEntries(
-    Object.entries(input.answers ?? {}).map((
+    Object.entries(byHook).map((
       [question, answer],
     ) => [question, typeof answer === "string" ? answer : answer.join(", ")]),
   );

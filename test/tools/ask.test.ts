@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Tool } from "../../lib/core/tool.ts";
-import { agent } from "../../lib/index.ts";
+import { agent, modify } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import {
   ASKER,
@@ -206,4 +206,14 @@ test("a hook that puts answers into the input satisfies the question, as in Clau
   }).run("go");
   assert.equal(result.stop, "done");
   assert.match(JSON.stringify(model.requests[1]!.messages.at(-1)), /Which database.*SQLite/);
+});
+
+test("AskUserQuestion never takes a model's own answer for the person's, and takes a hook's", async () => {
+  const answers = { "Which database?": "SQLite" };
+  const ask = (input: object) => scripted([{ tools: [{ name: "AskUserQuestion", input }] }, { text: "thanks" }]);
+  const alone = await agent({ model: ask({ questions: [which], answers }), tools: [AskUserQuestion] }).run("go");
+  assert.equal(alone.stop, "waiting");
+  const hooks = { preToolUse: (e: { input: object }) => modify({ ...e.input, answers }) };
+  const hooked = await agent({ model: ask({ questions: [which] }), tools: [AskUserQuestion], hooks }).run("go");
+  assert.deepEqual([hooked.stop, hooked.text], ["done", "thanks"]);
 });
