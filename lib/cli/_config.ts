@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { nearest } from "../core/names.ts";
 import type { Permissions } from "../permissions/rules.ts";
-import { UsageError } from "./_io.ts";
+import { distrust } from "../hooks/trust.ts";
+import { type Io, UsageError } from "./_io.ts";
 
 /** A project's own settings, `.crochet/config.yaml`; flags win over them. */
 export interface Config {
@@ -18,10 +19,13 @@ export interface Config {
 
 const FIELDS = ["model", "hookModel", "permissions", "limits", "memory", "hooks", "mcp", "onPrompt"];
 
-export const CONFIG_FILE = join(".crochet", "config.yaml");
+const CONFIG_FILE = ".crochet/config.yaml";
 
-/** Reads the settings of a project; a field it does not know, or of the wrong kind, is an error with the mend. */
-export async function readConfig(cwd: string): Promise<Config> {
+/**
+ * Reads the settings of a project; a field it does not know, or of the wrong kind, is an error with the mend. What
+ * gives power (permissions, what hooks may reach) counts only where a person has trusted the file.
+ */
+export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trusted = false): Promise<Config> {
   const file = join(cwd, CONFIG_FILE);
   if (!existsSync(file)) return {};
   const { parse } = await import("yaml");
@@ -50,5 +54,9 @@ export async function readConfig(cwd: string): Promise<Config> {
   } catch (error) {
     throw fail((error as Error).message);
   }
-  return config;
+  const why = trusted ? undefined : distrust(cwd, CONFIG_FILE, io.env);
+  if (why === undefined || (config.permissions === undefined && config.hooks === undefined)) return config;
+  io.err(`crochet: ${why}; until then its 'permissions' and 'hooks' do not count\n`);
+  const { permissions: _, hooks: __, ...rest } = config;
+  return rest;
 }

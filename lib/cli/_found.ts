@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { HookRunner } from "../agent.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { HookHost } from "../hooks/_host.ts";
@@ -6,6 +7,7 @@ import type { ExecRecord } from "../hooks/toml.ts";
 import type { Config } from "./_config.ts";
 import type { Flags } from "./_flags.ts";
 import type { Io } from "./_io.ts";
+import { stateDir } from "./_state.ts";
 
 /** The hooks a working directory brings along, for one session: found before it begins, bound to it when it does. */
 export interface FoundHooks {
@@ -30,6 +32,7 @@ export async function findHooks(
     get envFile() {
       return bound?.host.envFile;
     },
+    outputDir: (id) => join(stateDir(cwd, io.env), "outputs", id),
     ...(config.hooks?.env && { keepEnv: config.hooks.env }),
     ...(config.hooks?.allowLocal !== undefined && { allowLocal: config.hooks.allowLocal }),
   };

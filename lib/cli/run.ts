@@ -121,7 +121,7 @@ export function exitCode(stop: Stop): number {
 /** What flags, the project's settings and its hooks make of a run: stored, logged, and asking by default. */
 export async function runOptions({ flags, io, script }: Call): Promise<RunOptions> {
   const cwd = flags.cwd === undefined ? io.cwd : directory(resolve(io.cwd, String(flags.cwd)));
-  const config = await readConfig(cwd);
+  const config = await readConfig(cwd, io, flags.trust === true);
   const found = await findHooks(cwd, flags, config, io, !script);
   tellUnloaded(found.first, io);
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));

@@ -11,6 +11,7 @@ export const TRUSTABLE = [
   ".claude/settings.local.json",
   "hooks.yaml",
   ".agent/hook.toml",
+  ".crochet/config.yaml",
 ] as const;
 
 export type Trustable = (typeof TRUSTABLE)[number];

@@ -195,3 +195,15 @@ test("a missing key is said before any request, with the mend", async () => {
   assert.equal(ran.code, 1);
   assert.match(ran.stderr, /ANTHROPIC_API_KEY/);
 });
+
+test("permissions of a project's config count only once a person has trusted it", async () => {
+  const where = workspace({ ".crochet/config.yaml": "permissions: { allow: [Bash] }\n" });
+  const replies = [{ tools: [{ name: "Bash", input: { command: "touch made" } }] }, { text: "ok" }];
+  const before = await crochet(["run", "go"], replies, where);
+  assert.match(before.stderr, /config\.yaml is not trusted/);
+  assert.ok(!readdirSync(where).includes("made"));
+  assert.equal((await crochet(["trust"], [], where)).code, 0);
+  const after = await crochet(["run", "go"], replies, where);
+  assert.equal(after.stderr, "");
+  assert.ok(readdirSync(where).includes("made"));
+});
