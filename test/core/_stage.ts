@@ -51,9 +51,15 @@ export function stage(setting: Setting): Stage {
     },
     ...given,
   });
+  // A run without end would never let a timer fire: nothing here waits for the machine.
+  let asked = 0;
+  const bounded: Model = (request, signal) => {
+    if (++asked > MOST_CALLS) throw new Error(`The model was called more than ${MOST_CALLS} times`);
+    return model(request, signal);
+  };
   const spec: AgentSpec = {
     type: "tester",
-    model,
+    model: bounded,
     system: "You test.",
     tools,
     limits: limitsOf(limits),
@@ -78,6 +84,8 @@ export function stage(setting: Setting): Stage {
     warnings: () => events.flatMap((e) => e.type === "warning" ? [e.message] : []),
   };
 }
+
+const MOST_CALLS = 300;
 
 const ANY_INPUT = { type: "object", properties: { say: { type: "string" } } };
 

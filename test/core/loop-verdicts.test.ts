@@ -564,6 +564,7 @@ test("U3: halt ends the agent quietly wherever it is said: the reply's calls are
     assert.deepEqual(seen.slice(-2), ["agent-stop", "session-end"], event);
     if (["pre-tool-use", "post-tool-use", "tool-denied", "error"].includes(event)) {
       assert.equal(results(result.messages)[1]!.content, "wrote b", event);
+      assert.equal(seen.filter((e) => e === "iteration").length, 1, event);
     }
   }
 });
