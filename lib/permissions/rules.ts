@@ -34,8 +34,10 @@ export interface Decision {
   readonly rule?: string;
 }
 
-/** Tools that change nothing but what the agent itself has started. */
-const OWN: ReadonlySet<string> = new Set(["KillShell"]);
+/** Tools that change nothing themselves but what the agent has started: the calls of an agent below are ruled one by one. */
+const OWN: ReadonlySet<string> = new Set(["KillShell", "Agent"]);
+/** Commands that only print: hosts let them run without asking, and hooks count on it. */
+const PRINTS = ["Bash(echo *)", "Bash(pwd)", "Bash(true)", "Bash(false)"].map(parseRule);
 /** Folders whose files decide what runs here later, without the agent being asked. */
 const PROTECTED = new Set([".git", ".crochet", ".claude", ".agent"]);
 const MODES = new Set<string>(["default", "acceptEdits", "plan", "bypassPermissions", "bypass"]);
@@ -80,7 +82,7 @@ export function decide(permissions: Permissions, call: RuledCall): Decision {
     return { behavior: "allow", reason: "edits in the workspace are accepted" };
   }
   if (subject.line === undefined) return { behavior: "ask", reason: "no rule allows it" };
-  const patterns = allow.flatMap((rule) => rule.tool === "Bash" && rule.command ? [rule] : []);
+  const patterns = [...allow, ...PRINTS].flatMap((rule) => rule.tool === "Bash" && rule.command ? [rule] : []);
   const missing = uncovered(
     subject.line,
     patterns.map((rule) => rule.command!),

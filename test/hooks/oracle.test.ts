@@ -177,15 +177,10 @@ test("every difference from the host is about a case there is", { skip: path ? f
   assert.deepEqual(Object.keys(DIFFERENCES).filter((name) => !names.has(name)), []);
 });
 
-/** Cases that wait for a part of ours that is not there yet. */
-const PENDING: { readonly [name: string]: string } = {
-  updated_only_noperm: "the default mode asks also for commands that change nothing, such as echo",
-};
-
 for (const given of path ? readCases(path) : []) {
   const difference = DIFFERENCES[given.name];
   const claim = difference ? `differs from the host by intent (${difference.reason})` : "ends as in the host";
-  test(`oracle ${given.name} ${claim}`, { skip: PENDING[given.name] ?? false }, async () => {
+  test(`oracle ${given.name} ${claim}`, async () => {
     const host = hostSide(given);
     const outcome = await runCase(given);
     const ours = ourSide(outcome, host);

@@ -95,8 +95,8 @@ test("Bash patterns: exact, prefix with a blank or a colon, star inside a word, 
     ["Bash(git commit -m 'a b')", ["git commit -m 'a b'", 'git commit -m "a b"', "git commit -m a\\ b"], [
       "git commit -m a b",
     ]],
-    ["Bash(echo $HOME)", ["echo $HOME"], ["echo $PATH", "echo x"]],
-    ["Bash(echo \\*)", ["echo '*'"], ["echo x", "echo *"]],
+    ["Bash(say $HOME)", ["say $HOME"], ["say $PATH", "say x"]],
+    ["Bash(say \\*)", ["say '*'"], ["say x", "say *"]],
     ["Bash", ["anything; at all $(x)", "if"], []],
     ["Bash(*)", ["anything; at all $(x)", "if"], []],
   ];
@@ -515,7 +515,10 @@ test("other tools: names, wildcards, servers, fields and domains", () => {
   assert.ok(!allows("WebFetch(domain:example.com)", "WebFetch", {}));
   assert.ok(allows("Agent(reviewer)", "Agent", { subagent_type: "reviewer" }));
   assert.ok(allows("Task(reviewer)", "Agent", { subagent_type: "reviewer" }));
-  assert.ok(!allows("Agent(reviewer)", "Agent", { subagent_type: "coder" }));
+  const denied = (subagent_type: string) =>
+    decide({ deny: ["Agent(reviewer)"] }, { tool_name: "Agent", input: { subagent_type }, cwd: "/", effect: "write" })
+      .behavior;
+  assert.deepEqual([denied("reviewer"), denied("coder")], ["deny", "allow"]);
   assert.ok(allows("mcp__db__query(mode:read*)", "mcp__db__query", { mode: "readonly" }));
   assert.ok(!allows("bash", "Bash", { command: "ls" }));
   assert.ok(!allows("Bas", "Bash", { command: "ls" }));
@@ -563,4 +566,13 @@ test("a hook's `if` holds as the host's does, and holds where it cannot be told"
   assert.ok(!holds("Bash(git *)", "echo $x"), "the name is enough to tell");
   assert.ok(matchesIf("Edit(src/**)", { tool_name: "Write", input: { file_path: `${CWD}/src/a.ts` }, cwd: CWD }));
   assert.ok(!matchesIf("Edit(src/**)", { tool_name: "Write", input: { file_path: `${CWD}/lib/a.ts` }, cwd: CWD }));
+});
+
+test("commands that only print run without asking, unless they write to a file or run another", () => {
+  const behavior = (command: string) =>
+    decide({}, { tool_name: "Bash", input: { command }, cwd: "/", effect: "write" }).behavior;
+  for (const command of ["echo hi", "pwd", "true && echo a; false"]) assert.equal(behavior(command), "allow", command);
+  for (const command of ["echo hi > f", "echo $(touch f)", "echo hi | sh", "touch f"]) {
+    assert.equal(behavior(command), "ask", command);
+  }
 });
