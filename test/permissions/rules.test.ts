@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decide } from "../../lib/permissions/rules.ts";
-import { matchesIf, type Permissions } from "../../lib/permissions/rules.ts";
+import { decide, matchesIf, type Permissions } from "../../lib/permissions/rules.ts";
 import { CWD, ofBash, ofTool } from "./_call.ts";
 
 const behavior = (command: string, permissions: Permissions) => ofBash(command, permissions).behavior;
