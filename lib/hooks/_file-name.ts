@@ -99,14 +99,16 @@ export function parseFileName(file: string, options: { executable?: boolean } = 
   if (label !== undefined && !LABEL.test(label)) {
     throw bad(`its label '${label}' is not made of letters, digits, '_' and '-'`);
   }
-  const [, number, rest] = /^(?:(\d+)-)?(.*)$/s.exec(head)!;
+  const dash = head.indexOf("-");
+  const number = dash > 0 && /^\d+$/.test(head.slice(0, dash)) ? head.slice(0, dash) : undefined;
   if (number !== undefined && number.length > 4) throw bad(`its priority ${number} has more than four digits`);
-  const moment = readMoment(rest!, bad);
-  return { ...moment, priority: number === undefined ? undefined : Number(number), label, ext, kind };
+  const { event, on, tools } = readMoment(number === undefined ? head : head.slice(dash + 1), bad);
+  return { event, on, tools, priority: number === undefined ? undefined : Number(number), label, ext, kind };
 }
 
 function knownExtension(file: string): readonly [ext: string, kind: FileKind] | undefined {
-  return EXTENSIONS.find(([ext]) => file.endsWith(ext));
+  for (const known of EXTENSIONS) if (file.endsWith(known[0])) return known;
+  return undefined;
 }
 
 /** What decides a file's kind; empty where it is no extension of a hook. */
