@@ -8,7 +8,7 @@ export interface Usage {
   /** The words after the name, as a person would write them. */
   readonly words: string;
   readonly about: string;
-  /** Flags as `--name <value>` or `--name`, with what each does. */
+  /** Flags as `--name <value>`, `--name [value]` or `--name`, with what each does. */
   readonly flags: readonly (readonly [flag: string, about: string])[];
   /** Works when pasted. */
   readonly example: string;
@@ -44,7 +44,8 @@ export function readFlags(usage: Usage, args: readonly string[]): Flags {
     if (takesValue && (last === true || last === "")) {
       throw new UsageError(`Cannot read --${longName(flag)} as its value is missing: write ${flag}`);
     }
-    flags[key] = takesValue ? restoreText(String(last)) : Boolean(last);
+    const hasValue = takesValue || (flag.includes("[") && typeof last !== "boolean");
+    flags[key] = hasValue ? restoreText(String(last)) : Boolean(last);
   }
   return { words: [...parsed.args.map((w) => restoreText(String(w))), ...(end < 0 ? [] : args.slice(end + 1))], flags };
 }

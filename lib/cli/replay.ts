@@ -2,6 +2,9 @@ import { existsSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import pc from "picocolors";
+import type { Agent } from "../agent.ts";
+import { faultFile } from "../tape/fault-file.ts";
+import { PRESETS } from "../tape/fault.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { type Case, junit, PLAIN, priceText, reportLines } from "../tape/report.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
@@ -10,6 +13,8 @@ import { fixtureAgent } from "./_fixture-agent.ts";
 import { type Flags, helpText, readFlags, type Usage } from "./_flags.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 import { table } from "./_table.ts";
+
+const PRESET_NAMES = Object.keys(PRESETS).join(", ");
 
 const USAGE: Usage = {
   name: "replay",
@@ -21,6 +26,8 @@ const USAGE: Usage = {
     ["--update", "record again from the first difference on; says first what that costs"],
     ["--hooks <dir>", "run the hooks of a folder too"],
     ["--shadow", "with --hooks: only tell what those hooks would have done"],
+    ["--faults [n]", `search n schedules of faults (100) for one an agent does not survive; or ${PRESET_NAMES}`],
+    ["--seed <n>", "with --faults: the same search again"],
     ["--junit <file>", "write a JUnit report"],
     ["--json", "print data"],
     ["--debug", "show where an error came from"],
@@ -41,6 +48,11 @@ const replay: Command = async (args, io) => {
   }
   if (flags.shadow && flags.hooks === undefined) {
     throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
+  }
+  if (flags.faults) {
+    const { faultsAsked, replayFaults } = await import("./_replay-faults.ts");
+    const { asked, word } = faultsAsked(flags.faults);
+    return await replayFaults(fixturesFor(word === undefined ? words : [word, ...words], io), asked, flags, io);
   }
   const fixtures = fixturesFor(words, io);
   const outcomes = await inParallel(fixtures, io, !flags.json && io.tty, (fixture) => outcomeOf(fixture, flags, io));
@@ -84,11 +96,19 @@ async function outcomeOf(fixture: Fixture, flags: Flags["flags"], io: Io): Promi
       io.err(`recording ${fixture.name} again: ${priceText(report.price.update)}\n`);
       ({ report, ms } = await runFixture(fixture, agent, { ...options, mode: "update" }));
     }
+    const broke = flags.verify || !report.ok ? undefined : await brokenAgain(fixture, agent, flags);
+    if (broke !== undefined) throw new Error(broke);
     return { name: fixture.name, seconds: ms / 1000, report, shadow };
   } catch (error) {
     const message = flags.debug && error instanceof Error ? error.stack! : (error as Error).message;
     return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message, shadow };
   }
+}
+
+/** Faults that a search has kept beside the tape are tried again with every replay. */
+async function brokenAgain(fixture: Fixture, agent: Agent, { wire }: Flags["flags"]): Promise<string | undefined> {
+  if (!existsSync(faultFile(fixture.tape))) return undefined;
+  return await (await import("../tape/kept-faults.ts")).brokenAgain(fixture, agent, { wire: wire === true });
 }
 
 async function hooksOf(

@@ -63,7 +63,7 @@ export const KNOWN = {
     "stall",
     "timeout",
   ],
-  api: ["2023-06-01"],
+  api: ["2026-10-21", "2023-06-01"],
 } as const;
 
 /** What is counted: each with how often it occurs. */

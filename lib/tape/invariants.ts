@@ -16,6 +16,8 @@ export interface Observed {
   readonly results: readonly Result[];
   /** What the agent threw, which it never should. */
   readonly thrown?: unknown;
+  /** The workspace as the run left it: text by path. */
+  readonly files: ReadonlyMap<string, string>;
 }
 
 /** What holds in every run, whatever goes wrong: a sentence, and what was seen against it. */

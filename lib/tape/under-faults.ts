@@ -3,6 +3,7 @@ import type { Result, RunEvent } from "../core/run-events.ts";
 import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import { inScratch } from "./fixture.ts";
+import { readFiles } from "./_workspace.ts";
 import { type Invariant, INVARIANTS, type Observed } from "./invariants.ts";
 import type { TapeOptions } from "./options.ts";
 import type { Replayable } from "./run-fixture.ts";
@@ -57,44 +58,48 @@ export async function underFaults(
   options: UnderFaultsOptions = {},
 ): Promise<UnderFaults> {
   const run = new FaultRun(tape, faults);
+  return await inScratch(options.files, async (cwd) => {
+    const observed: Observed = { ...await observe(agent, tape, run, cwd, options), files: readFiles(cwd) };
+    const broken = (options.invariants ?? INVARIANTS).flatMap(({ name, broken }) => {
+      const seen = broken(observed);
+      return seen === undefined ? [] : [{ invariant: name, seen }];
+    });
+    return { faults, broken, result: observed.results.at(-1), observed };
+  });
+}
+
+async function observe(
+  agent: Faultable,
+  tape: Tape,
+  run: FaultRun,
+  cwd: string,
+  { wire = false, cutAt }: UnderFaultsOptions,
+): Promise<Omit<Observed, "files">> {
   const events: RunEvent[] = [];
   const results: Result[] = [];
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), LONGEST);
   let thrown: unknown;
   try {
-    await inScratch(options.files, async (cwd) => {
-      const session = await agent.open({
-        tape: {
-          tape,
-          mode: "replay",
-          faults: run,
-          wire: options.wire ?? false,
-          onReport: () => {}, // it is compared with nothing
-          ...(options.cutAt !== undefined && { cutAt: options.cutAt }),
-        },
-        cwd,
-        on: (event) => events.push(event),
-        signal: AbortSignal.any([run.stuck, timeout.signal]),
-      });
-      try {
-        for (const prompt of promptsOf(tape)) results.push(await session.prompt(prompt));
-      } finally {
-        await session.close();
-      }
+    const session = await agent.open({
+      // What is asked is compared with nothing, so there is nothing to report.
+      tape: { tape, mode: "replay", faults: run, wire, onReport: () => {}, ...(cutAt !== undefined && { cutAt }) },
+      cwd,
+      on: (event) => events.push(event),
+      signal: AbortSignal.any([run.stuck, timeout.signal]),
     });
+    try {
+      for (const prompt of promptsOf(tape)) results.push(await session.prompt(prompt));
+    } finally {
+      await session.close();
+    }
   } catch (error) {
     thrown = error;
   } finally {
     clearTimeout(timer);
   }
   if (timeout.signal.aborted) thrown ??= new Error(`It was not over after ${LONGEST / 1000} s`);
-  const observed: Observed = { tape, run, events, results, ...(thrown !== undefined && { thrown }) };
-  const broken = (options.invariants ?? INVARIANTS).flatMap(({ name, broken }) => {
-    const seen = broken(observed);
-    return seen === undefined ? [] : [{ invariant: name, seen }];
-  });
-  return { faults, broken, result: results.at(-1), observed };
+  return { tape, run, events, results, ...(thrown !== undefined && { thrown }) };
 }
 
 /** What a person asked; of a tape that does not say it, what the first request begins with. */

@@ -4,6 +4,7 @@ import type { CallOutcome, Result, RunEvent } from "../core/run-events.ts";
 import type { EventName } from "../core/events.ts";
 import type { DriftReport } from "../tape/drift.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
+import { brokenAgain } from "../tape/kept-faults.ts";
 import { reportLines } from "../tape/report.ts";
 import { type FixtureRun, type Replayable, runFixture } from "../tape/run-fixture.ts";
 
@@ -99,6 +100,10 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
       run.report,
     );
   }
+  const broke = missing || options.verify
+    ? undefined
+    : await brokenAgain(fixture, agent, wire === undefined ? {} : { wire });
+  if (broke !== undefined) throw new ReplayError(broke, run.report);
   return replayed(run);
 }
 

@@ -59,7 +59,7 @@ for (const { where, code } of [...inComments(), ...inPages()]) {
         code.replace(/from "(crochet[\w/-]*)"/g, (whole, name: string) => {
           const entry = ENTRIES[name];
           return entry === undefined ? whole : `from ${JSON.stringify(pathToFileURL(join(ROOT, entry)).href)}`;
-        }),
+        }).replace(/from "(fast-check)"/g, (_, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`),
       );
       const [command, ...args] = runtime;
       const env = {

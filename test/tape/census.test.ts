@@ -74,7 +74,7 @@ test("census() counts what was streamed, what came whole and what went wrong, an
   assert.ok(counted.of.errors.lacks.includes("529 overloaded_error"));
   assert.deepEqual(counted.of.models.covers, { "claude-opus-5": 1, "claude-opus-5-20260101": 1 });
   assert.ok(!counted.of.models.lacks.includes("claude-opus-5") && counted.of.models.lacks.includes("claude-opus-4-8"));
-  assert.deepEqual(counted.of.api, { covers: { "2023-06-01": 1 }, lacks: [] });
+  assert.deepEqual(counted.of.api, { covers: { "2023-06-01": 1 }, lacks: ["2026-10-21"] });
   assert.deepEqual(counted.of.betas.covers, { "one-2025-01-01": 1, "two-2025-01-01": 1 });
   assert.deepEqual(counted.of.versions.covers, { "sdk 1.8.0": 2 });
 });

@@ -1,0 +1,102 @@
+import { relative } from "node:path";
+import { faultText, PRESETS } from "../tape/fault.ts";
+import { faultFile, saveFaults } from "../tape/fault-file.ts";
+import type { Fixture } from "../tape/fixture.ts";
+import { invariantsOf } from "../tape/kept-faults.ts";
+import { readTape } from "../tape/read.ts";
+import { underFaults } from "../tape/under-faults.ts";
+import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
+import { fixtureAgent } from "./_fixture-agent.ts";
+import type { Flags } from "./_flags.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
+import { table } from "./_table.ts";
+
+/** What `--faults` asks for: a number of schedules, or a preset. */
+export interface FaultsAsked {
+  readonly runs: number;
+  readonly preset?: string;
+}
+
+/** How many schedules are tried where no number is given. */
+const RUNS = 100;
+
+/** Reads `--faults [n]`; what is neither a number nor a preset is the next word, which the flag has swallowed. */
+export function faultsAsked(value: string | boolean): { asked: FaultsAsked; word?: string } {
+  if (typeof value !== "string") return { asked: { runs: RUNS } };
+  if (/^\d+$/.test(value) && Number(value) > 0) return { asked: { runs: Number(value) } };
+  return Object.hasOwn(PRESETS, value) ? { asked: { runs: 1, preset: value } } : { asked: { runs: RUNS }, word: value };
+}
+
+interface Searched extends SearchResult {
+  readonly name: string;
+  readonly error?: string;
+}
+
+/** Searches fixtures, one after the other, for faults their agents do not survive. Exit code 1 where one was found. */
+export async function replayFaults(
+  fixtures: readonly Fixture[],
+  asked: FaultsAsked,
+  flags: Flags["flags"],
+  io: Io,
+): Promise<number> {
+  const seed = flags.seed === undefined ? undefined : Number(flags.seed);
+  if (Number.isNaN(seed)) throw new UsageError(`Cannot search with --seed ${flags.seed} as it is no number`);
+  const results: Searched[] = [];
+  for (const fixture of fixtures) {
+    if (io.signal.aborted) return EXIT.interrupted;
+    if (io.tty && !flags.json) io.err(`\r\u001b[K${results.length + 1}/${fixtures.length} ${fixture.name}`);
+    results.push(await searched(fixture, asked, seed, flags, io));
+  }
+  if (io.tty && !flags.json) io.err("\r\u001b[K");
+  if (flags.json) io.out(`${JSON.stringify(results.map(asData))}\n`);
+  else show(results, io);
+  return results.every(({ found, error }) => !found && error === undefined) ? EXIT.ok : EXIT.failed;
+}
+
+async function searched(
+  fixture: Fixture,
+  { runs, preset }: FaultsAsked,
+  seed: number | undefined,
+  flags: Flags["flags"],
+  io: Io,
+): Promise<Searched> {
+  const { name, tape: path, files } = fixture;
+  try {
+    const agent = await fixtureAgent(fixture);
+    const tape = await readTape(path);
+    const options = { files, wire: flags.wire === true, invariants: await invariantsOf(fixture) };
+    if (preset === undefined) {
+      const search = { ...options, runs, path, signal: io.signal, ...(seed !== undefined && { seed }) };
+      return { name, ...await searchFaults(agent, tape, search) };
+    }
+    const faults = PRESETS[preset]!.faults(tape);
+    const { broken: [first] } = await underFaults(agent, tape, faults, options);
+    if (!first) return { name, runs: 1, seed: 0 };
+    const found = { broke: `${first.invariant}: ${first.seen}`, faults };
+    saveFaults(faultFile(path), found);
+    return { name, runs: 1, seed: 0, found, file: faultFile(path) };
+  } catch (error) {
+    return { name, runs: 0, seed: 0, error: (error as Error).message };
+  }
+}
+
+function asData({ found, ...rest }: Searched): object {
+  return found ? { ...rest, broke: found.broke, faults: found.faults.map(faultText) } : rest;
+}
+
+function show(results: readonly Searched[], io: Io): void {
+  const rows = results.map(({ name, runs, found, error }) => [
+    name,
+    String(runs),
+    error !== undefined ? "error" : found ? "broke" : "survived",
+  ]);
+  io.out(table(["fixture", "schedules", "result"], rows));
+  for (const { name, found, file, seed, error } of results) {
+    if (error !== undefined) io.out(`\n✗ ${name}\n  ${error}\n`);
+    if (!found) continue;
+    const faults = found.faults.map((fault) => `  ${faultText(fault)}\n`).join("");
+    const kept = file === undefined ? "" : `  kept in ${relative(io.cwd, file)}: every replay tries it again\n`;
+    const again = seed === 0 ? "" : `  the same search again: --seed ${seed}\n`;
+    io.out(`\n✗ ${name}: ${found.broke}\n${faults}${kept}${again}`);
+  }
+}
