@@ -822,7 +822,7 @@ test("U12: a matcher is compared with the event's own field, and ignored where t
   assert.equal(await hits("SubagentStop", "Explore", { ...STOP, event: "stop" }, { parent_agent_id: "p" }), false);
 });
 
-test("S0.7: hooks given in code compile to records of one form, with stable names", () => {
+test("U1, S0.7: hooks given in code compile to records of one form, with stable names", () => {
   const guard = () => undefined;
   const hooks = codeHooks([
     { stop: [() => undefined, guard] },

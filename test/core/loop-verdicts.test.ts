@@ -285,7 +285,7 @@ test("S0.14, S4.14: pre-tool-use: a denied tool is not run and the reason reache
   }
 });
 
-test("S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new input as a whole; history keeps the model's own", async () => {
+test("S0.2, S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new input as a whole; history keeps the model's own", async () => {
   const seen: unknown[] = [];
   const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
   const s = stage({
@@ -293,7 +293,10 @@ test("S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new input as a who
     tools: [echo],
     hooks: {
       preToolUse: [
-        (e) => modify({ say: `${e.input.say}b` }),
+        (e) => {
+          assert.deepEqual([e.tool_name, e.input], ["Echo", { say: "a" }]);
+          return modify({ say: `${e.input.say}b` });
+        },
         (e) => ({ Transform: { say: `${e.input.say}c` } }),
       ],
       postToolUse: (e) => void seen.push([e.input, e.original_input]),

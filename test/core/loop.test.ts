@@ -182,7 +182,7 @@ test("U9: a denied call leaves its neighbours' batch as it is", async () => {
   ]);
 });
 
-test("U2, C11: iteration counts from zero in a turn and after each stop denial; total_iterations only grows", async () => {
+test("U2, S0.6, C11: iteration counts from zero in a turn and after each stop denial; total_iterations only grows", async () => {
   const counted: unknown[] = [];
   let asked = 0;
   const model = scripted([calls(["Echo", "a"]), { text: "one" }, { text: "two" }, { text: "three" }]);
@@ -191,14 +191,14 @@ test("U2, C11: iteration counts from zero in a turn and after each stop denial; 
     model,
     tools: [echo],
     hooks: {
-      iteration: (e) => void counted.push([e.iteration, e.total_iterations]),
+      iteration: (e) => void counted.push([e.agent_id, e.iteration, e.total_iterations]),
       stop: () => asked++ === 0 ? keepGoing("more") : undefined,
       turnEnd: (_, ctx) => {
         if (ends++ === 0) ctx.hookInput("again");
       },
     },
   }).run();
-  assert.deepEqual(counted, [[0, 0], [1, 1], [0, 2], [0, 3]]);
+  assert.deepEqual(counted, [[0, 0], [1, 1], [0, 2], [0, 3]].map((counts) => ["session-1", ...counts]));
 });
 
 const OUTCOMES: [
