@@ -28,7 +28,7 @@ export interface AskOptions {
  */
 export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: AskOptions): Asked | Promise<Asked> {
   env.onHook?.({ phase: "start", hook: hook.name, event: event.event, event_id: event.event_id });
-  const ctx = new Context(env, hook.name, options.decision);
+  const ctx = new Context(env, hook.name, options.decision, event);
   const start = env.clock.tick();
   const end = (opinion: Opinion, failure: string | undefined): Asked => {
     const ms = env.clock.tick() - start;

@@ -4,8 +4,9 @@ export interface Clock {
   now(): number;
   /** Milliseconds since any fixed moment, for durations. */
   tick(): number;
-  uuid(): string;
-  random(): number;
+  /** `who` draws: a clock that is not real gives each its own, in whatever order they come. */
+  uuid(who?: string): string;
+  random(who?: string): number;
   /** Resolves after `ms`, or at once when aborted; never rejects, keeps no process alive after an abort. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** As `sleep`, for a wait in which nothing happens: a clock that is not real may let it pass at once. */

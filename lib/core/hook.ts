@@ -163,15 +163,17 @@ export interface HookRun {
 export class Context implements HookContext {
   readonly #env: HookEnv;
   readonly #name: string;
+  readonly #event: AnyEvent | undefined;
   readonly decision?: "continue" | "allow" | "deny" | "ask";
   said: Said[] | undefined;
   inputs: { text: string; persist?: true }[] | undefined;
   aborted: string | undefined;
   #stop: AbortController | undefined;
 
-  constructor(env: HookEnv, name: string, decision?: "continue" | "allow" | "deny" | "ask") {
+  constructor(env: HookEnv, name: string, decision?: "continue" | "allow" | "deny" | "ask", event?: AnyEvent) {
     this.#env = env;
     this.#name = name;
+    this.#event = event;
     if (decision !== undefined) this.decision = decision;
   }
   get signal(): AbortSignal {
@@ -199,10 +201,15 @@ export class Context implements HookContext {
     return () => new Date(this.#env.clock.now());
   }
   get uuid(): () => string {
-    return () => this.#env.clock.uuid();
+    return () => this.#env.clock.uuid(this.#who());
   }
   get random(): () => number {
-    return () => this.#env.clock.random();
+    return () => this.#env.clock.random(this.#who());
+  }
+  /** The hook and the call it is asked about: calls that run together are asked about in any order. */
+  #who(): string {
+    const { event = "", tool_use_id = "" } = (this.#event ?? {}) as { event?: string; tool_use_id?: string };
+    return `${this.#name} ${event} ${tool_use_id}`.trimEnd();
   }
   get $(): HookContext["$"] {
     return (command, args = []) => {

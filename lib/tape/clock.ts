@@ -28,7 +28,8 @@ export class LaneClock implements Clock {
   /** The step in which it went live. */
   #liveAt: number | undefined;
   #step = 0;
-  #drawn = 0;
+  /** How often each has drawn in this step. */
+  readonly #drawn = new Map<string, number>();
   /** Milliseconds since the epoch, as far as the tape has come. */
   #time = 0;
   /** What the real clock said when this one went live. */
@@ -60,7 +61,7 @@ export class LaneClock implements Clock {
   /** Ends a step and begins another. */
   nextStep(): void {
     this.#step++;
-    this.#drawn = 0;
+    this.#drawn.clear();
     if (this.#live) this.#begin();
     else this.advance(this.#times.get(this.#step) ?? 0);
   }
@@ -102,21 +103,23 @@ export class LaneClock implements Clock {
     return this.#live ? this.#time + systemClock.tick() - this.#since : this.#time;
   }
 
-  uuid(): string {
-    const bytes = this.#draw().subarray(0, 16);
+  uuid(who = ""): string {
+    const bytes = this.#draw(who).subarray(0, 16);
     bytes[6] = bytes[6]! & 0x0f | 0x40;
     bytes[8] = bytes[8]! & 0x3f | 0x80;
     const hex = bytes.toString("hex");
     return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
   }
 
-  random(): number {
-    return this.#draw().readUIntBE(0, 6) / 2 ** 48;
+  random(who = ""): number {
+    return this.#draw(who).readUIntBE(0, 6) / 2 ** 48;
   }
 
-  #draw(): Buffer {
+  #draw(who: string): Buffer {
     const { seed, lane } = this.#options;
-    return createHash("sha256").update(`${seed}:${lane}:${this.#step}:${this.#drawn++}`).digest();
+    const n = this.#drawn.get(who) ?? 0;
+    this.#drawn.set(who, n + 1);
+    return createHash("sha256").update(`${seed}:${lane}:${this.#step}:${who}:${n}`).digest();
   }
 
   /** An alarm: on replay it rings when the tape has come that far, or when that much time really passed. */

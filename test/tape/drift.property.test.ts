@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { Message } from "../../lib/core/messages.ts";
+import type { Model, ModelRequest } from "../../lib/core/model.ts";
+import { readReply } from "../../lib/core/reply.ts";
+import type { Cause } from "../../lib/tape/difference.ts";
+import { openTape } from "../../lib/tape/session.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { rounds } from "../_counts.ts";
+import { words } from "./_arbitraries.ts";
+import { inFolder } from "./_stage.ts";
+
+const { signal } = new AbortController();
+
+/** A conversation of some turns, as an agent would ask it. */
+const base: fc.Arbitrary<ModelRequest> = fc.record({
+  system: words,
+  prompt: words,
+  turns: fc.array(fc.record({ say: words, result: words, more: words }), { maxLength: 3 }),
+  temperature: fc.constantFrom(0, 0.5, 1),
+}).map(({ system, prompt, turns, temperature }) => ({
+  model: "claude-test",
+  system,
+  messages: [
+    { role: "user", content: [{ type: "text", text: prompt }] },
+    ...turns.flatMap(({ say, result, more }, i): Message[] => [
+      {
+        role: "assistant",
+        content: [{ type: "text", text: say }, { type: "tool_use", id: `toolu_${i}`, name: "Look", input: { say } }],
+      },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: `toolu_${i}`, content: result }, { type: "text", text: more }],
+      },
+    ]),
+  ],
+  tools: [
+    { name: "Look", description: "Looks.", input_schema: { type: "object", properties: { say: { type: "string" } } } },
+    { name: "Note", description: "Notes.", input_schema: { type: "object" } },
+  ],
+  max_tokens: 1000,
+  params: { temperature, metadata: { user_id: "somebody" } },
+}));
+
+interface Edit {
+  readonly path: string;
+  readonly cause: Cause;
+  readonly edited: ModelRequest;
+}
+
+/** Every kind of single edit, each with the path and the cause it must be reported at. */
+function edits(request: ModelRequest, pick: number): Edit[] {
+  const { messages, tools } = request;
+  const at = pick % messages.length;
+  const message = messages[at]!;
+  const changed = (content: Message["content"]): ModelRequest => ({
+    ...request,
+    messages: messages.with(at, { role: message.role, content }),
+  });
+  const text = (path: string, cause: Cause, index: number): Edit => {
+    const block = message.content[index] as { text: string };
+    return {
+      path,
+      cause,
+      edited: changed(message.content.with(index, { ...block, type: "text", text: `${block.text}!` })),
+    };
+  };
+  const own = message.role === "assistant" ? "echo" : "prompt";
+  const last = message.content.length - 1;
+  const found: Edit[] = [
+    { path: "model", cause: "prompt", edited: { ...request, model: "claude-other" } },
+    { path: "max_tokens", cause: "prompt", edited: { ...request, max_tokens: 999 } },
+    { path: "temperature", cause: "prompt", edited: { ...request, params: { ...request.params, temperature: 0.25 } } },
+    { path: "top_k", cause: "prompt", edited: { ...request, params: { ...request.params, top_k: 3 } } },
+    { path: "system", cause: "prompt", edited: { ...request, system: `${request.system}\nAnd be brief.` } },
+    {
+      path: "tools.1.description",
+      cause: "tool",
+      edited: { ...request, tools: tools.with(1, { ...tools[1]!, description: "Notes it." }) },
+    },
+    {
+      path: "tools.0.input_schema.properties.say.type",
+      cause: "tool",
+      edited: {
+        ...request,
+        tools: tools.with(0, {
+          ...tools[0]!,
+          input_schema: { type: "object", properties: { say: { type: "number" } } },
+        }),
+      },
+    },
+    { path: "tools.1", cause: "tool", edited: { ...request, tools: tools.slice(0, 1) } },
+    { path: "tools.2", cause: "tool", edited: { ...request, tools: [...tools, { ...tools[0]!, name: "More" }] } },
+    {
+      path: `messages.${at}.content.${last + 1}`,
+      cause: own,
+      edited: changed([...message.content, { type: "text", text: "more" }]),
+    },
+    {
+      path: `messages.${messages.length}`,
+      cause: "echo",
+      edited: {
+        ...request,
+        messages: [...messages, { role: "assistant", content: [{ type: "text", text: "prefill" }] }],
+      },
+    },
+  ];
+  if (message.role === "assistant") {
+    const use = message.content[1] as { input: { say: string } };
+    found.push(
+      text(`messages.${at}.content.0.text`, "echo", 0),
+      {
+        path: `messages.${at}.content.1.input.say`,
+        cause: "echo",
+        edited: changed(message.content.with(1, { ...use, type: "tool_use", input: { say: `${use.input.say}?` } })),
+      },
+    );
+  } else if (at > 0) {
+    const result = message.content[0] as { content: string };
+    found.push(
+      text(`messages.${at}.content.1.text`, "prompt", 1),
+      {
+        path: `messages.${at}.content.0.content`,
+        cause: "tool",
+        edited: changed(message.content.with(0, { ...result, type: "tool_result", content: `${result.content}.` })),
+      },
+      {
+        path: `messages.${at}.content.0.is_error`,
+        cause: "tool",
+        edited: changed(message.content.with(0, { ...result, type: "tool_result", is_error: true })),
+      },
+    );
+  } else found.push(text("messages.0.content.0.text", "prompt", 0));
+  return found;
+}
+
+/** Asks a model of a tape once. */
+async function ask(folder: string, request: ModelRequest, model: Model, mode: "record" | "replay") {
+  const session = await openTape({ path: folder, mode }, folder);
+  const reply = await readReply(session.lane("main").model(model)(request, signal), () => {}).catch((e: Error) => e);
+  return { reply, report: await session.close("done") };
+}
+
+test("any single edit to a request is always reported at exactly its path with its cause, and never served", async () => {
+  await fc.assert(
+    fc.asyncProperty(base, fc.nat(), async (request, pick) => {
+      await inFolder(async (folder) => {
+        await ask(folder, request, scripted([{ text: "recorded" }]), "record");
+        const same = await ask(folder, structuredClone(request), scripted([]), "replay");
+        assert.equal(same.report.ok, true);
+        for (const { path, cause, edited } of edits(request, pick)) {
+          const live = scripted([{ text: "live" }]);
+          const { reply, report } = await ask(folder, edited, live, "replay");
+          assert.ok(reply instanceof Error, `${path} was served`);
+          assert.equal(live.requests.length, 0, "no model is ever called");
+          assert.deepEqual(report.divergences.map((d) => [d.path, d.cause]), [[path, cause]]);
+          assert.match(reply.message, /tape_drift|Cannot answer from tape/);
+          assert.deepEqual(report.unused, ["main#1"]);
+          assert.equal(report.ok, false);
+        }
+      });
+    }),
+    { numRuns: rounds(40, 1000) },
+  );
+});
+
+test("cache marks, metadata, the order of keys and fields the API adds to a reply never count", async () => {
+  await fc.assert(
+    fc.asyncProperty(base, async (request) => {
+      await inFolder(async (folder) => {
+        await ask(folder, request, scripted([{ text: "recorded" }]), "record");
+        const marked: ModelRequest = {
+          ...request,
+          params: { metadata: { user_id: "somebody else" }, ...request.params, stream: false },
+          tools: request.tools.map(({ name, ...rest }) => ({ ...rest, name, cache_control: { type: "ephemeral" } })),
+          messages: request.messages.map(({ role, content }) => ({
+            role,
+            content: content.map((block) => ({
+              ...(role === "assistant" ? { citations: null, caller: { type: "direct" } } : {}),
+              ...Object.fromEntries(Object.entries(block).reverse()),
+              cache_control: { type: "ephemeral" },
+            })) as unknown as Message["content"],
+          })),
+        };
+        const { report } = await ask(folder, marked, scripted([]), "replay");
+        assert.deepEqual(report.divergences, []);
+      });
+    }),
+    { numRuns: rounds(30, 500) },
+  );
+});
+
+test("equal requests are always answered in the order they were recorded, and never once more", async () => {
+  await fc.assert(
+    fc.asyncProperty(base, fc.array(words, { minLength: 1, maxLength: 5 }), async (request, answers) => {
+      await inFolder(async (folder) => {
+        const recording = await openTape({ path: folder, mode: "record" }, folder);
+        const live = recording.lane("main").model(scripted(answers.map((text) => ({ text }))));
+        const recorded: unknown[] = [];
+        for (const _ of answers) recorded.push((await readReply(live(request, signal), () => {})).message);
+        await recording.close("done");
+        const session = await openTape({ path: folder }, folder);
+        const taped = session.lane("main").model(scripted([]));
+        for (const message of recorded) {
+          assert.deepEqual((await readReply(taped(request, signal), () => {})).message, message);
+        }
+        await assert.rejects(readReply(taped(request, signal), () => {}));
+        const { divergences } = await session.close("done");
+        assert.deepEqual(divergences.map((d) => d.cause), ["order"]);
+      });
+    }),
+    { numRuns: rounds(20, 300) },
+  );
+});
