@@ -35,7 +35,8 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 const root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-bench-hooks-")));
-const main = fileURLToPath(new URL("../lib/cli/main.ts", import.meta.url));
+/** What `crochet hooks install` writes: no launcher, no table of commands. */
+const script = fileURLToPath(new URL("../lib/cli/hook.ts", import.meta.url));
 
 type Work = () => unknown | Promise<unknown>;
 
@@ -193,7 +194,7 @@ const CASES: readonly Case[] = [
       const runtime = "Deno" in globalThis ? ["run", "-A", "--quiet"] : [];
       const input = `${JSON.stringify(told)}\n`;
       return {
-        ours: () => run(process.execPath, [...runtime, main, "hook", file], input),
+        ours: () => run(process.execPath, [...runtime, script, file], input),
         floor: () => run(process.execPath, [...runtime, empty], input),
       };
     },

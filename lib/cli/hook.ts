@@ -86,7 +86,7 @@ let early: { readonly stdin: string; readonly tried: Tried | undefined } | undef
  * process is started for each event, and loading is nearly all it does. Whether all is said with that; any other
  * answer is kept for the command, so that it means the same as everywhere.
  */
-export async function isQuiet(args: readonly string[]): Promise<boolean> {
+async function isQuiet(args: readonly string[]): Promise<boolean> {
   const [file = "", flag, host] = args;
   const module = file.endsWith(".ts") || file.endsWith(".js") || file.endsWith(".mjs");
   const plain = args.length === 1 ||
@@ -233,3 +233,16 @@ class EarlyContext implements HookContext {
     return this.#loaded.values;
   }
 }
+
+/** As a process: the exit code, once all is written. */
+export async function hookProcess(args: readonly string[]): Promise<number> {
+  if (await isQuiet(args)) return 0;
+  const { drained, guarded, processIo } = await import("./_process.ts");
+  const io = processIo();
+  const code = await guarded(args, io, () => hook(args, io));
+  await drained();
+  return code;
+}
+
+// What is installed for other hosts starts here: no table of commands, no word to look up in it.
+if (import.meta.main) process.exit(await hookProcess(process.argv.slice(2)));

@@ -51,8 +51,7 @@ function overview(): string {
 if (import.meta.main) {
   const args = process.argv.slice(2);
   // Started for every event of another host: until something has to be said, nothing else is loaded.
-  const quiet = args[0] === "hook" && await (await import("./hook.ts")).isQuiet(args.slice(1));
-  if (quiet) process.exit(0);
+  if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
   const { drained, processIo } = await import("./_process.ts");
   const code = await main(args, processIo());
   await drained();

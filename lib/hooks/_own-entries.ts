@@ -8,7 +8,7 @@ export const OWN_TYPE = "crochet";
  * us too. A hook is one hook, whichever way it was found.
  */
 export async function markOwn(text: string, isLoaded: (path: string) => boolean): Promise<string> {
-  if (!text.includes(" hook ")) return text;
+  if (!text.includes(" --dialect ")) return text;
   const { parse } = await import("jsonc-parser");
   const errors: [] = [];
   const settings = parse(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true }) as Settings | undefined;

@@ -117,14 +117,18 @@ function nameOf({ event, outcome, scope }: Listened): string {
 /** The line that serves a hook file: runtime and script by their absolute paths, so that no PATH has a say. */
 export function hookCommand(file: string, host: Host): string {
   const self = fileURLToPath(import.meta.url);
-  const main = join(dirname(dirname(self)), "cli", self.endsWith(".ts") ? "main.ts" : "main.js");
-  const flags = "Deno" in globalThis ? ["run", "-A", "--quiet"] : [];
-  return [process.execPath, ...flags, main, "hook", file, "--dialect", host].map(quoted).join(" ");
+  const script = join(dirname(dirname(self)), "cli", self.endsWith(".ts") ? "hook.ts" : "hook.js");
+  // Deno would take the settings of whatever project it is started in.
+  const config = join(dirname(dirname(dirname(self))), "deno.json");
+  const flags = "Deno" in globalThis
+    ? ["run", "-A", "--quiet", ...(existsSync(config) ? ["--config", config] : [])]
+    : [];
+  return [process.execPath, ...flags, script, file, "--dialect", host].map(quoted).join(" ");
 }
 
 /** The file that a line of ours serves; undefined for a line that is not ours. */
 export function installedFile(command: string): string | undefined {
-  const found = /\bcli\/main\.[jt]s'? hook ('(?:[^']|'\\'')+'|\S+) --dialect (?:claude|codex|gemini)$/.exec(command)
+  const found = /\bcli\/hook\.[jt]s'? ('(?:[^']|'\\'')+'|\S+) --dialect (?:claude|codex|gemini)$/.exec(command)
     ?.[1];
   return found?.startsWith("'") ? found.slice(1, -1).replaceAll("'\\''", "'") : found;
 }

@@ -250,7 +250,7 @@ test("hooks install refuses what is not trusted or broken, and a dry run writes 
   const dry = await w.call(hooks, "install", "--for", "codex", "--dry-run");
   assert.match(
     dry.out,
-    /Stop: .* hook .*stop\.a\.ts --dialect codex\n {2}left out turn-start\.b\.ts: codex has no event like turn-start\n.*would be written/,
+    /Stop: .*\/cli\/hook\.ts .*stop\.a\.ts --dialect codex\n {2}left out turn-start\.b\.ts: codex has no event like turn-start\n.*would be written/,
   );
   assert.equal(existsSync(`${w.cwd}/.codex`), false);
   assert.equal((await w.call(hooks, "install")).code, 2);

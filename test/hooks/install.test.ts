@@ -128,10 +128,22 @@ test("each host gets its own file, names, units and matchers, and runtime and sc
   const [hook] = second.hooks;
   assert.equal(hook.timeout, 65_000);
   assert.equal(hook.name, "pre-tool-use@Bash+Edit.a.ts");
-  assert.match(hook.command, /^\/\S+ (?:run -A --quiet )?\/\S+\/cli\/main\.ts hook \/\S+ --dialect gemini$/);
+  assert.match(
+    hook.command,
+    /^\/\S+ (?:run -A --quiet --config \/\S+\/deno\.json )?\/\S+\/cli\/hook\.ts \/\S+ --dialect gemini$/,
+  );
   assert.equal(written.AfterAgent[0].hooks[0].timeout, undefined);
   const theirs = JSON.parse(readFileSync(codex.settings, "utf8")).hooks;
   assert.deepEqual(theirs.PreToolUse.map((g: { matcher: string }) => g.matcher), ["^mcp__", "Bash|Edit"]);
+});
+
+test("the line that is written serves the hook, from wherever a host runs it", async () => {
+  using p = project({ "stop.it.ts": `export default () => ({ action: "deny", reason: "go on" });` });
+  const { entries } = await p.install(p.place("claude"));
+  const stdin = JSON.stringify({ session_id: "s", cwd: p.cwd, hook_event_name: "Stop", stop_hook_active: false });
+  const { execFileSync } = await import("node:child_process");
+  const out = execFileSync("/bin/sh", ["-c", entries[0]!.hook.command], { cwd: "/", input: stdin, encoding: "utf8" });
+  assert.deepEqual(JSON.parse(out), { decision: "block", reason: "go on" });
 });
 
 test("a file that was touched since keeps what was done to it; only our entries go", async () => {
@@ -192,7 +204,7 @@ test("a line of ours is known by the file it serves, whatever its path is made o
   for (const path of ["/p/hooks/stop.sh", "/my project/hooks/stop.it's.sh", "/p/$HOME/`x`/stop.sh"]) {
     assert.equal(installedFile(hookCommand(path, "codex")), path);
   }
-  for (const line of ["true", "bun run hook x --dialect claude", "echo main.ts hook x --dialect claude && rm x"]) {
+  for (const line of ["true", "bun run hook x --dialect claude", "bun /a/cli/hook.ts x --dialect claude && rm x"]) {
     assert.equal(installedFile(line), undefined);
   }
 });
