@@ -147,7 +147,8 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     ...(compactor && {
       compact: async (run) => {
         lastRun = run;
-        if (contextTokens > compactor.COMPACT_AT && await compactor.compact(run, "auto")) contextTokens = 0;
+        const room = run.count.iterations + 1 < limits.iterations; // it is a model call like any other
+        if (room && contextTokens > compactor.COMPACT_AT && await compactor.compact(run, "auto")) contextTokens = 0;
       },
     }),
   };

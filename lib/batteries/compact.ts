@@ -1,4 +1,5 @@
 import { type Message, text, textOf, user } from "../core/messages.ts";
+import { account } from "../core/_call-model.ts";
 import { readReply } from "../core/reply.ts";
 import type { Run } from "../core/run.ts";
 
@@ -41,7 +42,9 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     tools: run.toolSpecs,
     max_tokens: agent.maxTokens,
   };
+  run.count.iterations++;
   const reply = await run.interruptible(readReply(agent.model(request, run.signal), () => {}));
+  account(run, reply);
   const summary = textOf(reply.message);
   const next = [
     user(`The conversation so far was summarised to make room:\n\n${summary}`),
@@ -53,7 +56,13 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     return false;
   }
   life.messages.splice(0, life.messages.length, ...next);
+  // What is shown in this turn only stays with its message, or with the summary where that message is gone.
+  const shown = [...run.overlay];
   run.overlay.clear();
+  for (const [index, blocks] of shown) {
+    const at = index < cut ? 0 : index - cut + 1;
+    run.overlay.set(at, [...run.overlay.get(at) ?? [], ...blocks]);
+  }
   run.firstIndex = Math.min(run.firstIndex, next.length);
   run.emit({ type: "compact", messages: next, before, after });
   return true;

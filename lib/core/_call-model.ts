@@ -6,6 +6,7 @@ import { spend } from "./limits.ts";
 import { addUsage, invalidConversation, type Message, NO_USAGE, user } from "./messages.ts";
 import { ModelError, type ModelRequest, type Reply } from "./model.ts";
 import { readReply } from "./reply.ts";
+import { isNotKept } from "./said.ts";
 import { switchModel } from "./switch-model.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
@@ -31,8 +32,9 @@ export function turnBegin(messages: readonly Message[]): TurnBegin {
 
 /** One model call: iteration hooks, the request, the reply; a failed attempt is tried again while nothing has happened. */
 export async function callModel(run: Run, view: View, iteration: number): Promise<Reply> {
-  const { agent, life, count } = run;
-  await agent.compact?.(run);
+  const { agent, count } = run;
+  // A history that a hook changed for this turn is its own business: making room would pull it from under the turn.
+  if (!view.prefix) await agent.compact?.(run);
   run.hooks = await run.interruptible(Promise.resolve(agent.hooks()));
   const said = await run.fire({
     event: "iteration",
@@ -52,12 +54,18 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   const shown = { system: change?.system ?? view.system, messages: requestMessages(run, view, change?.append) };
   count.iterations++;
   const reply = await agent.step(`llm:${run.turnId}:${count.iterations}`, () => replyOf(run, shown));
-  const cost = agent.price?.(reply.model || run.modelName, reply.usage);
+  account(run, reply);
+  return reply;
+}
+
+/** Counts what a reply took, for the run and for the budget it shares. */
+export function account(run: Run, reply: Reply): void {
+  const model = reply.model || run.modelName;
+  const cost = run.agent.price?.(model, reply.usage);
   run.usage = addUsage(run.usage, reply.usage);
   run.cost = run.cost === undefined || cost === undefined ? undefined : run.cost + cost;
-  spend(life.spent, reply.usage, cost);
-  run.emit({ type: "usage", usage: reply.usage, model: reply.model || run.modelName, cost });
-  return reply;
+  spend(run.life.spent, reply.usage, cost);
+  run.emit({ type: "usage", usage: reply.usage, model, cost });
 }
 
 /** The reply of the model, or of the one that stands in for it where it is overloaded or refuses. */
@@ -106,7 +114,8 @@ function requestMessages(run: Run, view: View, append: string | readonly Message
   let shown: Message[] = messages.slice();
   for (const [index, blocks] of run.overlay) {
     const message = shown[index]!;
-    shown[index] = { role: message.role, content: [...message.content, ...blocks] };
+    const content = message.content.filter((block) => !isNotKept(block));
+    shown[index] = { role: message.role, content: [...content, ...blocks] };
   }
   if (view.prefix) {
     const { index, block, messages: instead } = view.prefix;

@@ -7,7 +7,7 @@ import { countContinuation, forbidsCall, limitWarning, remaining } from "./limit
 import { type Block, invalidConversation, type Message, text, type TextBlock, textOf, user } from "./messages.ts";
 import type { Reply } from "./model.ts";
 import { isCut } from "./reply.ts";
-import { type From, hookInput } from "./said.ts";
+import { type From, hookInput, notKept } from "./said.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
 /** What sets a turn off. */
@@ -110,7 +110,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
 
 /** A turn that a hook began leaves one line: its input is for that turn only, but roles must alternate. */
 function promptBlock({ from, prompt, persist }: TurnInput): Block {
-  if (from !== undefined) return hookInput("turn-end", persist ? prompt : "[not kept]");
+  if (from !== undefined) return persist ? hookInput("turn-end", prompt) : notKept();
   return text(prompt.trim() === "" ? EMPTY_PROMPT : prompt);
 }
 

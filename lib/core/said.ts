@@ -41,3 +41,15 @@ export function hookInput(event: string, words: string): TextBlock {
 export function reminder(words: string): string {
   return `<system-reminder>\n${words}\n</system-reminder>`;
 }
+
+/** Stands in the transcript for an input that began a turn and was for that turn only. */
+const NOT_KEPT = hookInput("turn-end", "[not kept]");
+
+export function notKept(): Block {
+  return NOT_KEPT;
+}
+
+/** Whether a block only holds the place of an input: in its own turn the input itself is shown. */
+export function isNotKept(block: Block): boolean {
+  return block.type === "text" && (block as TextBlock).text === (NOT_KEPT as TextBlock).text;
+}

@@ -179,7 +179,7 @@ export interface Projection {
  * `tool_input`, `result`, `tool_response`, `path`. Nothing is copied: what is not read costs nothing.
  */
 export function projection(event: AnyEvent): Projection {
-  return Object.create(event, "tool_use_id" in event ? TOOL_ALIASES : "file_path" in event ? FILE_ALIASES : ALIASES);
+  return Object.create(event, aliasesOf(event));
 }
 
 const of = (projected: unknown) => Object.getPrototypeOf(projected) as AnyEvent & Fields;
@@ -205,6 +205,18 @@ const ALIASES: PropertyDescriptorMap = {
     },
   },
 };
+
+/** The names under which hosts with a loop of their own know a session's begin and end (S3.35). */
+const SESSION_ALIASES: PropertyDescriptorMap = {
+  ...ALIASES,
+  event_type: alias((event) => event.event === "session-start" ? "start" : "end"),
+  exit_reason: alias((event) => event.event === "session-end" ? event.reason : undefined),
+};
+
+function aliasesOf(event: AnyEvent): PropertyDescriptorMap {
+  if (event.event === "session-start" || event.event === "session-end") return SESSION_ALIASES;
+  return "tool_use_id" in event ? TOOL_ALIASES : "file_path" in event ? FILE_ALIASES : ALIASES;
+}
 
 const FILE_ALIASES: PropertyDescriptorMap = { ...ALIASES, path: alias((event) => event.file_path) };
 

@@ -160,3 +160,10 @@ test("U2: projection() as JSON is the event's own part of the wire", () => {
     tool_use_id: "toolu_1",
   });
 });
+
+test("S3.35: a session's begin and end carry event_type and exit_reason too", () => {
+  const start = projection(event({ event: "session-start", ...DEFAULTS["session-start"] }));
+  const end = projection(event({ event: "session-end", reason: "done", duration_ms: 1 }));
+  assert.deepEqual([start.event_type, start.exit_reason], ["start", undefined]);
+  assert.deepEqual([end.event_type, end.exit_reason], ["end", "done"]);
+});
