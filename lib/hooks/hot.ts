@@ -162,7 +162,7 @@ export function hotFolders(
 }
 
 /** The records of all folders; a file that lies in two of them counts in the first. */
-export function onceEach(folders: readonly HookFolder[]): HookRecord[] {
+function onceEach(folders: readonly HookFolder[]): HookRecord[] {
   const seen = new Set<string>();
   return folders.flatMap(({ records, files }) => {
     const again = new Set(records.filter((_, i) => files[i] !== undefined && seen.has(files[i].path)));
