@@ -5,7 +5,7 @@ import { type Environment, userState, writeWhole } from "./_places.ts";
 import { treeHash } from "./_tree.ts";
 
 /** What a working directory may bring along that makes us run something, in the order it is listed. */
-export const TRUSTABLE = [
+const TRUSTABLE = [
   "hooks",
   ".claude/settings.json",
   ".claude/settings.local.json",
