@@ -31,22 +31,22 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/,
   ),
   key("bearer", ["Bearer ", "bearer "], /(?<=\b[Bb]earer )[\w.~+/=-]{16,}/),
-  key("basic", ["Basic ", "basic "], /(?<=\b[Aa]uthorization["']?\s*[:=]\s*["']?[Bb]asic )[\w+/=]{8,}/),
-  key("api-key", ["api-key", "Api-Key"], /(?<=[Xx]-[Aa]pi-[Kk]ey["']?\s*[:=]\s*["']?)[\w.~+/-]{12,}/),
+  key("basic", ["Basic ", "basic "], /(?<=\b[Aa]uthorization\\*["']?\s*[:=]\s*\\*["']?[Bb]asic )[\w+/=]{8,}/),
+  key("api-key", ["api-key", "Api-Key"], /(?<=[Xx]-[Aa]pi-[Kk]ey\\*["']?\s*[:=]\s*\\*["']?)[\w.~+/-]{12,}/),
   key("url-password", ["://"], /(?<=:\/\/[^\s/:@"']+:)[^\s/@"'{}]{6,}(?=@)/),
   {
     kind: "cookie",
     name: "cookie",
     anchors: ["ookie"],
     find:
-      /(?<=\b(?:[Ss]et-)?[Cc]ookie["']?\s*[:=]\s*["']?)[\w!#$%&*+.^`|~-]+=[^\s;,"'{}]{4,}(?:; ?[\w-]+(?:=[^\s;,"'{}]*)?)*/,
+      /(?<=\b(?:[Ss]et-)?[Cc]ookie\\*["']?\s*[:=]\s*\\*["']?)[\w!#$%&*+.^`|~-]+=[^\s;,"'{}]{4,}(?:; ?[\w-]+(?:=[^\s;,"'{}]*)?)*/,
   },
   {
     kind: "organisation",
     name: "organisation",
     anchors: ["rgani", "ORGANI"],
     find: new RegExp(
-      `(?<=organi[sz]ation(?:'s)?(?:[-_ ]?(?:uu)?id)?["']?\\s*(?:is|[:=])?\\s*["'(]?)${UUID}`,
+      `(?<=organi[sz]ation(?:'s)?(?:[-_ ]?(?:uu)?id)?\\\\*["']?\\s*(?:is|[:=])?\\s*\\\\*["'(]?)${UUID}`,
       "i",
     ),
   },

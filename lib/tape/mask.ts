@@ -26,7 +26,7 @@ export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
       ...(attempt.body !== undefined && { body: bodyOn(attempt.body, on) }),
       ...(attempt.events && {
         events: changeEvents(
-          changeEvents(attempt.events, (text) => redactor?.text(text) ?? text, rejoin),
+          changeEvents(attempt.events, (text, form) => redacted(text, form, redactor), rejoin),
           (text, form) => placer.place(text, form),
           (texts, _, form) => placeInPieces(texts, placer, form),
         ),
@@ -39,6 +39,19 @@ export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
         (texts, _, form) => texts.map((text) => placer.restore(text, form)),
       ),
   };
+}
+
+/** In JSON each text is looked at by itself: what stands in it may be written with escapes. */
+function redacted(text: string, form: Form, redactor: Redactor | undefined): string {
+  if (!redactor) return text;
+  if (form === "plain") return redactor.text(text);
+  try {
+    const value: unknown = JSON.parse(text);
+    const clean = redactor.value(value);
+    return clean === value ? text : JSON.stringify(clean);
+  } catch {
+    return redactor.text(text); // it was cut
+  }
 }
 
 /** A JSON body stays JSON: a path in it may be written with escapes. */

@@ -7,7 +7,20 @@ import type { Tape } from "./tape.ts";
 /** Every secret that a tape's lines show, also where a reply says it in pieces. */
 export function scanFacts(facts: readonly (Header | Fact)[], tape: Tape, search: Redactor): Finding[] {
   const inLines = facts.flatMap((fact, i) => search.find(fact, `line ${i + 1}`));
-  return [...inLines, ...joinedTexts(tape).flatMap(({ path, text }) => search.find(text, path))];
+  const inReplies = joinedTexts(tape).flatMap(({ path, text }) => [
+    ...search.find(text, path),
+    ...search.find(parsed(text), path),
+  ]);
+  return [...inLines, ...inReplies];
+}
+
+/** The input of a tool is streamed as JSON: in it, texts are written with escapes. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What replies say in pieces, put together: a secret may be cut anywhere. */
