@@ -2,14 +2,14 @@ import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { ToolError } from "../core/tool.ts";
 
-/** Where a tool may work: its working directory, and what the agent allowed beside it. */
+/** Where a tool works, and the directories it must stay in. */
 export interface Workspace {
   readonly cwd: string;
-  /** May hold more roots under `ROOTS`. */
+  /** Holds the roots under `ROOTS`; without them the working directory is the one root. */
   readonly state: ReadonlyMap<string, unknown>;
 }
 
-/** The key in a tool's `state` under which an agent keeps further directories (`string[]`) that tools may use. */
+/** The key in a tool's `state` under which an agent keeps the directories (`string[]`) its tools may use. */
 export const ROOTS = "crochet.roots";
 
 export interface Place {
@@ -50,8 +50,9 @@ export function isInside(real: string, root: string): boolean {
 }
 
 export async function rootsOf({ cwd, state }: Workspace): Promise<string[]> {
-  const more = state.get(ROOTS);
-  const given = [cwd, ...(Array.isArray(more) ? more.filter((root) => typeof root === "string") : [])];
+  const set = state.get(ROOTS);
+  // The working directory follows the agent's shell: were it a root too, `cd /` would open the whole machine.
+  const given = Array.isArray(set) ? set.filter((root) => typeof root === "string") : [cwd];
   const real = await Promise.all(given.map((root) => realpath(resolve(cwd, root)).catch(() => undefined)));
   return [...new Set(real.filter((root) => root !== undefined))];
 }

@@ -24,7 +24,7 @@ export function standaloneContext(name: string, input: unknown, options: Standal
   const { cwd = process.cwd(), roots, signal = new AbortController().signal, state = new Map(), progress = () => {} } =
     options;
   const id = `toolu_${randomUUID().replaceAll("-", "")}`;
-  if (roots !== undefined) state.set(ROOTS, roots.map((root) => resolve(cwd, root)));
+  if (roots !== undefined) state.set(ROOTS, [cwd, ...roots].map((root) => resolve(cwd, root)));
   return {
     signal,
     cwd: resolve(cwd),

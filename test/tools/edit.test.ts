@@ -194,7 +194,7 @@ test("rule 4: a directory the agent allowed beside its own can be edited too, an
       mkdirSync(join(root, "..", name));
       writeFileSync(join(root, "..", name, "b.txt"), "x");
     }
-    context.state.set(ROOTS, [join(root, "..", "allowed")]);
+    context.state.set(ROOTS, [root, join(root, "..", "allowed")]);
     await run({ file_path: "../allowed/b.txt", old_string: "x", new_string: "y" }, context);
     assert.equal(readFileSync(join(root, "../allowed/b.txt"), "utf8"), "y");
     await assert.rejects(run({ file_path: "../other/b.txt", old_string: "x", new_string: "y" }, context), {
