@@ -115,7 +115,7 @@ async function permission(
   const { reason, rule } = decided;
   if (decided.behavior === "deny") return { words: reason, reason, by: rule ?? "permissions" };
   if (!asked) {
-    const answered = await askHooks(run, tool, called, input, reason);
+    const answered = await askHooks(run, tool, called, input, decided);
     if (answered) return answered;
   }
   if (!run.agent.askPerson) return { words: reason, reason, by: pre.asked?.hook ?? rule ?? "permissions" };
@@ -131,14 +131,14 @@ async function askHooks(
   tool: Tool,
   called: Called,
   input: Input,
-  reason: string,
+  { reason, suggestions = [] }: Permission,
 ): Promise<{ input: Input } | Refusal | undefined> {
   const said = await run.fire({
     event: "permission-request",
     ...called,
     input,
     reason,
-    permission_suggestions: [],
+    permission_suggestions: suggestions,
   });
   const denial = said.denials[0];
   if (denial) return refusalOf(denial);

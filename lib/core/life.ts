@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { Stop } from "./events.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
 import type { Limits, Spent } from "./limits.ts";
-import type { Message, Usage } from "./messages.ts";
+import type { Json, Message, Usage } from "./messages.ts";
 import type { Model } from "./model.ts";
 import type { RunEvent } from "./run-events.ts";
 import type { Run } from "./run.ts";
@@ -25,6 +25,8 @@ export interface Permission {
   readonly behavior: "allow" | "ask" | "deny";
   readonly reason: string;
   readonly rule?: string;
+  /** Of an ask: what would settle it for the session, as permission hooks are told. */
+  readonly suggestions?: readonly Json[];
 }
 
 export type Permit = (call: PermissionCall, verdict: "continue" | "allow" | "ask") => Permission | Promise<Permission>;

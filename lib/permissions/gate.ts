@@ -68,7 +68,10 @@ export function permissionGate(given: Permissions, options: { ask?: PermissionAs
         : behavior === "ask"
         ? asked(call, decision, ask ? undefined : rulesThatAllow(permissions, call))
         : decision.reason;
-      return { behavior, reason, ...(decision.rule !== undefined && { rule: decision.rule }) };
+      const rule = decision.rule !== undefined && { rule: decision.rule };
+      return behavior === "ask"
+        ? { behavior, reason, ...rule, suggestions: suggested(permissions, call) }
+        : { behavior, reason, ...rule };
     },
     ...(ask && {
       askPerson: async (call, reason, signal) => {
@@ -81,6 +84,15 @@ export function permissionGate(given: Permissions, options: { ask?: PermissionAs
       },
     }),
   };
+}
+
+/** What would let calls like this run for the session, in the host's words for it. */
+function suggested(permissions: Permissions, call: PermissionCall) {
+  const rules = rulesThatAllow(permissions, call).map((rule) => {
+    const [, toolName = rule, ruleContent] = /^([^(]+)\((.*)\)$/s.exec(rule) ?? [];
+    return ruleContent === undefined ? { toolName } : { toolName, ruleContent };
+  });
+  return rules.length === 0 ? [] : [{ type: "addRules", rules, behavior: "allow", destination: "session" }];
 }
 
 /** A hook's allow skips asking, but no ask rule (U3); a hook's ask holds also where a rule allows. */

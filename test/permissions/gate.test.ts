@@ -87,7 +87,16 @@ test("a person is asked with the reason and the rules, and what they allow is re
     },
   });
   const permitted = await gate.permit(call("npm test"), "continue");
-  assert.deepEqual(permitted, { behavior: "ask", reason: "Bash asks for permission: no rule allows 'npm test'" });
+  assert.deepEqual(permitted, {
+    behavior: "ask",
+    reason: "Bash asks for permission: no rule allows 'npm test'",
+    suggestions: [{
+      type: "addRules",
+      rules: [{ toolName: "Bash", ruleContent: "npm test *" }],
+      behavior: "allow",
+      destination: "session",
+    }],
+  });
   assert.equal((await gate.askPerson!(call("npm test"), permitted.reason, signal)).behavior, "allow");
   assert.equal((await gate.permit(call("npm test"), "continue")).behavior, "ask");
   await gate.askPerson!(call("npm test"), permitted.reason, signal);
