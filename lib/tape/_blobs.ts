@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /** Texts longer than this many bytes are kept beside the tape, named by their hash and shared by all tapes there. */
-const LONGEST = 16 * 1024;
+export const LONGEST = 16 * 1024;
 
 /** A value whose long texts are `{"$blob": "<sha256>"}`; each text is given to `put` with its name. */
 export function toBlobs<T>(value: T, put: (name: string, text: string) => void): T {

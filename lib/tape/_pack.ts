@@ -1,3 +1,4 @@
+import { LONGEST } from "./_blobs.ts";
 import type { Json } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
 import type { EventsFact, PackedRaw, PackedRun } from "./format.ts";
@@ -25,6 +26,7 @@ export function packEvents(events: readonly TapeEvent[]): Pick<EventsFact, "ms" 
       list.push(raw !== undefined ? { raw } : event as unknown as { [key: string]: Json });
     }
   }
+  for (const item of list) if (isRun(item) && isLong(item.of)) (item as { of: unknown }).of = JSON.stringify(item.of);
   const ms = trimmed(events.map((e) => e.ms));
   const pad = trimmed(events.map((e) => e.pad ?? 0));
   return { ...(ms.length > 0 && { ms }), ...(pad.length > 0 && { pad }), list };
@@ -41,7 +43,8 @@ export function unpackEvents({ ms = [], pad = [], list = [] }: Pick<EventsFact, 
     if (isRun(item)) {
       const field = RUN_FIELDS[item.run];
       if (field === undefined) throw new TypeError(`Cannot read a run of '${item.run}' as it is no kind of delta`);
-      for (const text of item.of) {
+      const texts: string[] = typeof item.of === "string" ? JSON.parse(item.of) : item.of;
+      for (const text of texts) {
         const delta = { type: item.run, [field]: text };
         add({ event: { type: "content_block_delta", index: item.index, delta } });
       }
@@ -54,7 +57,13 @@ export function unpackEvents({ ms = [], pad = [], list = [] }: Pick<EventsFact, 
 }
 
 function isRun(item: Packed): item is PackedRun {
-  return typeof (item as PackedRun)?.run === "string" && Array.isArray((item as PackedRun).of);
+  const { run, of } = (item ?? {}) as Partial<PackedRun>;
+  return typeof run === "string" && (Array.isArray(of) || typeof of === "string");
+}
+
+/** Whether texts belong into a blob although none of them does. */
+function isLong(texts: PackedRun["of"]): boolean {
+  return typeof texts !== "string" && texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > LONGEST;
 }
 
 function isRaw(item: Packed): item is PackedRaw {

@@ -94,7 +94,8 @@ export interface EventsFact {
 export interface PackedRun {
   readonly run: string;
   readonly index: number;
-  readonly of: readonly string[];
+  /** The texts; as one JSON text where they are long together, so that they lie beside the tape. */
+  readonly of: readonly string[] | string;
 }
 
 /** A frame of the wire, byte for byte. */

@@ -123,7 +123,7 @@ function escaped(text: string): string {
 const BEFORE = { path: /[\w.~/-]/, word: /[\w-]/ };
 const AFTER = /[\w-]/;
 /** In JSON the letter of an escape is no letter of the text. */
-const ESCAPE = /(?:^|[^\\])(?:\\\\)*\\[nrtbf]$/;
+const ESCAPE = /(?<!\\)(?:\\\\)*\\(?:[nrtbf]|u([0-9a-fA-F]{4}))$/;
 
 /** The next place a text stands by itself: `/tmp` is not in `/tmpfs` nor in `a/tmp`. */
 function nextOf(text: string, place: string, from: number, kind: Known["kind"], form: Form): number {
@@ -131,8 +131,14 @@ function nextOf(text: string, place: string, from: number, kind: Known["kind"], 
     const before = text[at - 1];
     const after = text[at + place.length];
     const begins = before === undefined || !BEFORE[kind].test(before) ||
-      (form === "json" && ESCAPE.test(text.slice(Math.max(0, at - 40), at)));
+      (form === "json" && isEscape(text.slice(0, at), BEFORE[kind]));
     if (begins && (after === undefined || !AFTER.test(after))) return at;
   }
   return -1;
+}
+
+function isEscape(before: string, letter: RegExp): boolean {
+  const escape = ESCAPE.exec(before.slice(-64));
+  if (!escape) return false;
+  return escape[1] === undefined || !letter.test(String.fromCharCode(Number.parseInt(escape[1], 16)));
 }

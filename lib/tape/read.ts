@@ -98,13 +98,14 @@ function readFact(line: string, blob: (name: string) => string, refuse: (why: st
   } catch (error) {
     throw refuse(`it is not JSON: ${(error as Error).message}`);
   }
-  const why = unknownFact(value);
-  if (why !== undefined) throw refuse(why);
   try {
-    return fromBlobs(value as Header | Fact, blob);
+    value = fromBlobs(value, blob);
   } catch (error) {
     throw refuse(`a long text of it is missing: ${(error as Error).message}`);
   }
+  const why = unknownFact(value);
+  if (why !== undefined) throw refuse(why);
+  return value as Header | Fact;
 }
 
 /** A conversation up to a reply, with its chain of hashes by head. */
