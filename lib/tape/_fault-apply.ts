@@ -93,8 +93,8 @@ function brokenOff(events: readonly ModelEvent[], fault: Fault): Attempt | undef
   if (!place || events.length === 0) return undefined;
   const before = events.slice(0, place.at);
   switch (kind) {
-    case "cut":
-      return { ...streamed(before), ended: "cut", why: "The stream ended" };
+    case "cut": // as if it were whole: only what is missing tells
+      return streamed(before);
     case "reset":
       return { ...streamed(before), ended: "cut", why: "The connection was reset" };
     case "stall":

@@ -22,7 +22,8 @@ const BEFORE = [
 ];
 const END = [...ANYWHERE, "stop:max_tokens", "stop:refusal", "stop:pause_turn", "stop:model_context_window_exceeded"];
 const BLOCK = [...END, "dup-start", "gap", "unknown-block"];
-const TOOL = ["json truncate", "json drop", ...BLOCK];
+/** More often than one of many: what is done with half an input is what hurts. */
+const TOOL = ["json truncate", "json drop", "json truncate", "json drop", "unknown-block", ...BLOCK];
 
 /** For each call of a tape, all that can happen to it. */
 export function choicesOf({ calls }: Tape): Choice[][] {

@@ -55,7 +55,13 @@ async function scouting(name: string, background: boolean): Promise<Example & { 
   const made = await taped({
     options: options as never,
     replies: [
-      { thinking: "Look first.", tools: [{ name: "Look", input: { at: "a" } }, { name: "Look", input: { at: "ü" } }] },
+      {
+        thinking: "Look first.",
+        tools: [{ name: "Look", input: { at: "the northern gate, from afar" } }, {
+          name: "Look",
+          input: { at: "die Brücke über den Fluß 🧶" },
+        }],
+      },
       { text: "Now the others.", tools: [scout("north", false), scout("south", background)] },
       { text: "I am done." },
       { text: "Once more.", tools: [{ name: "Write", input: { file_path: "log.txt", content: "north, south\n" } }] },
