@@ -8,7 +8,7 @@ import type { Model } from "./core/model.ts";
 import { checkOptions, type OptionKind } from "./core/options.ts";
 import type { Result, RunEvent } from "./core/run-events.ts";
 import { asTool, type RunnableTool, type Tool } from "./core/tool.ts";
-import type { HookHost } from "./hooks/_host.ts";
+import type { HookHost } from "./hooks/process/host.ts";
 import type { PermissionAsker } from "./permissions/gate.ts";
 import type { Permissions } from "./permissions/rules.ts";
 import type { TapeOptions } from "./tape/options.ts";

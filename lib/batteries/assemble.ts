@@ -10,7 +10,7 @@ import type { RunEvent } from "../core/run-events.ts";
 import type { Run } from "../core/run.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
-import { sessionEnvFile } from "../hooks/_env-file.ts";
+import { sessionEnvFile } from "../hooks/process/env-file.ts";
 import { price } from "../prices.ts";
 import { memoryStore } from "../transcript/memory.ts";
 import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
@@ -140,7 +140,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     }),
     step: options.step ?? ((_, work) => work()),
     price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
-    exec: async (...args) => (await import("../hooks/_exec.ts")).exec(...args),
+    exec: async (...args) => (await import("../hooks/process/exec.ts")).exec(...args),
     ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
     ...(options.fallbackModel !== undefined && { fallback: options.fallbackModel }),
     ...(afterWrite && { afterWrite }),

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { HookRunner } from "../agent.ts";
 import type { HookRecord } from "../core/hook.ts";
-import type { HookHost } from "../hooks/_host.ts";
+import type { HookHost } from "../hooks/process/host.ts";
 import { type Found, HookSources } from "../hooks/sources.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
 import type { Config } from "./_config.ts";

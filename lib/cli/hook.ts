@@ -1,6 +1,6 @@
 import type { EventName, EventOf } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
-import type { ServedEnv } from "../hooks/_served-env.ts";
+import type { ServedEnv } from "../hooks/serving/served-env.ts";
 import type { Host, Tried } from "../hooks/serve.ts";
 import type { Command } from "./_io.ts";
 
@@ -194,7 +194,7 @@ class EarlyContext implements HookContext {
   get #loaded(): Context {
     if (this.real) return this.real;
     const load = process.getBuiltinModule("node:module").createRequire(import.meta.url);
-    const { earlyContext } = load("../hooks/_served-env.ts") as typeof import("../hooks/_served-env.ts");
+    const { earlyContext } = load("../hooks/serving/served-env.ts") as typeof import("../hooks/serving/served-env.ts");
     const { env, ctx } = earlyContext(this.#told, this.#file);
     this.env = env;
     return this.real = ctx;

@@ -1,5 +1,5 @@
 import { nearest } from "../core/names.ts";
-import { HookLoadError } from "./_load-error.ts";
+import { HookLoadError } from "./file/load-error.ts";
 
 export type TurnTable = "turn_start" | "turn_end";
 

@@ -3,15 +3,15 @@ import { homedir } from "node:os";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { type Opinion, OutOfTime, type Said } from "../core/verdict.ts";
-import { answerOf, FailedCommand, lateAnswer, listeningTo, speakerOf } from "./_answer.ts";
-import { hookEnvironment, tellWithheld, withPlaceholders } from "./_environment.ts";
-import { type HookHost, outputFolder } from "./_host.ts";
-import type { GroupOptions } from "./_group.ts";
-import { type ProcessOptions, type Ran, runProcess, type Stream } from "./_process.ts";
-import { asyncLine } from "./_stdout.ts";
-import { type Question, WarmProcess } from "./_warm.ts";
-import { type WireFacts, wireInput } from "./_wire.ts";
-import { refusalWords } from "./_words.ts";
+import { answerOf, FailedCommand, lateAnswer, listeningTo, speakerOf } from "./process/answer.ts";
+import { hookEnvironment, tellWithheld, withPlaceholders } from "./process/environment.ts";
+import { type HookHost, outputFolder } from "./process/host.ts";
+import type { GroupOptions } from "./process/group.ts";
+import { type ProcessOptions, type Ran, runProcess, type Stream } from "./process/process.ts";
+import { asyncLine } from "./process/stdout.ts";
+import { type Question, WarmProcess } from "./process/warm.ts";
+import { type WireFacts, wireInput } from "./process/wire.ts";
+import { refusalWords } from "./process/words.ts";
 
 export interface CommandOptions {
   /** The hook's name, for those who watch its output. */

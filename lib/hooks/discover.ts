@@ -10,8 +10,8 @@ import {
   isSkipped,
   parseFileName,
   parseMoment,
-} from "./_file-name.ts";
-import { isExecutable } from "./_program.ts";
+} from "./file/file-name.ts";
+import { isExecutable } from "./process/program.ts";
 
 /** A hook file as it was found: named and read, nothing of it run. */
 export interface HookFile extends FileName {

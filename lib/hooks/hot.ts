@@ -1,9 +1,9 @@
 import { realpathSync } from "node:fs";
 import type { HookRecord } from "../core/hook.ts";
-import { guarded } from "./_guarded.ts";
-import type { HookHost } from "./_host.ts";
-import type { ModuleFolder } from "./_import.ts";
-import { sharedFiles, treeSign } from "./_tree.ts";
+import { guarded } from "./file/guarded.ts";
+import type { HookHost } from "./process/host.ts";
+import type { ModuleFolder } from "./file/import.ts";
+import { sharedFiles, treeSign } from "./file/tree.ts";
 import { discover, type HookFile, loadMessage, type Problem } from "./discover.ts";
 import { brokenHook, loadHook, problemHook } from "./load.ts";
 import type { PromptModel } from "./prompt.ts";

@@ -3,11 +3,11 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, type 
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext } from "../core/hook.ts";
 import type { Opinion } from "../core/verdict.ts";
-import { answerOf, FailedCommand, listeningTo, speakerOf } from "./_answer.ts";
-import type { HookHost } from "./_host.ts";
-import { isLocalAddress } from "./_local-address.ts";
-import { wireInput } from "./_wire.ts";
-import { refusalWords } from "./_words.ts";
+import { answerOf, FailedCommand, listeningTo, speakerOf } from "./process/answer.ts";
+import type { HookHost } from "./process/host.ts";
+import { isLocalAddress } from "./setting/local-address.ts";
+import { wireInput } from "./process/wire.ts";
+import { refusalWords } from "./process/words.ts";
 import { failureWords, type HookKindParts } from "./command.ts";
 
 export interface HttpOptions {

@@ -3,11 +3,11 @@ import { existsSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } f
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { HookRecord } from "../core/hook.ts";
-import type { Host } from "./_from-host.ts";
-import { HOSTS } from "./_hosts.ts";
-import { type Environment, homeOf, userState, writeWhole } from "./_places.ts";
-import { type HostEntry, withEntries, withoutEntries } from "./_settings-edit.ts";
-import type { Listened } from "./_record.ts";
+import type { Host } from "./serving/from-host.ts";
+import { HOSTS } from "./installing/hosts.ts";
+import { type Environment, homeOf, userState, writeWhole } from "./file/places.ts";
+import { type HostEntry, withEntries, withoutEntries } from "./installing/settings-edit.ts";
+import type { Listened } from "./file/record.ts";
 import type { HookFile } from "./discover.ts";
 
 /** A hook file with the record it compiled to, which knows its config. */

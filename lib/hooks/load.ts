@@ -1,11 +1,11 @@
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord, OnError } from "../core/hook.ts";
 import { NO_OPINION } from "../core/verdict.ts";
-import { readHeader } from "./_config.ts";
-import type { HookHost } from "./_host.ts";
-import type { ModuleFolder } from "./_import.ts";
-import { programOf } from "./_program.ts";
-import { recordBase } from "./_record.ts";
+import { readHeader } from "./file/config.ts";
+import type { HookHost } from "./process/host.ts";
+import type { ModuleFolder } from "./file/import.ts";
+import { programOf } from "./process/program.ts";
+import { recordBase } from "./file/record.ts";
 import type { HookFile, Problem } from "./discover.ts";
 import type { PromptModel } from "./prompt.ts";
 

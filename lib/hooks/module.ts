@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Hook, HookRecord } from "../core/hook.ts";
 import { readNative } from "../core/verdict.ts";
-import { checkedConfig } from "./_config.ts";
-import { importModule, type ModuleFolder } from "./_import.ts";
-import { HookLoadError } from "./_load-error.ts";
-import { recordBase } from "./_record.ts";
+import { checkedConfig } from "./file/config.ts";
+import { importModule, type ModuleFolder } from "./file/import.ts";
+import { HookLoadError } from "./file/load-error.ts";
+import { recordBase } from "./file/record.ts";
 import type { HookFile } from "./discover.ts";
 
 /** Imports a hook module: its default export is the hook, its `config` what the hook says about itself. */

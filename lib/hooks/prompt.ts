@@ -6,15 +6,15 @@ import { textOf, user } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
 import { NO_OPINION, type Opinion } from "../core/verdict.ts";
-import { checkedConfig, type HookConfig, readHeader } from "./_config.ts";
-import { splitFrontMatter } from "./_front-matter.ts";
-import { jsonInText } from "./_json-in-text.ts";
-import { HookLoadError } from "./_load-error.ts";
-import { recordBase } from "./_record.ts";
-import { CACHE_SECONDS, ResponseCache } from "./_response-cache.ts";
-import { SharedCalls } from "./_shared-calls.ts";
-import { compileTemplate, type Template } from "./_template.ts";
-import { projection } from "./_wire.ts";
+import { checkedConfig, type HookConfig, readHeader } from "./file/config.ts";
+import { splitFrontMatter } from "./prompting/front-matter.ts";
+import { jsonInText } from "./prompting/json-in-text.ts";
+import { HookLoadError } from "./file/load-error.ts";
+import { recordBase } from "./file/record.ts";
+import { CACHE_SECONDS, ResponseCache } from "./prompting/response-cache.ts";
+import { SharedCalls } from "./prompting/shared-calls.ts";
+import { compileTemplate, type Template } from "./prompting/template.ts";
+import { projection } from "./process/wire.ts";
 import type { HookFile } from "./discover.ts";
 
 /** Judges where neither the hook nor the settings name a model: a fast one. */

@@ -1,18 +1,18 @@
 import { type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { fromAction, NO_OPINION, type Opinion } from "../core/verdict.ts";
-import { readHeader } from "./_config.ts";
-import { fieldReader, fieldText } from "./_field.ts";
-import { compileGlob } from "./_glob.ts";
-import { HookLoadError } from "./_load-error.ts";
-import { recordBase } from "./_record.ts";
-import type { Condition, FieldTest, Rule } from "./_rule.ts";
-import { parseRules } from "./_rule-language.ts";
-import { readRules } from "./_rule-yaml.ts";
-import { runaway } from "./_runaway.ts";
-import { subjectSetter } from "./_subject.ts";
-import { type Projection, projection } from "./_wire.ts";
-import { readYaml } from "./_yaml.ts";
+import { readHeader } from "./file/config.ts";
+import { fieldReader, fieldText } from "./rule/field.ts";
+import { compileGlob } from "./rule/glob.ts";
+import { HookLoadError } from "./file/load-error.ts";
+import { recordBase } from "./file/record.ts";
+import type { Condition, FieldTest, Rule } from "./rule/rule.ts";
+import { parseRules } from "./rule/rule-language.ts";
+import { readRules } from "./rule/rule-yaml.ts";
+import { runaway } from "./rule/runaway.ts";
+import { subjectSetter } from "./rule/subject.ts";
+import { type Projection, projection } from "./process/wire.ts";
+import { readYaml } from "./rule/yaml.ts";
 import type { HookFile } from "./discover.ts";
 
 /** What a rules hook is beside its name, moments and config. */

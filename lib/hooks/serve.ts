@@ -1,10 +1,10 @@
 import type { Context } from "../core/hook.ts";
 import type { Model } from "../core/model.ts";
-import { fromHost, type Host, type HostEvent } from "./_from-host.ts";
-import { ServedEnv } from "./_served-env.ts";
-import type { Served } from "./_to-host.ts";
+import { fromHost, type Host, type HostEvent } from "./serving/from-host.ts";
+import { ServedEnv } from "./serving/served-env.ts";
+import type { Served } from "./serving/to-host.ts";
 
-export type { Host } from "./_from-host.ts";
+export type { Host } from "./serving/from-host.ts";
 
 export interface ServeOptions {
   readonly host: Host;
@@ -54,8 +54,8 @@ export async function serve(path: string, stdin: string, options: ServeOptions):
   const env = tried?.env ?? new ServedEnv(heard, options);
   const serving: Serving = { path, stdin, heard, env, options };
   try {
-    if (tried) return await (await import("./_serve-answer.ts")).serveAnswer(serving, tried);
-    return await (await import("./_serve-whole.ts")).serveWhole(serving);
+    if (tried) return await (await import("./serving/serve-answer.ts")).serveAnswer(serving, tried);
+    return await (await import("./serving/serve-whole.ts")).serveWhole(serving);
   } finally {
     env.keepValues();
   }

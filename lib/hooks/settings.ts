@@ -2,13 +2,13 @@ import type { HookRecord } from "../core/hook.ts";
 import { compileMatcher } from "../core/match.ts";
 import { EVENT_NAMES, kebab, nearest, pascal, type ResolvedName, resolveEvent } from "../core/names.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
-import { isObject, readHandler } from "./_handler.ts";
-import type { HookHost } from "./_host.ts";
-import { readSettings, type SettingsFile, shortPath } from "./_settings-file.ts";
-import { type Draft, isAboutCall, recordsOf } from "./_settings-record.ts";
+import { isObject, readHandler } from "./setting/handler.ts";
+import type { HookHost } from "./process/host.ts";
+import { readSettings, type SettingsFile, shortPath } from "./setting/settings-file.ts";
+import { type Draft, isAboutCall, recordsOf } from "./setting/settings-record.ts";
 import type { PromptModel } from "./prompt.ts";
 
-export { type SettingsFile, settingsFiles } from "./_settings-file.ts";
+export { type SettingsFile, settingsFiles } from "./setting/settings-file.ts";
 
 /** Something in a settings file that does not count, or does not mean what it seems to. */
 export interface SettingsProblem {

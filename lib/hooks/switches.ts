@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
-import { type Environment, userState, writeWhole } from "./_places.ts";
+import { type Environment, userState, writeWhole } from "./file/places.ts";
 
 /**
  * Which hooks a person has switched off in a project. Kept with the person and not in the project: neither a

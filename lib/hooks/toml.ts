@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
-import { hookEnvironment, tellWithheld } from "./_environment.ts";
-import { type HookHost, outputFolder } from "./_host.ts";
-import { persisted } from "./_persisted.ts";
-import { type Ran, runProcess, type Stream } from "./_process.ts";
+import { hookEnvironment, tellWithheld } from "./process/environment.ts";
+import { type HookHost, outputFolder } from "./process/host.ts";
+import { persisted } from "./process/persisted.ts";
+import { type Ran, runProcess, type Stream } from "./process/process.ts";
 import { readTurnCommand, type TurnCommand, type TurnTable } from "./_turn-command.ts";
 
 /** Where a workspace keeps its commands for turns. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Environment, userState, writeWhole } from "./_places.ts";
-import { treeHash } from "./_tree.ts";
+import { type Environment, userState, writeWhole } from "./file/places.ts";
+import { treeHash } from "./file/tree.ts";
 
 /** What a working directory may bring along that makes us run something, in the order it is listed. */
 const TRUSTABLE = [

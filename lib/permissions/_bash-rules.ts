@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { isAbsolute, resolve } from "node:path";
 import { type CommandPattern, mayMatch, mustMatch } from "./_command-pattern.ts";
-import type { Command, CommandLine } from "./_shell-commands.ts";
-import { literal, type Word } from "./_shell-reader.ts";
-import { doubtOf, runsOf } from "./_shell-runners.ts";
+import type { Command, CommandLine } from "./shell/commands.ts";
+import { literal, type Word } from "./shell/reader.ts";
+import { doubtOf, runsOf } from "./shell/runners.ts";
 
 /** A file that a redirection opens; no paths = which one is not known. */
 export interface OpenedFile {

@@ -1,5 +1,5 @@
-import type { Command } from "./_shell-commands.ts";
-import { literal, mayVanish, type Word } from "./_shell-reader.ts";
+import type { Command } from "./shell/commands.ts";
+import { literal, mayVanish, type Word } from "./shell/reader.ts";
 
 /** Between words; no word can hold it, so `"git push"` is not `git push`. */
 const GAP = "\0";

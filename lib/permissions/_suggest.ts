@@ -3,9 +3,9 @@ import { openedFiles } from "./_bash-rules.ts";
 import { inside, realPath } from "./_path-rule.ts";
 import { EDITS, parseRule } from "./_rule.ts";
 import { decide, type Permissions, type RuledCall } from "./rules.ts";
-import { type Command, readCommandLine } from "./_shell-commands.ts";
-import { literal } from "./_shell-reader.ts";
-import { runsOf } from "./_shell-runners.ts";
+import { type Command, readCommandLine } from "./shell/commands.ts";
+import { literal } from "./shell/reader.ts";
+import { runsOf } from "./shell/runners.ts";
 
 /** The narrowest rules we can think of that would let a call run; none where no allow rule can. */
 export function rulesThatAllow(permissions: Permissions, call: RuledCall): string[] {

@@ -3,7 +3,7 @@ import type { Effect } from "../core/tool.ts";
 import { type OpenedFile, openedFiles, touches, uncovered } from "./_bash-rules.ts";
 import { inside, realPath } from "./_path-rule.ts";
 import { EDITS, parseRule, READS, type Rule } from "./_rule.ts";
-import { type CommandLine, readCommandLine } from "./_shell-commands.ts";
+import { type CommandLine, readCommandLine } from "./shell/commands.ts";
 
 /** `default` asks before anything that changes something; `bypass` is short for `bypassPermissions`. */
 export type PermissionMode = "default" | "acceptEdits" | "plan" | "bypassPermissions" | "bypass";

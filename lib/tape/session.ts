@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic.ts";
 import type { Message } from "../core/messages.ts";
 import { runtimeVersion, sourceOf, versionOf } from "./_about.ts";
+import { canonical } from "./canonical.ts";
 import type { Divergence, DriftReport, ToolDrift } from "./drift.ts";
 import { priceOf } from "./drift.ts";
 import { type Header, TAPE_VERSION, type ToolFact } from "./format.ts";
@@ -10,6 +11,7 @@ import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match.ts";
 import { tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
+import { type Normaliser, normaliserOf } from "./normalise.ts";
 import { placer, placesHere } from "./places.ts";
 import { readTape, TapeError } from "./read.ts";
 import { finishedCalls, type LiveCall, type WireFacts } from "./record.ts";
@@ -52,7 +54,8 @@ export class TapeSession {
     this.faults = options.faults;
     this.seed = tape?.header.seed ?? randomBytes(8).toString("hex");
     this.epoch = tape ? Date.parse(tape.header.at) : Date.now();
-    this.program = tape && programOf(tape);
+    normaliserOf(options.normalise); // a wrong one is refused before anything is asked
+    this.program = tape && programOf(withNormalisers(tape, options.normalise ?? []));
     this.#search = redactor({ seed: this.seed });
     this.#ids = options.redact || this.program?.hasSecrets
       ? redactor({ seed: this.seed })
@@ -243,7 +246,7 @@ export class TapeSession {
     const { agent, tools = false, normalise, source } = this.#options;
     const old = this.program?.tape.header;
     const { url, sdk, api } = this.#seen;
-    if (old) return { ...old, ...(normalise && { normalise }) };
+    if (old) return old;
     return {
       tape: TAPE_VERSION,
       source: source ?? this.#seen.source ?? "model",
@@ -283,6 +286,13 @@ export class TapeSession {
       notes: [],
     };
   }
+}
+
+/** A tape with further declared differences. */
+function withNormalisers(tape: Tape, more: readonly Normaliser[]): Tape {
+  const known = tape.header.normalise ?? [];
+  const fresh = more.filter((one) => !known.some((other) => canonical(other) === canonical(one)));
+  return fresh.length === 0 ? tape : { ...tape, header: { ...tape.header, normalise: [...known, ...fresh] } };
 }
 
 const answers = new WeakMap<Call, Answer>();

@@ -8,7 +8,7 @@ import { anthropic } from "../../lib/anthropic.ts";
 import { exitCode } from "../../lib/cli/run.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
-import type { HookHost } from "../../lib/hooks/_host.ts";
+import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { loadSettings, settingsFiles } from "../../lib/hooks/settings.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { HookHost } from "../../lib/hooks/_host.ts";
+import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { commandHook } from "../../lib/hooks/command.ts";
 import { environment, fireHook, PRE, record, scratch, START } from "./_fire.ts";
 

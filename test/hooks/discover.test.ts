@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { readHeader } from "../../lib/hooks/_config.ts";
-import { programOf } from "../../lib/hooks/_program.ts";
+import { readHeader } from "../../lib/hooks/file/config.ts";
+import { programOf } from "../../lib/hooks/process/program.ts";
 import { discover, readHookFile } from "../../lib/hooks/discover.ts";
 import { scratch } from "./_fire.ts";
 

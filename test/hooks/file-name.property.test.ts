@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "node:test";
 import { EVENT_NAMES } from "../../lib/core/names.ts";
-import { BadFileName, formatFileName, isSkipped, nearestName, parseFileName } from "../../lib/hooks/_file-name.ts";
+import { BadFileName, formatFileName, isSkipped, nearestName, parseFileName } from "../../lib/hooks/file/file-name.ts";
 import { rounds } from "../_counts.ts";
 
 const numRuns = rounds(1_000, 20_000);

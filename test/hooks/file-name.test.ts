@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BadFileName, isSkipped, parseFileName, parseMoment } from "../../lib/hooks/_file-name.ts";
+import { BadFileName, isSkipped, parseFileName, parseMoment } from "../../lib/hooks/file/file-name.ts";
 
 test("DESIGN 3: a file's name says event, tools, priority, label and kind", () => {
   const cases: [string, string][] = [

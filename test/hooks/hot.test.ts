@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } 
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
-import { treeSign } from "../../lib/hooks/_tree.ts";
+import { treeSign } from "../../lib/hooks/file/tree.ts";
 import { HookFolder, hotFolders } from "../../lib/hooks/hot.ts";
 import { environment, POST, PRE, scratch, STOP } from "./_fire.ts";
 

@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { parse } from "jsonc-parser";
 import type { HookRecord } from "../../lib/core/hook.ts";
-import { withEntries, withoutEntries } from "../../lib/hooks/_settings-edit.ts";
+import { withEntries, withoutEntries } from "../../lib/hooks/installing/settings-edit.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import { carryOut, planInstall, planUninstall } from "../../lib/hooks/install.ts";
-import { recordBase } from "../../lib/hooks/_record.ts";
+import { recordBase } from "../../lib/hooks/file/record.ts";
 import { rounds } from "../_counts.ts";
 import { scratch } from "./_fire.ts";
 

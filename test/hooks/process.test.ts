@@ -4,8 +4,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { exec } from "../../lib/hooks/_exec.ts";
-import { type ProcessOptions, runProcess } from "../../lib/hooks/_process.ts";
+import { exec } from "../../lib/hooks/process/exec.ts";
+import { type ProcessOptions, runProcess } from "../../lib/hooks/process/process.ts";
 import { scratch } from "./_fire.ts";
 
 const run = (command: string, given: Partial<ProcessOptions> = {}) =>

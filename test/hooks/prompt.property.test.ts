@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { jsonInText } from "../../lib/hooks/_json-in-text.ts";
-import { ResponseCache } from "../../lib/hooks/_response-cache.ts";
-import { compileTemplate } from "../../lib/hooks/_template.ts";
+import { jsonInText } from "../../lib/hooks/prompting/json-in-text.ts";
+import { ResponseCache } from "../../lib/hooks/prompting/response-cache.ts";
+import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
 import { askModel } from "../../lib/hooks/prompt.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { rounds } from "../_counts.ts";

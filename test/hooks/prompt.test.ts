@@ -4,8 +4,8 @@ import { fire } from "../../lib/core/dispatch.ts";
 import { codeHooks } from "../../lib/core/code-hooks.ts";
 import type { Model } from "../../lib/core/model.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
-import { ResponseCache } from "../../lib/hooks/_response-cache.ts";
-import { compileTemplate } from "../../lib/hooks/_template.ts";
+import { ResponseCache } from "../../lib/hooks/prompting/response-cache.ts";
+import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import {
   askModel,

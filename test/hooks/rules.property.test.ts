@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { compileGlob } from "../../lib/hooks/_glob.ts";
-import { runaway } from "../../lib/hooks/_runaway.ts";
+import { compileGlob } from "../../lib/hooks/rule/glob.ts";
+import { runaway } from "../../lib/hooks/rule/runaway.ts";
 import { rulesHook } from "../../lib/hooks/rules.ts";
 import { rounds } from "../_counts.ts";
 import { call, testContext } from "./_fired.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { plainEvent } from "../../lib/cli/hook.ts";
-import { fromHost } from "../../lib/hooks/_from-host.ts";
+import { fromHost } from "../../lib/hooks/serving/from-host.ts";
 import { scriptedServer } from "../../lib/testing/server.ts";
 import { crochet } from "./_crochet.ts";
 import { scratch } from "./_fire.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { sharedData } from "../_shared.ts";
-import { fromHost } from "../../lib/hooks/_from-host.ts";
+import { fromHost } from "../../lib/hooks/serving/from-host.ts";
 import { type Host, serve } from "../../lib/hooks/serve.ts";
 import { scratch } from "./_fire.ts";
 

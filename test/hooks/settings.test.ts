@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
-import type { HookHost } from "../../lib/hooks/_host.ts";
+import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { type LoadedSettings, loadSettings, settingsFiles } from "../../lib/hooks/settings.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { environment, POST, PRE, PROMPT, scratch, START, STOP } from "./_fire.ts";

@@ -12,7 +12,7 @@ import {
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
-import { userState } from "../../lib/hooks/_places.ts";
+import { userState } from "../../lib/hooks/file/places.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
 import { allTrusted, distrust, revoke, standings, trust } from "../../lib/hooks/trust.ts";
 import { environment, PRE, scratch, STOP } from "./_fire.ts";

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { test } from "node:test";
 import { type AnyEvent, DEFAULTS, type EventName } from "../../lib/core/events.ts";
 import { resolveEvent } from "../../lib/core/names.ts";
-import { projection, type WireFacts, wireInput, wireLabel, wireName } from "../../lib/hooks/_wire.ts";
+import { projection, type WireFacts, wireInput, wireLabel, wireName } from "../../lib/hooks/process/wire.ts";
 import { sharedData } from "../_shared.ts";
 import { POST, PRE, STOP } from "./_fire.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { nearest } from "../../core/names.ts";
-import type { Host } from "../../hooks/_from-host.ts";
-import { HOSTS } from "../../hooks/_hosts.ts";
+import type { Host } from "../../hooks/serving/from-host.ts";
+import { HOSTS } from "../../hooks/installing/hosts.ts";
 import { carryOut, type Installation, type Place } from "../../hooks/install.ts";
 import { standings, trust } from "../../hooks/trust.ts";
 import type { Flags, Usage } from "../_flags.ts";

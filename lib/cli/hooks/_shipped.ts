@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isSkipped, parseFileName } from "../../hooks/_file-name.ts";
+import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
 
 /** A hook that comes with crochet. */
 export interface Shipped {

@@ -5,7 +5,7 @@ import type { EventName, Fired } from "../../../lib/core/events.ts";
 import type { Folded } from "../../../lib/core/fold.ts";
 import type { HookEnv } from "../../../lib/core/hook.ts";
 import type { Model } from "../../../lib/core/model.ts";
-import { exec } from "../../../lib/hooks/_exec.ts";
+import { exec } from "../../../lib/hooks/process/exec.ts";
 import { readHookFile } from "../../../lib/hooks/discover.ts";
 import { loadHook } from "../../../lib/hooks/load.ts";
 import { sampleEvent } from "../../../lib/hooks/samples.ts";

@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+import { readDefinition } from "../../core/dialects.ts";
+import type { AnyEvent } from "../../core/events.ts";
+import type { HookRecord } from "../../core/hook.ts";
+import { NO_OPINION, type Opinion, UnusableAnswer } from "../../core/verdict.ts";
+import { hookEnvironment, tellWithheld } from "../process/environment.ts";
+import { type HookHost, outputFolder } from "../process/host.ts";
+import { type Ran, runProcess } from "../process/process.ts";
+import { readStdout } from "../process/stdout.ts";
+import { projection } from "../process/wire.ts";
+
+/**
+ * A command of a definition: the event as one line of JSON on stdin, `{action, reason, modified_data}` on stdout.
+ * Nothing printed is no opinion; exit code 2 is a denial with stderr as its reason.
+ */
+export function definitionCommand(
+  { name, command, args }: { name: string; command: string; args?: readonly string[] },
+  host: HookHost,
+): Pick<HookRecord, "kind" | "dialect" | "run" | "read"> {
+  const { onOutput } = host;
+  return {
+    kind: "command",
+    dialect: "definition",
+    run(event, ctx) {
+      const cwd = existsSync(ctx.cwd) ? ctx.cwd : host.projectDir;
+      const { env, withheld } = hookEnvironment(host, event, host.wire?.(event) ?? {}, cwd);
+      tellWithheld(host, withheld, ctx.log);
+      return runProcess({
+        command,
+        args,
+        cwd,
+        env,
+        input: `${JSON.stringify(told(event))}\n`,
+        signal: ctx.signal,
+        outputDir: () => outputFolder(host, event.session_id),
+        onOutput: onOutput && ((stream, text) => onOutput({ hook: name, event, stream, text })),
+      });
+    },
+    read: (raw, event) => readRan(raw as Ran, event),
+  };
+}
+
+/** The event under both of its names for each thing: those of the wire and those of rules and templates. */
+function told(event: AnyEvent): object {
+  const projected = projection(event);
+  const { tool, args, result, path } = projected;
+  return { ...JSON.parse(JSON.stringify(projected)), tool, args, result, path };
+}
+
+function readRan(ran: Ran, event: AnyEvent): Opinion {
+  if (ran.ended) throw new UnusableAnswer("Cannot read an answer as the command was ended before it gave one");
+  const words = ran.stderr.trim();
+  if (ran.code === 2) return { ...(words !== "" && { reason: words }), ...beside(ran, event), decision: "deny" };
+  const printed = readStdout(ran.stdout);
+  if ("json" in printed) return readJson(printed.json, event);
+  if (ran.code === 0) return NO_OPINION;
+  const end = ran.code === null ? `was ended by ${ran.signal}` : `exited with code ${ran.code}`;
+  throw new UnusableAnswer(`Cannot read an answer as the command ${end}${words === "" ? "" : `: ${words}`}`);
+}
+
+function readJson(json: Readonly<Record<string, unknown>>, event: AnyEvent): Opinion {
+  return Object.keys(json).length === 0 ? NO_OPINION : readDefinition(json, event.event);
+}
+
+/** What a command that refuses by its exit code also printed: a reason there is preferred to stderr. */
+function beside(ran: Ran, event: AnyEvent): Opinion {
+  try {
+    const printed = readStdout(ran.stdout);
+    const opinion = "json" in printed ? readJson(printed.json, event) : NO_OPINION;
+    const { reason, contexts, systemMessage } = opinion;
+    return {
+      ...(reason !== undefined && { reason }),
+      ...(contexts && { contexts }),
+      ...(systemMessage !== undefined && { systemMessage }),
+    };
+  } catch {
+    return NO_OPINION;
+  }
+}

@@ -1,0 +1,178 @@
+import type { OnError } from "../../core/hook.ts";
+import { nearest } from "../../core/names.ts";
+import { HookLoadError } from "../file/load-error.ts";
+import type { YamlText } from "../rule/yaml.ts";
+
+export type Path = readonly (string | number)[];
+export type Fields = { readonly [key: string]: unknown };
+
+const TYPES = ["internal", "command", "llm", "inline"] as const;
+
+/** Time limit where a definition sets none, in seconds. */
+const TIMEOUT = 30;
+
+/** One entry of `hooks.definitions`, checked (S3.13). */
+export interface Definition {
+  readonly name: string;
+  readonly type: (typeof TYPES)[number];
+  readonly matcher: DefinitionMatcher;
+  readonly timeout: number;
+  readonly priority: number;
+  readonly enabled: boolean;
+  readonly onError?: OnError;
+  readonly command?: string;
+  readonly script?: string;
+  readonly prompt?: string;
+  readonly model?: string;
+  readonly cache?: boolean | number;
+  /** Where its rules stand in the text. */
+  readonly rules?: Path;
+}
+
+/** When a definition applies: all that is given must hold. */
+export interface DefinitionMatcher {
+  readonly events?: readonly string[];
+  readonly tools?: readonly string[];
+  readonly path_patterns?: readonly string[];
+  readonly model_patterns?: readonly string[];
+}
+
+const MATCHER_KEYS = ["events", "tools", "path_patterns", "model_patterns"] as const;
+const OWN_KEYS: { readonly [T in Definition["type"]]: readonly string[] } = {
+  internal: [],
+  command: ["command", "script"],
+  llm: ["prompt", "model", "cache"],
+  inline: ["inline_rules", "rules"],
+};
+const KEYS = ["name", "description", "type", "matcher", "timeout", "priority", "enabled", "on_error"];
+const ALL_KEYS = [...KEYS, ...Object.values(OWN_KEYS).flat()];
+
+/** Reads entries of a definitions file; a mistake names the file, the definition, the field and the mend. */
+export class DefinitionReader {
+  readonly #yaml: YamlText;
+  readonly #file: string;
+
+  constructor(yaml: YamlText, file: string) {
+    this.#yaml = yaml;
+    this.#file = file;
+  }
+
+  definition(given: unknown, path: Path, fallbackName: string): Definition {
+    const entry = this.fields(given, path, "a definition");
+    const name = entry.name ?? fallbackName;
+    const bad = (key: string, why: string) => this.mistake([...path, key], `definition '${String(name)}' ${why}`);
+    if (typeof name !== "string" || name.trim() === "") throw bad("name", "has no name: expected a text");
+    this.#known(entry, path, ALL_KEYS, `definition '${name}'`);
+    const type = TYPES.find((known) => known === entry.type);
+    if (!type) throw bad("type", `has type ${shown(entry.type)}: expected ${TYPES.join(", ")}`);
+    const stray = Object.values(OWN_KEYS).flat().find((key) => key in entry && !OWN_KEYS[type].includes(key));
+    if (stray !== undefined) throw bad(stray, `has the field '${stray}', which means nothing with type '${type}'`);
+    const checked = <T>(key: string, fits: (value: unknown) => value is T, expected: string): T | undefined => {
+      const value = entry[key];
+      if (value === undefined || value === null) return undefined;
+      if (!fits(value)) throw bad(key, `has ${key} ${shown(value)}: expected ${expected}`);
+      return value;
+    };
+    const text = (key: string) => checked(key, isText, "a text");
+    const [command, script, prompt, model] = [text("command"), text("script"), text("prompt"), text("model")];
+    const cache = checked("cache", isCache, "seconds, true or false");
+    const onError = checked("on_error", isOnError, "continue, deny or abort");
+    text("description");
+    this.#complete(type, entry, path, name);
+    return {
+      name,
+      type,
+      matcher: this.#matcher(entry.matcher, [...path, "matcher"], name),
+      timeout: checked("timeout", isSeconds, "a number of seconds") ?? TIMEOUT,
+      priority: checked("priority", Number.isInteger as (v: unknown) => v is number, "a whole number") ?? 100,
+      enabled: checked("enabled", isFlag, "true or false") ?? true,
+      ...(onError !== undefined && { onError }),
+      ...(command !== undefined && { command }),
+      ...(script !== undefined && { script }),
+      ...(prompt !== undefined && { prompt }),
+      ...(model !== undefined && { model }),
+      ...(cache !== undefined && { cache }),
+      ...(type === "inline" && { rules: [...path, "inline_rules" in entry ? "inline_rules" : "rules"] }),
+    };
+  }
+
+  /** S3.15, S3.16: each type has a field it cannot do without. */
+  #complete(type: Definition["type"], entry: Fields, path: Path, name: string): void {
+    const missing = (needed: string) => this.mistake(path, `definition '${name}' is incomplete: ${needed}`);
+    const given = (key: string) => {
+      const value = entry[key];
+      return value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
+    };
+    if (type === "inline" && !given("inline_rules") && !given("rules")) {
+      throw missing("Inline hook requires 'inline_rules'");
+    }
+    if (type === "llm" && !given("prompt")) throw missing("LLM hook requires 'prompt'");
+    if (type !== "command") return;
+    if (!given("command") && !given("script")) throw missing("Command hook requires 'command' or 'script'");
+    if (given("command") && given("script")) {
+      throw this.mistake([...path, "script"], `definition '${name}' has both 'command' and 'script': keep one of them`);
+    }
+  }
+
+  #matcher(given: unknown, path: Path, name: string): DefinitionMatcher {
+    if (given === undefined || given === null) return {};
+    const matcher = this.fields(given, path, `the matcher of definition '${name}'`);
+    const found: { -readonly [K in keyof DefinitionMatcher]: DefinitionMatcher[K] } = {};
+    this.#known(matcher, path, MATCHER_KEYS, `the matcher of definition '${name}'`);
+    for (const key of MATCHER_KEYS) {
+      const value = matcher[key];
+      if (value === undefined || value === null) continue;
+      const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+      if (!list.every((item) => isText(item))) {
+        throw this.mistake([...path, key], `definition '${name}' has ${key} ${shown(value)}: expected a list of texts`);
+      }
+      found[key] = list as readonly string[];
+    }
+    return found;
+  }
+
+  fields(given: unknown, path: Path, what: string, known?: readonly string[]): Fields {
+    if (typeof given !== "object" || given === null || Array.isArray(given)) {
+      throw this.mistake(path, `${shown(given)} stands where ${what} is expected`);
+    }
+    if (known) this.#known(given as Fields, path, known, path.length === 0 ? "the file" : `'${path.join(".")}'`);
+    return given as Fields;
+  }
+
+  #known(given: Fields, path: Path, known: readonly string[], what: string): void {
+    const stray = Object.keys(given).find((key) => !known.includes(key));
+    if (stray === undefined) return;
+    throw this.mistake(
+      [...path, stray],
+      `${what} has an unknown field '${stray}': did you mean '${nearest(stray, known)}'?`,
+    );
+  }
+
+  mistake(path: Path, why: string): HookLoadError {
+    return new HookLoadError(this.#file, this.#yaml.at(path), why);
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === "boolean";
+}
+
+function isSeconds(value: unknown): value is number {
+  return typeof value === "number" && value > 0 && Number.isFinite(value);
+}
+
+function isCache(value: unknown): value is boolean | number {
+  return isFlag(value) || value === 0 || isSeconds(value);
+}
+
+function isOnError(value: unknown): value is OnError {
+  return value === "continue" || value === "deny" || value === "abort";
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? "nothing" : JSON.stringify(value);
+}

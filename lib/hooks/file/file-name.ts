@@ -1,0 +1,189 @@
+import { EVENTS } from "../../core/events.ts";
+import { EVENT_NAMES, kebab, nearest, type ResolvedName, resolveEvent } from "../../core/names.ts";
+
+/** The kinds a file can be, decided by its extension alone. */
+export type FileKind = "module" | "command" | "rules" | "prompt";
+
+/** Longest first: `.rules.yaml` before anything shorter that it ends with. */
+const EXTENSIONS: readonly (readonly [ext: string, kind: FileKind])[] = [
+  [".rules.yaml", "rules"],
+  [".prompt.md", "prompt"],
+  [".rules", "rules"],
+  [".mjs", "module"],
+  [".ts", "module"],
+  [".js", "module"],
+  [".sh", "command"],
+  [".py", "command"],
+  [".rb", "command"],
+  [".pl", "command"],
+];
+
+/** What people write for an extension that no kind has. */
+const MEANT: { readonly [ext: string]: string } = {
+  ".yaml": ".rules.yaml",
+  ".yml": ".rules.yaml",
+  ".md": ".prompt.md",
+  ".txt": ".prompt.md",
+  ".tsx": ".ts",
+  ".mts": ".ts",
+  ".cts": ".ts",
+  ".jsx": ".js",
+  ".cjs": ".mjs",
+};
+
+export const DEFAULT_PRIORITY = 100;
+
+/** One moment a hook listens to, as a name spells it: `<event>[@Tool+Tool]`. */
+export interface Moment {
+  /** As written: an event's name or an alias. */
+  readonly event: string;
+  readonly on: ResolvedName;
+  /** Exact names; empty is every tool. */
+  readonly tools: readonly string[];
+}
+
+/** A hook file's name, taken apart. */
+export interface FileName extends Moment {
+  /** Undefined where the name has none: the hook then runs at the default priority. */
+  readonly priority: number | undefined;
+  readonly label: string | undefined;
+  /** With its dot; empty for an executable of no known extension. */
+  readonly ext: string;
+  readonly kind: FileKind;
+}
+
+/** Why a name names no hook, and the nearest one that does. */
+export class BadFileName extends Error {
+  override name = "BadFileName";
+  readonly reason: string;
+  readonly mend: string;
+  constructor(file: string, reason: string, mend: string) {
+    super(`Cannot load hook '${file}' as ${reason}: ${mend}`);
+    this.reason = reason;
+    this.mend = mend;
+  }
+}
+
+/** Files that live in a hooks folder and are no hooks: helpers, hidden files, tests, examples, types, the manual. */
+export function isSkipped(file: string): boolean {
+  return /^[_.]|^README|\.test\.|\.examples\.yaml$|\.d\.ts$/.test(file);
+}
+
+/** Only as they are written in names: `PreToolUse` names no file. */
+const NAMES: ReadonlyMap<string, ResolvedName> = new Map(EVENT_NAMES.map((name) => [name, resolveEvent(name)!]));
+
+const TOOL = /^[A-Za-z][A-Za-z0-9_-]*$/;
+const LABEL = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
+
+/**
+ * Reads `[N-]<event>[@Tool+Tool][.<label>].<ext>`. An executable needs no extension.
+ *
+ * @throws {BadFileName} with the nearest name that is valid
+ */
+export function parseFileName(file: string, options: { executable?: boolean } = {}): FileName {
+  const bad = (reason: string, mend = `did you mean '${nearestName(file)}'?`) => new BadFileName(file, reason, mend);
+  const known = knownExtension(file);
+  if (!known && !options.executable) {
+    const ext = /\.[^.]*$/.exec(file)?.[0];
+    throw bad(
+      ext === undefined
+        ? "it has no extension and is not an executable with a #! line"
+        : `'${ext}' is the extension of no kind of hook`,
+    );
+  }
+  const [ext, kind] = known ?? ["", "command"];
+  const stem = file.slice(0, file.length - ext.length);
+  const dot = stem.indexOf(".");
+  const head = dot < 0 ? stem : stem.slice(0, dot);
+  const label = dot < 0 ? undefined : stem.slice(dot + 1);
+  if (label !== undefined && !LABEL.test(label)) {
+    throw bad(`its label '${label}' is not made of letters, digits, '_' and '-'`);
+  }
+  const dash = head.indexOf("-");
+  const number = dash > 0 && /^\d+$/.test(head.slice(0, dash)) ? head.slice(0, dash) : undefined;
+  if (number !== undefined && number.length > 4) throw bad(`its priority ${number} has more than four digits`);
+  const { event, on, tools } = readMoment(number === undefined ? head : head.slice(dash + 1), bad);
+  return { event, on, tools, priority: number === undefined ? undefined : Number(number), label, ext, kind };
+}
+
+function knownExtension(file: string): readonly [ext: string, kind: FileKind] | undefined {
+  for (const known of EXTENSIONS) if (file.endsWith(known[0])) return known;
+  return undefined;
+}
+
+/** What decides a file's kind; empty where it is no extension of a hook. */
+export function extensionOf(file: string): string {
+  return knownExtension(file)?.[0] ?? "";
+}
+
+/** Reads `<event>[@Tool+Tool]`, the part of a name that says when. */
+export function parseMoment(text: string): Moment {
+  return readMoment(text, (reason, mend = `did you mean '${nearestMoment(text)}'?`) => {
+    return new TypeError(`Cannot listen to '${text}' as ${reason}: ${mend}`);
+  });
+}
+
+function readMoment(text: string, bad: (reason: string, mend?: string) => Error): Moment {
+  const at = text.indexOf("@");
+  const event = at < 0 ? text : text.slice(0, at);
+  const on = NAMES.get(event);
+  if (!on) throw bad(event === "" ? "it names no event" : `'${event}' is no event`);
+  if (at < 0) return { event, on, tools: [] };
+  const tools = text.slice(at + 1).split("+");
+  if (!takesTools(on)) {
+    throw bad(`'${event}' has no tools to match`, `leave out '${text.slice(at)}', or set a matcher in the file`);
+  }
+  const wrong = tools.find((tool) => !TOOL.test(tool));
+  if (wrong !== undefined) throw bad(`'${wrong}' is not the name of a tool`);
+  return { event, on, tools };
+}
+
+function takesTools(on: ResolvedName): boolean {
+  const { match } = EVENTS[on.event];
+  return match === "tool_name" || match === "tool";
+}
+
+/** Writes a name from its parts: the reverse of `parseFileName`. */
+export function formatFileName(parts: {
+  readonly priority?: number | undefined;
+  readonly event: string;
+  readonly tools?: readonly string[];
+  readonly label?: string | undefined;
+  readonly ext?: string;
+}): string {
+  const { priority, event, tools = [], label, ext = "" } = parts;
+  return [
+    priority === undefined ? "" : `${priority}-`,
+    event,
+    tools.length > 0 ? `@${tools.join("+")}` : "",
+    label === undefined ? "" : `.${label}`,
+    ext,
+  ].join("");
+}
+
+/** A valid name that is as near to the given one as its parts can be mended. */
+export function nearestName(file: string): string {
+  const known = knownExtension(file)?.[0];
+  const last = known ?? /\.[^.]*$/.exec(file)?.[0] ?? "";
+  const ext = known ?? MEANT[last] ?? ".sh";
+  const stem = file.slice(0, file.length - last.length);
+  const [, number, head, rest] = /^(?:(\d+)-)?([^.]*)\.?(.*)$/s.exec(stem)!;
+  const moment = nearestMoment(head!);
+  const label = rest!.split(".").map((part) => part.replace(/[^A-Za-z0-9_-]/g, "")).filter((part) => part !== "").join(
+    ".",
+  );
+  const name = formatFileName({
+    priority: number === undefined ? undefined : Number(number.slice(0, 4)),
+    event: moment,
+    label: label === "" ? undefined : label,
+    ext,
+  });
+  return isSkipped(name) ? formatFileName({ event: moment, ext }) : name;
+}
+
+function nearestMoment(text: string): string {
+  const [event = "", ...tools] = text.split(/[@+]/);
+  const found = nearest(kebab(event), EVENT_NAMES)!;
+  const clean = tools.map((tool) => tool.replace(/^[^A-Za-z]+|[^A-Za-z0-9_-]/g, "")).filter((tool) => TOOL.test(tool));
+  return takesTools(resolveEvent(found)!) && clean.length > 0 ? `${found}@${clean.join("+")}` : found;
+}

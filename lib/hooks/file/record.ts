@@ -1,0 +1,84 @@
+import type { HookRecord } from "../../core/hook.ts";
+import { compileMatcher, missing } from "../../core/match.ts";
+import type { ResolvedName } from "../../core/names.ts";
+import type { HookConfig } from "./config.ts";
+import { DEFAULT_PRIORITY, type FileKind, type Moment, parseMoment } from "./file-name.ts";
+import type { HookFile } from "../discover.ts";
+
+/** All of a record that its file's name and config decide; the kind adds how it runs and how its answer is read. */
+export type RecordBase = Omit<HookRecord, "kind" | "dialect" | "run" | "read">;
+
+/** Time limits where a file sets none, in seconds. Rules take no time. */
+const TIMEOUTS: { readonly [K in FileKind]?: number } = { module: 60, command: 600, prompt: 30 };
+
+/** What a hook file is to the bus, before its kind has a say. */
+export function recordBase(file: HookFile, config: HookConfig, source: string): RecordBase {
+  if (file.tools.length > 0 && config.matcher !== undefined) {
+    throw new TypeError(
+      `Cannot match by '@${file.tools.join("+")}' and by matcher '${config.matcher}': keep one of them`,
+    );
+  }
+  const named = listener(file, config.matcher);
+  const listeners = [named, ...(config.also ?? []).map((text) => listener(parseMoment(text)))];
+  const on = listeners.map((l) => config.scope === undefined ? l.on : { ...l.on, scope: config.scope });
+  const misses = missesOf(listeners);
+  const timeout = config.timeout ?? TIMEOUTS[file.kind];
+  return {
+    name: file.name,
+    on,
+    ...(named.pattern !== undefined && { matcher: named.pattern }),
+    ...(misses && { misses }),
+    priority: file.priority ?? DEFAULT_PRIORITY,
+    mode: config.mode ?? "gate",
+    ...(timeout !== undefined && { timeout }),
+    ...(config.onError !== undefined && { onError: config.onError }),
+    enabled: true,
+    source,
+  };
+}
+
+/** One moment of a hook file, with what it is matched by. */
+export interface Listened extends ResolvedName {
+  readonly pattern?: string;
+  /** The exact names, where the pattern is made of them. */
+  readonly tools?: readonly string[];
+}
+
+interface Listener {
+  readonly on: Listened;
+  readonly pattern: string | undefined;
+  readonly misses: HookRecord["misses"];
+}
+
+function listener({ on, tools }: Moment, matcher?: string): Listener {
+  const pattern = matcher ?? (tools.length > 0 ? tools.join("|") : undefined);
+  // As in the host: a post-tool-use hook sees successes, post-tool-use-failure the rest.
+  const outcome = on.event === "post-tool-use" ? { outcome: "success" as const } : {};
+  return {
+    on: {
+      ...outcome,
+      ...on,
+      ...(pattern !== undefined && { pattern }),
+      ...(matcher === undefined && tools.length > 0 && { tools }),
+    },
+    pattern,
+    misses: missing(pattern, compileMatcher(pattern)),
+  };
+}
+
+/** A hook of several moments applies where any of them does. */
+function missesOf(listeners: readonly Listener[]): HookRecord["misses"] {
+  if (listeners.every((l) => l.misses === undefined)) return undefined;
+  if (listeners.length === 1) return listeners[0]!.misses;
+  return (event) => {
+    let why: string | undefined;
+    for (const { on, misses } of listeners) {
+      if (on.event !== event.event) continue;
+      if (event.event === "post-tool-use" && on.outcome !== undefined && on.outcome !== event.outcome) continue;
+      const reason = misses?.(event);
+      if (reason === undefined) return undefined;
+      why ??= reason;
+    }
+    return why;
+  };
+}

@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import { pascal } from "../../core/names.ts";
+import { GEMINI_TOOLS, type Host } from "../serving/from-host.ts";
+
+/** How another host is told of a hook. */
+export interface HostSettings {
+  /** The file, below the project or below home. */
+  readonly file: string;
+  /** The host's name of a moment, or undefined where it has none. */
+  readonly eventOf: (event: string) => string | undefined;
+  /** The host's names of tools, as one matcher. */
+  readonly toolsOf: (tools: readonly string[]) => string;
+  /** Whether matchers are read as ours are, apart from the names of tools. */
+  readonly sharesMatchers: boolean;
+  /** What a second is there. */
+  readonly second: number;
+  readonly canAsync: boolean;
+}
+
+const CLAUDE_EVENTS = new Set([
+  "SessionStart",
+  "SessionEnd",
+  "UserPromptSubmit",
+  "SubagentStart",
+  "PreToolUse",
+  "PermissionRequest",
+  "PostToolUse",
+  "PostToolUseFailure",
+  "Stop",
+  "SubagentStop",
+  "PreCompact",
+  "PreModelSwitch",
+  "Notification",
+]);
+
+/** Of those, what Codex does not have, or does not tell apart. */
+const NOT_IN_CODEX = new Set(["PostToolUseFailure", "PreModelSwitch", "Notification"]);
+
+/** Our names of moments that the host knows by another. */
+const RENAMED: { readonly [event: string]: string } = {
+  "agent-start": "SubagentStart",
+  "model-switch": "PreModelSwitch",
+};
+
+const GEMINI_EVENTS: { readonly [event: string]: string } = {
+  "session-start": "SessionStart",
+  "session-end": "SessionEnd",
+  "user-prompt-submit": "BeforeAgent",
+  "pre-tool-use": "BeforeTool",
+  "post-tool-use": "AfterTool",
+  "post-tool-use-failure": "AfterTool",
+  "stop": "AfterAgent",
+  "pre-compact": "PreCompress",
+  "notification": "Notification",
+};
+
+function claudeEvent(event: string): string | undefined {
+  const name = RENAMED[event] ?? pascal(event);
+  return CLAUDE_EVENTS.has(name) ? name : undefined;
+}
+
+const asNamed = (tools: readonly string[]) => tools.join("|");
+
+function geminiTools(tools: readonly string[]): string {
+  const theirs = tools.flatMap((tool) => {
+    const names = Object.keys(GEMINI_TOOLS).filter((name) => GEMINI_TOOLS[name] === tool);
+    return names.length > 0 ? names : [tool];
+  });
+  return `^(${theirs.join("|")})$`;
+}
+
+export const HOSTS: { readonly [H in Host]: HostSettings } = {
+  claude: {
+    file: join(".claude", "settings.json"),
+    eventOf: claudeEvent,
+    toolsOf: asNamed,
+    sharesMatchers: true,
+    second: 1,
+    canAsync: true,
+  },
+  codex: {
+    file: join(".codex", "hooks.json"),
+    eventOf: (event) => {
+      const name = claudeEvent(event);
+      return name === undefined || NOT_IN_CODEX.has(name) ? undefined : name;
+    },
+    toolsOf: asNamed,
+    sharesMatchers: true,
+    second: 1,
+    canAsync: true,
+  },
+  gemini: {
+    file: join(".gemini", "settings.json"),
+    eventOf: (event) => GEMINI_EVENTS[event],
+    toolsOf: geminiTools,
+    sharesMatchers: false,
+    second: 1000,
+    canAsync: false,
+  },
+};

@@ -1,0 +1,64 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { AnyEvent } from "../../core/events.ts";
+import type { HookHost } from "./host.ts";
+import type { WireFacts } from "./wire.ts";
+
+/** Names that look like secrets. */
+const SECRET = /(?:^|_)(?:API_KEY|TOKEN)$|(?:^|_)SECRET/i;
+/** Secrets by name that hooks are expected to use. */
+const KEPT: ReadonlySet<string> = new Set(["GITHUB_TOKEN", "GH_TOKEN"]);
+/** What belongs to the host's own process, or is set anew where it means something. */
+const DROPPED = /^OTEL_|^CLAUDE_(?:ENV_FILE|EFFORT|PLUGIN_ROOT|PLUGIN_DATA)$/;
+
+interface HookEnvironment {
+  readonly env: { readonly [name: string]: string };
+  /** The variables that were left out because they look like secrets. */
+  readonly withheld: readonly string[];
+}
+
+/** The environment of a hook's process: ours without secrets, and what a hook of the host expects, in our values. */
+export function hookEnvironment(host: HookHost, event: AnyEvent, facts: WireFacts, cwd: string): HookEnvironment {
+  const env: Record<string, string> = {};
+  const withheld: string[] = [];
+  for (const [name, value] of Object.entries(host.env ?? process.env)) {
+    if (value === undefined || DROPPED.test(name)) continue;
+    if (SECRET.test(name) && !KEPT.has(name) && !host.keepEnv?.includes(name)) withheld.push(name);
+    else env[name] = value;
+  }
+  Object.assign(env, {
+    PWD: cwd,
+    CROCHET: "1",
+    CLAUDECODE: "1",
+    CLAUDE_PROJECT_DIR: host.projectDir,
+    CLAUDE_CODE_SESSION_ID: event.session_id,
+    CLAUDE_CODE_ENTRYPOINT: "crochet",
+    CLAUDE_PID: String(process.pid),
+  });
+  if (facts.effort) env.CLAUDE_EFFORT = facts.effort.level;
+  if (event.event === "session-start" && host.envFile) {
+    env.CLAUDE_ENV_FILE = host.envFile(event.session_id);
+    mkdirSync(dirname(env.CLAUDE_ENV_FILE), { recursive: true });
+  }
+  return { env, withheld };
+}
+
+const told = new WeakMap<HookHost, Set<string>>();
+
+/** Says, once per host, which variables hooks do not get and how they would. */
+export function tellWithheld(host: HookHost, withheld: readonly string[], tell: (message: string) => void): void {
+  let known = told.get(host);
+  if (!known) told.set(host, known = new Set());
+  const fresh = withheld.filter((name) => !known.has(name));
+  if (fresh.length === 0) return;
+  for (const name of fresh) known.add(name);
+  tell(`Hooks do not get ${fresh.join(", ")} as they look like secrets: list a name under hooks.env to pass it on`);
+}
+
+/** Puts the values of the host's own placeholders into one element of an exec form; nothing else is expanded. */
+export function withPlaceholders(text: string, env: { readonly [name: string]: string }): string {
+  return text.replace(
+    /\$\{(CLAUDE_PROJECT_DIR|CLAUDE_PLUGIN_ROOT|CLAUDE_PLUGIN_DATA)\}/g,
+    (whole, name: string) => env[name] ?? whole,
+  );
+}

@@ -1,0 +1,47 @@
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AnyEvent } from "../../core/events.ts";
+import type { Stream } from "./process.ts";
+import type { WireContext } from "./wire.ts";
+
+/** What hooks outside this process need of the program that runs them. */
+export interface HookHost {
+  /** Where the session began; `cd` does not move it. Hooks read it as `CLAUDE_PROJECT_DIR`. */
+  readonly projectDir: string;
+  readonly wire?: WireContext | undefined;
+  /** @default the environment of this process */
+  readonly env?: { readonly [name: string]: string | undefined } | undefined;
+  /** `hooks.env` of the configuration: variables that hooks get although they look like secrets. */
+  readonly keepEnv?: readonly string[] | undefined;
+  /**
+   * `hooks.allowLocal` of the configuration: lets http hooks reach this machine and private networks.
+   * @default whether the environment has CROCHET_HOOKS_ALLOW_LOCAL=1
+   */
+  readonly allowLocal?: boolean | undefined;
+  /** The folder for output too long for memory or for the model. @default a new one among the temporary files */
+  readonly outputDir?: ((sessionId: string) => string) | undefined;
+  /** The file in which SessionStart hooks leave `export NAME=value` lines for later Bash calls. */
+  readonly envFile?: ((sessionId: string) => string) | undefined;
+  /** Takes rules for the session that a PermissionRequest hook gives with its answer. */
+  readonly remember?: ((behavior: "allow" | "ask" | "deny", rules: readonly string[]) => void) | undefined;
+  /** Is told what a command hook writes while it writes it. */
+  readonly onOutput?: ((output: HookOutput) => void) | undefined;
+}
+
+interface HookOutput {
+  readonly hook: string;
+  readonly event: AnyEvent;
+  readonly stream: Stream;
+  readonly text: string;
+}
+
+let temporary: string | undefined;
+
+/** The folder for long outputs of a session, made when it is first needed. */
+export function outputFolder(host: HookHost, sessionId: string): string {
+  if (!host.outputDir) return temporary ??= mkdtempSync(join(tmpdir(), "crochet-hooks-"));
+  const folder = host.outputDir(sessionId);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}

@@ -1,0 +1,137 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { GRACE_MS, type GroupOptions, startGroup } from "./group.ts";
+import { Output } from "./output.ts";
+
+export type Stream = "stdout" | "stderr";
+
+export interface ProcessOptions extends GroupOptions {
+  /** Written to stdin, which is then closed. */
+  readonly input?: string;
+  /** Ends the process with everything it started. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds until it is ended like that. @default no limit */
+  readonly timeout?: number | undefined;
+  /** Is told what the process writes while it writes it. */
+  readonly onOutput?: ((stream: Stream, text: string) => void) | undefined;
+  /** Where output that is too much for memory goes. @default a new folder among the temporary files */
+  readonly outputDir?: (() => string) | undefined;
+}
+
+/** How a process ended and what it said. */
+export interface Ran {
+  /** Null where a signal ended it. */
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Why it was ended, where it did not end by itself. */
+  readonly ended?: "timeout" | "aborted";
+  /** The file with the whole of stdout, where `stdout` is only its head. */
+  readonly stdoutFile?: string;
+}
+
+/** How long the pipes must have been silent once the process has ended, and how long that is waited for. */
+const QUIET_MS = 40;
+const DRAIN_MS = 1000;
+
+/**
+ * Runs a command to its end. It has ended when its own process has, whatever it left running; when it is told to
+ * end, it has ended soon after, whatever it does.
+ *
+ * @throws {Error} where it cannot be started
+ */
+export function runProcess(options: ProcessOptions): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    let group: ReturnType<typeof startGroup>;
+    try {
+      group = startGroup(options);
+    } catch (error) {
+      return reject(cannotStart(options.command, error));
+    }
+    const { child } = group;
+    const { signal, timeout } = options;
+    const path = (stream: Stream) => () =>
+      join(options.outputDir?.() ?? mkdtempSync(join(tmpdir(), "crochet-hook-")), `${child.pid}-${stream}.txt`);
+    const outputs = { stdout: new Output(path("stdout")), stderr: new Output(path("stderr")) };
+    let ended: "timeout" | "aborted" | undefined;
+    let exit: { code: number | null; signal: string | null } | undefined;
+    let heard = 0;
+    let over = false;
+    const timers: ReturnType<typeof setTimeout>[] = [];
+
+    const finish = (settle: () => void) => {
+      if (over) return;
+      over = true;
+      for (const timer of timers) clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      child.stdin.destroy();
+      for (const stream of [child.stdout, child.stderr]) letGo(stream);
+      settle();
+    };
+    const done = () =>
+      finish(() =>
+        resolve({
+          code: exit?.code ?? null,
+          signal: exit?.signal ?? null,
+          stdout: outputs.stdout.end(),
+          stderr: outputs.stderr.end(),
+          ...(ended && { ended }),
+          ...(outputs.stdout.file !== undefined && { stdoutFile: outputs.stdout.file }),
+        })
+      );
+    const end = (why: "timeout" | "aborted") => {
+      ended ??= why;
+      group.end();
+      timers.push(setTimeout(done, GRACE_MS + DRAIN_MS));
+    };
+    const abort = () => end("aborted");
+
+    // Whoever holds the pipes after the process has ended is not waited for; what the process itself wrote is read.
+    const drain = (until: number) => {
+      const before = heard;
+      timers.push(setTimeout(() => {
+        // A loop that was busy runs its timers before it reads: two turns of it, and the pipes were looked at.
+        setImmediate(() => setImmediate(() => heard === before || Date.now() > until ? done() : drain(until)));
+      }, QUIET_MS));
+    };
+
+    for (const name of ["stdout", "stderr"] as const) {
+      const live = options.onOutput && new TextDecoder();
+      child[name].on("data", (chunk: Uint8Array) => {
+        heard++;
+        if (over) return;
+        outputs[name].add(chunk);
+        const text = live?.decode(chunk, { stream: true });
+        if (text) options.onOutput!(name, text);
+      });
+    }
+    child.once("error", (error) => finish(() => reject(cannotStart(options.command, error))));
+    child.once("exit", (code, signal) => {
+      exit = { code, signal };
+      drain(Date.now() + DRAIN_MS);
+    });
+    child.once("close", done);
+
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+    if (timeout !== undefined && timeout !== Infinity) {
+      timers.push(setTimeout(() => end("timeout"), Math.min(timeout, 2 ** 31 - 1)));
+    }
+    child.stdin.end(options.input ?? "");
+  });
+}
+
+/** Goes on reading, so that who still writes is not ended by it, but keeps no process alive for it. */
+function letGo(stream: Readable & { unref?: () => void }): void {
+  stream.removeAllListeners("data");
+  stream.on("error", () => {});
+  stream.resume();
+  stream.unref?.();
+}
+
+function cannotStart(command: string, error: unknown): Error {
+  return new Error(`Cannot start '${command}' as ${error instanceof Error ? error.message : error}`);
+}

@@ -1,0 +1,176 @@
+import { type CharSet, overlap, type RegexTree, regexTree } from "./regex-tree.ts";
+
+/** How often a piece is written out before it counts as one that repeats without end. */
+const WRITTEN_OUT = 4;
+const EXACTLY_WRITTEN_OUT = 64;
+/** Beyond this an expression is too tangled to be judged. */
+const MOST_STEPS = 2_000_000;
+
+/**
+ * Why a search with this expression could take exponential time, or undefined when it cannot. That happens when, going
+ * round a loop, the same text can be read in two ways: `(a+)+`, `(\w+\s?)*`, `(a|ab|b)*`. A loop in a loop is no harm
+ * where the text itself says which is which: `(\w+\s)+`.
+ */
+export function runaway(regex: RegExp): string | undefined {
+  return judge(regexTree(regex.source, regex.flags));
+}
+
+function judge(tree: RegexTree): string | undefined {
+  const machine = new Machine();
+  machine.add(tree);
+  if (machine.isAmbiguous()) {
+    return "its repetitions can read the same text in several ways, which takes exponential time: " +
+      "make the parts of the repeated group exclude each other";
+  }
+  for (const look of machine.looks) {
+    const why = judge(look);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+/** A part of the expression: where it can begin and end, and whether it can be passed over. */
+interface Part {
+  readonly first: readonly number[];
+  readonly last: readonly number[];
+  readonly nullable: boolean;
+}
+
+/** The positions of an expression, each with its characters and the positions that may come next, one edge for each way. */
+class Machine {
+  readonly looks: RegexTree[] = [];
+  readonly #sets: CharSet[] = [];
+  readonly #next: number[][] = [];
+  #steps = 0;
+
+  add(tree: RegexTree): Part {
+    switch (tree.kind) {
+      case "set":
+        this.#sets.push(tree.set);
+        this.#next.push([]);
+        return { first: [this.#sets.length - 1], last: [this.#sets.length - 1], nullable: false };
+      case "look":
+        this.looks.push(tree.body);
+        return NOTHING;
+      case "choice": {
+        const parts = tree.parts.map((part) => this.add(part));
+        return {
+          first: parts.flatMap((p) => p.first),
+          last: parts.flatMap((p) => p.last),
+          nullable: parts.some((p) => p.nullable),
+        };
+      }
+      case "sequence":
+        return tree.parts.reduce((before, part) => this.#join(before, this.add(part)), NOTHING);
+      case "loop":
+        return this.#loop(tree);
+    }
+  }
+
+  #loop({ body, min, max }: RegexTree & { kind: "loop" }): Part {
+    if (max === 0) return NOTHING;
+    const writtenOut = max <= WRITTEN_OUT || (min === max && max <= EXACTLY_WRITTEN_OUT && !repeats(body));
+    if (!writtenOut) {
+      const part = this.add(body);
+      this.#connect(part, part);
+      return min === 0 ? { ...part, nullable: true } : part;
+    }
+    let all = NOTHING;
+    for (let i = 0; i < max; i++) {
+      const part = this.add(body);
+      all = this.#join(all, i < min ? part : { ...part, nullable: true });
+    }
+    return all;
+  }
+
+  #join(a: Part, b: Part): Part {
+    this.#connect(a, b);
+    return {
+      first: a.nullable ? [...a.first, ...b.first] : a.first,
+      last: b.nullable ? [...a.last, ...b.last] : b.last,
+      nullable: a.nullable && b.nullable,
+    };
+  }
+
+  #connect(a: Part, b: Part): void {
+    this.#steps += a.last.length * b.first.length;
+    if (this.#steps > MOST_STEPS) return;
+    for (const last of a.last) this.#next[last]!.push(...b.first);
+  }
+
+  /** Whether one text leads round a loop in two ways: by two edges, or by two paths that part and meet again. */
+  isAmbiguous(): boolean {
+    if (this.#steps > MOST_STEPS) return true;
+    for (const loop of this.#loops()) {
+      const members = new Set(loop);
+      const next = new Map(loop.map((p) => [p, this.#next[p]!.filter((n) => members.has(n))]));
+      if ([...next.values()].some((targets) => new Set(targets).size < targets.length)) return true;
+      if (this.#partAndMeet(loop, next)) return true;
+    }
+    return false;
+  }
+
+  /** Follows two readers of one text from every common place, and sees whether they part and meet again. */
+  #partAndMeet(loop: readonly number[], next: ReadonlyMap<number, readonly number[]>): boolean {
+    const open = loop.map((p) => [p, p] as const);
+    const key = (a: number, b: number) => a * this.#sets.length + b;
+    const seen = new Set(loop.map((p) => key(p, p)));
+    for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
+      for (const a of next.get(pair[0])!) {
+        for (const b of next.get(pair[1])!) {
+          if (++this.#steps > MOST_STEPS) return true;
+          if (a === b && pair[0] !== pair[1]) return true;
+          if (seen.has(key(a, b)) || !overlap(this.#sets[a]!, this.#sets[b]!)) continue;
+          seen.add(key(a, b));
+          open.push([a, b]);
+        }
+      }
+    }
+    return false;
+  }
+
+  /** The sets of positions that can reach each other. */
+  #loops(): number[][] {
+    const reach = (start: number, edges: readonly (readonly number[])[]): Set<number> => {
+      const seen = new Set<number>();
+      const open = [start];
+      for (let p = open.pop(); p !== undefined; p = open.pop()) {
+        for (const n of edges[p]!) {
+          if (!seen.has(n)) {
+            seen.add(n);
+            open.push(n);
+          }
+        }
+      }
+      return seen;
+    };
+    const back: number[][] = this.#next.map(() => []);
+    for (const [p, targets] of this.#next.entries()) for (const t of targets) back[t]!.push(p);
+    const placed = new Set<number>();
+    const loops: number[][] = [];
+    for (const p of this.#next.keys()) {
+      if (placed.has(p)) continue;
+      const forward = reach(p, this.#next);
+      if (!forward.has(p)) continue;
+      const backward = reach(p, back);
+      const loop = [...forward].filter((n) => backward.has(n));
+      for (const n of loop) placed.add(n);
+      loops.push(loop);
+    }
+    return loops;
+  }
+}
+
+const NOTHING: Part = { first: [], last: [], nullable: true };
+
+function repeats(tree: RegexTree): boolean {
+  switch (tree.kind) {
+    case "set":
+    case "look":
+      return false;
+    case "loop":
+      return tree.max > 1 || repeats(tree.body);
+    default:
+      return tree.parts.some(repeats);
+  }
+}

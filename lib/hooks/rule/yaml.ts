@@ -1,0 +1,55 @@
+import { HookLoadError, type Position, positionOf } from "../file/load-error.ts";
+
+type Path = readonly (string | number)[];
+
+/** A YAML (or JSON) text as data, which still knows where each part of it stood. */
+export interface YamlText {
+  readonly value: unknown;
+  /** Where the value at a path begins, or the nearest thing around it. */
+  readonly at: (path: Path) => Position;
+  /** A text of the document with blanks for all that stands before it, so that places in it are places in the file. */
+  readonly inPlace: (path: Path) => string | undefined;
+}
+
+/** Reads one YAML document; a mistake is an error with its place. */
+export async function readYaml(text: string, file: string): Promise<YamlText> {
+  const { isNode, isScalar, LineCounter, parseDocument } = await import("yaml");
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const place = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return line > 0 ? { line, column: col } : positionOf(text, offset);
+  };
+  const [mistake] = document.errors;
+  if (mistake) throw new HookLoadError(file, place(mistake.pos[0]), `it is not valid YAML: ${mistake.message}`);
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    throw new HookLoadError(file, undefined, `it is not valid YAML: ${(error as Error).message}`);
+  }
+  return {
+    value,
+    at(path) {
+      for (let length = path.length; length >= 0; length--) {
+        const node = document.getIn(path.slice(0, length), true);
+        if (isNode(node) && node.range) return place(node.range[0]);
+      }
+      return { line: 1, column: 1 };
+    },
+    inPlace(path) {
+      const node = document.getIn(path, true);
+      if (!isScalar(node) || typeof node.value !== "string" || !node.range) return undefined;
+      const [from, to] = node.range;
+      const block = node.type === "BLOCK_LITERAL" || node.type === "BLOCK_FOLDED";
+      // What stands in quotes has escapes: its words are not those of the file.
+      if (!block && node.type !== "PLAIN") return blank(text.slice(0, from)) + node.value;
+      const start = block ? text.indexOf("\n", from) + 1 : from;
+      return blank(text.slice(0, start)) + text.slice(start, to);
+    },
+  };
+}
+
+function blank(text: string): string {
+  return text.replace(/[^\n]/g, " ");
+}

@@ -1,0 +1,198 @@
+import type { EventFields, EventName, Fired } from "../../core/events.ts";
+
+/** The hosts whose protocol a hook file can be served in. */
+export type Host = "claude" | "codex" | "gemini";
+
+/** An event as another host told it. */
+export interface HostEvent {
+  readonly fired: Fired<EventName>;
+  /** The host's own name of it, which the answer has to repeat. */
+  readonly wireName: string;
+  /** The tool by the host's name, and the other names under which hooks may know it. */
+  readonly toolNames: readonly string[];
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly parent_agent_id: string | undefined;
+  readonly turn_id: string;
+  readonly cwd: string;
+}
+
+type Input = { readonly [field: string]: unknown };
+
+/** Gemini's names of events we have. */
+const GEMINI_EVENTS: { readonly [name: string]: string } = {
+  BeforeAgent: "user-prompt-submit",
+  BeforeTool: "pre-tool-use",
+  AfterTool: "post-tool-use",
+  AfterAgent: "stop",
+  PreCompress: "pre-compact",
+};
+
+/** Gemini's names of tools; their inputs have the fields ours have. */
+export const GEMINI_TOOLS: { readonly [name: string]: string } = {
+  run_shell_command: "Bash",
+  write_file: "Write",
+  replace: "Edit",
+  read_file: "Read",
+  glob: "Glob",
+  grep_search: "Grep",
+  search_file_content: "Grep",
+};
+
+/** Codex's tools that matchers may call by the names of ours; their inputs are their own. */
+const CODEX_ALIASES: { readonly [name: string]: readonly string[] } = {
+  apply_patch: ["Edit", "Write"],
+  spawn_agent: ["Agent"],
+};
+
+/** Reads what a host wrote to a hook's stdin; undefined for an event that no hook can be named after. */
+export function fromHost(input: Input, host: Host): HostEvent | undefined {
+  const wireName = text(input.hook_event_name);
+  const name = host === "gemini" ? GEMINI_EVENTS[wireName] ?? kebab(wireName) : kebab(wireName);
+  const tool = text(input.tool_name);
+  const ours = host === "gemini" ? GEMINI_TOOLS[tool] ?? tool : tool;
+  const fired = eventOf(name, ours, input);
+  if (!fired) return undefined;
+  const session = text(input.session_id);
+  const agent = text(input.agent_id);
+  return {
+    fired,
+    wireName,
+    toolNames: tool === "" ? [] : [ours, ...(host === "codex" ? CODEX_ALIASES[tool] ?? [] : []), tool],
+    session_id: session,
+    agent_id: agent || session,
+    parent_agent_id: agent === "" ? undefined : session,
+    turn_id: text(input.turn_id) || text(input.prompt_id),
+    cwd: text(input.cwd),
+  };
+}
+
+function eventOf(name: string, tool: string, input: Input): Fired<EventName> | undefined {
+  switch (name) {
+    case "session-start":
+      return made(name, { source: input.source as "startup", model: text(input.model), profile: null, config: null });
+    case "session-end":
+      return made(name, { reason: text(input.reason), duration_ms: 0 });
+    case "user-prompt-submit":
+      return made(name, { prompt: text(input.prompt) });
+    case "subagent-start":
+      return made("agent-start", { task: "", agent_type: text(input.agent_type) });
+    case "pre-tool-use":
+      return made(name, call(tool, input));
+    case "permission-request":
+      return made(name, {
+        ...call(tool, input),
+        reason: "",
+        permission_suggestions: (input.permission_suggestions ?? []) as [],
+      });
+    case "post-tool-use":
+    case "post-tool-use-failure":
+      return made("post-tool-use", afterCall(name, tool, input));
+    case "stop":
+    case "subagent-stop":
+      return made("stop", atStop(input));
+    case "pre-compact":
+      return made(name, { trigger: input.trigger as "auto", instructions: text(input.custom_instructions) });
+    case "pre-model-switch":
+      return made("model-switch", {
+        old_model: text(input.from_model) || null,
+        new_model: text(input.to_model),
+        reason: null,
+        profile: null,
+        triggered_by: input.source === "command" || input.source === "picker" ? "user" : "automatic",
+      });
+    case "notification":
+      return made(name, {
+        message: text(input.message),
+        notification_type: text(input.notification_type),
+        title: text(input.title) || null,
+      });
+    case "tool-denied":
+      return made(name, { ...call(tool, input), reason: text(input.reason), denied_by: text(input.denied_by) });
+    default:
+      return OWN_EVENTS[name] && made(OWN_EVENTS[name], ownFields(input) as never);
+  }
+}
+
+/** Events that only we have: a hook served to ourselves reads them as we wrote them. */
+const OWN_EVENTS: { readonly [name: string]: EventName } = {
+  "agent-start": "agent-start",
+  "turn-start": "turn-start",
+  "pre-generation": "turn-start",
+  "iteration": "iteration",
+  "pre-iteration": "iteration",
+  "turn-end": "turn-end",
+  "post-generation": "turn-end",
+  "agent-stop": "agent-stop",
+  "cleanup": "agent-stop",
+  "model-switch": "model-switch",
+  "error": "error",
+  "checkpoint": "checkpoint",
+  "memory-update": "memory-update",
+  "agent-prompt": "agent-prompt",
+};
+
+/** What every event carries on the wire, and no event has as a field of its own. */
+const ABOUT = ["session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "effort", "hook_event_name"];
+
+function ownFields(input: Input): Input {
+  return Object.fromEntries(Object.entries(input).filter(([field]) => !ABOUT.includes(field)));
+}
+
+function made<N extends EventName>(event: N, fields: EventFields[N]): Fired<EventName> {
+  return { event, ...fields } as unknown as Fired<EventName>;
+}
+
+function call(tool_name: string, input: Input): EventFields["pre-tool-use"] {
+  const given = (input.tool_input ?? {}) as Input;
+  return { tool_name, input: given, original_input: given, tool_use_id: text(input.tool_use_id) };
+}
+
+function afterCall(name: string, tool: string, input: Input): EventFields["post-tool-use"] {
+  const response = input.tool_response;
+  const inside = (typeof response === "object" && response !== null ? response : {}) as Input;
+  const error = name === "post-tool-use-failure" ? text(input.error) : shown(inside.error) || null;
+  return {
+    ...call(tool, input),
+    result: { content: error ?? content(response, inside), is_error: error !== null, response: response ?? error },
+    outcome: error === null ? "success" : "failure",
+    failed: error !== null,
+    error,
+    duration_ms: typeof input.duration_ms === "number" ? input.duration_ms : 0,
+  };
+}
+
+/** A result as the model reads it, as far as its structured form tells. */
+function content(response: unknown, inside: Input): string {
+  if (typeof response === "string") return response;
+  if (typeof inside.stdout === "string") return [inside.stdout, text(inside.stderr)].filter((t) => t !== "").join("\n");
+  return shown(inside.llmContent ?? response);
+}
+
+/** A host does not tell how often it was sent back, or how often it will still be. */
+function atStop(input: Input): EventFields["stop"] {
+  const active = input.stop_hook_active === true;
+  return {
+    last_assistant_message: text(input.last_assistant_message) || text(input.prompt_response),
+    messages: [],
+    usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+    stop_hook_active: active,
+    continuations: active ? 1 : 0,
+    stalled: active ? 1 : 0,
+    remaining: null,
+    agent_type: text(input.agent_type),
+  };
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
+}
+
+/** As `kebab` of the core, which brings the table of events along: this file is on the way of every served event. */
+function kebab(name: string): string {
+  return name.replace(/([a-z0-9])([A-Z])/g, "$1-$2").toLowerCase();
+}

@@ -1,0 +1,68 @@
+import { fire } from "../../core/dispatch.ts";
+import type { AnyEvent } from "../../core/events.ts";
+import type { Folded } from "../../core/fold.ts";
+import type { Context, HookRecord } from "../../core/hook.ts";
+import { readNative } from "../../core/verdict.ts";
+import { checkedConfig } from "../file/config.ts";
+import { extensionOf, formatFileName, parseFileName, parseMoment } from "../file/file-name.ts";
+import type { HostEvent } from "./from-host.ts";
+import { recordBase } from "../file/record.ts";
+import { fitting, type Served, toHost } from "./to-host.ts";
+import type { Serving, Tried } from "../serve.ts";
+
+/** Says what a module answered in the host's words. */
+export async function serveAnswer(serving: Serving, tried: Tried): Promise<Served> {
+  const { path, options } = serving;
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const named = options.event === undefined
+    ? name
+    : `${formatFileName(parseMoment(options.event))}${extensionOf(name)}`;
+  const file = { ...parseFileName(named), name, path, text: "", executable: false };
+  const record: HookRecord = {
+    ...recordBase(file, checkedConfig(tried.config), path),
+    kind: "module",
+    dialect: "native",
+    run: (_, ctx) => repeated(tried, ctx as Context),
+    read: (raw, event) => readNative(raw, event.event),
+  };
+  return inHostWords(await askedByHost(record, serving), serving);
+}
+
+/** What the module did when it was asked, done again for those who keep the books. */
+function repeated(tried: Tried, ctx: Context): unknown {
+  const { said, inputs, aborted } = tried.ctx ?? {};
+  if (said) ctx.said = said;
+  if (inputs) ctx.inputs = inputs;
+  ctx.aborted = aborted;
+  if ("error" in tried) throw tried.error;
+  return tried.answer;
+}
+
+/** Asks one hook as the host would have it asked. */
+export function askedByHost(record: HookRecord, { heard, env, options }: Serving): Promise<Folded> {
+  const asked: HookRecord = {
+    ...underHostNames(record, heard),
+    // A host that does not wait has been told so in its own settings.
+    mode: record.mode === "gate" ? "gate" : "observe",
+    read: (raw, event) => fitting(record.read(raw, event), event, options.host),
+  };
+  return fire([asked], { ...heard.fired }, env);
+}
+
+/** A matcher may know the tool by the host's name or by ours. */
+function underHostNames(record: HookRecord, { toolNames }: HostEvent): HookRecord {
+  const { misses } = record;
+  if (!misses || toolNames.length < 2) return record;
+  return {
+    ...record,
+    misses: (event) => {
+      const whys = toolNames.map((tool_name) => misses({ ...event, tool_name } as AnyEvent));
+      return whys.includes(undefined) ? undefined : whys[0];
+    },
+  };
+}
+
+export function inHostWords(folded: Folded, { heard, env, options }: Serving): Served {
+  const answer = toHost(folded, heard.fired as AnyEvent, options.host, heard.wireName);
+  return { ...answer, stderr: env.logged.join("") + answer.stderr };
+}

@@ -1,0 +1,72 @@
+import { dirname } from "node:path";
+import type { HookRecord } from "../../core/hook.ts";
+import type { Ran } from "../process/process.ts";
+import { askedByHost, inHostWords } from "./serve-answer.ts";
+import { type ServedCommand, servedCommand } from "./served-command.ts";
+import type { Served } from "./to-host.ts";
+import { type HookFile, loadMessage, readHookFile } from "../discover.ts";
+import { brokenHook, loadHook } from "../load.ts";
+import type { Serving } from "../serve.ts";
+
+/** Serves any hook file: whatever its kind, its name and its config. */
+export async function serveWhole(serving: Serving): Promise<Served> {
+  const { path, options } = serving;
+  let file: HookFile;
+  try {
+    file = readHookFile(path, options.event);
+  } catch (error) {
+    return { stdout: "", stderr: `${sayUnusable(path, error)}\n`, code: 1 };
+  }
+  const { record, ran } = file.kind === "command" ? command(file, serving) : await inProcess(file, serving);
+  const folded = await askedByHost(record, serving);
+  const end = ran();
+  const failed = folded.runs.some((run) => run.failure !== undefined);
+  // What was written for this host is handed on as it is, unless a failure of it has to refuse.
+  const refuses = failed && folded.decision === "deny";
+  if (end && options.host === "claude" && record.mode === "gate" && !refuses) return asItIs(end);
+  return inHostWords(folded, serving);
+}
+
+function sayUnusable(path: string, error: unknown): string {
+  const said = loadMessage(path, error);
+  return /names no event|is no event/.test(said) ? `${said} Or pass --event` : said;
+}
+
+const NEVER_RAN = () => undefined;
+
+function command(file: HookFile, { path, stdin, heard, options }: Serving): ServedCommand {
+  try {
+    return servedCommand(file, stdin, heard, options);
+  } catch (error) {
+    return { record: broken(file, error, path), ran: NEVER_RAN };
+  }
+}
+
+async function inProcess(file: HookFile, { path, heard, options }: Serving): Promise<ServedCommand> {
+  const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
+  const host = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
+  try {
+    const prompt = { model: file.kind === "prompt" ? await options.model?.() : undefined };
+    return { record: await loadHook(file, { folder, source: path, host, prompt }), ran: NEVER_RAN };
+  } catch (error) {
+    return { record: broken(file, error, path), ran: NEVER_RAN };
+  }
+}
+
+function broken(file: HookFile, error: unknown, path: string): HookRecord {
+  return brokenHook(file, loadMessage(file.name, error), path);
+}
+
+const SIGNALS: { readonly [name: string]: number } = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGABRT: 6,
+  SIGKILL: 9,
+  SIGSEGV: 11,
+  SIGTERM: 15,
+};
+
+function asItIs({ stdout, stderr, code, signal }: Ran): Served {
+  return { stdout, stderr, code: code ?? 128 + (SIGNALS[signal ?? ""] ?? 0) };
+}

@@ -1,0 +1,69 @@
+import { readClaude } from "../../core/dialects.ts";
+import { type AnyEvent, EVENTS } from "../../core/events.ts";
+import type { HookContext, HookRecord } from "../../core/hook.ts";
+import { type Opinion, UnusableAnswer } from "../../core/verdict.ts";
+import { readHeader } from "../file/config.ts";
+import type { HostEvent } from "./from-host.ts";
+import { type Ran, runProcess } from "../process/process.ts";
+import { programOf } from "../process/program.ts";
+import { recordBase } from "../file/record.ts";
+import { readStdout } from "../process/stdout.ts";
+import { wireInput, wireName } from "../process/wire.ts";
+import type { HookFile } from "../discover.ts";
+import type { ServeOptions } from "../serve.ts";
+
+/** A script that another host asks through us. */
+export interface ServedCommand {
+  readonly record: HookRecord;
+  /** How its process ended, once it has. */
+  readonly ran: () => Ran | undefined;
+}
+
+/** The script is given what a hook of Claude Code is given: the host's own bytes where that is the host. */
+export function servedCommand(file: HookFile, stdin: string, heard: HostEvent, options: ServeOptions): ServedCommand {
+  let ended: Ran | undefined;
+  const facts = factsOf(stdin);
+  const run = async (event: AnyEvent, ctx: HookContext): Promise<Ran> => {
+    const input = options.host === "gemini"
+      ? `${JSON.stringify(wireInput(event, heard.cwd, facts, file.event))}\n`
+      : stdin.endsWith("\n")
+      ? stdin
+      : `${stdin}\n`;
+    const env = { CLAUDE_PROJECT_DIR: heard.cwd, ...options.env };
+    return ended = await runProcess({ ...programOf(file), cwd: ctx.cwd, env, input, signal: ctx.signal });
+  };
+  const base = recordBase(file, readHeader(file.text), file.path);
+  const read: HookRecord["read"] = (raw, event) => opinionOf(raw as Ran, event, wireName(event, file.event));
+  return { record: { ...base, kind: "command", dialect: "claude", run, read }, ran: () => ended };
+}
+
+function factsOf(stdin: string): { transcript_path: string } {
+  const { transcript_path } = JSON.parse(stdin) as { transcript_path?: unknown };
+  return { transcript_path: typeof transcript_path === "string" ? transcript_path : "" };
+}
+
+/** What a script said, without the words in which one host or another shows it. */
+function opinionOf(ran: Ran, event: AnyEvent, name: string): Opinion {
+  if (ran.code === 2) return refusal(ran, event, name);
+  const printed = readStdout(ran.stdout);
+  if ("json" in printed) return readClaude(printed.json, event.event, name);
+  if (ran.code !== 0) {
+    const how = ran.signal === null ? `it exited with code ${ran.code}` : `it was ended by ${ran.signal}`;
+    const first = ran.stderr.trim().split("\n")[0]!;
+    throw new UnusableAnswer(`Cannot use the hook's answer as ${how}${first && `: ${first}`}`);
+  }
+  const heeded = event.event === "session-start" || event.event === "user-prompt-submit";
+  return heeded && printed.plain !== "" ? { contexts: [{ text: printed.plain }] } : {};
+}
+
+function refusal({ stdout, stderr }: Ran, event: AnyEvent, name: string): Opinion {
+  if (EVENTS[event.event].deny === "ignored") return stderr.trim() === "" ? {} : { systemMessage: stderr.trim() };
+  try {
+    const printed = readStdout(stdout);
+    const answer = "json" in printed ? readClaude(printed.json, event.event, name) : {};
+    if (answer.decision === "deny") return answer;
+  } catch {
+    // Whatever it printed: code 2 is a refusal.
+  }
+  return { decision: "deny", reason: stderr.trim() || "No stderr output" };
+}
