@@ -171,7 +171,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     },
     async prompt(words, { signal } = {}) {
       promptId = clock.uuid();
-      tape?.prompted(words);
+      tape?.recording.prompts.push(words);
       if (past && !begun) await goOn(past, about, life, keep);
       if (!begun) about.prompt = words.slice(0, 200);
       begun = true;

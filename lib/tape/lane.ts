@@ -88,8 +88,8 @@ export class TapeLane {
       return recordCall(real, request, signal, {
         lane: this.name,
         at: this.clock.elapsed(),
-        facts: this.#session.wireFacts,
-        note: (live) => this.#session.live.push(live),
+        facts: this.#session.recording.wireFacts,
+        note: (live) => this.#session.recording.calls.push(live),
         ended: () => this.clock.nextStep(),
       });
     };
@@ -139,7 +139,8 @@ export class TapeLane {
   }
 
   #toolTape(): ToolTape {
-    const { program, mode, mask, root } = this.#session;
+    const session = this.#session;
+    const { program, mode, root } = session;
     const facts = program?.tape.tools.filter((fact) => fact.lane === this.name) ?? [];
     const known = new Map(facts.map((fact) => [fact.tool, fact]));
     return {
@@ -147,9 +148,11 @@ export class TapeLane {
       root,
       record: this.#session.recordsTools,
       serve: mode === "verify" ? "verify" : mode === "replay" && known.size > 0 ? "recorded" : "no",
-      mask,
+      get mask() {
+        return session.mask;
+      },
       recorded: mode === "verify" ? new Map([...resultsInRequests(program!.tape, this.name), ...known]) : known,
-      note: (fact) => this.#session.tools.push(fact),
+      note: (fact) => this.#session.recording.tools.push(fact),
       drifted: (drift) => this.#session.toolDrifts.push(drift),
       ended: () => this.clock.nextStep(),
     };

@@ -122,6 +122,19 @@ export function redactor(options: RedactorOptions = {}): Redactor {
   };
 }
 
+/** A redactor that is made when it is first used: the environment is read for it. */
+export function lazyRedactor(options: () => RedactorOptions): Redactor {
+  let made: Redactor | undefined;
+  const real = () => made ??= redactor(options());
+  return {
+    text: (text) => real().text(text),
+    value: (value) => real().value(value),
+    find: (value, path) => real().find(value, path),
+    suspects: (text) => real().suspects(text),
+    learn: (kind, name, value) => real().learn(kind, name, value),
+  };
+}
+
 const PROCESS_SEED = crypto.randomUUID();
 
 const PATTERNS = SECRET_PATTERNS.map((secret) => ({

@@ -1,12 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic.ts";
-import type { Message } from "../core/messages.ts";
-import { runtimeVersion, sourceOf, versionOf } from "./_about.ts";
 import { canonical } from "./canonical.ts";
 import type { Divergence, DriftReport, ToolDrift } from "./drift.ts";
 import { priceOf } from "./drift.ts";
-import { type Header, TAPE_VERSION, type ToolFact } from "./format.ts";
+import type { Header } from "./format.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match.ts";
@@ -14,11 +12,11 @@ import { tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
 import { type Normaliser, normaliserOf } from "./normalise.ts";
 import { placer, placesHere } from "./places.ts";
 import { readTape, TapeError } from "./read.ts";
-import { finishedCalls, type LiveCall, type WireFacts } from "./record.ts";
-import { type Redactor, redactor } from "./redact.ts";
+import { Recording } from "./recording.ts";
+import { lazyRedactor, type Redactor } from "./redact.ts";
 import type { Answer } from "./replay.ts";
 import { shortText } from "./report.ts";
-import { type Call, MAIN, type Tape, type TapeRequest } from "./tape.ts";
+import { type Call, MAIN, type Tape } from "./tape.ts";
 import { writeTape } from "./write.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
@@ -28,21 +26,23 @@ export class TapeSession {
   readonly epoch: number;
   readonly seed: string;
   readonly program: Program | undefined;
-  readonly mask: Mask;
   readonly wire: boolean;
   readonly cutAt: TapeOptions["cutAt"];
   readonly faults: TapeOptions["faults"];
   readonly served = new Served();
-  readonly live: LiveCall[] = [];
-  readonly tools: ToolFact[] = [];
+  readonly recording = new Recording((kind, name, value) => {
+    for (const one of [this.#search, this.#ids]) one.learn(kind, name, value);
+  });
   readonly toolDrifts: ToolDrift[] = [];
   readonly #options: TapeOptions;
-  readonly #search: Redactor;
-  readonly #ids: Redactor;
+  readonly #search: Redactor = lazyRedactor(() => ({ seed: this.seed }));
+  readonly #ids: Redactor = lazyRedactor(() => ({
+    seed: this.seed,
+    ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] }),
+  }));
   readonly #lanes = new Map<string, TapeLane>();
   readonly #divergences = new Map<string, Divergence>();
-  readonly #prompts: string[] = [];
-  readonly #seen: { url?: string; source?: string; sdk?: string; api?: string } = {};
+  #mask: Mask | undefined;
   #wire: Wire | undefined;
 
   constructor(options: TapeOptions, tape: Tape | undefined, root: string) {
@@ -56,12 +56,12 @@ export class TapeSession {
     this.epoch = tape ? Date.parse(tape.header.at) : Date.now();
     normaliserOf(options.normalise); // a wrong one is refused before anything is asked
     this.program = tape && programOf(withNormalisers(tape, options.normalise ?? []));
-    this.#search = redactor({ seed: this.seed });
-    this.#ids = options.redact || this.program?.hasSecrets
-      ? redactor({ seed: this.seed })
-      : redactor({ seed: this.seed, kinds: ["cookie", "organisation"] });
+  }
+
+  /** Made when it is needed: many tapes name no place, and looking them up is work. */
+  get mask(): Mask {
     const needsIds = this.mode !== "replay" || this.program?.hasSecrets;
-    this.mask = mask(placer(placesHere(root), this.program?.hasUser), needsIds ? this.#ids : undefined);
+    return this.#mask ??= mask(placer(placesHere(this.root), this.program?.hasUser), needsIds ? this.#ids : undefined);
   }
 
   /** Whether answers come from a tape. */
@@ -96,10 +96,6 @@ export class TapeSession {
     let lane = this.#lanes.get(name);
     if (!lane) this.#lanes.set(name, lane = new TapeLane(this, name, above));
     return lane;
-  }
-
-  prompted(prompt: string): void {
-    this.#prompts.push(prompt);
   }
 
   /** Notes the first difference of a lane. */
@@ -137,7 +133,7 @@ export class TapeSession {
         ...(a.events && { events: this.mask.eventsOff(a.events) }),
         ...(a.body !== undefined && { body: this.mask.off(a.body) }),
       }));
-      return make({ ...this.mask.off({ error: rest.error }), ...rest, attempts: here } as Call);
+      return make({ ...rest, ...this.mask.off({ error: rest.error }), attempts: here } as Call);
     }
     let answer = answers.get(call);
     if (!answer) answers.set(call, answer = make(call));
@@ -159,33 +155,6 @@ export class TapeSession {
     return this.#wire ??= offlineWire({ ...options, ...(url !== undefined && { baseURL: url }) });
   }
 
-  readonly wireFacts: WireFacts = {
-    url: (url) => {
-      this.#seen.url ??= new URL(url).origin;
-    },
-    requestHeaders: (headers) => {
-      this.#seen.sdk ??= headers.get("x-stainless-package-version") ?? "unknown";
-      this.#seen.api ??= headers.get("anthropic-version") ?? "unknown";
-      const key = headers.get("x-api-key") ?? headers.get("authorization")?.replace(/^Bearer /, "");
-      if (key) this.#learn("key", "api-key", key);
-    },
-    responseHeaders: (headers) => {
-      this.#seen.source ??= sourceOf(this.#seen.url, headers.get("request-id"));
-      for (const name of ["anthropic-organization-id", "anthropic-workspace-id"]) {
-        const id = headers.get(name);
-        if (id) this.#learn("organisation", name, id);
-      }
-      for (const cookie of headers.getSetCookie()) {
-        const value = /^[^=]*=([^;]+)/.exec(cookie)?.[1];
-        if (value) this.#learn("cookie", "set-cookie", value);
-      }
-    },
-  };
-
-  #learn(kind: "key" | "cookie" | "organisation", name: string, value: string): void {
-    for (const one of [this.#search, this.#ids]) one.learn(kind, name, value);
-  }
-
   /** Whether somebody reads the report. */
   get isReported(): boolean {
     return this.#options.onReport !== undefined;
@@ -200,7 +169,7 @@ export class TapeSession {
   /** Ends the session: a recording is written, a replay is judged. */
   async close(stop: string | undefined): Promise<DriftReport> {
     const kept = this.program ? this.program.tape.calls.filter((call) => this.served.calls.has(call)) : [];
-    const changes = this.live.length > 0 || kept.length < (this.program?.tape.calls.length ?? 0);
+    const changes = this.recording.calls.length > 0 || kept.length < (this.program?.tape.calls.length ?? 0);
     if (this.mode === "record" || (this.mode === "update" && changes)) await this.#write(kept, stop);
     const report = await this.#report(kept);
     this.#options.onReport?.(report);
@@ -208,67 +177,23 @@ export class TapeSession {
   }
 
   async #write(kept: readonly Call[], stop: string | undefined): Promise<void> {
-    const requests = new WeakMap<Message, Message>();
-    const maskedMessage = (message: Message): Message => {
-      let masked = requests.get(message);
-      if (!masked) requests.set(message, masked = this.mask.on(message));
-      return masked;
-    };
-    const request = ({ messages, ...head }: TapeRequest): TapeRequest => ({
-      ...this.mask.on(head),
-      messages: messages.map(maskedMessage),
-    });
-    const calls = finishedCalls(this.live, {
-      request,
-      attempt: (attempt) => this.mask.attemptOn(attempt),
-      text: (text) => this.mask.on(text),
-    }, kept);
-    const files = this.#options.files?.();
-    const old = this.program?.tape;
-    const tape: Tape = {
-      header: this.#header(),
-      prompts: this.mask.on(this.#prompts),
-      calls,
-      tools: [
-        ...(old?.tools ?? []).filter((t) => !this.tools.some((n) => n.lane === t.lane && n.tool === t.tool)),
-        ...this.tools,
-      ],
-      clocks: [...this.#lanes.values()].flatMap((lane) => lane.clock.facts),
-      ...(stop !== undefined && { end: { end: stop, ...(files && { files: this.mask.on(files) }) } }),
-    };
+    const was = { calls: kept, tools: this.program?.tape.tools ?? [] };
+    const clocks = [...this.#lanes.values()].flatMap((lane) => lane.clock.facts);
+    const tape = this.recording.tape(this.#header, this.mask, was, { clocks, stop, files: this.#options.files?.() });
     await writeTape(tapeFile(this.#options.path!), tape, {
       replace: this.mode === "update",
       redactor: this.#options.redact ? this.#ids : this.#search,
     });
   }
 
-  #header(): Header {
-    const { agent, tools = false, normalise, source } = this.#options;
-    const old = this.program?.tape.header;
-    const { url, sdk, api } = this.#seen;
-    if (old) return old;
-    return {
-      tape: TAPE_VERSION,
-      source: source ?? this.#seen.source ?? "model",
-      ...(url !== undefined && { url }),
-      at: new Date(this.epoch).toISOString(),
-      seed: this.seed,
-      versions: {
-        crochet: versionOf(),
-        ...(sdk !== undefined && { sdk }),
-        ...(api !== undefined && { api }),
-        runtime: runtimeVersion(),
-      },
-      ...(agent !== undefined && { agent }),
-      tools,
-      ...(normalise && normalise.length > 0 && { normalise }),
-    };
+  get #header(): Header {
+    return this.program?.tape.header ?? this.recording.header(this.seed, this.epoch, this.#options);
   }
 
   async #report(kept: readonly Call[]): Promise<DriftReport> {
     const tape = this.program?.tape;
     const unused = tape?.calls.filter((call) => !this.served.calls.has(call)) ?? [];
-    const header = tape?.header ?? this.#header();
+    const header = this.#header;
     const divergences = [...this.#divergences.values()];
     const updated = this.mode === "update";
     return {
@@ -280,7 +205,7 @@ export class TapeSession {
       tools: this.toolDrifts,
       files: [],
       unused: unused.map((call) => call.id),
-      calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live: this.live.length },
+      calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live: this.recording.calls.length },
       normalise: header.normalise ?? [],
       price: { update: await priceOf(unused), whole: await priceOf(tape?.calls ?? []) },
       notes: [],
