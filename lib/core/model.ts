@@ -22,7 +22,14 @@ export interface ToolSpec {
 export type ModelEvent =
   | {
     readonly type: "message_start";
-    readonly message: { readonly id?: string; readonly model?: string; readonly usage?: Partial<Usage> };
+    readonly message: {
+      readonly id?: string;
+      readonly model?: string;
+      readonly usage?: Partial<Usage>;
+      /** What is there already, where a reply goes on after a pause. */
+      readonly content?: readonly RawBlock[];
+      readonly stop_reason?: string | null;
+    };
   }
   | { readonly type: "content_block_start"; readonly index: number; readonly content_block: RawBlock }
   | { readonly type: "content_block_delta"; readonly index: number; readonly delta: RawBlock }

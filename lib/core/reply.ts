@@ -10,6 +10,8 @@ interface OpenBlock {
   /** String fields under growth, joined once at the end: appending to a string per delta is quadratic in places. */
   readonly pieces: Map<string, string[]>;
   stopped: boolean;
+  /** Whether it came with the start of the message: then it may be told once more. */
+  readonly given?: true;
 }
 
 /**
@@ -38,9 +40,16 @@ export async function readReply(
         if (start !== undefined) throw outOfGrammar("a second 'message_start' came in one reply");
         start = event.message ?? {};
         usage = mergeUsage(usage, event.message?.usage);
+        stopReason = event.message?.stop_reason || undefined;
+        for (const [index, block] of (event.message?.content ?? []).entries()) {
+          blocks.set(index, { block: { ...block }, pieces: new Map(), stopped: true, given: true });
+          showStart(block, onDelta);
+        }
         break;
       case "content_block_start":
-        if (blocks.has(event.index)) throw outOfGrammar(`block ${event.index} was started twice`);
+        if (blocks.has(event.index) && !blocks.get(event.index)!.given) {
+          throw outOfGrammar(`block ${event.index} was started twice`);
+        }
         blocks.set(event.index, { block: { ...event.content_block }, pieces: new Map(), stopped: false });
         showStart(event.content_block, onDelta);
         break;

@@ -7,6 +7,7 @@ import { frameOf } from "../../lib/tape/_frames.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { FORMATS } from "../../lib/tape/import/read.ts";
 import { parseTape } from "../../lib/tape/read.ts";
+import { replyOf } from "../../lib/tape/reply.ts";
 import { factsOf } from "../../lib/tape/_facts.ts";
 import { factLine } from "../../lib/tape/format.ts";
 import type { Attempt, Tape } from "../../lib/tape/tape.ts";
@@ -233,11 +234,28 @@ test("a stream that was cut is a call that failed, and an error in it is that er
   assert.equal(tape.calls[0]!.error?.code, "overloaded_error");
 });
 
+test("a reply that begins with content, as after a pause, is always kept whole: by the SDK, by the import and by the core", async () => {
+  const content = [{ type: "text", text: "Hello" }, {
+    type: "tool_use",
+    id: "toolu_1",
+    name: "look",
+    input: { at: "it" },
+  }];
+  const usage = { input_tokens: 1, output_tokens: 2 };
+  const message = { id: "m", type: "message", role: "assistant", model: "m", content, stop_reason: "tool_use", usage };
+  const events = [{ type: "message_start", message }, { type: "message_stop" }];
+  const { tape } = await plain(events.map((event) => JSON.stringify(event)).join("\n"));
+  const reply = await replyOf(tape.calls[0]!);
+  assert.deepEqual(reply?.message.content, content);
+  assert.deepEqual(reply?.calls, [{ id: "toolu_1", name: "look", input: { at: "it" } }]);
+  assert.equal(reply?.stop_reason, "tool_use");
+});
+
 test("calls of other APIs are left out and named; attempts of one call are never taken for two", async () => {
   const vcr = JSON.parse(Buffer.from(WRITERS.opencode![0]!([call(), OVERLOADED, OVERLOADED, call()])).toString());
   vcr.interactions.unshift({
     request: { method: "POST", url: "https://api.anthropic.com/v1/messages/count_tokens", headers: {}, body: "{}" },
-    response: { status: 200, headers: {}, body: "{}" },
+    response: { status: 200, headers: { "content-encoding": "br" }, body: "AAAA", bodyEncoding: "base64" },
   });
   const { tape, notes } = await plain(JSON.stringify(vcr));
   assert.deepEqual(tape.calls.map((c) => c.attempts.length), [1, 3]);
@@ -250,6 +268,18 @@ test("an imported tape never shows a secret of the recording", async () => {
   assert.doesNotMatch(JSON.stringify(tape.calls) + textIn(tape.calls[0]!.attempts[0]), /a1B2c3D4e5F6a1B2/);
   assert.match(notes.join(), /placeholder/);
 });
+
+const ELSEWHERE = {
+  entries: [{
+    request: {
+      method: "POST",
+      url: "https://api.anthropic.com/v1/messages",
+      headers: {},
+      body: { kind: "json", value: REQUEST },
+    },
+    response: { status: 200, headers: {}, body: { kind: "binary", path: "x", sha256: "" } },
+  }],
+};
 
 test("what is no recording is always refused with the reason", async () => {
   const names = FORMATS.map((format) => format.name).join(", ");
@@ -268,6 +298,7 @@ test("what is no recording is always refused with the reason", async () => {
       stream(["a"]).replaceAll('"index":0', '"index":1').replace('"index":1,"content', '"index":0,"content'),
       /not started/,
     ],
+    [JSON.stringify({ ...ELSEWHERE, version: 1 }), /a body of it is of kind 'binary'/],
     [JSON.stringify({ version: 2, entries: [{ request: {}, response: {} }] }), /version 2 of seinfeld/],
     [
       Buffer.from(WRITERS.vcrpy![0]!([call()])).toString().replace("v1/messages", "v1/models"),

@@ -9,19 +9,19 @@ export type Accumulated =
 /** Whether an answer is a stream: what it looks like decides, as its content type may be blacked out. */
 export function isStream({ body, headers, status }: Exchange): boolean {
   if (status >= 400) return false;
-  return /^(event|data|id|retry)?:/.test(body.trimStart()) || /event-stream/.test(headers["content-type"] ?? "");
+  return /^(event|data|id|retry)?:/.test(body().trimStart()) || /event-stream/.test(headers["content-type"] ?? "");
 }
 
 /** @throws {ImportRefused} where the answer is none that the Messages API gives */
 export function accumulate(exchange: Exchange): Accumulated {
-  if (isStream(exchange)) return fold(streamed(exchange.body));
-  const body = parsed(exchange.body);
+  if (isStream(exchange)) return fold(streamed(exchange.body()));
+  const body = parsed(exchange.body());
   if (exchange.status >= 400) {
-    const { type = "error", message = exchange.body.slice(0, 500) } = fieldsOf(fieldsOf(body).error);
+    const { type = "error", message = exchange.body().slice(0, 500) } = fieldsOf(fieldsOf(body).error);
     return { kind: "error", type: String(type), message: String(message) };
   }
   if (!isFields(body) || body.type !== "message" || !Array.isArray(body.content)) {
-    throw new ImportRefused(`an answer of it is neither a stream nor a message: ${exchange.body.slice(0, 60)}`);
+    throw new ImportRefused(`an answer of it is neither a stream nor a message: ${exchange.body().slice(0, 60)}`);
   }
   return { kind: "message", message: body, unparsed: new Map() };
 }
@@ -64,6 +64,8 @@ export function accumulated(events: readonly object[]): Accumulated | undefined 
 interface Building {
   readonly block: { [key: string]: unknown };
   json?: string;
+  /** Whether it came with the start of the message. */
+  readonly given?: true;
 }
 
 function fold(events: readonly Fields[]): Accumulated {
@@ -79,6 +81,10 @@ function fold(events: readonly Fields[]): Accumulated {
     if (event.type === "message_start") {
       if (message) throw new ImportRefused("a second 'message_start' comes in one answer of it");
       message = { ...fieldsOf(event.message) };
+      // An answer that goes on after a pause may begin with what is there already.
+      for (const [index, block] of (Array.isArray(message.content) ? message.content : []).entries()) {
+        blocks.set(index, { block: { ...block }, given: true });
+      }
       continue;
     }
     if (!message) throw new ImportRefused(`'${event.type}' comes before 'message_start' in an answer of it`);
@@ -92,7 +98,9 @@ function add(event: Fields, message: { [key: string]: unknown }, blocks: Map<unk
   const building = blocks.get(event.index);
   switch (event.type) {
     case "content_block_start": {
-      if (building) throw new ImportRefused(`block ${event.index} is started twice in an answer of it`);
+      if (building && !building.given) {
+        throw new ImportRefused(`block ${event.index} is started twice in an answer of it`);
+      }
       const block = { ...fieldsOf(event.content_block) };
       blocks.set(event.index, { block });
       if (block.type === "fallback") message.model = fieldsOf(block.to).model;

@@ -54,5 +54,5 @@ const STATUS: { readonly [type: string]: number } = {
 };
 
 function answer(status: number, body: string, type: string): Exchange {
-  return { method: "POST", requestHeaders: {}, status, headers: { "content-type": type }, body };
+  return { method: "POST", requestHeaders: {}, status, headers: { "content-type": type }, body: () => body };
 }

@@ -29,8 +29,14 @@ function fromByteText(text: string): Uint8Array {
   return Buffer.from(text, "latin1");
 }
 
-/** The text of an answer. Its compression is told by the bytes: the header is often left over from the wire. */
-export function textOfBody(value: unknown, encoding: string | undefined): string {
+/** The text of an answer, once it is wanted: what is no call of the Messages API may hold anything. */
+export function answerText(value: () => unknown, encoding: string | undefined): () => string {
+  let text: string | undefined;
+  return () => text ??= textOfBody(value(), encoding);
+}
+
+/** The text of a body. Its compression is told by the bytes: the header is often left over from the wire. */
+function textOfBody(value: unknown, encoding: string | undefined): string {
   const bytes = bytesOf(value);
   try {
     return Buffer.from(unpacked(bytes, encoding?.toLowerCase() ?? "")).toString("utf8");

@@ -1,4 +1,4 @@
-import { headersOf, requestBody, textOfBody } from "./_body.ts";
+import { answerText, headersOf, requestBody } from "./_body.ts";
 import { fieldsOf, type Format, isFields, listOf, topOf } from "./exchange.ts";
 
 /** go-vcr, all versions: the status is a line of text with the code beside it. */
@@ -23,7 +23,7 @@ export const goVcr: Format = {
         request: requestBody(request.body),
         status: Number(response.code),
         headers,
-        body: textOfBody(response.body, headers["content-encoding"]),
+        body: answerText(() => response.body, headers["content-encoding"]),
         ...(!Number.isNaN(at) && { at }),
         ...(took !== undefined && { took }),
       };

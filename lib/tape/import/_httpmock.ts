@@ -1,4 +1,4 @@
-import { headersOf, requestBody, textOfBody } from "./_body.ts";
+import { answerText, headersOf, requestBody } from "./_body.ts";
 import { fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
 
 /** Rust's httpmock: a document an exchange, `when` is the request and `then` the answer. */
@@ -21,7 +21,7 @@ export const httpmock: Format = {
         request: requestBody(when.json_body ?? when.body ?? base64(when.body_base64)),
         status: Number(then.status ?? 200),
         headers,
-        body: textOfBody(then.json_body ?? then.body ?? base64(then.body_base64), headers["content-encoding"]),
+        body: answerText(() => then.json_body ?? then.body ?? base64(then.body_base64), headers["content-encoding"]),
       };
     }),
 };

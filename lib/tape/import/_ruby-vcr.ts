@@ -1,4 +1,4 @@
-import { headersOf, requestBody, textOfBody } from "./_body.ts";
+import { answerText, headersOf, requestBody } from "./_body.ts";
 import { fieldsOf, type Format, listOf, topOf } from "./exchange.ts";
 
 /** Ruby's VCR, and what took over its form: betamax in Python, vcr in R. */
@@ -19,7 +19,7 @@ export const rubyVcr: Format = {
         request: requestBody(request.body),
         status: Number(fieldsOf(response.status).code ?? fieldsOf(response.status).status_code),
         headers,
-        body: textOfBody(response.body, headers["content-encoding"]),
+        body: answerText(() => response.body, headers["content-encoding"]),
         ...(!Number.isNaN(at) && { at }),
       };
     }),

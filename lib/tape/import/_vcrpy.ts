@@ -1,4 +1,4 @@
-import { headersOf, requestBody, textOfBody } from "./_body.ts";
+import { answerText, headersOf, requestBody } from "./_body.ts";
 import {
   type Exchange,
   type Fields,
@@ -66,7 +66,7 @@ function pythonExchange(request: Fields, response: Fields): Exchange {
     request: requestBody(request.parsed_body ?? request.body),
     status: Number(status),
     headers,
-    body: textOfBody(response.parsed_body ?? response.body, headers["content-encoding"]),
+    body: answerText(() => response.parsed_body ?? response.body, headers["content-encoding"]),
     ...(!Number.isNaN(at) && { at }),
     ...(!Number.isNaN(took) && { took }),
   };

@@ -8,8 +8,8 @@ export interface Exchange {
   readonly request?: unknown;
   readonly status: number;
   readonly headers: { readonly [name: string]: string };
-  /** The body of the answer as text, without any compression. */
-  readonly body: string;
+  /** The body of the answer as text, without any compression; read when it is asked for. */
+  readonly body: () => string;
   /** When it was recorded, in milliseconds since the epoch. */
   readonly at?: number;
   /** How long the answer took, in milliseconds. */

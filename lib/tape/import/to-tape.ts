@@ -32,6 +32,8 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
     notes.push(`left out ${exchange.method} ${exchange.url}, which is no call of the Messages API`);
     return false;
   });
+  const odd = wanted.find(({ status }) => !(status >= 100 && status < 600));
+  if (odd) throw new ImportRefused(`an answer of it has no status: ${odd.status}`);
   if (wanted.length === 0) throw new ImportRefused("it holds no call of the Messages API");
   const began = Math.min(...wanted.flatMap(({ at }) => at ?? []));
   const calls: Call[] = [];
@@ -78,7 +80,8 @@ function withAttempt({ error: _, ...call }: Call, exchange: Exchange): Call {
 }
 
 function attemptOf(exchange: Exchange, cut: boolean): Attempt {
-  const { status, body, took = 0 } = exchange;
+  const { status, took = 0 } = exchange;
+  const body = exchange.body();
   const stream = isStream(exchange);
   const head = { status, headers: keptHeaders(exchange, stream) };
   if (!stream) return { ...head, body, took };
@@ -149,7 +152,7 @@ function headerOf(name: string, format: string, exchanges: readonly Exchange[], 
   const url = exchanges.find((exchange) => /^https?:/.test(exchange.url ?? ""))?.url;
   const sdk = firstHeader(exchanges, "user-agent", /^[\w./ -]+$/);
   const api = firstHeader(exchanges, "anthropic-version", /^[\d-]+$/);
-  const seed = createHash("sha256").update(exchanges.map(({ body }) => body).join("\n")).digest("hex").slice(0, 16);
+  const seed = createHash("sha256").update(exchanges.map(({ body }) => body()).join("\n")).digest("hex").slice(0, 16);
   return {
     tape: TAPE_VERSION,
     source: `imported from ${name} (${format})`,
