@@ -40,7 +40,9 @@ export const glob = fc.array(
     ...["-", "!", "#", " ", "é", "[a-b]", "[]a]", "**/", "/**"],
   ),
   { minLength: 1, maxLength: 6 },
-).map((parts) => parts.join(""));
+).map((parts) => parts.join(""))
+  // A `**` that fills a branch of braces means something else in each release of ripgrep.
+  .filter((text) => !/[{,]\*{2,}[},]/.test(text));
 
 /** Ignore files by their path, in several folders and of every kind, negation and malformed lines included. */
 export const ignoreFiles = fc.dictionary(
