@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findRipgrep } from "../lib/tools/_ripgrep.ts";
+import { findRipgrep } from "../lib/tools/search/ripgrep.ts";
 import { grep, type GrepInput } from "../lib/tools/grep.ts";
 
 const FOLDERS = 100;

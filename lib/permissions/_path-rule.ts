@@ -1,7 +1,7 @@
 import { readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { parseIgnoreLine } from "../tools/_ignore.ts";
+import { parseIgnoreLine } from "../tools/search/ignore.ts";
 
 /** The text between the brackets of a file rule, as a test on absolute paths. */
 export type PathRule = (path: string, root: string) => boolean;

@@ -1,5 +1,5 @@
 import { type Tool, tool, ToolError } from "../core/tool.ts";
-import type { BackgroundRun } from "./_agent-shell.ts";
+import type { BackgroundRun } from "./shell/agent-shell.ts";
 import { openedShell } from "./bash.ts";
 
 /** What hooks read of a look at a background run. */

@@ -1,7 +1,7 @@
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
-import { type AgentShell, agentShell } from "./_agent-shell.ts";
-import { capture } from "./_output.ts";
+import { type AgentShell, agentShell } from "./shell/agent-shell.ts";
+import { capture } from "./shell/output.ts";
 import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
 
 export interface BashInput {

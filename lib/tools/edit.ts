@@ -1,8 +1,8 @@
 import { type Tool, tool } from "../core/tool.ts";
-import { absolute } from "./_confine.ts";
-import type { Hunk } from "./_diff.ts";
-import { checkEditCall, checkObject, checkPath, type EditCall } from "./_edit-call.ts";
-import { editFile, type EditReport } from "./_edit-file.ts";
+import { absolute } from "../files/confine.ts";
+import type { Hunk } from "./edit/diff.ts";
+import { checkEditCall, checkObject, checkPath, type EditCall } from "./edit/edit-call.ts";
+import { editFile, type EditReport } from "./edit/edit-file.ts";
 import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
 
 export interface EditInput extends EditCall {

@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { type Tool, tool, ToolError } from "../core/tool.ts";
-import { absolute, confine } from "./_confine.ts";
-import { type SearchContext, type SearchOptions, searchPlace, withEngine } from "./_engine.ts";
-import { selectGlobs } from "./_ignore.ts";
+import { absolute, confine } from "../files/confine.ts";
+import { type SearchContext, type SearchOptions, searchPlace, withEngine } from "./search/engine.ts";
+import { selectGlobs } from "./search/ignore.ts";
 import { standaloneContext } from "./_standalone.ts";
-import { walk } from "./_walk.ts";
+import { walk } from "./search/walk.ts";
 
 export interface GlobInput {
   readonly pattern: string;
@@ -96,7 +96,7 @@ async function globFiles(
   const selection = selectionOf(pattern);
   const request = { directory: place.directory, selection, requireGit: place.requireGit, signal: context.signal };
   const { files, problems } = await withEngine(ripgrep, {
-    ripgrep: async (binary) => (await import("./_search-ripgrep.ts")).listWithRipgrep(binary, request),
+    ripgrep: async (binary) => (await import("./search/search-ripgrep.ts")).listWithRipgrep(binary, request),
     plain: async () => ({ files: await listPlainly(request), problems: [] }),
   });
   const filenames = files.slice(0, MOST_FILES).map(place.shown);

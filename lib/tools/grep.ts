@@ -1,8 +1,8 @@
 import { type Tool, tool, ToolError } from "../core/tool.ts";
-import { absolute } from "./_confine.ts";
-import { type SearchContext, type SearchOptions, type SearchPlace, searchPlace, withEngine } from "./_engine.ts";
-import { type GlobSelection, selectGlobs, splitGlobs } from "./_ignore.ts";
-import type { Found, SearchRequest } from "./_search.ts";
+import { absolute } from "../files/confine.ts";
+import { type SearchContext, type SearchOptions, type SearchPlace, searchPlace, withEngine } from "./search/engine.ts";
+import { type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
+import type { Found, SearchRequest } from "./search/search.ts";
 import { standaloneContext } from "./_standalone.ts";
 
 export interface GrepInput {
@@ -157,8 +157,8 @@ async function grepFiles(
     signal: context.signal,
   };
   const found = await withEngine(ripgrep, {
-    ripgrep: async (binary) => (await import("./_search-ripgrep.ts")).searchWithRipgrep(binary, request),
-    plain: async () => (await import("./_search-plain.ts")).searchPlainly(request),
+    ripgrep: async (binary) => (await import("./search/search-ripgrep.ts")).searchWithRipgrep(binary, request),
+    plain: async () => (await import("./search/search-plain.ts")).searchPlainly(request),
   });
   const gaps = request.before + request.after > 0;
   return responseOf(found, place, { mode, offset, limit, gaps, numbers: input["-n"] ?? true });

@@ -3,13 +3,13 @@ import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import type { Block } from "../core/messages.ts";
 import { type Tool, tool, type ToolContext, ToolError } from "../core/tool.ts";
-import { absolute, confine, type Place } from "./_confine.ts";
-import { encodingOf } from "./_encoding.ts";
-import { type ImageFacts, imageFacts } from "./_image.ts";
-import { type NotebookFile, notebookFile, renderNotebook } from "./_notebook.ts";
-import { recordRead } from "./_read-record.ts";
-import { LONGEST_LINE, MOST_LINES, MOST_TEXT, renderText, type TextFile, textFile } from "./_read-text.ts";
-import { similarNames } from "./_similar-names.ts";
+import { absolute, confine, type Place } from "../files/confine.ts";
+import { encodingOf } from "../files/encoding.ts";
+import { type ImageFacts, imageFacts } from "./reading/image.ts";
+import { type NotebookFile, notebookFile, renderNotebook } from "./reading/notebook.ts";
+import { recordRead } from "../files/read-record.ts";
+import { LONGEST_LINE, MOST_LINES, MOST_TEXT, renderText, type TextFile, textFile } from "./reading/read-text.ts";
+import { similarNames } from "./reading/similar-names.ts";
 import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
 
 export interface ReadInput {

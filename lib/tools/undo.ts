@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 import { readFile, unlink } from "node:fs/promises";
 import { ToolError } from "../core/tool.ts";
-import { absolute } from "./_confine.ts";
-import { asBuffer } from "./_encoding.ts";
-import { changeFile } from "./_files.ts";
-import { withFileLock } from "./_lock.ts";
-import { pieces, type Splice, spliceBetween } from "./_splices.ts";
-import { type UndoEntry, undoLog } from "./_undo-log.ts";
+import { absolute } from "../files/confine.ts";
+import { asBuffer } from "../files/encoding.ts";
+import { changeFile } from "../files/change-file.ts";
+import { withFileLock } from "../files/lock.ts";
+import { pieces, type Splice, spliceBetween } from "../files/splices.ts";
+import { type UndoEntry, undoLog } from "../files/undo-log.ts";
 
 export interface UndoOptions {
   /** Undo the last change of this file, not the last change of all. */

@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 import { type Tool, tool } from "../core/tool.ts";
-import { absolute } from "./_confine.ts";
-import type { Hunk } from "./_diff.ts";
-import { checkObject, checkPath, checkText } from "./_edit-call.ts";
-import { decode, type Encoding, encodingOf } from "./_encoding.ts";
-import { type Changed, changeFile, type FileContext } from "./_files.ts";
-import { type ChangeReport, draw, type Drawn, notesOn, originalFile, report } from "./_report.ts";
-import { type Splice, spliceBetween } from "./_splices.ts";
+import { absolute } from "../files/confine.ts";
+import type { Hunk } from "./edit/diff.ts";
+import { checkObject, checkPath, checkText } from "./edit/edit-call.ts";
+import { decode, type Encoding, encodingOf } from "../files/encoding.ts";
+import { type Changed, changeFile, type FileContext } from "../files/change-file.ts";
+import { type ChangeReport, draw, type Drawn, notesOn, originalFile, report } from "./edit/report.ts";
+import { type Splice, spliceBetween } from "../files/splices.ts";
 import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
 
 export interface WriteInput {

@@ -92,7 +92,7 @@ function told({ result }: UnderFaults): unknown {
   const places: [RegExp, string][] = [
     [/crochet-replay-\w+/g, "workspace"],
     [/\ba[0-9a-f]{16}\b/g, "an agent"],
-    [/http:\/\/127\.0\.0\.1:\d+/g, "the API"],
+    [/https?:\/\/[\w.:]+/g, "the API"],
   ];
   return JSON.parse(places.reduce((words, [place, name]) => words.replace(place, name), text));
 }

@@ -1,7 +1,7 @@
 /** Waits for a moment, takes a file's lock, and notes when it has it: `_edit-contend.ts FILE NOTES MOMENT`. */
 import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { withFileLock } from "../../lib/tools/_lock.ts";
+import { withFileLock } from "../../lib/files/lock.ts";
 
 const [file, notes, moment] = process.argv.slice(2) as [string, string, string];
 await sleep(Number(moment) - Date.now() - 5);

@@ -20,7 +20,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
-import { commit, type Disk } from "../../lib/tools/_commit.ts";
+import { commit, type Disk } from "../../lib/files/commit.ts";
 import { applyEdit, edit, type EditInput, multiEdit, undo, write } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
 import { bytes, call, edited, string, utf8 } from "./_edit-arbitraries.ts";

@@ -17,7 +17,7 @@ import {
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { type ToolContext, ToolError, type ToolOutput } from "../../lib/core/tool.ts";
-import { recordRead } from "../../lib/tools/_read-record.ts";
+import { recordRead } from "../../lib/files/read-record.ts";
 import { standaloneContext } from "../../lib/tools/_standalone.ts";
 import { Edit } from "../../lib/tools/edit.ts";
 import { sharedData } from "../_shared.ts";

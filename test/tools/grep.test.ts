@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { locateRipgrep } from "../../lib/tools/_ripgrep.ts";
+import { locateRipgrep } from "../../lib/tools/search/ripgrep.ts";
 import { glob, Grep, grep, type GrepInput, type GrepResponse } from "../../lib/tools/index.ts";
 import { call, plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Block } from "../../lib/core/messages.ts";
 import type { ToolError } from "../../lib/core/tool.ts";
-import { changedSinceRead } from "../../lib/tools/_read-record.ts";
+import { changedSinceRead } from "../../lib/files/read-record.ts";
 import { Read, read, type ReadResponse } from "../../lib/tools/index.ts";
 import { sharedData } from "../_shared.ts";
 import { call, plant } from "./_tree.ts";

@@ -1,9 +1,9 @@
 import { basename } from "node:path";
-import { type Hunk, hunksOf, unifiedDiff } from "./_diff.ts";
-import { decode, type Encoding } from "./_encoding.ts";
-import type { Changed } from "./_files.ts";
-import { linesAfter, type Splice } from "./_splices.ts";
-import { LARGE } from "./_undo-log.ts";
+import { type Hunk, hunksOf, unifiedDiff } from "./diff.ts";
+import { decode, type Encoding } from "../../files/encoding.ts";
+import type { Changed } from "../../files/change-file.ts";
+import { linesAfter, type Splice } from "../../files/splices.ts";
+import { LARGE } from "../../files/undo-log.ts";
 
 /** What a change came to, whichever tool made it. */
 export interface ChangeReport {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import type { Sandbox } from "../permissions/sandbox.ts";
-import { capture, type Captured } from "./_output.ts";
-import { type CommandEnd, type OnOutput, openShell, type RunOptions, type Shell } from "./_shell.ts";
+import type { Sandbox } from "../../permissions/sandbox.ts";
+import { capture, type Captured } from "./output.ts";
+import { type CommandEnd, type OnOutput, openShell, type RunOptions, type Shell } from "./shell.ts";
 
 /** A command that runs while the agent goes on. */
 export interface BackgroundRun {
@@ -47,7 +47,7 @@ export function agentShell({ cwd: home, sandbox, env, envFile }: AgentShellOptio
   let late: Parameters<OnOutput>[] = [];
 
   const open = async (environment: typeof env): Promise<Shell> => {
-    const wrap = sandbox && await (await import("../permissions/sandbox.ts")).openSandbox(sandbox);
+    const wrap = sandbox && await (await import("../../permissions/sandbox.ts")).openSandbox(sandbox);
     return openShell({ cwd: place, env: environment ?? { ...process.env, ...env }, ...(wrap && { wrap }) });
   };
 

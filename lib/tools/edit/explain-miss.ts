@@ -1,9 +1,9 @@
-import type { EditCall } from "./_edit-call.ts";
-import { decode, type Encoding, isValidUtf8 } from "./_encoding.ts";
-import { type Fold, linesOf } from "./_folds.ts";
-import { hasCrlf, toLf } from "./_line-breaks.ts";
-import { linesAt, type NearMiss, nearMiss } from "./_near-miss.ts";
-import { nearestLine } from "./_nearest-lines.ts";
+import type { EditCall } from "./edit-call.ts";
+import { decode, type Encoding, isValidUtf8 } from "../../files/encoding.ts";
+import { type Fold, linesOf } from "./folds.ts";
+import { hasCrlf, toLf } from "../../files/line-breaks.ts";
+import { linesAt, type NearMiss, nearMiss } from "./near-miss.ts";
+import { nearestLine } from "./nearest-lines.ts";
 
 /** Past this size no similar text is looked for: the error must not take longer than the edit. */
 const LIMIT = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { endTree, statusOf } from "./_process.ts";
+import { endTree, statusOf } from "./process.ts";
 
 export interface ShellOptions {
   readonly cwd: string;

@@ -1,4 +1,4 @@
-import type { Splice } from "./_splices.ts";
+import type { Splice } from "./splices.ts";
 
 /** Past this size a pre-image is not held in memory. */
 export const LARGE = 8 * 1024 * 1024;

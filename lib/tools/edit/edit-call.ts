@@ -1,4 +1,4 @@
-import { ToolError } from "../core/tool.ts";
+import { ToolError } from "../../core/tool.ts";
 
 /** What an edit asks for, apart from the file. */
 export interface EditCall {

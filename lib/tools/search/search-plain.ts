@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { ToolError } from "../core/tool.ts";
-import { compileGlob } from "./_glob.ts";
-import { type TranslatedRegex, translateRegex } from "./_regex.ts";
-import { FLOOD, type Found, type FoundFile, type FoundLine, type SearchRequest, shownLine } from "./_search.ts";
-import { typeGlobs } from "./_types.ts";
-import { walk } from "./_walk.ts";
+import { ToolError } from "../../core/tool.ts";
+import { compileGlob } from "./glob.ts";
+import { type TranslatedRegex, translateRegex } from "./regex.ts";
+import { FLOOD, type Found, type FoundFile, type FoundLine, type SearchRequest, shownLine } from "./search.ts";
+import { typeGlobs } from "./types.ts";
+import { walk } from "./walk.ts";
 
 /** ripgrep looks at this much of a file at a time, and for a NUL in it first. */
 const BUFFER = 1 << 16;

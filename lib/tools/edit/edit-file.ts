@@ -1,12 +1,12 @@
-import { ToolError } from "../core/tool.ts";
+import { ToolError } from "../../core/tool.ts";
 import { planEdit } from "./apply-edit.ts";
-import type { EditCall } from "./_edit-call.ts";
-import { type Encoding, encodingOf } from "./_encoding.ts";
-import { type Changed, changeFile, type FileContext } from "./_files.ts";
-import type { Eol } from "./_line-breaks.ts";
-import { changedSinceRead } from "./_read-record.ts";
-import { type ChangeReport, draw, type Drawn, notesOn, originalFile, report } from "./_report.ts";
-import { applySplices, composeSplices, type Splice } from "./_splices.ts";
+import type { EditCall } from "./edit-call.ts";
+import { type Encoding, encodingOf } from "../../files/encoding.ts";
+import { type Changed, changeFile, type FileContext } from "../../files/change-file.ts";
+import type { Eol } from "../../files/line-breaks.ts";
+import { changedSinceRead } from "../../files/read-record.ts";
+import { type ChangeReport, draw, type Drawn, notesOn, originalFile, report } from "./report.ts";
+import { applySplices, composeSplices, type Splice } from "../../files/splices.ts";
 
 /** What an edit came to. */
 export interface EditReport extends ChangeReport {

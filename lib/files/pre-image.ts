@@ -1,9 +1,9 @@
 import { readdir, rm, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { isGone, thisOwner } from "../files/owner.ts";
-import type { Original } from "./_commit.ts";
-import { reflink } from "./_reflink.ts";
-import { LARGE, type PreImage } from "./_undo-log.ts";
+import { isGone, thisOwner } from "./owner.ts";
+import type { Original } from "./commit.ts";
+import { reflink } from "./reflink.ts";
+import { LARGE, type PreImage } from "./undo-log.ts";
 
 let clones = 0;
 

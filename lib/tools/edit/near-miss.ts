@@ -1,4 +1,4 @@
-import { type Fold, foldLines, FOLDS, SPELLINGS } from "./_folds.ts";
+import { type Fold, foldLines, FOLDS, SPELLINGS } from "./folds.ts";
 
 /** A place that has the wanted text but for differences that can be named. */
 export interface NearMiss {

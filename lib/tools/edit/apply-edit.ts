@@ -1,8 +1,8 @@
-import { ToolError } from "../core/tool.ts";
-import { eachMatch } from "./_byte-search.ts";
-import { type CallCode, checkEditCall, type EditCall } from "./_edit-call.ts";
-import { encode, type Encoding, encodingOf, isAscii, isValidUtf8, unitOf } from "./_encoding.ts";
-import { explainMiss } from "./_explain-miss.ts";
+import { ToolError } from "../../core/tool.ts";
+import { eachMatch } from "./byte-search.ts";
+import { type CallCode, checkEditCall, type EditCall } from "./edit-call.ts";
+import { encode, type Encoding, encodingOf, isAscii, isValidUtf8, unitOf } from "../../files/encoding.ts";
+import { explainMiss } from "./explain-miss.ts";
 import {
   countLines,
   endsAt,
@@ -13,8 +13,8 @@ import {
   toCrlf,
   toLf,
   usesOnlyCrlf,
-} from "./_line-breaks.ts";
-import { applySplices, linesAfter, type Splice } from "./_splices.ts";
+} from "../../files/line-breaks.ts";
+import { applySplices, linesAfter, type Splice } from "../../files/splices.ts";
 
 /** Why an edit was refused: stable names, beside a message for the model. */
 export type EditCode = CallCode | "not_found" | "ambiguous" | "not_utf8";

@@ -1,5 +1,5 @@
-import { eachMatch, firstMatch } from "./_byte-search.ts";
-import { encode, type Encoding, unitOf } from "./_encoding.ts";
+import { eachMatch, firstMatch } from "../tools/edit/byte-search.ts";
+import { encode, type Encoding, unitOf } from "./encoding.ts";
 
 /** How the line breaks of the call were written to the file. */
 export type Eol = "verbatim" | "crlf" | "lf" | "mixed";

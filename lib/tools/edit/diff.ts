@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
-import { asBuffer, decode, encode, type Encoding, unitOf } from "./_encoding.ts";
-import { countLines } from "./_line-breaks.ts";
-import { pieces, type Splice } from "./_splices.ts";
+import { asBuffer, decode, encode, type Encoding, unitOf } from "../../files/encoding.ts";
+import { countLines } from "../../files/line-breaks.ts";
+import { pieces, type Splice } from "../../files/splices.ts";
 
 /** One hunk of a unified diff, in the shape of the `diff` package and of Claude Code's `structuredPatch`. */
 export interface Hunk {

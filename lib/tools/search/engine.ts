@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, relative } from "node:path";
-import { type ToolContext, ToolError } from "../core/tool.ts";
-import { confine } from "./_confine.ts";
-import { findRipgrep, RipgrepFailed } from "./_ripgrep.ts";
-import type { StandaloneOptions } from "./_standalone.ts";
-import { insideRepository } from "./_walk.ts";
+import { type ToolContext, ToolError } from "../../core/tool.ts";
+import { confine } from "../../files/confine.ts";
+import { findRipgrep, RipgrepFailed } from "./ripgrep.ts";
+import type { StandaloneOptions } from "../_standalone.ts";
+import { insideRepository } from "./walk.ts";
 
 /** What Grep and Glob need of a tool's context. */
 export type SearchContext = Pick<ToolContext, "cwd" | "state" | "signal">;

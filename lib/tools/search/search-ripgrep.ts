@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ToolError } from "../core/tool.ts";
-import type { GlobSelection } from "./_ignore.ts";
-import { RipgrepFailed, type RipgrepRun, runRipgrep } from "./_ripgrep.ts";
-import { FLOOD, type Found, type FoundFile, type FoundLine, LONGEST_LINE_BYTES, shownLine } from "./_search.ts";
-import type { SearchRequest } from "./_search.ts";
-import { comparePaths, VERSION_CONTROL } from "./_walk.ts";
+import { ToolError } from "../../core/tool.ts";
+import type { GlobSelection } from "./ignore.ts";
+import { RipgrepFailed, type RipgrepRun, runRipgrep } from "./ripgrep.ts";
+import { FLOOD, type Found, type FoundFile, type FoundLine, LONGEST_LINE_BYTES, shownLine } from "./search.ts";
+import type { SearchRequest } from "./search.ts";
+import { comparePaths, VERSION_CONTROL } from "./walk.ts";
 
 /** Searches with ripgrep, in parallel; the order of paths is made here, as ripgrep's own costs all but one core. */
 export async function searchWithRipgrep(binary: string, request: SearchRequest): Promise<Found> {

@@ -2,14 +2,14 @@ import { Buffer } from "node:buffer";
 import { constants } from "node:fs";
 import { access, open, stat as statOf } from "node:fs/promises";
 import { type ToolContext, ToolError } from "../core/tool.ts";
-import { commit, type Original } from "./_commit.ts";
-import { confine, type Place } from "./_confine.ts";
-import { withFileLock } from "./_lock.ts";
-import { makeParents } from "./_parents.ts";
-import { forgetPreImage, keepPreImage } from "./_pre-image.ts";
-import { changedSinceRead, recordRead } from "./_read-record.ts";
-import { pieces, type Splice } from "./_splices.ts";
-import { logChange } from "./_undo-log.ts";
+import { commit, type Original } from "./commit.ts";
+import { confine, type Place } from "./confine.ts";
+import { withFileLock } from "./lock.ts";
+import { makeParents } from "./parents.ts";
+import { forgetPreImage, keepPreImage } from "./pre-image.ts";
+import { changedSinceRead, recordRead } from "./read-record.ts";
+import { pieces, type Splice } from "./splices.ts";
+import { logChange } from "./undo-log.ts";
 
 /** What a tool needs of its context to change a file. */
 export type FileContext = Pick<ToolContext, "cwd" | "state" | "signal">;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { decide, type IgnoreDecision, parseIgnore } from "./_ignore.ts";
+import { decide, type IgnoreDecision, parseIgnore } from "./ignore.ts";
 
 /** Folders of version control: never searched, listed or descended into, not even when hidden files are. */
 export const VERSION_CONTROL = [".git", ".hg", ".jj", ".svn"];

@@ -1,4 +1,4 @@
-import { parseClass, type RegexReader, regexReader, singleEscape, SURROGATES, WORD } from "./_regex-class.ts";
+import { parseClass, type RegexReader, regexReader, singleEscape, SURROGATES, WORD } from "./regex-class.ts";
 
 /** A pattern of ripgrep's (Rust) dialect as a JavaScript one. */
 export interface TranslatedRegex {

@@ -1,4 +1,4 @@
-import type { GlobSelection } from "./_ignore.ts";
+import type { GlobSelection } from "./ignore.ts";
 
 /** What to look for, where, and how much of it to tell: the same for both engines. */
 export interface SearchRequest {

@@ -1,4 +1,4 @@
-import { compileGlob } from "./_glob.ts";
+import { compileGlob } from "./glob.ts";
 
 /** One line of an ignore file. */
 interface IgnoreRule {

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import type { Encoding } from "./_encoding.ts";
-import { countLines } from "./_line-breaks.ts";
+import type { Encoding } from "./encoding.ts";
+import { countLines } from "./line-breaks.ts";
 
 /** One replaced range of a file. Lists of them are sorted and do not overlap; offsets are those of the old bytes. */
 export interface Splice {

@@ -4,8 +4,8 @@ import { constants } from "node:fs";
 import * as disk from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isGone, thisOwner } from "../files/owner.ts";
-import { pieces, type Splice, splicedLength } from "./_splices.ts";
+import { isGone, thisOwner } from "./owner.ts";
+import { pieces, type Splice, splicedLength } from "./splices.ts";
 
 /** The part of the file system a commit uses: tests pass one that fails at a chosen step. */
 export type Disk = Pick<typeof disk, "open" | "rename" | "unlink" | "readdir" | "lstat">;
