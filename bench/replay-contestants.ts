@@ -3,10 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { frameOf } from "../lib/tape/_frames.ts";
-import {
-  replyEvents,
-  type ScriptedReply,
-} from "../lib/testing/_reply-events.ts";
+import { replyEvents, type ScriptedReply } from "../lib/testing/_reply-events.ts";
 
 export const CALLS = 20;
 const system = "You are a careful assistant. ".repeat(40);
@@ -26,10 +23,7 @@ const query = (i: number) => ({ query: `step ${i}`, limit: 10 });
 
 const replies: ScriptedReply[] = Array.from(
   { length: CALLS },
-  (_, i) =>
-    i === CALLS - 1
-      ? { text: "done" }
-      : { text: words(i), tools: [{ name: "look", input: query(i) }] },
+  (_, i) => i === CALLS - 1 ? { text: "done" } : { text: words(i), tools: [{ name: "look", input: query(i) }] },
 );
 
 /** The body of each answer, byte for byte the same for all who serve bodies. */

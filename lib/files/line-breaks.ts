@@ -1,4 +1,4 @@
-import { eachMatch, firstMatch } from "../tools/edit/byte-search.ts";
+import { eachMatch, firstMatch } from "./byte-search.ts";
 import { encode, type Encoding, unitOf } from "./encoding.ts";
 
 /** How the line breaks of the call were written to the file. */

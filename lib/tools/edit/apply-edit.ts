@@ -1,5 +1,5 @@
 import { ToolError } from "../../core/tool.ts";
-import { eachMatch } from "./byte-search.ts";
+import { eachMatch } from "../../files/byte-search.ts";
 import { type CallCode, checkEditCall, type EditCall } from "./edit-call.ts";
 import { encode, type Encoding, encodingOf, isAscii, isValidUtf8, unitOf } from "../../files/encoding.ts";
 import { explainMiss } from "./explain-miss.ts";

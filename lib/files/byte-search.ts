@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { asBuffer } from "../../files/encoding.ts";
+import { asBuffer } from "./encoding.ts";
 
 export interface SearchOptions {
   /** Matches start at multiples of this many bytes. @default 1 */
