@@ -103,10 +103,12 @@ export function census(tapes: readonly Tape[]): Census {
   };
   const calls = tapes.flatMap((tape) => tape.calls);
   const attempts = calls.flatMap((call) => call.attempts);
-  for (const { header } of tapes) {
-    for (const [what, version] of Object.entries(header.versions)) count("versions", `${what} ${version}`);
+  for (const { header, calls } of tapes) {
+    for (const [what, version] of Object.entries(header.versions)) {
+      if (what !== "api" && what !== "betas") count("versions", `${what} ${version}`);
+    }
+    for (const call of calls) countRequest(call, header.versions, count);
   }
-  for (const call of calls) countRequest(call, count);
   for (const attempt of attempts) countAttempt(attempt, count);
   const known: { readonly [S in Subject]?: readonly string[] } = { ...KNOWN, models: PRICED_MODELS };
   const subjects = [...Object.keys(KNOWN), "betas", "models", "versions"] as Subject[];
@@ -123,9 +125,12 @@ export function census(tapes: readonly Tape[]): Census {
 
 type Count = (subject: Subject, name: unknown) => void;
 
-function countRequest({ request: { wire = {} } }: Call, count: Count): void {
-  count("api", wire["anthropic-version"]);
-  for (const beta of wire["anthropic-beta"]?.split(",") ?? []) count("betas", beta.trim());
+/** Which API was asked: as the wire said, or as the tape's header says of all its calls. */
+function countRequest({ request: { wire } }: Call, versions: Tape["header"]["versions"], count: Count): void {
+  const { "anthropic-version": api, "anthropic-beta": betas } = wire ??
+    { "anthropic-version": versions.api, "anthropic-beta": versions.betas };
+  count("api", api);
+  for (const beta of betas?.split(",") ?? []) count("betas", beta.trim());
 }
 
 function countAttempt({ events, body, status, ended }: Attempt, count: Count): void {

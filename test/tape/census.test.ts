@@ -20,7 +20,7 @@ test("the census knows every block, delta and stop reason of the SDK's types", (
   assert.deepEqual(complete, [true, true, true]);
 });
 
-function tape(attempts: Attempt[], wire?: Record<string, string>): Tape {
+function tape(attempts: Attempt[], wire?: Record<string, string>, versions: Record<string, string> = {}): Tape {
   const request = { model: "m", params: {}, system: [], tools: [], messages: [], ...(wire && { wire }) };
   return {
     header: {
@@ -28,7 +28,7 @@ function tape(attempts: Attempt[], wire?: Record<string, string>): Tape {
       source: "test",
       at: "2026-01-01T00:00:00.000Z",
       seed: "",
-      versions: { sdk: "1.8.0" },
+      versions: { sdk: "1.8.0", ...versions },
       tools: false,
     },
     prompts: [],
@@ -63,7 +63,7 @@ test("census() counts what was streamed, what came whole and what went wrong, an
       "anthropic-version": "2023-06-01",
       "anthropic-beta": "one-2025-01-01, two-2025-01-01",
     }),
-    tape([streamed]),
+    tape([streamed], undefined, { api: "2026-10-21", betas: "two-2025-01-01" }),
   ]);
   assert.deepEqual([counted.tapes, counted.calls, counted.attempts, counted.streams], [2, 2, 3, 1]);
   assert.deepEqual(counted.of.blocks.covers, { text: 2, surprise: 1 });
@@ -74,8 +74,8 @@ test("census() counts what was streamed, what came whole and what went wrong, an
   assert.ok(counted.of.errors.lacks.includes("529 overloaded_error"));
   assert.deepEqual(counted.of.models.covers, { "claude-opus-5": 1, "claude-opus-5-20260101": 1 });
   assert.ok(!counted.of.models.lacks.includes("claude-opus-5") && counted.of.models.lacks.includes("claude-opus-4-8"));
-  assert.deepEqual(counted.of.api, { covers: { "2023-06-01": 1 }, lacks: ["2026-10-21"] });
-  assert.deepEqual(counted.of.betas.covers, { "one-2025-01-01": 1, "two-2025-01-01": 1 });
+  assert.deepEqual(counted.of.api, { covers: { "2023-06-01": 1, "2026-10-21": 1 }, lacks: [] });
+  assert.deepEqual(counted.of.betas.covers, { "two-2025-01-01": 2, "one-2025-01-01": 1 });
   assert.deepEqual(counted.of.versions.covers, { "sdk 1.8.0": 2 });
 });
 

@@ -118,14 +118,9 @@ function keptHeaders({ headers }: Exchange, stream: boolean): { [name: string]: 
   return { "content-type": type, ...Object.fromEntries(kept) };
 }
 
-const WIRE = ["anthropic-version", "anthropic-beta"];
-
+/** Without the headers of the wire: those of today's SDK are others, and an imported tape is for today's. */
 function requestOf(exchange: Exchange): TapeRequest {
-  const wire = WIRE.flatMap((name) =>
-    /^[\w., -]+$/.test(exchange.requestHeaders[name] ?? "") ? [[name, exchange.requestHeaders[name]!]] : []
-  );
-  const request = exchange.request === undefined ? standIn(exchange) : readRequest(exchange.request);
-  return wire.length === 0 ? request : { ...request, wire: Object.fromEntries(wire) };
+  return exchange.request === undefined ? standIn(exchange) : readRequest(exchange.request);
 }
 
 function readRequest(body: unknown): TapeRequest {
@@ -152,6 +147,7 @@ function headerOf(name: string, format: string, exchanges: readonly Exchange[], 
   const url = exchanges.find((exchange) => /^https?:/.test(exchange.url ?? ""))?.url;
   const sdk = firstHeader(exchanges, "user-agent", /^[\w./ -]+$/);
   const api = firstHeader(exchanges, "anthropic-version", /^[\d-]+$/);
+  const betas = firstHeader(exchanges, "anthropic-beta", /^[\w., -]+$/);
   const seed = createHash("sha256").update(exchanges.map(({ body }) => body()).join("\n")).digest("hex").slice(0, 16);
   return {
     tape: TAPE_VERSION,
@@ -159,7 +155,11 @@ function headerOf(name: string, format: string, exchanges: readonly Exchange[], 
     ...(url !== undefined && { url: new URL(url).origin }),
     at: new Date(Number.isFinite(began) ? began : 0).toISOString(),
     seed,
-    versions: { ...(sdk !== undefined && { sdk }), ...(api !== undefined && { api }) },
+    versions: {
+      ...(sdk !== undefined && { sdk }),
+      ...(api !== undefined && { api }),
+      ...(betas !== undefined && { betas }),
+    },
     tools: false,
   };
 }
