@@ -26,27 +26,23 @@ export async function settle<T>(
   });
   for (let i = 0; i < 3 && end === undefined; i++) await undefined;
   if (end !== undefined) return end;
-  const over = new AbortController();
   const { clock, signal, ms } = limit;
-  const answered = new Promise<void>((resolve) => wake = resolve);
-  const waits: Promise<void>[] = [answered, whenAborted(signal, over.signal)];
-  if (ms !== undefined && ms !== Infinity) {
-    waits.push(
-      clock.sleep(ms, over.signal).then(() => {
-        end ??= { ended: "time" };
-      }),
-    );
-  }
-  await Promise.race(waits);
-  end ??= { ended: "aborted" };
-  over.abort();
-  return end;
-}
-
-/** Resolves when `signal` aborts; stops listening when `over` does. */
-function whenAborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true, signal: over });
+  const timer = ms === undefined || ms === Infinity ? undefined : new AbortController();
+  const aborted = () => {
+    end ??= { ended: "aborted" };
+    wake?.();
+  };
+  await new Promise<void>((resolve) => {
+    wake = resolve;
+    if (signal.aborted) return aborted();
+    signal.addEventListener("abort", aborted);
+    if (!timer) return;
+    clock.sleep(ms!, timer.signal).then(() => {
+      end ??= { ended: "time" };
+      resolve();
+    });
   });
+  signal.removeEventListener("abort", aborted);
+  timer?.abort();
+  return end!;
 }

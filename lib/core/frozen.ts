@@ -1,13 +1,18 @@
 /** A copy of plain data: what is given to a tool is its own, and what a host gives us stays its own. */
-export function thaw<T>(value: T, copies = new Map<unknown, unknown>()): T {
-  if (typeof value !== "object" || value === null) return value;
+export function thaw<T>(value: T): T {
+  return copied(value, false, new Map());
+}
+
+/** `share`: what is frozen already is taken as it is. */
+function copied<T>(value: T, share: boolean, copies: Map<unknown, unknown>): T {
+  if (typeof value !== "object" || value === null || (share && Object.isFrozen(value))) return value;
   const list = Array.isArray(value);
   if (!list && Object.getPrototypeOf(value) !== Object.prototype) return value;
   const known = copies.get(value);
   if (known !== undefined) return known as T;
   const copy: Record<string, unknown> = list ? [] as never : {};
   copies.set(value, copy);
-  for (const [key, part] of Object.entries(value)) copy[key] = thaw(part, copies);
+  for (const [key, part] of Object.entries(value)) copy[key] = copied(part, share, copies);
   return copy as T;
 }
 
@@ -26,5 +31,5 @@ export function freeze<T>(value: T): T {
 
 /** Data that nobody can change: itself where it is frozen, otherwise a frozen copy. */
 export function frozen<T>(value: T): T {
-  return Object.isFrozen(value) ? value : freeze(thaw(value));
+  return freeze(copied(value, true, new Map()));
 }

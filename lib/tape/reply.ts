@@ -17,9 +17,13 @@ export async function echoOf(call: Pick<Call, "attempts" | "error">): Promise<Me
   return (await replyOf(call))?.message;
 }
 
+const usages = new WeakMap<Pick<Call, "attempts" | "error">, Usage>();
+
 /** The tokens a call was billed for. */
 export async function usageOf(call: Pick<Call, "attempts" | "error">): Promise<Usage> {
-  return (await replyOf(call))?.usage ?? NO_USAGE;
+  const usage = usages.get(call) ?? (await replyOf(call))?.usage ?? NO_USAGE;
+  usages.set(call, usage);
+  return usage;
 }
 
 /** The events of an attempt as an agent is given them, whether they were streamed or came as one message. */
