@@ -39,6 +39,7 @@ export async function execute(run: Run, ready: Ready, answers: Map<string, Answe
     countTool(run.count);
     if (tool.effect === "write") await agent.afterWrite?.(run);
     final = await reviewed(run, ready, ran, final);
+    await tool.settled?.(input, { cwd: run.life.cwd(), state: run.life.toolState });
   } finally {
     answers.set(call.id, answer(run, call, final));
   }

@@ -91,6 +91,8 @@ export interface Tool<Input = any> {
   /** Makes the input plain before hooks see it (absolute paths); must not touch the disk. */
   readonly prepare?: (input: Input, context: { readonly cwd: string }) => Input;
   readonly run: (input: Input, context: ToolContext) => ToolReturn | Promise<ToolReturn>;
+  /** Is told once hooks have looked at a call: they may have changed what it wrote. */
+  readonly settled?: (input: Input, context: Pick<ToolContext, "cwd" | "state">) => Promise<void>;
   /** Turns a structured result back into what the model sees, after a hook has replaced it. */
   readonly render?: (response: any) => string | readonly Block[];
 }
@@ -119,6 +121,7 @@ export interface ToolOptions<Input> {
   parallel?: boolean;
   aliases?: readonly string[];
   prepare?: (input: Input, context: { readonly cwd: string }) => Input;
+  settled?: (input: Input, context: Pick<ToolContext, "cwd" | "state">) => Promise<void>;
   render?: (response: any) => string | readonly Block[];
 }
 
@@ -167,6 +170,7 @@ export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
     ...(options.parallel && { parallel: true }),
     ...(options.aliases && { aliases: options.aliases }),
     ...(options.prepare && { prepare: options.prepare }),
+    ...(options.settled && { settled: options.settled }),
     ...(options.render && { render: options.render }),
   };
 }

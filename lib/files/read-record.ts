@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
+import { resolve } from "node:path";
 
 /** What tools of one agent share: see `ToolContext.state`. */
 type State = Map<string, unknown>;
@@ -23,12 +24,13 @@ export function changedSinceRead(state: State, real: string, bytes: Uint8Array):
   return last.size !== bytes.length || last.hash !== seen([bytes]).hash;
 }
 
-/**
- * Takes the file as it is now for seen, if it was read before: what the host calls after a PostToolUse hook, such
- * as a formatter, has rewritten the file that the model just edited.
- */
-export async function refreshRead(state: State, real: string): Promise<void> {
-  if (!recordOf(state).has(real)) return;
+/** Looks again at a file that a tool has just written: hooks may have changed it since, and that is no surprise. */
+export async function refreshRead(
+  { file_path }: { file_path: string },
+  { cwd, state }: { cwd: string; state: State },
+): Promise<void> {
+  const real = await realpath(resolve(cwd, file_path)).catch(() => undefined);
+  if (real === undefined || !recordOf(state).has(real)) return;
   const bytes = await readFile(real).catch(() => undefined);
   if (bytes === undefined) recordOf(state).delete(real);
   else recordRead(state, real, bytes);

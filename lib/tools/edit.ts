@@ -1,5 +1,6 @@
 import { type Tool, tool } from "../core/tool.ts";
 import { absolute } from "../files/confine.ts";
+import { refreshRead } from "../files/read-record.ts";
 import type { Hunk } from "./edit/diff.ts";
 import { checkEditCall, checkObject, checkPath, type EditCall } from "./edit/edit-call.ts";
 import { editFile, type EditReport } from "./edit/edit-file.ts";
@@ -63,6 +64,7 @@ export const Edit: Tool<EditInput> = {
       required: ["file_path", "old_string", "new_string"],
     },
     prepare: (input, { cwd }) => ({ ...input, file_path: absolute(input.file_path, cwd) }),
+    settled: refreshRead,
     run: async (input, context) => {
       const call = checkEditCall(input);
       const { report, content, originalFile } = await editFile(input.file_path, [call], context);

@@ -1,5 +1,6 @@
 import { type Tool, tool, ToolError } from "../core/tool.ts";
 import { absolute } from "../files/confine.ts";
+import { refreshRead } from "../files/read-record.ts";
 import type { Hunk } from "./edit/diff.ts";
 import { checkEditCall, checkObject, checkPath, type EditCall } from "./edit/edit-call.ts";
 import { editFile, type EditReport } from "./edit/edit-file.ts";
@@ -68,6 +69,7 @@ export const MultiEdit: Tool<MultiEditInput> = {
       required: ["file_path", "edits"],
     },
     prepare: (input, { cwd }) => ({ ...input, file_path: absolute(input.file_path, cwd) }),
+    settled: refreshRead,
     run: async (input, context) => {
       const { edits } = parseMultiEdit(input);
       const { report, content, originalFile } = await editFile(input.file_path, edits, context);

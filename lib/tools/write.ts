@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { type Tool, tool } from "../core/tool.ts";
 import { absolute } from "../files/confine.ts";
+import { refreshRead } from "../files/read-record.ts";
 import type { Hunk } from "./edit/diff.ts";
 import { checkObject, checkPath, checkText } from "./edit/edit-call.ts";
 import { decode, type Encoding, encodingOf } from "../files/encoding.ts";
@@ -65,6 +66,7 @@ export const Write: Tool<WriteInput> = {
       required: ["file_path", "content"],
     },
     prepare: (input, { cwd }) => ({ ...input, file_path: absolute(input.file_path, cwd) }),
+    settled: refreshRead,
     run: async (input, context) => {
       const { written, content, original } = await writeFile(parseWrite(input), context);
       const response: WriteResponse = {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { agent, deny, type EventOf, memoryStore, modify, type RunEvent, tool } from "crochet";
 import { scripted } from "crochet/testing";
-import { Write } from "crochet/tools";
+import { Edit, Read, Write } from "crochet/tools";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
 
 const root = mkdtempSync(join(tmpdir(), "crochet-life-"));
@@ -225,4 +225,40 @@ test("events of a long life are told to listeners too: model, compact, checkpoin
   await session.compact();
   await session.close();
   for (const type of ["model", "checkpoint", "compact"] as const) assert.ok(seen.includes(type), type);
+});
+
+test("EDIT 18: a formatter hook that rewrites an edited file is no change the model must be told of", async () => {
+  const cwd = workspace({ "a.txt": "one\n" });
+  const file_path = join(cwd, "a.txt");
+  const edit = (old_string: string, new_string: string) => ({
+    tools: [{ name: "Edit", input: { file_path, old_string, new_string } }],
+  });
+  const run = async (format: boolean) => {
+    writeFileSync(file_path, "one\n");
+    const said: string[] = [];
+    await agent({
+      model: scripted([{ tools: [{ name: "Read", input: { file_path } }] }, edit("one", "two"), edit("two", "three"), {
+        text: "ok",
+      }]),
+      tools: [Read, Edit],
+      cwd,
+      hooks: format
+        ? {
+          postToolUse: (e) =>
+            e.tool_name === "Edit"
+              ? writeFileSync(file_path, `${readFileSync(file_path, "utf8")}// formatted\n`)
+              : undefined,
+        }
+        : {},
+      on: (e) => {
+        if (e.type === "tool_end") said.push(e.content);
+        if (!format && e.type === "tool_end" && said.length === 2) {
+          writeFileSync(file_path, "two\n// by somebody else\n");
+        }
+      },
+    }).run("go");
+    return said[2]!;
+  };
+  assert.doesNotMatch(await run(true), /changed/);
+  assert.match(await run(false), /changed/);
 });

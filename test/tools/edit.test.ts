@@ -280,7 +280,7 @@ test("rule 18: a file that a formatter hook rewrote counts as read", () =>
     recordRead(context.state, realpathSync(path), readFileSync(path));
     await run({ file_path: path, old_string: "1", new_string: "2" }, context);
     writeFileSync(path, "a = 2;\n");
-    await refreshRead(context.state, realpathSync(path));
+    await refreshRead({ file_path: path }, context);
     assert.doesNotMatch(
       (await run({ file_path: path, old_string: "2", new_string: "3" }, context)).content,
       /changed on disk/,
