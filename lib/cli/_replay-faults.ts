@@ -12,7 +12,7 @@ import { EXIT, type Io, UsageError } from "./_io.ts";
 import { table } from "./_table.ts";
 
 /** What `--faults` asks for: a number of schedules, or a preset. */
-export interface FaultsAsked {
+interface FaultsAsked {
   readonly runs: number;
   readonly preset?: string;
 }

@@ -3,7 +3,7 @@ import { blocksOf, type NamedBlock } from "./_fault-place.ts";
 import { MAIN, type Tape } from "./tape.ts";
 
 /** Where faults can fall on one call, and which: the simplest first, as what is found is made simpler by going there. */
-export interface Choice {
+interface Choice {
   readonly place: Pick<Fault, "lane" | "call" | "block">;
   /** How many deltas the place has. */
   readonly deltas: number;

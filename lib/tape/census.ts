@@ -67,7 +67,7 @@ export const KNOWN = {
 } as const;
 
 /** What is counted: each with how often it occurs. */
-export type Subject = keyof typeof KNOWN | "betas" | "models" | "versions";
+type Subject = keyof typeof KNOWN | "betas" | "models" | "versions";
 
 /** How often each thing of a kind occurs, the most frequent first, and what of the known things does not. */
 export interface Coverage {

@@ -9,7 +9,7 @@ import { type Exchange, ImportRefused } from "./exchange.ts";
 import type { Recording } from "./read.ts";
 
 /** A recording as a tape, with what stands behind each attempt and what was left behind. */
-export interface Converted {
+interface Converted {
   readonly tape: Tape;
   /** The exchanges of each call, attempt by attempt. */
   readonly origins: readonly (readonly Exchange[])[];
