@@ -6,7 +6,7 @@ import { loadRules, rulesHook } from "../../lib/hooks/rules.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { call, fired, testContext } from "./_fired.ts";
+import { call, fired, testContext, testEnv } from "./_fired.ts";
 
 const PRE: readonly EventName[] = ["pre-tool-use"];
 
@@ -301,4 +301,16 @@ test("loadRules() makes the record of a file, with its header and tools", async 
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test("S3.29: rules are decided in this process, at once, and never spawn one", async () => {
+  const { run, read } = await rulesHook('args.command contains "rm" -> deny("no rm")', {
+    file: "x.rules",
+    form: "lines",
+    events: ["pre-tool-use"],
+  });
+  const event = call("Bash", { command: "rm -rf /" });
+  const answer = run(event, testContext({ ...testEnv(), exec: () => assert.fail("a process was asked for") }));
+  assert.ok(!(answer instanceof Promise), "nothing is waited for");
+  assert.equal(read(answer, event).decision, "deny");
 });

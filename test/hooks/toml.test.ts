@@ -90,7 +90,7 @@ function users(request: ModelRequest): string[][] {
 
 const SAY = (words: string, code = 0) => `command = "/bin/sh"\nargs = ["-c", "echo '${words}' >&2; exit ${code}"]`;
 
-test("S1.3, S1.13, U11: turn_start's stderr is shown in the same turn, after the user's input", async () => {
+test("S1.1, S1.3, S1.4, S1.13, S1.24, U11: turn_start's stderr is shown in the same turn, after the user's input", async () => {
   await using stage = new Stage(`[turn_start]\n${SAY("mind the gap")}`);
   const result = await stage.prompt();
   assert.equal(result.stop, "done");
@@ -152,7 +152,7 @@ test("S1.9, U11: run_on_hook_input decides whether turn_start runs in a turn tha
   }
 });
 
-test("S1.8, S1.10: a command is a program with arguments, without a shell, in the workspace", async () => {
+test("S1.7, S1.8, S1.10: a command is a program with arguments, without a shell, in the workspace", async () => {
   await using stage = new Stage("");
   const script = stage.write("show.sh", `#!/bin/sh\npwd\nfor arg in "$@"; do echo "[$arg]"; done\n`);
   writeFileSync(
@@ -210,7 +210,7 @@ test("S1.12, S1.23: nothing a command does or the file holds stops the session; 
   }
 });
 
-test("U11: the file is read anew each turn; where there is none nothing runs", async () => {
+test("S1.5, S1.6, U11: the file is read anew each turn; where there is none nothing runs", async () => {
   await using stage = new Stage(`[turn_start]\n${SAY("one")}`);
   await stage.prompt("a");
   stage.write(".agent/hook.toml", `[turn_start]\n${SAY("two")}`);
@@ -288,7 +288,7 @@ test("S1.17, U11: an interrupt ends the command with everything it started", asy
   assert.fail("what the command started is still running");
 });
 
-test("U11: timeout is opt-in; a command that takes longer is ended, with a warning", async () => {
+test("S1.11, U11: timeout is opt-in; a command that takes longer is ended, with a warning", async () => {
   await using stage = new Stage(`[turn_start]\ncommand = "sleep"\nargs = ["60"]\ntimeout = 0.1`);
   assert.equal((await stage.prompt()).stop, "done");
   assert.match(stage.warnings().join("\n"), /it took longer than its limit of 0.1 s/);
