@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { agent, deny, type EventOf, memoryStore, modify, type RunEvent, tool } from "crochet";
 import { scripted } from "crochet/testing";
-import { Edit, Read, Write } from "crochet/tools";
+import { Agent, Edit, Read, Write } from "crochet/tools";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
 
 const root = mkdtempSync(join(tmpdir(), "crochet-life-"));
@@ -261,4 +261,51 @@ test("EDIT 18: a formatter hook that rewrites an edited file is no change the mo
   };
   assert.doesNotMatch(await run(true), /changed/);
   assert.match(await run(false), /changed/);
+});
+
+test("S3.37, S3.39: one run tells its hooks of every layer: session, sub-agent, error, checkpoint, model, memory", async () => {
+  const cwd = workspace();
+  const seen = new Set<string>();
+  const broken = tool({
+    name: "Broken",
+    description: "",
+    input: { type: "object" },
+    run: () => {
+      throw new Error("broken");
+    },
+  });
+  const replies = [
+    { tools: [{ name: "Agent", input: { description: "d", prompt: "sub" } }] },
+    { tools: [{ name: "Broken", input: {} }] },
+    { tools: [{ name: "Write", input: { file_path: join(cwd, "AGENTS.md"), content: "be kind\n" } }] },
+    { text: "done" },
+  ];
+  const session = await agent({
+    model: scripted([], {
+      then: (request: { messages: readonly { content: readonly unknown[] }[] }) =>
+        textOf(request.messages[0] as never) === "sub" ? { text: "sub done" } : replies.shift() ?? { text: "done" },
+    } as never),
+    tools: [Agent, broken, Write],
+    memory: true,
+    cwd,
+    hooks: [(event) => void seen.add(event.parent_agent_id === undefined ? event.event : `sub ${event.event}`)],
+  }).open();
+  await session.prompt("go");
+  await session.checkpoint();
+  await session.setModel("other");
+  await session.close();
+  for (
+    const name of [
+      "session-start",
+      "sub agent-start",
+      "sub agent-stop",
+      "error",
+      "memory-update",
+      "checkpoint",
+      "model-switch",
+      "session-end",
+    ]
+  ) {
+    assert.ok(seen.has(name), name);
+  }
 });

@@ -129,7 +129,7 @@ test("PreToolUse: ask, allow, a new input and context are what the host makes of
   assert.deepEqual(said.contexts, [{ text: "C", label: "PreToolUse:Bash hook additional context", hook: "hook" }]);
 });
 
-test("PreToolUse: a denial without a reason, and one with a halt beside it", async () => {
+test("S2.12: PreToolUse: a denial without a reason, and one with a halt beside it", async () => {
   const bare = await fireCommand(PRE, json({ decision: "block", reason: "" }));
   assert.equal(bare.denials[0]!.text, "PreToolUse:Bash hook error: Blocked by hook");
   const halt = await fireCommand(PRE, json({ continue: false, stopReason: "S" }));
