@@ -153,6 +153,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     }),
   };
   const spec = lane ? lane.spec(definition) : definition;
+  if (tape) tape.isWatched = own.on !== undefined || options.on !== undefined;
   const about = {
     agent_type: name,
     model: life.model,

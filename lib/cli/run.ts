@@ -28,7 +28,7 @@ const USAGE: Usage = {
     ["--permission-mode <mode>", "default, acceptEdits, plan or bypassPermissions"],
     ["--max-iterations <n>", "model calls at most"],
     ["--budget <usd>", "dollars at most"],
-    ["--resume <id>", "go on with a stored session; 'last' is the newest"],
+    ["--resume <id>", "go on with a stored session or checkpoint; 'last' is the newest"],
     ["--rollout <file>", "where to log everything that happens"],
     ["--output <form>", "text, json or stream-json"],
     ["--debug", "show where an error came from"],
@@ -139,8 +139,14 @@ export async function runOptions({ flags, io, script }: Call): Promise<RunOption
       ? (id) => join(runsDir(cwd, io.env), `${id}.rollout.jsonl`)
       : resolve(io.cwd, String(flags.rollout)),
     ...(model !== undefined && { model: String(model) }),
-    ...(resume !== undefined && { resume }),
+    ...(resume !== undefined && pastFrom(resume)),
   };
+}
+
+/** A session by its id; one of its checkpoints (`id@messages`) is gone on from under a new id. */
+function pastFrom(resume: string): Pick<RunOptions, "resume" | "fork"> {
+  const at = resume.lastIndexOf("@");
+  return at < 0 ? { resume } : { resume: resume.slice(0, at), fork: resume };
 }
 
 function limitsFrom(flags: Flags["flags"], config: Partial<Limits> | undefined, io: Io): Partial<Limits> {

@@ -175,6 +175,10 @@ async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): P
   run.ephemeral = [];
   await run.commit();
   if (stop !== "done" && stop !== "waiting") run.warn(limitWarning(stop, agent.limits, [...run.keepers]));
+  if (stop === "waiting") {
+    const message = "The agent waits for an answer";
+    await run.fire({ event: "notification", message, notification_type: "agent_waiting", title: null });
+  }
   const said = await run.fire({
     event: "turn-end",
     trigger: input.trigger,

@@ -4,7 +4,7 @@ import { thrownWords } from "./_thrown.ts";
 import type { Clock } from "./clock.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
 import { type EventName, EVENTS, type Fired } from "./events.ts";
-import type { Folded } from "./fold.ts";
+import { type Folded, NOTHING } from "./fold.ts";
 import type { HookChange, HookEnv, HookRecord } from "./hook.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
 import type { Count } from "./limits.ts";
@@ -77,6 +77,11 @@ export class Run implements HookEnv {
 
   /** Fires an event, tells what came of it, and ends the run where a hook wants that. */
   async fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Promise<Folded> {
+    // Most events have nobody who hears them, and every turn has many.
+    if (!isHeard(this.hooks, fired.event)) {
+      if (!options?.final) this.#check();
+      return NOTHING;
+    }
     // What cleans up must run to its end even when the run was interrupted.
     const env: HookEnv = options?.final ? Object.create(this, { signal: { value: this.closing } }) : this;
     const folded = await fire(this.hooks, fired, env, options);
@@ -157,6 +162,7 @@ export class Run implements HookEnv {
 
   /** What hooks said, as blocks for the next user message; what is only for this turn waits apart. */
   heard(contexts: readonly From[]): Block[] {
+    if (contexts.length === 0) return [];
     this.ephemeral.push(...contextBlocks(contexts.filter((c) => c.ephemeral)));
     return contextBlocks(contexts.filter((c) => !c.ephemeral));
   }

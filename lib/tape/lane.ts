@@ -101,14 +101,11 @@ export class TapeLane {
   #take(request: ModelRequest): Call | undefined {
     const { program, served, faults, toTape } = this.#session;
     if (!this.#matcher || !program) return undefined;
-    const asked = fromModel(request);
-    if (faults) return faults.take(this.name, asked, toTape ? toTape(asked) : asked);
-    const match = this.#matcher.find(asked, served);
+    const asked = () => toTape ? toTape(fromModel(request)) : fromModel(request);
+    if (faults) return faults.take(this.name, fromModel(request), asked());
+    const match = this.#matcher.find(request, served);
     if (match && "call" in match) return match.call;
-    this.#session.diverged(this.name, (): Divergence => {
-      const shown = this.#session.toTape ? this.#session.toTape(asked) : asked;
-      return explain(program, this.name, shown, served, match);
-    });
+    this.#session.diverged(this.name, (): Divergence => explain(program, this.name, asked(), served, match));
     return undefined;
   }
 
@@ -119,12 +116,12 @@ export class TapeLane {
     if (!session.wire || (!seen && call.error)) {
       return seamStream(session.answer(call, answerOf), signal, this.clock, () => this.clock.nextStep());
     }
-    const { options } = wireOf(real) ?? { options: {} };
+    const { options } = wireOf(real) ?? NO_WIRE;
     const middleware = serveAttempts(call, {
       mask: session.restores(call) || session.toTape ? session.mask : undefined,
       normalise: session.program!.normalise,
       clock: this.clock,
-      cutAt: session.cutAt,
+      cutAt: session.cutAt ?? (session.isWatched ? undefined : WHOLE),
       diverged: (difference) => this.#wireDiverged(call, difference),
     });
     return stepping(session.wireFor(options).call(request, signal, [middleware]), () => this.clock.nextStep());
@@ -158,6 +155,11 @@ export class TapeLane {
     };
   }
 }
+
+/** A model without a wire of its own is replayed over a plain one. */
+const NO_WIRE = { options: {} };
+/** Nobody sees the pieces of a body: it comes in one. */
+const WHOLE = Number.MAX_SAFE_INTEGER;
 
 /** Tells when a reply is over, however it ends. */
 async function* stepping<T>(events: AsyncIterable<T>, ended: () => void): AsyncGenerator<T> {

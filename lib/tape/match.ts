@@ -1,12 +1,17 @@
 import type { Message } from "../core/messages.ts";
-import { headText, messageText } from "./canonical.ts";
+import type { ModelRequest } from "../core/model.ts";
+import { isSame } from "./_same.ts";
+import { comparable, headText, messageText } from "./canonical.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { isRedacted } from "./redact.ts";
-import type { Call, Tape, TapeRequest } from "./tape.ts";
+import { fromModel } from "./request.ts";
+import type { Call, Tape } from "./tape.ts";
 
 /** Where a conversation stands: one node for each chain of head and messages that was recorded. */
 interface Node {
   readonly next: Map<string, Node>;
+  /** The first message that leads on from here, and where: mostly there is no other. */
+  first: { readonly message: Message; readonly node: Node } | undefined;
   /** The calls of exactly this request, by lane, in the order they were recorded. */
   queues: Map<string, Queue> | undefined;
 }
@@ -63,6 +68,7 @@ function compile(tape: Tape): Program {
       if (!node.next.has(known.text)) {
         seen(known.text);
         node.next.set(known.text, next);
+        if (!normalise) node.first ??= { message: comparable(message), node: next };
       }
       node = next;
     }
@@ -75,7 +81,7 @@ function compile(tape: Tape): Program {
 }
 
 function newNode(): Node {
-  return { next: new Map(), queues: undefined };
+  return { next: new Map(), first: undefined, queues: undefined };
 }
 
 /** What a request was found to be. */
@@ -111,7 +117,7 @@ export class LaneMatcher {
   readonly #program: Program;
   readonly #lane: string;
   readonly #toTape: ToTape | undefined;
-  #head: { readonly of: TapeRequest; readonly node: Node | undefined } | undefined;
+  #head: { readonly of: ModelRequest; readonly node: Node | undefined } | undefined;
   #messages: readonly Message[] = [];
   /** `#nodes[i]` is where message `i` leads. */
   #nodes: Node[] = [];
@@ -122,7 +128,7 @@ export class LaneMatcher {
     this.#toTape = toTape;
   }
 
-  find(request: TapeRequest, served: Served): Match {
+  find(request: ModelRequest, served: Served): Match {
     const node = this.#walk(request);
     if (!node?.queues) return undefined;
     const mine = node.queues.get(this.#lane);
@@ -130,67 +136,60 @@ export class LaneMatcher {
     return call ? { call } : { spent: [...node.queues.values()].flatMap((queue) => queue.calls) };
   }
 
-  #walk(request: TapeRequest): Node | undefined {
+  #walk(request: ModelRequest): Node | undefined {
     const start = this.#headNode(request);
     if (!start) return undefined;
     const { messages } = request;
-    const nodes: Node[] = [];
+    const nodes = this.#nodes;
     let node = start.node;
     let known = start.known;
     for (let i = 0; i < messages.length; i++) {
-      known &&= messages[i] === this.#messages[i] && i < this.#nodes.length;
-      const next: Node | undefined = known ? this.#nodes[i] : node.next.get(this.#text(request, i));
+      known &&= i < nodes.length && messages[i] === this.#messages[i];
+      if (known) {
+        node = nodes[i]!;
+        continue;
+      }
+      const next: Node | undefined = this.#next(node, messages[i]!, i);
       if (!next) {
-        this.#messages = messages.slice(0, i);
-        this.#nodes = nodes;
+        nodes.length = Math.min(i, nodes.length);
+        this.#messages = messages.slice(0, nodes.length);
         return undefined;
       }
-      nodes.push(next);
       // A message that was made anew and says the same leads where the old one led.
-      if (!known && next === this.#nodes[i]) known = true;
-      node = next;
+      known = next === nodes[i];
+      nodes[i] = node = next;
     }
     this.#messages = messages;
-    this.#nodes = nodes;
+    nodes.length = messages.length;
     return node;
   }
 
   /** `known`: the head is the last one's, so the last one's nodes hold. */
-  #headNode(request: TapeRequest): { node: Node; known: boolean } | undefined {
+  #headNode(request: ModelRequest): { node: Node; known: boolean } | undefined {
     const last = this.#head;
     if (last && sameHead(last.of, request)) return last.node && { node: last.node, known: true };
-    const asTape = this.#toTape ? this.#toTape(withoutMessages(request)) : request;
+    const head = { ...fromModel(request), messages: [] };
+    const asTape = this.#toTape ? this.#toTape(head) : head;
     const node = this.#program.heads.get(headText(normalisedHead(asTape, this.#program.normalise)));
     this.#head = { of: request, node };
     return node && { node, known: false };
   }
 
-  #text({ messages }: TapeRequest, at: number): string {
-    const message = this.#toTape ? this.#toTape(messages[at]!) : messages[at]!;
+  /** Where a message leads: to look at it beside the one that was recorded is cheaper than to write it out. */
+  #next(from: Node, given: Message, at: number): Node | undefined {
+    const message = this.#toTape ? this.#toTape(given) : given;
+    const { first } = from;
+    if (first && isSame(first.message, message)) return first.node;
     const { normalise } = this.#program;
-    if (!normalise) return messageText(message);
+    if (!normalise) return from.next.get(messageText(message));
     const alone: Message[] = [];
     alone[at] = message;
-    return comparedText({ messages: alone }, at, normalise)!;
+    return from.next.get(comparedText({ messages: alone }, at, normalise)!);
   }
 }
 
-function withoutMessages(request: TapeRequest): TapeRequest {
-  return { ...request, messages: [] };
-}
-
-function sameHead(a: TapeRequest, b: TapeRequest): boolean {
-  return a.model === b.model && sameText(a.system, b.system) && a.tools === b.tools &&
-    Object.keys(a.params).length === Object.keys(b.params).length &&
-    Object.keys(a.params).every((key) => a.params[key] === b.params[key]);
-}
-
-function sameText(a: TapeRequest["system"], b: TapeRequest["system"]): boolean {
-  return a === b ||
-    (a.length === b.length &&
-      a.every((block, i) => block === b[i] || (isText(block) && isText(b[i]!) && block.text === b[i]!.text)));
-}
-
-function isText(block: { readonly type: string }): block is { readonly type: "text"; readonly text: string } {
-  return block.type === "text" && Object.keys(block).length === 2;
+/** By identity where it can be: what a run asks with stays the same objects. */
+function sameHead(a: ModelRequest, b: ModelRequest): boolean {
+  return a.model === b.model && a.system === b.system && a.tools === b.tools && a.max_tokens === b.max_tokens &&
+    a.params === b.params;
 }

@@ -1,6 +1,7 @@
 import { abortedError, callError } from "../_model-errors.ts";
 import { type Model, ModelError, type ModelEvent } from "../core/model.ts";
 import type { LaneClock } from "./clock.ts";
+import { runDelta, withText } from "./_pack.ts";
 import { eventsOf } from "./reply.ts";
 import type { Attempt, Call } from "./tape.ts";
 
@@ -25,6 +26,28 @@ export function answerOf(call: Call): Answer {
   const failed = call.error !== undefined || last.ended !== undefined || !isReply;
   const failure = error ?? (failed ? failureOf(call, last) : undefined);
   return { events, ...(failure !== undefined && { error: failure }), aborted: last.ended === "aborted", end };
+}
+
+/** The same answer with the pieces of each block put together: it comes to the same, in fewer events. */
+export function inOnePiece(answer: Answer): Answer {
+  const events: ModelEvent[] = [];
+  let open: { type: string; index: number; texts: string[] } | undefined;
+  const close = () => {
+    if (open) events[events.length - 1] = withText(events.at(-1)!, open.texts.join(""));
+    open = undefined;
+  };
+  for (const event of answer.events) {
+    if (event.type === "ping") continue;
+    const delta = runDelta(event);
+    if (delta && open?.type === delta.type && open.index === delta.index) open.texts.push(delta.text);
+    else {
+      close();
+      events.push(event);
+      if (delta) open = { type: delta.type, index: delta.index, texts: [delta.text] };
+    }
+  }
+  close();
+  return { ...answer, events };
 }
 
 function thrown({ id, error }: Call): ModelError {

@@ -14,7 +14,7 @@ import { placer, placesHere } from "./places.ts";
 import { readTape, TapeError } from "./read.ts";
 import { Recording } from "./recording.ts";
 import { lazyRedactor, type Redactor } from "./redact.ts";
-import type { Answer } from "./replay.ts";
+import { type Answer, inOnePiece } from "./replay.ts";
 import { shortText } from "./report.ts";
 import { type Call, MAIN, type Tape } from "./tape.ts";
 import { writeTape } from "./write.ts";
@@ -34,6 +34,8 @@ export class TapeSession {
     for (const one of [this.#search, this.#ids]) one.learn(kind, name, value);
   });
   readonly toolDrifts: ToolDrift[] = [];
+  /** Whether somebody sees a reply while it comes: then it comes in the pieces it was recorded in. */
+  isWatched = true;
   readonly #options: TapeOptions;
   readonly #search: Redactor = lazyRedactor(() => ({ seed: this.seed }));
   readonly #ids: Redactor = lazyRedactor(() => ({
@@ -135,8 +137,9 @@ export class TapeSession {
       }));
       return make({ ...rest, ...this.mask.off({ error: rest.error }), attempts: here } as Call);
     }
-    let answer = answers.get(call);
-    if (!answer) answers.set(call, answer = make(call));
+    const known = this.isWatched ? answers : quietAnswers;
+    let answer = known.get(call);
+    if (!answer) known.set(call, answer = this.isWatched ? make(call) : inOnePiece(make(call)));
     return answer;
   }
 
@@ -151,8 +154,7 @@ export class TapeSession {
   }
 
   wireFor(options: AnthropicOptions): Wire {
-    const url = this.program?.tape.header.url;
-    return this.#wire ??= offlineWire({ ...options, ...(url !== undefined && { baseURL: url }) });
+    return this.#wire ??= sharedWire(options, this.program?.tape.header.url);
   }
 
   /** Whether somebody reads the report. */
@@ -220,7 +222,19 @@ function withNormalisers(tape: Tape, more: readonly Normaliser[]): Tape {
   return fresh.length === 0 ? tape : { ...tape, header: { ...tape.header, normalise: [...known, ...fresh] } };
 }
 
+const wires = new WeakMap<AnthropicOptions, Map<string, Wire>>();
+
+/** One client for all replays that go to the same place in the same way. */
+function sharedWire(options: AnthropicOptions, url = ""): Wire {
+  const known = wires.get(options) ?? new Map<string, Wire>();
+  wires.set(options, known);
+  const wire = known.get(url) ?? offlineWire({ ...options, ...(url !== "" && { baseURL: url }) });
+  known.set(url, wire);
+  return wire;
+}
+
 const answers = new WeakMap<Call, Answer>();
+const quietAnswers = new WeakMap<Call, Answer>();
 const hasPlaces = new WeakMap<Call, boolean>();
 
 /** Opens a tape for a session that works in `root`. */

@@ -1,6 +1,7 @@
 import { connectionError, type Middleware } from "../anthropic.ts";
 import type { LaneClock } from "./clock.ts";
 import { type Difference, differs, firstDifference } from "./difference.ts";
+import { isSameRequest } from "./_same.ts";
 import { frameOf } from "./_frames.ts";
 import type { Mask } from "./mask.ts";
 import type { Normalise } from "./normalise.ts";
@@ -10,6 +11,8 @@ import { eventsOf, messageEvents, messageIn, messageOf } from "./reply.ts";
 import { fromBody } from "./request.ts";
 import type { TapeOptions } from "./options.ts";
 import type { Attempt, Call, TapeEvent } from "./tape.ts";
+
+const encoder = new TextEncoder();
 
 export interface ServeOptions {
   readonly mask: Mask | undefined;
@@ -52,7 +55,8 @@ function wireDifference(
   { mask, normalise }: ServeOptions,
 ): Difference | undefined {
   const sent = fromBody(body);
-  const found = firstDifference(request, mask ? mask.on(sent) : sent, normalise);
+  const shown = mask ? mask.on(sent) : sent;
+  const found = isSameRequest(request, shown) ? undefined : firstDifference(request, shown, normalise);
   if (found || !request.wire) return found;
   const header = differs(request.wire, wireHeaders(headers), "headers");
   return header && { cause: "wire", ...header };
@@ -78,8 +82,28 @@ async function responseOf(
     return new Response(JSON.stringify(options.mask ? options.mask.off(whole) : whole), { status, headers });
   }
   const events: readonly TapeEvent[] = attempt.events ?? messageEvents(message!).map((event) => ({ ms: 0, event }));
-  const frames = (options.mask ? options.mask.eventsOff(events) : events).map(frameOf);
-  return new Response(bodyOf(frames, attempt, call, options.cutAt), { status, headers });
+  const pieces = options.mask
+    ? cutApart(options.mask.eventsOff(events), options.cutAt)
+    : ready(attempt, events, options.cutAt);
+  return new Response(bodyOf(pieces, attempt, call), { status, headers });
+}
+
+const bodies = new WeakMap<Attempt, { readonly cutAt: TapeOptions["cutAt"]; readonly pieces: readonly Uint8Array[] }>();
+
+/** The pieces of a body that is the same wherever it is served, made once. */
+function ready(attempt: Attempt, events: readonly TapeEvent[], cutAt: TapeOptions["cutAt"]): readonly Uint8Array[] {
+  const known = bodies.get(attempt);
+  if (known && known.cutAt === cutAt) return known.pieces;
+  const pieces = cutApart(events, cutAt);
+  bodies.set(attempt, { cutAt, pieces });
+  return pieces;
+}
+
+function cutApart(events: readonly TapeEvent[], cutAt: TapeOptions["cutAt"]): readonly Uint8Array[] {
+  const frames = events.map(frameOf);
+  return cutAt === undefined
+    ? frames.map((frame) => encoder.encode(frame))
+    : cut(encoder.encode(frames.join("")), cutAt);
 }
 
 /** No wait is served that the replay would have to sit out; the last attempt's is for the agent to read. */
@@ -95,17 +119,7 @@ function servedHeaders({ headers = {} }: Attempt, stream: boolean, more: boolean
   };
 }
 
-const encoder = new TextEncoder();
-
-function bodyOf(
-  frames: readonly string[],
-  attempt: Attempt,
-  call: Call,
-  cutAt: TapeOptions["cutAt"],
-): ReadableStream<Uint8Array> {
-  const pieces = cutAt === undefined
-    ? frames.map((f) => encoder.encode(f))
-    : cut(encoder.encode(frames.join("")), cutAt);
+function bodyOf(pieces: readonly Uint8Array[], attempt: Attempt, call: Call): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       for (const piece of pieces) controller.enqueue(piece);

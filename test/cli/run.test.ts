@@ -207,3 +207,17 @@ test("permissions of a project's config count only once a person has trusted it"
   assert.equal(after.stderr, "");
   assert.ok(readdirSync(where).includes("made"));
 });
+
+test("S3.5: a checkpoint can be gone on from: --resume takes its id and begins a session of its own", async () => {
+  const where = workspace();
+  const turns = Array.from({ length: 10 }, () => ({ tools: [{ name: "Glob", input: { pattern: "*" } }] }));
+  await crochet(["run", "go"], [...turns, { text: "done" }], where);
+  const { stdout } = await crochet(["transcripts", "checkpoints", "last", "--json"], [], where);
+  const [checkpoint] = JSON.parse(stdout) as { id: string; at: number }[];
+  assert.equal(checkpoint!.at, 20);
+  const forked = JSON.parse(
+    (await crochet(["run", "--resume", checkpoint!.id, "--output", "json", "other"], [{ text: "ok" }], where)).stdout,
+  );
+  assert.notEqual(forked.id, checkpoint!.id.split("@")[0]);
+  assert.ok(forked.messages.length >= 21 && forked.messages.length <= 23, String(forked.messages.length));
+});

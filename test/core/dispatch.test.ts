@@ -780,7 +780,7 @@ const MATCHERS: [pattern: string | undefined, hits: string[]][] = [
   ["toString", []],
 ];
 
-test("U12: matchers hit exactly what they hit in the host", async () => {
+test("S2.11, U12: matchers hit exactly what they hit in the host", async () => {
   for (const [pattern, hits] of MATCHERS) {
     const test = compileMatcher(pattern);
     assert.deepEqual(TOOLS.filter(test), hits, `matcher ${pattern}`);
