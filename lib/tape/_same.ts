@@ -1,0 +1,35 @@
+import { comparable } from "./canonical.ts";
+import type { TapeRequest } from "./tape.ts";
+
+/** Whether two values of JSON are the same; false also where that is not plain at once. */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i])) return false;
+    return true;
+  }
+  let keys = 0;
+  for (const key in a) {
+    if (!isSame((a as { [key: string]: unknown })[key], (b as { [key: string]: unknown })[key])) return false;
+    keys++;
+  }
+  for (const _ in b) keys--;
+  return keys === 0;
+}
+
+/** Whether two requests are the same to a tape; false also where that takes a closer look. */
+export function isSameRequest(a: TapeRequest, b: TapeRequest): boolean {
+  return a.model === b.model && isSame(a.params, b.params) && isSame(withoutMarks(a.system), withoutMarks(b.system)) &&
+    isSame(withoutMarks(a.tools), withoutMarks(b.tools)) && a.messages.length === b.messages.length &&
+    a.messages.every((message, i) => isSame(comparable(message), comparable(b.messages[i]!)));
+}
+
+function withoutMarks(list: readonly object[]): readonly object[] {
+  return list.map((part) => {
+    if (!("cache_control" in part)) return part;
+    const { cache_control: _, ...rest } = part;
+    return rest;
+  });
+}
