@@ -7,7 +7,7 @@ import type { ExecRecord } from "../hooks/toml.ts";
 import type { Config } from "./_config.ts";
 import type { Flags } from "./_flags.ts";
 import type { Io } from "./_io.ts";
-import { stateDir } from "./_state.ts";
+import { privateDir, stateDir } from "./_state.ts";
 
 /** The hooks a working directory brings along, for one session: found before it begins, bound to it when it does. */
 export interface FoundHooks {
@@ -32,7 +32,7 @@ export async function findHooks(
     get envFile() {
       return bound?.host.envFile;
     },
-    outputDir: (id) => join(stateDir(cwd, io.env), "outputs", id),
+    outputDir: (id) => join(privateDir(join(stateDir(cwd, io.env), "outputs")), id),
     ...(config.hooks?.env && { keepEnv: config.hooks.env }),
     ...(config.hooks?.allowLocal !== undefined && { allowLocal: config.hooks.allowLocal }),
   };

@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { jsonlStore } from "../transcript/jsonl.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
@@ -12,6 +13,14 @@ export function stateDir(cwd: string, env: Environment): string {
 /** The runs of a project. */
 export function runsDir(cwd: string, env: Environment): string {
   return join(stateDir(cwd, env), "runs");
+}
+
+/** Makes a folder for what is nobody's source: git leaves it out, and so do the agent's own searches. */
+export function privateDir(path: string): string {
+  mkdirSync(path, { recursive: true });
+  const ignore = join(path, ".gitignore");
+  if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
+  return path;
 }
 
 /** The transcripts of a project, as `crochet run` keeps them. */

@@ -12,7 +12,7 @@ import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
 import { summary, terminalView } from "./_show.ts";
-import { projectStore, runsDir } from "./_state.ts";
+import { privateDir, projectStore, runsDir } from "./_state.ts";
 import { lastId } from "./transcripts.ts";
 
 const USAGE: Usage = {
@@ -124,6 +124,7 @@ export async function runOptions({ flags, io, script }: Call): Promise<RunOption
   const config = await readConfig(cwd, io, flags.trust === true);
   const found = await findHooks(cwd, flags, config, io, !script);
   tellUnloaded(found.first, io);
+  const runs = privateDir(runsDir(cwd, io.env));
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? await lastId(store) : flags.resume as string | undefined;
   const model = flags.model ?? (io.env.CROCHET_MODEL || config.model);
@@ -136,7 +137,7 @@ export async function runOptions({ flags, io, script }: Call): Promise<RunOption
     limits: limitsFrom(flags, config.limits, io),
     permissions: permissionsFrom(flags, config.permissions, found.first.permissions),
     rollout: flags.rollout === undefined
-      ? (id) => join(runsDir(cwd, io.env), `${id}.rollout.jsonl`)
+      ? (id) => join(runs, `${id}.rollout.jsonl`)
       : resolve(io.cwd, String(flags.rollout)),
     ...(model !== undefined && { model: String(model) }),
     ...(resume !== undefined && pastFrom(resume)),

@@ -221,3 +221,14 @@ test("S3.5: a checkpoint can be gone on from: --resume takes its id and begins a
   assert.notEqual(forked.id, checkpoint!.id.split("@")[0]);
   assert.ok(forked.messages.length >= 21 && forked.messages.length <= 23, String(forked.messages.length));
 });
+
+test("an agent's searches never find the logs of its own runs", async () => {
+  const where = workspace({ "a.txt": "needle\n" });
+  const { stdout } = await crochet(["run", "--output", "json", "look for the needle"], [
+    { tools: [{ name: "Grep", input: { pattern: "needle" } }] },
+    { text: "found" },
+  ], where);
+  const seen = JSON.stringify(JSON.parse(stdout).messages[2]);
+  assert.match(seen, /a\.txt/);
+  assert.doesNotMatch(seen, /\.crochet/);
+});
