@@ -3,10 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { frameOf } from "../lib/tape/_frames.ts";
-import {
-  replyEvents,
-  type ScriptedReply,
-} from "../lib/testing/_reply-events.ts";
+import { replyEvents, type ScriptedReply } from "../lib/testing/_reply-events.ts";
 
 export const CALLS = 20;
 const system = "You are a careful assistant. ".repeat(40);
@@ -21,16 +18,12 @@ const look = {
   description: "Looks something up.",
   input_schema,
 };
-const words = (i: number) =>
-  `Step ${i} of what is to be done here, said in some words so that it streams`;
+const words = (i: number) => `Step ${i} of what is to be done here, said in some words so that it streams`;
 const query = (i: number) => ({ query: `step ${i}`, limit: 10 });
 
 const replies: ScriptedReply[] = Array.from(
   { length: CALLS },
-  (_, i) =>
-    i === CALLS - 1
-      ? { text: "done" }
-      : { text: words(i), tools: [{ name: "look", input: query(i) }] },
+  (_, i) => i === CALLS - 1 ? { text: "done" } : { text: words(i), tools: [{ name: "look", input: query(i) }] },
 );
 
 /** The body of each answer, byte for byte the same for all who serve bodies. */
@@ -101,8 +94,7 @@ async function sdkLoop(baseURL: string): Promise<Run> {
 }
 
 /** Which answer a request wants: each turn adds two messages. */
-const turnOf = (body: { messages: unknown[] }) =>
-  (body.messages.length - 1) / 2;
+const turnOf = (body: { messages: unknown[] }) => (body.messages.length - 1) / 2;
 
 const headers = {
   "content-type": "text/event-stream; charset=utf-8",

@@ -1,12 +1,5 @@
 /** Replays so many different fixtures in this process and prints what it holds after each quarter. */
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agent, tool } from "../lib/index.ts";
@@ -63,7 +56,5 @@ try {
 function held(): string {
   (globalThis as { Bun?: { gc(force: boolean): void } }).Bun?.gc(true);
   const { rss, heapUsed } = process.memoryUsage();
-  return `${(heapUsed / 2 ** 20).toFixed(1)} MB heap, ${
-    (rss / 2 ** 20).toFixed(0)
-  } MB resident`;
+  return `${(heapUsed / 2 ** 20).toFixed(1)} MB heap, ${(rss / 2 ** 20).toFixed(0)} MB resident`;
 }
