@@ -9,7 +9,8 @@ export function processIo(): Io {
     out: (text) => written.stdout || !text.endsWith("\n") ? write("stdout", text) : console.log(text.slice(0, -1)),
     err: (text) => written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1)),
     get tty() {
-      return process.stdout.isTTY === true;
+      // A pipe or a file is none: to know that, the streams of node need not be loaded.
+      return process.getBuiltinModule("node:fs").fstatSync(1).isCharacterDevice() && process.stdout.isTTY === true;
     },
     env: process.env,
     cwd: process.cwd(),

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Hook, HookRecord } from "../core/hook.ts";
+import { sha256 } from "../core/sha256.ts";
 import { readNative } from "../core/verdict.ts";
 import { checkedConfig } from "./file/config.ts";
 import { importModule, type ModuleFolder } from "./file/import.ts";
@@ -25,5 +25,5 @@ export async function loadModule(file: HookFile, folder: ModuleFolder, source: s
 }
 
 function versionOf({ text }: HookFile): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return sha256().update(text).digest("hex").slice(0, 16);
 }

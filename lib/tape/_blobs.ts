@@ -1,7 +1,13 @@
-import { createHash } from "node:crypto";
+import { dirname, join } from "node:path";
+import { sha256 } from "../core/sha256.ts";
 
 /** Texts longer than this many bytes are kept beside the tape, named by their hash and shared by all tapes there. */
 export const LONGEST = 16 * 1024;
+
+/** Where the long texts of the tapes of a folder are: beside the fixtures, shared by them. */
+export function blobsOf(path: string): string {
+  return join(dirname(dirname(path)), "blobs");
+}
 
 /** A value whose long texts are `{"$blob": "<sha256>"}`; each text is given to `put` with its name. */
 export function toBlobs<T>(value: T, put: (name: string, text: string) => void): T {
@@ -27,7 +33,7 @@ export function fromBlobs<T>(value: T, get: (name: string) => string): T {
 }
 
 export function blobName(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return sha256().update(text).digest("hex");
 }
 
 /** Keys of the recorded content that would be taken for ours. */

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { sha256 } from "../core/sha256.ts";
 import type { Json } from "../core/messages.ts";
 
 /** Folders that are no part of a workspace's content. */
@@ -32,7 +32,7 @@ export function snapshot(root: string): Snapshot {
 export function hashFiles(root: string): { [path: string]: string } {
   const files: { [path: string]: string } = {};
   walk(root, "", (path) => {
-    files[path] = createHash("sha256").update(readFileSync(join(root, path))).digest("hex").slice(0, 16);
+    files[path] = sha256().update(readFileSync(join(root, path))).digest("hex").slice(0, 16);
   });
   return Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1));
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "../core/sha256.ts";
 import type { Block, Message } from "../core/messages.ts";
 import type { TapeRequest } from "./tape.ts";
 
@@ -77,5 +77,5 @@ export function keyOf(request: TapeRequest): string {
 }
 
 export function hash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return sha256().update(text).digest("hex").slice(0, 32);
 }

@@ -8,12 +8,10 @@ import type { Difference } from "./difference.ts";
 import type { Divergence } from "./drift.ts";
 import { LaneMatcher } from "./match.ts";
 import { answerOf, failing, seamStream } from "./replay.ts";
-import { recordCall } from "./record.ts";
 import { fromModel } from "./request.ts";
 import type { TapeSession } from "./session.ts";
 import { type Call, hookLane, laneBelow } from "./tape.ts";
 import { resultsInRequests, tapedTool, type ToolTape } from "./tools.ts";
-import { serveAttempts } from "./wire.ts";
 
 /** What a taped thing stands for: an agent below begins with its parent's. */
 const originals = { models: new WeakMap<Model, Model>(), tools: new WeakMap<Tool, Tool>() };
@@ -85,7 +83,7 @@ export class TapeLane {
         return failing(this.#session.driftError(this.name));
       }
       this.clock.goLive();
-      return recordCall(real, request, signal, {
+      return this.#session.parts.record!.recordCall(real, request, signal, {
         lane: this.name,
         at: this.clock.elapsed(),
         facts: this.#session.recording.wireFacts,
@@ -117,7 +115,7 @@ export class TapeLane {
       return seamStream(session.answer(call, answerOf), signal, this.clock, () => this.clock.nextStep());
     }
     const { options } = wireOf(real) ?? NO_WIRE;
-    const middleware = serveAttempts(call, {
+    const middleware = session.parts.wire!.serveAttempts(call, {
       mask: session.restores(call) || session.toTape ? session.mask : undefined,
       normalise: session.program!.normalise,
       clock: this.clock,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Message } from "../core/messages.ts";
-import { fromBlobs } from "./_blobs.ts";
+import { blobsOf, fromBlobs } from "./_blobs.ts";
 import { headText, link, messageText } from "./canonical.ts";
 import {
   type CallFact,
@@ -22,9 +22,8 @@ import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./no
 import { unpackEvents } from "./_pack.ts";
 import { type Redactor, redactor } from "./redact.ts";
 import { echoOf } from "./reply.ts";
-import { scanFacts, whatIs } from "./scan.ts";
+import { isSuspect, scanFacts, whatIs } from "./scan.ts";
 import type { Attempt, Call, Tape } from "./tape.ts";
-import { blobsOf } from "./write.ts";
 
 /** A tape that cannot be used, with the reason. */
 export class TapeError extends Error {
@@ -79,12 +78,17 @@ export async function parseTape(
   const refuse = (why: string, line?: number) =>
     new TapeError(`Cannot read tape ${path} as ${line === undefined ? "" : `line ${line}: `}${why}`);
   if (!text.endsWith("\n")) throw refuse("its last line is torn");
-  const facts = text.slice(0, -1).split("\n").map((line, i) => readFact(line, blob, (why) => refuse(why, i + 1)));
+  const texts = [text];
+  const kept = (name: string) => {
+    texts.push(blob(name));
+    return texts.at(-1)!;
+  };
+  const facts = text.slice(0, -1).split("\n").map((line, i) => readFact(line, kept, (why) => refuse(why, i + 1)));
   const [header, ...rest] = facts as [Header, ...Fact[]];
   checkVersion(header, refuse);
   const tape = await new Assembly(header, refuse).read(rest);
   const search = options.redactor ?? redactor();
-  if (search.suspects(text)) {
+  if (isSuspect(texts, tape, search)) {
     const [found] = scanFacts(facts, tape, search);
     if (found) throw refuse(`${found.path} shows ${whatIs(found)}: take it out of the repository and record again`);
   }

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { homedir } from "node:os";
+import { sha256 } from "../core/sha256.ts";
 import { environmentSecrets, SECRET_PATTERNS, type SecretKind } from "./_secrets.ts";
 
 export interface RedactorOptions {
@@ -66,7 +66,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
 
   const mark = (kind: SecretKind, name: string, value: string) => {
     if (kind === "environment") return `{SECRET:${name}}`;
-    const short = createHash("sha256").update(`${seed}\n${value}`).digest("hex").slice(0, 6);
+    const short = sha256().update(`${seed}\n${value}`).digest("hex").slice(0, 6);
     return kind === "key" ? `{KEY:${name}:${short}}` : `{${kind.toUpperCase()}:${short}}`;
   };
 
@@ -113,7 +113,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     },
     suspects: (text) =>
       [...literals.keys()].some((literal) => text.includes(literal)) ||
-      patterns.some(({ anchors }) => anchors.some((anchor) => text.includes(anchor))),
+      patterns.some(({ anchors, loose }) => anchors.some((anchor) => text.includes(anchor)) && loose.test(text)),
     learn(kind, name, value) {
       if (value.length < 6 || literals.has(value) || !wanted(kind)) return;
       add(value, { kind, name });
@@ -140,6 +140,8 @@ const PROCESS_SEED = crypto.randomUUID();
 const PATTERNS = SECRET_PATTERNS.map((secret) => ({
   ...secret,
   pattern: new RegExp(`${PLACEHOLDER}|${secret.find.source}`, `g${secret.find.flags}`),
+  /** As it may stand in JSON, where a line break before it is written with a letter. */
+  loose: new RegExp(secret.find.source.replaceAll("\\b", ""), secret.find.flags),
 }));
 
 let everyday: Redactor | undefined;

@@ -23,6 +23,11 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Whether a tape's texts, or what its replies say in pieces, may show a secret; quick. */
+export function isSuspect(texts: readonly string[], tape: Tape, search: Redactor): boolean {
+  return texts.some(search.suspects) || joinedTexts(tape).some(({ text }) => search.suspects(text));
+}
+
 /** What replies say in pieces, put together: a secret may be cut anywhere. */
 function joinedTexts({ calls }: Tape): { path: string; text: string }[] {
   return calls.flatMap(({ id, attempts }) =>

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic.ts";
 import { canonical } from "./canonical.ts";
@@ -26,6 +25,7 @@ export class TapeSession {
   readonly epoch: number;
   readonly seed: string;
   readonly program: Program | undefined;
+  readonly parts: Parts;
   readonly wire: boolean;
   readonly cutAt: TapeOptions["cutAt"];
   readonly faults: TapeOptions["faults"];
@@ -47,14 +47,15 @@ export class TapeSession {
   #mask: Mask | undefined;
   #wire: Wire | undefined;
 
-  constructor(options: TapeOptions, tape: Tape | undefined, root: string) {
+  constructor(options: TapeOptions, tape: Tape | undefined, root: string, parts: Parts = {}) {
     this.#options = options;
+    this.parts = parts;
     this.mode = options.mode ?? "replay";
     this.root = root;
     this.wire = options.wire ?? false;
     this.cutAt = options.cutAt;
     this.faults = options.faults;
-    this.seed = tape?.header.seed ?? randomBytes(8).toString("hex");
+    this.seed = tape?.header.seed ?? crypto.randomUUID().replaceAll("-", "").slice(0, 16);
     this.epoch = tape ? Date.parse(tape.header.at) : Date.now();
     normaliserOf(options.normalise); // a wrong one is refused before anything is asked
     this.program = tape && programOf(withNormalisers(tape, options.normalise ?? []));
@@ -237,19 +238,32 @@ const answers = new WeakMap<Call, Answer>();
 const quietAnswers = new WeakMap<Call, Answer>();
 const hasPlaces = new WeakMap<Call, boolean>();
 
+/** What only some sessions need, loaded for those. */
+interface Parts {
+  readonly record?: typeof import("./record.ts");
+  readonly wire?: typeof import("./wire.ts");
+}
+
 /** Opens a tape for a session that works in `root`. */
 export async function openTape(options: TapeOptions, root: string): Promise<TapeSession> {
-  const { mode = "replay", path } = options;
-  if (options.tape) return new TapeSession(options, options.tape, root);
-  const file = tapeFile(path!);
-  if (mode === "record") {
-    if (!existsSync(file)) return new TapeSession(options, undefined, root);
-    throw new TapeError(`Cannot record ${path} as there is a tape already: replay it with --update, or delete ${file}`);
-  }
-  if (!existsSync(file)) {
-    throw new TapeError(
-      `Cannot ${mode} ${path} as there is no tape: record it with 'crochet record', or CROCHET_TAPE_MODE=record`,
-    );
-  }
-  return new TapeSession(options, await readTape(file), root);
+  const { mode = "replay", path, wire = false } = options;
+  const tape = options.tape ?? (mode === "record" ? noTape(path!) : await tapeAt(path!, mode));
+  return new TapeSession(options, tape, root, {
+    ...((mode === "record" || mode === "update") && { record: await import("./record.ts") }),
+    ...(wire && { wire: await import("./wire.ts") }),
+  });
+}
+
+function noTape(path: string): undefined {
+  const file = tapeFile(path);
+  if (!existsSync(file)) return undefined;
+  throw new TapeError(`Cannot record ${path} as there is a tape already: replay it with --update, or delete ${file}`);
+}
+
+async function tapeAt(path: string, mode: TapeMode): Promise<Tape> {
+  const file = tapeFile(path);
+  if (existsSync(file)) return await readTape(file);
+  throw new TapeError(
+    `Cannot ${mode} ${path} as there is no tape: record it with 'crochet record', or CROCHET_TAPE_MODE=record`,
+  );
 }

@@ -1,7 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { toBlobs } from "./_blobs.ts";
+import { blobsOf, toBlobs } from "./_blobs.ts";
 import { factsOf } from "./_facts.ts";
 import { factLine } from "./format.ts";
 import { type Finding, type Redactor, redactor } from "./redact.ts";
@@ -13,11 +12,6 @@ export interface WriteOptions {
   readonly replace?: boolean;
   /** Searches for secrets before anything is written. @default one of this process's environment */
   readonly redactor?: Redactor;
-}
-
-/** Where the long texts of the tapes of a folder are: beside the fixtures, shared by them. */
-export function blobsOf(path: string): string {
-  return join(dirname(dirname(path)), "blobs");
 }
 
 /**
@@ -43,7 +37,7 @@ export async function writeTape(path: string, tape: Tape, options: WriteOptions 
 
 /** Another process sees the file whole or not at all; without `replace`, a file that came meanwhile is kept. */
 function writeWhole(path: string, text: string, replace: boolean): void {
-  const draft = `${path}.${randomUUID().slice(0, 8)}`;
+  const draft = `${path}.${crypto.randomUUID().slice(0, 8)}`;
   writeFileSync(draft, text);
   if (replace) return renameSync(draft, path);
   try {

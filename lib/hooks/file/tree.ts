@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { sha256 } from "../../core/sha256.ts";
 
 /** More than any hooks folder has, and less than a link to a whole disk. */
 const MOST_FILES = 10_000;
@@ -42,7 +42,7 @@ function counted(root: string, which: (name: string) => boolean): Leaf[] {
 
 /** What the bytes of a folder amount to: names, contents, links and whether a file may be run. */
 export function treeHash(root: string, which: (name: string) => boolean = () => true): string {
-  const hash = createHash("sha256");
+  const hash = sha256();
   for (const { name, path, link } of counted(root, which)) {
     const stat = statSync(path, { throwIfNoEntry: false });
     const bytes = stat?.isFile() ? readFileSync(path) : undefined;
