@@ -1,12 +1,11 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import pc from "picocolors";
 import type { Agent } from "../agent.ts";
 import { faultFile } from "../tape/fault-file.ts";
 import { PRESETS } from "../tape/fault.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
-import { type Case, junit, PLAIN, priceText, reportLines } from "../tape/report.ts";
+import { type Case, type Ink, junit, PLAIN, priceText, reportLines } from "../tape/report.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
@@ -58,7 +57,7 @@ const replay: Command = async (args, io) => {
   const outcomes = await inParallel(fixtures, io, !flags.json && io.tty, (fixture) => outcomeOf(fixture, flags, io));
   if (flags.junit !== undefined) writeFileSync(resolve(io.cwd, String(flags.junit)), junit(outcomes));
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
-  else show(outcomes, io);
+  else show(outcomes, io, io.tty ? (await import("picocolors")).default : PLAIN);
   if (io.signal.aborted) return EXIT.interrupted;
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
 };
@@ -153,8 +152,7 @@ async function inParallel<T>(
   return results.filter((result) => result !== undefined);
 }
 
-function show(outcomes: readonly Outcome[], io: Io): void {
-  const ink = io.tty ? pc : PLAIN;
+function show(outcomes: readonly Outcome[], io: Io, ink: Ink): void {
   const rows = outcomes.map(({ name, report, error, seconds }) => [
     name,
     error !== undefined ? "error" : report!.ok ? report!.mode === "update" ? "recorded" : "ok" : "drift",
