@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import fixer from "../../fixtures/fix-typo/agent.ts";
+import { agent, anthropic } from "../../lib/index.ts";
+import { Edit, Read } from "../../lib/tools/index.ts";
+import { replay, ReplayError, scriptedServer } from "../../lib/testing/index.ts";
+import { inFolder } from "../tape/_stage.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Sets variables of the environment for a while. */
+async function withEnv<T>(env: Record<string, string | undefined>, work: () => Promise<T>): Promise<T> {
+  const before = { ...process.env };
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+  try {
+    return await work();
+  } finally {
+    for (const name of Object.keys(env)) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+  }
+}
+
+test("replay() gives the Result, the calls of a tool, the files of a scratch workspace and what hooks answered", async () => {
+  for (const wire of [false, true]) {
+    const run = await replay(fixer, "fix-typo", { cwd: ROOT, wire });
+    assert.equal(run.stop, "done");
+    assert.equal(run.iterations, 4);
+    assert.deepEqual(run.calls("Edit").map((call) => call.outcome), ["denied", "success"]);
+    assert.deepEqual(run.calls().map((call) => call.name), ["Read", "Edit", "Edit"]);
+    assert.equal(run.calls("Edit")[1]!.input.new_string, "over the leaves");
+    assert.match(run.files["tea.md"]!, /Pour it over the leaves\./);
+    assert.deepEqual(run.hooks.map(({ hook, decision }) => [hook, decision]), [
+      ["pre-tool-use@Edit.small-steps.ts", "deny"],
+      ["pre-tool-use@Edit.small-steps.ts", "continue"],
+    ]);
+  }
+  assert.match(readFileSync(join(ROOT, "fixtures/fix-typo/files/tea.md"), "utf8"), /teh leaves/);
+});
+
+test("replay() fails where the agent asks otherwise, with the line that changed and what to record again costs", async () => {
+  const changed = agent({ system: "You fix typos and nothing else.\nBe quick.", tools: [Read, Edit], name: "fixer" });
+  await assert.rejects(replay(changed, "fix-typo", { cwd: ROOT }), (error: ReplayError) => {
+    assert.match(error.message, /^The run of 'fix-typo' is not the recorded one:/);
+    assert.match(error.message, /system prompt: system is not what was recorded \(at main#1\)/);
+    assert.match(error.message, /- You fix typos and nothing else\. Read a file before you change it\./);
+    assert.match(error.message, /\+ Be quick\./);
+    assert.match(error.message, /to record again: 4 calls, 60 tokens, < \$0\.01/);
+    assert.deepEqual(error.report.divergences.map((d) => d.path), ["system"]);
+    return true;
+  });
+});
+
+test("replay() fails where calls are left over, or the files are not those of the recorded run", async () => {
+  await inFolder(async (folder) => {
+    cpSync(join(ROOT, "fixtures/fix-typo"), join(folder, "fixtures/fix-typo"), { recursive: true });
+    const tape = join(folder, "fixtures/fix-typo/tape.jsonl");
+    const recorded = readFileSync(tape, "utf8");
+    writeFileSync(
+      tape,
+      recorded.replace(/"files":\{"tea\.md":"\w+"\}/, '"files":{"tea.md":"0000000000000000","gone.md":"1"}'),
+    );
+    await assert.rejects(replay(fixer, "fix-typo", { cwd: folder }), /gone\.md is missing\ntea\.md is changed/);
+    const halting = agent({
+      system: "You fix typos and nothing else. Read a file before you change it.",
+      tools: [Read, Edit],
+      hooks: [{ postToolUse: [() => ({ action: "halt", reason: "enough" })] }],
+    });
+    await assert.rejects(replay(halting, "fix-typo", { cwd: ROOT }), /never asked for: main#2 main#3 main#4/);
+  });
+});
+
+test("replay() of a missing fixture fails in CI and without a key, with the command that records it", async () => {
+  await inFolder(async (folder) => {
+    const command = /crochet record <agent's script> "Fix it" --fixture new/;
+    const run = () => replay(fixer, "new", { cwd: folder, prompt: "Fix it" });
+    await withEnv(
+      { CI: "true", ANTHROPIC_API_KEY: "k" },
+      () => assert.rejects(run(), (e: Error) => /CI does not record/.test(e.message) && command.test(e.message)),
+    );
+    await withEnv(
+      { CI: undefined, ANTHROPIC_API_KEY: undefined },
+      () =>
+        assert.rejects(run(), (e: Error) => /there is no ANTHROPIC_API_KEY/.test(e.message) && command.test(e.message)),
+    );
+    await withEnv(
+      { CI: undefined, ANTHROPIC_API_KEY: "k" },
+      () => assert.rejects(replay(fixer, "new", { cwd: folder }), /no prompt is given to record it with/),
+    );
+    assert.equal(existsSync(join(folder, "fixtures")), false);
+  });
+});
+
+test("replay() of a missing fixture records it where a key is, and replays it from then on", async () => {
+  await inFolder(async (folder) => {
+    await using server = await scriptedServer([{ text: "hello" }]);
+    const model = anthropic({ baseURL: server.url, apiKey: "not-a-key" });
+    const greeter = agent({ system: "You greet.", model });
+    await withEnv({ CI: undefined, ANTHROPIC_API_KEY: "not-a-key" }, async () => {
+      const recorded = await replay(greeter, "greet", { cwd: folder, prompt: "hi" });
+      const again = await replay(greeter, "greet", { cwd: folder });
+      assert.deepEqual([recorded.text, again.text, server.requests.length], ["hello", "hello", 1]);
+      assert.deepEqual(again.messages, recorded.messages);
+    });
+  });
+});
