@@ -99,6 +99,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     id,
     model: past?.model !== undefined && own.model === undefined ? past.model : modelName,
     clock,
+    ...(lane && { inbox: lane.inbox }),
     cwd: () => (toolState.get("cwd") as (() => string) | undefined)?.() ?? cwd,
     emit,
     toolState,

@@ -1,3 +1,4 @@
+import { Inbox } from "../core/inbox.ts";
 import { type AgentSpec, type Life, newLife } from "../core/life.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
@@ -25,7 +26,8 @@ export function spawner(
     }
     const stored = await storedAgent(request, store);
     const bare = specFor(agent, request);
-    const { spec, clock } = agent.lane?.(bare, toolUseId) ?? { spec: bare, clock: parent().clock };
+    const { spec, clock, inbox } = agent.lane?.(bare, toolUseId) ??
+      { spec: bare, clock: parent().clock, inbox: new Inbox() };
     const id = request.resume ?? `a${clock.uuid().replaceAll("-", "").slice(0, 16)}`;
     const called: string[] = [];
     const emit = (event: RunEvent) => {
@@ -41,6 +43,7 @@ export function spawner(
       depth: depth + 1,
       model,
       clock,
+      inbox,
       cwd: parent().cwd,
       messages: stored ? resumable(stored.messages) : [],
       toolState: inherited(parent().toolState),
@@ -97,7 +100,7 @@ export function spawner(
       duration_ms: 0,
     };
     if (!request.background) return await work();
-    inBackground(parent(), work, blank);
+    parent().inbox.await(toolUseId, reportOf(work(), blank));
     return blank;
   };
 }
@@ -108,16 +111,13 @@ function inherited(state: ReadonlyMap<string, unknown>): Map<string, unknown> {
   return new Map([...state].filter(([key]) => keys.includes(key)));
 }
 
-function inBackground(parent: Life, work: () => Promise<Spawned>, { agent_id, type }: Spawned): void {
-  const task = work().then(
+/** What an agent in the background has to say in the end; never an error. */
+function reportOf(work: Promise<Spawned>, { agent_id, type }: Spawned): Promise<string> {
+  return work.then(
     ({ text, stop }) =>
       `Agent ${agent_id} (${type}) that worked in the background has ended (${stop}) and says:\n\n${text}`,
     (error) => `Agent ${agent_id} (${type}) that worked in the background has failed: ${(error as Error).message}`,
-  ).then((words) => {
-    parent.inbox.push(words);
-    parent.tasks.delete(task);
-  });
-  parent.tasks.add(task);
+  );
 }
 
 async function storedAgent({ resume }: SpawnRequest, store: TranscriptStore | undefined) {

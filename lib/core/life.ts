@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import type { Stop } from "./events.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
+import { Inbox } from "./inbox.ts";
 import type { Limits, Spent } from "./limits.ts";
 import type { Json, Message, Usage } from "./messages.ts";
 import type { Model } from "./model.ts";
@@ -62,8 +63,15 @@ export interface AgentSpec {
   readonly fallback?: string;
   /** What the models that hooks ask are reached through: a recorder. */
   readonly hookModel?: (model: Model) => Model;
-  /** Makes an agent that a tool call starts, and its clock, known to a recorder: apart from all others. */
-  readonly lane?: (spec: AgentSpec, toolUseId: string) => { readonly spec: AgentSpec; readonly clock: Clock };
+  /** Makes an agent that a tool call starts known to a recorder, apart from all others. */
+  readonly lane?: (spec: AgentSpec, toolUseId: string) => Lane;
+}
+
+/** What an agent that is recorded has of its own. */
+export interface Lane {
+  readonly spec: AgentSpec;
+  readonly clock: Clock;
+  readonly inbox: Inbox;
 }
 
 /** What an agent has for its whole session. */
@@ -90,8 +98,7 @@ export interface Life {
   /** Starts an agent below this one, for a tool call. */
   readonly spawn?: (request: SpawnRequest, run: Run, toolUseId: string) => Promise<Spawned>;
   /** Agents that work on in the background, and what those that ended have to say. */
-  readonly tasks: Set<Promise<void>>;
-  readonly inbox: string[];
+  readonly inbox: Inbox;
   /** Work that hooks left running. */
   readonly background: Set<Promise<void>>;
 }
@@ -109,8 +116,7 @@ export function newLife(given: Pick<Life, "id" | "model" | "cwd"> & Partial<Life
     spent: { tokens: 0, dollars: 0 },
     emit: () => {},
     waiting: [],
-    tasks: new Set(),
-    inbox: [],
+    inbox: new Inbox(),
     background: new Set(),
     ...given,
   };

@@ -49,10 +49,12 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     await run.push(reply.message);
     if (reply.calls.length > 0) {
       const answered = await answerCalls(run, reply.calls);
+      const arrived = life.inbox.take(false);
+      const reports = arrived instanceof Promise ? await run.interruptible(arrived) : arrived;
       run.pending = [
         ...answered.content,
         ...run.heard(life.waiting.splice(0)),
-        ...life.inbox.splice(0).map(text),
+        ...reports.map(text),
       ];
       if (run.halt) return { stop: "halted", inputs: [] };
       if (answered.waiting) return await endTurn(run, input, first, "waiting");

@@ -233,9 +233,8 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
 
 /** Waits for the next agent that works in the background; what it has to say begins a turn. */
 async function fromBackground(run: Run): Promise<TurnInput[]> {
-  const { inbox, tasks } = run.life;
-  if (inbox.length === 0 && tasks.size > 0) await run.interruptible(Promise.race(tasks));
-  return inbox.length === 0 ? [] : [{ trigger: "background", prompt: inbox.splice(0).join("\n\n") }];
+  const reports = await run.interruptible(Promise.resolve(run.life.inbox.take(true)));
+  return reports.length === 0 ? [] : [{ trigger: "background", prompt: reports.join("\n\n") }];
 }
 
 function resultOf(run: Run, said: string, end: { stop: Stop; error?: unknown }): Result {

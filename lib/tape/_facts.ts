@@ -22,7 +22,8 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
       facts.push(known.add(call, head, echo), ...attemptFacts(call));
       if (echo) facts.push(...taken(tools, toolIds(echo)));
     }
-    facts.push(...clocks, ...tools.values());
+    const inboxes = (tape.inboxes ?? []).filter((fact) => fact.inbox === lane).sort((a, b) => a.take - b.take);
+    facts.push(...clocks, ...tools.values(), ...inboxes);
   }
   if (tape.end) facts.push(tape.end);
   return facts;

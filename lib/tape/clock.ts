@@ -48,6 +48,10 @@ export class LaneClock implements Clock {
     return [...kept, ...this.#noted];
   }
 
+  get isLive(): boolean {
+    return this.#live;
+  }
+
   /** From here on time passes by itself, and what is read is noted. */
   goLive(): void {
     if (this.#live) return;

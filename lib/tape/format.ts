@@ -141,6 +141,14 @@ export interface ClockFact {
   readonly now: number;
 }
 
+/** Whose reports from the background an agent took, the `take`-th time it looked. */
+export interface InboxFact {
+  readonly inbox: string;
+  readonly take: number;
+  /** The tool calls that started the agents. */
+  readonly from: readonly string[];
+}
+
 /** How the run ended, and the files it left, by the hash of their bytes. */
 export interface EndFact {
   readonly end: string;
@@ -156,6 +164,7 @@ export type Fact =
   | ErrorFact
   | ToolFact
   | ClockFact
+  | InboxFact
   | EndFact;
 
 type FieldKind = "a text" | "a number" | "true or false" | "an object" | "a list" | "a text or a list" | "anything";
@@ -227,6 +236,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
     ms: "a number",
   },
   clock: { clock: "a text", step: "a number", now: "a number" },
+  inbox: { inbox: "a text", take: "a number", from: "a list" },
   end: { end: "a text", files: "an object?" },
 };
 

@@ -1,4 +1,5 @@
 import { wireOf } from "../anthropic.ts";
+import { Inbox } from "../core/inbox.ts";
 import type { AgentSpec } from "../core/life.ts";
 import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
@@ -20,6 +21,7 @@ const originals = { models: new WeakMap<Model, Model>(), tools: new WeakMap<Tool
 export class TapeLane {
   readonly name: string;
   readonly clock: LaneClock;
+  readonly inbox: Inbox;
   readonly #session: TapeSession;
   readonly #matcher: LaneMatcher | undefined;
   readonly #hookModels = new WeakMap<Model, Model>();
@@ -28,6 +30,9 @@ export class TapeLane {
     this.name = name;
     this.#session = session;
     const { program, replays } = session;
+    const inboxes = new Map(
+      program?.tape.inboxes?.filter((fact) => fact.inbox === name).map(({ take, from }) => [take, from]),
+    );
     this.clock = new LaneClock({
       lane: name,
       epoch: session.epoch,
@@ -36,7 +41,16 @@ export class TapeLane {
       recorded: program?.tape.clocks.filter((fact) => fact.clock === name) ?? [],
       ...(above && { above: above.clock }),
     });
+    this.inbox = new Inbox({
+      wanted: (n) => this.#isReplayed ? inboxes.get(n) ?? [] : undefined,
+      took: (take, from) => session.recording.inboxes.push({ inbox: name, take, from }),
+    });
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
+  }
+
+  /** Whether the lane still does what was recorded: an agent under faults or one that went live does as it likes. */
+  get #isReplayed(): boolean {
+    return this.#session.replays && !this.#session.faults && !this.clock.isLive;
   }
 
   /** An agent as it runs in this lane. */
@@ -54,7 +68,7 @@ export class TapeLane {
       hookModel: (model) => this.hookModel(model),
       lane: (spec, toolUseId) => {
         const below = this.#session.lane(laneBelow(this.name, toolUseId), this);
-        return { spec: below.spec(spec), clock: below.clock };
+        return { spec: below.spec(spec), clock: below.clock, inbox: below.inbox };
       },
     };
   }

@@ -12,6 +12,7 @@ import {
   type Fact,
   type Header,
   type HeadFact,
+  type InboxFact,
   type PromptFact,
   type SpecFact,
   TAPE_VERSION,
@@ -140,6 +141,7 @@ class Assembly {
     const prompts: string[] = [];
     const tools: ToolFact[] = [];
     const clocks: ClockFact[] = [];
+    const inboxes: InboxFact[] = [];
     let end: EndFact | undefined;
     for (const [i, fact] of facts.entries()) {
       const line = i + 2;
@@ -152,12 +154,13 @@ class Assembly {
         else if ("call" in fact) this.#open = { fact, line, attempts: [] };
         else if ("tool" in fact) tools.push(fact);
         else if ("clock" in fact) clocks.push(fact);
+        else if ("inbox" in fact) inboxes.push(fact);
         else if ("end" in fact) end = fact;
         else this.#head(fact, line);
       }
     }
     await this.#close();
-    return { header: this.#header, prompts, calls: this.#calls, tools, clocks, ...(end && { end }) };
+    return { header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes, ...(end && { end }) };
   }
 
   #head({ head, model, params, system = [], tools = [], wire }: HeadFact, line: number): void {

@@ -1,6 +1,6 @@
 import type { Message } from "../core/messages.ts";
 import { runtimeVersion, sourceOf, versionOf } from "./_about.ts";
-import { type ClockFact, type Header, TAPE_VERSION, type ToolFact } from "./format.ts";
+import { type ClockFact, type Header, type InboxFact, TAPE_VERSION, type ToolFact } from "./format.ts";
 import type { Mask } from "./mask.ts";
 import type { TapeOptions } from "./options.ts";
 import { finishedCalls, type LiveCall, type WireFacts } from "./record.ts";
@@ -12,6 +12,7 @@ export class Recording {
   readonly calls: LiveCall[] = [];
   readonly tools: ToolFact[] = [];
   readonly prompts: string[] = [];
+  readonly inboxes: InboxFact[] = [];
   readonly #learn: (kind: SecretKind, name: string, value: string) => void;
   readonly #seen: { url?: string; source?: string; sdk?: string; api?: string } = {};
 
@@ -88,6 +89,7 @@ export class Recording {
       calls,
       tools: [...was.tools.filter(isFresh), ...this.tools],
       clocks,
+      inboxes: this.inboxes,
       ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
     };
   }

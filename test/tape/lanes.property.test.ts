@@ -91,6 +91,47 @@ test("parallel lanes always replay the same under any scheduling, agents with th
   );
 });
 
+test("what agents in the background report always reaches their lead where it did, whoever is faster", async () => {
+  const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 3 }),
+      turns,
+      fc.array(turns, { minLength: 1, maxLength: 3 }),
+      async (count, first, others) => {
+        await inFolder(async (folder) => {
+          let n = 0;
+          const input = { description: "Work", prompt: "count", subagent_type: "worker", run_in_background: true };
+          const answer = ({ system, messages }: ModelRequest): ScriptedReply => {
+            const done = messages.filter(({ content }) => content.some(isToolResult)).length;
+            if (system === "You work.") {
+              return done === 0 ? { tools: [{ name: "Look", input: { n: ++n } }] } : { text: `answer ${++n}` };
+            }
+            if (done === 0) return { tools: Array.from({ length: count }, () => ({ name: "Agent", input })) };
+            return done < 4 ? { tools: [{ name: "Look", input: { n: -done } }] } : { text: "as far as I know" };
+          };
+          const model = scripted([], { then: answer });
+          const recorded = await take(agent(lead(["x"], schedule(first), model)), {
+            folder,
+            tape: { path: folder, mode: "record" },
+          });
+          assert.equal(recorded.result.stop, "done");
+          for (const other of others) {
+            const again = await take(agent(lead(["x"], schedule(other), scripted([]))), {
+              folder,
+              tape: { path: folder },
+            });
+            assert.deepEqual(again.report?.divergences, []);
+            assert.equal(again.report?.ok, true);
+            assert.deepEqual(again.result.messages, recorded.result.messages);
+          }
+        });
+      },
+    ),
+    { numRuns: rounds(15, 300) },
+  );
+});
+
 test("U13: the calls of prompt hooks are on the tape, in the lane of the hooks, and are never made on replay", async () => {
   await inFolder(async (folder) => {
     const judge = scripted([{ text: '{"ok": false, "reason": "Not today"}' }, { text: '{"ok": true}' }]);

@@ -1,0 +1,59 @@
+/** Decides which reports are taken at a moment: a recorder notes them, a replay waits for those that were noted. */
+export interface Postman {
+  /** Whose reports are taken the `n`-th time; undefined: whatever is there. */
+  wanted(n: number): readonly string[] | undefined;
+  took(n: number, from: readonly string[]): void;
+}
+
+/** What agents that work in the background have to say, until the agent that started them takes it. */
+export class Inbox {
+  readonly #postman: Postman | undefined;
+  readonly #tasks = new Set<Promise<void>>();
+  #reports: { readonly from: string; readonly words: string }[] = [];
+  #taken = 0;
+
+  constructor(postman?: Postman) {
+    this.#postman = postman;
+  }
+
+  /** Waits for a report in the background; `from` is the tool call that started its agent. */
+  await(from: string, report: Promise<string>): void {
+    const task = report.then((words) => {
+      this.#reports.push({ from, words });
+      this.#tasks.delete(task);
+    });
+    this.#tasks.add(task);
+  }
+
+  /** The reports that are there; with `wait`, at least one where one is to come. */
+  take(wait: boolean): readonly string[] | Promise<readonly string[]> {
+    const n = this.#taken++;
+    const wanted = this.#postman?.wanted(n);
+    if (wanted === undefined && (this.#reports.length > 0 || !wait || this.#tasks.size === 0)) return this.#all(n);
+    return wanted === undefined ? this.#first(n) : wanted.length === 0 ? NONE : this.#those(n, wanted);
+  }
+
+  async #first(n: number): Promise<readonly string[]> {
+    await Promise.race(this.#tasks);
+    return this.#all(n);
+  }
+
+  #all(n: number): readonly string[] {
+    if (this.#reports.length === 0) return NONE;
+    const reports = this.#reports.splice(0);
+    this.#postman?.took(n, reports.map(({ from }) => from));
+    return reports.map(({ words }) => words);
+  }
+
+  async #those(n: number, wanted: readonly string[]): Promise<readonly string[]> {
+    const missing = () => wanted.some((from) => !this.#reports.some((report) => report.from === from));
+    // One that was never started will not come.
+    while (missing() && this.#tasks.size > 0) await Promise.race(this.#tasks);
+    const taken = wanted.flatMap((from) => this.#reports.filter((report) => report.from === from));
+    this.#reports = this.#reports.filter((report) => !taken.includes(report));
+    this.#postman?.took(n, taken.map(({ from }) => from));
+    return taken.map(({ words }) => words);
+  }
+}
+
+const NONE: readonly string[] = [];
