@@ -40,8 +40,8 @@ export interface PermissionGate {
  * ```ts
  * import { permissionGate } from "crochet/tools";
  *
- * const gate = permissionGate({ allow: ["Bash(git *)"], roots: ["/work"] });
- * const call = { tool_name: "Bash", input: { command: "ls" }, tool_use_id: "1", cwd: "/work", effect: "write" as const };
+ * const gate = permissionGate({ allow: ["Bash(git *)"], roots: ["/srv"] });
+ * const call = { tool_name: "Bash", input: { command: "ls" }, tool_use_id: "1", cwd: "/srv", effect: "write" as const };
  * (await gate.permit(call, "continue")).behavior; // "ask"
  * ```
  */

@@ -50,7 +50,7 @@ const MODES = new Set<string>(["default", "acceptEdits", "plan", "bypassPermissi
  * import { decide } from "crochet/tools";
  *
  * const permissions = { allow: ["Bash(git *)"], deny: ["Bash(git push *)"] };
- * const call = (command: string) => ({ tool_name: "Bash", input: { command }, cwd: "/work", effect: "write" as const });
+ * const call = (command: string) => ({ tool_name: "Bash", input: { command }, cwd: "/srv", effect: "write" as const });
  * decide(permissions, call("git log | head")).behavior; // "ask": no rule allows head
  * decide(permissions, call("git log; git push")).behavior; // "deny"
  * ```

@@ -52,7 +52,7 @@ const MAX_MS = 600_000;
  * ```ts
  * import { bashTool } from "crochet/tools";
  *
- * const Bash = bashTool({ sandbox: { mode: "workspace", roots: ["/work/project"] }, env: { CI: "1" } });
+ * const Bash = bashTool({ sandbox: { mode: "workspace", roots: ["/srv/project"] }, env: { CI: "1" } });
  * ```
  */
 export function bashTool(options: BashOptions = {}): Tool<BashInput> {

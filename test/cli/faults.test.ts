@@ -30,7 +30,7 @@ async function project() {
   try {
     const writer = agent({ name: "writer", system: "You write.", tools: [Write], model });
     const tape = { path: `${w.cwd}/fixtures/write`, mode: "record" as const, agent: "agent.ts" };
-    assert.equal((await writer.run("Write it", { cwd: `${w.cwd}/work`, tape })).stop, "done");
+    assert.equal((await writer.run("Write it", { cwd: `${w.cwd}/srv`, tape })).stop, "done");
   } finally {
     if (CI !== undefined) process.env.CI = CI;
   }

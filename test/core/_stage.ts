@@ -43,7 +43,7 @@ export function stage(setting: Setting): Stage {
   const life = newLife({
     id: "session-1",
     model: "claude-test",
-    cwd: () => "/work",
+    cwd: () => "/srv",
     clock,
     emit: (event) => {
       events.push(event);

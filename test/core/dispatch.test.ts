@@ -29,7 +29,7 @@ function env(given: Partial<HookEnv> = {}): HookEnv {
     turn_id: "t",
     sequence: { next: 0 },
     clock: fakeClock(),
-    cwd: "/work",
+    cwd: "/srv",
     values: new Map(),
     signal: new AbortController().signal,
     ...given,

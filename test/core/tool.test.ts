@@ -130,8 +130,8 @@ test("prepare makes the input plain before hooks see it", async () => {
     tools: [read],
     hooks: { preToolUse: (e) => void seen.push(e.input) },
   }).run();
-  assert.deepEqual(seen, [{ file: "/work/a.txt" }]);
-  assert.equal(results(messages)[0]!.content, "/work/a.txt");
+  assert.deepEqual(seen, [{ file: "/srv/a.txt" }]);
+  assert.equal(results(messages)[0]!.content, "/srv/a.txt");
 });
 
 test("a tool answers to its aliases, its own name first", () => {
@@ -182,7 +182,7 @@ test("a tool is told where it is, what for, and may show progress", async () => 
   const s = stage({ model, tools: [look] });
   const { messages } = await s.run();
   assert.deepEqual(told[0], {
-    cwd: "/work",
+    cwd: "/srv",
     toolUseId: "toolu_scripted_0001",
     agentId: "session-1",
     sessionId: "session-1",

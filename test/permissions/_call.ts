@@ -1,6 +1,6 @@
 import { decide, type Decision, type Permissions } from "../../lib/permissions/rules.ts";
 
-export const CWD = "/work/project";
+export const CWD = "/srv/project";
 
 /** What the rules say of a Bash command. */
 export function ofBash(command: string, permissions: Permissions, cwd = CWD): Decision {

@@ -6,7 +6,7 @@ const call = (command: string) => ({
   tool_name: "Bash",
   input: { command },
   tool_use_id: "toolu_1",
-  cwd: "/work",
+  cwd: "/srv",
   effect: "write" as const,
 });
 const signal = new AbortController().signal;
@@ -36,14 +36,14 @@ test("a denial is worded as the host words it, then names the rule", async () =>
     rule: "Bash(rm *)",
     reason: "Permission to use Bash with command rm -rf x has been denied.\nThe rule Bash(rm *) denies it.",
   });
-  const write = await gate.permit({ ...call(""), tool_name: "Write", input: { file_path: "/work/a" } }, "continue");
+  const write = await gate.permit({ ...call(""), tool_name: "Write", input: { file_path: "/srv/a" } }, "continue");
   assert.match(write.reason, /^Permission to use Write has been denied\.\n/);
   const plan = await permissionGate({ mode: "plan" }).permit(call("ls"), "continue");
   assert.match(plan.reason, /^Cannot use Bash as plan mode only reads: leave plan mode with ExitPlanMode first$/);
 });
 
 test("where nobody can be asked, an ask is worded as the host's refusal and names the rules that would allow it", async () => {
-  const gate = permissionGate({ allow: ["Bash(ls *)"], roots: ["/work"] });
+  const gate = permissionGate({ allow: ["Bash(ls *)"], roots: ["/srv"] });
   assert.equal(gate.askPerson, undefined);
   const table: [command: string, rules: string[]][] = [
     ["npm run build && ls", ["Bash(npm run *)"]],
@@ -62,10 +62,10 @@ test("where nobody can be asked, an ask is worded as the host's refusal and name
 });
 
 test("the proposed rules for files name the file, wherever it is", async () => {
-  const gate = permissionGate({ roots: ["/work"] });
+  const gate = permissionGate({ roots: ["/srv"] });
   const edit = async (file_path: string) =>
     (await gate.permit({ ...call(""), tool_name: "Edit", input: { file_path } }, "continue")).reason;
-  assert.match(await edit("/work/src/[id].ts"), /\["Edit\(\/src\/\\\\\[id\\\\\]\.ts\)"\]$/);
+  assert.match(await edit("/srv/src/[id].ts"), /\["Edit\(\/src\/\\\\\[id\\\\\]\.ts\)"\]$/);
   assert.match(await edit("/elsewhere/a"), /\["Edit\(\/\/elsewhere\/a\)"\]$/);
 });
 

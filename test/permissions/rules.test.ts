@@ -51,9 +51,9 @@ test("modes: acceptEdits runs edits of the workspace, asks for the rest", () => 
   const mode = { mode: "acceptEdits", roots: [CWD] } as const;
   for (const name of ["Edit", "Write", "MultiEdit"]) {
     assert.equal(ofTool(name, { file_path: `${CWD}/src/a.ts` }, mode).behavior, "allow");
-    assert.equal(ofTool(name, { file_path: "/work/other/a.ts" }, mode).behavior, "ask");
+    assert.equal(ofTool(name, { file_path: "/srv/other/a.ts" }, mode).behavior, "ask");
     assert.equal(ofTool(name, { file_path: `${CWD}/../other/a.ts` }, mode).behavior, "ask");
-    assert.equal(ofTool(name, { file_path: "/work/project-other/a.ts" }, mode).behavior, "ask");
+    assert.equal(ofTool(name, { file_path: "/srv/project-other/a.ts" }, mode).behavior, "ask");
   }
   assert.equal(ofBash("ls", mode).behavior, "ask");
   assert.equal(ofBash("ls", { ...mode, allow: ["Bash(ls *)"] }).behavior, "allow");
