@@ -20,7 +20,7 @@ export default agent({ name: "writer", system: "You write.", tools: [Write] });
 
 /** A project with one recorded run that writes a file. */
 async function project() {
-  const w = workplace({ "fixtures/write/agent.ts": AGENT, "fixtures/write/files/README": "a\n", "work/README": "a\n" });
+  const w = workplace({ "fixtures/write/agent.ts": AGENT, "fixtures/write/files/README": "a\n", "place/README": "a\n" });
   const model = scripted([
     { tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello, world\n" } }] },
     { text: "It is written." },
@@ -30,7 +30,7 @@ async function project() {
   try {
     const writer = agent({ name: "writer", system: "You write.", tools: [Write], model });
     const tape = { path: `${w.cwd}/fixtures/write`, mode: "record" as const, agent: "agent.ts" };
-    assert.equal((await writer.run("Write it", { cwd: `${w.cwd}/srv`, tape })).stop, "done");
+    assert.equal((await writer.run("Write it", { cwd: `${w.cwd}/place`, tape })).stop, "done");
   } finally {
     if (CI !== undefined) process.env.CI = CI;
   }
