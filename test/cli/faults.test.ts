@@ -20,7 +20,11 @@ export default agent({ name: "writer", system: "You write.", tools: [Write] });
 
 /** A project with one recorded run that writes a file. */
 async function project() {
-  const w = workplace({ "fixtures/write/agent.ts": AGENT, "fixtures/write/files/README": "a\n", "place/README": "a\n" });
+  const w = workplace({
+    "fixtures/write/agent.ts": AGENT,
+    "fixtures/write/files/README": "a\n",
+    "place/README": "a\n",
+  });
   const model = scripted([
     { tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello, world\n" } }] },
     { text: "It is written." },
