@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { agent, tool } from "../../lib/index.ts";
+import { LaneClock } from "../../lib/tape/clock.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { inFolder, take } from "./_stage.ts";
+
+const at = (lane: string, more = {}) => new LaneClock({ lane, epoch: 1000, seed: "s", live: false, ...more });
+
+test("a lane's clock stands still in a step and gives the time of the tape in each", () => {
+  const clock = at("main", { recorded: [{ clock: "main", step: 0, now: 5 }, { clock: "main", step: 2, now: 70 }] });
+  assert.deepEqual([clock.now(), clock.now()], [1005, 1005]);
+  clock.nextStep();
+  assert.equal(clock.now(), 1005, "a step without a time has the one before");
+  clock.nextStep();
+  assert.deepEqual([clock.now(), clock.tick()], [1070, 70]);
+});
+
+test("what is drawn depends on seed, lane, step and who draws, and on nothing else", () => {
+  const [a, b] = [at("main"), at("main")];
+  const drawn = [a.uuid("x"), a.uuid("y"), a.random("x")];
+  b.random("z");
+  const [y, x, n] = [b.uuid("y"), b.uuid("x"), b.random("x")];
+  assert.deepEqual(drawn, [x, y, n]);
+  assert.match(drawn[0] as string, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.ok((drawn[2] as number) >= 0 && (drawn[2] as number) < 1);
+  const others = [at("other").uuid("x"), new LaneClock({ lane: "main", epoch: 0, seed: "t", live: false }).uuid("x")];
+  a.nextStep();
+  assert.equal(new Set([x, a.uuid("x"), ...others]).size, 4);
+});
+
+test("on replay an alarm rings when the tape has come that far, in this lane or one below, and a wait is over at once", async () => {
+  const clock = at("main");
+  const below = at("main/t", { above: clock });
+  const rung: string[] = [];
+  const stop = new AbortController();
+  const alarms = [
+    clock.sleep(50_000).then(() => rung.push("main")),
+    below.sleep(20_000).then(() => rung.push("below")),
+    clock.sleep(90_000, stop.signal).then(() => rung.push("stopped")),
+  ];
+  below.advance(30_000);
+  await alarms[1];
+  below.advance(60_000);
+  await alarms[0];
+  stop.abort();
+  await alarms[2];
+  assert.deepEqual(rung, ["below", "main", "stopped"]);
+  await clock.pass(1_000_000);
+  assert.equal(clock.tick(), 1_060_000);
+});
+
+test("on replay an alarm also rings when its time has really passed: what hangs is not waited for for ever", async () => {
+  await at("main").sleep(5);
+});
+
+test("while it is recorded, time moves on with each reply and each call that runs alone, and only then", async () => {
+  await inFolder(async (folder) => {
+    const slow = (name: string, effect: "read" | "write") =>
+      tool({
+        name,
+        description: "Waits.",
+        input: { type: "object" },
+        effect,
+        run: async () => {
+          await sleep(30);
+          return "waited";
+        },
+      });
+    const seen: [string, number][] = [];
+    const subject = (model: ReturnType<typeof scripted>) =>
+      agent({
+        model,
+        tools: [slow("Look", "read"), slow("Note", "write")],
+        hooks: [{
+          name: "see",
+          onEvent: (event, ctx) => {
+            if ("tool_name" in event) seen.push([`${event.event} ${event.tool_name}`, ctx.now().getTime()]);
+          },
+        }],
+      });
+    const calls = [{ tools: [{ name: "Look" }, { name: "Note" }] }, { text: "done" }];
+    await take(subject(scripted(calls)), { folder, tape: { path: folder, mode: "record" } });
+    const times = new Map(seen);
+    assert.equal(times.get("post-tool-use Look"), times.get("pre-tool-use Look"));
+    assert.equal(times.get("pre-tool-use Note"), times.get("pre-tool-use Look"));
+    assert.ok(times.get("post-tool-use Note")! > times.get("pre-tool-use Note")!);
+    const recorded = seen.splice(0);
+    await take(subject(scripted([])), { folder, tape: { path: folder } });
+    assert.deepEqual(seen, recorded);
+  });
+});
