@@ -72,11 +72,13 @@ async function responseOf(
     if (ended === "timeout") throw Object.assign(new Error(`Request timed out: ${why}`), { name: "AbortError" });
     throw await connectionError(why);
   }
-  const headers = servedHeaders(attempt, stream && status < 300, more);
   const message = attempt.body === undefined ? undefined : messageIn(attempt.body);
   if (status >= 300 || (message === undefined && attempt.body !== undefined)) {
-    return new Response(options.mask ? options.mask.off(attempt.body ?? "") : attempt.body ?? "", { status, headers });
+    const { body = "" } = attempt;
+    const headers = servedHeaders(attempt, attempt.headers?.["content-type"] ?? "application/json", more);
+    return new Response(options.mask ? options.mask.off(body) : body, { status, headers });
   }
+  const headers = servedHeaders(attempt, stream ? EVENTS : "application/json", more);
   if (!stream) {
     const whole = message ?? await messageOf(eventsOf(attempt).events);
     return new Response(JSON.stringify(options.mask ? options.mask.off(whole) : whole), { status, headers });
@@ -106,14 +108,16 @@ function cutApart(events: readonly TapeEvent[], cutAt: TapeOptions["cutAt"]): re
     : cut(encoder.encode(frames.join("")), cutAt);
 }
 
+const EVENTS = "text/event-stream; charset=utf-8";
+
 /** No wait is served that the replay would have to sit out; the last attempt's is for the agent to read. */
-function servedHeaders({ headers = {} }: Attempt, stream: boolean, more: boolean): { [name: string]: string } {
+function servedHeaders({ headers = {} }: Attempt, type: string, more: boolean): { [name: string]: string } {
   const { "retry-after": after, "retry-after-ms": afterMs, ...rest } = headers;
-  const type = stream ? "text/event-stream; charset=utf-8" : "application/json";
-  const recorded = rest["content-type"];
+  const recorded = rest["content-type"] ?? "";
+  const fits = /event-stream/.test(recorded) === /event-stream/.test(type) && recorded !== "";
   return {
     ...rest,
-    "content-type": recorded !== undefined && /event-stream/.test(recorded) === stream ? recorded : type,
+    "content-type": fits ? recorded : type,
     ...(!more && after !== undefined && { "retry-after": after }),
     ...(!more && afterMs !== undefined && { "retry-after-ms": afterMs }),
   };

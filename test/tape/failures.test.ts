@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { agent, type AgentOptions, anthropic, type Model } from "../../lib/index.ts";
+import { readTape } from "../../lib/tape/read.ts";
+import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { inFolder, Look, take, type Told } from "./_stage.ts";
+
+const options: AgentOptions = { system: "You look.", tools: [Look] };
+
+/** Records a run of a model and replays it at both seams; the model must not be asked again. */
+async function thrice(
+  model: Model,
+  never: Model,
+  given: AgentOptions = options,
+): Promise<{ recorded: Told; ended: unknown[]; replayed: Told[] }> {
+  return await inFolder(async (folder) => {
+    const recorded = await take(agent({ ...given, model }), { folder, tape: { path: folder, mode: "record" } });
+    const { calls } = await readTape(join(folder, "tape.jsonl"));
+    const replayed: Told[] = [];
+    for (const wire of [false, true]) {
+      replayed.push(await take(agent({ ...given, model: never }), { folder, tape: { path: folder, wire } }));
+    }
+    return { recorded, ended: calls.flatMap((call) => call.attempts.map((a) => a.status ?? a.ended)), replayed };
+  });
+}
+
+function assertSame({ recorded, replayed }: { recorded: Told; replayed: Told[] }): void {
+  for (const again of replayed) {
+    assert.deepEqual(again.report?.divergences, []);
+    assert.deepEqual(again.result, recorded.result);
+    assert.deepEqual(again.rollout, recorded.rollout);
+    assert.equal(again.report?.ok, true);
+  }
+}
+
+/** A script on a server, with how the SDK is to talk to it. */
+async function scriptedRun(
+  replies: readonly ScriptedReply[],
+  more: Parameters<typeof anthropic>[0],
+  given?: AgentOptions,
+) {
+  await using server = await scriptedServer(replies);
+  const model = anthropic({ baseURL: server.url, apiKey: "not-a-key", ...more });
+  return await thrice(model, anthropic({ baseURL: "http://127.0.0.1:9", apiKey: "not-a-key", ...more }), given);
+}
+
+test("a reply that falls silent is recorded and falls silent again, without being waited for", async () => {
+  const told = await scriptedRun([{ text: "half of it", stall: true }, { text: "whole" }], { idleTimeout: 80 });
+  assert.equal(told.recorded.result.text, "whole");
+  assertSame(told);
+});
+
+test("an answer that never begins is recorded as a timeout of each attempt, and ends the same way", async () => {
+  const told = await scriptedRun([{ stall: "start", text: "" }, { stall: "start", text: "" }], {
+    timeout: 60,
+    maxRetries: 1,
+  });
+  assert.deepEqual([told.recorded.result.error?.type, told.ended], ["timeout", ["timeout", "timeout"]]);
+  assertSame(told);
+});
+
+test("a run that its deadline ended in mid-reply ends by its deadline again", async () => {
+  const told = await scriptedRun([{ text: "half of it", stall: true }], {}, { ...options, limits: { seconds: 0.4 } });
+  assert.deepEqual([told.recorded.result.stop, told.ended], ["deadline", [200]]);
+  assertSame(told);
+});
+
+test("refusals that stay, with their words and their wait, are told the same way again", async () => {
+  const told = await scriptedRun([{ http: 429, retryAfter: 0.001 }, { http: 429, retryAfter: 7 }], { maxRetries: 1 });
+  assert.deepEqual([told.recorded.result.error?.type, told.ended], ["rate_limit_error", [429, 429]]);
+  assert.match(told.recorded.result.error!.message, /try again in 7 s/);
+  assertSame(told);
+});
+
+test("a server that is not there is recorded as attempts without an answer, and is not there again", async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await new Promise((resolve) => server.close(resolve));
+  const model = anthropic({ baseURL, apiKey: "not-a-key", maxRetries: 1 });
+  const told = await thrice(model, model);
+  assert.deepEqual([told.recorded.result.error?.type, told.ended], ["network", ["reset", "reset"]]);
+  assertSame(told);
+});
+
+test("an answer of something else than the API is recorded as it is and refused with the same words", async () => {
+  for (
+    const [status, type, body] of [[200, "text/html", "<h1>Log in</h1>"], [502, "text/html", "<h1>Bad gateway</h1>"], [
+      404,
+      "application/json",
+      '{"type":"error","error":{"type":"not_found_error","message":"model: nobody"}}',
+    ]] as const
+  ) {
+    const server = createServer((request, response) => {
+      request.resume().on("end", () => {
+        response.writeHead(status, { "content-type": type });
+        response.end(body);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const told = await thrice(
+      anthropic({ baseURL, apiKey: "not-a-key", maxRetries: 0 }),
+      anthropic({ baseURL: "http://127.0.0.1:9", apiKey: "not-a-key", maxRetries: 0 }),
+    ).finally(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    assert.deepEqual([told.recorded.result.stop, told.ended], ["error", [status]]);
+    assertSame(told);
+  }
+});
+
+test("U17: a tool input that does not parse, or was cut, is recorded raw and never runs on replay either", async () => {
+  const told = await scriptedRun([
+    { tools: [{ name: "Look", raw: '{"say": "un' }] },
+    { tools: [{ name: "Look", raw: '{"say": "cut' }], stop_reason: "max_tokens" },
+    { text: "done" },
+  ], {});
+  assert.match(JSON.stringify(told.recorded.result.messages), /its input is not valid JSON/);
+  assertSame(told);
+});
