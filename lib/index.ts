@@ -86,6 +86,7 @@ export { definitions, promptGate, promptStop } from "./hooks/on-demand.ts";
 export type { PromptOptions } from "./hooks/prompt.ts";
 export type { PermissionAsker, PermissionReply } from "./permissions/gate.ts";
 export type { PermissionMode, Permissions } from "./permissions/rules.ts";
+export type { TapeMode, TapeOptions } from "./tape/options.ts";
 export { memoryStore } from "./transcript/memory.ts";
 export { jsonlStore, sqliteStore } from "./transcript/on-demand.ts";
 export type { Checkpoint, Transcript, TranscriptStore } from "./transcript/store.ts";

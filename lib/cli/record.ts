@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fixtureAt, FIXTURES, keepFiles, nameFor } from "../tape/fixture.ts";
+import { isCi } from "../tape/options.ts";
 import { priceText } from "../tape/report.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "./_fixture-agent.ts";
@@ -36,12 +37,21 @@ const record: Command = async (args, io) => {
   if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
   const workspace = resolve(io.cwd, String(flags.cwd ?? "."));
   if (!existsSync(workspace)) throw new UsageError(`Cannot work in '${workspace}' as there is no such directory`);
-  const folder = resolve(io.cwd, FIXTURES, String(flags.fixture ?? nameFor(prompt)));
-  if (existsSync(fixtureAt(folder).tape)) {
-    const name = relative(io.cwd, folder);
+  const name = String(flags.fixture ?? nameFor(prompt));
+  if (!/^[\w][\w.-]*$/.test(name)) {
     throw new UsageError(
-      `Cannot record ${name} as there is a tape already: 'crochet replay ${name} --update' renews it`,
+      `Cannot name a fixture '${name}' as it becomes a folder: use letters, digits, '.', '_' and '-'`,
     );
+  }
+  const folder = resolve(io.cwd, FIXTURES, name);
+  if (existsSync(fixtureAt(folder).tape)) {
+    const path = relative(io.cwd, folder);
+    throw new UsageError(
+      `Cannot record ${path} as there is a tape already: 'crochet replay ${path} --update' renews it`,
+    );
+  }
+  if (isCi(io.env)) {
+    throw new UsageError(`Cannot record as CI is set, where tapes are only replayed: record ${name} at home`);
   }
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
   const tools = flags.tools === true;

@@ -87,12 +87,17 @@ function checkMode({ mode, tape, path }: TapeOptions, env: Environment): void {
     );
   }
   if (mode === "replay" || mode === "verify") return;
-  if (env.CI && env.CI !== "false" && env.CI !== "0") {
+  if (isCi(env)) {
     throw new TypeError(`Cannot ${mode} as CI is set, where tapes are only replayed: ${mode} ${path ?? "it"} at home`);
   }
   if (tape !== undefined && mode !== "live") {
     throw new TypeError(`Cannot ${mode} a tape in memory as there is no file to write: give a path`);
   }
+}
+
+/** Whether this runs where nobody may record. */
+export function isCi({ CI }: Environment): boolean {
+  return CI !== undefined && CI !== "" && CI !== "false" && CI !== "0";
 }
 
 /** The file of a tape that is named by it or by its fixture's folder. */

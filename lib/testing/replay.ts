@@ -5,6 +5,7 @@ import type { EventName } from "../core/events.ts";
 import type { DriftReport } from "../tape/drift.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
 import { brokenAgain } from "../tape/kept-faults.ts";
+import { isCi } from "../tape/options.ts";
 import { reportLines } from "../tape/report.ts";
 import { type FixtureRun, type Replayable, runFixture } from "../tape/run-fixture.ts";
 
@@ -111,7 +112,7 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
   const command = `crochet record <${agent.name}'s script> ${JSON.stringify(prompt ?? "<prompt>")} --fixture ${name}`;
   const refuse = (why: string) =>
     new Error(`Cannot replay '${name}' as ${relative(cwd, tape)} is missing${why}: ${command}`);
-  if (process.env.CI) throw refuse(" and CI does not record");
+  if (isCi(process.env)) throw refuse(" and CI does not record");
   if (!process.env.ANTHROPIC_API_KEY) throw refuse(", and there is no ANTHROPIC_API_KEY to record it with");
   if (prompt === undefined) throw refuse(", and no prompt is given to record it with");
 }

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import Anthropic from "@anthropic-ai/sdk";
+import { LaneClock } from "../../lib/tape/clock.ts";
+import { frameOf } from "../../lib/tape/_frames.ts";
+import { readTape } from "../../lib/tape/read.ts";
+import type { Attempt, Call } from "../../lib/tape/tape.ts";
+import { serveAttempts } from "../../lib/tape/wire.ts";
+import { inFolder, Look, recordWire } from "./_stage.ts";
+
+/** The SDK on a wire that answers one call. */
+function client(call: Call): Anthropic {
+  const middleware = serveAttempts(call, {
+    mask: undefined,
+    normalise: undefined,
+    clock: new LaneClock({ lane: "main", epoch: 0, seed: "s", live: false }),
+    diverged: ({ path }) => new Error(`diverged at ${path}`),
+  });
+  return new Anthropic({ apiKey: "k", baseURL: "http://127.0.0.1:9", middleware: [middleware] });
+}
+
+const bodyOf = ({ request: { model, params, system, messages, tools } }: Call) =>
+  ({ ...params, model, system, messages, tools }) as never;
+
+test("one tape serves create and stream: a stream as one message, a message as a stream", async () => {
+  await inFolder(async (folder) => {
+    const reply = {
+      thinking: "hm",
+      text: "It is ä𝄞",
+      tools: [{ name: "Look", input: { say: "x" } }],
+      usage: { output_tokens: 7 },
+    };
+    await recordWire({ system: "You look.", tools: [Look] }, [reply, { text: "done" }], { folder });
+    const [call] = (await readTape(join(folder, "tape.jsonl"))).calls;
+    const streamed = await client(call!).messages.stream(bodyOf(call!)).finalMessage();
+    const created = await client(call!).messages.create(bodyOf(call!), { timeout: 60_000 }) as Anthropic.Message;
+    assert.deepEqual(created.content, streamed.content);
+    assert.deepEqual([created.id, created.stop_reason, created.usage.output_tokens], [streamed.id, "tool_use", 7]);
+
+    const whole: Attempt = {
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(created),
+      took: 1,
+    };
+    const asMessage = { ...call!, attempts: [whole] };
+    assert.deepEqual((await client(asMessage).messages.stream(bodyOf(call!)).finalMessage()).content, streamed.content);
+    assert.deepEqual(
+      (await client(asMessage).messages.create(bodyOf(call!), { timeout: 60_000 }) as Anthropic.Message).content,
+      created.content,
+    );
+  });
+});
+
+test("what is served on the wire is byte for byte what was recorded", async () => {
+  await inFolder(async (folder) => {
+    await recordWire({ system: "You look." }, [{ text: "hello, wörld" }], { folder });
+    const [call] = (await readTape(join(folder, "tape.jsonl"))).calls;
+    const odd = [
+      { ms: 0, raw: ': hello\ndata: {"type": "ping"}\r\n\r\n' },
+      ...call!.attempts[0]!.events!.map((event, i) => ({ ...event, pad: i })),
+      { ms: 0, raw: "data: [DONE]\n\n" },
+    ];
+    const served = { ...call!, attempts: [{ ...call!.attempts[0]!, events: odd }] };
+    const response = await client(served).messages.create({ ...bodyOf(call!) as object, stream: true } as never)
+      .asResponse();
+    assert.equal(await response.text(), odd.map(frameOf).join(""));
+    assert.equal(response.headers.get("request-id"), "req_scripted_0001");
+  });
+});
