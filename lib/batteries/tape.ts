@@ -10,10 +10,16 @@ export async function tapeFor(
   resolve: (path: string) => string,
 ): Promise<TapeSession | undefined> {
   if (agents === undefined && own === undefined && !process.env.CROCHET_TAPE) return undefined;
-  const { tapeOptions } = await import("../tape/options.ts");
+  const { tapeOptions, openTape } = loaded ??= {
+    ...await import("../tape/options.ts"),
+    ...await import("../tape/session.ts"),
+  };
   const options = tapeOptions(own, agents, process.env, resolve);
-  return options && await (await import("../tape/session.ts")).openTape(options, cwd);
+  return options && await openTape(options, cwd);
 }
+
+/** Kept: to ask for a module again is quick, and to open a tape is to be quicker. */
+let loaded: typeof import("../tape/options.ts") & typeof import("../tape/session.ts") | undefined;
 
 /** Ends a tape with its session. What went wrong with it is told, and takes no Result away. */
 export async function closeTape(

@@ -1,6 +1,16 @@
 /** A copy of plain data: what is given to a tool is its own, and what a host gives us stays its own. */
 export function thaw<T>(value: T): T {
-  return copied(value, false, new Map());
+  return isFlat(value, false) ? { ...value } : copied(value, false, new Map());
+}
+
+/** Whether a plain object has no parts that need a copy too: most of what is copied is like that. */
+function isFlat(value: unknown, share: boolean): value is object {
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const key in value) {
+    const part = (value as { [key: string]: unknown })[key];
+    if (typeof part === "object" && part !== null && !(share && Object.isFrozen(part))) return false;
+  }
+  return true;
 }
 
 /** `share`: what is frozen already is taken as it is. */
@@ -31,5 +41,6 @@ export function freeze<T>(value: T): T {
 
 /** Data that nobody can change: itself where it is frozen, otherwise a frozen copy. */
 export function frozen<T>(value: T): T {
-  return freeze(copied(value, true, new Map()));
+  if (Object.isFrozen(value)) return value;
+  return isFlat(value, true) ? Object.freeze({ ...value }) : freeze(copied(value, true, new Map()));
 }

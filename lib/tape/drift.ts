@@ -3,7 +3,7 @@ import { price } from "../prices.ts";
 import type { Cause } from "./difference.ts";
 import type { Normaliser } from "./normalise.ts";
 import { usageOf } from "./reply.ts";
-import type { Call } from "./tape.ts";
+import type { Call, Tape } from "./tape.ts";
 
 /** Where a lane first left its tape. */
 export interface Divergence {
@@ -60,6 +60,15 @@ export interface Price {
   readonly tokens: number;
   /** Undefined where the price of a model is not known. */
   readonly dollars: number | undefined;
+}
+
+const wholes = new WeakMap<Tape, Promise<Price>>();
+
+/** What it would cost to record a tape again; worked out once. */
+export function wholePrice(tape: Tape): Promise<Price> {
+  const price = wholes.get(tape) ?? priceOf(tape.calls);
+  wholes.set(tape, price);
+  return price;
 }
 
 /** What calls cost when they were recorded, at today's list price. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic.ts";
 import { canonical } from "./canonical.ts";
 import type { Divergence, DriftReport, ToolDrift } from "./drift.ts";
-import { priceOf } from "./drift.ts";
+import { priceOf, wholePrice } from "./drift.ts";
 import type { Header } from "./format.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./mask.ts";
@@ -210,7 +210,7 @@ export class TapeSession {
       unused: unused.map((call) => call.id),
       calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live: this.recording.calls.length },
       normalise: header.normalise ?? [],
-      price: { update: await priceOf(unused), whole: await priceOf(tape?.calls ?? []) },
+      price: { update: await priceOf(unused), whole: tape ? await wholePrice(tape) : await priceOf([]) },
       notes: [],
     };
   }
