@@ -33,8 +33,13 @@ export type RunEvent =
       readonly failure?: string;
       readonly ms: number;
     }
-    /** The ledger of one fire, for logs that explain. */
-    | { readonly type: "fired"; readonly event: EventName; readonly folded: Folded }
+    /** The ledger of one fire, for logs that explain; with the call it was about, where it was about one. */
+    | {
+      readonly type: "fired";
+      readonly event: EventName;
+      readonly folded: Folded;
+      readonly tool_use_id?: string;
+    }
     /** A command that runs for a hook as a person's own would: its begin, its end, and what it writes between them. */
     | { readonly type: "exec"; readonly exec: unknown }
     | { readonly type: "hook_input"; readonly hook: string; readonly event: EventName; readonly text: string }

@@ -85,7 +85,14 @@ export class Run implements HookEnv {
     // What cleans up must run to its end even when the run was interrupted.
     const env: HookEnv = options?.final ? Object.create(this, { signal: { value: this.closing } }) : this;
     const folded = await fire(this.hooks, fired, env, options);
-    if (folded.runs.length > 0) this.emit({ type: "fired", event: fired.event, folded });
+    if (folded.runs.length > 0) {
+      this.emit({
+        type: "fired",
+        event: fired.event,
+        folded,
+        ...("tool_use_id" in fired && { tool_use_id: fired.tool_use_id as string }),
+      });
+    }
     for (const warning of folded.warnings) this.warn(warning);
     for (const { hook, text } of folded.systemMessages) this.emit({ type: "system_message", hook, text });
     for (const { hook, text } of folded.inputs) this.emit({ type: "hook_input", hook, event: fired.event, text });
