@@ -102,7 +102,11 @@ export interface AgentSession {
   /** Marks this moment in the transcript, to be forked from; its id. */
   checkpoint(): Promise<string>;
   /** Summarises what is past to make room. Whether that was done. */
-  compact(): Promise<boolean>;
+  compact(options?: { signal?: AbortSignal }): Promise<boolean>;
+  /** The hooks that are asked now, in order. */
+  hooks(): Promise<readonly HookRecord[]>;
+  /** The rules that hold now, with those a person added; undefined where every call may run. */
+  permissions(): Permissions | undefined;
   close(reason?: string): Promise<void>;
 }
 

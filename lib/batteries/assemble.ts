@@ -7,7 +7,6 @@ import { type Limits, limitsOf } from "../core/limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import type { Run } from "../core/run.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
 import { sessionEnvFile } from "../hooks/process/env-file.ts";
@@ -74,7 +73,6 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   let contextTokens = 0;
   let promptId: string | undefined;
   let begun = false;
-  let lastRun: Run | undefined;
   let lastStop: string | undefined;
 
   const emit = (event: RunEvent) => {
@@ -89,6 +87,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     options.on?.(event);
     own.on?.(event);
   };
+  const isWatched = own.on !== undefined || options.on !== undefined;
   const toolState = new Map<string, unknown>([["crochet.roots", [cwd]]]);
   const envFile = sessionEnvFile(toolState);
   const sandbox = own.sandbox ?? options.sandbox;
@@ -104,10 +103,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     emit,
     toolState,
     messages: past?.messages ?? [],
-    save: (message, index, run) => {
-      lastRun = run;
-      return keep.save(message, index, run);
-    },
+    save: (...given) => keep.save(...given),
     spawn: (...given) => spawner(spec, () => life, store)(...given),
   });
   const definition: AgentSpec = {
@@ -132,6 +128,10 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
           }),
           envFile: envFile.path,
           ...(gate && { remember: gate.remember }),
+          ...(isWatched && {
+            onOutput: ({ hook, event, stream, text }) =>
+              emit({ agent_id: event.agent_id, type: "hook_output", hook, event: event.event, stream, text }),
+          }),
         },
         prompt: { model: priced && !process.env.ANTHROPIC_API_KEY && !tape?.isOffline ? undefined : model },
         warn: (message) => emit({ agent_id: id, type: "warning", message }),
@@ -147,14 +147,13 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     ...(afterWrite && { afterWrite }),
     ...(compactor && {
       compact: async (run) => {
-        lastRun = run;
         const room = run.count.iterations + 1 < limits.iterations; // it is a model call like any other
         if (room && contextTokens > compactor.COMPACT_AT && await compactor.compact(run, "auto")) contextTokens = 0;
       },
     }),
   };
   const spec = lane ? lane.spec(definition) : definition;
-  if (tape) tape.isWatched = own.on !== undefined || options.on !== undefined;
+  if (tape) tape.isWatched = isWatched;
   const about = {
     agent_type: name,
     model: life.model,
@@ -166,6 +165,11 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   };
   const keep = keeper(store, id, past && !past.forked ? undefined : about, () => life);
   const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
+  let wentOn = false;
+  const goingOn = async () => {
+    if (past && !wentOn) await goOn(past, about, life, keep);
+    wentOn = true;
+  };
   return {
     id,
     get model() {
@@ -174,7 +178,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     async prompt(words, { signal } = {}) {
       promptId = clock.uuid();
       tape?.recording.prompts.push(words);
-      if (past && !begun) await goOn(past, about, life, keep);
+      await goingOn();
       if (!begun) about.prompt = words.slice(0, 200);
       begun = true;
       const signals = [options.signal, own.signal, signal].filter((s) => s !== undefined);
@@ -192,8 +196,16 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       return result;
     },
     setModel: (name) => session.setModel(name),
-    checkpoint: () => withRun(lastRun, (run) => keep.checkpoint(run, "manual")),
-    compact: async () => (await import("./compact.ts")).compact(expectRun(lastRun), "manual"),
+    hooks: async () => await spec.hooks(),
+    permissions: () => gate?.permissions(),
+    checkpoint: async () => {
+      await goingOn();
+      return await keep.checkpoint(await session.between(), "manual");
+    },
+    compact: async ({ signal } = {}) => {
+      await goingOn();
+      return await (await import("./compact.ts")).compact(await session.between(signal), "manual");
+    },
     async close(reason) {
       await session.close(reason);
       if (toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(toolState);
@@ -205,15 +217,6 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       await release?.();
     },
   };
-}
-
-function expectRun(run: Run | undefined): Run {
-  if (run) return run;
-  throw new TypeError("Cannot do that as the session has said nothing yet: prompt it first");
-}
-
-function withRun<T>(run: Run | undefined, work: (run: Run) => Promise<T>): Promise<T> {
-  return work(expectRun(run));
 }
 
 /** Says what a session that goes on finds changed, and writes what it has beyond the stored transcript. */

@@ -32,6 +32,9 @@ export async function findHooks(
     get envFile() {
       return bound?.host.envFile;
     },
+    get onOutput() {
+      return bound?.host.onOutput;
+    },
     outputDir: (id) => join(privateDir(join(stateDir(cwd, io.env), "outputs")), id),
     ...(config.hooks?.env && { keepEnv: config.hooks.env }),
     ...(config.hooks?.allowLocal !== undefined && { allowLocal: config.hooks.allowLocal }),

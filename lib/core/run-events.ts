@@ -40,6 +40,14 @@ export type RunEvent =
       readonly folded: Folded;
       readonly tool_use_id?: string;
     }
+    /** What a command hook writes while it writes it: for whoever watches, in no log. */
+    | {
+      readonly type: "hook_output";
+      readonly hook: string;
+      readonly event: EventName;
+      readonly stream: "stdout" | "stderr";
+      readonly text: string;
+    }
     /** A command that runs for a hook as a person's own would: its begin, its end, and what it writes between them. */
     | { readonly type: "exec"; readonly exec: unknown }
     | { readonly type: "hook_input"; readonly hook: string; readonly event: EventName; readonly text: string }

@@ -21,6 +21,8 @@ export interface Session {
   prompt(text: string, options?: { signal?: AbortSignal; trigger?: "user" | "resume" }): Promise<Result>;
   /** Changes the model for what comes; a hook may refuse. Whether it was changed. */
   setModel(model: string): Promise<boolean>;
+  /** A run between prompts, for what a person asks of the session itself. */
+  between(signal?: AbortSignal): Promise<Run>;
   /** Fires session-end, once. */
   close(reason?: string): Promise<void>;
 }
@@ -44,6 +46,11 @@ export function openSession(
   const newRun = (signal: AbortSignal) => {
     const run = new Run(agent, life, newCount(), signal, NO_USAGE);
     run.closing = closing.signal;
+    return run;
+  };
+  const between = async (signal = NEVER) => {
+    const run = newRun(signal);
+    run.hooks = await agent.hooks();
     return run;
   };
   const background = () => {
@@ -73,11 +80,8 @@ export function openSession(
         over.abort();
       }
     },
-    async setModel(model) {
-      const run = newRun(NEVER);
-      run.hooks = await agent.hooks();
-      return await switchModel(run, model);
-    },
+    setModel: async (model) => await switchModel(await between(), model),
+    between,
     async close(reason = "other") {
       if (closed) return;
       closed = true;

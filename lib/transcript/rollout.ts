@@ -15,7 +15,7 @@ export type RolloutLine =
   | (RunEvent & { readonly at: string });
 
 /** What streams by and is in the messages anyway. */
-const PASSING: ReadonlySet<RunEvent["type"]> = new Set(["text", "thinking", "tool_progress"]);
+const PASSING: ReadonlySet<RunEvent["type"]> = new Set(["text", "thinking", "tool_progress", "hook_output"]);
 
 /**
  * The log of everything that happened: every message, call, hook with its ledger, input of a hook, warning and end,

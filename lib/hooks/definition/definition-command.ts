@@ -17,11 +17,11 @@ export function definitionCommand(
   { name, command, args }: { name: string; command: string; args?: readonly string[] },
   host: HookHost,
 ): Pick<HookRecord, "kind" | "dialect" | "run" | "read"> {
-  const { onOutput } = host;
   return {
     kind: "command",
     dialect: "definition",
     run(event, ctx) {
+      const { onOutput } = host;
       const cwd = existsSync(ctx.cwd) ? ctx.cwd : host.projectDir;
       const { env, withheld } = hookEnvironment(host, event, host.wire?.(event) ?? {}, cwd);
       tellWithheld(host, withheld, ctx.log);
