@@ -1,18 +1,9 @@
-import { createRequire } from "node:module";
 import type { Arbitrary } from "fast-check";
 import { choicesOf } from "../tape/_fault-choices.ts";
 import { frameOf } from "../tape/_frames.ts";
 import { type Fault, faultText } from "../tape/fault.ts";
 import type { Tape } from "../tape/tape.ts";
-
-/** Loaded when it is asked for, at once: an arbitrary cannot be waited for, and not everybody has fast-check. */
-function fastCheck(): typeof import("fast-check") {
-  try {
-    return createRequire(import.meta.url)("fast-check");
-  } catch (cause) {
-    throw new TypeError("Cannot search for faults as 'fast-check' could not be loaded: install it", { cause });
-  }
-}
+import { fastCheck } from "./arbitraries/fast-check.ts";
 
 /**
  * Schedules of faults over a recorded run, as an arbitrary of fast-check: one to four faults, each anywhere in any reply.

@@ -8,6 +8,10 @@ export { readTape } from "../tape/read.ts";
 export { redact } from "../tape/redact.ts";
 export type { Tape } from "../tape/tape.ts";
 export { type Faultable, type UnderFaults, underFaults, type UnderFaultsOptions } from "../tape/under-faults.ts";
+export { conversationArbitrary, type ConversationOptions } from "./arbitraries/conversation.ts";
+export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.ts";
+export type { WireEvent } from "./arbitraries/host-events.ts";
+export { modelArbitrary, type ModelArbitraryOptions } from "./arbitraries/model.ts";
 export { type Cuts, faults, rechunk } from "./faults.ts";
 export {
   replay,

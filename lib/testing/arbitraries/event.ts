@@ -1,0 +1,147 @@
+import type { Arbitrary } from "fast-check";
+import type { AnyEvent, EventName, EventOf } from "../../core/events.ts";
+import { expectEvent, pascal, type ResolvedName } from "../../core/names.ts";
+import type { Host } from "../../hooks/serving/from-host.ts";
+import { fieldsArbitrary } from "./event-fields.ts";
+import { type FastCheck, fastCheck } from "./fast-check.ts";
+import {
+  type Around,
+  asClaude,
+  asCodex,
+  asGemini,
+  CLAUDE_ONLY,
+  claudeOnly,
+  ourName,
+  type WireEvent,
+} from "./host-events.ts";
+import { FILES } from "./texts.ts";
+import type { Place } from "./tools.ts";
+
+export interface EventArbitraryOptions {
+  /** The tools a tool event is about: a name or a matcher such as `Edit|Write` or `mcp__.*`. @default every tool we know */
+  readonly tool?: string;
+  /** Whose form the event has: ours, as modules and rules read it, or what a host writes to a command's stdin. @default "crochet" */
+  readonly host?: "crochet" | Host;
+  /** The working directory, in which most paths are. @default "/home/dev/project" */
+  readonly cwd?: string;
+  /** The home directory, in which the transcript is. @default "/home/dev" */
+  readonly home?: string;
+  /** Files that events name, relative to the working directory. */
+  readonly files?: readonly string[];
+}
+
+/**
+ * Events as they can really come, as an arbitrary of fast-check: every tool a matcher matches, optional fields present
+ * or not, strange and huge texts among plain ones. A counter-example shrinks to a small, plain event.
+ *
+ * @example
+ * ```ts
+ * import fc from "fast-check";
+ * import { deny, type Hook } from "crochet";
+ * import { eventArbitrary } from "crochet/testing";
+ *
+ * const noForce: Hook<"pre-tool-use"> = ({ input }) =>
+ *   String(input.command).includes("--force") ? deny("No force") : undefined;
+ *
+ * await fc.assert(fc.asyncProperty(eventArbitrary("pre-tool-use", { tool: "Bash" }), async (event) => {
+ *   await noForce(event, {} as never); // never throws, whatever the command is
+ * }));
+ * ```
+ */
+export function eventArbitrary<N extends EventName>(
+  name: N,
+  options?: EventArbitraryOptions & { readonly host?: "crochet" },
+): Arbitrary<EventOf<N>>;
+export function eventArbitrary(
+  name: string,
+  options: EventArbitraryOptions & { readonly host: Host },
+): Arbitrary<WireEvent>;
+export function eventArbitrary(name: string, options?: EventArbitraryOptions): Arbitrary<AnyEvent | WireEvent>;
+export function eventArbitrary(name: string, options: EventArbitraryOptions = {}): Arbitrary<AnyEvent | WireEvent> {
+  const { tool, host = "crochet", cwd = "/home/dev/project", home = "/home/dev", files = FILES } = options;
+  if (!["crochet", "claude", "codex", "gemini"].includes(host)) {
+    throw new TypeError(`Cannot make events of '${host}' as it is no host: expected crochet, claude, codex or gemini`);
+  }
+  const fc = fastCheck();
+  const place: Place = { cwd, files };
+  if (host === "crochet") return stampedArbitrary(fc, expectEvent(name), place, tool);
+  return wireArbitrary(fc, ourName(name, host), place, { tool, host, home });
+}
+
+function stampedArbitrary(
+  fc: FastCheck,
+  named: ResolvedName,
+  place: Place,
+  tool: string | undefined,
+): Arbitrary<AnyEvent> {
+  const { event, scope, outcome } = named;
+  const sub = scope === "sub" ? fc.constant(true) : scope === "root" ? fc.constant(false) : fc.boolean();
+  return fc.tuple(
+    fc.uuid({ version: 4 }),
+    sub,
+    fc.nat({ max: 99_999 }),
+    fieldsArbitrary(fc, event, { ...place, tool, outcome }),
+  )
+    .map(([session_id, isSub, minute, fields]) =>
+      ({
+        event,
+        ...fields,
+        event_id: `${session_id}:${minute}`,
+        timestamp: new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString(),
+        session_id,
+        agent_id: isSub ? "a1ee93139424ef3ca" : session_id,
+        ...(isSub && { parent_agent_id: session_id, agent_type: "general-purpose", ...typed(fields) }),
+        turn_id: `${session_id}:turn`,
+      }) as unknown as AnyEvent
+    );
+}
+
+/** The kind of the agent, where the event says it itself. */
+function typed(fields: object): { agent_type?: unknown } {
+  return "agent_type" in fields ? { agent_type: fields.agent_type } : {};
+}
+
+/** Events of that host alone that are sent with a permission mode. */
+const WITH_MODE = new Set(["user-prompt-expansion", "permission-denied", "post-tool-batch"]);
+
+interface Wire {
+  readonly tool: string | undefined;
+  readonly host: Host;
+  readonly home: string;
+}
+
+function wireArbitrary(fc: FastCheck, name: string, place: Place, { tool, host, home }: Wire): Arbitrary<WireEvent> {
+  const around = fc.record({
+    session_id: fc.uuid({ version: 4 }),
+    prompt_id: fc.option(fc.uuid({ version: 4 }), { nil: undefined }),
+    permission_mode: fc.constantFrom("default", "acceptEdits", "bypassPermissions", "plan", "dontAsk", "auto"),
+    effort: fc.option(fc.constantFrom("medium", "high"), { nil: undefined }),
+    minute: fc.nat({ max: 99_999 }),
+  }, { noNullPrototype: true }).map((given): Around => ({
+    ...given,
+    transcript_path: `${home}/.claude/projects/${place.cwd.replace(/[^A-Za-z0-9]/g, "-")}/${given.session_id}.jsonl`,
+  }));
+  if (Object.hasOwn(CLAUDE_ONLY, name)) {
+    return fc.tuple(around, claudeOnly(fc, name, place, tool)).map(([facts, fields]) => ({
+      session_id: facts.session_id,
+      transcript_path: facts.transcript_path,
+      cwd: place.cwd,
+      ...(facts.prompt_id !== undefined && name !== "setup" && { prompt_id: facts.prompt_id }),
+      ...(WITH_MODE.has(name) && { permission_mode: facts.permission_mode }),
+      hook_event_name: pascal(name),
+      ...fields,
+    }));
+  }
+  const named = expectEvent(name);
+  // A PostToolUse of a host is a success; what failed has a name of its own there.
+  const made = stampedArbitrary(
+    fc,
+    named.event === "post-tool-use" ? { outcome: "success", ...named } : named,
+    place,
+    tool,
+  );
+  return fc.tuple(around, made, fc.boolean()).map(([facts, event, lean]) => {
+    const claude = asClaude({ ...event, session_id: facts.session_id }, place.cwd, facts, name, lean);
+    return host === "codex" ? asCodex(claude, facts) : host === "gemini" ? asGemini(claude, facts) : claude;
+  });
+}

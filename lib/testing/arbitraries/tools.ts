@@ -1,0 +1,195 @@
+import type { Arbitrary } from "fast-check";
+import { compileMatcher } from "../../core/match.ts";
+import { commandArbitrary } from "./commands.ts";
+import type { FastCheck } from "./fast-check.ts";
+import { pathArbitrary, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
+
+type Fields = { readonly [field: string]: unknown };
+
+/** A tool call and what came of it. */
+export interface Called {
+  readonly tool_name: string;
+  readonly input: Fields;
+  /** The tool's structured result, in the form its host gives it. */
+  readonly response: unknown;
+  /** The same as the model reads it. */
+  readonly text: string;
+}
+
+/** Where the call is made. */
+export interface Place {
+  readonly cwd: string;
+  readonly files: readonly string[];
+}
+
+/** How one tool is called: its fields, which of them are always there, and its structured result. */
+interface Usage {
+  readonly input: { readonly [field: string]: Arbitrary<unknown> };
+  readonly needs: readonly string[];
+  readonly response?: (input: Fields, text: string) => unknown;
+}
+
+/** An object as JSON.parse makes it, some fields left out. */
+export function partial(
+  fc: FastCheck,
+  fields: { readonly [field: string]: Arbitrary<unknown> },
+  needs: readonly string[],
+): Arbitrary<Fields> {
+  return fc.record(fields, { requiredKeys: [...needs], noNullPrototype: true });
+}
+
+function usages(fc: FastCheck, { cwd, files }: Place): { readonly [tool: string]: Usage } {
+  const text = (...usual: string[]) => textArbitrary(fc, usual);
+  const path = pathArbitrary(fc, cwd, files);
+  const code = text("export {};\n", "const a = 1;\n", "// TODO later\n", "password = 'hunter2'\n", "a\r\nb\r\n");
+  const count = fc.nat({ max: 2_000 });
+  const pattern = text("**/*.ts", "TODO", "function \\w+", "[");
+  const folder = fc.constantFrom(cwd, `${cwd}/src`, "/");
+  const edit = { old_string: code, new_string: code, replace_all: fc.boolean() };
+  return {
+    Bash: {
+      input: {
+        command: commandArbitrary(fc),
+        description: text("Run the tests", "List files"),
+        timeout: fc.constantFrom(120_000, 1, 600_000),
+        run_in_background: fc.boolean(),
+      },
+      needs: ["command"],
+      response: (_, stdout) => ({ stdout, stderr: "", interrupted: false, isImage: false, noOutputExpected: false }),
+    },
+    Edit: {
+      input: { file_path: path, ...edit },
+      needs: ["file_path", "old_string", "new_string"],
+      response: ({ file_path, old_string, new_string, replace_all }) => ({
+        filePath: file_path,
+        oldString: old_string,
+        newString: new_string,
+        originalFile: `${old_string}\n`,
+        structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-a", "+b"] }],
+        userModified: false,
+        replaceAll: replace_all ?? false,
+      }),
+    },
+    Write: {
+      input: { file_path: path, content: code },
+      needs: ["file_path", "content"],
+      response: ({ file_path, content }) => ({
+        type: "create",
+        filePath: file_path,
+        content,
+        structuredPatch: [],
+        originalFile: null,
+        userModified: false,
+      }),
+    },
+    Read: {
+      input: { file_path: path, offset: count, limit: count },
+      needs: ["file_path"],
+      response: ({ file_path }, content) => ({
+        type: "text",
+        file: { filePath: file_path, content, numLines: 1, startLine: 1, totalLines: 1 },
+      }),
+    },
+    MultiEdit: {
+      input: {
+        file_path: path,
+        edits: fc.array(partial(fc, edit, ["old_string", "new_string"]), { minLength: 1, maxLength: 3 }),
+      },
+      needs: ["file_path", "edits"],
+    },
+    NotebookEdit: {
+      input: {
+        notebook_path: fc.constant(`${cwd}/a.ipynb`),
+        new_source: code,
+        cell_id: text("0"),
+        edit_mode: fc.constantFrom("replace", "insert", "delete"),
+      },
+      needs: ["notebook_path", "new_source"],
+    },
+    Glob: { input: { pattern, path: folder }, needs: ["pattern"] },
+    Grep: {
+      input: { pattern, path: folder, glob: text("*.ts"), output_mode: fc.constantFrom("content", "count") },
+      needs: ["pattern"],
+    },
+    Agent: {
+      input: {
+        description: text("look around"),
+        prompt: text(...PROMPTS),
+        subagent_type: text("general-purpose"),
+        run_in_background: fc.boolean(),
+      },
+      needs: ["description", "prompt"],
+      response: ({ prompt }, content) => ({ status: "completed", prompt, content: [{ type: "text", text: content }] }),
+    },
+    WebFetch: {
+      input: { url: text("https://example.com/", "http://127.0.0.1:8080/x?a=b&c"), prompt: text("Summarise it") },
+      needs: ["url", "prompt"],
+    },
+    WebSearch: { input: { query: text("how to knit") }, needs: ["query"] },
+    TodoWrite: {
+      input: {
+        todos: fc.array(
+          partial(fc, { content: text("Write the test"), status: fc.constantFrom("pending", "completed") }, [
+            "content",
+            "status",
+          ]),
+          { maxLength: 3 },
+        ),
+      },
+      needs: ["todos"],
+    },
+    TaskCreate: {
+      input: { subject: text("Write the test"), description: text("For the parser") },
+      needs: ["subject", "description"],
+    },
+    AskUserQuestion: {
+      input: {
+        questions: fc.array(
+          partial(fc, { question: text("Which database?"), header: text("Database"), multiSelect: fc.boolean() }, [
+            "question",
+          ]),
+          { minLength: 1, maxLength: 2 },
+        ),
+      },
+      needs: ["questions"],
+    },
+    ExitPlanMode: { input: { plan: text("1. Read\n2. Write") }, needs: ["plan"] },
+    EnterPlanMode: { input: {}, needs: [] },
+  };
+}
+
+/** Of which servers and tools no list can know: a few that look like them. */
+const MCP_TOOLS: readonly string[] = ["mcp__github__create_issue", "mcp__my-server__do_it", "mcp__memory__delete"];
+
+/** The tools of one matcher, by name: those we know how to call, and names made of the matcher itself. */
+export function toolsOf(matcher: string | undefined, known: readonly string[]): readonly string[] {
+  const matches = compileMatcher(matcher);
+  const usual = [...known, ...MCP_TOOLS].filter(matches);
+  const spelled = (matcher ?? "").split(/[|,]/).map((part) =>
+    part.trim().replace(/[\^$()]|\\b/g, "").replace(/(\.|\\w|\[[^\]]*\])?[*+]/g, "any")
+  );
+  const own = spelled.filter((name) => /^[\w-]+$/.test(name) && name !== "any" && name !== "Task" && matches(name));
+  const tools = [...new Set([...usual, ...own])];
+  if (tools.length > 0) return tools;
+  throw new TypeError(`Cannot make calls for '${matcher}' as no tool is called so: expected a tool or a matcher`);
+}
+
+/** Calls of every tool a matcher matches. */
+export function callArbitrary(fc: FastCheck, matcher: string | undefined, place: Place): Arbitrary<Called> {
+  const table = usages(fc, place);
+  const other: Usage = {
+    input: {
+      text: textArbitrary(fc, ["x"]),
+      id: fc.nat({ max: 99 }),
+      options: partial(fc, { deep: fc.boolean(), tags: fc.array(textArbitrary(fc, ["bug"]), { maxLength: 2 }) }, []),
+    },
+    needs: [],
+    response: (_, text) => [{ type: "text", text }],
+  };
+  const calls = toolsOf(matcher, Object.keys(table)).map((tool_name) => {
+    const { input, needs, response = (_: Fields, text: string) => text } = table[tool_name] ?? other;
+    return fc.tuple(partial(fc, input, needs), textArbitrary(fc, ["ok", "12 passing", ...SENTENCES]))
+      .map(([given, text]): Called => ({ tool_name, input: given, response: response(given, text), text }));
+  });
+  return fc.oneof({ withCrossShrink: true }, ...calls);
+}
