@@ -20,6 +20,8 @@ export function eventParser(): EventParser {
   let line = ""; // the start of a line whose end has not come yet; only ever appended to, so a long line stays linear
   let name = "";
   let data: string | undefined;
+  let ending = false;
+  let mistake: ModelError | undefined;
   let heldReturn = false; // a chunk ended in '\r': a '\n' may follow and belong to it
 
   function text(decoded: string, last: boolean): string {
@@ -48,37 +50,44 @@ export function eventParser(): EventParser {
   }
 
   function addLine(source: string, from: number, to: number): void {
-    if (from === to) closeEvent(false);
+    if (from === to) closeEvent();
     else if (source.startsWith("data:", from)) {
       const part = source.slice(from + 5, to);
       data = data === undefined ? part : data + "\n" + part;
     } else if (source.startsWith("event:", from)) name = source.slice(from + 6, to);
   }
 
-  function closeEvent(last: boolean): void {
-    if (data !== undefined) readEvent(data, name, last, found);
+  function closeEvent(): void {
+    if (data !== undefined) readEvent(data, name, ending, found);
     name = "";
     data = undefined;
   }
 
-  function taken(): ModelEvent[] {
+  function endText(): void {
+    ending = true;
+    addText(text(decoder.decode(), true));
+    if (line !== "") addLine(line, 0, line.length);
+    line = "";
+    closeEvent();
+  }
+
+  /** What was found before a mistake is given first, whatever the chunks: the mistake is thrown by the next call. */
+  function taking(read: () => void): ModelEvent[] {
+    if (mistake) throw mistake;
+    try {
+      read();
+    } catch (error) {
+      mistake = error as ModelError;
+      if (found.length === 0) throw mistake;
+    }
     const events = found;
     found = [];
     return events;
   }
 
   return {
-    push(chunk) {
-      addText(text(decoder.decode(chunk, { stream: true }), false));
-      return taken();
-    },
-    end() {
-      addText(text(decoder.decode(), true));
-      if (line !== "") addLine(line, 0, line.length);
-      line = "";
-      closeEvent(true);
-      return taken();
-    },
+    push: (chunk) => taking(() => addText(text(decoder.decode(chunk, { stream: true }), false))),
+    end: () => taking(endText),
   };
 }
 

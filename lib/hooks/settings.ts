@@ -1,5 +1,5 @@
 import type { HookRecord } from "../core/hook.ts";
-import { compileMatcher } from "../core/match.ts";
+import { matcherOf } from "./file/matcher.ts";
 import { EVENT_NAMES, kebab, nearest, pascal, type ResolvedName, resolveEvent } from "../core/names.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
 import { isObject, readHandler } from "./setting/handler.ts";
@@ -132,7 +132,7 @@ class Reading {
       return this.problem(file, "error", `${at}.matcher`, why);
     }
     try {
-      return { matcher, test: compileMatcher(matcher) };
+      return { matcher, test: matcherOf(matcher) };
     } catch (error) {
       return this.problem(file, "error", `${at}.matcher`, (error as Error).message);
     }

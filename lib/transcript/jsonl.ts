@@ -29,7 +29,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
   const read = (id: string): Transcript | undefined => {
     const lines = readLines<Entry>(fileOf(id));
     if (lines && lines.torn > 0) options.onTorn?.(id, lines.torn);
-    return lines && transcriptOf(lines.values);
+    return lines && transcriptOf(lines.values, fileOf(id));
   };
   const forget = (id: string): void => {
     logs.get(id)?.close();

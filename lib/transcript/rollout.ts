@@ -4,6 +4,7 @@ import type { Stop } from "../core/events.ts";
 import { addUsage, type Message, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { redactor } from "../tape/redact.ts";
+import { damageOf } from "./_damage.ts";
 import { LineLog, readLines } from "./_line-log.ts";
 
 /** The version of the lines; a reader refuses what it does not know. */
@@ -56,7 +57,7 @@ export function readRollout(path: string): { id: string; lines: (RunEvent & { at
       `Cannot read ${path} as its version is ${head.version}: this release reads version ${ROLLOUT_VERSION}`,
     );
   }
-  const lines = rest.filter((line): line is RunEvent & { at: string } => line.type !== "rollout");
+  const lines = rest.filter((line): line is RunEvent & { at: string } => line?.type !== "rollout");
   return { id: head.id, lines, torn: read.torn };
 }
 
@@ -71,7 +72,13 @@ export interface Retold {
 /** Tells a run again from its rollout alone: each agent's conversation, usage and end, by its id. */
 export function retell(lines: Iterable<RunEvent>): Map<string, Retold> {
   const agents = new Map<string, Retold>();
+  let number = 1; // the header is line 1
   for (const line of lines) {
+    number++;
+    const damage = damageOf(line, agents.get(line?.agent_id)?.messages.length ?? 0);
+    if (damage) {
+      throw new Error(`Cannot retell the run as line ${number} of its rollout ${damage}: it was changed from outside`);
+    }
     let agent = agents.get(line.agent_id);
     if (!agent) agents.set(line.agent_id, agent = { messages: [], usage: NO_USAGE, stop: undefined, model: "" });
     if (line.type === "start") agent.model = line.model;

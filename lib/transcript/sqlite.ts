@@ -47,7 +47,7 @@ export function sqliteStore(path: string): SqliteStore {
     const found = rows("SELECT body FROM entry WHERE transcript = ? ORDER BY n", id);
     return found.length === 0
       ? undefined
-      : transcriptOf(JSON.parse(`[${found.map((r) => r.body).join(",")}]`) as Entry[]);
+      : transcriptOf(JSON.parse(`[${found.map((r) => r.body).join(",")}]`) as Entry[], `${id} in ${path}`);
   };
   return {
     async save(id, messages, about) {

@@ -1,5 +1,6 @@
 import type { Stop } from "../core/events.ts";
 import type { Message, Usage } from "../core/messages.ts";
+import { damageOf } from "./_damage.ts";
 
 /** What an agent was when its transcript was written, to compare with what it is now. */
 export interface About {
@@ -81,15 +82,19 @@ export interface TranscriptStore {
   lock?(id: string): Promise<() => Promise<void>>;
 }
 
-/** Reads a transcript off its facts. */
-export function transcriptOf(entries: Iterable<Entry>): Transcript {
+/** Reads a transcript off its facts. @throws {Error} that names `where` and the fact, where one was damaged */
+export function transcriptOf(entries: Iterable<Entry>, where = "the transcript"): Transcript {
   let about: About | undefined;
   let model: string | undefined;
   let messages: Message[] = [];
   const past: Message[] = [];
   const checkpoints: Checkpoint[] = [];
   const endings: Ending[] = [];
+  let line = 0;
   for (const entry of entries) {
+    line++;
+    const damage = damageOf(entry, messages.length);
+    if (damage) throw new Error(`Cannot read ${where} as its line ${line} ${damage}: it was changed from outside`);
     switch (entry.type) {
       case "about":
         about = entry.about;

@@ -1,7 +1,7 @@
 import { basename, isAbsolute, relative } from "node:path";
 import { EVENTS } from "../../core/events.ts";
 import type { HookRecord } from "../../core/hook.ts";
-import { compileMatcher } from "../../core/match.ts";
+import { matcherOf } from "../file/matcher.ts";
 import { expectEvent, type ResolvedName } from "../../core/names.ts";
 import type { DefinitionMatcher } from "./definition.ts";
 import { compileGlob } from "../rule/glob.ts";
@@ -25,7 +25,7 @@ export function conditionsOf(matcher: DefinitionMatcher, workspace: string, mist
     return patterns && condition(field, patterns, compiled(key, patterns, compile, mistake));
   };
   const conditions = [
-    on("tool", "tools", compileMatcher),
+    on("tool", "tools", matcherOf),
     on("path", "path_patterns", (glob) => pathGlob(glob, workspace)),
     on("new_model", "model_patterns", compileGlob),
   ].filter((c) => c !== undefined);

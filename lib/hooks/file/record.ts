@@ -1,5 +1,6 @@
 import type { HookRecord } from "../../core/hook.ts";
-import { compileMatcher, missing } from "../../core/match.ts";
+import { missing } from "../../core/match.ts";
+import { matcherOf } from "./matcher.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import type { HookConfig } from "./config.ts";
 import { DEFAULT_PRIORITY, type FileKind, type Moment, parseMoment } from "./file-name.ts";
@@ -62,7 +63,7 @@ function listener({ on, tools }: Moment, matcher?: string): Listener {
       ...(matcher === undefined && tools.length > 0 && { tools }),
     },
     pattern,
-    misses: missing(pattern, compileMatcher(pattern)),
+    misses: missing(pattern, matcherOf(pattern)),
   };
 }
 

@@ -41,6 +41,8 @@ class Machine {
   readonly looks: RegexTree[] = [];
   readonly #sets: CharSet[] = [];
   readonly #next: number[][] = [];
+  /** The positions of each outermost loop, from and to: all of them can reach each other, and no others can. */
+  readonly #loops: [from: number, to: number][] = [];
   #steps = 0;
 
   add(tree: RegexTree): Part {
@@ -71,7 +73,10 @@ class Machine {
     if (max === 0) return NOTHING;
     const writtenOut = max <= WRITTEN_OUT || (min === max && max <= EXACTLY_WRITTEN_OUT && !repeats(body));
     if (!writtenOut) {
+      const from = this.#sets.length;
       const part = this.add(body);
+      while ((this.#loops.at(-1)?.[0] ?? -1) >= from) this.#loops.pop();
+      this.#loops.push([from, this.#sets.length]);
       this.#connect(part, part);
       return min === 0 ? { ...part, nullable: true } : part;
     }
@@ -101,7 +106,8 @@ class Machine {
   /** Whether one text leads round a loop in two ways: by two edges, or by two paths that part and meet again. */
   isAmbiguous(): boolean {
     if (this.#steps > MOST_STEPS) return true;
-    for (const loop of this.#loops()) {
+    for (const [from, to] of this.#loops) {
+      const loop = Array.from({ length: to - from }, (_, i) => from + i);
       const members = new Set(loop);
       const next = new Map(loop.map((p) => [p, this.#next[p]!.filter((n) => members.has(n))]));
       if ([...next.values()].some((targets) => new Set(targets).size < targets.length)) return true;
@@ -127,37 +133,6 @@ class Machine {
       }
     }
     return false;
-  }
-
-  /** The sets of positions that can reach each other. */
-  #loops(): number[][] {
-    const reach = (start: number, edges: readonly (readonly number[])[]): Set<number> => {
-      const seen = new Set<number>();
-      const open = [start];
-      for (let p = open.pop(); p !== undefined; p = open.pop()) {
-        for (const n of edges[p]!) {
-          if (!seen.has(n)) {
-            seen.add(n);
-            open.push(n);
-          }
-        }
-      }
-      return seen;
-    };
-    const back: number[][] = this.#next.map(() => []);
-    for (const [p, targets] of this.#next.entries()) for (const t of targets) back[t]!.push(p);
-    const placed = new Set<number>();
-    const loops: number[][] = [];
-    for (const p of this.#next.keys()) {
-      if (placed.has(p)) continue;
-      const forward = reach(p, this.#next);
-      if (!forward.has(p)) continue;
-      const backward = reach(p, back);
-      const loop = [...forward].filter((n) => backward.has(n));
-      for (const n of loop) placed.add(n);
-      loops.push(loop);
-    }
-    return loops;
   }
 }
 

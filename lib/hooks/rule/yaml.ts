@@ -15,7 +15,7 @@ export interface YamlText {
 export async function readYaml(text: string, file: string): Promise<YamlText> {
   const { isNode, isScalar, LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
   const place = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return line > 0 ? { line, column: col } : positionOf(text, offset);

@@ -31,10 +31,17 @@ export async function readDocuments(text: string): Promise<unknown[]> {
     ],
   });
   if (!Array.isArray(documents)) return [];
+  const invalid = (mistake: Error) => new ImportRefused(`it is not valid YAML: ${mistake.message.split("\n")[0]}`);
   return documents.map((document) => {
     const [mistake] = document.errors;
-    if (mistake) throw new ImportRefused(`it is not valid YAML: ${mistake.message.split("\n")[0]}`);
-    return plain(document.toJS({ mapAsMap: true }));
+    if (mistake) throw invalid(mistake);
+    let value: unknown;
+    try {
+      value = document.toJS({ mapAsMap: true, maxAliasCount: 100 });
+    } catch (error) {
+      throw invalid(error as Error);
+    }
+    return plain(value);
   });
 }
 

@@ -63,9 +63,12 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
+/** A small file that unpacks to more than this was made to fill the memory. */
+const LARGEST = 256 * 1024 * 1024;
+
 function unzipped(bytes: Uint8Array): Uint8Array {
   try {
-    return gunzipSync(bytes);
+    return gunzipSync(bytes, { maxOutputLength: LARGEST });
   } catch (error) {
     throw new ImportRefused(`it cannot be unzipped: ${(error as Error).message}`);
   }

@@ -1,0 +1,15 @@
+import { compileMatcher } from "../../core/match.ts";
+import { runaway } from "../rule/runaway.ts";
+
+/**
+ * The matcher of a file: as in code, but one that could search for ever is refused when it is loaded.
+ *
+ * @throws {TypeError} that says why it cannot be used
+ */
+export function matcherOf(pattern: string | undefined): (value: string) => boolean {
+  const test = compileMatcher(pattern);
+  if (pattern === undefined || !/[*+{]/.test(pattern) || pattern === "*") return test;
+  const why = runaway(new RegExp(pattern));
+  if (why !== undefined) throw new TypeError(`Cannot use matcher '${pattern}' as ${why}`);
+  return test;
+}

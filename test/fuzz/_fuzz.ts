@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+
+/** How long each reader is fed, and whether it is always the same food: `bun run fuzz` sets longer times and new seeds. */
+const SECONDS = Number(process.env.CROCHET_FUZZ_SECONDS ?? 3);
+const SEED = process.env.CROCHET_FUZZ_SECONDS === undefined ? 1 : Date.now() % 2 ** 31;
+
+interface Target {
+  /** Good inputs, which are damaged. */
+  readonly corpus: readonly string[];
+  /** What the reader's language is made of; put in anywhere. */
+  readonly words: readonly string[];
+  /** Fails where the reader does anything but read the text or refuse it with its own error. */
+  read(text: string): unknown;
+}
+
+/** Feeds damaged inputs to a reader of foreign text, for a time, and demands that it always reads or refuses them. */
+export function fuzz(title: string, { corpus, words, read }: Target): void {
+  test(title, async () => {
+    let fed = 0;
+    const property = fc.asyncProperty(damaged(corpus, words), async (text) => {
+      fed++;
+      await read(text);
+    });
+    await fc.assert(property, {
+      seed: SEED,
+      numRuns: 10_000_000,
+      interruptAfterTimeLimit: SECONDS * 1000,
+      endOnFailure: false,
+    });
+    assert.ok(fed > 50, `only ${fed} inputs were fed`);
+  });
+}
+
+/** Passes where the reader reads, or refuses in our own words; an error of the engine is thrown on. */
+export async function refusing(
+  read: () => unknown,
+  kind: abstract new (...args: never[]) => Error = Error,
+): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    const { message } = error as Error;
+    // Engines say "Cannot read properties" too, so a plain error is ours by its grammar; a class of ours is enough.
+    const ours = kind !== Error || (/^Cannot [^]* as /.test(message) && !/^Cannot \w+ propert/.test(message));
+    if (!(error instanceof kind) || !ours) throw error;
+  }
+}
+
+/** One damage: a part taken out, doubled, moved, or replaced by a word, a character or a part of another input. */
+type Damage = { readonly at: number; readonly length: number; readonly put: string | "twice" | "nothing" };
+
+function damaged(corpus: readonly string[], words: readonly string[]): fc.Arbitrary<string> {
+  const put = fc.oneof(
+    fc.constantFrom("twice", "nothing"),
+    fc.constantFrom(...words),
+    fc.constantFrom(
+      "\0",
+      "\n",
+      "\r\n",
+      '"',
+      "'",
+      "\\",
+      "\u2028",
+      "\ud800",
+      "é",
+      "💥",
+      "{",
+      "}",
+      "[",
+      "]",
+      ",",
+      ":",
+      "#",
+      "-1",
+      "1e999",
+    ),
+    fc.constantFrom("__proto__", "constructor", "toString", "null", "true", "{}", "[[[[[[[[", "a".repeat(5000)),
+    fc.tuple(fc.constantFrom(...corpus), fc.nat(), fc.nat({ max: 200 })).map(([text, at, length]) =>
+      text.slice(at % (text.length + 1)).slice(0, length)
+    ),
+    fc.string({ unit: "binary", maxLength: 8 }),
+  );
+  const damage: fc.Arbitrary<Damage> = fc.record({ at: fc.nat(), length: fc.nat({ max: 40 }), put });
+  return fc.tuple(fc.constantFrom(...corpus), fc.array(damage, { maxLength: 6 })).map(([text, damages]) =>
+    damages.reduce(apply, text)
+  );
+}
+
+function apply(text: string, { at, length, put }: Damage): string {
+  const from = at % (text.length + 1);
+  const part = text.slice(from, from + length);
+  const replacement = put === "twice" ? part + part : put === "nothing" ? "" : put;
+  return text.slice(0, from) + replacement + text.slice(put === "twice" || put === "nothing" ? from + length : from);
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { matcherOf } from "../../lib/hooks/file/matcher.ts";
+import { runaway } from "../../lib/hooks/rule/runaway.ts";
+import { loadSettings } from "../../lib/hooks/settings.ts";
+
+test("U12: a matcher that could search for ever is refused when its file is loaded, and usual ones are not", () => {
+  for (const pattern of ["(a+)+$", "(mcp__.*)*x", "(\\w|\\d)+$"]) {
+    assert.throws(() => matcherOf(pattern), /^TypeError: Cannot use matcher '.*' as its repetitions can read/, pattern);
+  }
+  for (
+    const pattern of [undefined, "", "*", "Bash", "Edit|Write", "mcp__.*", "mcp__(git|fs)__.*_file", "^Notebook.*$"]
+  ) {
+    assert.equal(typeof matcherOf(pattern), "function", String(pattern));
+  }
+});
+
+test("such a matcher in settings is named with its place, and the hooks beside it still load", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-matcher-"));
+  try {
+    const hooks = [{ type: "command", command: "true" }];
+    const text = JSON.stringify({ hooks: { PreToolUse: [{ matcher: "(a+)+$", hooks }, { matcher: "Bash", hooks }] } });
+    writeFileSync(join(dir, "settings.json"), text);
+    const { records, problems } = await loadSettings([{ path: join(dir, "settings.json"), scope: "project" }], {
+      projectDir: dir,
+    });
+    assert.equal(records.length, 1);
+    assert.deepEqual(problems.map((p) => p.path), ["hooks.PreToolUse[0].matcher"]);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
+test("a long expression is judged in a time that grows with its length, not with its square", () => {
+  const cost = (length: number) => {
+    const regex = new RegExp("a".repeat(length) + "(?:b|c)+");
+    const started = performance.now();
+    for (let i = 0; i < 5; i++) assert.equal(runaway(regex), undefined);
+    return performance.now() - started;
+  };
+  cost(2000);
+  const ratio = cost(20_000) / cost(2000);
+  assert.ok(ratio < 40, `ten times the length took ${ratio.toFixed(1)} times as long`);
+});
