@@ -23,7 +23,10 @@ const RUNS = 100;
 /** Reads `--faults [n]`; what is neither a number nor a preset is the next word, which the flag has swallowed. */
 export function faultsAsked(value: string | boolean): { asked: FaultsAsked; word?: string } {
   if (typeof value !== "string") return { asked: { runs: RUNS } };
-  if (/^\d+$/.test(value) && Number(value) > 0) return { asked: { runs: Number(value) } };
+  if (/^-?[\d.]+$/.test(value)) {
+    if (/^\d+$/.test(value) && Number(value) > 0) return { asked: { runs: Number(value) } };
+    throw new UsageError(`Cannot search ${value} schedules of faults as that is no number of them: --faults ${RUNS}`);
+  }
   return Object.hasOwn(PRESETS, value) ? { asked: { runs: 1, preset: value } } : { asked: { runs: RUNS }, word: value };
 }
 

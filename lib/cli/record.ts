@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fixtureAt, FIXTURES, keepFiles, nameFor } from "../tape/fixture.ts";
 import { isCi } from "../tape/options.ts";
@@ -56,9 +56,8 @@ const record: Command = async (args, io) => {
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
   const tools = flags.tools === true;
   mkdirSync(folder, { recursive: true });
-  if (!tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts")) {
-    keepFiles(workspace, folder, script === undefined ? [] : [script, join(dirname(script), "hooks")]);
-  }
+  const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
+  if (keeps) keepFiles(workspace, folder, script === undefined ? [] : [script, join(dirname(script), "hooks")]);
   const { result, report, ms } = await runFixture(fixtureAt(folder), agent, {
     mode: "record",
     prompts: [prompt],
@@ -69,6 +68,9 @@ const record: Command = async (args, io) => {
     ...(flags.model !== undefined && { model: String(flags.model) }),
     ...(tools && { cwd: workspace }),
     ...(io.tty && !flags.json && { on: terminalView(io.out) }),
+  }).catch((error) => {
+    leave(folder, keeps);
+    throw error;
   });
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
@@ -82,3 +84,9 @@ const record: Command = async (args, io) => {
   return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
 };
 export default record;
+
+/** Takes away what a recording that came to nothing has put there: the next one keeps the files as they are then. */
+function leave(folder: string, files: boolean): void {
+  if (files) rmSync(join(folder, "files"), { recursive: true, force: true });
+  if (readdirSync(folder).length === 0) rmdirSync(folder);
+}

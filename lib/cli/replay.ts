@@ -17,7 +17,7 @@ const PRESET_NAMES = Object.keys(PRESETS).join(", ");
 
 const USAGE: Usage = {
   name: "replay",
-  words: "[name | dir]",
+  words: "[name | dir]…",
   about: "Runs recorded agents again without a model and says what has changed. Without a name: all of fixtures/.",
   flags: [
     ["--wire", "go through the SDK, byte for byte"],
@@ -48,6 +48,9 @@ const replay: Command = async (args, io) => {
   if (flags.shadow && flags.hooks === undefined) {
     throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
   }
+  if (flags.hooks !== undefined && !existsSync(resolve(io.cwd, String(flags.hooks)))) {
+    throw new UsageError(`Cannot load hooks of '${flags.hooks}' as there is no such folder`);
+  }
   if (flags.faults) {
     const { faultsAsked, replayFaults } = await import("./_replay-faults.ts");
     const { asked, word } = faultsAsked(flags.faults);
@@ -63,12 +66,17 @@ const replay: Command = async (args, io) => {
 };
 export default replay;
 
-function fixturesFor([given]: readonly string[], io: Io): Fixture[] {
-  if (given === undefined) {
+function fixturesFor(words: readonly string[], io: Io): Fixture[] {
+  if (words.length === 0) {
     const found = fixturesIn(resolve(io.cwd, FIXTURES));
     if (found.length > 0) return found;
     throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
   }
+  const found = words.flatMap((word) => fixturesOf(word, io));
+  return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i);
+}
+
+function fixturesOf(given: string, io: Io): Fixture[] {
   const fixture = findFixture(given, io.cwd);
   if (existsSync(fixture.tape)) return [fixture];
   const below = fixturesIn(fixture.folder);
@@ -114,7 +122,6 @@ async function hooksOf(
   folder: string,
   shadow: ((verdict: ShadowVerdict) => void) | undefined,
 ): Promise<NonNullable<ReplayOptions["hooks"]>> {
-  if (!existsSync(folder)) throw new UsageError(`Cannot load hooks of '${folder}' as there is no such folder`);
   const { HookFolder } = await import("../hooks/hot.ts");
   const { shadows } = await import("../tape/shadow.ts");
   return (runner) => {

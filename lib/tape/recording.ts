@@ -64,6 +64,19 @@ export class Recording {
     };
   }
 
+  /**
+   * Why nothing is written, for a sentence that begins with "Cannot record as": the model was never asked, somebody
+   * ended the run, or a failure would take the place of a run that went well.
+   */
+  refusal(stop: string | undefined, was: Tape | undefined): string | undefined {
+    const unsent = this.calls.find(({ attempts, error }) => attempts.length === 0 && error);
+    if (stop === "aborted") return "the run was interrupted: let it come to its end";
+    if (unsent) return `the model could not be asked: ${unsent.error!.message}`;
+    if (stop !== "error" || was === undefined || was.end?.end === "error") return undefined;
+    const { error } = this.calls.findLast((call) => call.error) ?? {};
+    return `the run ended with an error, and the tape is left as it was: ${error?.message ?? "try again"}`;
+  }
+
   /** The tape: what was kept of an old one, and what was recorded after it. */
   tape(header: Header, mask: Mask, was: { calls: readonly Call[]; tools: readonly ToolFact[] }, more: End): Tape {
     const known = new WeakMap<Message, Message>();

@@ -13,7 +13,7 @@ export const PLAIN: Ink = { red: String, green: String, dim: String, bold: Strin
 /** A report for people: what differs, where, whose doing it is, and what to record again costs. */
 export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
   const { divergences, tools, files, unused, price, normalise, notes, calls } = report;
-  const all = unused.length === calls.recorded;
+  const all = unused.length === calls.recorded && unused.length > 1;
   return [
     ...divergences.flatMap((d) => divergenceLines(d, ink)),
     ...tools.flatMap((d) => toolLines(d, ink)),

@@ -180,6 +180,8 @@ export class TapeSession {
   }
 
   async #write(kept: readonly Call[], stop: string | undefined): Promise<void> {
+    const refusal = this.recording.refusal(stop, this.program?.tape);
+    if (refusal !== undefined) throw new TapeError(`Cannot ${this.mode} ${this.#name} as ${refusal}`);
     const was = { calls: kept, tools: this.program?.tape.tools ?? [] };
     const clocks = [...this.#lanes.values()].flatMap((lane) => lane.clock.facts);
     const tape = this.recording.tape(this.#header, this.mask, was, { clocks, stop, files: this.#options.files?.() });

@@ -61,11 +61,20 @@ export async function underFaults(
   return await inScratch(options.files, async (cwd) => {
     const observed: Observed = { ...await observe(agent, tape, run, cwd, options), files: readFiles(cwd) };
     const broken = (options.invariants ?? INVARIANTS).flatMap(({ name, broken }) => {
-      const seen = broken(observed);
+      const seen = judgedBy(name, () => broken(observed));
       return seen === undefined ? [] : [{ invariant: name, seen }];
     });
     return { faults, broken, result: observed.results.at(-1), observed };
   });
+}
+
+/** A rule that throws is broken itself: whose it is must be seen. */
+function judgedBy(name: string, broken: () => string | undefined): string | undefined {
+  try {
+    return broken();
+  } catch (error) {
+    throw new TypeError(`Cannot judge a run by invariant '${name}' as it threw: ${(error as Error).message}`);
+  }
 }
 
 async function observe(

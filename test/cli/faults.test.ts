@@ -135,7 +135,10 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   assert.match(imported.out, /✗ Cannot import 'notes\.md' as it is in none of the known formats: vcrpy, go-vcr,/);
   assert.match(imported.out, /2 imported, 1 refused\n$/);
   const again = await w.call(fixtures, "import", "old/hi.chunks.txt");
-  assert.match(again.out, /✗ Cannot write tape .* as it is there already/);
+  assert.match(
+    again.out,
+    /✗ Cannot import .* as fixtures\/imported\/hi\/tape\.jsonl is there already: write over it with --replace/,
+  );
   assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt", "--replace")).code, 0);
 
   const counted = await w.call(fixtures, "census");
