@@ -1,0 +1,179 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { compileMatcher } from "../../core/match.ts";
+import { kebab, resolveEvent } from "../../core/names.ts";
+import { homeOf } from "../../hooks/file/places.ts";
+import type { Host } from "../../hooks/serving/from-host.ts";
+import { type Handler, isObject, readHandler } from "../../hooks/setting/handler.ts";
+import { readSettings } from "../../hooks/setting/settings-file.ts";
+import { CLAUDE_ONLY } from "../arbitraries/host-events.ts";
+import { copiesFor } from "./_copies.ts";
+import { type FindOptions, quoted, shortened } from "./find.ts";
+import { matcherMistake } from "./_matcher.ts";
+import type { FoundSubjects, Subject } from "./subject.ts";
+
+/** The hooks of a host's settings, or of a plugin's hooks.json: run as the host would run them. */
+export async function settingsSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
+  const settings = await readSettings({ path, scope: "command line", required: true });
+  const hooks = settings?.hooks;
+  if (hooks === undefined) return { subjects: [], problems: [] };
+  const shown = shortened(path, options.cwd);
+  if (!isObject(hooks)) return { subjects: [], problems: [`${shown}: Cannot read the hooks as they are no object`] };
+  const from = placeOf(path, options);
+  const subjects: Subject[] = [];
+  const problems: string[] = [];
+  let n = 0;
+  for (const [event, groups] of Object.entries(hooks)) {
+    if (!isEvent(event, from.host)) {
+      problems.push(`${shown}: Cannot check hooks of '${event}' as ${from.host} has no such event: they never run`);
+      continue;
+    }
+    for (const [i, group] of (Array.isArray(groups) ? groups : []).entries()) {
+      const at = `hooks.${event}[${i}]`;
+      if (!isObject(group) || !Array.isArray(group.hooks)) {
+        problems.push(`${shown}: Cannot use ${at} as it has no list of hooks: the host drops the whole file for it`);
+        continue;
+      }
+      for (const [k, entry] of group.hooks.entries()) {
+        const handler = readHandler(entry, `${at}.hooks[${k}]`);
+        if ("mend" in handler) {
+          problems.push(`${shown}: Cannot use ${handler.at} as ${handler.why}: ${handler.mend}`);
+          continue;
+        }
+        subjects.push(subjectOf(`${shown}#${n++}`, event, group.matcher, handler, from));
+      }
+    }
+  }
+  return { subjects, problems };
+}
+
+interface From {
+  readonly shown: string;
+  readonly host: Host;
+  readonly project: string;
+  readonly home: string;
+  readonly plugin: string | undefined;
+}
+
+/** What a settings file belongs to, by where it lies. */
+function placeOf(path: string, { cwd, host, env }: FindOptions): From {
+  const folder = dirname(path);
+  const dot = /^\.(claude|codex|gemini)$/.exec(basename(folder))?.[1] as Host | undefined;
+  const plugin = basename(path) === "hooks.json" && basename(folder) === "hooks" ? dirname(folder) : undefined;
+  return {
+    shown: shortened(path, cwd),
+    host: host ?? dot ?? "claude",
+    project: dot || plugin ? dirname(folder) : folder,
+    home: homeOf(env),
+    plugin,
+  };
+}
+
+const GEMINI =
+  /^(Before|After)(Agent|Tool|Model)$|^BeforeToolSelection$|^PreCompress$|^Session(Start|End)$|^Notification$/;
+
+function isEvent(event: string, host: Host): boolean {
+  if (host === "gemini") return GEMINI.test(event);
+  return resolveEvent(event) !== undefined || Object.hasOwn(CLAUDE_ONLY, kebab(event));
+}
+
+function subjectOf(
+  name: string,
+  event: string,
+  matcher: unknown,
+  handler: Handler | { readonly unsupported: string },
+  from: From,
+): Subject {
+  const { shown, host, project, home, plugin } = from;
+  const type = "unsupported" in handler ? handler.unsupported : handler.type;
+  const pattern = typeof matcher === "string" && matcher !== "" && matcher !== "*" ? matcher : undefined;
+  const common = {
+    name,
+    path: shown,
+    host,
+    text: "",
+    env: {
+      ...(plugin !== undefined && { CLAUDE_PLUGIN_ROOT: plugin, PLUGIN_ROOT: plugin, CLAUDE_PLUGIN_DATA: "" }),
+    },
+    visible: [plugin ?? project],
+    seen: seenIn(event, pattern, host),
+  };
+  const kind = type === "http" || type === "prompt" ? type : "command";
+  if ("unsupported" in handler || handler.type !== "command") {
+    const target = { type: "command", command: "true" } as const;
+    return { ...common, kind, target, copies: [], skip: whyNot(type) };
+  }
+  const { command, args, async } = handler;
+  const timeout = handler.timeout === undefined
+    ? undefined
+    : host === "gemini"
+    ? handler.timeout / 1000
+    : handler.timeout;
+  const called = args ? [command, ...args].map(quoted).join(" ") : command;
+  const words = args ? [command, ...args].join(" ") : command;
+  const settled = plugin === undefined ? called : called.replaceAll(/\$\{?CLAUDE_PLUGIN_ROOT\}?/g, plugin);
+  return {
+    ...common,
+    name: `${name} ${label(called)}`,
+    kind,
+    target: { type: "command", command, ...(args && { args }) },
+    loaded: {
+      moments: [{ event, ...(pattern !== undefined && { matcher: pattern }) }],
+      timeout: timeout ?? defaultTimeout(event, host),
+      mode: async ? "async" : "gate",
+      nondeterministic: false,
+      ...(handler.onFailure === "block" && { onError: "deny" as const }),
+    },
+    ...(handler.if !== undefined && { rule: handler.if }),
+    runs: settled.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, "."),
+    copies: [
+      ...copiesFor(words, { project, home }),
+      ...(existsSync(join(project, "node_modules")) && !plugin
+        ? [{ from: join(project, "node_modules"), to: "project/node_modules" }]
+        : []),
+    ],
+  };
+}
+
+/** The program a command line is about, for listings. */
+function label(command: string): string {
+  const words = command.split(/\s+/).map((word) => word.replaceAll(/["']/g, ""));
+  const script = words.find((word) => /\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php)$/.test(word));
+  const shown = script ? basename(script) : command;
+  return `(${shown.length > 40 ? `${shown.slice(0, 37)}...` : shown})`;
+}
+
+/** What the matcher itself tells. */
+function seenIn(event: string, matcher: string | undefined, host: Host): Subject["seen"] {
+  if (matcher === undefined) return [];
+  try {
+    compileMatcher(matcher);
+  } catch (error) {
+    return [{
+      law: "lawful",
+      code: "lawful.matcher",
+      severity: "fault",
+      message: `Its matcher '${matcher}' matches nothing: ${(error as Error).message}`,
+      mend: "write names with | between them, or a regular expression",
+    }];
+  }
+  return matcherMistake(event, matcher, host);
+}
+
+function whyNot(type: string): string {
+  switch (type) {
+    case "http":
+      return "http hooks are not asked as a check has no network";
+    case "prompt":
+      return "a prompt of a settings file is judged by the host's model alone";
+    default:
+      return `hooks of type '${type}' are run by their host alone`;
+  }
+}
+
+/** Seconds a hook has where it says nothing, as in its host. */
+function defaultTimeout(event: string, host: Host): number {
+  if (host === "gemini") return 60;
+  if (event === "SessionEnd") return host === "codex" ? 1 : 1.5;
+  return event === "UserPromptSubmit" ? 30 : 600;
+}

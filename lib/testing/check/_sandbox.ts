@@ -1,0 +1,41 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { Place } from "./probe.ts";
+
+/** How to start a program where it can change nothing but its scratch place and reach no network. */
+export type Confine = (argv: readonly string[], place: Place, visible: readonly string[]) => string[];
+
+let known: { readonly confine: Confine | undefined } | undefined;
+
+/** The sandbox of a check, where bubblewrap is installed and works; looked for once. */
+export function sandboxHere(): Confine | undefined {
+  return (known ??= { confine: look() }).confine;
+}
+
+function look(): Confine | undefined {
+  if (process.platform !== "linux") return undefined;
+  const bwrap = (process.env.PATH ?? "").split(delimiter).filter((dir) => dir.startsWith("/"))
+    .map((dir) => join(dir, "bwrap")).find((path) => existsSync(path));
+  if (bwrap === undefined) return undefined;
+  const confine: Confine = (argv, place, visible) => [
+    bwrap,
+    ...FLAGS,
+    // The machine's /tmp is not the hook's, but what is checked may lie there.
+    ...["--bind", place.outside, "/tmp"],
+    ...[...visible, ...argv.filter((arg) => arg.startsWith("/"))].filter(isTemporary)
+      .flatMap((path) => ["--ro-bind-try", path, path]),
+    ...["--bind", place.root, place.root, "--chdir", place.project, "--"],
+    ...argv,
+  ];
+  const { status } = spawnSync(bwrap, [...FLAGS, "--", "true"], { stdio: "ignore" });
+  return status === 0 ? confine : undefined;
+}
+
+/** The machine can be read and not written; processes, network and message queues are the hook's own. */
+const FLAGS = [
+  ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--die-with-parent", "--cap-drop", "ALL"],
+  ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+];
+
+const isTemporary = (path: string) => path.startsWith("/tmp/");

@@ -1,0 +1,104 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  type Stats,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+
+interface Kept {
+  readonly sign: string;
+  readonly mode: number;
+  readonly bytes?: Uint8Array;
+  readonly link?: string;
+}
+
+/** A folder that can be put back as it was: only what has changed is written again. */
+export class Tree {
+  readonly #root: string;
+  #kept = new Map<string, Kept>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Takes the folder as it is now for what it shall be. */
+  adopt(): void {
+    const old = this.#kept;
+    this.#kept = new Map();
+    for (const [path, stats] of this.#walk()) {
+      const same = old.get(path);
+      this.#kept.set(path, same && same.sign === signOf(stats) ? same : keep(join(this.#root, path), stats));
+    }
+  }
+
+  /** What is not as it was, by relative path: added, changed or gone. */
+  changes(): string[] {
+    const found: string[] = [];
+    let seen = 0;
+    for (const [path, stats] of this.#walk()) {
+      const kept = this.#kept.get(path);
+      if (kept) seen++;
+      if (kept?.sign !== signOf(stats)) found.push(path);
+    }
+    if (seen < this.#kept.size) {
+      const now = new Set(this.#walk().map(([path]) => path));
+      for (const path of this.#kept.keys()) if (!now.has(path)) found.push(path);
+    }
+    return found;
+  }
+
+  restore(changes: readonly string[]): void {
+    for (const path of changes) rmSync(join(this.#root, path), { recursive: true, force: true });
+    // What lay in a folder that went with it comes back too.
+    const gone = [...this.#kept.keys()].filter((path) => changes.some((c) => path === c || path.startsWith(`${c}/`)));
+    for (const path of gone.sort()) {
+      const full = join(this.#root, path);
+      const { bytes, link, mode } = this.#kept.get(path)!;
+      mkdirSync(dirname(full), { recursive: true });
+      if (link !== undefined) symlinkSync(link, full);
+      else if (bytes === undefined) mkdirSync(full, { recursive: true, mode });
+      else {
+        writeFileSync(full, bytes);
+        chmodSync(full, mode);
+      }
+    }
+    for (const path of gone) {
+      this.#kept.set(path, { ...this.#kept.get(path)!, sign: signOf(lstatSync(join(this.#root, path))) });
+    }
+  }
+
+  #walk(): [path: string, stats: Stats][] {
+    const found: [string, Stats][] = [];
+    const enter = (folder: string) => {
+      for (const name of readdirSync(join(this.#root, folder))) {
+        const path = folder === "" ? name : `${folder}/${name}`;
+        const stats = lstatSync(join(this.#root, path), { throwIfNoEntry: false });
+        if (!stats) continue;
+        found.push([path, stats]);
+        if (stats.isDirectory()) enter(path);
+      }
+    };
+    enter("");
+    return found;
+  }
+}
+
+function keep(path: string, stats: Stats): Kept {
+  const sign = signOf(stats);
+  const mode = stats.mode & 0o7777;
+  if (stats.isSymbolicLink()) return { sign, mode, link: readlinkSync(path) };
+  return stats.isFile() ? { sign, mode, bytes: readFileSync(path) } : { sign, mode };
+}
+
+/** A folder is as it was while it is one: its own time changes with what lies in it. */
+function signOf(stats: Stats): string {
+  if (stats.isDirectory()) return `folder ${stats.mode}`;
+  return `${stats.mode} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.ino}`;
+}

@@ -1,0 +1,116 @@
+import type { Arbitrary } from "fast-check";
+import type { AnyEvent } from "../../core/events.ts";
+import { compileMatcher } from "../../core/match.ts";
+import { kebab, pascal, resolveEvent } from "../../core/names.ts";
+import { sampleEvent } from "../../hooks/samples.ts";
+import { wireInput } from "../../hooks/process/wire.ts";
+import { matchesIf } from "../../permissions/rules.ts";
+import { eventArbitrary } from "../arbitraries/event.ts";
+import type { FastCheck } from "../arbitraries/fast-check.ts";
+import type { Place } from "./probe.ts";
+import type { Moment, Subject } from "./subject.ts";
+
+type Event = { readonly [field: string]: unknown };
+
+/** One event for a hook, and what a model would say about it where the hook asks one. */
+export interface Probe {
+  readonly event: Event;
+  readonly says?: string;
+}
+
+/** What a judge may say: verdicts, and what is none. */
+const VERDICTS = [
+  '{"ok": true}',
+  '{"ok": false, "reason": "It removes a test"}',
+  '{"action": "continue"}',
+  '{"action": "deny", "reason": "It removes a test"}',
+  '```json\n{"ok": false, "reason": "fenced"}\n```',
+  'I looked at it. {"ok": true} is my verdict.',
+];
+const NO_VERDICTS = ["", "I am not sure.", "{", '{"ok": "perhaps"}', '{"verdict": "yes"}', "I cannot help with that."];
+
+/** Whether a hook could be expected to know what such an answer means. */
+export function isVerdict(says: string | undefined): boolean {
+  return says === undefined || VERDICTS.includes(says);
+}
+
+/** Whether the hook reads a host's wire, or our own events. */
+export function isWire({ target }: Subject): boolean {
+  return target.type === "command";
+}
+
+/** Events of all moments of a hook, as they come where it is asked. */
+export function probes(fc: FastCheck, subject: Subject, moments: readonly Moment[], place: Place): Arbitrary<Probe> {
+  const { host, kind } = subject;
+  const form = isWire(subject) ? host : "crochet";
+  const says = fc.constantFrom(...VERDICTS, ...NO_VERDICTS);
+  return fc.oneof(...moments.map(({ event, matcher }) => {
+    const about = { host: form, cwd: place.project, home: place.home } as const;
+    const tool = matcher !== undefined && isAboutTool(event) ? { tool: matcher } : {};
+    const events = eventArbitrary(event, { ...about, ...tool } as { host: "claude" }) as Arbitrary<unknown>;
+    const fitting = events.map((made) => narrowed(made as Event, matcher, subject, place));
+    return kind === "prompt"
+      ? fc.tuple(fitting, says).map(([made, said]): Probe => ({ event: made, says: said }))
+      : fitting.map((made): Probe => ({ event: made }));
+  }));
+}
+
+export function isAboutTool(event: string): boolean {
+  const on = resolveEvent(event);
+  return on ? /tool|permission-request/.test(on.event) : /Tool|Permission/.test(event);
+}
+
+/** Plain events, one of each moment and tool: what fails on these is best shown with these. */
+export function plainProbes(subject: Subject, moments: readonly Moment[], place: Place): Probe[] {
+  const says = subject.kind === "prompt" ? { says: VERDICTS[0]! } : {};
+  return moments.flatMap(({ event, matcher }) => {
+    const on = resolveEvent(event);
+    if (!on || (isWire(subject) && subject.host !== "claude")) return [];
+    const names = ["Bash", "Edit", "Write", "Read"].filter(compileMatcher(isAboutTool(event) ? matcher : undefined));
+    return (isAboutTool(event) ? names : ["Bash"]).map((tool): Probe => {
+      const failed = on.outcome === "failure";
+      const sub = on.scope === "sub";
+      const stamped = {
+        ...sampleEvent(on.event, { cwd: place.project, tool, failed }),
+        event_id: "check:0",
+        timestamp: "2026-01-01T00:00:00.000Z",
+        session_id: "check",
+        agent_id: sub ? "check-sub" : "check",
+        ...(sub && { parent_agent_id: "check", agent_type: "general-purpose" }),
+        turn_id: "check:turn",
+      } as unknown as AnyEvent;
+      const transcript_path = `${place.home}/.claude/projects/project/check.jsonl`;
+      const made = isWire(subject)
+        ? wireInput(stamped, place.project, { transcript_path }, pascal(kebab(event)))
+        : stamped as unknown as Event;
+      return { event: narrowed(made, matcher, subject, place), ...says };
+    });
+  });
+}
+
+/** An event that the hook's matcher and `if` let through. */
+function narrowed(event: Event, matcher: string | undefined, { rule }: Subject, place: Place): Event {
+  const field = event.hook_event_name === "SessionStart" || event.event === "session-start" ? "source" : undefined;
+  let made = event;
+  if (field !== undefined && matcher !== undefined && !compileMatcher(matcher)(String(event[field]))) {
+    const sources = ["startup", "resume", "clear", "compact", "fork"];
+    made = { ...made, [field]: sources.find(compileMatcher(matcher)) ?? event[field] };
+  }
+  if (rule === undefined || typeof made.tool_name !== "string") return made;
+  const tool_input = made.tool_input as Event;
+  if (matchesIf(rule, { tool_name: made.tool_name, input: tool_input, cwd: place.project })) return made;
+  return fitted(made, rule, place);
+}
+
+/** The nearest call that a rule such as `Bash(git *)` is about. */
+function fitted(event: Event, rule: string, { project }: Place): Event {
+  const [, tool = rule, content] = /^([^(]+)\((.*)\)$/s.exec(rule) ?? [];
+  const input = event.tool_input as Event;
+  const example = content?.replaceAll("**", "x").replaceAll(/:?\*/g, " x").replaceAll(/\s+/g, " ").trim() ?? "";
+  const given = content === undefined
+    ? input
+    : tool === "Bash"
+    ? { ...input, command: example }
+    : { ...input, file_path: `${project}/${example.replaceAll(" ", "")}` };
+  return { ...event, tool_name: tool, tool_input: given };
+}

@@ -1,0 +1,152 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { discover, type HookFile, loadMessage, readHookFile } from "../../hooks/discover.ts";
+import { readHeader } from "../../hooks/file/config.ts";
+import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
+import { recordBase } from "../../hooks/file/record.ts";
+import { programOf } from "../../hooks/process/program.ts";
+import type { Host } from "../../hooks/serving/from-host.ts";
+import { momentsOf } from "./_moments.ts";
+import type { FoundSubjects, Subject } from "./subject.ts";
+
+export interface FindOptions {
+  /** Where relative paths begin, and how they are shortened. */
+  readonly cwd: string;
+  /** @default what the path tells, else claude */
+  readonly host?: Host | undefined;
+  /** For a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
+  readonly event?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const NOTHING: FoundSubjects = { subjects: [], problems: [] };
+
+/**
+ * The hooks at a path: a hook file, a folder of them, settings of a host, a plugin or its hooks.json, hooks.yaml,
+ * hook.toml, or a project that has some of these. Nothing is run.
+ */
+export async function findSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
+  const full = resolve(options.cwd, path);
+  if (!existsSync(full)) return { subjects: [], problems: [`Cannot check '${path}' as there is no such file`] };
+  try {
+    return statSync(full).isDirectory() ? await fromFolder(full, options) : await fromFile(full, options);
+  } catch (error) {
+    return { subjects: [], problems: [(error as Error).message] };
+  }
+}
+
+async function fromFile(path: string, options: FindOptions): Promise<FoundSubjects> {
+  const name = basename(path);
+  if (/\.jsonc?$/.test(name)) return await (await import("./_find-settings.ts")).settingsSubjects(path, options);
+  if (name === "hook.toml") return await (await import("./_find-definitions.ts")).tomlSubjects(path, options);
+  if (/^hooks\.ya?ml$/.test(name)) {
+    return await (await import("./_find-definitions.ts")).definitionSubjects(path, options);
+  }
+  try {
+    return { subjects: [fileSubject(readHookFile(path, options.event), options)], problems: [] };
+  } catch (error) {
+    return { subjects: [], problems: [loadMessage(name, error)] };
+  }
+}
+
+async function fromFolder(folder: string, options: FindOptions): Promise<FoundSubjects> {
+  const inside = (...parts: string[]) => join(folder, ...parts);
+  if (existsSync(inside("hooks", "hooks.json"))) return await fromFile(inside("hooks", "hooks.json"), options);
+  if (existsSync(inside("hooks.json")) && basename(folder) === "hooks") {
+    return await fromFile(inside("hooks.json"), options);
+  }
+  if (holdsHooks(folder)) return fromHooks(folder, options);
+  const places = [
+    inside("hooks"),
+    inside(".claude", "settings.json"),
+    inside(".claude", "settings.local.json"),
+    inside(".codex", "hooks.json"),
+    inside(".gemini", "settings.json"),
+    inside("hooks.yaml"),
+    inside(".agent", "hook.toml"),
+  ].filter((path) => existsSync(path));
+  const found: FoundSubjects[] = [];
+  for (const path of places) {
+    found.push(path === inside("hooks") ? fromHooks(path, options) : await fromFile(path, options));
+  }
+  return found.reduce((all, one) => ({
+    subjects: [...all.subjects, ...one.subjects],
+    problems: [...all.problems, ...one.problems],
+  }), NOTHING);
+}
+
+/** Whether the names of a folder's files are names of hooks. */
+function holdsHooks(folder: string): boolean {
+  if (basename(folder) === "hooks") return true;
+  return readdirSync(folder).some((name) => {
+    try {
+      return !isSkipped(name) && parseFileName(name) !== undefined;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function fromHooks(folder: string, options: FindOptions): FoundSubjects {
+  const { files, problems } = discover(folder);
+  const subjects: Subject[] = [];
+  const said = problems.map(({ message }) => message);
+  for (const file of files) {
+    try {
+      subjects.push(fileSubject(file, options));
+    } catch (error) {
+      said.push(loadMessage(file.name, error));
+    }
+  }
+  return { subjects, problems: said };
+}
+
+function fileSubject(file: HookFile, { cwd, event, host = "claude" }: FindOptions): Subject {
+  const shown = shortened(file.path, cwd);
+  const common = {
+    name: file.name,
+    path: shown,
+    kind: file.kind,
+    host,
+    text: file.text,
+    env: {},
+    copies: [],
+    visible: [dirname(file.path)],
+    seen: [],
+  };
+  const target = { type: "file", path: file.path, ...(event !== undefined && { event }) } as const;
+  if (file.kind !== "command") return { ...common, target };
+  const config = readHeader(file.text);
+  const base = recordBase(file, config, cwd);
+  const loaded = {
+    moments: momentsOf(base.on),
+    mode: base.mode,
+    nondeterministic: config.nondeterministic === true,
+    ...(base.timeout !== undefined && { timeout: base.timeout }),
+    ...(base.onError !== undefined && { onError: base.onError }),
+  };
+  if (config.warm) return { ...common, target, loaded };
+  const { command, args } = programOf(file);
+  const runs = [command, ...args].map((word) => quoted(word === file.path ? shown : word)).join(" ");
+  return { ...common, target: { type: "command", command, args }, loaded, runs: withSlash(runs) };
+}
+
+/** A program of the present folder is called by its path. */
+function withSlash(line: string): string {
+  return /^[^/ ]+$/.test(line) ? `./${line}` : line;
+}
+
+/** A path as a person would type it there. */
+export function shortened(path: string, cwd: string): string {
+  return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
+}
+
+/** A word as a shell reads it back. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The text of a file, or nothing. */
+export function textOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+}

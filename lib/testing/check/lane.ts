@@ -1,0 +1,184 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Answering, Setup } from "./_child-protocol.ts";
+import type { Confine } from "./_sandbox.ts";
+import type { Place, Probed, Question, Target } from "./probe.ts";
+import { hookEnv } from "./scratch.ts";
+import type { Loaded } from "./subject.ts";
+import { Tree } from "./_tree.ts";
+
+export interface LaneOptions {
+  readonly target: Target;
+  readonly place: Place;
+  readonly host: Setup["host"];
+  /** The environment of the person who checks. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the hook finds in its environment beside that. */
+  readonly more: { readonly [name: string]: string };
+  readonly confine: Confine | undefined;
+  /** Folders the hook must be able to read, wherever they lie. */
+  readonly visible: readonly string[];
+}
+
+/** How long after its limit a hook that blocks its whole process is given. */
+const PATIENCE_MS = 400;
+/** A command is ended by the child itself, which takes as long as a process that ignores being asked to end. */
+const COMMAND_PATIENCE_MS = 6000;
+const START_MS = 20_000;
+
+/** One hook in a process of its own, asked one question after the other. A process that does not answer is replaced. */
+export class Lane {
+  readonly #options: LaneOptions;
+  readonly place: Place;
+  readonly #tree: Tree;
+  #child: Child | undefined;
+  #loaded: Loaded | undefined;
+  #adopted = false;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.place = options.place;
+    this.#tree = new Tree(options.place.root);
+  }
+
+  /** @throws {Error} where the hook cannot be loaded, in the words of its front end */
+  async open(): Promise<Loaded | undefined> {
+    await this.#started();
+    return this.#loaded;
+  }
+
+  async ask(question: Question): Promise<Probed> {
+    const child = await this.#started();
+    const patience = question.limit + (this.#options.target.type === "command" ? COMMAND_PATIENCE_MS : PATIENCE_MS);
+    const start = performance.now();
+    const answer = await child.ask(question, patience);
+    const ms = performance.now() - start;
+    const probed: Probed | undefined = answer === "late"
+      ? { ms, timedOut: true }
+      : answer === "gone"
+      ? { ms, failure: { at: "exit", message: child.ended } }
+      : answer.probed;
+    if (!probed) throw new Error(`Cannot go on with the check as its process failed: ${(answer as Answering).broken}`);
+    // A module that took too long may still be at it.
+    if (answer === "late" || (probed.timedOut && this.#options.target.type !== "command")) this.close();
+    const changed = this.#tree.changes();
+    if (!question.keep && changed.length > 0) this.#tree.restore(changed);
+    return changed.length > 0 ? { ...probed, changed } : probed;
+  }
+
+  /** Takes the workspace as it is now for the one to go back to. */
+  adopt(): void {
+    this.#adopted = true;
+    this.#tree.adopt();
+  }
+
+  restore(): void {
+    this.#tree.restore(this.#tree.changes());
+  }
+
+  /** Begins anew: nothing a module remembers is left. */
+  restart(): void {
+    this.close();
+    this.restore();
+  }
+
+  close(): void {
+    this.#child?.end();
+    this.#child = undefined;
+  }
+
+  async #started(): Promise<Child> {
+    if (this.#child && !this.#child.over) return this.#child;
+    const child = this.#child = new Child(this.#options);
+    const answer = await child.ready;
+    if (answer === "late" || answer === "gone") {
+      throw new Error(answer === "late" ? "it did not load in time" : `it ended while it was loaded: ${child.ended}`);
+    }
+    if (answer.broken !== undefined) throw new Error(answer.broken);
+    this.#loaded = answer.loaded;
+    // Only now: the sandbox leaves folders behind where it mounts something.
+    if (!this.#adopted) this.adopt();
+    return child;
+  }
+}
+
+type Waiting = (answer: Answering | "late" | "gone") => void;
+
+class Child {
+  readonly #process: ChildProcessWithoutNullStreams;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly ready: Promise<Answering | "late" | "gone">;
+  #next = 1;
+  #stderr = "";
+  over = false;
+  ended = "it ended its own process";
+
+  constructor({ target, place, host, env, more, confine, visible }: LaneOptions) {
+    const token = randomBytes(9).toString("hex");
+    const mark = `CROCHET_CHECK=${token}`;
+    const own = hookEnv(place, env, { ...more, CROCHET_CHECK: token });
+    const setup: Setup = { token, target, place, host, env: own, alone: confine !== undefined, mark };
+    const argv = [...runtime(), fileURLToPath(new URL("./_child.ts", import.meta.url)), JSON.stringify(setup)];
+    const [command, ...args] = confine ? confine(argv, place, visible) : argv;
+    const child = this.#process = spawn(command!, args, {
+      cwd: place.project,
+      env: { ...env, CROCHET_CHECK: undefined },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    const gone = (how: string) => {
+      if (this.over) return;
+      this.over = true;
+      this.ended = how;
+      for (const settle of this.#waiting.values()) settle("gone");
+      this.#waiting.clear();
+    };
+    child.stdin.on("error", () => {});
+    child.stderr.on("data", (data) => this.#stderr = `${this.#stderr}${data}`.slice(-4000));
+    child.once("error", (error) => gone(error.message));
+    child.once("close", (code, signal) => {
+      const said = this.#stderr.trim().split("\n").at(-1) ?? "";
+      gone(`it ended its own process ${signal === null ? `with code ${code}` : `by ${signal}`}${said && `: ${said}`}`);
+    });
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (!line.startsWith(token)) return;
+      const answer = JSON.parse(line.slice(token.length)) as Answering;
+      this.#waiting.get(answer.id)?.(answer);
+    });
+    this.ready = this.#wait(0, START_MS);
+  }
+
+  ask(question: Question, patience: number): Promise<Answering | "late" | "gone"> {
+    const id = this.#next++;
+    const answer = this.#wait(id, patience);
+    if (!this.over) this.#process.stdin.write(`${JSON.stringify({ id, question })}\n`);
+    return answer;
+  }
+
+  #wait(id: number, patience: number): Promise<Answering | "late" | "gone"> {
+    return new Promise((resolve) => {
+      if (this.over) return resolve("gone");
+      const timer = setTimeout(() => settle("late"), patience);
+      const settle: Waiting = (answer) => {
+        clearTimeout(timer);
+        this.#waiting.delete(id);
+        resolve(answer);
+      };
+      this.#waiting.set(id, settle);
+    });
+  }
+
+  end(): void {
+    this.over = true;
+    this.#process.stdin.destroy();
+    this.#process.kill("SIGKILL");
+  }
+}
+
+/** The runtime this process runs on, and how it is told to run a file. */
+function runtime(): string[] {
+  if (!("Deno" in globalThis)) return [process.execPath];
+  const config = fileURLToPath(new URL("../../../deno.json", import.meta.url));
+  return [process.execPath, "run", "-A", "--quiet", "--no-lock", "--config", config];
+}

@@ -1,0 +1,136 @@
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Place } from "./probe.ts";
+
+/** What a small project looks like. */
+const FILES: { readonly [path: string]: string } = {
+  "README.md": "# Sample\n\nA project to try hooks in.\n",
+  "package.json": '{\n  "name": "sample",\n  "private": true,\n  "type": "module"\n}\n',
+  "src/app.ts": "export function greet(name: string): string {\n  return `Hello, ${name}`;\n}\n",
+  "src/config.json": '{ "port": 8080 }\n',
+  "test/app.test.ts":
+    'import { greet } from "../src/app.ts";\n\nif (greet("you") !== "Hello, you") throw new Error("no");\n',
+  "notes.txt": "nothing yet\n",
+  ".gitignore": "node_modules\n.env\n",
+};
+
+/** A project in the state in which hooks that ask for order find something to complain of. */
+export const MESS: { readonly [path: string]: string } = {
+  "package.json":
+    '{\n  "name": "sample",\n  "private": true,\n  "type": "module",\n  "scripts": { "test": "exit 1", "lint": "exit 1", "build": "exit 1", "typecheck": "exit 1" }\n}\n',
+  "Makefile": "test lint check build:\n\t@exit 1\n",
+  "src/app.ts":
+    "// TODO: finish this\n// FIXME later\nexport function greet(name: any): string {\n  console.log(name); debugger;\n  return name;\n",
+  "src/unfinished.py": "def broken(:\n    pass  # XXX\n    print('debug')\n",
+  "TODO.md": "- [ ] write the tests\n- [ ] document it\n",
+  "test/app.test.ts": "throw new Error('not yet');\n",
+};
+
+/** Scratch workspaces of one check, removed with it. */
+export class Scratch {
+  readonly #root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-check-")));
+  #template: string | undefined;
+  #places = 0;
+
+  /** A new place: a repository with one commit, a home, folders for what is temporary. */
+  place(): Place {
+    const root = join(this.#root, String(++this.#places));
+    const place: Place = {
+      root: join(root, "here"),
+      project: join(root, "here", "project"),
+      home: join(root, "here", "home"),
+      tmp: join(root, "here", "tmp"),
+      outside: join(root, "here", "outside"),
+      canary: join(root, "here", "canary"),
+    };
+    for (const folder of [place.home, place.tmp, place.outside]) mkdirSync(folder, { recursive: true });
+    cpSync(this.#template ??= this.#makeTemplate(), place.project, { recursive: true });
+    return place;
+  }
+
+  #makeTemplate(): string {
+    const path = join(this.#root, "template");
+    for (const [name, text] of Object.entries(FILES)) {
+      mkdirSync(dirname(join(path, name)), { recursive: true });
+      writeFileSync(join(path, name), text);
+    }
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-c", "user.name=check", "-c", "user.email=check@example.com", ...args], {
+        cwd: path,
+        stdio: "ignore",
+        env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" },
+      });
+    try {
+      git("init", "-q", "-b", "main", "--template=");
+      git("add", "-A");
+      git("commit", "-q", "-m", "Begin");
+    } catch {
+      // Without git the project is a folder.
+    }
+    writeFileSync(join(path, ".env"), "PORT=8080\n");
+    return path;
+  }
+
+  close(): void {
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+}
+
+/** Values no hook should ever show, under names as they are used. Each check has its own. */
+export function plantedSecrets(): { readonly [name: string]: string } {
+  const part = () => randomBytes(15).toString("hex");
+  return {
+    ANTHROPIC_API_KEY: `sk-ant-api03-${part()}`,
+    OPENAI_API_KEY: `sk-proj-${part()}`,
+    GITHUB_TOKEN: `ghp_${part()}`,
+    AWS_SECRET_ACCESS_KEY: part(),
+    DATABASE_URL: `postgres://app:${part()}@db.example.com/app`,
+  };
+}
+
+/** Where tools that live in a home are found, though the home is another one. */
+const HOMES: { readonly [name: string]: string } = {
+  PYENV_ROOT: ".pyenv",
+  RBENV_ROOT: ".rbenv",
+  NVM_DIR: ".nvm",
+  VOLTA_HOME: ".volta",
+  ASDF_DATA_DIR: ".asdf",
+  CARGO_HOME: ".cargo",
+  RUSTUP_HOME: ".rustup",
+  DENO_DIR: ".cache/deno",
+};
+
+/** The whole environment of a hook that is checked. */
+export function hookEnv(
+  place: Place,
+  given: Readonly<Record<string, string | undefined>>,
+  more: { readonly [name: string]: string },
+): { readonly [name: string]: string } {
+  const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = "", LANG = "C.UTF-8", USER = "check" } = given;
+  const homes = Object.entries(HOMES).map(([name, folder]) => [name, given[name] ?? join(HOME, folder)]);
+  return {
+    PATH,
+    LANG,
+    USER,
+    LOGNAME: USER,
+    SHELL: "/bin/sh",
+    TERM: "dumb",
+    NO_COLOR: "1",
+    ...Object.fromEntries(homes),
+    HOME: place.home,
+    TMPDIR: place.tmp,
+    PWD: place.project,
+    GIT_CONFIG_NOSYSTEM: "1",
+    CROCHET: "1",
+    CLAUDECODE: "1",
+    CLAUDE_PROJECT_DIR: place.project,
+    CLAUDE_CODE_ENTRYPOINT: "crochet",
+    CLAUDE_ENV_FILE: join(place.tmp, "session-env.sh"),
+    GEMINI_PROJECT_DIR: place.project,
+    GEMINI_CWD: place.project,
+    ...more,
+  };
+}
