@@ -9,6 +9,7 @@ import { checkOptions, type OptionKind } from "./core/options.ts";
 import type { Result, RunEvent } from "./core/run-events.ts";
 import { asTool, type RunnableTool, type Tool } from "./core/tool.ts";
 import type { HookHost } from "./hooks/process/host.ts";
+import { checkMcp, type McpOptions } from "./mcp/servers.ts";
 import type { PermissionAsker } from "./permissions/gate.ts";
 import type { Permissions } from "./permissions/rules.ts";
 import type { TapeOptions } from "./tape/options.ts";
@@ -40,6 +41,8 @@ export interface AgentOptions {
   store?: TranscriptStore;
   /** Puts AGENTS.md and CLAUDE.md into the system prompt, or files of these names. @default false */
   memory?: boolean | readonly string[];
+  /** MCP servers whose tools the agent has as `mcp__server__tool`. */
+  mcp?: McpOptions;
   /** Runs each model call and tool call: a journal or an engine. @default directly */
   step?: Step;
   /** A fixture's folder to replay from, or more about a tape; `CROCHET_TAPE` and `CROCHET_TAPE_MODE` override it. */
@@ -78,6 +81,8 @@ export interface RunOptions {
   memory?: boolean | readonly string[];
   tape?: string | TapeOptions;
   cwd?: string;
+  /** Further MCP servers, beside the agent's own. */
+  mcp?: McpOptions;
   /** Asks a person where rules or hooks want that; without it such a call is refused. */
   ask?: PermissionAsker;
   /** Answers the agent's own questions and looks at its plans; without it such a call ends the turn. */
@@ -140,6 +145,7 @@ const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
   sandbox: "a text",
   store: "an object",
   memory: "any",
+  mcp: "an object",
   step: "a function",
   tape: "any",
   signal: "an AbortSignal",
@@ -158,6 +164,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   memory: "any",
   tape: "any",
   cwd: "a text",
+  mcp: "an object",
   ask: "a function",
   asker: "an object",
   hooks: "a function",
@@ -181,6 +188,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
  */
 export function agent(options: AgentOptions = {}): Agent {
   checkOptions(options, OPTIONS, "make an agent");
+  if (options.mcp) checkMcp(options.mcp);
   const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
   const parts: Parts = {
     options,
@@ -195,6 +203,7 @@ export function agent(options: AgentOptions = {}): Agent {
   };
   const open = async (own: RunOptions = {}): Promise<Assembled> => {
     checkOptions(own, RUN_OPTIONS, `run agent '${parts.name}'`);
+    if (own.mcp) checkMcp(own.mcp);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
     const { assemble } = await import("./batteries/assemble.ts");
     return await assemble(parts, { ...own, cwd });

@@ -20,6 +20,7 @@ import { type Keeper, keeper } from "./persist.ts";
 import { type Past, pastOf } from "./past.ts";
 import { spawner } from "./spawn.ts";
 import { closeTape, tapeFor } from "./tape.ts";
+import { toolSet } from "./tool-set.ts";
 
 /** An agent's options, checked. */
 export interface Parts {
@@ -42,7 +43,7 @@ const MAX_TOKENS = 32_000;
 
 /** Puts an agent's session together: model, rules, hooks, store, memory, and the loop that uses them. */
 export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled> {
-  const { options, name, tools } = parts;
+  const { options, name } = parts;
   const cwd = own.cwd ?? parts.cwd;
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve);
   const lane = tape?.lane("main");
@@ -106,11 +107,33 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     save: (...given) => keep.save(...given),
     spawn: (...given) => spawner(spec, () => life, store)(...given),
   });
+  const about = {
+    agent_type: name,
+    model: life.model,
+    system: hashOf(system),
+    tools: [] as string[],
+    prompt: "",
+    cwd,
+    created: new Date(clock.now()).toISOString(),
+  };
+  const keep = keeper(store, id, past && !past.forked ? undefined : about, () => life);
+  const warn = (message: string) => emit({ agent_id: id, type: "warning", message });
+  const set = await toolSet({
+    own: parts.tools,
+    mcp: [options.mcp, own.mcp],
+    tape,
+    cwd,
+    signals: [own.signal, options.signal],
+    warn,
+  });
+  about.tools = set.tools.map((tool) => tool.name);
   const definition: AgentSpec = {
     type: name,
     model,
     system,
-    tools,
+    get tools() {
+      return set.tools;
+    },
     limits,
     maxTokens: MAX_TOKENS,
     hooks: hookList({
@@ -120,12 +143,17 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       runner: {
         host: {
           projectDir: cwd,
-          wire: ({ agent_id, parent_agent_id }) => ({
-            transcript_path: store.pathOf?.(id) ?? "",
-            permission_mode: gate?.permissions().mode ?? "default",
-            ...(promptId !== undefined && { prompt_id: promptId }),
-            ...(parent_agent_id !== undefined && { agent_transcript_path: store.pathOf?.(agent_id) ?? "" }),
-          }),
+          wire: (event) => {
+            const { agent_id, parent_agent_id } = event;
+            const mcp_server = "tool_use_id" in event ? set.serverOf(event.tool_name) : undefined;
+            return {
+              transcript_path: store.pathOf?.(id) ?? "",
+              permission_mode: gate?.permissions().mode ?? "default",
+              ...(promptId !== undefined && { prompt_id: promptId }),
+              ...(parent_agent_id !== undefined && { agent_transcript_path: store.pathOf?.(agent_id) ?? "" }),
+              ...(mcp_server && { fields: { mcp_server } }),
+            };
+          },
           envFile: envFile.path,
           ...(gate && { remember: gate.remember }),
           ...(isWatched && {
@@ -134,7 +162,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
           }),
         },
         prompt: { model: priced && !process.env.ANTHROPIC_API_KEY && !tape?.isOffline ? undefined : model },
-        warn: (message) => emit({ agent_id: id, type: "warning", message }),
+        warn,
         emit: (event) => emit({ agent_id: id, ...event }),
         ...commandRules(gate, sandbox, cwd),
       },
@@ -154,16 +182,6 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   };
   const spec = lane ? lane.spec(definition) : definition;
   if (tape) tape.isWatched = isWatched;
-  const about = {
-    agent_type: name,
-    model: life.model,
-    system: hashOf(system),
-    tools: tools.map((t) => t.name),
-    prompt: "",
-    cwd,
-    created: new Date(clock.now()).toISOString(),
-  };
-  const keep = keeper(store, id, past && !past.forked ? undefined : about, () => life);
   const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
   let wentOn = false;
   const goingOn = async () => {
@@ -209,10 +227,9 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     async close(reason) {
       await session.close(reason);
       if (toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(toolState);
+      await set.close();
       envFile.remove();
-      if (tape) {
-        await closeTape(tape, lastStop, (message) => emit({ agent_id: id, type: "warning", message }));
-      }
+      if (tape) await closeTape(tape, lastStop, warn);
       if (rollout) rollout.close();
       await release?.();
     },

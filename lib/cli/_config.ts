@@ -14,6 +14,7 @@ export interface Config {
   readonly limits?: Partial<Limits>;
   readonly memory?: boolean | readonly string[];
   readonly hooks?: { readonly env?: readonly string[]; readonly allowLocal?: boolean };
+  readonly mcp?: { readonly servers?: unknown; readonly startTimeout?: number };
   readonly onPrompt?: "escalate" | "command" | "none";
 }
 
@@ -23,7 +24,7 @@ const CONFIG_FILE = ".crochet/config.yaml";
 
 /**
  * Reads the settings of a project; a field it does not know, or of the wrong kind, is an error with the mend. What
- * gives power (permissions, what hooks may reach) counts only where a person has trusted the file.
+ * gives power (permissions, what hooks may reach, servers to start) counts only where a person has trusted the file.
  */
 export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trusted = false): Promise<Config> {
   const file = join(cwd, CONFIG_FILE);
@@ -49,14 +50,22 @@ export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trust
   if (config.permissions !== undefined && (typeof config.permissions !== "object" || config.permissions === null)) {
     throw fail("'permissions' must have mode, allow, ask or deny");
   }
+  if (config.mcp !== undefined && (typeof config.mcp !== "object" || config.mcp === null)) {
+    throw fail("'mcp' must have servers");
+  }
   try {
     limitsOf(config.limits);
   } catch (error) {
     throw fail((error as Error).message);
   }
   const why = trusted ? undefined : distrust(cwd, CONFIG_FILE, io.env);
-  if (why === undefined || (config.permissions === undefined && config.hooks === undefined)) return config;
-  io.err(`crochet: ${why}; until then its 'permissions' and 'hooks' do not count\n`);
-  const { permissions: _, hooks: __, ...rest } = config;
+  const { permissions, hooks, mcp, ...rest } = config;
+  const powers = Object.entries({ permissions, hooks, mcp }).flatMap(([field, v]) =>
+    v === undefined ? [] : `'${field}'`
+  );
+  if (why === undefined || powers.length === 0) return config;
+  const last = powers.pop();
+  const named = powers.length === 0 ? `${last} does` : `${powers.join(", ")} and ${last} do`;
+  io.err(`crochet: ${why}; until then its ${named} not count\n`);
   return rest;
 }

@@ -31,7 +31,7 @@ const command: Command = async (args, io) => {
   const found = standings(dir, io.env);
   if (found.length === 0) {
     if (flags.json) io.out(`${JSON.stringify({ dir, trusted: [] })}\n`);
-    else io.out(`nothing in ${dir} needs trust: no hooks, settings, hooks.yaml or .agent/hook.toml\n`);
+    else io.out(`nothing in ${dir} needs trust: no hooks, settings, hooks.yaml, .agent/hook.toml or .mcp.json\n`);
     return EXIT.ok;
   }
   const made = trust(dir, io.env);

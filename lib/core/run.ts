@@ -37,7 +37,6 @@ export class Run implements HookEnv {
   ephemeral: Block[] = [];
   /** What a person reads where a hook refused the prompt, the agent or the turn. */
   refusal: string | undefined;
-  readonly toolSpecs: readonly ToolSpec[];
   /** Where this run's messages begin. */
   firstIndex: number;
   /** The hooks that kept the run going, for the warning at a limit. */
@@ -54,7 +53,6 @@ export class Run implements HookEnv {
     this.count = count;
     this.signal = signal;
     this.usage = usage;
-    this.toolSpecs = specs(agent.tools);
     this.firstIndex = life.messages.length;
   }
 
@@ -174,6 +172,10 @@ export class Run implements HookEnv {
     return contextBlocks(contexts.filter((c) => !c.ephemeral));
   }
 
+  /** Asked at each model call: the servers of some tools may change them. */
+  get toolSpecs(): readonly ToolSpec[] {
+    return specs(this.agent.tools);
+  }
   get modelName(): string {
     return this.life.model;
   }

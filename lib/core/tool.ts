@@ -95,6 +95,8 @@ export interface Tool<Input = any> {
   readonly settled?: (input: Input, context: Pick<ToolContext, "cwd" | "state">) => Promise<void>;
   /** Turns a structured result back into what the model sees, after a hook has replaced it. */
   readonly render?: (response: any) => string | readonly Block[];
+  /** Lets go of what the tool holds, once no session uses it; a later call may take it up again. */
+  readonly close?: () => void | Promise<void>;
 }
 
 /** A failure whose text is meant for the model; `response` is what hooks read. */
@@ -123,6 +125,8 @@ export interface ToolOptions<Input> {
   prepare?: (input: Input, context: { readonly cwd: string }) => Input;
   settled?: (input: Input, context: Pick<ToolContext, "cwd" | "state">) => Promise<void>;
   render?: (response: any) => string | readonly Block[];
+  /** Lets go of what the tool holds, once no session uses it; a later call may take it up again. */
+  close?: () => void | Promise<void>;
 }
 
 /** The shape of the SDK's own runnable tools (`betaTool`, `betaZodTool`, the agent toolset), which plug in unchanged. */
@@ -133,6 +137,7 @@ export interface RunnableTool {
   readonly type?: string | null | undefined;
   readonly parse?: (input: unknown) => unknown;
   readonly run: (input: any, context?: any) => unknown;
+  readonly close?: () => void | Promise<void>;
 }
 
 /**
@@ -172,6 +177,7 @@ export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
     ...(options.prepare && { prepare: options.prepare }),
     ...(options.settled && { settled: options.settled }),
     ...(options.render && { render: options.render }),
+    ...(options.close && { close: options.close }),
   };
 }
 
@@ -201,6 +207,7 @@ export function asTool(value: Tool | RunnableTool): Tool {
       const result = await given.run(input, context);
       return typeof result === "string" || Array.isArray(result) ? result : JSON.stringify(result);
     },
+    ...(given.close && { close: () => given.close!() }),
   };
 }
 

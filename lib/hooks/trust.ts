@@ -12,6 +12,7 @@ const TRUSTABLE = [
   "hooks.yaml",
   ".agent/hook.toml",
   ".crochet/config.yaml",
+  ".mcp.json",
 ] as const;
 
 export type Trustable = (typeof TRUSTABLE)[number];

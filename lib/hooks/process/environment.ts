@@ -17,15 +17,24 @@ interface HookEnvironment {
   readonly withheld: readonly string[];
 }
 
-/** The environment of a hook's process: ours without secrets, and what a hook of the host expects, in our values. */
-export function hookEnvironment(host: HookHost, event: AnyEvent, facts: WireFacts, cwd: string): HookEnvironment {
+/** An environment as processes that work for us get it: without what looks like a secret, but for what is kept. */
+export function withoutSecrets(
+  given: { readonly [name: string]: string | undefined },
+  keep: readonly string[] = [],
+): { env: Record<string, string>; withheld: string[] } {
   const env: Record<string, string> = {};
   const withheld: string[] = [];
-  for (const [name, value] of Object.entries(host.env ?? process.env)) {
+  for (const [name, value] of Object.entries(given)) {
     if (value === undefined || DROPPED.test(name)) continue;
-    if (SECRET.test(name) && !KEPT.has(name) && !host.keepEnv?.includes(name)) withheld.push(name);
+    if (SECRET.test(name) && !KEPT.has(name) && !keep.includes(name)) withheld.push(name);
     else env[name] = value;
   }
+  return { env, withheld };
+}
+
+/** The environment of a hook's process: ours without secrets, and what a hook of the host expects, in our values. */
+export function hookEnvironment(host: HookHost, event: AnyEvent, facts: WireFacts, cwd: string): HookEnvironment {
+  const { env, withheld } = withoutSecrets(host.env ?? process.env, host.keepEnv);
   Object.assign(env, {
     PWD: cwd,
     CROCHET: "1",

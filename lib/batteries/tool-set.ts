@@ -1,0 +1,97 @@
+import { type Tool, ToolError } from "../core/tool.ts";
+import type { McpServers } from "../mcp.ts";
+import type { McpOptions } from "../mcp/servers.ts";
+import type { TapeSession } from "../tape/session.ts";
+
+export interface ToolSetOptions {
+  readonly own: readonly Tool[];
+  /** The servers of the agent, then of its run: of two with one name the first counts. */
+  readonly mcp: readonly (McpOptions | undefined)[];
+  readonly tape: TapeSession | undefined;
+  readonly cwd: string;
+  readonly signals: readonly (AbortSignal | undefined)[];
+  readonly warn: (message: string) => void;
+}
+
+/** The tools of one session: an agent's own, and those of its MCP servers, which may come and go. */
+export interface ToolSet {
+  /** The same list as long as nothing has changed, as requests keep its bytes. */
+  readonly tools: readonly Tool[];
+  /** What hooks of other hosts are told of the server of a tool. */
+  serverOf(tool: string): { readonly name: string; readonly source: string } | undefined;
+  close(): Promise<void>;
+}
+
+export async function toolSet({ own, mcp, tape, cwd, signals, warn }: ToolSetOptions): Promise<ToolSet> {
+  for (const tool of own) if (tool.close) users.set(tool, (users.get(tool) ?? 0) + 1);
+  let tools = own;
+  let connected: McpServers | undefined;
+  const given = mcp.filter((one) => one !== undefined);
+  const servers = Object.assign({}, ...given.map((one) => one.servers).reverse());
+  if (Object.keys(servers).length > 0) {
+    if (tape?.mode === "replay" && tape.program?.tape.header.tools) tools = [...own, ...fromTape(tape)];
+    else {
+      const { connectServers } = await import("../mcp.ts");
+      const changed = () => {
+        if (connected) tools = joined(own, connected, warn);
+      };
+      const startTimeout = given.find((one) => one.startTimeout !== undefined)?.startTimeout;
+      const options = { servers, ...(startTimeout !== undefined && { startTimeout }) };
+      const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
+      connected = await connectServers(options, { cwd, signal, warn, changed });
+      changed();
+    }
+  }
+  return {
+    get tools() {
+      return tools;
+    },
+    serverOf: (tool) => {
+      const name = connected?.serverOf(tool);
+      return name === undefined ? undefined : { name, source: mcp[0]?.servers[name] ? "dynamic" : "project" };
+    },
+    close: async () => {
+      await connected?.close();
+      for (const tool of own) await letGo(tool, warn);
+    },
+  };
+}
+
+/** How many sessions use a tool that holds something: it is closed with the last of them. */
+const users = new WeakMap<Tool, number>();
+
+async function letGo(tool: Tool, warn: (message: string) => void): Promise<void> {
+  if (!tool.close) return;
+  const left = (users.get(tool) ?? 1) - 1;
+  users.set(tool, left);
+  if (left > 0) return;
+  try {
+    await tool.close();
+  } catch (error) {
+    warn(`Cannot close tool ${tool.name} as it failed: ${(error as Error)?.message ?? error}`);
+  }
+}
+
+function joined(own: readonly Tool[], connected: McpServers, warn: (message: string) => void): readonly Tool[] {
+  const names = new Set(own.map(({ name }) => name));
+  return [
+    ...own,
+    ...connected.tools().filter(({ name }) => {
+      if (names.has(name)) warn(`Cannot use tool ${name} of an MCP server as the agent has one of this name`);
+      return !names.has(name);
+    }),
+  ];
+}
+
+/** Where results are served from a tape no server is started: the tools are as the recorded model was told of them. */
+function fromTape(tape: TapeSession): Tool[] {
+  const told = tape.program!.tape.calls[0]?.request.tools ?? [];
+  return told.filter(({ name }) => String(name).startsWith("mcp__")).map((spec) => ({
+    ...(spec as Pick<Tool, "name" | "description" | "input_schema">),
+    effect: "write",
+    parse: (input) => input,
+    run: () => {
+      throw new ToolError(`Cannot call ${spec.name} as its result is not on the tape: record it again`);
+    },
+  }));
+}

@@ -1,0 +1,65 @@
+import type { Tool } from "./core/tool.ts";
+import { McpConnection, type Sdk } from "./mcp/connection.ts";
+import { serverPart } from "./mcp/names.ts";
+import type { McpOptions } from "./mcp/servers.ts";
+
+export interface McpHost {
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  readonly warn: (message: string) => void;
+  /** Is told that the tools are others now. */
+  readonly changed: () => void;
+}
+
+/** The servers of one session. */
+export interface McpServers {
+  /** The tools of all servers that can be used, by what their names and the server's own name are. */
+  tools(): readonly Tool[];
+  /** The server a tool is of, as it is called where it was named. */
+  serverOf(tool: string): string | undefined;
+  /** Ends them, with everything they started. */
+  close(): Promise<void>;
+}
+
+const START_MS = 30_000;
+
+/** Connects to all servers at once. One that cannot be used is told of and left out: a run never fails for it. */
+export async function connectServers({ servers, startTimeout }: McpOptions, host: McpHost): Promise<McpServers> {
+  const connections = new Map<string, McpConnection>();
+  const sdk = await loadSdk(host.warn);
+  for (const [name, server] of sdk ? Object.entries(servers) : []) {
+    const part = serverPart(name);
+    if ([...connections.keys()].some((other) => serverPart(other) === part)) {
+      host.warn(`Cannot use MCP server '${name}' as another is called '${part}' already: rename one`);
+      continue;
+    }
+    connections.set(
+      name,
+      new McpConnection({ sdk: sdk!, name, server, startTimeout: startTimeout ?? START_MS, ...host }),
+    );
+  }
+  await Promise.all([...connections.values()].map((one) =>
+    one.open(host.signal).catch((error) => {
+      if (!host.signal.aborted) host.warn((error as Error).message);
+    })
+  ));
+  return {
+    tools: () => [...connections.values()].flatMap((one) => one.tools),
+    serverOf: (tool) => [...connections].find(([, one]) => one.tools.some(({ name }) => name === tool))?.[0],
+    close: async () => {
+      await Promise.all([...connections.values()].map((one) => one.close()));
+    },
+  };
+}
+
+async function loadSdk(warn: (message: string) => void): Promise<Sdk | undefined> {
+  try {
+    return await import("@modelcontextprotocol/client");
+  } catch (error) {
+    const [line = ""] = (error as Error).message.split("\n");
+    const missing = /cannot find|could not (?:find|resolve)|not found|not a dependency/i.test(line);
+    const why = missing ? "'@modelcontextprotocol/client' is not installed" : line;
+    warn(`Cannot use MCP servers as ${why}: npm install @modelcontextprotocol/client`);
+    return undefined;
+  }
+}

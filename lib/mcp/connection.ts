@@ -1,0 +1,233 @@
+import { pathToFileURL } from "node:url";
+import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
+import { checkSchema, InvalidInput, type JsonSchema, validateJson } from "../core/schema.ts";
+import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import { withoutSecrets } from "../hooks/process/environment.ts";
+import { toolNames } from "./names.ts";
+import { blocksOf, outputOf } from "./results.ts";
+import { isRemote, type McpServer } from "./servers.ts";
+import { StdioTransport } from "./stdio.ts";
+
+export type Sdk = typeof import("@modelcontextprotocol/client");
+
+export interface ConnectionOptions {
+  readonly sdk: Sdk;
+  readonly name: string;
+  readonly server: McpServer;
+  readonly cwd: string;
+  readonly startTimeout: number;
+  readonly warn: (message: string) => void;
+  /** Is told that the server's tools are others now. */
+  readonly changed: () => void;
+}
+
+const CALL_MS = 600_000;
+/** How long a server may take to say goodbye to. */
+const GOODBYE_MS = 1000;
+/** Servers tell of several changes at once. */
+const SETTLE_MS = 50;
+
+/** One server: connected when the session begins, and again by the next call where it has ended in between. */
+export class McpConnection {
+  tools: readonly Tool[] = [];
+  readonly #options: ConnectionOptions;
+  #connecting: Promise<Client> | undefined;
+  #transport: Transport | undefined;
+  #isClosed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {Error} where the server cannot be used, with the reason in its message */
+  async open(signal: AbortSignal): Promise<void> {
+    await this.#connected(signal);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const client = await this.#connecting?.catch(() => undefined);
+    if (client) await this.#leave(client, this.#transport!);
+  }
+
+  #connected(signal: AbortSignal): Promise<Client> {
+    return this.#connecting ??= this.#connect(signal).catch((error) => {
+      this.#connecting = undefined;
+      throw error;
+    });
+  }
+
+  /**
+   * A server that is a process is spoken to in the older way first, which nearly all understand: some end at a
+   * question they do not know, and asking costs a process.
+   */
+  async #connect(signal: AbortSignal): Promise<Client> {
+    const { sdk, server } = this.#options;
+    if (isRemote(server)) return await this.#begin(signal, "auto");
+    try {
+      return await this.#begin(signal, "legacy");
+    } catch (error) {
+      if (!((error as Error).cause instanceof sdk.ProtocolError)) throw error;
+      return await this.#begin(signal, "auto");
+    }
+  }
+
+  async #begin(signal: AbortSignal, mode: "legacy" | "auto"): Promise<Client> {
+    const { sdk, name, server, startTimeout, warn } = this.#options;
+    const transport = this.#transportTo(server);
+    const client = new sdk.Client({ name: "crochet", version: "0.1.0" }, {
+      capabilities: { roots: {} },
+      listChanged: {
+        tools: {
+          debounceMs: SETTLE_MS,
+          onChanged: (error, tools) =>
+            error ? warn(`MCP server '${name}': ${error.message}`) : this.#offer(tools ?? []),
+        },
+      },
+      versionNegotiation: { mode, probe: { timeoutMs: startTimeout } },
+    });
+    client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(this.#options.cwd).href }] }));
+    client.onerror = () => {}; // what matters comes back as a failed call
+    const within = new AbortController();
+    const late = new Error(`it was not ready within ${startTimeout / 1000} s`);
+    const timer = setTimeout(() => within.abort(late), startTimeout);
+    const leave = () => within.abort(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
+    try {
+      const options = { signal: within.signal, timeout: startTimeout };
+      await ended(within.signal, client.connect(transport, options));
+      const { tools } = await ended(within.signal, client.listTools(undefined, options));
+      this.#offer(tools);
+    } catch (error) {
+      await this.#leave(client, transport);
+      const words = transport instanceof StdioTransport ? transport.lastWords : "";
+      const why = within.signal.aborted ? (within.signal.reason as Error)?.message : reasonOf(error);
+      throw new Error(`Cannot use MCP server '${name}' as ${why}${words && `: ${words}`}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", leave);
+    }
+    client.onclose = () => {
+      this.#connecting = undefined;
+      if (this.#isClosed) return;
+      const words = transport instanceof StdioTransport ? transport.lastWords : "";
+      warn(`MCP server '${name}' has ended${words && `: ${words}`}`);
+      // What it started is not left behind by its own end.
+      void transport.close();
+    };
+    this.#transport = transport;
+    return client;
+  }
+
+  #transportTo(server: McpServer): Transport {
+    const { sdk, cwd } = this.#options;
+    if (isRemote(server)) {
+      return new sdk.StreamableHTTPClientTransport(new URL(server.url), {
+        requestInit: { headers: { ...server.headers } },
+      });
+    }
+    return new StdioTransport({
+      command: server.command,
+      args: server.args ?? [],
+      cwd: server.cwd ?? cwd,
+      env: { ...withoutSecrets(process.env).env, ...server.env },
+      reader: new sdk.ReadBuffer(),
+    });
+  }
+
+  /** Ends a connection; one that does not want to end is let go. */
+  async #leave(client: Client, transport: Transport): Promise<void> {
+    client.onclose = () => {};
+    const { StreamableHTTPClientTransport } = this.#options.sdk;
+    const goodbye = transport instanceof StreamableHTTPClientTransport ? transport.terminateSession() : undefined;
+    await within(GOODBYE_MS, goodbye);
+    await within(3 * GOODBYE_MS, transport.close());
+    await within(GOODBYE_MS, client.close());
+  }
+
+  #offer(tools: readonly McpTool[]): void {
+    const { name, warn, changed } = this.#options;
+    const names = toolNames(name, tools.map((one) => one.name));
+    this.tools = tools.flatMap((one, i) => {
+      try {
+        return [this.#toolOf(one, names[i]!)];
+      } catch (error) {
+        warn(`MCP server '${name}': ${(error as Error).message}`);
+        return [];
+      }
+    });
+    changed();
+  }
+
+  #toolOf(given: McpTool, name: string): Tool {
+    const { $schema: _, ...schema } = given.inputSchema as JsonSchema;
+    checkSchema(name, schema);
+    return {
+      name,
+      description: given.description ?? given.title ?? "",
+      input_schema: schema,
+      // What a server says of itself decides what runs together, but never what needs no permission.
+      effect: "write",
+      ...(given.annotations?.readOnlyHint && { parallel: true }),
+      parse: (input) => checked(schema, input),
+      render: blocksOf,
+      run: (input, context) => this.#call(given.name, input, context),
+    };
+  }
+
+  async #call(tool: string, input: Record<string, unknown>, context: ToolContext): Promise<ToolOutput> {
+    const { name, server } = this.#options;
+    const { signal, progress } = context;
+    let result: CallToolResult;
+    try {
+      const client = await this.#connected(signal);
+      result = await client.callTool({ name: tool, arguments: input }, {
+        signal,
+        timeout: server.timeout ?? CALL_MS,
+        resetTimeoutOnProgress: true,
+        onprogress: ({ message, progress: done, total }) =>
+          progress(`${message ?? `${done}${total === undefined ? "" : ` of ${total}`}`}\n`),
+      });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const late = /timed? ?out/i.test((error as Error).message);
+      const why = late ? `it did not answer within ${(server.timeout ?? CALL_MS) / 1000} s` : reasonOf(error);
+      throw new ToolError(why.startsWith("Cannot ") ? why : `Cannot call ${tool} of MCP server '${name}' as ${why}`, {
+        code: "mcp",
+      });
+    }
+    return outputOf(result);
+  }
+}
+
+/** What fits the schema the server told; where that cannot be read the server judges by itself. */
+async function checked(schema: JsonSchema, input: unknown): Promise<Record<string, unknown>> {
+  try {
+    return await validateJson(schema, input);
+  } catch (error) {
+    if (error instanceof InvalidInput) throw error;
+    return input as Record<string, unknown>;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: string };
+  if (code === "ENOENT") return "there is no such command";
+  return message?.replace(/\s+/g, " ").slice(0, 500) || String(error);
+}
+
+/** Waits for work, or for the signal: not everything in the SDK looks at it. */
+function ended<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    work.then(resolve, reject);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+async function within(ms: number, work: Promise<void> | undefined): Promise<void> {
+  if (!work) return;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([work.catch(() => {}), new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,83 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { type Block, text } from "../core/messages.ts";
+import type { ToolOutput } from "../core/tool.ts";
+
+type Content = CallToolResult["content"][number];
+
+/** What of a result is text for the model at most; a server that says more has said too much for any context. */
+const LONGEST = 200_000;
+/** The images the API takes. */
+const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+/** A server's result as a tool's: the model reads blocks, hooks read the server's own list. */
+export function outputOf({ content, structuredContent, isError }: CallToolResult): ToolOutput {
+  const list = content ?? [];
+  const structured = structuredContent === undefined || says(list, structuredContent)
+    ? []
+    : [{ type: "text", text: JSON.stringify(structuredContent) } as const];
+  const response = [...list, ...structured];
+  return { content: blocksOf(response), response, ...(isError && { isError: true }) };
+}
+
+/** The blocks of a server's list, or of what a hook put in its place. */
+export function blocksOf(list: unknown): string | readonly Block[] {
+  if (!Array.isArray(list)) return typeof list === "string" ? list : JSON.stringify(list);
+  // A text block without words is refused by the API.
+  const blocks = cut(list.map(blockOf)).filter((block) => block.type !== "text" || block.text !== "");
+  if (blocks.length === 0) return "(no content)";
+  // Text alone is sent as text, as our own tools do.
+  const [only] = blocks;
+  return blocks.length === 1 && only!.type === "text" ? String((only as { text: unknown }).text) : blocks;
+}
+
+/** Servers repeat structured content as text, for hosts that know no better. */
+function says(list: readonly Content[], structured: unknown): boolean {
+  return list.some((one) => {
+    if (one.type !== "text") return false;
+    try {
+      return JSON.stringify(JSON.parse(one.text)) === JSON.stringify(structured);
+    } catch {
+      return false;
+    }
+  });
+}
+
+function blockOf(one: Content): Block {
+  switch (one.type) {
+    case "text":
+      return text(one.text);
+    case "image":
+      return image(one.mimeType, one.data) ?? left(`an image of type ${one.mimeType}`);
+    case "audio":
+      return left(`audio of type ${one.mimeType}`);
+    case "resource_link":
+      return text(`${one.title ?? one.name}: ${one.uri}${one.description ? ` (${one.description})` : ""}`);
+    case "resource": {
+      const { uri, mimeType = "" } = one.resource;
+      if ("text" in one.resource) return text(`${uri}:\n${one.resource.text}`);
+      return image(mimeType, one.resource.blob) ?? left(`${uri}${mimeType && ` of type ${mimeType}`}`);
+    }
+    default:
+      return text(JSON.stringify(one));
+  }
+}
+
+function image(mimeType: string, data: string): Block | undefined {
+  if (!IMAGES.has(mimeType)) return undefined;
+  return { type: "image", source: { type: "base64", media_type: mimeType, data } };
+}
+
+function left(what: string): Block {
+  return text(`(${what}, which cannot be shown)`);
+}
+
+function cut(blocks: readonly Block[]): Block[] {
+  let room = LONGEST;
+  return blocks.map((block) => {
+    if (block.type !== "text") return block;
+    const words = String((block as { text: unknown }).text);
+    const kept = words.slice(0, room);
+    room -= kept.length;
+    return kept.length === words.length ? block : text(`${kept}\n(${words.length - kept.length} more characters)`);
+  });
+}

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { agent, modify } from "../../lib/index.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { asProcess, calling, listening } from "./_start.ts";
+
+const ALL = ["echo", "look", "weigh", "fail", "slow", "env", "fork", "crash", "grow", "steps"];
+const named = (server: string) => ALL.map((tool) => `mcp__${server}__${tool}`);
+
+test("the tools of a process are called by name, and the model reads text, pictures, data and failures", async () => {
+  const { tools, results, warnings, events } = await calling({ servers: { srv: asProcess() } }, [
+    { name: "mcp__srv__echo", input: { text: "hi" } },
+    { name: "mcp__srv__look" },
+    { name: "mcp__srv__weigh" },
+    { name: "mcp__srv__fail" },
+    { name: "mcp__srv__echo", input: { text: 1 } },
+    { name: "mcp__srv__steps" },
+  ]);
+  assert.deepEqual(warnings, []);
+  assert.deepEqual(tools, named("srv"));
+  const [echo, look, weigh, fail, wrong] = results;
+  assert.equal(echo!.content, "echo hi");
+  assert.deepEqual(look!.content, [
+    { type: "text", text: "a picture:" },
+    { type: "image", source: { type: "base64", media_type: "image/png", data: "aGk=" } },
+    { type: "text", text: "(an image of type image/tiff, which cannot be shown)" },
+    { type: "text", text: "notes: file:///notes.txt" },
+    { type: "text", text: "file:///a.txt:\ninside" },
+  ]);
+  assert.equal(weigh!.content, '{"grams":12}');
+  assert.deepEqual([fail!.content, fail!.is_error], ["it broke", true]);
+  assert.equal(wrong!.is_error, true);
+  assert.match(String(wrong!.content), /text/);
+  assert.ok(events.some((event) => event.type === "tool_progress" && event.text === "half\n"), "progress is shown");
+});
+
+for (const [how, ...args] of [["in both ways"], ["in the newest way only", "--modern"]]) {
+  test(`a server over HTTP that speaks ${how} is used, with the headers it wants`, async () => {
+    using server = await listening(...args);
+    const { results, warnings, tools } = await calling(
+      { servers: { web: { type: "http", url: server.url, headers: { "x-key": "open" } } } },
+      [{ name: "mcp__web__echo", input: { text: "hi" } }, { name: "mcp__web__fail" }],
+    );
+    assert.deepEqual(warnings, []);
+    assert.deepEqual(tools, named("web"));
+    assert.deepEqual(results.map(({ content, is_error }) => [content, is_error ?? false]), [
+      ["echo hi", false],
+      ["it broke", true],
+    ]);
+  });
+}
+
+test("a process that speaks only the newest protocol is asked again in it", async () => {
+  const { results, warnings } = await calling({ servers: { srv: asProcess("--modern") } }, [
+    { name: "mcp__srv__echo", input: { text: "hi" } },
+  ]);
+  assert.deepEqual(warnings, []);
+  assert.equal(results[0]?.content, "echo hi");
+});
+
+test("hooks and permission rules hold for MCP tools as for any tool", async () => {
+  const seen: unknown[] = [];
+  const { results } = await calling({ servers: { srv: asProcess() } }, [
+    { name: "mcp__srv__echo", input: { text: "hi" } },
+    { name: "mcp__srv__fail" },
+    { name: "mcp__srv__env" },
+  ], {
+    permissions: { mode: "default", allow: ["mcp__srv__echo"], deny: ["mcp__srv__fail"] },
+    hooks: {
+      preToolUse: ({ tool_name, input }) =>
+        tool_name === "mcp__srv__echo" ? modify({ ...input, text: `${input.text}!` }) : undefined,
+      postToolUse: ({ result }) => {
+        seen.push(result.response);
+        return modify({ ...result, content: "changed" });
+      },
+    },
+  });
+  assert.deepEqual(seen, [[{ type: "text", text: "echo hi!" }]]);
+  assert.equal(results[0]!.content, "changed");
+  assert.match(String(results[1]!.content), /The rule mcp__srv__fail denies it/);
+  assert.match(String(results[2]!.content), /permissions\.allow \["mcp__srv__env"\]/);
+});
+
+test("a broken or slow server is a warning with its reason, never a failed run", async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const { port } = silent.address() as { port: number };
+  const shell = (line: string) => ({ command: "sh", args: ["-c", line] });
+  try {
+    const { warnings, results } = await calling({
+      startTimeout: 4000,
+      servers: {
+        gone: { command: "/no/such/server" },
+        dies: shell("echo 'no licence' >&2; exit 2"),
+        mute: shell("echo 'starting …'; sleep 100"),
+        shut: { url: "http://127.0.0.1:9/mcp" },
+        slow: { url: `http://127.0.0.1:${port}/mcp` },
+        good: asProcess(),
+        "good_": asProcess(),
+      },
+    }, [{ name: "mcp__good__echo", input: { text: "hi" } }]);
+    const about = (name: string) => warnings.find((warning) => warning.includes(`'${name}'`)) ?? "";
+    assert.match(about("gone"), /^Cannot use MCP server 'gone' as .*(no such|ENOENT)/);
+    assert.match(about("dies"), /^Cannot use MCP server 'dies' as .*: no licence$/);
+    assert.match(about("mute"), /as it was not ready within 4 s$/);
+    assert.match(about("shut"), /^Cannot use MCP server 'shut' as /);
+    assert.match(about("slow"), /as .*(not ready within 4 s|timed out)/i);
+    assert.match(about("good_"), /as another is called 'good' already: rename one/);
+    assert.equal(warnings.length, 6, warnings.join("\n"));
+    assert.equal(results[0]!.content, "echo hi");
+  } finally {
+    silent.closeAllConnections();
+    silent.close();
+  }
+});
+
+test("servers end with their session, and so does everything they started", async () => {
+  const { results } = await calling({ servers: { srv: asProcess(), web: asProcess() } }, [
+    { name: "mcp__srv__fork" },
+    { name: "mcp__web__env" },
+  ]);
+  const child = Number(results[0]!.content);
+  assert.ok(child > 1);
+  // Whoever inherits what is dead may not bury it: a process without a command line is as good as gone.
+  const line = await readFile(`/proc/${child}/cmdline`, "utf8").catch(() => "");
+  assert.equal(line, "", "the child of the server is gone");
+});
+
+test("a server that ends in between is told of and started again by the next call", async () => {
+  const { results, warnings } = await calling({ servers: { srv: asProcess() } }, [
+    { name: "mcp__srv__crash" },
+    { name: "mcp__srv__echo", input: { text: "again" } },
+  ]);
+  assert.equal(results[0]!.is_error, true);
+  assert.match(String(results[0]!.content), /^Cannot call crash of MCP server 'srv' as /);
+  assert.match(warnings.join(), /MCP server 'srv' has ended/);
+  assert.equal(results[1]!.content, "echo again");
+});
+
+test("a call that takes too long fails, and one that is interrupted ends with its run", async () => {
+  const slow = [{ name: "mcp__srv__slow" }, { name: "mcp__srv__echo", input: { text: "on" } }];
+  const { results } = await calling({ servers: { srv: { ...asProcess(), timeout: 300 } } }, slow);
+  assert.match(String(results[0]!.content), /as it did not answer within 0\.3 s$/);
+  assert.equal(results[1]!.content, "echo on");
+
+  const stop = new AbortController();
+  const interrupted = await calling({ servers: { srv: asProcess() } }, slow, {
+    signal: stop.signal,
+    on: (event) => void (event.type === "tool_start" && setTimeout(() => stop.abort(), 50)),
+  });
+  assert.equal(interrupted.stop, "aborted");
+});
+
+test("tools that a server adds while it runs can be called, under a name that the API takes", async () => {
+  let names: string[] = [];
+  const model = scripted([
+    { tools: [{ name: "mcp__srv__grow", input: {} }] },
+    { tools: [{ name: "Wait", input: {} }] },
+    { tools: [{ name: "mcp__srv__grown_up", input: {} }] },
+    { text: "." },
+  ]);
+  const result = await agent({
+    mcp: { servers: { srv: asProcess() } },
+    tools: [{
+      name: "Wait",
+      input_schema: { type: "object" },
+      run: () => new Promise((resolve) => setTimeout(resolve, 1000, "waited")),
+    }],
+    model: (request, signal) => {
+      names = request.tools.map(({ name }) => name);
+      return model(request, signal);
+    },
+  }).run("go");
+  assert.ok(names.includes("mcp__srv__grown_up"));
+  assert.match(JSON.stringify(result.messages.at(-2)), /"content":"tall"/);
+});
+
+test("a server gets its own environment and arguments, and none of our secrets", async () => {
+  process.env.SOME_API_KEY = "sk-secret";
+  try {
+    const { results } = await calling({ servers: { srv: { ...asProcess("one", "two"), env: { MINE: "1" } } } }, [
+      { name: "mcp__srv__env" },
+    ]);
+    const { args, env } = JSON.parse(String(results[0]!.content));
+    assert.deepEqual(args, ["one", "two"]);
+    assert.equal(env.MINE, "1");
+    assert.equal(env.PATH, process.env.PATH);
+    assert.equal(env.SOME_API_KEY, undefined);
+  } finally {
+    delete process.env.SOME_API_KEY;
+  }
+});
+
+test("where the client is not installed a warning says which package to install, and the run goes on", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-mcp-"));
+  try {
+    cpSync(fileURLToPath(new URL("../../lib", import.meta.url)), join(dir, "lib"), { recursive: true });
+    const { connectServers } = await import(pathToFileURL(join(dir, "lib/mcp.ts")).href);
+    const warnings: string[] = [];
+    const connected = await connectServers({ servers: { srv: asProcess() } }, {
+      cwd: dir,
+      signal: new AbortController().signal,
+      warn: (message: string) => warnings.push(message),
+      changed: () => {},
+    });
+    assert.deepEqual(connected.tools(), []);
+    assert.deepEqual(warnings, [
+      "Cannot use MCP servers as '@modelcontextprotocol/client' is not installed: npm install @modelcontextprotocol/client",
+    ]);
+    await connected.close();
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
