@@ -1,6 +1,6 @@
 import { cac } from "cac";
 import { nearest } from "../core/names.ts";
-import { UsageError } from "./_io.ts";
+import { type Command, type Io, UsageError } from "./_io.ts";
 
 /** How a command is called: the whole of its `--help`. */
 export interface Usage {
@@ -14,6 +14,28 @@ export interface Usage {
   readonly example: string;
 }
 
+/** In place of arguments: the command is asked for its table and does nothing. */
+const ASKED = "--\u0000usage";
+
+class Told extends Error {
+  readonly usage: Usage;
+  constructor(usage: Usage) {
+    super(`Cannot do 'crochet ${usage.name}' as only its flags were asked for`);
+    this.usage = usage;
+  }
+}
+
+/** The table a command reads its flags by; undefined where it reads none. */
+export async function usageOf(command: Command, io: Io): Promise<Usage | undefined> {
+  try {
+    await command([ASKED], io);
+  } catch (error) {
+    if (error instanceof Told) return error.usage;
+    throw error;
+  }
+  return undefined;
+}
+
 export interface Flags {
   readonly words: readonly string[];
   readonly flags: { readonly [name: string]: string | boolean | undefined };
@@ -21,6 +43,7 @@ export interface Flags {
 
 /** Reads a command's words and flags; a flag it does not know, or one without its value, is a usage error with the mend. */
 export function readFlags(usage: Usage, args: readonly string[]): Flags {
+  if (args[0] === ASKED) throw new Told(usage);
   const cli = cac(usage.name);
   for (const [flag, about] of usage.flags) cli.option(flag, about);
   const end = args.indexOf("--");
@@ -29,15 +52,18 @@ export function readFlags(usage: Usage, args: readonly string[]): Flags {
   const known = new Map(usage.flags.map(([flag]) => [camel(longName(flag)), flag]));
   const flags: Record<string, string | boolean> = {};
   for (const [key, value] of Object.entries(parsed.options)) {
-    if (key === "--" || key.length === 1) continue;
-    const flag = known.get(key);
+    if (key === "--") continue;
+    const flag = known.get(key === "h" ? "help" : key);
     if (flag === undefined) {
-      const all = [...known.values()].map((f) => `--${longName(f)}`);
+      const typed = key.length === 1 ? `-${key}` : `--${dashed(key)}`;
+      const near = nearest(typed, [...known.values()].map((f) => `--${longName(f)}`));
       throw new UsageError(
-        `Cannot read --${dashed(key)} as 'crochet ${usage.name}' has no such flag: did you mean ${
-          nearest(`--${dashed(key)}`, all)
-        }?`,
+        `Cannot read ${typed} as 'crochet ${usage.name}' has no such flag: did you mean ${near}?`,
       );
+    }
+    if (key === "h") {
+      flags.help = true;
+      continue;
     }
     const takesValue = flag.includes("<");
     const last = Array.isArray(value) ? value.at(-1) : value;

@@ -1,7 +1,7 @@
-import { type Command, EXIT, UsageError } from "./_io.ts";
+import { type Actions, group } from "./_group.ts";
 
 /** What can be done with fixtures; each is loaded only when it is asked for. */
-const ACTIONS: { readonly [name: string]: readonly [about: string, load: () => Promise<{ default: Command }>] } = {
+const ACTIONS: Actions = {
   ls: [
     "the fixtures of this project, what they were recorded from and what they hold",
     () => import("./fixtures/ls.ts"),
@@ -13,36 +13,4 @@ const ACTIONS: { readonly [name: string]: readonly [about: string, load: () => P
   prune: ["remove blobs that no tape needs", () => import("./fixtures/prune.ts")],
 };
 
-const fixtures: Command = async (args, io) => {
-  const [name, ...rest] = args;
-  if (name === "--help" || name === "-h" || name === "help") {
-    io.out(help());
-    return EXIT.ok;
-  }
-  if (name === undefined || name.startsWith("-")) return await (await ACTIONS.ls![1]()).default(args, io);
-  const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-  if (!action) {
-    const { nearest } = await import("../core/names.ts");
-    const near = nearest(name, Object.keys(ACTIONS));
-    throw new UsageError(
-      `Cannot do 'fixtures ${name}' as there is no such thing: did you mean 'crochet fixtures ${near}'?`,
-    );
-  }
-  return await (await action[1]()).default(rest, io);
-};
-export default fixtures;
-
-function help(): string {
-  const rows = Object.entries(ACTIONS).map(([name, [about]]) => `  ${name.padEnd(8)}${about}`);
-  return [
-    `crochet fixtures [${Object.keys(ACTIONS).join(" | ")}]`,
-    "",
-    ...rows,
-    "",
-    "crochet fixtures <action> --help tells more",
-    "",
-    "Example",
-    "  crochet fixtures",
-    "",
-  ].join("\n");
-}
+export default group("fixtures", ACTIONS, { bare: "ls", example: "crochet fixtures" });

@@ -2,26 +2,29 @@ import type { EventName, EventOf } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
 import type { ServedEnv } from "../hooks/serving/served-env.ts";
 import type { Host, Tried } from "../hooks/serve.ts";
+import type { Usage } from "./_flags.ts";
 import type { Command } from "./_io.ts";
 
-const HELP = `crochet hook <file> [--event <name>] [--dialect claude|codex|gemini]
-
-  Serves a hook file as a command hook of another host: its event on stdin, the answer on stdout.
-
-  --event <name>     the event, where the file's name does not say it
-  --dialect <host>   whose protocol is spoken (claude)
-  --help             this text
-
-Example
-  echo '{"hook_event_name":"Stop"}' | crochet hook hooks/stop.tests-pass.ts
-`;
+const USAGE: Usage = {
+  name: "hook",
+  words: "<file>",
+  about: "Serves a hook file as a command hook of another host: its event on stdin, the answer on stdout.",
+  flags: [
+    ["--event <name>", "the event, where the file's name does not say it"],
+    ["--dialect <host>", "whose protocol is spoken: claude, codex or gemini (claude)"],
+    ["--help", "this text"],
+  ],
+  example: `echo '{"hook_event_name":"Stop"}' | crochet hook hooks/stop.tests-pass.ts`,
+};
 
 const HOSTS: readonly string[] = ["claude", "codex", "gemini"];
 
 const hook: Command = async (args, io) => {
   const asked = readArgs(args);
-  if (asked === "help") {
-    io.out(HELP);
+  if (asked === undefined) {
+    const { helpText, readFlags } = await import("./_flags.ts");
+    readFlags(USAGE, args);
+    io.out(helpText(USAGE));
     return 0;
   }
   const { file, ...options } = asked;
@@ -43,20 +46,17 @@ interface Asked {
   readonly event: string | undefined;
 }
 
-function readArgs(args: readonly string[]): Asked | "help" {
+/** What is asked; undefined for help and for what is no flag here: the parser that all commands share says that. */
+function readArgs(args: readonly string[]): Asked | undefined {
   const words: string[] = [];
   const flags: Record<string, string> = {};
   for (let i = 0; i < args.length; i++) {
     const [, flag, joined] = /^--(event|dialect)(?:=(.*))?$/s.exec(args[i]!) ?? [];
-    if (args[i] === "--help" || args[i] === "-h") return "help";
+    if (flag === undefined && args[i]!.startsWith("-")) return undefined;
     if (flag === undefined) words.push(args[i]!);
     else if ((flags[flag] = joined ?? args[++i] ?? "") === "") {
       throw new TypeError(`Cannot read --${flag} as its value is missing`);
     }
-  }
-  const wrong = words.find((word) => word.startsWith("--"));
-  if (wrong !== undefined) {
-    throw new TypeError(`Cannot read ${wrong} as 'crochet hook' has no such flag: expected --event or --dialect`);
   }
   const [file, ...more] = words;
   if (file === undefined || more.length > 0) {

@@ -1,9 +1,8 @@
-import type { Command, Io } from "./_io.ts";
-
-type Commands = { readonly [name: string]: readonly [about: string, load: () => Promise<{ default: Command }>] };
+import type { Actions } from "./_group.ts";
+import type { Io } from "./_io.ts";
 
 /** Every command with what it does; each is loaded only when it is called. */
-const commands = (): Commands => ({
+export const commands = (): Actions => ({
   run: ["run an agent on a prompt", () => import("./run.ts")],
   record: ["run an agent and keep the run as a fixture", () => import("./record.ts")],
   replay: ["run recorded agents again, without a model", () => import("./replay.ts")],
@@ -14,6 +13,10 @@ const commands = (): Commands => ({
   transcripts: ["list, show or remove stored sessions", () => import("./transcripts.ts")],
   hooks: ["list, try, switch and install hooks", () => import("./hooks.ts")],
   trust: ["let the hooks of a directory run", () => import("./trust.ts")],
+  completions: [
+    "let a shell complete commands and flags",
+    async () => (await import("./completions.ts")).completing(commands()),
+  ],
   hook: ["serve one hook file as a command hook of another host", () => import("./hook.ts")],
 });
 
@@ -23,7 +26,12 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   const { guarded } = await import("./_process.ts");
   return await guarded(args, io, async () => {
     const [name, ...rest] = args;
-    if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    if (name === undefined || name === "--json" || name === "--version") {
+      await (await import("./_welcome.ts")).welcome(name, io);
+      return EXIT.ok;
+    }
+    if (name === "help" && rest.length > 0) return await main([...rest, "--help"], io);
+    if (name === "--help" || name === "-h" || name === "help") {
       io.out(overview());
       return EXIT.ok;
     }
@@ -31,7 +39,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     const command = Object.hasOwn(all, name) ? all[name] : undefined;
     if (!command) {
       const { nearest } = await import("../core/names.ts");
-      const near = nearest(name, Object.keys(all));
+      const near = nearest(name, [...Object.keys(all), "help", "--help", "--json", "--version"]);
       throw new UsageError(`Cannot run '${name}' as there is no such command: did you mean 'crochet ${near}'?`);
     }
     const { default: run } = await command[1]();
@@ -51,6 +59,10 @@ function overview(): string {
 if (import.meta.main) {
   const args = process.argv.slice(2);
   // Started for every event of another host: until something has to be said, nothing else is loaded.
+  if (args[0] === "agent" && args[1] === "hook" && !args[2]?.startsWith("-")) {
+    await (await import("../monitor/note.ts")).noteEvent(args.slice(2), process.env);
+    process.exit(0);
+  }
   if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
   const { drained, processIo } = await import("./_process.ts");
   const code = await main(args, processIo());

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { HookRecord } from "../core/hook.ts";
 import type { Host } from "./serving/from-host.ts";
 import { HOSTS } from "./installing/hosts.ts";
+import { ownCommand } from "./installing/own-command.ts";
 import { type Environment, homeOf, userState, writeWhole } from "./file/places.ts";
 import { type HostEntry, withEntries, withoutEntries } from "./installing/settings-edit.ts";
 import type { Listened } from "./file/record.ts";
@@ -114,16 +114,9 @@ function nameOf({ event, outcome, scope }: Listened): string {
   return event === "stop" && scope === "sub" ? "subagent-stop" : event;
 }
 
-/** The line that serves a hook file: runtime and script by their absolute paths, so that no PATH has a say. */
+/** The line that serves a hook file. */
 export function hookCommand(file: string, host: Host): string {
-  const self = fileURLToPath(import.meta.url);
-  const script = join(dirname(dirname(self)), "cli", self.endsWith(".ts") ? "hook.ts" : "hook.js");
-  // Deno would take the settings of whatever project it is started in.
-  const config = join(dirname(dirname(dirname(self))), "deno.json");
-  const flags = "Deno" in globalThis
-    ? ["run", "-A", "--quiet", ...(existsSync(config) ? ["--config", config] : [])]
-    : [];
-  return [process.execPath, ...flags, script, file, "--dialect", host].map(quoted).join(" ");
+  return ownCommand("hook", file, "--dialect", host);
 }
 
 /** The file that a line of ours serves; undefined for a line that is not ours. */
@@ -131,10 +124,6 @@ export function installedFile(command: string): string | undefined {
   const found = /\bcli\/hook\.[jt]s'? ('(?:[^']|'\\'')+'|\S+) --dialect (?:claude|codex|gemini)$/.exec(command)
     ?.[1];
   return found?.startsWith("'") ? found.slice(1, -1).replaceAll("'\\''", "'") : found;
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function settingsPath({ host, scope, cwd, env }: Place): string {

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import { type OnPrompt, rememberOnPrompt } from "../monitor/escalate.ts";
-import { agentsDir, appendEvent, isAgentId } from "../monitor/log.ts";
-import { prepareSettings } from "../monitor/settings.ts";
-import { readFlags, type Usage } from "./_flags.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
-import { selfCommand } from "./_self.ts";
+import { type OnPrompt, rememberOnPrompt } from "../../monitor/escalate.ts";
+import { agentsDir, appendEvent, isAgentId } from "../../monitor/log.ts";
+import { prepareSettings } from "../../monitor/settings.ts";
+import { helpText, readFlags, type Usage } from "../_flags.ts";
+import { type Command, EXIT, UsageError } from "../_io.ts";
+import { ownCommand } from "../../hooks/installing/own-command.ts";
 
 const USAGE: Usage = {
   name: "agent settings",
@@ -17,8 +17,12 @@ const USAGE: Usage = {
   example: "crochet agent settings fixer",
 };
 
-export async function agentSettings(args: readonly string[], io: Io): Promise<number> {
+const settings: Command = async (args, io) => {
   const { words: [id], flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
   if (!isAgentId(id)) {
     throw new UsageError(
       `Cannot watch agent '${id ?? ""}' as that is no id: expected letters, digits, '_', '-', '.' or ':'`,
@@ -26,7 +30,7 @@ export async function agentSettings(args: readonly string[], io: Io): Promise<nu
   }
   const dir = agentsDir(io.env);
   const workspace = resolve(io.cwd, String(flags.workspace ?? "."));
-  const path = prepareSettings(dir, id, workspace, selfCommand());
+  const path = prepareSettings(dir, id, workspace, ownCommand("main"));
   const given = flags.onPrompt;
   const onPrompt: OnPrompt = given === undefined || given === "escalate"
     ? "escalate"
@@ -37,4 +41,5 @@ export async function agentSettings(args: readonly string[], io: Io): Promise<nu
   appendEvent(dir, id, { type: "start", workspace, at: new Date().toISOString() });
   io.out(`${path}\n`);
   return EXIT.ok;
-}
+};
+export default settings;

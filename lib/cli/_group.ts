@@ -1,0 +1,73 @@
+import type { Usage } from "./_flags.ts";
+import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+
+/** What a command of several words can do: each with what it is for, loaded only when it is asked for. */
+export type Actions = {
+  readonly [name: string]: readonly [about: string, load: () => Promise<{ readonly default: Command }>];
+};
+
+/** A command of several words. */
+export type Group = Command & { readonly actions: Actions };
+
+/** A command that hands its second word to one of `actions`; without one it does `bare`, or says what there is. */
+export function group(name: string, actions: Actions, options: { bare?: string; example: string }): Group {
+  const { bare, example } = options;
+  const command: Command = async (args, io) => {
+    const [word, ...rest] = args;
+    if (word === "--help" || word === "-h" || word === "help" || (word === undefined && bare === undefined)) {
+      io.out(groupHelp(name, actions, example));
+      return EXIT.ok;
+    }
+    if (bare !== undefined && (word === undefined || word.startsWith("-"))) {
+      return await (await actions[bare]![1]()).default(args, io);
+    }
+    const action = Object.hasOwn(actions, word!) ? actions[word!] : undefined;
+    if (action) return await (await action[1]()).default(rest, io);
+    const { nearest } = await import("../core/names.ts");
+    const near = nearest(word!, Object.keys(actions));
+    throw new UsageError(
+      `Cannot do '${name} ${word}' as there is no such thing: did you mean 'crochet ${name} ${near}'?`,
+    );
+  };
+  return Object.assign(command, { actions });
+}
+
+function groupHelp(name: string, actions: Actions, example: string): string {
+  const names = Object.keys(actions);
+  const width = Math.max(...names.map((one) => one.length)) + 2;
+  return [
+    `crochet ${name} [${names.join(" | ")}]`,
+    "",
+    ...Object.entries(actions).map(([one, [about]]) => `  ${one.padEnd(width)}${about}`),
+    "",
+    `crochet ${name} <action> --help tells more`,
+    "",
+    "Example",
+    `  ${example}`,
+    "",
+  ].join("\n");
+}
+
+/** One command as a person can type it: its words, and its table of flags. */
+export interface Typed {
+  readonly path: readonly string[];
+  readonly about: string;
+  readonly usage: Usage | undefined;
+  /** The words that can follow, of a command of several. */
+  readonly actions: readonly string[];
+}
+
+/** Every command and action there is, with the tables they read their own flags by: help and completion cannot drift. */
+export async function everyCommand(actions: Actions, io: Io, above: readonly string[] = []): Promise<Typed[]> {
+  const { usageOf } = await import("./_flags.ts");
+  const found: Typed[] = [];
+  for (const [name, [about, load]] of Object.entries(actions)) {
+    const { default: command } = await load();
+    const path = [...above, name];
+    const below = (command as Partial<Group>).actions;
+    const usage = below ? undefined : await usageOf(command, io);
+    found.push({ path, about, usage, actions: Object.keys(below ?? {}) });
+    if (below) found.push(...await everyCommand(below, io, path));
+  }
+  return found;
+}

@@ -1,0 +1,122 @@
+import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { type Environment, shortPath } from "../hooks/file/places.ts";
+import { isSkipped } from "../hooks/file/file-name.ts";
+import { type Standing, standings } from "../hooks/trust.ts";
+import { versionOf } from "../tape/_about.ts";
+import { FIXTURES, fixturesIn } from "../tape/fixture.ts";
+import type { Io } from "./_io.ts";
+
+/** What a directory has for us, told from names alone: nothing in it is run. */
+interface Here {
+  readonly dir: string;
+  /** Agent scripts, relative to the directory. */
+  readonly agents: readonly string[];
+  /** How many files in `hooks/` are hooks by their names. */
+  readonly hooks: number;
+  /** Whatever else a directory can bring along, and whether it may run. */
+  readonly standings: readonly Standing[];
+  readonly fixtures: number;
+  readonly key: boolean;
+}
+
+function lookAround(dir: string, env: Environment): Here {
+  return {
+    dir,
+    agents: agentsIn(dir),
+    hooks: names(join(dir, "hooks")).filter((name) => !isSkipped(name)).length,
+    standings: standings(dir, env),
+    fixtures: fixturesIn(join(dir, FIXTURES)).length,
+    key: Boolean(env.ANTHROPIC_API_KEY),
+  };
+}
+
+/** A command to type next, and what it is for. */
+type Next = readonly [command: string, about: string];
+
+/** The three commands that fit what was found, most useful first. */
+function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here): Next[] {
+  const distrusted = standings.filter(({ state }) => state !== "trusted").map(({ thing }) => thing);
+  const script = agent === undefined ? "" : `${agent} `;
+  const all: (Next | false)[] = [
+    agent === undefined && hooks === 0 && fixtures === 0 &&
+    ["crochet init", "an agent, a hook and a test that run at once"],
+    distrusted.length > 0 && ["crochet trust", `let ${distrusted.join(", ")} run, after a look`],
+    fixtures > 0 && ["crochet replay", "run the recorded agents again, without a model"],
+    key && [`crochet run ${script}"say hello"`, agent === undefined ? "the built-in coding agent" : "run the agent"],
+    hooks > 0 && ["crochet hooks", "which hooks load, in which order, and why not"],
+    !key && ["crochet doctor", "what is missing here, and how to mend it"],
+    hooks === 0 && ["crochet hooks add", "hooks that come with crochet"],
+    ["crochet agents --all", "the runs and watched agents of this machine"],
+  ];
+  return all.filter((one) => one !== false).slice(0, 3);
+}
+
+/** `crochet` alone: what this is, what is here, what to do next. */
+export async function welcome(form: "--json" | "--version" | undefined, io: Io): Promise<void> {
+  const version = versionOf();
+  if (form === "--version") return io.out(`${version}\n`);
+  const here = lookAround(io.cwd, io.env);
+  if (form === "--json") return io.out(`${JSON.stringify({ version, ...here, next: nextCommands(here) })}\n`);
+  const bold = io.tty ? (await import("picocolors")).default.bold : (text: string) => text;
+  io.out(screen(here, version, io.env, bold));
+}
+
+function screen(here: Here, version: string, env: Environment, bold: (text: string) => string): string {
+  const { dir, agents, hooks, standings, fixtures, key } = here;
+  const next = nextCommands(here);
+  const width = Math.max(...next.map(([command]) => command.length)) + 2;
+  const others = standings.filter(({ thing }) => thing !== "hooks").map((one) => one.thing + untrusted(one));
+  const own = standings.find(({ thing }) => thing === "hooks");
+  const found = [
+    ["agent", agents.length > 0 ? agents.join(", ") : "none: 'crochet run' brings one"],
+    ["hooks", [hooks > 0 ? `${hooks} in hooks/${untrusted(own)}` : "none in hooks/", ...others].join(", ")],
+    ["fixtures", fixtures > 0 ? String(fixtures) : "none"],
+    ["key", key ? "ANTHROPIC_API_KEY is set" : "ANTHROPIC_API_KEY is not set: replay and tests need none"],
+  ] as const;
+  return [
+    `${bold(`crochet ${version}`)}: write an agent as a script, steer it with hooks, pin it with recorded runs`,
+    "",
+    `Found in ${shortPath(dir, "\0", env)}`,
+    ...found.map(([what, how]) => `  ${what.padEnd(10)}${how}`),
+    "",
+    "Next",
+    ...next.map(([command, about]) => `  ${bold(command.padEnd(width))}${about}`),
+    "",
+    "crochet help lists every command",
+    "",
+  ].join("\n");
+}
+
+function untrusted(one: Standing | undefined): string {
+  return one === undefined || one.state === "trusted" ? "" : ` (${one.state})`;
+}
+
+const SCRIPT = /\.(ts|js|mjs)$/;
+
+/** Scripts here that make an agent, as far as their beginning tells. */
+function agentsIn(dir: string): string[] {
+  return names(dir).filter((name) => SCRIPT.test(name) && !/\.(d|test)\.\w+$/.test(name)).slice(0, 50)
+    .filter((name) => /from\s+["']crochet["'][^]*\bagent\(/.test(beginning(join(dir, name))));
+}
+
+function beginning(path: string): string {
+  const buffer = new Uint8Array(4096);
+  let file: number | undefined;
+  try {
+    file = openSync(path, "r");
+    return new TextDecoder().decode(buffer.subarray(0, readSync(file, buffer)));
+  } catch {
+    return "";
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function names(dir: string): string[] {
+  try {
+    return existsSync(dir) ? readdirSync(dir).sort() : [];
+  } catch {
+    return [];
+  }
+}

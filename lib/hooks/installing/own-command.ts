@@ -1,0 +1,23 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/**
+ * The line that starts a script of `lib/cli`: runtime and script by their absolute paths, so that no launcher runs and
+ * no PATH has a say.
+ */
+export function ownCommand(script: "main" | "hook", ...args: readonly string[]): string {
+  const self = fileURLToPath(import.meta.url);
+  const lib = dirname(dirname(dirname(self)));
+  const file = join(lib, "cli", `${script}${self.endsWith(".ts") ? ".ts" : ".js"}`);
+  // Deno would take the settings of whatever project it is started in.
+  const config = join(dirname(lib), "deno.json");
+  const flags = "Deno" in globalThis
+    ? ["run", "-A", "--quiet", ...(existsSync(config) ? ["--config", config] : [])]
+    : [];
+  return [process.execPath, ...flags, file, ...args].map(quoted).join(" ");
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
