@@ -51,19 +51,26 @@ export type Answer<N extends EventName = EventName> =
   | undefined
   | null;
 
+/** A verdict as the example of a hook expects it: words that are searched for, and not said. No hook can answer it. */
+export type Like<V extends Beside> = Omit<V, "reason"> & { readonly reason: RegExp };
+
 /** Lets the thing happen without asking a person; no rule of deny or ask is overridden by it. */
 export function allow(reason?: string): Allow {
   return reason === undefined ? { action: "allow" } : { action: "allow", reason };
 }
 
-/** Refuses: what that prevents is the event's own matter. */
-export function deny(reason: string): Deny {
-  return { action: "deny", reason };
+/** Refuses: what that prevents is the event's own matter. In an example, `deny(/force/)` is any refusal that says so. */
+export function deny(reason: string): Deny;
+export function deny(reason: RegExp): Like<Deny>;
+export function deny(reason: string | RegExp): Deny | Like<Deny> {
+  return { action: "deny", reason } as Deny;
 }
 
 /** The stop hook's spelling of `deny`: the agent goes on, and reads the reason. */
-export function keepGoing(reason: string): Deny {
-  return deny(reason);
+export function keepGoing(reason: string): Deny;
+export function keepGoing(reason: RegExp): Like<Deny>;
+export function keepGoing(reason: string | RegExp): Deny | Like<Deny> {
+  return { action: "deny", reason } as Deny;
 }
 
 /** Replaces the event's whole subject. */
@@ -72,13 +79,17 @@ export function modify<T>(value: T): Modify<T> {
 }
 
 /** Lets a person decide. */
-export function ask(reason?: string): Ask {
-  return reason === undefined ? { action: "ask" } : { action: "ask", reason };
+export function ask(reason?: string): Ask;
+export function ask(reason: RegExp): Like<Ask>;
+export function ask(reason?: string | RegExp): Ask | Like<Ask> {
+  return reason === undefined ? { action: "ask" } : { action: "ask", reason } as Ask;
 }
 
 /** Gives the model something to read, and no opinion. */
-export function context(text: string): Continue {
-  return { action: "continue", context: text };
+export function context(text: string): Continue;
+export function context(text: RegExp): Omit<Continue, "context"> & { readonly context: RegExp };
+export function context(text: string | RegExp): Continue | (Omit<Continue, "context"> & { readonly context: RegExp }) {
+  return { action: "continue", context: text } as Continue;
 }
 
 /** Ends the agent quietly after the calls of the current reply are answered. */

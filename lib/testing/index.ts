@@ -13,6 +13,7 @@ export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.
 export type { WireEvent } from "./arbitraries/host-events.ts";
 export { modelArbitrary, type ModelArbitraryOptions } from "./arbitraries/model.ts";
 export { type Cuts, faults, rechunk } from "./faults.ts";
+export { type HookMatchers, matchers } from "./matchers.ts";
 export {
   replay,
   type Replayed,

@@ -1,0 +1,173 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Folded } from "../core/fold.ts";
+import { type Opinion, readNative } from "../core/verdict.ts";
+import { readStdout } from "../hooks/process/stdout.ts";
+import { type Answered, type Did, type ExpectedAction, whatItDid } from "./examples/expectation.ts";
+
+/** What `expect(…)` is extended with: the types, for the declaration of the runner's own. */
+export interface HookMatchers<R = void> {
+  /** The hook refuses; a reason must be in its words, or match. */
+  toDeny(reason?: string | RegExp): R;
+  /** The hook sends the agent back to work at a stop, for this reason. */
+  toContinueWork(reason?: string | RegExp): R;
+  /** The hook puts something else in the place of the event's subject. */
+  toModify(value?: unknown): R;
+  /** The hook says yes, without asking a person. */
+  toAllow(): R;
+  /** The hook leaves it to a person. */
+  toAsk(reason?: string | RegExp): R;
+  /** The hook has no objection: it neither refuses nor asks, changes, ends or fails. */
+  toPass(): R;
+}
+
+/** What a runner gives a matcher, as far as it is used. */
+interface Matching {
+  readonly isNot?: boolean;
+  readonly equals?: (a: unknown, b: unknown) => boolean;
+}
+
+interface Matched {
+  readonly pass: boolean;
+  readonly message: () => string;
+}
+
+type Words = string | RegExp | undefined;
+
+/**
+ * Matchers for answers of hooks: of a hook function, of `askHook()`, of `HookRegistry.fire()`, or of a command that was
+ * run (its exit code and output). For `expect.extend()` of bun:test, vitest and @std/expect.
+ *
+ * @example
+ * ```ts
+ * import { deny, type PreToolUseHook } from "crochet";
+ * import { matchers } from "crochet/testing";
+ *
+ * // In a test file: expect.extend(matchers), then expect(await noForce(event, ctx)).toDeny(/force/)
+ * const noForce: PreToolUseHook = ({ input }) => String(input.command).includes("--force") ? deny("No force") : undefined;
+ * const answer = await noForce({ input: { command: "git push --force" } } as never, {} as never);
+ * console.log(matchers.toDeny.call({}, answer, /force/).pass); // true
+ * ```
+ */
+export const matchers = {
+  toDeny(this: Matching, answer: unknown, reason?: string | RegExp): Matched {
+    return decided("deny", "deny", answer, reason);
+  },
+  toContinueWork(this: Matching, answer: unknown, reason?: string | RegExp): Matched {
+    return decided("continue the agent's work", "deny", answer, reason);
+  },
+  toAsk(this: Matching, answer: unknown, reason?: string | RegExp): Matched {
+    return decided("ask a person", "ask", answer, reason);
+  },
+  toAllow(this: Matching, answer: unknown): Matched {
+    return decided("allow", "allow", answer, undefined);
+  },
+  toPass(this: Matching, answer: unknown): Matched {
+    return decided("have no objection", "continue", answer, undefined);
+  },
+  toModify(this: Matching, answer: unknown, ...expected: readonly [value?: unknown]): Matched {
+    const answered = answeredBy(answer);
+    const did = whatItDid(answered);
+    // The runner's own equality knows its asymmetric matchers; called without its `this`, Bun's throws.
+    const equals = (a: unknown, b: unknown) => this?.equals ? this.equals(a, b) : isDeepStrictEqual(a, b);
+    const pass = did.action === "modify" &&
+      (expected.length === 0 || equals(answered.opinion?.value?.to, expected[0]));
+    const to = expected.length === 0 ? "" : ` to ${JSON.stringify(expected[0])}`;
+    return { pass, message: () => sentence(`change the event${to}`, did, pass) };
+  },
+};
+
+function decided(verb: string, action: ExpectedAction, answer: unknown, reason: Words): Matched {
+  const did = whatItDid(answeredBy(answer));
+  const pass = did.action === action && (reason === undefined || did.reasons.some((said) => fits(said, reason)));
+  const because = reason === undefined ? "" : ` for ${reason instanceof RegExp ? reason : JSON.stringify(reason)}`;
+  return { pass, message: () => sentence(`${verb}${because}`, did, pass) };
+}
+
+/** A regular expression that remembers where it was would fail every other time. */
+function fits(said: string, reason: string | RegExp): boolean {
+  if (typeof reason === "string") return said.includes(reason);
+  return new RegExp(reason.source, reason.flags.replace(/[gy]/g, "")).test(said);
+}
+
+function sentence(verb: string, { words }: Did, passed: boolean): string {
+  return `Expected the hook ${passed ? "not to" : "to"} ${verb}, but ${words}`;
+}
+
+type Fields = { readonly [field: string]: unknown };
+
+/** Takes any form of an answer for what it means. */
+function answeredBy(answer: unknown): Answered {
+  if (typeof answer !== "object" || answer === null) return native(answer);
+  const fields = answer as Fields;
+  if ("stdout" in fields && "stderr" in fields && codeOf(fields) !== undefined) return command(fields);
+  if ("runs" in fields && "denials" in fields) return folded(fields as unknown as Folded);
+  if ("opinion" in fields || "failure" in fields || "timedOut" in fields || "skipped" in fields) return fields;
+  if ("hookSpecificOutput" in fields || "decision" in fields) return { opinion: wire(fields) };
+  return native(answer);
+}
+
+/** What all hooks of an event decided together. A turn-end hook keeps the agent at work by what it gives it to read. */
+function folded({ decision, reason, modified, value, halt, abort, runs, inputs }: Folded): Answered {
+  const failure = runs.find((run) => run.failure !== undefined)?.failure;
+  if (failure !== undefined) return { failure: { message: failure } };
+  const said = inputs[0] && decision === "continue" ? inputs[0].text : reason;
+  return {
+    opinion: {
+      ...(inputs[0] ? { decision: "deny" } : decision !== "continue" && { decision }),
+      ...(said !== undefined && { reason: said }),
+      ...(modified && { value: { to: value } }),
+      ...(halt && { halt: halt.reason }),
+      ...(abort && { abort: abort.reason }),
+    },
+  };
+}
+
+/** An answer in our own words; `{ continue: true, reason }` is what a stop hook says. */
+function native(answer: unknown): Answered {
+  const stop = typeof answer === "object" && answer !== null && "continue" in answer && !("action" in answer);
+  try {
+    return { opinion: readNative(answer, stop ? "stop" : "pre-tool-use") };
+  } catch (error) {
+    return { failure: error as Error };
+  }
+}
+
+/** The JSON that command hooks print, whatever the event: its decision, wherever it stands. */
+function wire(output: Fields): Opinion {
+  const specific = (output.hookSpecificOutput ?? {}) as Fields;
+  const { behavior, message, updatedInput } = (specific.decision ?? {}) as Fields;
+  const said = specific.permissionDecision ?? behavior ?? output.decision;
+  const decision = said === "block" ? "deny" : said === "approve" ? "allow" : said;
+  const reason = specific.permissionDecisionReason ?? message ?? output.reason;
+  const to = specific.updatedInput ?? updatedInput ?? specific.updatedToolOutput;
+  return {
+    ...((decision === "deny" || decision === "allow" || decision === "ask") && { decision }),
+    ...(typeof reason === "string" && { reason }),
+    ...(to !== undefined && { value: { to } }),
+    ...(output.continue === false && { halt: String(output.stopReason ?? "") }),
+  };
+}
+
+/** By the names of node's spawnSync, of Bun's and of Deno's. */
+function codeOf({ status, exitCode, code }: Fields): number | undefined {
+  return [status, exitCode, code].find((value) => typeof value === "number") as number | undefined;
+}
+
+function command(fields: Fields): Answered {
+  const [stdout, stderr] = [textOf(fields.stdout), textOf(fields.stderr).trim()];
+  const code = codeOf(fields);
+  let opinion: Opinion | undefined;
+  try {
+    const printed = readStdout(stdout);
+    if ("json" in printed) opinion = wire(printed.json);
+  } catch (error) {
+    if (code !== 2) return { failure: error as Error };
+  }
+  if (code === 2 && opinion?.decision !== "deny") return { opinion: { decision: "deny", reason: stderr } };
+  if (opinion || code === 0) return { opinion };
+  return { failure: { message: `it exited with code ${code}, which refuses nothing${stderr && `: ${stderr}`}` } };
+}
+
+function textOf(output: unknown): string {
+  return output instanceof Uint8Array ? new TextDecoder().decode(output) : String(output ?? "");
+}
