@@ -61,6 +61,8 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
         logs.set(id, log = new LineLog(file));
       }
       log.append(entries);
+      // A run is over: most sessions never write again, and a file held open for each would run out.
+      if (entries.at(-1)?.type === "end") forget(id);
     },
     async list() {
       return idsIn(dir).map((id): Listed => {
@@ -76,10 +78,14 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       return was;
     },
     pathOf: fileOf,
-    lock: (id) => {
+    async lock(id) {
       const file = `${fileOf(id)}.lock`;
       mkdirSync(dir, { recursive: true });
-      return claim(file, id);
+      const release = await claim(file, id);
+      return async () => {
+        forget(id);
+        await release();
+      };
     },
   };
 }
