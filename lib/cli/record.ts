@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { fixtureAt, FIXTURES, keepFiles, nameFor } from "../tape/fixture.ts";
+import { fixtureAt, FIXTURES, nameFor } from "../tape/fixture.ts";
+import { keepFiles } from "../tape/keep-files.ts";
 import { isCi } from "../tape/options.ts";
 import { priceText } from "../tape/report.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "./_fixture-agent.ts";
 import { helpText, readFlags, type Usage } from "./_flags.ts";
 import { type Command, EXIT, UsageError } from "./_io.ts";
+import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
 import { terminalView } from "./_show.ts";
 
@@ -18,6 +20,7 @@ const USAGE: Usage = {
     ["--fixture <name>", "its name in fixtures/; made of the prompt where absent"],
     ["--tools", "record tool results too, and work in this directory itself: nothing outside is touched on replay"],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
+    ["--normalise <rule>", NORMALISE],
     ["--model <name>", "the model to use"],
     ["--cwd <dir>", "where the tools work"],
     ["--json", "print data"],
@@ -53,16 +56,21 @@ const record: Command = async (args, io) => {
   if (isCi(io.env)) {
     throw new UsageError(`Cannot record as CI is set, where tapes are only replayed: record ${name} at home`);
   }
+  const normalise = normaliserAsked(flags.normalise);
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
   const tools = flags.tools === true;
   mkdirSync(folder, { recursive: true });
   const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
-  if (keeps) keepFiles(workspace, folder, script === undefined ? [] : [script, join(dirname(script), "hooks")]);
+  const ran = script === undefined ? [] : [script, join(dirname(script), "hooks")];
+  for (const { path, why } of keeps ? keepFiles(workspace, folder, ran) : []) {
+    io.err(`${path} is not kept with the fixture: ${why}\n`);
+  }
   const { result, report, ms } = await runFixture(fixtureAt(folder), agent, {
     mode: "record",
     prompts: [prompt],
     tools,
     redact: flags.redact === true,
+    ...normalise,
     agent: script === undefined ? BUILT_IN : relative(folder, script),
     signal: io.signal,
     ...(flags.model !== undefined && { model: String(flags.model) }),

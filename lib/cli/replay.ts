@@ -11,6 +11,7 @@ import type { ShadowVerdict } from "../tape/shadow.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { type Flags, helpText, readFlags, type Usage } from "./_flags.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
 import { table } from "./_table.ts";
 
 const PRESET_NAMES = Object.keys(PRESETS).join(", ");
@@ -23,6 +24,7 @@ const USAGE: Usage = {
     ["--wire", "go through the SDK, byte for byte"],
     ["--verify", "run the tools for real and report results that differ; the model is given the recorded ones"],
     ["--update", "record again from the first difference on; says first what that costs"],
+    ["--normalise <rule>", `${NORMALISE} with --update`],
     ["--hooks <dir>", "run the hooks of a folder too"],
     ["--shadow", "with --hooks: only tell what those hooks would have done"],
     ["--faults [n]", `search n schedules of faults (100) for one an agent does not survive; or ${PRESET_NAMES}`],
@@ -56,6 +58,7 @@ const replay: Command = async (args, io) => {
     const { asked, word } = faultsAsked(flags.faults);
     return await replayFaults(fixturesFor(word === undefined ? words : [word, ...words], io), asked, flags, io);
   }
+  normaliserAsked(flags.normalise);
   const fixtures = fixturesFor(words, io);
   const outcomes = await inParallel(fixtures, io, !flags.json && io.tty, (fixture) => outcomeOf(fixture, flags, io));
   if (flags.junit !== undefined) writeFileSync(resolve(io.cwd, String(flags.junit)), junit(outcomes));
@@ -94,13 +97,14 @@ async function outcomeOf(fixture: Fixture, flags: Flags["flags"], io: Io): Promi
       wire: flags.wire === true,
       signal: io.signal,
       mode: flags.verify ? "verify" : "replay",
+      ...normaliserAsked(flags.normalise),
       ...(flags.hooks !== undefined && {
         hooks: await hooksOf(resolve(io.cwd, String(flags.hooks)), flags.shadow ? (v) => shadow.push(v) : undefined),
       }),
     };
     let { report, ms } = await runFixture(fixture, agent, options);
-    if (flags.update && !report.ok) {
-      io.err(`recording ${fixture.name} again: ${priceText(report.price.update)}\n`);
+    if (flags.update && (!report.ok || options.normalise)) {
+      if (!report.ok) io.err(`recording ${fixture.name} again: ${priceText(report.price.update)}\n`);
       ({ report, ms } = await runFixture(fixture, agent, { ...options, mode: "update" }));
     }
     const broke = flags.verify || !report.ok ? undefined : await brokenAgain(fixture, agent, flags);
@@ -168,8 +172,11 @@ function show(outcomes: readonly Outcome[], io: Io, ink: Ink): void {
   ]);
   io.out(table(["fixture", "result", "calls", "time"], rows));
   for (const { name, report, error, shadow } of outcomes) {
-    const lines = error !== undefined ? [error] : report!.ok ? [] : reportLines(report!, ink);
-    if (lines.length > 0) io.out(`\n${ink.red("✗")} ${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
+    const lines = error !== undefined ? [error] : reportLines(report!, ink);
+    if (report?.ok && lines.length > 0) io.out(`\n${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
+    else if (lines.length > 0) {
+      io.out(`\n${ink.red("✗")} ${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
+    }
     if (shadow.length > 0) io.out(`\n${ink.bold(name)}, had these hooks been there:\n${shadowTable(shadow)}`);
   }
 }

@@ -1,8 +1,7 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { tapeFile } from "./options.ts";
-import { TapeError } from "./read.ts";
 
 /** A recorded run kept with what it was recorded from. */
 export interface Fixture {
@@ -52,45 +51,6 @@ export async function inScratch<T>(files: string | undefined, work: (cwd: string
     return await work(cwd);
   } finally {
     rmSync(cwd, { recursive: true, force: true });
-  }
-}
-
-/** What is never part of a recorded workspace. */
-const LEFT_OUT = new Set([".git", "node_modules", ".crochet", FIXTURES]);
-const MOST_FILES = 2000;
-const MOST_BYTES = 10 * 1024 * 1024;
-
-/**
- * Copies a workspace as it is into a fixture, but for what ran (`except`).
- *
- * @throws {TapeError} where it is too large to be kept with a test
- */
-export function keepFiles(workspace: string, fixture: string, except: readonly string[]): void {
-  const paths: string[] = [];
-  let bytes = 0;
-  const walk = (folder: string) => {
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      const path = join(folder, entry.name);
-      if (LEFT_OUT.has(entry.name) || except.includes(path)) continue;
-      if (entry.isDirectory()) walk(path);
-      else if (entry.isFile()) {
-        paths.push(path);
-        bytes += statSync(path).size;
-        if (paths.length > MOST_FILES || bytes > MOST_BYTES) {
-          throw new TapeError(
-            `Cannot keep ${workspace} with the fixture as it has more than ${MOST_FILES} files or ${
-              MOST_BYTES / 2 ** 20
-            } MB: give a smaller --cwd, or record with --tools`,
-          );
-        }
-      }
-    }
-  };
-  walk(workspace);
-  for (const path of paths) {
-    const to = join(fixture, "files", relative(workspace, path));
-    mkdirSync(dirname(to), { recursive: true });
-    cpSync(path, to);
   }
 }
 

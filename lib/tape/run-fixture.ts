@@ -5,6 +5,7 @@ import { hashFiles, readFiles } from "./_workspace.ts";
 import type { DriftReport, FileDrift } from "./drift.ts";
 import { type Fixture, inScratch } from "./fixture.ts";
 import type { EndFact } from "./format.ts";
+import type { Normaliser } from "./normalise.ts";
 import type { TapeMode, TapeOptions } from "./options.ts";
 import { readTape, TapeError } from "./read.ts";
 import type { Tape } from "./tape.ts";
@@ -33,6 +34,7 @@ export interface ReplayOptions {
   readonly mode?: Exclude<TapeMode, "live">;
   readonly wire?: boolean;
   readonly cutAt?: TapeOptions["cutAt"];
+  readonly normalise?: readonly Normaliser[];
   /** What to ask where nothing is recorded yet. */
   readonly prompts?: readonly string[];
   readonly hooks?: ReplayableOptions["hooks"];
@@ -88,7 +90,22 @@ async function runIn(
   cwd: string,
   fixture: Fixture,
   agent: Replayable,
-  { mode, prompts, wire, cutAt, hooks, tools, redact, agent: script, model, rollout, signal, on, cwd: given }:
+  {
+    mode,
+    prompts,
+    wire,
+    cutAt,
+    normalise,
+    hooks,
+    tools,
+    redact,
+    agent: script,
+    model,
+    rollout,
+    signal,
+    on,
+    cwd: given,
+  }:
     & ReplayOptions
     & { mode: TapeMode; prompts: readonly string[] },
   tape: Tape | undefined,
@@ -102,6 +119,7 @@ async function runIn(
       mode,
       ...(wire !== undefined && { wire }),
       ...(cutAt !== undefined && { cutAt }),
+      ...(normalise && { normalise }),
       ...(tools !== undefined && { tools }),
       ...(redact !== undefined && { redact }),
       ...(script !== undefined && { agent: script }),

@@ -37,6 +37,7 @@ export class TapeSession {
   /** Whether somebody sees a reply while it comes: then it comes in the pieces it was recorded in. */
   isWatched = true;
   readonly #options: TapeOptions;
+  readonly #tape: Tape | undefined;
   readonly #search: Redactor = lazyRedactor(() => ({ seed: this.seed }));
   readonly #ids: Redactor = lazyRedactor(() => ({
     seed: this.seed,
@@ -58,6 +59,7 @@ export class TapeSession {
     this.seed = tape?.header.seed ?? crypto.randomUUID().replaceAll("-", "").slice(0, 16);
     this.epoch = tape ? Date.parse(tape.header.at) : Date.now();
     normaliserOf(options.normalise); // a wrong one is refused before anything is asked
+    this.#tape = tape;
     this.program = tape && programOf(withNormalisers(tape, options.normalise ?? []));
   }
 
@@ -123,6 +125,11 @@ export class TapeSession {
     );
   }
 
+  /** Whether this session declares differences that its tape does not know of. */
+  get #declares(): boolean {
+    return this.program !== undefined && this.program.tape !== this.#tape;
+  }
+
   get #name(): string {
     return this.#options.path ?? "in memory";
   }
@@ -172,7 +179,8 @@ export class TapeSession {
   /** Ends the session: a recording is written, a replay is judged. */
   async close(stop: string | undefined): Promise<DriftReport> {
     const kept = this.program ? this.program.tape.calls.filter((call) => this.served.calls.has(call)) : [];
-    const changes = this.recording.calls.length > 0 || kept.length < (this.program?.tape.calls.length ?? 0);
+    const changes = this.recording.calls.length > 0 || kept.length < (this.program?.tape.calls.length ?? 0) ||
+      this.#declares;
     if (this.mode === "record" || (this.mode === "update" && changes)) await this.#write(kept, stop);
     const report = await this.#report(kept);
     this.#options.onReport?.(report);

@@ -18,6 +18,8 @@ export interface ReplayTestOptions {
   verify?: boolean;
   /** Where streamed bodies are cut on the wire. @default one event a piece */
   cutAt?: number | ((length: number) => Iterable<number>);
+  /** Further differences that do not count: in texts at `path`, what `pattern` finds. */
+  normalise?: readonly { name: string; path: string; pattern: string }[];
   /** The project whose `fixtures/` is meant. @default the process's directory */
   cwd?: string;
   /** A file for the log of everything that happens. */
@@ -86,12 +88,13 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
   const fixture = findFixture(name, cwd);
   const missing = !existsSync(fixture.tape);
   if (missing) refuseToRecord(fixture, agent, options, cwd);
-  const { wire, cutAt, rollout, on } = options;
+  const { wire, cutAt, normalise, rollout, on } = options;
   const run = await runFixture(fixture, agent, {
     mode: missing ? "record" : options.verify ? "verify" : "replay",
     ...(options.prompt !== undefined && { prompts: [options.prompt] }),
     ...(wire !== undefined && { wire }),
     ...(cutAt !== undefined && { cutAt }),
+    ...(normalise && { normalise }),
     ...(rollout !== undefined && { rollout }),
     ...(on && { on }),
   });

@@ -220,7 +220,7 @@ test(
         /from scripted server[\s\S]*› fix the typo\nI read it\.\n▸ Read [\s\S]*✓ [\s\S]*Fixed\.\n\nended with 'done'\n$/,
       );
       const clean = await crochet(folder, ["fixtures", "scan"]);
-      assert.deepEqual([clean.code, clean.out], [0, "1 files scanned, nothing found\n"]);
+      assert.deepEqual([clean.code, clean.out], [0, "2 files scanned, nothing found\n"]);
       put(folder, { "fixtures/blobs/0123": `AKIA${"A1".repeat(8)}` });
       const found = await crochet(folder, ["fixtures", "scan", "--json"]);
       assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);

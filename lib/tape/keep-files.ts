@@ -1,0 +1,73 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { FIXTURES } from "./fixture.ts";
+import { TapeError } from "./read.ts";
+import { type Redactor, redactor } from "./redact.ts";
+import { whatIs } from "./scan.ts";
+
+/** What is never part of a recorded workspace. */
+const LEFT_OUT = new Set([".git", "node_modules", ".crochet", FIXTURES]);
+/** Where people keep secrets; their patterns to be filled in are none. */
+const ENV_FILE = /^\.env(?!.*\.(?:example|sample|template)$)(?:\.|$)/;
+const MOST_FILES = 2000;
+const MOST_BYTES = 10 * 1024 * 1024;
+
+/** A file that a fixture does without, and why. */
+export interface LeftOut {
+  readonly path: string;
+  readonly why: string;
+}
+
+/**
+ * Copies a workspace as it is into a fixture, but for what ran (`except`) and for files that show a secret: fixtures
+ * are published. Gives the latter.
+ *
+ * @throws {TapeError} where it is too large to be kept with a test
+ */
+export function keepFiles(workspace: string, fixture: string, except: readonly string[]): LeftOut[] {
+  const search = redactor();
+  const leftOut: LeftOut[] = [];
+  for (const path of filesOf(workspace, except)) {
+    const name = relative(workspace, path);
+    const why = secretIn(path, search);
+    if (why !== undefined) {
+      leftOut.push({ path: name, why });
+      continue;
+    }
+    const to = join(fixture, "files", name);
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(path, to);
+  }
+  return leftOut;
+}
+
+function secretIn(path: string, search: Redactor): string | undefined {
+  if (ENV_FILE.test(path.slice(path.lastIndexOf("/") + 1))) return "it is for secrets";
+  const [found] = search.find(readFileSync(path, "utf8"));
+  return found && `it shows ${whatIs(found)}`;
+}
+
+function filesOf(workspace: string, except: readonly string[]): string[] {
+  const paths: string[] = [];
+  let bytes = 0;
+  const walk = (folder: string) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (LEFT_OUT.has(entry.name) || except.includes(path)) continue;
+      if (entry.isDirectory()) walk(path);
+      else if (entry.isFile()) {
+        paths.push(path);
+        bytes += statSync(path).size;
+        if (paths.length > MOST_FILES || bytes > MOST_BYTES) {
+          throw new TapeError(
+            `Cannot keep ${workspace} with the fixture as it has more than ${MOST_FILES} files or ${
+              MOST_BYTES / 2 ** 20
+            } MB: give a smaller --cwd, or record with --tools`,
+          );
+        }
+      }
+    }
+  };
+  walk(workspace);
+  return paths;
+}
