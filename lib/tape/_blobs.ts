@@ -1,3 +1,4 @@
+import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { sha256 } from "../core/sha256.ts";
 
@@ -30,6 +31,16 @@ export function fromBlobs<T>(value: T, get: (name: string) => string): T {
     return entriesKept(part, back, (key) => /^\$\$+blob$/.test(key) ? key.slice(1) : key);
   };
   return back(value) as T;
+}
+
+/** A long text from the folder of blobs. A tape names it, so it is checked that the name leads nowhere else. */
+export function readBlob(folder: string, name: string): string {
+  if (!/^[0-9a-f]{64}$/.test(name)) throw new Error(`Cannot read blob '${name}' as a blob is named by its sha256`);
+  const path = join(folder, name);
+  if (!lstatSync(path).isFile()) throw new Error(`Cannot read blob '${name}' as it is no plain file`);
+  const text = readFileSync(path, "utf8");
+  if (blobName(text) !== name) throw new Error(`Cannot read blob '${name}' as its text is another: record it again`);
+  return text;
 }
 
 export function blobName(text: string): string {

@@ -32,12 +32,19 @@ export function packEvents(events: readonly TapeEvent[]): Pick<EventsFact, "ms" 
   return { ...(ms.length > 0 && { ms }), ...(pad.length > 0 && { pad }), list };
 }
 
+/** Servers pad an event with a few dozen. */
+const MOST_BLANKS = 65_536;
+
 /** @throws {TypeError} where a list is not one that `packEvents` makes */
 export function unpackEvents({ ms = [], pad = [], list = [] }: Pick<EventsFact, "ms" | "pad" | "list">): TapeEvent[] {
   const events: TapeEvent[] = [];
   const add = (what: { event: ModelEvent } | { raw: string }) => {
     const at = events.length;
-    events.push({ ms: ms[at] ?? 0, ...what, ...(pad[at] && { pad: pad[at] }) });
+    const blanks = pad[at] ?? 0;
+    if (!(blanks >= 0 && blanks <= MOST_BLANKS)) {
+      throw new TypeError(`Cannot pad an event as ${blanks} is no number of blanks`);
+    }
+    events.push({ ms: ms[at] ?? 0, ...what, ...(blanks > 0 && { pad: blanks }) });
   };
   for (const item of list) {
     if (isRun(item)) {

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Message } from "../core/messages.ts";
-import { blobsOf, fromBlobs } from "./_blobs.ts";
+import { blobsOf, fromBlobs, readBlob } from "./_blobs.ts";
 import { headText, link, messageText } from "./canonical.ts";
 import {
   type CallFact,
@@ -31,6 +30,10 @@ export class TapeError extends Error {
   override name = "TapeError";
 }
 
+/** A tape comes from anywhere: one that is small and unpacks to more than this was made to fill the memory. */
+const MOST_CHARACTERS = 512 * 1024 * 1024;
+const MOST_MESSAGES = 20_000_000;
+
 export interface ReadOptions {
   /** Searches for secrets in what is read. @default one of this process's environment */
   readonly redactor?: Redactor;
@@ -49,7 +52,7 @@ export async function readTape(path: string, options: ReadOptions = {}): Promise
     throw new TapeError(`Cannot read tape ${path} as ${(error as { code?: string }).code ?? error}`);
   }
   const folder = blobsOf(path);
-  return await parseTape(text, path, options, (name) => readFileSync(join(folder, name), "utf8"));
+  return await parseTape(text, path, options, (name) => readBlob(folder, name));
 }
 
 /** The first line of a tape, without looking at the rest. @throws {TapeError} where it is no header of this version */
@@ -80,9 +83,13 @@ export async function parseTape(
     new TapeError(`Cannot read tape ${path} as ${line === undefined ? "" : `line ${line}: `}${why}`);
   if (!text.endsWith("\n")) throw refuse("its last line is torn");
   const texts = [text];
+  let unpacked = text.length;
   const kept = (name: string) => {
-    texts.push(blob(name));
-    return texts.at(-1)!;
+    const long = blob(name);
+    unpacked += long.length;
+    if (unpacked > MOST_CHARACTERS) throw refuse(`it unpacks to more than ${MOST_CHARACTERS} characters`);
+    texts.push(long);
+    return long;
   };
   const facts = text.slice(0, -1).split("\n").map((line, i) => readFact(line, kept, (why) => refuse(why, i + 1)));
   const [header, ...rest] = facts as [Header, ...Fact[]];
@@ -106,6 +113,7 @@ function readFact(line: string, blob: (name: string) => string, refuse: (why: st
   try {
     value = fromBlobs(value, blob);
   } catch (error) {
+    if (error instanceof TapeError) throw error;
     throw refuse(`a long text of it is missing: ${(error as Error).message}`);
   }
   const why = unknownFact(value);
@@ -129,6 +137,7 @@ class Assembly {
   readonly #heads = new Map<number, Omit<Call["request"], "messages">>();
   readonly #conversations = new Map<string, Conversation>();
   readonly #calls: Call[] = [];
+  #held = 0;
   #open: { fact: CallFact; line: number; attempts: Attempt[]; error?: ErrorFact } | undefined;
 
   constructor(header: Header, refuse: (why: string, line?: number) => TapeError) {
@@ -234,6 +243,8 @@ class Assembly {
     const before = parent === undefined ? undefined : this.#conversations.get(parent);
     if (parent !== undefined && !before) throw this.#refuse(`there is no call '${parent}' before it`, line);
     const messages = (before?.messages ?? []).slice(0, keep);
+    this.#held += messages.length + add.length;
+    if (this.#held > MOST_MESSAGES) throw this.#refuse(`its calls unpack to more than ${MOST_MESSAGES} messages`, line);
     for (const item of add) {
       const from = item === "$echo" ? parent : isEcho(item) ? item.$echo : undefined;
       const message = from === undefined ? item as unknown as Message : this.#conversations.get(from)?.echo;
