@@ -118,6 +118,8 @@ export interface AgentSession {
 /** An agent: a definition that can be run any number of times. */
 export interface Agent {
   readonly name: string;
+  /** The script it was made in, where it said so. */
+  readonly from?: string;
   /** Runs one prompt to its end. A wrong option throws; whatever happens after the start is in the Result. */
   run(prompt: string, options?: RunOptions): Promise<Result>;
   /** As `run`, giving each event as it happens; the generator returns the Result. */
@@ -218,6 +220,7 @@ export function agent(options: AgentOptions = {}): Agent {
   };
   const made: Agent = {
     name: parts.name,
+    ...(options.from !== undefined && { from: options.from }),
     open,
     run,
     stream: (prompt, own = {}) =>

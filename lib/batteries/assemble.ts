@@ -45,7 +45,7 @@ const MAX_TOKENS = 32_000;
 export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled> {
   const { options, name } = parts;
   const cwd = own.cwd ?? parts.cwd;
-  const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve);
+  const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
   const lane = tape?.lane("main");
   const clock = lane?.clock ?? systemClock;
   const { model, modelName, priced } = modelOf(own.model ?? options.model ?? tape?.model, tape?.isOffline);

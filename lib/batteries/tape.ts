@@ -8,6 +8,7 @@ export async function tapeFor(
   own: RunOptions["tape"],
   cwd: string,
   resolve: (path: string) => string,
+  from?: string,
 ): Promise<TapeSession | undefined> {
   if (agents === undefined && own === undefined && !process.env.CROCHET_TAPE) return undefined;
   const { tapeOptions, openTape } = loaded ??= {
@@ -15,7 +16,10 @@ export async function tapeFor(
     ...await import("../tape/session.ts"),
   };
   const options = tapeOptions(own, agents, process.env, resolve);
-  return options && await openTape(options, cwd);
+  if (options?.mode !== "record") return options && await openTape(options, cwd);
+  const { recordedFrom } = await import("../tape/recorded-from.ts");
+  const byEnvironment = own === undefined && Boolean(process.env.CROCHET_TAPE);
+  return await openTape(recordedFrom(options, from, cwd, byEnvironment), cwd);
 }
 
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker. */

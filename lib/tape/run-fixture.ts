@@ -13,6 +13,7 @@ import type { Tape } from "./tape.ts";
 /** What is needed of an agent to run it on a tape: `agent({...})` has it. */
 export interface Replayable {
   readonly name: string;
+  readonly from?: string;
   open(options: ReplayableOptions): Promise<{
     prompt(text: string): Promise<Result>;
     close(): Promise<void>;

@@ -6,6 +6,7 @@ import type { DriftReport } from "../tape/drift.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
 import { brokenAgain } from "../tape/kept-faults.ts";
 import { isCi } from "../tape/options.ts";
+import { scriptOf } from "../tape/recorded-from.ts";
 import { reportLines } from "../tape/report.ts";
 import { type FixtureRun, type Replayable, runFixture } from "../tape/run-fixture.ts";
 
@@ -112,7 +113,8 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
 }
 
 function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: ReplayTestOptions, cwd: string): void {
-  const command = `crochet record <${agent.name}'s script> ${JSON.stringify(prompt ?? "<prompt>")} --fixture ${name}`;
+  const script = agent.from === undefined ? `<${agent.name}'s script>` : relative(cwd, scriptOf(agent.from));
+  const command = `crochet record ${script} ${JSON.stringify(prompt ?? "<prompt>")} --fixture ${name}`;
   const refuse = (why: string) =>
     new Error(`Cannot replay '${name}' as ${relative(cwd, tape)} is missing${why}: ${command}`);
   if (isCi(process.env)) throw refuse(" and CI does not record");

@@ -170,6 +170,7 @@ test("CROCHET_TAPE and its mode record and replay a script that is run by itself
         agentScript(SYSTEM)
       }\nimport { default as self } from "./agent.ts";\nif (import.meta.main) await self.main();\n`,
       "hooks/stop.ts": HOOK,
+      "tea.md": "tea\n",
     });
     const run = (env: Record<string, string>) => {
       const [command, ...before] = RUN.slice(0, -1);
@@ -185,7 +186,10 @@ test("CROCHET_TAPE and its mode record and replay a script that is run by itself
         child.on("error", reject).on("close", (code) => resolve({ code: code ?? 1, out, err }));
       });
     };
-    await using server = await scriptedServer([{ text: "hello there" }]);
+    await using server = await scriptedServer([
+      { tools: [{ name: "Read", input: { file_path: "tea.md" } }] },
+      { text: "hello there" },
+    ]);
     const first = await run({
       CROCHET_TAPE: "fixtures/x",
       CROCHET_TAPE_MODE: "record",
@@ -200,6 +204,9 @@ test("CROCHET_TAPE and its mode record and replay a script that is run by itself
       ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
     });
     assert.deepEqual([again.code, again.out], [0, "hello there\n"], again.err);
+    const all = await crochet(folder, ["replay"], { CI: "true" });
+    assert.match(all.out, /^fixture .*\nx +ok +2\/2 /, "it has its agent and its files");
+    assert.equal(existsSync(join(folder, "fixtures/x/files/agent.ts")), false);
   });
 });
 

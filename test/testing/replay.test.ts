@@ -7,6 +7,7 @@ import fixer from "../../fixtures/fix-typo/agent.ts";
 import { agent, anthropic } from "../../lib/index.ts";
 import { Edit, Read } from "../../lib/tools/index.ts";
 import { replay, ReplayError, scriptedServer } from "../../lib/testing/index.ts";
+import { readHeader } from "../../lib/tape/read.ts";
 import { inFolder } from "../tape/_stage.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -79,7 +80,7 @@ test("replay() fails where calls are left over, or the files are not those of th
 
 test("replay() of a missing fixture fails in CI and without a key, with the command that records it", async () => {
   await inFolder(async (folder) => {
-    const command = /crochet record <agent's script> "Fix it" --fixture new/;
+    const command = /crochet record \S+fixtures\/fix-typo\/agent\.ts "Fix it" --fixture new$/;
     const run = () => replay(fixer, "new", { cwd: folder, prompt: "Fix it" });
     await withEnv(
       { CI: "true", ANTHROPIC_API_KEY: "k" },
@@ -102,12 +103,15 @@ test("replay() of a missing fixture records it where a key is, and replays it fr
   await inFolder(async (folder) => {
     await using server = await scriptedServer([{ text: "hello" }]);
     const model = anthropic({ baseURL: server.url, apiKey: "not-a-key" });
-    const greeter = agent({ system: "You greet.", model });
+    const from = `file://${folder}/agents/greeter.ts`;
+    const greeter = agent({ system: "You greet.", model, from });
     await withEnv({ CI: undefined, ANTHROPIC_API_KEY: "not-a-key" }, async () => {
       const recorded = await replay(greeter, "greet", { cwd: folder, prompt: "hi" });
       const again = await replay(greeter, "greet", { cwd: folder });
       assert.deepEqual([recorded.text, again.text, server.requests.length], ["hello", "hello", 1]);
       assert.deepEqual(again.messages, recorded.messages);
+      const { agent: script } = readHeader(join(folder, "fixtures/greet/tape.jsonl"));
+      assert.equal(script, "../../agents/greeter.ts", "crochet replay finds it");
     });
   });
 });
