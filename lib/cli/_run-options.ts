@@ -1,0 +1,100 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { RunOptions } from "../agent.ts";
+import type { Limits } from "../core/limits.ts";
+import type { PermissionMode } from "../permissions/rules.ts";
+import { readConfig } from "./_config.ts";
+import type { Flags, Usage } from "./_flags.ts";
+import { findHooks, tellUnloaded } from "./_found.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { findServers } from "./_servers.ts";
+import { rememberedRules } from "./_remembered.ts";
+import { privateDir, projectStore, runsDir } from "./_state.ts";
+import { lastId } from "./transcripts.ts";
+
+/** The flags of whatever runs an agent. */
+export const RUN_FLAGS: Usage["flags"] = [
+  ["--model <name>", "the model to use"],
+  ["--cwd <dir>", "where the tools work"],
+  ["--settings <file>", "hooks and permissions in Claude Code's form"],
+  ["--hooks <dir>", "a folder of hook files"],
+  ["--trust", "trust what the working directory brings along, for this call"],
+  ["--permission-mode <mode>", "default, acceptEdits, plan or bypassPermissions"],
+  ["--max-iterations <n>", "model calls at most"],
+  ["--budget <usd>", "dollars at most"],
+  ["--resume <id>", "go on with a stored session or checkpoint; 'last' is the newest"],
+  ["--rollout <file>", "where to log everything that happens"],
+];
+
+/** A command line that runs an agent. */
+export interface Call {
+  readonly flags: Flags["flags"];
+  readonly io: Io;
+  /** Whether the agent is a script: it names its own hooks folder. */
+  readonly script: boolean;
+}
+
+/** What flags, the project's settings and its hooks make of a run: stored, logged, and asking by default. */
+export async function runOptions({ flags, io, script }: Call): Promise<RunOptions> {
+  const cwd = flags.cwd === undefined ? io.cwd : directory(resolve(io.cwd, String(flags.cwd)));
+  const config = await readConfig(cwd, io, flags.trust === true);
+  const found = await findHooks(cwd, flags, config, io, !script);
+  tellUnloaded(found.first, io);
+  const mcp = await findServers(cwd, config, io, flags.trust === true);
+  const runs = privateDir(runsDir(cwd, io.env));
+  const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
+  const resume = flags.resume === "last" ? await lastId(store) : flags.resume as string | undefined;
+  const model = flags.model ?? (io.env.CROCHET_MODEL || config.model);
+  return {
+    signal: io.signal,
+    cwd,
+    store,
+    hooks: found.hooks,
+    memory: config.memory ?? true,
+    limits: limitsFrom(flags, config.limits, io),
+    permissions: permissionsFrom(flags, config.permissions, found.first.permissions, {
+      allow: rememberedRules(cwd, io.env),
+    }),
+    rollout: flags.rollout === undefined
+      ? (id) => join(runs, `${id}.rollout.jsonl`)
+      : resolve(io.cwd, String(flags.rollout)),
+    ...(mcp && { mcp }),
+    ...(model !== undefined && { model: String(model) }),
+    ...(resume !== undefined && pastFrom(resume)),
+  };
+}
+
+/** A session by its id; one of its checkpoints (`id@messages`) is gone on from under a new id. */
+function pastFrom(resume: string): Pick<RunOptions, "resume" | "fork"> {
+  const at = resume.lastIndexOf("@");
+  return at < 0 ? { resume } : { resume: resume.slice(0, at), fork: resume };
+}
+
+function limitsFrom(flags: Flags["flags"], config: Partial<Limits> | undefined, io: Io): Partial<Limits> {
+  const cap = io.env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
+  return {
+    ...config,
+    ...(cap !== undefined && /^-?\d+$/.test(cap) && { stalls: Math.max(0, Number(cap)) }),
+    ...(flags.maxIterations !== undefined && { iterations: numberOf("--max-iterations", flags.maxIterations) }),
+    ...(flags.budget !== undefined && { dollars: numberOf("--budget", flags.budget) }),
+  };
+}
+
+type Rules = NonNullable<RunOptions["permissions"]>;
+
+function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules | undefined)[]): Rules {
+  const all = (kind: "allow" | "ask" | "deny") => given.flatMap((rules) => rules?.[kind] ?? []);
+  const mode = flags.permissionMode ?? given.find((rules) => rules?.mode !== undefined)?.mode ?? "default";
+  return { mode: mode as PermissionMode, allow: all("allow"), ask: all("ask"), deny: all("deny") };
+}
+
+function numberOf(flag: string, value: string | boolean): number {
+  const number = Number(value);
+  if (Number.isFinite(number) && number >= 0) return number;
+  throw new UsageError(`Cannot use ${flag} ${value} as it is not a number of 0 or more`);
+}
+
+function directory(path: string): string {
+  if (existsSync(path)) return path;
+  throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
+}

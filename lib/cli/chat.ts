@@ -1,0 +1,35 @@
+import { resolve } from "node:path";
+import type { Agent } from "../agent.ts";
+import { helpText, readFlags, type Usage } from "./_flags.ts";
+import { type Command, EXIT, UsageError } from "./_io.ts";
+import { RUN_FLAGS, runOptions } from "./_run-options.ts";
+import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
+import { hasPerson } from "./chat/terminal.ts";
+
+const USAGE: Usage = {
+  name: "chat",
+  words: "[agent.ts] [prompt…]",
+  about:
+    "Talks with an agent: the script's default export, or the built-in coding agent. /help there tells the rest. Where you say 'always', the rule is kept for this project in your own ~/.crochet; '/permissions forget' takes it back.",
+  flags: [...RUN_FLAGS, ["--debug", "show where an error came from"], ["--help", "this text"]],
+  example: "crochet chat",
+};
+
+const chat: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const { script, prompt } = scriptAndPrompt(words, args, io);
+  if (!hasPerson(io.tty, io.env)) {
+    const one = script === undefined ? "" : `${words[0]} `;
+    throw new UsageError(`Cannot chat as this is no terminal: use crochet run ${one}"what to do"`);
+  }
+  const agent: Agent = script === undefined ? await builtIn() : await loadAgent(script);
+  const options = await runOptions({ flags, io, script: script !== undefined });
+  const { Conversation } = await import("./chat/conversation.ts");
+  const cwd = options.cwd ?? resolve(io.cwd);
+  return await new Conversation(agent, options, { io, cwd }).hold(prompt.trim());
+};
+export default chat;

@@ -1,0 +1,205 @@
+import type { AgentSession } from "../../agent.ts";
+import { EVENTS } from "../../core/events.ts";
+import type { HookRecord } from "../../core/hook.ts";
+import { nearest } from "../../core/names.ts";
+import type { Listed, TranscriptStore } from "../../transcript/store.ts";
+import { UsageError } from "../_io.ts";
+import { forgetRule, rememberedRules } from "../_remembered.ts";
+import { table } from "../_table.ts";
+import { type Tally, tokensOf } from "../show/tally.ts";
+import { count, dollars, oneLine, openText, plainText, several } from "../show/text.ts";
+import { cut } from "../show/width.ts";
+import type { Stage } from "./stage.ts";
+import { Choice } from "./widgets.ts";
+
+/** What the commands of a chat work on. */
+export interface ChatState {
+  readonly session: AgentSession;
+  readonly stage: Stage;
+  readonly tally: Tally;
+  readonly store: TranscriptStore;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Goes on with another session in the place of this one. */
+  readonly resume: (id: string) => Promise<void>;
+  readonly quit: () => void;
+}
+
+interface ChatCommand {
+  readonly words?: string;
+  readonly about: string;
+  /** Needs no turn of its own, so that it works while the agent does. */
+  readonly atOnce?: boolean;
+  readonly run: (rest: string, chat: ChatState, signal: AbortSignal) => Promise<readonly string[]> | readonly string[];
+}
+
+const COMMANDS: { readonly [name: string]: ChatCommand } = {
+  help: { about: "these commands and the keys", atOnce: true, run: help },
+  hooks: { about: "the hooks that are asked here, in order", atOnce: true, run: hooks },
+  model: { words: "[name]", about: "the model, or another one from now on", run: model },
+  cost: { about: "tokens and cost so far", atOnce: true, run: cost },
+  resume: { words: "[id]", about: "go on with a stored session", run: resume },
+  compact: { about: "summarise what is past to make room", run: compact },
+  permissions: { words: "[forget <rule>]", about: "what may run without asking", atOnce: true, run: permissions },
+  quit: {
+    about: "leave; the session is kept",
+    atOnce: true,
+    run: (_, chat) => {
+      chat.quit();
+      return [];
+    },
+  },
+};
+
+/** The command a line is, if it is one: a path that begins a prompt is none. */
+function parse(line: string): { name: string; rest: string } | undefined {
+  const [, name, rest = ""] = /^\s*\/([a-z-]+)(?:\s+([\s\S]*))?$/i.exec(line) ?? [];
+  return name === undefined ? undefined : { name: name.toLowerCase(), rest: rest.trim() };
+}
+
+export function isCommand(line: string): boolean {
+  return parse(line) !== undefined;
+}
+
+export function worksAtOnce(line: string): boolean {
+  const found = parse(line);
+  return found !== undefined && Object.hasOwn(COMMANDS, found.name) && COMMANDS[found.name]!.atOnce === true;
+}
+
+/** The command a line could become, where only one could be meant. */
+export function completed(line: string): string | undefined {
+  const meant = Object.keys(COMMANDS).filter((name) => `/${name}`.startsWith(line));
+  return line.startsWith("/") && meant.length === 1 ? `/${meant[0]} ` : undefined;
+}
+
+/** Does what a line says, and prints what came of it; what goes wrong is one line. */
+export async function runCommand(line: string, chat: ChatState, signal: AbortSignal): Promise<void> {
+  const { name, rest } = parse(line)!;
+  const { stage } = chat;
+  try {
+    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (!command) {
+      const meant = nearest(name, Object.keys(COMMANDS));
+      throw new UsageError(`There is no command /${name}: did you mean /${meant}? /help lists them`);
+    }
+    const rows = await command.run(rest, chat, signal);
+    if (rows.length > 0) stage.view.say(rows.map((row) => cut(row, stage.columns - 1)));
+  } catch (error) {
+    stage.view.warn((error as Error).message);
+  }
+}
+
+function help(): string[] {
+  const names = Object.entries(COMMANDS).map(([name, { words }]) => `/${name}${words ? ` ${words}` : ""}`);
+  const width = Math.max(...names.map((name) => name.length)) + 2;
+  const keys = [
+    ["Enter", "send; while the agent works it waits for the next turn"],
+    ["\\ Enter", "a new line; so do Alt-Enter and a paste"],
+    ["Esc, Ctrl-C", "interrupt the turn with everything it runs"],
+    ["Ctrl-C twice", "quit; Ctrl-D at an empty prompt does too"],
+    ["↑ ↓", "prompts from before"],
+  ];
+  return [
+    ...Object.values(COMMANDS).map(({ about }, i) => `  ${names[i]!.padEnd(width)}${about}`),
+    "",
+    ...keys.map(([key, about]) => `  ${key!.padEnd(width)}${about}`),
+  ];
+}
+
+async function hooks(_: string, { session }: ChatState): Promise<string[]> {
+  const all = [...await session.hooks()].sort((a, b) => a.priority - b.priority);
+  if (all.length === 0) return ["No hooks are asked here: 'crochet hooks add' shows some to begin with"];
+  const rows = all.map((hook) => [
+    plainText(hook.name),
+    hook.on.map((on) => EVENTS[on.event] && on.event).join(" "),
+    plainText(hook.matcher ?? ""),
+    kindOf(hook),
+    hook.enabled ? "on" : "off",
+  ]);
+  return table(["hook", "event", "matcher", "kind", "on"], rows).trimEnd().split("\n");
+}
+
+function kindOf({ kind, mode }: HookRecord): string {
+  return mode === "gate" ? kind : `${kind} (${mode})`;
+}
+
+async function model(rest: string, { session }: ChatState): Promise<string[]> {
+  if (rest === "") return [`${session.model} · /model <name> changes it`];
+  if (/\s/.test(rest)) throw new UsageError(`Cannot change to '${rest}' as a model's name has no blanks`);
+  const was = session.model;
+  const changed = await session.setModel(rest);
+  return changed ? [] : [`${was} stays: a hook refused the change`];
+}
+
+function cost(_: string, { tally }: ChatState): string[] {
+  if (tally.calls === 0) return ["Nothing so far"];
+  const line = (name: string, of: { calls: number; usage: Tally["usage"]; cost: number | undefined }) => [
+    name,
+    String(of.calls),
+    count(of.usage.input_tokens + of.usage.cache_creation_input_tokens),
+    count(of.usage.cache_read_input_tokens),
+    count(of.usage.output_tokens),
+    dollars(of.cost),
+  ];
+  const models = [...tally.byModel].map(([name, of]) => line(name, of));
+  const rows = models.length > 1 ? [...models, line("together", tally)] : models;
+  return table(["model", "calls", "sent", "from cache", "written", "cost"], rows).trimEnd().split("\n");
+}
+
+/** How many stored sessions are offered. */
+const OFFERED = 9;
+
+async function resume(rest: string, chat: ChatState, signal: AbortSignal): Promise<string[]> {
+  const { store, session, stage } = chat;
+  const stored = (await store.list()).filter((one) => one.about?.parent === undefined && one.id !== session.id)
+    .sort((a, b) => (b.about?.created ?? "").localeCompare(a.about?.created ?? ""));
+  const id = rest === "last" ? stored[0]?.id : rest || await chosen(stored.slice(0, OFFERED), stage, signal);
+  if (id === undefined) return stored.length === 0 ? ["No other session is stored here"] : [];
+  if (id === session.id) return ["That is this session"];
+  if (!await store.load(id)) {
+    throw new UsageError(`Cannot resume '${id}' as there is no session of that id: /resume alone offers some`);
+  }
+  await chat.resume(id);
+  return [];
+}
+
+async function chosen(stored: readonly Listed[], stage: Stage, signal: AbortSignal): Promise<string | undefined> {
+  if (stored.length === 0) return undefined;
+  const { colours } = stage;
+  const options = stored.map(({ about, messages }) => ({
+    label: oneLine(about?.prompt ?? "") || "(no prompt)",
+    note: `${(about?.created ?? "").slice(0, 16).replace("T", " ")} · ${several(messages, "message")}`,
+  }));
+  const head = () => [`${colours.yellow("?")} ${colours.bold("Which session?")}`];
+  const picked = await stage.ask<readonly number[]>((done) => new Choice({ head, options, colours }, done), signal);
+  return picked && stored[picked[0]!]?.id;
+}
+
+async function compact(_: string, { session }: ChatState, signal: AbortSignal): Promise<string[]> {
+  return await session.compact({ signal }) ? [] : ["There is nothing to make smaller yet"];
+}
+
+function permissions(rest: string, { session, cwd, env }: ChatState): string[] {
+  const [, forget] = /^forget\s+(.+)$/s.exec(rest) ?? [];
+  const kept = rememberedRules(cwd, env);
+  if (forget !== undefined) {
+    const rule = kept[Number(forget) - 1] ?? forget;
+    if (forgetRule(cwd, env, rule)) return [`Forgotten: ${openText(rule)}; it still holds until this chat ends`];
+    const known = kept.length === 0 ? "nothing is remembered here" : `remembered are ${kept.map(openText).join(", ")}`;
+    throw new UsageError(`Cannot forget '${openText(rule)}' as it is not remembered: ${known}`);
+  }
+  if (rest !== "") throw new UsageError(`Cannot read '/permissions ${rest}': write /permissions forget <rule>`);
+  const rules = session.permissions();
+  if (!rules) return ["Every call may run: the agent's script sets no permissions"];
+  const list = (name: "allow" | "ask" | "deny") =>
+    [...new Set(rules[name] ?? [])].map((rule) => {
+      const n = name === "allow" ? kept.indexOf(rule) + 1 : 0;
+      return `  ${name.padEnd(6)}${openText(rule)}${n > 0 ? `  always, since you said so (forget ${n})` : ""}`;
+    });
+  return [`mode ${rules.mode ?? "default"}`, ...list("deny"), ...list("ask"), ...list("allow")];
+}
+
+/** What a turn or a chat took, for its closing line. */
+export function taken(tally: Tally): { calls: number; tokens: number; cost: number | undefined } {
+  return { calls: tally.calls, tokens: tokensOf(tally.usage), cost: tally.cost };
+}

@@ -1,0 +1,174 @@
+import type { Agent, AgentSession, RunOptions } from "../../agent.ts";
+import { textOf } from "../../core/messages.ts";
+import type { Result } from "../../core/run-events.ts";
+import { EXIT, type Io } from "../_io.ts";
+import { coloursFor } from "../show/colours.ts";
+import { closing, Tally } from "../show/tally.ts";
+import { oneLine, plainText, several } from "../show/text.ts";
+import { chop, cut } from "../show/width.ts";
+import { permissionAsker, personAsker } from "./asking.ts";
+import { type ChatState, completed, isCommand, runCommand, taken, worksAtOnce } from "./commands.ts";
+import { PromptDesk } from "./desk.ts";
+import { History } from "./history.ts";
+import type { Key } from "./keys.ts";
+import { Stage } from "./stage.ts";
+
+/** A chat: one session after the other, prompt by prompt, until the person leaves or the terminal goes away. */
+export class Conversation {
+  readonly #agent: Agent;
+  readonly #options: RunOptions;
+  readonly #io: Io;
+  readonly #cwd: string;
+  readonly #stage: Stage;
+  readonly #desk: PromptDesk;
+  readonly #tally = new Tally();
+  #session!: AgentSession;
+  /** What Esc ends: the turn, or a command that takes its time. */
+  #work: AbortController | undefined;
+  #code: number = EXIT.ok;
+  #prompted = false;
+
+  constructor(agent: Agent, options: RunOptions, { io, cwd }: { io: Io; cwd: string }) {
+    this.#agent = agent;
+    this.#io = io;
+    this.#cwd = cwd;
+    const interrupt = () => this.#interrupt();
+    const gone = () => this.#quit(EXIT.interrupted);
+    this.#desk = new PromptDesk({
+      history: new History(cwd, io.env),
+      colours: coloursFor(true, io.env),
+      busy: () => this.#work !== undefined,
+      interrupt,
+      quit: (code) => this.#quit(code),
+      wipe: () => this.#stage.wipe(),
+      suspend: () => this.#stage.suspend(),
+      atOnce: (line) => this.#atOnce(line),
+      complete: completed,
+    });
+    const onInterrupt = (key: Key) => key.name === "ctrl-c" ? this.#desk.press(key) : interrupt();
+    this.#stage = new Stage({ io, cwd, onInterrupt, onGone: gone }, this.#desk);
+    this.#options = {
+      ...options,
+      on: (event) => {
+        this.#tally.see(event);
+        this.#stage.see(event);
+      },
+      ask: permissionAsker(this.#stage, { io, cwd }),
+      asker: personAsker(this.#stage),
+    };
+    io.signal.addEventListener("abort", gone, { once: true });
+  }
+
+  /** Talks until the end of it; the exit code. */
+  async hold(first: string): Promise<number> {
+    this.#session = await this.#agent.open(this.#options);
+    this.#stage.open();
+    this.#greet();
+    let text: string | undefined = first || await this.#desk.next();
+    try {
+      for (; text !== undefined; text = await this.#desk.next()) await this.#take(text);
+    } finally {
+      this.#stage.close();
+      await this.#session.close("prompt_input_exit");
+    }
+    if (this.#prompted) this.#farewell();
+    return this.#code;
+  }
+
+  async #take(text: string): Promise<void> {
+    const work = this.#work = new AbortController();
+    this.#echo(text);
+    if (isCommand(text)) await runCommand(text, this.#state(), work.signal);
+    else {
+      this.#prompted = true;
+      this.#report(await this.#session.prompt(text, { signal: work.signal }));
+    }
+    this.#work = undefined;
+    if (work.signal.aborted) this.#desk.takeBack();
+    this.#stage.refresh();
+  }
+
+  #report({ stop, error }: Result): void {
+    const { view, colours } = this.#stage;
+    if (error) view.warn(error.message);
+    const words = stop === "aborted" ? "interrupted" : stop;
+    this.#stage.print(["", closing(words, { ...taken(view.tally), ms: view.lasted }, colours)]);
+  }
+
+  #state(): ChatState {
+    return {
+      session: this.#session,
+      stage: this.#stage,
+      tally: this.#tally,
+      store: this.#options.store!,
+      cwd: this.#cwd,
+      env: this.#io.env,
+      resume: (id) => this.#resume(id),
+      quit: () => this.#quit(EXIT.ok),
+    };
+  }
+
+  #atOnce(line: string): boolean {
+    if (!worksAtOnce(line) || this.#work === undefined) return false;
+    void runCommand(line, this.#state(), this.#work.signal);
+    return true;
+  }
+
+  #interrupt(): void {
+    this.#work?.abort(new Error("Interrupted"));
+  }
+
+  #quit(code: number): void {
+    this.#code = code;
+    this.#interrupt();
+    this.#desk.end();
+  }
+
+  async #resume(id: string): Promise<void> {
+    await this.#session.close("resume");
+    const { resume: _, fork: __, ...options } = this.#options;
+    try {
+      this.#session = await this.#agent.open({ ...options, resume: id });
+    } catch (error) {
+      this.#session = await this.#agent.open(options);
+      throw error;
+    }
+    await this.#retell(id);
+  }
+
+  /** Where a session that goes on had got to. */
+  async #retell(id: string): Promise<void> {
+    const stored = await this.#options.store!.load(id);
+    const { colours: { dim }, columns } = this.#stage;
+    const last = oneLine(textOf(stored?.messages.findLast((m) => m.role === "assistant")));
+    this.#stage.print([
+      dim(cut(`session ${id}, ${several(stored?.messages.length ?? 0, "message")}`, columns - 1)),
+      ...(last === "" ? [] : [dim(cut(`it said last: ${last}`, columns - 1))]),
+    ]);
+  }
+
+  #echo(text: string): void {
+    const { colours: { bold, cyan }, columns } = this.#stage;
+    const rows = plainText(text).trimEnd().split("\n").flatMap((line) =>
+      chop(line.replaceAll("\t", "    "), columns - 3)
+    );
+    this.#stage.print(["", ...rows.map((row, i) => `${i === 0 ? cyan("›") : " "} ${bold(row)}`), ""]);
+    this.#stage.view.anew();
+  }
+
+  #greet(): void {
+    const { colours: { bold, dim }, columns } = this.#stage;
+    const { resume } = this.#options;
+    this.#stage.print([
+      `${bold("crochet")} ${dim(cut(`${this.#agent.name} · ${this.#session.model}`, columns - 9))}`,
+      dim(cut("/help tells what there is · Esc interrupts · Ctrl-D leaves", columns - 1)),
+    ]);
+    if (resume !== undefined) void this.#retell(resume);
+  }
+
+  #farewell(): void {
+    const { dim } = this.#stage.colours;
+    this.#io.out(`\n${closing("all together", taken(this.#tally), this.#stage.colours)}\n`);
+    this.#io.out(`${dim(`crochet chat --resume ${this.#session.id}`)}\n`);
+  }
+}

@@ -1,0 +1,136 @@
+import type { Colours } from "../show/colours.ts";
+import type { Cursor } from "../show/screen.ts";
+import { oneLine } from "../show/text.ts";
+import { cut } from "../show/width.ts";
+import type { History } from "./history.ts";
+import type { Key } from "./keys.ts";
+import { LineEditor } from "./line-editor.ts";
+import type { Desk } from "./stage.ts";
+
+export interface PromptDeskOptions {
+  readonly history: History;
+  readonly colours: Colours;
+  /** Whether the agent works; what is typed then waits for it. */
+  readonly busy: () => boolean;
+  readonly interrupt: () => void;
+  readonly quit: (code: number) => void;
+  /** Wipes the screen. */
+  readonly wipe: () => void;
+  readonly suspend: () => void;
+  /** Does at once what needs no turn of its own; says whether it did. */
+  readonly atOnce: (text: string) => boolean;
+  /** What may stand for the beginning of a command. */
+  readonly complete: (text: string) => string | undefined;
+}
+
+/** A second Ctrl-C within this time quits. */
+const AGAIN_MS = 2000;
+const MOST_ROWS = 10;
+
+/** Where a person writes the next prompt, also while the agent works: then it waits in a queue. */
+export class PromptDesk implements Desk {
+  readonly #options: PromptDeskOptions;
+  readonly #editor = new LineEditor();
+  readonly #queue: string[] = [];
+  #wanted: ((text: string | undefined) => void) | undefined;
+  #stoppedAt = -Infinity;
+  #note = "";
+  #over = false;
+
+  constructor(options: PromptDeskOptions) {
+    this.#options = options;
+  }
+
+  get hint(): string {
+    return "Esc interrupts";
+  }
+
+  get typing(): boolean {
+    return this.#editor.text !== "";
+  }
+
+  /** The next prompt; undefined once there will be none. */
+  next(): Promise<string | undefined> {
+    if (this.#over) return Promise.resolve(undefined);
+    const waiting = this.#queue.shift();
+    return waiting === undefined ? new Promise((resolve) => this.#wanted = resolve) : Promise.resolve(waiting);
+  }
+
+  /** No more prompts. */
+  end(): void {
+    this.#over = true;
+    this.#wanted?.(undefined);
+  }
+
+  /** What waits comes back to be looked at again: after an interrupt nothing is sent by itself. */
+  takeBack(): void {
+    if (this.#queue.length === 0) return;
+    this.#editor.set([...this.#queue.splice(0), this.#editor.text].filter((text) => text !== "").join("\n"));
+  }
+
+  shown(columns: number): { rows: string[]; cursor: Cursor } {
+    const { colours: { dim, cyan }, busy } = this.#options;
+    const waiting = this.#queue.map((text) => dim(cut(`  next: ${oneLine(text)}`, columns)));
+    const gap = busy() ? [] : [""];
+    const { rows, cursor } = this.#editor.shown("› ", columns, MOST_ROWS);
+    rows[0] = rows[0]!.replace(/^›/, cyan("›"));
+    const above = [...gap, ...waiting];
+    const note = this.#note === "" ? [] : [dim(`  ${this.#note}`)];
+    return { rows: [...above, ...rows, ...note], cursor: { row: above.length + cursor.row, column: cursor.column } };
+  }
+
+  press(key: Key): void {
+    const { history, busy, interrupt, quit } = this.#options;
+    this.#note = "";
+    switch (key.name) {
+      case "enter":
+        return this.#enter();
+      case "escape":
+        if (busy()) interrupt();
+        return;
+      case "ctrl-c":
+        return this.#stop();
+      case "ctrl-d":
+        if (this.#editor.text !== "") break;
+        if (!busy()) quit(0);
+        else this.#note = "Esc interrupts, /quit leaves";
+        return;
+      case "ctrl-l":
+        return this.#options.wipe();
+      case "ctrl-z":
+        return this.#options.suspend();
+      case "tab":
+        this.#editor.set(this.#options.complete(this.#editor.text) ?? this.#editor.text);
+        return;
+      default:
+    }
+    if (this.#editor.press(key)) return;
+    const step = key.name === "up" || key.name === "ctrl-p" ? -1 : key.name === "down" || key.name === "ctrl-n" ? 1 : 0;
+    const past = step === 0 ? undefined : history.move(step, this.#editor.text);
+    if (past !== undefined) this.#editor.set(past);
+  }
+
+  #enter(): void {
+    const { text } = this.#editor;
+    if (/(?:^|[^\\])\\$/.test(text)) return this.#editor.set(`${text.slice(0, -1)}\n`);
+    if (text.trim() === "") return;
+    this.#options.history.add(text);
+    this.#editor.set("");
+    if (this.#options.atOnce(text)) return;
+    const wanted = this.#wanted;
+    this.#wanted = undefined;
+    if (wanted) wanted(text);
+    else this.#queue.push(text);
+  }
+
+  /** Ctrl-C ends the turn, or what is being written; twice in a row the chat. */
+  #stop(): void {
+    const { busy, interrupt, quit } = this.#options;
+    const now = performance.now();
+    if (now - this.#stoppedAt < AGAIN_MS) return quit(130);
+    this.#stoppedAt = now;
+    if (busy()) interrupt();
+    else this.#editor.set("");
+    this.#note = "Ctrl-C again quits";
+  }
+}

@@ -1,0 +1,148 @@
+/** One key a person pressed: its name, and for text what was typed or pasted. */
+export interface Key {
+  readonly name: KeyName;
+  readonly text: string;
+}
+
+export type KeyName =
+  | ("text" | "paste" | "enter" | "newline" | "tab" | "escape" | "backspace" | "delete")
+  | ("left" | "right" | "up" | "down" | "home" | "end" | "word-left" | "word-right" | "delete-word")
+  | ("ctrl-a" | "ctrl-b" | "ctrl-c" | "ctrl-d" | "ctrl-e" | "ctrl-f" | "ctrl-k" | "ctrl-l" | "ctrl-n" | "ctrl-p")
+  | ("ctrl-u" | "ctrl-w" | "ctrl-y" | "ctrl-z" | "unknown");
+
+const CONTROLS: { readonly [char: string]: KeyName } = {
+  "\r": "enter",
+  "\n": "newline",
+  "\t": "tab",
+  "\b": "backspace",
+  "\u007f": "backspace",
+  "\u0001": "ctrl-a",
+  "\u0002": "ctrl-b",
+  "\u0003": "ctrl-c",
+  "\u0004": "ctrl-d",
+  "\u0005": "ctrl-e",
+  "\u0006": "ctrl-f",
+  "\u000b": "ctrl-k",
+  "\u000c": "ctrl-l",
+  "\u000e": "ctrl-n",
+  "\u0010": "ctrl-p",
+  "\u0015": "ctrl-u",
+  "\u0017": "ctrl-w",
+  "\u0019": "ctrl-y",
+  "\u001a": "ctrl-z",
+};
+
+const SEQUENCES: { readonly [sequence: string]: KeyName } = {
+  "[A": "up",
+  "[B": "down",
+  "[C": "right",
+  "[D": "left",
+  "OA": "up",
+  "OB": "down",
+  "OC": "right",
+  "OD": "left",
+  "[H": "home",
+  "[F": "end",
+  "OH": "home",
+  "OF": "end",
+  "[1~": "home",
+  "[4~": "end",
+  "[7~": "home",
+  "[8~": "end",
+  "[3~": "delete",
+  "[1;3C": "word-right",
+  "[1;3D": "word-left",
+  "[1;5C": "word-right",
+  "[1;5D": "word-left",
+  "[13;2u": "newline",
+  "[27;2;13~": "newline",
+  "\r": "newline",
+  "\n": "newline",
+  "b": "word-left",
+  "f": "word-right",
+  "\u007f": "delete-word",
+};
+
+const PASTE = "[200~";
+const PASTED = "\u001b[201~";
+const PASTE_MS = 1000;
+const SEQUENCE_MS = 40;
+
+/**
+ * Reads keys out of what a terminal sends. A sequence may come in pieces: what is incomplete waits for more, and
+ * `flush` says that no more is coming, which makes a lone escape the Esc key.
+ */
+export class KeyReader {
+  #rest = "";
+
+  /** How long to wait for the end of what has begun, in milliseconds; undefined where nothing has. */
+  get waits(): number | undefined {
+    return this.#rest === "" ? undefined : this.#pasting ? PASTE_MS : SEQUENCE_MS;
+  }
+
+  get #pasting(): boolean {
+    return this.#rest.startsWith(`\u001b${PASTE}`);
+  }
+
+  feed(text: string): Key[] {
+    this.#rest += text;
+    const keys: Key[] = [];
+    for (let taken = this.#next(keys); taken > 0; taken = this.#next(keys)) this.#rest = this.#rest.slice(taken);
+    return keys;
+  }
+
+  flush(): Key[] {
+    // A paste without its end must not lock the person out.
+    if (this.#pasting) return this.feed(PASTED);
+    const rest = this.#rest;
+    this.#rest = "";
+    return rest === "\u001b" ? [key("escape")] : rest === "\u001b\u001b" ? [key("escape"), key("escape")] : [];
+  }
+
+  /** Takes one key from the front; how many characters it was, 0 where more must come first. */
+  #next(keys: Key[]): number {
+    const text = this.#rest;
+    if (text === "") return 0;
+    if (text[0] === "\u001b") return this.#escaped(text, keys);
+    const name = CONTROLS[text[0]!];
+    if (name !== undefined) {
+      keys.push(key(name));
+      return 1;
+    }
+    // deno-lint-ignore no-control-regex
+    const [typed] = /^[^\u0000-\u001f\u007f]+/.exec(text) ?? [""];
+    // Half of a character outside the basic plane waits for its other half.
+    const whole = /[\ud800-\udbff]$/.test(typed) ? typed.slice(0, -1) : typed;
+    if (whole !== "") keys.push({ name: "text", text: whole });
+    return whole === "" && typed === "" ? 1 : whole.length;
+  }
+
+  #escaped(text: string, keys: Key[]): number {
+    const after = text.slice(1);
+    if (after.startsWith(PASTE)) {
+      const end = text.indexOf(PASTED);
+      if (end < 0) return 0;
+      const pasted = text.slice(1 + PASTE.length, end);
+      keys.push({ name: "paste", text: cleaned(pasted) });
+      return end + PASTED.length;
+    }
+    if (after === "" || after === "\u001b" || /^(?:\[[0-9;?]*|O)$/.test(after)) return 0;
+    if (after[0] === "\u001b") {
+      keys.push(key("escape"));
+      return 1;
+    }
+    const [sequence] = /^(?:\[[0-9;?<=>]*[ -/]*[@-~]|O[@-~]|[\s\S])/.exec(after)!;
+    keys.push(key(SEQUENCES[sequence] ?? "unknown"));
+    return 1 + sequence.length;
+  }
+}
+
+function key(name: KeyName): Key {
+  return { name, text: "" };
+}
+
+/** What was pasted is text: its lines and tabs stay, nothing in it steers. */
+function cleaned(text: string): string {
+  // deno-lint-ignore no-control-regex
+  return text.replace(/\r\n?/g, "\n").replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+}

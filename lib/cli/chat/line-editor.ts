@@ -1,0 +1,162 @@
+import type { Cursor } from "../show/screen.ts";
+import { chop, displayWidth } from "../show/width.ts";
+import type { Key } from "./keys.ts";
+
+/** A text that a person writes, of one or many lines, with its cursor. */
+export class LineEditor {
+  #text = "";
+  #at = 0;
+  #killed = "";
+
+  get text(): string {
+    return this.#text;
+  }
+
+  get cursor(): number {
+    return this.#at;
+  }
+
+  set(text: string): void {
+    this.#text = text;
+    this.#at = text.length;
+  }
+
+  /** Does what a key means for the text; says whether it meant anything. */
+  press({ name, text }: Key): boolean {
+    switch (name) {
+      case "text":
+      case "paste":
+        this.#replace(this.#at, this.#at, text);
+        return true;
+      case "newline":
+        this.#replace(this.#at, this.#at, "\n");
+        return true;
+      case "backspace":
+        this.#replace(this.#before(), this.#at, "");
+        return true;
+      case "delete":
+      case "ctrl-d":
+        this.#replace(this.#at, this.#after(), "");
+        return true;
+      case "left":
+      case "ctrl-b":
+        this.#at = this.#before();
+        return true;
+      case "right":
+      case "ctrl-f":
+        this.#at = this.#after();
+        return true;
+      case "word-left":
+        this.#at = this.#wordBefore();
+        return true;
+      case "word-right":
+        this.#at += /^\s*\S*/.exec(this.#text.slice(this.#at))![0].length;
+        return true;
+      case "home":
+      case "ctrl-a":
+        this.#at = this.#lineStart();
+        return true;
+      case "end":
+      case "ctrl-e":
+        this.#at = this.#lineEnd();
+        return true;
+      case "ctrl-u":
+        this.#kill(this.#lineStart(), this.#at);
+        return true;
+      case "ctrl-k":
+        this.#kill(this.#at, this.#lineEnd());
+        return true;
+      case "ctrl-w":
+      case "delete-word":
+        this.#kill(this.#wordBefore(), this.#at);
+        return true;
+      case "ctrl-y":
+        this.#replace(this.#at, this.#at, this.#killed);
+        return true;
+      case "up":
+      case "down":
+        return this.#vertical(name === "up" ? -1 : 1);
+      default:
+        return false;
+    }
+  }
+
+  /** The text as rows behind a mark, and where the cursor stands; a long one is shown around the cursor. */
+  shown(mark: string, columns: number, most: number): { rows: string[]; cursor: Cursor } {
+    const indent = displayWidth(mark);
+    const width = Math.max(2, columns - indent);
+    const rows: string[] = [];
+    let cursor = { row: 0, column: indent };
+    let offset = 0;
+    for (const line of this.#text.split("\n")) {
+      // A character for a character, so that the cursor stands where it is.
+      const pieces = chop(line.replaceAll("\t", "→"), width);
+      if (displayWidth(pieces.at(-1)!) >= width) pieces.push("");
+      for (const [i, piece] of pieces.entries()) {
+        const end = offset + piece.length;
+        const isLast = i === pieces.length - 1;
+        if (this.#at >= offset && (this.#at < end || (isLast && this.#at === end))) {
+          cursor = { row: rows.length, column: indent + displayWidth(piece.slice(0, this.#at - offset)) };
+        }
+        rows.push(`${rows.length === 0 ? mark : " ".repeat(indent)}${piece}`);
+        offset = end;
+      }
+      offset += 1;
+    }
+    const from = Math.max(0, Math.min(cursor.row - Math.floor(most / 2), rows.length - most));
+    return { rows: rows.slice(from, from + most), cursor: { row: cursor.row - from, column: cursor.column } };
+  }
+
+  #replace(from: number, to: number, text: string): void {
+    this.#text = this.#text.slice(0, from) + text + this.#text.slice(to);
+    this.#at = from + text.length;
+  }
+
+  #kill(from: number, to: number): void {
+    if (from === to) return;
+    this.#killed = this.#text.slice(from, to);
+    this.#replace(from, to, "");
+  }
+
+  /** Where the character before the cursor begins: what a person sees as one is one. */
+  #before(): number {
+    const head = this.#text.slice(Math.max(0, this.#at - 40), this.#at);
+    return this.#at - (graphemes(head).at(-1)?.length ?? 0);
+  }
+
+  #after(): number {
+    const tail = this.#text.slice(this.#at, this.#at + 40);
+    return this.#at + (graphemes(tail)[0]?.length ?? 0);
+  }
+
+  #wordBefore(): number {
+    return this.#at - /\S*\s*$/.exec(this.#text.slice(0, this.#at))![0].length;
+  }
+
+  #lineStart(): number {
+    return this.#text.lastIndexOf("\n", this.#at - 1) + 1;
+  }
+
+  #lineEnd(): number {
+    const end = this.#text.indexOf("\n", this.#at);
+    return end < 0 ? this.#text.length : end;
+  }
+
+  /** To the line above or below; at the first and last there is none, and the key means something else. */
+  #vertical(step: -1 | 1): boolean {
+    const start = this.#lineStart();
+    const column = this.#at - start;
+    if (step === -1 ? start === 0 : this.#lineEnd() === this.#text.length) return false;
+    this.#at = step === -1 ? start - 1 : this.#lineEnd() + 1;
+    const from = this.#lineStart();
+    this.#at = Math.min(from + column, this.#lineEnd());
+    return true;
+  }
+}
+
+let segmenter: Intl.Segmenter | undefined;
+
+function graphemes(text: string): string[] {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}

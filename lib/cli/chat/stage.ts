@@ -1,0 +1,156 @@
+import type { RunEvent } from "../../core/run-events.ts";
+import type { Io } from "../_io.ts";
+import { type Colours, coloursFor } from "../show/colours.ts";
+import { type Cursor, Screen } from "../show/screen.ts";
+import { RunView } from "../show/view.ts";
+import type { Key } from "./keys.ts";
+import { type Keyboard, openKeyboard } from "./terminal.ts";
+import type { Widget } from "./widgets.ts";
+
+export interface StageOptions {
+  readonly io: Io;
+  readonly cwd: string;
+  /** Esc or Ctrl-C while something is asked. */
+  readonly onInterrupt: (key: Key) => void;
+  readonly onGone: () => void;
+}
+
+/** What has the keys while nothing is asked, and its rows below what is going on. */
+export interface Desk {
+  readonly hint: string;
+  shown(columns: number): { rows: string[]; cursor?: Cursor };
+  press(key: Key): void;
+  /** Whether somebody is in the middle of typing, so that a question must not take their next keys for answers. */
+  readonly typing: boolean;
+}
+
+const FRAME_MS = 100;
+/** A person who was typing has seen a question once they pause for this long. */
+const PAUSE_MS = 600;
+
+/** The terminal of a run: what happens, what is asked, and what a person types, on one screen. */
+export class Stage {
+  readonly view: RunView;
+  readonly colours: Colours;
+  readonly #screen: Screen;
+  readonly #options: StageOptions;
+  readonly #desk: Desk | undefined;
+  #keyboard: Keyboard | undefined;
+  #widget: Widget | undefined;
+  #dialogue: Promise<unknown> = Promise.resolve();
+  #typedAt = 0;
+  #typing = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  readonly #resized = () => this.refresh();
+
+  /** With a desk the keyboard is heard all the time, without one only while something is asked. */
+  constructor(options: StageOptions, desk?: Desk) {
+    this.#options = options;
+    this.#desk = desk;
+    const { io, cwd } = options;
+    this.colours = coloursFor(true, io.env);
+    const columns = () => process.stdout.columns || 80;
+    this.#screen = new Screen({ write: io.out, columns, rows: () => process.stdout.rows || 24 });
+    this.view = new RunView({ print: (rows) => this.#screen.print(rows), colours: this.colours, columns, cwd });
+  }
+
+  get columns(): number {
+    return this.#screen.columns;
+  }
+
+  open(): void {
+    process.stdout.on("resize", this.#resized);
+    this.#timer = setInterval(() => this.refresh(), FRAME_MS);
+    if (this.#desk) this.#keyboard = this.#listen();
+    this.refresh();
+  }
+
+  see(event: RunEvent): void {
+    this.view.see(event);
+    this.refresh();
+  }
+
+  print(rows: readonly string[]): void {
+    this.#screen.print(rows);
+  }
+
+  refresh(): void {
+    const width = this.columns - 1;
+    const rows = this.view.live(this.#widget ? "" : this.#desk?.hint);
+    const below = this.#widget?.shown(width) ?? this.#desk?.shown(width) ?? { rows: [] };
+    const gap = this.#widget && rows.length > 0 ? [""] : [];
+    const cursor = below.cursor && { ...below.cursor, row: rows.length + gap.length + below.cursor.row };
+    this.#screen.show([...rows, ...gap, ...below.rows], cursor);
+  }
+
+  /** One conversation with the person after the other: agents that work side by side may all want something. */
+  async dialogue<T>(talk: () => Promise<T>): Promise<T> {
+    const turn = this.#dialogue.then(talk);
+    this.#dialogue = turn.catch(() => {});
+    return await turn;
+  }
+
+  /** Puts one thing to the person, in a dialogue; undefined where the signal came first. */
+  ask<T>(make: (done: (value: T) => void) => Widget, signal: AbortSignal): Promise<T | undefined> {
+    if (signal.aborted) return Promise.resolve(undefined);
+    this.#typing = this.#desk?.typing ?? false;
+    this.#typedAt = Date.now();
+    const own = this.#keyboard ? undefined : this.#listen();
+    return new Promise<T | undefined>((resolve) => {
+      const end = (value: T | undefined) => {
+        signal.removeEventListener("abort", aborted);
+        this.#widget = undefined;
+        resolve(value);
+      };
+      const aborted = () => end(undefined);
+      signal.addEventListener("abort", aborted, { once: true });
+      this.#widget = make(end);
+      this.refresh();
+    }).finally(() => {
+      own?.close();
+      this.refresh();
+    });
+  }
+
+  #listen(): Keyboard {
+    const { io, onGone } = this.#options;
+    return openKeyboard({ onKey: (key) => this.#press(key), onGone, write: io.out });
+  }
+
+  #press(key: Key): void {
+    const paused = Date.now() - this.#typedAt > PAUSE_MS;
+    this.#typedAt = Date.now();
+    if (this.#widget && (key.name === "escape" || key.name === "ctrl-c")) this.#options.onInterrupt(key);
+    else if (this.#widget && (paused || !this.#typing)) {
+      this.#typing = false;
+      this.#widget.press(key);
+    } else if (!this.#widget || key.name !== "enter") this.#desk?.press(key);
+    this.refresh();
+  }
+
+  /** An empty screen. */
+  wipe(): void {
+    this.#screen.clear();
+    this.#options.io.out("\u001b[2J\u001b[3J\u001b[H");
+    this.refresh();
+  }
+
+  /** Gives the terminal to the shell until the process is called back. */
+  suspend(): void {
+    this.#keyboard?.close();
+    this.#screen.clear();
+    process.once("SIGCONT", () => {
+      this.#keyboard = this.#listen();
+      this.refresh();
+    });
+    process.kill(process.pid, "SIGTSTP");
+  }
+
+  /** Wipes what changes and gives the terminal back. */
+  close(): void {
+    clearInterval(this.#timer);
+    process.stdout.off("resize", this.#resized);
+    this.#keyboard?.close();
+    this.#screen.clear();
+  }
+}

@@ -1,0 +1,103 @@
+import type { Colours } from "../show/colours.ts";
+import type { Cursor } from "../show/screen.ts";
+import { cut, wrap } from "../show/width.ts";
+import type { Key } from "./keys.ts";
+import { LineEditor } from "./line-editor.ts";
+
+/** Something on the screen that takes the keys until it is answered. */
+export interface Widget {
+  shown(columns: number): { rows: string[]; cursor?: Cursor };
+  press(key: Key): void;
+}
+
+export interface Option {
+  readonly label: string;
+  readonly note?: string;
+  /** A letter that chooses it. */
+  readonly letter?: string;
+}
+
+export interface ChoiceOptions {
+  readonly head: (columns: number) => readonly string[];
+  readonly options: readonly Option[];
+  /** Whether several can be chosen. */
+  readonly many?: boolean;
+  readonly colours: Colours;
+}
+
+/** Options under each other: arrows and Enter, or the number, or the letter. */
+export class Choice implements Widget {
+  readonly #given: ChoiceOptions;
+  readonly #done: (chosen: readonly number[]) => void;
+  readonly #chosen = new Set<number>();
+  #at = 0;
+
+  constructor(given: ChoiceOptions, done: (chosen: readonly number[]) => void) {
+    this.#given = given;
+    this.#done = done;
+  }
+
+  shown(columns: number): { rows: string[] } {
+    const { head, options, many, colours: { cyan, bold, dim } } = this.#given;
+    const rows = options.flatMap(({ label, note }, i) => {
+      const here = i === this.#at;
+      const box = many ? (this.#chosen.has(i) ? "◉ " : "○ ") : "";
+      const first = cut(`${i + 1} ${box}${label}`, columns - 2);
+      const about = note ? wrap(note, Math.max(8, columns - 4)).map((row) => `    ${dim(row)}`) : [];
+      return [here ? `${cyan("›")} ${bold(first)}` : `  ${first}`, ...about];
+    });
+    const keys = many ? "Space chooses, Enter goes on" : "Enter or a number";
+    return { rows: [...head(columns), ...rows, dim(cut(`  ${keys} · Esc interrupts`, columns))] };
+  }
+
+  press({ name, text }: Key): void {
+    const { options, many } = this.#given;
+    if (name === "up" || name === "ctrl-p") this.#at = (this.#at + options.length - 1) % options.length;
+    else if (name === "down" || name === "ctrl-n" || name === "tab") this.#at = (this.#at + 1) % options.length;
+    else if (name === "enter") this.#done(this.#chosen.size > 0 ? [...this.#chosen].sort((a, b) => a - b) : [this.#at]);
+    else if (name === "text" && text === " ") this.#toggle(this.#at);
+    else if (name === "text") {
+      const byNumber = /^[1-9]$/.test(text) ? Number(text) - 1 : -1;
+      const chosen = options[byNumber] ? byNumber : options.findIndex((o) => o.letter === text.toLowerCase());
+      if (chosen < 0) return;
+      this.#at = chosen;
+      if (many) this.#toggle(chosen);
+      else this.#done([chosen]);
+    }
+  }
+
+  #toggle(i: number): void {
+    if (!this.#given.many) return;
+    if (!this.#chosen.delete(i)) this.#chosen.add(i);
+  }
+}
+
+/** A line to write; Enter gives it. */
+export class Entry implements Widget {
+  readonly #head: (columns: number) => readonly string[];
+  readonly #done: (text: string) => void;
+  readonly #needed: boolean;
+  readonly #line = new LineEditor();
+
+  constructor(
+    head: (columns: number) => readonly string[],
+    done: (text: string) => void,
+    { needed = false }: { readonly needed?: boolean } = {},
+  ) {
+    this.#head = head;
+    this.#needed = needed;
+    this.#done = done;
+  }
+
+  shown(columns: number): { rows: string[]; cursor: Cursor } {
+    const head = this.#head(columns);
+    const { rows, cursor } = this.#line.shown("› ", columns, 6);
+    return { rows: [...head, ...rows], cursor: { row: head.length + cursor.row, column: cursor.column } };
+  }
+
+  press(key: Key): void {
+    const text = this.#line.text.trim();
+    if (key.name !== "enter") this.#line.press(key);
+    else if (text !== "" || !this.#needed) this.#done(text);
+  }
+}

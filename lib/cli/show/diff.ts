@@ -1,0 +1,43 @@
+import type { Hunk } from "../../tools/edit/diff.ts";
+import type { Colours } from "./colours.ts";
+import { openText } from "./text.ts";
+import { cut } from "./width.ts";
+
+/** How much of a change is shown before it is left to an editor. */
+const MOST_ROWS = 24;
+
+/** What an edit did to a file, as rows with line numbers: gone in red, new in green. */
+export function diffRows(
+  hunks: readonly Hunk[],
+  { columns, colours, most = MOST_ROWS }: { columns: number; colours: Colours; most?: number },
+): string[] {
+  const digits = String(Math.max(...hunks.map((h) => Math.max(h.oldStart + h.oldLines, h.newStart + h.newLines)), 1));
+  const rows = hunks.flatMap((hunk, i) => {
+    let { oldStart: old, newStart: now } = hunk;
+    const shown = hunk.lines.filter((line) => !line.startsWith("\\")).map((line) => {
+      const [sign, text] = [line[0], openText(line.slice(1)).trimEnd()];
+      const number = String(sign === "-" ? old : now).padStart(digits.length);
+      if (sign !== "+") old++;
+      if (sign !== "-") now++;
+      const row = cut(`    ${number} ${sign} ${text}`, columns);
+      return sign === "-" ? colours.red(row) : sign === "+" ? colours.green(row) : colours.dim(row);
+    });
+    return i === 0 ? shown : [colours.dim(`    ${"⋮".padStart(digits.length)}`), ...shown];
+  });
+  if (rows.length <= most) return rows;
+  const hidden = rows.length - most + 1;
+  return [...rows.slice(0, most - 1), colours.dim(`    … ${hidden} more lines`)];
+}
+
+/** Lines added and taken away. */
+export function changed(hunks: readonly Hunk[]): string {
+  const all = hunks.flatMap((h) => h.lines);
+  const [added, gone] = ["+", "-"].map((sign) => all.filter((line) => line.startsWith(sign)).length);
+  return `+${added} −${gone}`;
+}
+
+/** The change between two texts; the package is loaded when one is first asked for. */
+export async function hunksBetween(before: string, after: string): Promise<Hunk[]> {
+  const { structuredPatch } = await import("diff");
+  return structuredPatch("", "", before, after, "", "", { context: 2 })?.hunks ?? [];
+}

@@ -1,0 +1,54 @@
+import { addUsage, NO_USAGE, type Usage } from "../../core/messages.ts";
+import type { RunEvent } from "../../core/run-events.ts";
+import type { Colours } from "./colours.ts";
+import { count, dollars, elapsed, several } from "./text.ts";
+
+/** Every token of a call: what was sent, from the cache or not, and what came back. */
+export function tokensOf(usage: Usage): number {
+  return usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+}
+
+/** What model calls took, of all agents of a session together. */
+export class Tally {
+  calls = 0;
+  usage: Usage = NO_USAGE;
+  /** Undefined once a call had no known price. */
+  cost: number | undefined = 0;
+  readonly byModel = new Map<string, { calls: number; usage: Usage; cost: number | undefined }>();
+
+  see(event: RunEvent): void {
+    if (event.type !== "usage") return;
+    const { usage, cost, model } = event;
+    this.calls++;
+    this.usage = addUsage(this.usage, usage);
+    this.cost = sum(this.cost, cost);
+    const of = this.byModel.get(model) ?? { calls: 0, usage: NO_USAGE, cost: 0 };
+    this.byModel.set(model, { calls: of.calls + 1, usage: addUsage(of.usage, usage), cost: sum(of.cost, cost) });
+  }
+
+  get tokens(): number {
+    return tokensOf(this.usage);
+  }
+}
+
+function sum(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a + b;
+}
+
+const QUIET: ReadonlySet<string> = new Set(["done", "all together"]);
+
+/** How a run ended and what it took, as one line. */
+export function closing(
+  stop: string,
+  taken: { calls: number; tokens: number; cost: number | undefined; ms?: number },
+  { dim, yellow }: Colours,
+): string {
+  const parts = [
+    several(taken.calls, "model call"),
+    `${count(taken.tokens)} tokens`,
+    dollars(taken.cost),
+    ...(taken.ms === undefined ? [] : [elapsed(taken.ms)]),
+  ];
+  const how = QUIET.has(stop) ? dim(stop) : yellow(stop.replaceAll("_", " "));
+  return `${how}${dim(` · ${parts.join(" · ")}`)}`;
+}

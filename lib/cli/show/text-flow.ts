@@ -1,0 +1,67 @@
+import type { Colours } from "./colours.ts";
+import { plainText } from "./text.ts";
+import { chop, wrap } from "./width.ts";
+
+/**
+ * The words of a model as they come: whole lines are given away as rows, the rest is what is being written now. Prose
+ * is parted between words; code in fences stays as it is, so that it can be copied.
+ */
+export class TextFlow {
+  #rest = "";
+  #fenced = false;
+  /** Empty lines are held back until something follows them. */
+  #empty = 0;
+  #said = false;
+
+  /** Takes more text; gives the rows that are complete. */
+  take(text: string, columns: number, colours: Colours): string[] {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop()!;
+    return lines.flatMap((line) => this.#line(line, columns, colours));
+  }
+
+  /** What is left, as rows: nothing more is coming. */
+  end(columns: number, colours: Colours): string[] {
+    const rows = this.#rest === "" ? [] : this.#line(this.#rest, columns, colours);
+    this.#rest = "";
+    this.#fenced = false;
+    this.#empty = 0;
+    this.#said = false;
+    return rows;
+  }
+
+  /** The line that is being written, at most so many of its last rows. */
+  now(columns: number, most: number, colours: Colours): string[] {
+    const line = shown(this.#rest);
+    if (line.trim() === "") return [];
+    const rows = this.#fenced ? chop(line, columns) : wrap(line, columns).map((row) => styled(row, colours));
+    return [...Array<string>(this.#empty).fill(""), ...rows].slice(-most);
+  }
+
+  #line(given: string, columns: number, colours: Colours): string[] {
+    const line = shown(given).trimEnd();
+    if (line === "") {
+      if (this.#said) this.#empty++;
+      return [];
+    }
+    const before = Array<string>(this.#empty).fill("");
+    this.#empty = 0;
+    this.#said = true;
+    if (/^\s*(```|~~~)/.test(line)) {
+      this.#fenced = !this.#fenced;
+      return [...before, colours.dim(line)];
+    }
+    return this.#fenced ? [...before, line] : [...before, ...wrap(line, columns).map((row) => styled(row, colours))];
+  }
+}
+
+function shown(line: string): string {
+  return plainText(line).replaceAll("\t", "    ");
+}
+
+/** A little of Markdown, and only where a colour says what the marks said. */
+function styled(row: string, { isColorSupported, bold, cyan }: Colours): string {
+  if (!isColorSupported) return row;
+  if (/^#{1,6} /.test(row)) return bold(row.replace(/^#+ /, ""));
+  return row.replace(/`([^`]+)`|\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, code, strong) => code ? cyan(code) : bold(strong));
+}

@@ -1,0 +1,68 @@
+/**
+ * A whole escape sequence: colours, cursor moves, titles, links. One that never ends is taken for its first character
+ * alone, so that no text after it is lost.
+ */
+const SEQUENCE =
+  // deno-lint-ignore no-control-regex
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-Z\\^-~]/g;
+// deno-lint-ignore no-control-regex
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+/** Characters that turn the direction of what is read around: a line would not be what it looks like. */
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Text of a model, a tool or a hook, which must not steer the terminal. Lines and tabs stay. */
+export function plainText(text: string): string {
+  return text.replace(SEQUENCE, "").replace(/\r\n?(?=\n)|\r$/g, "").replace(/[^\n]*\r/g, "").replace(CONTROL, "")
+    .replace(TURNING, "");
+}
+
+/** As `plainText`, for what a person decides about: what would be hidden is written out. */
+export function openText(text: string): string {
+  const named = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text.replace(CONTROL, named).replace(TURNING, named).replaceAll("\t", "    ");
+}
+
+/** All of a text on one line. */
+export function oneLine(text: string): string {
+  return plainText(text).replace(/\s+/g, " ").trim();
+}
+
+/** The first line that says something. */
+export function firstLine(text: string): string {
+  return oneLine(plainText(text).trimStart().split("\n", 1)[0]!);
+}
+
+/** The last line that says something. */
+export function lastLine(text: string): string {
+  return oneLine(plainText(text).trimEnd().split("\n").at(-1)!);
+}
+
+/** How long something took. */
+export function elapsed(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  return clock(ms);
+}
+
+/** As `elapsed`, for what still runs: whole seconds, so that it does not flicker. */
+export function clock(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+}
+
+/** A count as a person reads it: 840, 4.1k, 1.2M. */
+export function count(n: number): string {
+  if (n < 1000) return String(n);
+  if (n < 999_500) return `${(n / 1000).toFixed(n < 9950 ? 1 : 0)}k`;
+  return `${(n / 1_000_000).toFixed(1)}M`;
+}
+
+export function dollars(cost: number | undefined): string {
+  return cost === undefined ? "cost unknown" : `$${cost.toFixed(4)}`;
+}
+
+/** One thing, two things. */
+export function several(n: number, one: string, more = `${one}s`): string {
+  return `${n} ${n === 1 ? one : more}`;
+}

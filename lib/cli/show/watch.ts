@@ -1,0 +1,61 @@
+import type { RunOptions } from "../../agent.ts";
+import type { Result, RunEvent } from "../../core/run-events.ts";
+import type { Io } from "../_io.ts";
+import { terminalView } from "../_show.ts";
+import { permissionAsker, personAsker } from "../chat/asking.ts";
+import { Stage } from "../chat/stage.ts";
+import { hasPerson } from "../chat/terminal.ts";
+import { coloursFor } from "./colours.ts";
+import { Screen } from "./screen.ts";
+import { closing, tokensOf } from "./tally.ts";
+import { plainText } from "./text.ts";
+import { RunView } from "./view.ts";
+
+/** Shows one run on the terminal while it happens, asks where a person can answer, and closes with what it took. */
+export async function watchRun(
+  start: (options: RunOptions) => Promise<Result>,
+  { io, cwd }: { io: Io; cwd: string },
+): Promise<Result> {
+  const began = performance.now();
+  const colours = coloursFor(true, io.env);
+  const result = io.env.TERM === "dumb" ? await start({ on: terminalView(io.out) }) : await onStage(start, { io, cwd });
+  const taken = { calls: result.iterations, tokens: tokensOf(result.usage), cost: result.cost };
+  io.out(`\n${closing(result.stop, { ...taken, ms: performance.now() - began }, colours)}\n`);
+  if (result.error) io.err(`crochet: ${plainText(result.error.message)}\n`);
+  return result;
+}
+
+async function onStage(
+  start: (options: RunOptions) => Promise<Result>,
+  { io, cwd }: { io: Io; cwd: string },
+): Promise<Result> {
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort(new Error("Interrupted"));
+  const stage = new Stage({ io, cwd, onInterrupt: stop, onGone: stop });
+  stage.open();
+  try {
+    return await start({
+      signal: AbortSignal.any([io.signal, interrupt.signal]),
+      on: (event) => stage.see(event),
+      ...(hasPerson(io.tty, io.env) && { ask: permissionAsker(stage, { io, cwd }), asker: personAsker(stage) }),
+    });
+  } finally {
+    stage.close();
+  }
+}
+
+/** One line on stderr that says a run is alive, where its output goes elsewhere. */
+export function statusLine(io: Io): { see(event: RunEvent): void; print(line: string): void; close(): void } {
+  const columns = () => process.stderr.columns || 80;
+  const screen = new Screen({ write: io.err, columns, rows: () => 2 });
+  const view = new RunView({ print: () => {}, colours: coloursFor(true, io.env), columns, cwd: io.cwd });
+  const timer = setInterval(() => screen.show(view.live().slice(-1)), 100);
+  return {
+    see: (event) => view.see(event),
+    print: (line) => screen.print([line]),
+    close() {
+      clearInterval(timer);
+      screen.clear();
+    },
+  };
+}
