@@ -4,6 +4,7 @@ import type { Io } from "./_io.ts";
 /** Every command with what it does; each is loaded only when it is called. */
 export const commands = (): Actions => ({
   run: ["run an agent on a prompt", () => import("./run.ts")],
+  chat: ["talk with an agent", () => import("./chat.ts")],
   record: ["run an agent and keep the run as a fixture", () => import("./record.ts")],
   replay: ["run recorded agents again, without a model", () => import("./replay.ts")],
   fixtures: ["list, show, scan and prune recorded runs", () => import("./fixtures.ts")],
