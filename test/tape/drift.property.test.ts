@@ -165,6 +165,43 @@ test("any single edit to a request is always reported at exactly its path with i
   );
 });
 
+/** Every text, number and flag of a request that a tape compares, with its path and the request in which it is another one. */
+function leaves(request: ModelRequest): { path: string; edited: ModelRequest }[] {
+  const found: { path: string; edited: ModelRequest }[] = [];
+  const walk = (value: unknown, path: string, put: (changed: unknown) => ModelRequest) => {
+    if (typeof value === "string") found.push({ path, edited: put(`${value}~`) });
+    else if (typeof value === "number") found.push({ path, edited: put(value + 1) });
+    else if (Array.isArray(value)) {
+      value.forEach((part, i) => walk(part, `${path}.${i}`, (changed) => put(value.with(i, changed))));
+    } else {
+      for (const [key, part] of Object.entries(value as object)) {
+        if (key === "role" || key === "type") continue;
+        walk(part, `${path}.${key}`, (changed) => put({ ...(value as object), [key]: changed }));
+      }
+    }
+  };
+  for (const key of ["model", "max_tokens", "system", "tools", "messages"] as const) {
+    walk(request[key], key, (changed) => ({ ...request, [key]: changed }));
+  }
+  return found;
+}
+
+test("a change of any one text or number of a request is always reported there, and never served", async () => {
+  await fc.assert(
+    fc.asyncProperty(base, async (request) => {
+      await inFolder(async (folder) => {
+        await ask(folder, request, scripted([{ text: "recorded" }]), "record");
+        for (const { path, edited } of leaves(request)) {
+          const { reply, report } = await ask(folder, edited, scripted([]), "replay");
+          assert.ok(reply instanceof Error, `${path} was served`);
+          assert.deepEqual(report.divergences.map((d) => d.path), [path]);
+        }
+      });
+    }),
+    { numRuns: rounds(10, 300) },
+  );
+});
+
 test("cache marks, metadata, the order of keys and fields the API adds to a reply never count", async () => {
   await fc.assert(
     fc.asyncProperty(base, async (request) => {
