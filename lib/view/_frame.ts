@@ -1,0 +1,112 @@
+import { escapeHtml } from "./html.ts";
+import type { View } from "./shape.ts";
+
+const LOGO =
+  `<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 17c0-7 8-7 8 0M12 17c0-7 8-7 8 0M8 9c0-6 8-6 8 0"/><path d="M2 17h20"/></svg>`;
+
+/** What stands still on the page of a run: it is there before any script runs. */
+export function runFrame(view: View): string {
+  return `${head(view.title, pill(view.stop))}
+<main>
+<section class="about">
+<p class="from">${about(view)}</p>
+${notes(view)}
+<dl class="stats">${stats(view)}</dl>
+</section>
+<section class="overview" id="overview" aria-label="Timeline and tokens">
+<div class="panel"><div class="panel-head"><h2>Timeline</h2><div class="tools" id="timeline-tools"></div></div><div id="timeline"></div></div>
+<div class="panel"><div class="panel-head"><h2>Tokens and cost per call</h2><ul class="legend" id="legend"></ul></div><div id="chart"></div></div>
+</section>
+<div class="bar"><div class="tabs" role="tablist" id="tabs"></div><div class="filters" id="filters"></div></div>
+<div id="list" class="list"></div>
+<div id="hooks" class="list" hidden></div>
+</main>
+${foot()}`;
+}
+
+/** What stands still where two runs are compared. */
+export function compareFrame(a: View, b: View): string {
+  const side = (name: string, view: View) =>
+    `<section class="side"><h2><span class="letter">${name}</span>${pill(view.stop)}</h2><p class="from">${
+      about(view)
+    }</p>${notes(view)}</section>`;
+  return `${head(a.title, "")}
+<main class="compare">
+<div class="sides">${side("A", a)}${side("B", b)}</div>
+<div class="panel"><div id="differences"></div></div>
+<div class="bar"><div class="tabs" id="tabs"></div><div class="filters" id="filters"></div></div>
+<div id="list" class="list"></div>
+</main>
+${foot()}`;
+}
+
+function head(title: string, status: string): string {
+  return `<header class="top">
+${LOGO}
+<h1 title="${escapeHtml(title)}">${escapeHtml(title)}</h1>
+${status}
+<div class="search"><input id="search" type="search" placeholder="Search" aria-label="Search the run" autocomplete="off" spellcheck="false"><kbd>/</kbd><output id="found"></output></div>
+<button type="button" id="theme" title="Light or dark (t)" aria-label="Light or dark"></button>
+<button type="button" id="help-open" title="Keys (?)" aria-label="Keys">?</button>
+</header>`;
+}
+
+function foot(): string {
+  return `<div id="tip" role="status" hidden></div>
+<dialog id="help" aria-label="Keys"></dialog>
+<noscript><p class="note bad">This page draws the run with a script of its own: allow it to see more</p></noscript>`;
+}
+
+function pill(stop: string | null): string {
+  const tone = stop === null ? "changed" : ["done", "halted", "waiting"].includes(stop) ? "good" : "bad";
+  return `<span class="pill ${tone}">${escapeHtml(stop ?? "unfinished")}</span>`;
+}
+
+function about({ source, models, began, agents }: View): string {
+  const when = new Date(began).toISOString().replace("T", " ").slice(0, 19);
+  const parts = [source, models.join(", "), began > 0 ? `${when} UTC` : ""];
+  if (agents.length > 1) parts.push(`${agents.length} agents`);
+  return parts.filter(Boolean).map(escapeHtml).join(' <span class="dot">·</span> ');
+}
+
+function notes({ notes }: View): string {
+  return notes.map((note) => `<p class="note bad">${escapeHtml(note)}</p>`).join("");
+}
+
+function stats({ totals, ms, hooks }: View): string {
+  const { spent, calls, tools, problems, denied, edits } = totals;
+  const prompt = spent.fresh + spent.cacheRead + spent.cacheWrite;
+  const rows: [string, string, string][] = [
+    ["time", duration(ms), `${many(calls, "model call")}`],
+    ["tools", number(tools), problems > 0 ? `${many(problems, "problem")}` : `${many(edits, "edit")}`],
+    ["hooks", number(hooks.length), denied > 0 ? `${denied} sent back or denied` : "nothing denied"],
+    ["prompt tokens", short(prompt), prompt === 0 ? "" : `${percent(spent.cacheRead / prompt)} from the cache`],
+    ["output tokens", short(spent.output), calls === 0 ? "" : `${short(spent.output / calls)} a call`],
+    [
+      "cost",
+      spent.cost === null ? "unknown" : dollars(spent.cost),
+      spent.cost === null ? "a model has no price" : "at list price",
+    ],
+  ];
+  return rows.map(([name, value, more]) =>
+    `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd><dd class="more">${escapeHtml(more)}</dd></div>`
+  ).join("");
+}
+
+const number = (n: number) => n.toLocaleString("en-US", { maximumFractionDigits: 0 });
+const many = (n: number, what: string) => `${number(n)} ${what}${n === 1 ? "" : "s"}`;
+const percent = (part: number) => `${(part * 100).toFixed(part > 0 && part < 0.1 ? 1 : 0)} %`;
+const dollars = (n: number) => `$${n.toFixed(n < 1 ? 4 : 2)}`;
+
+function short(n: number): string {
+  if (n < 10_000) return number(n);
+  return n < 1e6 ? `${(n / 1e3).toFixed(n < 1e5 ? 1 : 0)}k` : `${(n / 1e6).toFixed(2)}M`;
+}
+
+function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} m ${Math.round(ms / 1000) % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
+}

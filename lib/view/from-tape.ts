@@ -1,0 +1,89 @@
+import { isToolUse, type Message, textOf } from "../core/messages.ts";
+import { price } from "../prices.ts";
+import { replyOf } from "../tape/reply.ts";
+import { type Call, MAIN, type Tape } from "../tape/tape.ts";
+import type { RolloutLine } from "../transcript/rollout.ts";
+import type { Told } from "./model.ts";
+
+type Untold<T> = T extends unknown ? Omit<T, "at" | "agent_id"> : never;
+type Event = Untold<Extract<RolloutLine, { agent_id: string }>>;
+
+/**
+ * A tape as a log: for recordings whose agent is not there to be replayed, such as those of other tools. What hooks did
+ * is not on a tape.
+ */
+export async function toldByTape(tape: Tape, name: string): Promise<Told> {
+  const began = Date.parse(tape.header.at);
+  const lines: { readonly at: number; readonly line: RolloutLine }[] = [];
+  const lanes = new Map<string, Lane>();
+  const add = (lane: string, at: number, event: Event) => {
+    const line = { agent_id: lane, at: new Date(began + at).toISOString(), ...event } as RolloutLine;
+    lines.push({ at, line });
+  };
+  const calls = tape.calls.toSorted((x, y) => x.at - y.at);
+  for (const call of calls) {
+    let lane = lanes.get(call.lane);
+    if (!lane) lanes.set(call.lane, lane = { told: [] });
+    await tellCall(call, lane, (at, event) => add(call.lane, at, event), tape);
+  }
+  const last = calls.reduce((end, call) => Math.max(end, call.at + took(call)), 0);
+  if (tape.end) add(MAIN, last, { type: "end", stop: tape.end.end as "done", text: "" });
+  const missing = "Read from the tape alone, as its agent is not there to be replayed: what hooks did is not on a tape";
+  return { id: name, lines: lines.toSorted((x, y) => x.at - y.at).map(({ line }) => line), notes: [missing] };
+}
+
+interface Lane {
+  /** The messages told so far, by identity of their text. */
+  told: string[];
+}
+
+async function tellCall(call: Call, lane: Lane, add: (at: number, event: Event) => void, tape: Tape): Promise<void> {
+  const { messages, model } = call.request;
+  const texts = messages.map((message) => JSON.stringify(message));
+  const goesOn = lane.told.length > 0 && lane.told.every((text, i) => texts[i] === text || i === lane.told.length - 1);
+  if (!goesOn) {
+    add(call.at, { type: "start", session_id: call.lane, agent_type: call.lane, prompt: promptOf(messages), model });
+    lane.told = [];
+  }
+  for (const [index, message] of messages.entries()) {
+    if (index >= lane.told.length) add(call.at, { type: "message", message, index });
+  }
+  for (const [i, { status, ended, why }] of call.attempts.entries()) {
+    const failed = ended ?? (status !== undefined && status >= 300 ? `answered with ${status}` : undefined);
+    if (failed === undefined) continue;
+    const reason = why === undefined ? failed : `${failed}: ${why}`;
+    add(call.at + took(call), { type: "retry", attempt: i + 1, reason, wait_ms: call.attempts[i + 1]?.waited ?? 0 });
+  }
+  const reply = await replyOf(call);
+  const end = call.at + took(call);
+  lane.told = texts;
+  if (call.error) add(end, { type: "warning", message: call.error.message });
+  if (!reply) return;
+  const cost = price(model, reply.usage);
+  add(end, { type: "usage", usage: reply.usage, model, cost });
+  add(end, { type: "message", message: reply.message, index: messages.length });
+  lane.told = [...texts, JSON.stringify(reply.message)];
+  for (const { id, name } of reply.message.content.filter(isToolUse)) {
+    const fact = tape.tools.find((tool) => tool.tool === id && tool.lane === call.lane);
+    if (!fact) continue;
+    const { result, ms } = fact;
+    add(end, { type: "tool_start", id, name, input: fact.input });
+    add(end + ms, {
+      type: "tool_end",
+      id,
+      name,
+      outcome: result.is_error ? "failure" : "success",
+      content: typeof result.content === "string" ? result.content : JSON.stringify(result.content),
+      ms,
+      ...(result.response !== undefined && { response: result.response }),
+    });
+  }
+}
+
+function promptOf(messages: readonly Message[]): string {
+  return textOf(messages.findLast((message) => message.role === "user" && textOf(message) !== ""));
+}
+
+function took({ attempts }: Call): number {
+  return attempts.reduce((sum, attempt) => sum + attempt.took + (attempt.waited ?? 0), 0);
+}

@@ -1,0 +1,165 @@
+import { byId, dollars, el, short, svg } from "./dom.js";
+import { hideTip, showTip } from "./tip.js";
+
+/** @import { RunData } from "./data.js" */
+/** @import { Row, Spent } from "../shape.ts" */
+
+const LEFT = 64;
+const TALL = 110;
+const LOW = 44;
+const BETWEEN = 16;
+
+/** What a prompt is made of, from the ground up. */
+const PARTS = /** @type {const} */ ([
+  ["cacheRead", "from the cache"],
+  ["cacheWrite", "into the cache"],
+  ["fresh", "not cached"],
+]);
+
+/** Three drawings over the same calls: what each read, what it wrote, and what it cost. */
+export class Chart {
+  #data;
+  #go;
+  /** @type {{ row: number, spent: Spent }[]} */
+  #calls;
+  /** @type {number | undefined} */
+  #selected;
+
+  /**
+   * @param {RunData} data
+   * @param {(row: number) => void} go
+   */
+  constructor(data, go) {
+    this.#data = data;
+    this.#go = go;
+    this.#calls = data.rows.flatMap(({ spent }, row) => spent ? [{ row, spent }] : []);
+    byId("legend").replaceChildren(
+      ...[...PARTS, /** @type {const} */ (["output", "output"]), /** @type {const} */ (["cost", "cost"])].map((
+        [key, name],
+      ) => el("li", {}, el("i", { class: `key ${key}` }), name)),
+    );
+    new ResizeObserver(() => this.draw()).observe(byId("chart"));
+  }
+
+  /** @param {number | undefined} row */
+  select(row) {
+    this.#selected = row;
+    this.draw();
+  }
+
+  draw() {
+    const box = byId("chart");
+    if (this.#calls.length === 0) {
+      box.replaceChildren(el("p", { class: "empty" }, "No model call in this run"));
+      return;
+    }
+    const width = Math.max(320, box.clientWidth);
+    const bins = this.#bins(Math.max(1, Math.floor((width - LEFT) / 3)));
+    const height = TALL + LOW * 2 + BETWEEN * 3 + 14;
+    const picture = svg("svg", { width, height, role: "img", "aria-label": "Tokens and cost of each model call" });
+    const step = Math.min(96, (width - LEFT - 6) / bins.length);
+    const wide = Math.max(1, Math.min(56, step - (step > 6 ? 2 : step > 4 ? 1 : 0)));
+    /** @param {number} top @param {number} tall @param {string} title @param {(bin: Bin) => [string, number][]} parts @param {(n: number) => string} say */
+    const band = (top, tall, title, parts, say) => {
+      const most = Math.max(...bins.map((bin) => parts(bin).reduce((sum, [, n]) => sum + n, 0))) || 1;
+      picture.append(
+        svg("text", { class: "axis title", x: 0, y: top + 10 }, title),
+        svg("text", { class: "axis", x: 0, y: top + 23 }, say(most)),
+        svg("line", { class: "tick", x1: LEFT, x2: width, y1: top, y2: top }),
+        svg("line", { class: "ground", x1: LEFT, x2: width, y1: top + tall, y2: top + tall }),
+      );
+      for (const [i, bin] of bins.entries()) {
+        let y = top + tall;
+        for (const [kind, n] of parts(bin)) {
+          const high = (n / most) * tall;
+          if (high <= 0) continue;
+          y -= high;
+          picture.append(svg("rect", { class: `bar-part ${kind}`, x: LEFT + i * step, y, width: wide, height: high }));
+        }
+      }
+    };
+    band(6, TALL, "prompt", ({ spent }) => PARTS.map(([key]) => [key, spent[key]]), short);
+    band(6 + TALL + BETWEEN, LOW, "output", ({ spent }) => [["output", spent.output]], short);
+    band(6 + TALL + LOW + BETWEEN * 2, LOW, "cost", ({ spent }) => [["cost", spent.cost ?? 0]], dollars);
+    const bottom = 6 + TALL + LOW * 2 + BETWEEN * 2;
+    this.#numbers(picture, bins, step, bottom + 13);
+    for (const [i, bin] of bins.entries()) {
+      const chosen = bin.rows.includes(this.#selected ?? -1);
+      picture.append(svg("rect", {
+        class: chosen ? "hit chosen" : "hit",
+        x: LEFT + i * step - Math.min(4, (step - wide) / 2),
+        y: 0,
+        width: wide + Math.min(8, step - wide),
+        height: bottom,
+        "data-row": bin.rows[0],
+        click: () => this.#go(/** @type {number} */ (bin.rows[0])),
+        mousemove: (/** @type {MouseEvent} */ event) => showTip(event, this.#say(bin)),
+        mouseleave: hideTip,
+      }));
+    }
+    box.replaceChildren(picture);
+  }
+
+  /**
+   * Neighbouring calls share a bar where there are more calls than bars; it shows their mean.
+   *
+   * @typedef {{ rows: number[], from: number, spent: Spent }} Bin
+   * @param {number} most
+   * @returns {Bin[]}
+   */
+  #bins(most) {
+    const size = Math.ceil(this.#calls.length / most);
+    /** @type {Bin[]} */
+    const bins = [];
+    for (let from = 0; from < this.#calls.length; from += size) {
+      const part = this.#calls.slice(from, from + size);
+      /** @param {(spent: Spent) => number} of */
+      const mean = (of) => part.reduce((sum, { spent }) => sum + of(spent), 0) / part.length;
+      bins.push({
+        rows: part.map(({ row }) => row),
+        from,
+        spent: {
+          fresh: mean((s) => s.fresh),
+          cacheRead: mean((s) => s.cacheRead),
+          cacheWrite: mean((s) => s.cacheWrite),
+          output: mean((s) => s.output),
+          cost: part.some(({ spent }) => spent.cost === null) ? null : mean((s) => s.cost ?? 0),
+        },
+      });
+    }
+    return bins;
+  }
+
+  /**
+   * @param {SVGElement} picture
+   * @param {readonly Bin[]} bins
+   * @param {number} step
+   * @param {number} y
+   */
+  #numbers(picture, bins, step, y) {
+    const every = Math.max(1, Math.ceil(46 / step));
+    for (const [i, { from }] of bins.entries()) {
+      if (i % every === 0 && (bins.length - i) * step > 24) {
+        picture.append(svg("text", { class: "axis", x: LEFT + i * step, y }, String(from + 1)));
+      }
+    }
+  }
+
+  /**
+   * @param {Bin} bin
+   * @returns {(string | Node)[]}
+   */
+  #say({ rows, from, spent }) {
+    const prompt = spent.fresh + spent.cacheRead + spent.cacheWrite;
+    const row = /** @type {Row} */ (this.#data.rows[/** @type {number} */ (rows[0])]);
+    const name = rows.length === 1 ? `call ${from + 1}` : `calls ${from + 1}–${from + rows.length}, mean`;
+    return [
+      el("b", {}, name),
+      ...(rows.length === 1 ? [row.name] : []),
+      ...PARTS.filter(([key]) => spent[key] > 0).map(([key, words]) => `${short(spent[key])} ${words}`),
+      ...(prompt > 0 ? [`${Math.round(100 * spent.cacheRead / prompt)} % of the prompt cached`] : []),
+      `${short(spent.output)} output`,
+      dollars(spent.cost),
+    ];
+  }
+}

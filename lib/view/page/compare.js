@@ -1,0 +1,86 @@
+import { RunData, whenWhole } from "./data.js";
+import { byId, dollars, duration, el, short } from "./dom.js";
+import { startKeys } from "./keys.js";
+import { Pairs } from "./pairs.js";
+import { startTheme, switchTheme } from "./theme.js";
+
+/** @import { Totals } from "../shape.ts" */
+
+/** The page of two runs beside each other. */
+const runs = /** @type {const} */ ([new RunData(0), new RunData(1)]);
+startTheme();
+
+/** What the runs are measured by: a name, the value, and how it is said. */
+/** @type {readonly (readonly [string, (totals: Totals, ms: number) => number | null, (n: number) => string])[]} */
+const MEASURES = [
+  ["time", (_, ms) => ms, duration],
+  ["model calls", ({ calls }) => calls, String],
+  ["tool calls", ({ tools }) => tools, String],
+  ["edits", ({ edits }) => edits, String],
+  ["problems", ({ problems }) => problems, String],
+  ["denied or sent back", ({ denied }) => denied, String],
+  ["prompt tokens", ({ spent }) => spent.fresh + spent.cacheRead + spent.cacheWrite, short],
+  ["of these from the cache", ({ spent }) => spent.cacheRead, short],
+  ["output tokens", ({ spent }) => spent.output, short],
+  ["cost", ({ spent }) => spent.cost, dollars],
+];
+
+byId("differences").replaceChildren(drawMeasures());
+
+function drawMeasures() {
+  const [a, b] = runs.map(({ view }) => view);
+  if (!a || !b) return "";
+  return el(
+    "table",
+    { class: "measures" },
+    el("thead", {}, el("tr", {}, ...["", "", "A", "B", ""].map((name) => el("th", {}, name)))),
+    el(
+      "tbody",
+      {},
+      ...MEASURES.map(([name, of, say]) => {
+        const one = of(a.totals, a.ms), other = of(b.totals, b.ms);
+        const delta = one === null || other === null ? 0 : other - one;
+        const most = Math.max(one ?? 0, other ?? 0) || 1;
+        return el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, name),
+          el("td", { class: "bars" }, bar((one ?? 0) / most), bar((other ?? 0) / most)),
+          el("td", {}, one === null ? "unknown" : say(one)),
+          el("td", {}, other === null ? "unknown" : say(other)),
+          el(
+            "td",
+            { class: delta > 0 ? "delta up" : delta < 0 ? "delta down" : "delta" },
+            delta === 0 ? "same" : `${delta > 0 ? "+" : "−"}${say(Math.abs(delta))}`,
+          ),
+        );
+      }),
+    ),
+  );
+}
+
+/** @param {number} part */
+function bar(part) {
+  const line = el("i");
+  line.style.width = `${Math.max(part * 100, part > 0 ? 1 : 0)}%`;
+  return line;
+}
+
+whenWhole(() => {
+  for (const run of runs) run.complete();
+  const pairs = new Pairs(runs);
+  pairs.begin();
+  startKeys([
+    [["j", "ArrowDown"], "next pair", () => pairs.step(1)],
+    [["k", "ArrowUp"], "pair before", () => pairs.step(-1)],
+    [["x", "d"], "next difference", () => pairs.step(1, true)],
+    [["X", "D"], "difference before", () => pairs.step(-1, true)],
+    [["Enter", "o"], "open or close the pair", () => pairs.toggleSelected()],
+    [["/"], "search", () => byId("search").focus()],
+    [["n"], "next found", () => pairs.stepFound(1)],
+    [["N"], "found before", () => pairs.stepFound(-1)],
+    [["t"], "light or dark", switchTheme],
+    [["Escape"], "clear the search, close", () => pairs.clear()],
+  ]);
+  performance.mark("whole");
+});

@@ -1,0 +1,81 @@
+import { byId } from "./dom.js";
+
+/** @import { PageData } from "../html.ts" */
+/** @import { Row, Section } from "../shape.ts" */
+
+/**
+ * @param {string} id
+ * @returns {any} undefined where the parser has not come to it yet
+ */
+function parsed(id) {
+  const text = byId(id)?.textContent;
+  return text ? JSON.parse(text) : undefined;
+}
+
+/** The data of one run. Rows and sections come in as the page is read; long texts are parsed when they are shown. */
+export class RunData {
+  /** @type {PageData} */
+  view;
+  /** @type {Row[]} */
+  rows;
+  /** @type {Map<string, number>} */
+  keys = new Map();
+  /** @type {readonly number[]} */
+  #starts;
+  /** @type {Map<number, readonly (readonly Section[])[]>} */
+  #chunks = new Map();
+  #run;
+
+  /** @param {number} run */
+  constructor(run) {
+    this.#run = run;
+    this.view = parsed(`view-${run}`);
+    this.rows = [...this.view.rows];
+    this.#starts = parsed("starts")[run];
+    this.#index(0);
+  }
+
+  /** Takes in the rest; call it once the whole page is there. */
+  complete() {
+    const first = this.rows.length;
+    if (first === this.view.count) return;
+    for (const row of parsed(`rows-${this.#run}`)) this.rows.push(row);
+    this.#index(first);
+  }
+
+  /** @param {number} from */
+  #index(from) {
+    for (let i = from; i < this.rows.length; i++) this.keys.set(/** @type {Row} */ (this.rows[i]).key, i);
+  }
+
+  /**
+   * The sections of a row; undefined while they are not there yet.
+   *
+   * @param {number} row
+   * @returns {readonly Section[] | undefined}
+   */
+  sections(row) {
+    let low = 0, high = this.#starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (/** @type {number} */ (this.#starts[middle]) <= row) low = middle;
+      else high = middle - 1;
+    }
+    const start = this.#starts[low];
+    if (start === undefined) return [];
+    let chunk = this.#chunks.get(start);
+    if (!chunk) {
+      chunk = parsed(`sections-${this.#run}-${start}`);
+      if (!chunk) return undefined;
+      this.#chunks.set(start, chunk);
+    }
+    return chunk[row - start] ?? [];
+  }
+}
+
+/** Runs once the whole page has been read. */
+/** @param {() => void} work */
+export function whenWhole(work) {
+  if (document.readyState !== "loading") work();
+  else document.addEventListener("DOMContentLoaded", work, { once: true });
+}

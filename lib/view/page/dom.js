@@ -1,0 +1,75 @@
+/** An element with attributes and children. A text is always text: no markup is ever made of one. */
+/**
+ * @param {string} tag
+ * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} attributes
+ * @param {...(Node | string | undefined | null | false)} children
+ * @returns {HTMLElement}
+ */
+export function el(tag, attributes = {}, ...children) {
+  return /** @type {HTMLElement} */ (filled(document.createElement(tag), attributes, children));
+}
+
+/** The same for a drawing. */
+/**
+ * @param {string} tag
+ * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} attributes
+ * @param {...(Node | string | undefined | null | false)} children
+ * @returns {SVGElement}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  return /** @type {SVGElement} */ (filled(document.createElementNS(SVG, tag), attributes, children));
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * @param {Element} element
+ * @param {Record<string, unknown>} attributes
+ * @param {readonly (Node | string | undefined | null | false)[]} children
+ */
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, /** @type {EventListener} */ (value));
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
+  }
+  for (const child of children) if (child) element.append(child);
+  return element;
+}
+
+/** The element of an id that the page is known to have. */
+/** @param {string} id */
+export function byId(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
+}
+
+/** @param {number} ms */
+export function duration(ms) {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
+  const seconds = Math.floor(ms / 1000) % 60;
+  return seconds === 0 ? `${minutes} m` : `${minutes} m ${seconds} s`;
+}
+
+/** @param {number} n */
+export function short(n) {
+  if (n < 1000) return String(Math.round(n));
+  if (n < 1e6) return `${(n / 1e3).toFixed(n < 1e5 ? 1 : 0)}k`;
+  return `${(n / 1e6).toFixed(2)}M`;
+}
+
+/** @param {number | null} cost */
+export function dollars(cost) {
+  if (cost === null) return "cost unknown";
+  return `$${cost.toFixed(cost === 0 ? 0 : cost < 0.01 ? 5 : cost < 1 ? 4 : 2)}`;
+}
+
+/**
+ * @param {number} n
+ * @param {string} what
+ */
+export function many(n, what) {
+  return `${n.toLocaleString("en-US")} ${what}${n === 1 ? "" : "s"}`;
+}

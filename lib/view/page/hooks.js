@@ -1,0 +1,85 @@
+import { duration, el, many } from "./dom.js";
+
+/** @import { RunData } from "./data.js" */
+/** @import { HookLedger, HookOutcome } from "../shape.ts" */
+
+/**
+ * The ledger of each hook over the whole run: how often it was asked, what it did, and why it was not asked.
+ *
+ * @param {RunData} data
+ * @returns {HTMLElement[]}
+ */
+export function drawHooks(data) {
+  const { hooks } = data.view;
+  if (hooks.length === 0) {
+    return [el("p", { class: "empty" }, "No hook was considered in this run: none listened to what happened")];
+  }
+  return hooks.map((hook) => drawHook(data, hook));
+}
+
+/**
+ * @param {RunData} data
+ * @param {HookLedger} hook
+ */
+function drawHook(data, { name, events, considered, ran, acted, ms, outcomes }) {
+  return el(
+    "article",
+    { class: "hook", id: `hook-${name}` },
+    el(
+      "h3",
+      {},
+      el("a", { href: `#hook-${encodeURIComponent(name)}` }, name),
+      el("span", { class: "events" }, events.join(", ")),
+    ),
+    el(
+      "p",
+      { class: "counts" },
+      `considered ${many(considered, "time")}, asked ${ran}, did something ${acted}`,
+      ms >= 1 ? `, took ${duration(ms)}` : "",
+    ),
+    drawShare(considered, ran, acted),
+    el("ul", { class: "outcomes" }, ...outcomes.map((outcome) => drawOutcome(data, outcome))),
+  );
+}
+
+/**
+ * @param {number} considered
+ * @param {number} ran
+ * @param {number} acted
+ */
+function drawShare(considered, ran, acted) {
+  const bar = el("div", { class: "share", "aria-hidden": "true" });
+  for (
+    const [kind, n] of /** @type {const} */ ([["acted", acted], ["ran", ran - acted], ["passed", considered - ran]])
+  ) {
+    if (n === 0) continue;
+    const part = el("i", { class: kind });
+    part.style.flexGrow = String(n);
+    bar.append(part);
+  }
+  return bar;
+}
+
+/** So many places are linked; the rest are counted. */
+const LINKS = 12;
+
+/**
+ * @param {RunData} data
+ * @param {HookOutcome} outcome
+ */
+function drawOutcome(data, { event, tone, did, why, count, rows }) {
+  const links = rows.slice(0, LINKS).map((index) => {
+    const fire = data.rows[index];
+    const row = fire?.about === undefined ? fire : data.rows[fire.about];
+    return row &&
+      el("a", { href: `#${row.key}`, title: row.line }, row.kind === "tool" ? `${row.key} ${row.name}` : row.key);
+  });
+  return el(
+    "li",
+    { class: tone },
+    el("span", { class: "count" }, `${count}×`),
+    el("span", { class: "did" }, did),
+    el("span", { class: "why" }, why || `at ${event}`),
+    el("span", { class: "links" }, ...links, count > LINKS && el("span", {}, `and ${count - LINKS} more`)),
+  );
+}

@@ -1,0 +1,78 @@
+/** @import { RunData } from "./data.js" */
+/** @import { Row } from "../shape.ts" */
+
+/** Calls that run at the same time are drawn below each other, up to so many. */
+const STACK = 4;
+
+/**
+ * @typedef {{ row: number, from: number, to: number, lane: number, tone: string, kind: string }} Span
+ */
+
+/**
+ * Each agent right below the one that started it.
+ *
+ * @param {readonly { parent: number }[]} agents
+ * @returns {number[]}
+ */
+export function order(agents) {
+  /** @param {number} parent @returns {number[]} */
+  const below = (parent) =>
+    agents.flatMap((agent, i) => agent.parent === parent && i !== parent ? [i, ...below(i)] : []);
+  const found = below(-1);
+  const seen = new Set(found);
+  return [...found, ...agents.keys().filter((i) => !seen.has(i))];
+}
+
+/** @param {Row} row */
+export function ran(row) {
+  return row.tone !== "quiet" || row.ms > 0;
+}
+
+/**
+ * @param {Span[]} spans
+ * @returns {{ spans: Span[], depth: number }}
+ */
+export function stacked(spans) {
+  /** @type {number[]} */
+  const ends = [];
+  const placed = spans.map((span) => {
+    let lane = ends.findIndex((end) => end <= span.from);
+    if (lane < 0) lane = ends.length < STACK ? ends.length : ends.indexOf(Math.min(...ends));
+    ends[lane] = Math.max(ends[lane] ?? 0, span.to);
+    return { ...span, lane };
+  });
+  return { spans: placed.sort((a, b) => a.lane - b.lane || a.from - b.from), depth: ends.length };
+}
+
+/**
+ * Whether most of the time nothing happened: a session that was resumed the day after is no picture over time.
+ *
+ * @param {RunData} data
+ */
+export function mostlyIdle({ rows, view }) {
+  if (view.ms === 0) return true;
+  let busy = 0, until = 0;
+  for (const { at, ms } of rows.toSorted((a, b) => a.at - b.at)) {
+    const from = Math.max(at, until);
+    until = Math.max(until, at + ms);
+    busy += Math.max(0, until - from);
+  }
+  return busy < view.ms * 0.3;
+}
+
+/**
+ * @param {number} range
+ * @param {number} ticks
+ * @param {boolean} time
+ */
+export function niceStep(range, ticks, time) {
+  const rough = range / ticks;
+  if (time && rough > 1000) {
+    const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((s) =>
+      s * 1000
+    );
+    return steps.find((step) => step >= rough) ?? Math.ceil(rough / 86_400_000) * 86_400_000;
+  }
+  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
+  return Math.max(1, power * (/** @type {number} */ ([1, 2, 5, 10].find((n) => n * power >= rough))));
+}

@@ -1,0 +1,285 @@
+import { byId, el } from "./dom.js";
+import { drawHooks } from "./hooks.js";
+import { List } from "./list.js";
+import { drawRow } from "./row.js";
+import { findRows, highlight } from "./search.js";
+
+/** @import { RunData } from "./data.js" */
+/** @import { Row } from "../shape.ts" */
+
+/** @typedef {"conversation" | "edits" | "hooks"} Tab */
+
+/** The rows of a run: what is shown of them, which one is chosen, and which were found. */
+export class Reader {
+  #data;
+  /** @type {Tab} */
+  #tab = "conversation";
+  #list;
+  /** @type {Map<number, boolean>} rows that somebody opened or closed */
+  #opened = new Map();
+  /** @type {number | undefined} */
+  #selected;
+  #quiet = false;
+  /** @type {number | undefined} only the rows of this agent */
+  #agent;
+  /** @type {readonly number[]} */
+  #found = [];
+  #wanted = "";
+  /** @type {(row: number | undefined) => void} */
+  onSelect = () => {};
+  /** @type {(rows: readonly number[]) => void} */
+  onFound = () => {};
+
+  /** @param {RunData} data */
+  constructor(data) {
+    this.#data = data;
+    this.#list = new List(byId("list"), {
+      draw: (index) => this.#draw(index),
+      guess: (index) => {
+        const row = /** @type {Row} */ (data.rows[index]);
+        return 40 + (this.#isOpen(index) ? Math.min(row.lines, 30) * 19 + 14 : 0);
+      },
+    });
+    this.#list.onDrawn = () => this.#highlightSoon();
+  }
+
+  /** Listens to clicks, search and links, once everything is there. */
+  begin() {
+    this.show(this.#tab);
+    const search = /** @type {HTMLInputElement} */ (byId("search"));
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
+    search.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.find(search.value), 120);
+    });
+    search.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      clearTimeout(timer);
+      if (search.value !== this.#wanted) this.find(search.value);
+      else this.stepFound(event.shiftKey ? -1 : 1);
+    });
+    addEventListener("hashchange", () => this.#follow());
+    byId("list").addEventListener("click", (event) => {
+      const row = event.target instanceof Element && event.target.closest("[data-row]");
+      if (row) this.select(Number(row.getAttribute("data-row")));
+    });
+    const print = matchMedia("print");
+    print.addEventListener("change", () => this.#list.drawAll(print.matches));
+    addEventListener("beforeprint", () => this.#list.drawAll(true));
+    addEventListener("afterprint", () => this.#list.drawAll(false));
+    this.#follow();
+  }
+
+  /** @param {Tab} tab */
+  show(tab) {
+    this.#tab = tab;
+    const { rows, view } = this.#data;
+    byId("list").hidden = tab === "hooks";
+    byId("hooks").hidden = tab !== "hooks";
+    if (tab === "hooks") byId("hooks").replaceChildren(...drawHooks(this.#data));
+    else this.#list.show([...rows.keys()].filter((index) => this.#isShown(/** @type {Row} */ (rows[index]))));
+    if (tab === "edits" && this.#list.items.length === 0) {
+      byId("list").replaceChildren(el("p", { class: "empty" }, "No file was changed by a tool in this run"));
+    }
+    /** @param {Tab} name @param {string} words @param {number} [count] */
+    const button = (name, words, count) =>
+      el(
+        "button",
+        { type: "button", role: "tab", "aria-selected": String(name === tab), click: () => this.show(name) },
+        words,
+        count !== undefined && el("span", { class: "count" }, String(count)),
+      );
+    byId("tabs").replaceChildren(
+      button("conversation", "Conversation"),
+      button("edits", "Edits", view.totals.edits),
+      button("hooks", "Hooks", view.hooks.length),
+    );
+    byId("filters").replaceChildren(...this.#filters());
+    this.#highlightSoon();
+  }
+
+  #filters() {
+    const { agents, totals } = this.#data.view;
+    if (this.#tab === "hooks") return [];
+    const box = el("input", { type: "checkbox", change: () => this.#setQuiet(!this.#quiet) });
+    /** @type {HTMLInputElement} */ (box).checked = this.#quiet;
+    const quiet = totals.fires > 0 && this.#tab === "conversation" && el("label", {}, box, "quiet hooks");
+    if (agents.length < 2) return quiet ? [quiet] : [];
+    const choice = el(
+      "select",
+      {
+        "aria-label": "Agent",
+        change: (/** @type {Event & { target: HTMLSelectElement }} */ { target }) => {
+          this.#agent = target.value === "" ? undefined : Number(target.value);
+          this.show(this.#tab);
+        },
+      },
+      el("option", { value: "" }, "all agents"),
+      ...agents.map(({ name }, i) => el("option", { value: i, selected: i === this.#agent }, name)),
+    );
+    return [...(quiet ? [quiet] : []), choice];
+  }
+
+  /** @param {boolean} quiet */
+  #setQuiet(quiet) {
+    this.#quiet = quiet;
+    this.show(this.#tab);
+  }
+
+  /** @param {Row} row */
+  #isShown(row) {
+    if (this.#agent !== undefined && row.agent !== this.#agent) return false;
+    if (this.#tab === "edits") return row.edit !== undefined;
+    return row.about === undefined && (this.#quiet || row.tone !== "quiet");
+  }
+
+  /** @param {number} index */
+  #isOpen(index) {
+    if (this.#tab === "edits") return true;
+    return this.#opened.get(index) ?? /** @type {Row} */ (this.#data.rows[index]).open;
+  }
+
+  /** @param {number} index */
+  #draw(index) {
+    const element = drawRow(this.#data, index, {
+      isOpen: (row) => this.#isOpen(row),
+      toggle: (row) => this.toggle(row),
+      editsOnly: this.#tab === "edits",
+    });
+    if (index === this.#selected) element.classList.add("selected");
+    return element;
+  }
+
+  /** @param {number} index */
+  toggle(index) {
+    this.#opened.set(index, !this.#isOpen(index));
+    this.#list.update(index);
+  }
+
+  toggleSelected() {
+    if (this.#selected !== undefined && this.#tab !== "hooks") this.toggle(this.#selected);
+  }
+
+  /** @param {number} index */
+  select(index) {
+    if (index === this.#selected) return;
+    const before = this.#selected;
+    this.#selected = index;
+    if (before !== undefined) this.#list.element(before)?.classList.remove("selected");
+    this.#list.element(index)?.classList.add("selected");
+    this.onSelect(index);
+  }
+
+  /**
+   * Shows a row, whatever hides it.
+   *
+   * @param {number} index
+   * @param {ScrollLogicalPosition} where
+   * @returns {void}
+   */
+  go(index, where = "center") {
+    const row = this.#data.rows[index];
+    if (!row) return;
+    if (row.about !== undefined) return this.go(row.about, where);
+    if (this.#tab === "hooks" || (this.#tab === "edits" && row.edit === undefined)) this.#tab = "conversation";
+    if (!this.#isShown(row)) {
+      if (row.tone === "quiet") this.#quiet = true;
+      if (this.#agent !== undefined && row.agent !== this.#agent) this.#agent = undefined;
+    }
+    if (!this.#list.has(index) || byId("list").hidden) this.show(this.#tab);
+    this.select(index);
+    this.#list.reveal(index, where);
+    history.replaceState(null, "", `#${row.key}`);
+  }
+
+  /** @param {1 | -1} by */
+  step(by) {
+    this.stepTo(by, () => true);
+  }
+
+  /**
+   * @param {1 | -1} by
+   * @param {(row: Row) => boolean} wanted
+   */
+  stepTo(by, wanted) {
+    if (this.#tab === "hooks") this.show("conversation");
+    const { items } = this.#list;
+    let place = this.#selected === undefined ? -1 : this.#list.placeOf(this.#selected);
+    if (place < 0 && by < 0) place = items.length;
+    for (place += by; place >= 0 && place < items.length; place += by) {
+      const index = /** @type {number} */ (items[place]);
+      if (wanted(/** @type {Row} */ (this.#data.rows[index]))) return this.go(index, "nearest");
+    }
+  }
+
+  last() {
+    const index = this.#list.items.at(-1);
+    if (index !== undefined) this.go(index, "end");
+  }
+
+  /** @param {string} wanted */
+  find(wanted) {
+    this.#wanted = wanted;
+    this.#found = findRows(this.#data, wanted.trim());
+    this.onFound(this.#found);
+    this.#say();
+    highlight(byId("list"), wanted.trim());
+    const next = this.#found.find((row) => row >= (this.#selected ?? 0)) ?? this.#found[0];
+    if (next !== undefined) this.#goFound(next);
+  }
+
+  /** @param {1 | -1} by */
+  stepFound(by) {
+    if (this.#found.length === 0) return;
+    const at = this.#found.indexOf(this.#selected ?? -1);
+    const next = this.#found[(at + by + this.#found.length) % this.#found.length];
+    if (next !== undefined) this.#goFound(next);
+  }
+
+  /** What was found is shown, also in a row that is closed. */
+  /** @param {number} index */
+  #goFound(index) {
+    if (!this.#isOpen(index)) this.#opened.set(index, true);
+    this.go(index);
+    this.#list.update(index);
+    this.#say();
+  }
+
+  #say() {
+    const at = this.#found.indexOf(this.#selected ?? -1);
+    const none = this.#wanted.trim() === "" ? "" : "none";
+    byId("found").textContent = this.#found.length === 0 ? none : `${at + 1} / ${this.#found.length}`;
+  }
+
+  clear() {
+    const search = /** @type {HTMLInputElement} */ (byId("search"));
+    search.value = "";
+    search.blur();
+    this.#wanted = "";
+    this.#found = [];
+    this.onFound([]);
+    this.#say();
+    highlight(byId("list"), "");
+  }
+
+  #pending = 0;
+
+  #highlightSoon() {
+    if (this.#wanted === "") return;
+    cancelAnimationFrame(this.#pending);
+    this.#pending = requestAnimationFrame(() => highlight(byId("list"), this.#wanted.trim()));
+  }
+
+  /** Goes where the address says. */
+  #follow() {
+    const key = decodeURIComponent(location.hash.slice(1));
+    if (key.startsWith("hook-")) {
+      this.show("hooks");
+      document.getElementById(key)?.scrollIntoView({ block: "center" });
+      return;
+    }
+    const index = this.#data.keys.get(key);
+    if (index !== undefined) this.go(index);
+  }
+}

@@ -1,0 +1,175 @@
+import { dollars, duration, el, short } from "./dom.js";
+import { drawLedger, drawSection } from "./sections.js";
+
+/** @import { RunData } from "./data.js" */
+/** @import { Row, Section } from "../shape.ts" */
+
+/**
+ * @typedef {object} RowOptions
+ * @property {(row: number) => boolean} isOpen
+ * @property {(row: number) => void} toggle
+ * @property {boolean} [editsOnly] shows of a row only what it changed
+ * @property {string} [anchor] where a link to the row leads, where that is not the row itself
+ */
+
+/**
+ * Draws one row: a line that says what happened, and what there is to see of it.
+ *
+ * @param {RunData} data
+ * @param {number} index
+ * @param {RowOptions} options
+ */
+export function drawRow(data, index, options) {
+  const row = /** @type {Row} */ (data.rows[index]);
+  const agent = data.view.agents[row.agent];
+  const open = options.isOpen(index);
+  const line = el(
+    "div",
+    { class: "line", click: () => mayToggle() && options.toggle(index) },
+    ...headOf(data, row),
+    el("span", { class: "meta" }, ...metaOf(row)),
+  );
+  const box = el(
+    "article",
+    {
+      class: `row ${row.kind === "note" ? "remark" : row.kind} ${row.tone}${open ? " open" : ""}`,
+      id: options.anchor === undefined ? row.key : undefined,
+      "data-row": index,
+    },
+    el("a", { class: "at", href: `#${options.anchor ?? row.key}`, title: "Link to this row" }, clock(row.at)),
+    el("div", { class: "what" }, line, ...hooksOf(data, row), open && bodyOf(data, index, options)),
+  );
+  const depth = agent?.depth ?? 0;
+  if (row.agent > 0) {
+    box.classList.add("sub", `lane-${row.agent % 6}`);
+    box.style.setProperty("--depth", String(Math.min(depth, 4)));
+  }
+  return box;
+}
+
+/** Whoever selects text does not want the row to close under it. */
+function mayToggle() {
+  return (getSelection()?.toString() ?? "") === "";
+}
+
+/** @param {number} ms */
+function clock(ms) {
+  const seconds = ms / 1000;
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)}s`;
+  const minutes = Math.floor(seconds / 60);
+  const rest = String(Math.floor(seconds % 60)).padStart(2, "0");
+  return minutes < 60
+    ? `${minutes}:${rest}`
+    : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
+}
+
+/**
+ * @param {RunData} data
+ * @param {Row} row
+ * @returns {(Node | string | false | undefined)[]}
+ */
+function headOf(data, row) {
+  const agent = row.agent > 0 && el("span", { class: "agent" }, data.view.agents[row.agent]?.name);
+  const name = el("b", { class: "name" }, row.name);
+  switch (row.kind) {
+    case "prompt":
+    case "input":
+      return [agent, name];
+    case "call":
+      return [
+        agent,
+        el("b", { class: "name" }, row.key.replace("-", " ")),
+        data.view.models.length > 1 && el("span", { class: "model" }, row.name),
+      ];
+    case "tool":
+      return [el("i", { class: "state" }), agent, name, el("span", { class: "text" }, row.line)];
+    case "fire":
+      return [el("i", { class: "state" }), agent, name, el("span", { class: "text" }, row.line)];
+    case "end":
+      return [agent, el("span", { class: `pill ${row.tone}` }, row.name)];
+    default:
+      return [el("i", { class: "state" }), agent, name, el("span", { class: "text" }, row.line)];
+  }
+}
+
+/**
+ * @param {Row} row
+ * @returns {(Node | string | false | undefined)[]}
+ */
+function metaOf(row) {
+  const { spent, edit } = row;
+  /** @type {(Node | string | false | undefined)[]} */
+  const parts = [];
+  if (spent) {
+    const prompt = spent.fresh + spent.cacheRead + spent.cacheWrite;
+    const hit = prompt > 0 ? Math.round(100 * spent.cacheRead / prompt) : 0;
+    parts.push(
+      el("span", { title: "prompt tokens" }, `${short(prompt)} in`),
+      spent.cacheRead > 0 && el("span", { class: "hit", title: "of the prompt from the cache" }, `${hit} % cached`),
+      el("span", { title: "output tokens" }, `${short(spent.output)} out`),
+      el("span", { title: "cost" }, dollars(spent.cost)),
+    );
+  }
+  if (edit) {
+    parts.push(
+      el("span", { class: "plus" }, `+${edit.added}`),
+      el("span", { class: "minus" }, `−${edit.removed}`),
+      !edit.applied && el("span", {}, "not applied"),
+    );
+  }
+  if (row.ms >= 1) parts.push(el("span", { class: "ms" }, duration(row.ms)));
+  return parts;
+}
+
+/**
+ * Hooks that did something to a call are shown with it, open or not.
+ *
+ * @param {RunData} data
+ * @param {Row} row
+ */
+function hooksOf(data, row) {
+  return (row.fires ?? []).flatMap((index) => {
+    const fire = data.rows[index];
+    if (!fire || fire.tone === "quiet") return [];
+    return [
+      el(
+        "div",
+        { class: `acted ${fire.tone}` },
+        el("b", {}, fire.name),
+        " ",
+        fire.line,
+      ),
+    ];
+  });
+}
+
+/**
+ * @param {RunData} data
+ * @param {number} index
+ * @param {RowOptions} options
+ */
+function bodyOf(data, index, { editsOnly }) {
+  const row = /** @type {Row} */ (data.rows[index]);
+  const sections = data.sections(index);
+  if (!sections) return el("div", { class: "body waiting" }, "…");
+  const shown = editsOnly ? sections.filter(({ as }) => as === "diff") : sections;
+  const ledgers = editsOnly ? [] : (row.fires ?? []).flatMap((fire) => data.sections(fire) ?? []);
+  if (shown.length + ledgers.length === 0) return undefined;
+  return el(
+    "div",
+    { class: "body" },
+    ...shown.map(drawSection),
+    ...ledgers.flatMap((section) => section.as === "ledger" ? [foldedLedger(section)] : []),
+  );
+}
+
+/** @param {Extract<Section, { as: "ledger" }>} section */
+function foldedLedger({ event, runs }) {
+  const asked = runs.filter(({ tone }) => tone !== "quiet").length;
+  return el(
+    "details",
+    { class: "why-not" },
+    el("summary", {}, `Hooks at ${event}: ${asked} asked, ${runs.length - asked} passed over`),
+    drawLedger("", runs),
+  );
+}

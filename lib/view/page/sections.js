@@ -1,0 +1,173 @@
+import { duration, el, many } from "./dom.js";
+import { drawWords } from "./words.js";
+
+/** @import { DiffHunk, LedgerLine, Section } from "../shape.ts" */
+
+/** Longer texts are cut until somebody asks for the rest. */
+const SHOWN_LINES = 14;
+const SHOWN_LENGTH = 4000;
+
+/**
+ * @param {Section} section
+ * @returns {HTMLElement}
+ */
+export function drawSection(section) {
+  switch (section.as) {
+    case "words":
+      return drawWords(section.text);
+    case "thinking":
+      return el("details", { class: "thinking" }, el("summary", {}, "Thinking"), drawWords(section.text));
+    case "output":
+      return titled(section.title, section.bad ? "output bad" : "output", clipped(section.text));
+    case "fields":
+      return foldable(section.title, drawFields(section.fields), section.fields);
+    case "diff":
+      return drawDiff(section);
+    case "ledger":
+      return drawLedger(section.event, section.runs);
+  }
+}
+
+/**
+ * @param {string} title
+ * @param {string} kind
+ * @param {Node} content
+ */
+function titled(title, kind, content) {
+  return el("section", { class: kind }, title && el("h4", {}, title), content);
+}
+
+/**
+ * An input that the row's line tells already is there to be opened.
+ *
+ * @param {string} title
+ * @param {Node} content
+ * @param {readonly (readonly [string, string])[]} fields
+ */
+function foldable(title, content, fields) {
+  const told = title === "Input" && fields.every(([, text]) => text.length < 160 && !text.includes("\n"));
+  return told
+    ? el("details", { class: "fields" }, el("summary", {}, title), content)
+    : titled(title, "fields", content);
+}
+
+/** Colours and cursor moves of a terminal are no text. */
+const CONTROLS =
+  // deno-lint-ignore no-control-regex
+  /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b-\u001f\u007f]/g;
+
+/**
+ * A text as it was printed, cut where it is long.
+ *
+ * @param {string} raw
+ */
+function clipped(raw) {
+  const text = raw.replace(CONTROLS, "");
+  const end = endOfShown(text);
+  if (end >= text.length) return el("pre", {}, text === "" ? el("i", {}, "nothing") : text);
+  const pre = el("pre", { class: "cut" }, text.slice(0, end));
+  const lines = text.split("\n").length;
+  const more = el("button", {
+    type: "button",
+    class: "more",
+    click: () => {
+      pre.textContent = text;
+      pre.classList.remove("cut");
+      more.remove();
+    },
+  }, lines > SHOWN_LINES ? `Show all ${many(lines, "line")}` : `Show all ${many(text.length, "character")}`);
+  return el("div", {}, pre, more);
+}
+
+/** @param {string} text */
+function endOfShown(text) {
+  let at = -1;
+  for (let line = 0; line < SHOWN_LINES; line++) {
+    at = text.indexOf("\n", at + 1);
+    if (at < 0) return Math.min(text.length, SHOWN_LENGTH + 400 > text.length ? text.length : SHOWN_LENGTH);
+  }
+  // Two lines more are no reason for a button.
+  if (text.indexOf("\n", text.indexOf("\n", at + 1) + 1) < 0 && text.length - at < 200) return text.length;
+  return Math.min(at, SHOWN_LENGTH);
+}
+
+/** @param {readonly (readonly [string, string])[]} fields */
+function drawFields(fields) {
+  if (fields.length === 0) return el("pre", {}, el("i", {}, "nothing"));
+  return el("dl", {}, ...fields.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, clipped(text))]));
+}
+
+/** @param {Extract<Section, { as: "diff" }>} diff */
+function drawDiff({ file, hunks, applied }) {
+  return el(
+    "section",
+    { class: applied ? "diff" : "diff wanted" },
+    el("h4", {}, file, !applied && el("em", {}, " not applied")),
+    ...hunks.map((hunk, i) => drawHunk(hunk, i)),
+  );
+}
+
+/** A change of many lines is cut like any other long text. */
+const SHOWN_CHANGES = 60;
+
+/**
+ * @param {DiffHunk} hunk
+ * @param {number} index
+ */
+function drawHunk({ oldStart, newStart, lines }, index) {
+  const box = el("div", { class: index > 0 ? "hunk next" : "hunk" });
+  let old = oldStart, now = newStart;
+  /** @param {readonly string[]} part */
+  const add = (part) => {
+    for (const line of part) {
+      const sign = line[0] ?? " ";
+      const kind = sign === "+" ? "added" : sign === "-" ? "removed" : sign === "\\" ? "about" : "kept";
+      const number = sign === "+" ? now : old;
+      if (sign !== "+") old++;
+      if (sign !== "-") now++;
+      const shown = (sign === "+" ? newStart : oldStart) > 0 && sign !== "\\" ? String(number) : "";
+      box.append(el("div", { class: kind, "data-line": shown, "data-sign": sign }, line.slice(1) || "\u200b"));
+    }
+  };
+  add(lines.slice(0, SHOWN_CHANGES));
+  if (lines.length > SHOWN_CHANGES) {
+    const more = el("button", {
+      type: "button",
+      class: "more",
+      click: () => {
+        more.remove();
+        add(lines.slice(SHOWN_CHANGES));
+      },
+    }, `Show all ${many(lines.length, "line")}`);
+    box.append(more);
+  }
+  return box;
+}
+
+/**
+ * What became of each hook at one event: asked or passed over, and why.
+ *
+ * @param {string} event
+ * @param {readonly LedgerLine[]} runs
+ */
+export function drawLedger(event, runs) {
+  return el(
+    "section",
+    { class: "ledger" },
+    event && el("h4", {}, `Hooks at ${event}`),
+    el(
+      "ul",
+      {},
+      ...runs.map(({ hook, tone, did, why, ms }) =>
+        el(
+          "li",
+          { class: tone },
+          el("b", {}, hook),
+          el("span", { class: "did" }, did),
+          el("span", { class: "why" }, why),
+          ms >= 1 && el("span", { class: "ms" }, duration(ms)),
+        )
+      ),
+    ),
+  );
+}

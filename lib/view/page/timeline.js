@@ -1,0 +1,255 @@
+import { byId, duration, el, svg } from "./dom.js";
+import { mostlyIdle, niceStep, order, ran, stacked } from "./lanes.js";
+import { hideTip, showTip } from "./tip.js";
+
+/** @import { RunData } from "./data.js" */
+/** @import { Span } from "./lanes.js" */
+/** @import { Row } from "../shape.ts" */
+
+const LANE = 14;
+const GAP = 3;
+const GROUP = 10;
+const AXIS = 20;
+const LABEL = 164;
+
+/**
+ * @typedef {{ name: string, agent: number, y: number, title: boolean }} Label
+ */
+
+/** The timeline: a group of lanes an agent, with its model calls, tools and hooks, over time or step by step. */
+export class Timeline {
+  #data;
+  #go;
+  /** @type {Span[]} */
+  #spans = [];
+  /** @type {Label[]} */
+  #labels = [];
+  #height = 0;
+  /** @type {"time" | "steps"} */
+  #scale;
+  /** @type {[number, number]} */
+  #window = [0, 1];
+  /** @type {number | undefined} */
+  #selected;
+  /** @type {readonly number[]} */
+  #marks = [];
+
+  /**
+   * @param {RunData} data
+   * @param {(row: number) => void} go
+   */
+  constructor(data, go) {
+    this.#data = data;
+    this.#go = go;
+    this.#scale = mostlyIdle(data) ? "steps" : "time";
+    this.#lay();
+    this.#tools();
+    new ResizeObserver(() => this.draw()).observe(byId("timeline"));
+  }
+
+  /** @param {number | undefined} row */
+  select(row) {
+    this.#selected = row;
+    this.draw();
+  }
+
+  /** @param {readonly number[]} rows */
+  mark(rows) {
+    this.#marks = rows;
+    this.draw();
+  }
+
+  /** @param {number} factor */
+  zoom(factor) {
+    const [from, to] = this.#window;
+    const middle = this.#selected === undefined ? (from + to) / 2 : this.#place(this.#selected)[0];
+    const half = Math.min(1, Math.max(0.0005, (to - from) * factor)) / 2;
+    const center = Math.min(1 - half, Math.max(half, Math.min(to, Math.max(from, middle))));
+    this.#window = [center - half, center + half];
+    this.draw();
+  }
+
+  whole() {
+    this.#window = [0, 1];
+    this.draw();
+  }
+
+  #tools() {
+    /** @param {string} name @param {string} title @param {() => void} click */
+    const button = (name, title, click) => el("button", { type: "button", title, click }, name);
+    const scale = button(
+      this.#scale === "time" ? "by time" : "by steps",
+      "Time or steps (s)",
+      () => this.switchScale(),
+    );
+    scale.id = "scale";
+    byId("timeline-tools").replaceChildren(
+      scale,
+      button("−", "Zoom out (-)", () => this.zoom(2)),
+      button("+", "Zoom in (+)", () => this.zoom(0.5)),
+      button("all", "The whole run (0)", () => this.whole()),
+    );
+  }
+
+  switchScale() {
+    this.#scale = this.#scale === "time" ? "steps" : "time";
+    byId("scale").textContent = this.#scale === "time" ? "by time" : "by steps";
+    this.draw();
+  }
+
+  /** Puts every span into a lane. */
+  #lay() {
+    const { rows, view } = this.#data;
+    let y = AXIS;
+    for (const agent of order(view.agents)) {
+      const own = rows.map((row, index) => ({ row, index })).filter(({ row }) => row.agent === agent);
+      this.#labels.push({ name: view.agents[agent]?.name ?? "", agent, y: y + LANE - 3, title: true });
+      if (view.agents.length > 1) y += LANE + 2;
+      for (const kind of ["call", "tool", "fire"]) {
+        const spans = own.filter(({ row }) => row.kind === kind && (kind !== "fire" || ran(row)));
+        if (spans.length === 0) continue;
+        const lanes = stacked(spans.map(({ row, index }) => ({
+          row: index,
+          from: row.at,
+          to: row.at + row.ms,
+          lane: 0,
+          tone: row.tone,
+          kind: row.started === undefined ? kind : "agent",
+        })));
+        const name = kind === "call" ? "model" : kind === "tool" ? "tools" : "hooks";
+        this.#labels.push({ name, agent, y: y + LANE - 3, title: false });
+        for (const span of lanes.spans) this.#spans.push({ ...span, lane: y + span.lane * (LANE + GAP) });
+        y += lanes.depth * (LANE + GAP);
+      }
+      y += GROUP;
+    }
+    this.#height = y;
+  }
+
+  /**
+   * Where a row is, from 0 to 1 over the whole run.
+   *
+   * @param {number} row
+   * @returns {[number, number]}
+   */
+  #place(row) {
+    const { rows, view } = this.#data;
+    if (this.#scale === "steps") return [row / rows.length, (row + 1) / rows.length];
+    const { at, ms } = /** @type {Row} */ (rows[row]);
+    const total = Math.max(1, view.ms);
+    return [at / total, (at + ms) / total];
+  }
+
+  draw() {
+    const box = byId("timeline");
+    const width = Math.max(320, box.clientWidth);
+    const label = width < 620 ? 92 : LABEL;
+    const [from, to] = this.#window;
+    const wide = width - label - 8;
+    /** @param {number} part */
+    const x = (part) => label + ((part - from) / (to - from)) * wide;
+    const picture = svg("svg", { width, height: this.#height, role: "img", "aria-label": "Timeline of the run" });
+    const clip = svg(
+      "clipPath",
+      { id: "plot" },
+      svg("rect", { x: label - 3, y: 0, width: wide + 8, height: this.#height }),
+    );
+    picture.append(svg("defs", {}, clip));
+    this.#axis(picture, x, label, wide);
+    for (const { name, y, title, agent } of this.#labels) {
+      if (title && this.#data.view.agents.length === 1) continue;
+      const shown = name.length > label / 7.4 ? `${name.slice(0, Math.floor(label / 7.4) - 1)}…` : name;
+      picture.append(
+        svg(
+          "text",
+          { x: title ? 0 : 10, y, class: title ? `who lane-${agent % 6}` : "kind" },
+          shown,
+          svg("title", {}, name),
+        ),
+      );
+    }
+    const plot = svg("g", { "clip-path": "url(#plot)" });
+    for (const span of this.#merged(x)) plot.append(span);
+    if (this.#selected !== undefined) {
+      const at = x(this.#place(this.#selected)[0]);
+      plot.append(svg("line", { class: "now", x1: at, x2: at, y1: AXIS - 4, y2: this.#height - GROUP }));
+    }
+    for (const row of this.#marks.slice(0, 2000)) {
+      plot.append(svg("rect", { class: "mark", x: x(this.#place(row)[0]), y: AXIS - 5, width: 2, height: 4 }));
+    }
+    picture.append(plot);
+    box.replaceChildren(picture);
+  }
+
+  /**
+   * Spans that would fall on the same pixels are drawn as one, so that no run makes more shapes than the screen has
+   * columns. The gravest of them lends its colour.
+   *
+   * @param {(part: number) => number} x
+   */
+  *#merged(x) {
+    const GRAVE = ["quiet", "plain", "good", "changed", "denied", "bad"];
+    /** @type {{ x: number, end: number, span: Span, count: number } | undefined} */
+    let open;
+    const flush = () => open ? [this.#shape(open)] : [];
+    for (const span of this.#spans) {
+      const [from, to] = this.#place(span.row);
+      if (to < this.#window[0] || from > this.#window[1]) continue;
+      const left = x(from), right = Math.max(x(to) - 0.5, left + 3);
+      if (open && open.span.lane === span.lane && left < open.x + 3 && right < open.end + 3 && right - left < 6) {
+        open.end = Math.max(open.end, right);
+        open.count++;
+        if (GRAVE.indexOf(span.tone) > GRAVE.indexOf(open.span.tone)) open.span = span;
+        continue;
+      }
+      yield* flush();
+      open = { x: left, end: right, span, count: 1 };
+    }
+    yield* flush();
+  }
+
+  /** @param {{ x: number, end: number, span: Span, count: number }} merged */
+  #shape({ x, end, span, count }) {
+    const row = /** @type {Row} */ (this.#data.rows[span.row]);
+    return svg("rect", {
+      class: `span ${span.kind} ${span.tone}`,
+      x,
+      y: span.lane,
+      width: end - x,
+      height: LANE,
+      rx: 2,
+      "data-row": span.row,
+      click: () => this.#go(row.about ?? span.row),
+      mousemove: (/** @type {MouseEvent} */ event) =>
+        showTip(event, [
+          el("b", {}, `${row.kind === "call" ? row.key.replace("-", " ") : row.name}`),
+          row.line,
+          `${duration(row.ms)} at ${duration(row.at)}${count > 1 ? ` · ${count} here` : ""}`,
+        ]),
+      mouseleave: hideTip,
+    });
+  }
+
+  /**
+   * @param {SVGElement} picture
+   * @param {(part: number) => number} x
+   * @param {number} left
+   * @param {number} wide
+   */
+  #axis(picture, x, left, wide) {
+    const [from, to] = this.#window;
+    const total = this.#scale === "time" ? Math.max(1, this.#data.view.ms) : this.#data.rows.length;
+    const step = niceStep((to - from) * total, Math.max(2, Math.floor(wide / 110)), this.#scale === "time");
+    for (let at = Math.ceil((from * total) / step) * step; at <= to * total; at += step) {
+      const place = x(at / total);
+      picture.append(
+        svg("line", { class: "tick", x1: place, x2: place, y1: AXIS - 4, y2: this.#height - GROUP }),
+        svg(
+          "text",
+          { class: "axis", x: place, y: 11, "text-anchor": place > left + wide - 40 ? "end" : "start" },
+          this.#scale === "time" ? duration(at) : String(Math.round(at)),
+        ),
+      );
+    }
+  }
+}

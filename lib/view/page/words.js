@@ -1,0 +1,56 @@
+import { el } from "./dom.js";
+
+/**
+ * Words of a model or a person: line breaks as they are, with code, headings and emphasis told apart. Only text nodes
+ * and plain elements are made, never a link: what a model writes must not be one click from the network.
+ *
+ * @param {string} text
+ * @returns {HTMLElement}
+ */
+export function drawWords(text) {
+  const box = el("div", { class: "words" });
+  const parts = text.split(/^(?:```|~~~)(.*)$/m);
+  // Between the fences: text, language, code, rest of the fence, text …
+  for (let i = 0; i < parts.length; i += 4) {
+    drawLines(box, (parts[i] ?? "").replace(/^\n|\n$/g, ""));
+    if (i + 2 < parts.length) {
+      const language = (parts[i + 1] ?? "").trim();
+      box.append(
+        el(
+          "pre",
+          { class: "code", "data-language": language || undefined },
+          (parts[i + 2] ?? "").replace(/^\n|\n$/g, ""),
+        ),
+      );
+    }
+  }
+  return box;
+}
+
+/**
+ * @param {HTMLElement} box
+ * @param {string} text
+ */
+function drawLines(box, text) {
+  if (text === "") return;
+  const paragraph = el("p");
+  for (const [i, line] of text.split("\n").entries()) {
+    if (i > 0) paragraph.append("\n");
+    const heading = /^#{1,6}\s+(.*)$/.exec(line);
+    if (heading) paragraph.append(el("strong", { class: "heading" }, heading[1]));
+    else drawSpans(paragraph, line.replace(/^(\s*)[-*]\s+/, "$1• "));
+  }
+  box.append(paragraph);
+}
+
+/**
+ * @param {HTMLElement} box
+ * @param {string} line
+ */
+function drawSpans(box, line) {
+  for (const part of line.split(/(`[^`]+`|\*\*[^*]+\*\*)/)) {
+    if (part.length > 2 && part.startsWith("`") && part.endsWith("`")) box.append(el("code", {}, part.slice(1, -1)));
+    else if (part.length > 4 && part.startsWith("**")) box.append(el("strong", {}, part.slice(2, -2)));
+    else if (part !== "") box.append(part);
+  }
+}
