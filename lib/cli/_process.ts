@@ -5,6 +5,8 @@ export function processIo(): Io {
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort(new Error("Interrupted")));
   process.once("SIGTERM", () => interrupt.abort(new Error("Terminated")));
+  process.once("SIGHUP", () => interrupt.abort(new Error("The terminal went away")));
+  readerGone = () => interrupt.abort(new Error("Nobody reads any more"));
   return {
     out: (text) => written.stdout || !text.endsWith("\n") ? write("stdout", text) : console.log(text.slice(0, -1)),
     err: (text) => written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1)),
@@ -24,7 +26,11 @@ export function processIo(): Io {
  */
 const written: { stdout?: Promise<void>; stderr?: Promise<void> } = {};
 
+/** What to do once a terminal or a pipe has gone away: what is written then is lost, and no reason to crash. */
+let readerGone = () => {};
+
 function write(name: "stdout" | "stderr", text: string): void {
+  if (written[name] === undefined) process[name].on("error", () => readerGone());
   written[name] = new Promise((done) => process[name].write(text, () => done()));
 }
 
