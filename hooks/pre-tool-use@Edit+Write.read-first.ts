@@ -13,6 +13,11 @@ const readFirst: Hook<"pre-tool-use" | "post-tool-use"> = async (event, ctx) => 
 };
 export default readFirst;
 export const config = { also: ["post-tool-use@Read+Edit+Write"] };
+export const examples = [
+  { event: { tool_input: { file_path: "src/app.ts" } }, expect: { action: "deny", reason: /have not seen/ } },
+  { event: { tool_name: "Write", tool_input: { file_path: "src/brand-new.ts" } }, expect: "continue" },
+  { after: [{ event: "post-tool-use", tool_name: "Read" }], expect: "continue", name: "what was read may be changed" },
+];
 
 const KEY = "read-first:";
 

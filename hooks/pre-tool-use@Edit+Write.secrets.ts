@@ -26,3 +26,11 @@ const noSecrets: PreToolUseHook = ({ input }) => {
   };
 };
 export default noSecrets;
+export const examples = [
+  { event: { tool_input: { new_string: "key = AKIAIOSFODNN7EXAMPLE" } }, expect: { action: "deny", reason: /AWS/ } },
+  {
+    event: { tool_input: { new_string: "https://me:hunter2@example.org" } },
+    expect: { action: "deny", reason: /URL/ },
+  },
+  { event: { tool_input: { new_string: "key = process.env.AWS_KEY" } }, expect: "continue" },
+];

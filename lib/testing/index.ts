@@ -12,6 +12,17 @@ export { conversationArbitrary, type ConversationOptions } from "./arbitraries/c
 export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.ts";
 export type { WireEvent } from "./arbitraries/host-events.ts";
 export { modelArbitrary, type ModelArbitraryOptions } from "./arbitraries/model.ts";
+export type { Example, HookExample, Workspace } from "./examples/example.ts";
+export type { Answered, Expected } from "./examples/expectation.ts";
+export type { ExampleResult } from "./examples/play.ts";
+export {
+  askHook,
+  type AskOptions,
+  type ExampleOptions,
+  type RegisterTest,
+  runExamples,
+  testExamples,
+} from "./examples/run.ts";
 export { type Cuts, faults, rechunk } from "./faults.ts";
 export { type HookMatchers, matchers } from "./matchers.ts";
 export {

@@ -1,0 +1,143 @@
+import { kebab, nearest, resolveEvent } from "../../core/names.ts";
+import { type Expected, readExpected, sayExpected } from "./expectation.ts";
+
+type Fields = { readonly [field: string]: unknown };
+
+/** Files of the project by their paths in it, null for one that is not there; or a line for the shell. */
+export type Workspace = { readonly [path: string]: string | null } | string;
+
+/**
+ * One example of a hook, as it is written beside the hook: an event, and what the hook answers to it. All that the
+ * event does not say is filled up with what such an event usually holds.
+ */
+export interface HookExample {
+  /** @default made of the event and what is expected */
+  readonly name?: string;
+  /** Fields of the event, by our names or those on the wire: `{ tool_input: { command: "ls" } }`. */
+  readonly event?: { readonly [field: string]: unknown };
+  /** What the hook answers: a verdict, whose words may be a regular expression, or an action alone. @default no objection */
+  readonly expect?: unknown;
+  /** Events of the same session that came before, in their order. */
+  readonly after?: readonly { readonly [field: string]: unknown }[];
+  /** What the project is like. */
+  readonly given?: Workspace;
+  /** What a good agent does next: after it the hook has no objection. */
+  readonly fix?: Workspace;
+  /** Variables the hook finds in its environment. */
+  readonly env?: { readonly [name: string]: string };
+  /** What the model says that a prompt hook asks. */
+  readonly says?: string;
+}
+
+/** An example that was read: plain data, which can be handed to another process. */
+export interface Example {
+  readonly name: string;
+  /** The file and which of its examples this is, for messages. */
+  readonly where: string;
+  readonly event: Fields;
+  readonly after: readonly Fields[];
+  readonly expect: Expected;
+  readonly given?: Workspace;
+  readonly fix?: Workspace;
+  readonly env: { readonly [name: string]: string };
+  readonly says?: string;
+}
+
+/** A mistake in an example: where it is, for the one who knows the file's lines. */
+export class BadExample extends TypeError {
+  override name = "BadExample";
+  readonly path: readonly (string | number)[];
+  constructor(path: readonly (string | number)[], why: string) {
+    super(why);
+    this.path = path;
+  }
+}
+
+const KEYS = ["name", "event", "expect", "after", "given", "fix", "env", "says"];
+
+/**
+ * Reads the examples of a hook.
+ *
+ * @throws {BadExample} that names the field and what would fit
+ */
+export function readExampleList(given: unknown, file: string): Example[] {
+  if (!Array.isArray(given)) throw new BadExample([], "its examples are no list: write one example or more in a list");
+  if (given.length === 0) throw new BadExample([], "its list of examples is empty: add one, or leave the list out");
+  return given.map((one, i) => readExample(one, i, file));
+}
+
+function readExample(given: unknown, i: number, file: string): Example {
+  if (!isFields(given)) {
+    throw new BadExample([i], `example ${i + 1} is ${JSON.stringify(given)}: expected { event: { … }, expect: … }`);
+  }
+  const wrong = (field: string, why: string) =>
+    new BadExample([i, field], `${field} of example ${i + 1} does not fit: ${why}`);
+  for (const key of Object.keys(given)) {
+    if (!KEYS.includes(key)) {
+      const why = `example ${i + 1} has a field '${key}': did you mean '${nearest(key, KEYS)}'?`;
+      throw new BadExample([i, key], why);
+    }
+  }
+  const { name, event = {}, after = [], env = {}, says, given: before, fix } = given;
+  if (!isFields(event)) throw wrong("event", "expected fields such as { tool_input: { … } }");
+  if (!Array.isArray(after) || !after.every(isFields)) throw wrong("after", "expected a list of events");
+  if (name !== undefined && typeof name !== "string") throw wrong("name", "expected a text");
+  if (says !== undefined && typeof says !== "string") throw wrong("says", "expected the text a model would answer");
+  if (!isFields(env) || !Object.values(env).every((value) => typeof value === "string")) {
+    throw wrong("env", "expected variables and their texts");
+  }
+  for (const [field, workspace] of Object.entries({ given: before, fix })) {
+    if (workspace !== undefined && !isWorkspace(workspace)) {
+      throw wrong(field, "expected paths in the project and their texts (null: not there), or a line for the shell");
+    }
+  }
+  let expect: Expected;
+  try {
+    expect = readExpected(given.expect);
+  } catch (error) {
+    throw new BadExample([i, "expect"], `what example ${i + 1} expects cannot be read, ${(error as Error).message}`);
+  }
+  return {
+    name: name ?? `${sayEvent(event)}: ${sayExpected(expect)}`,
+    where: `${file} example ${i + 1}`,
+    event: checkedEvent(event, [i, "event"]),
+    after: after.map((one, n) => checkedEvent(one, [i, "after", n])),
+    expect,
+    ...(before !== undefined && { given: before as Workspace }),
+    ...(fix !== undefined && { fix: fix as Workspace }),
+    env: env as Example["env"],
+    ...(says !== undefined && { says }),
+  };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isWorkspace(value: unknown): value is Workspace {
+  if (typeof value === "string") return value.trim() !== "";
+  return isFields(value) && Object.values(value).every((text) => text === null || typeof text === "string");
+}
+
+/** An event that names itself names one that exists. */
+function checkedEvent(fields: Fields, path: readonly (string | number)[]): Fields {
+  const { event = fields.hook_event_name } = fields;
+  if (event !== undefined && (typeof event !== "string" || resolveEvent(event) === undefined)) {
+    throw new BadExample(
+      [...path, "event"],
+      `${JSON.stringify(event)} is no event: expected a name such as pre-tool-use`,
+    );
+  }
+  return fields;
+}
+
+/** What an event is about, in a few words: its tool or its name, and the first text it gives. */
+function sayEvent(fields: Fields): string {
+  const { event, hook_event_name, tool_name, tool, input, tool_input, args, ...rest } = fields;
+  const called = tool_name ?? tool ?? event ?? hook_event_name;
+  const name = typeof called === "string" ? (resolveEvent(called) ? kebab(called) : called) : undefined;
+  const given = input ?? tool_input ?? args;
+  const texts = [...Object.values(isFields(given) ? given : {}), ...Object.values(rest)];
+  const said = [name, texts.find((text) => typeof text === "string")].filter((part) => part !== undefined).join(" ");
+  return (said.replaceAll(/\s+/g, " ").trim() || "the usual event").slice(0, 80);
+}

@@ -1,0 +1,114 @@
+import { isAbsolute, join } from "node:path";
+import type { EventName } from "../../core/events.ts";
+import { kebab, nearest, pascal, type ResolvedName, resolveEvent } from "../../core/names.ts";
+import { sampleEvent } from "../../hooks/samples.ts";
+
+type Fields = { readonly [field: string]: unknown };
+
+/** Names on the wire for fields of ours. */
+const WIRE: { readonly [field: string]: string } = {
+  tool: "tool_name",
+  tool_input: "input",
+  args: "input",
+  custom_instructions: "instructions",
+  from_model: "old_model",
+  to_model: "new_model",
+};
+
+/** What the wire has around an event's own fields: an example may carry it, and it changes nothing. */
+const AROUND = ["transcript_path", "cwd", "prompt_id", "permission_mode", "effort", "mcp_server", "is_interrupt"];
+
+/** What tells one event from another; an example may set it. */
+const STAMPED = ["session_id", "agent_id", "parent_agent_id", "agent_type", "turn_id", "timestamp", "event_id"];
+
+export interface FillOptions {
+  readonly cwd: string;
+  /** The moment the hook is named after; an event may name another. */
+  readonly on: ResolvedName;
+  /** The tool a call is of, where the event does not say. */
+  readonly tool: string | undefined;
+}
+
+/**
+ * A whole event of ours from the fields an example gives: paths are made absolute as hosts do, an input is laid over
+ * the usual one, and what hangs on a field follows it.
+ *
+ * @throws {TypeError} for a field the event does not have
+ */
+export function fillEvent(given: Fields, { cwd, on, tool }: FillOptions): Fields {
+  const { event: named = given.hook_event_name, hook_event_name: _, ...rest } = given;
+  const moment = typeof named === "string" ? resolveEvent(named)! : on;
+  const called = rest.tool_name ?? rest.tool ?? tool;
+  const failed = moment.outcome === "failure" || (moment.event === "post-tool-use" && typeof rest.error === "string");
+  const sample = sampleEvent(moment.event, { cwd, tool: typeof called === "string" ? called : undefined, failed });
+  const fields = Object.fromEntries(
+    Object.entries(rest).map(([field, value]) => [WIRE[field] ?? kebabSafe(field), value]),
+  );
+  const { tool_response, ...own } = fields;
+  for (const field of Object.keys(own)) check(field, moment.event, sample as unknown as Fields);
+  const input = inputOf(own.input, (sample as unknown as Fields).input as Fields | undefined, cwd);
+  const sub = moment.scope === "sub" ? { parent_agent_id: "sample-session", agent_id: "sample-agent" } : {};
+  return {
+    session_id: "sample-session",
+    agent_id: "sample-session",
+    turn_id: "sample-turn",
+    ...sample,
+    ...sub,
+    ...own,
+    ...(input && { input, original_input: own.original_input ?? input }),
+    ...outcome(own, tool_response, sample as unknown as Fields),
+    ...stopCounts(own, moment.event),
+  };
+}
+
+function kebabSafe(field: string): string {
+  return kebab(field).replaceAll("-", "_");
+}
+
+function check(field: string, event: EventName, sample: Fields): void {
+  const known = [...Object.keys(sample), ...STAMPED, ...AROUND];
+  if (known.includes(field)) return;
+  throw new TypeError(`'${field}' is no field of ${pascal(event)}: did you mean '${nearest(field, known)}'?`);
+}
+
+function inputOf(given: unknown, usual: Fields | undefined, cwd: string): Fields | undefined {
+  if (usual === undefined) return undefined;
+  if (given !== undefined && (typeof given !== "object" || given === null)) {
+    throw new TypeError(`its input is ${JSON.stringify(given)}: expected an object`);
+  }
+  const input = Object.entries({ ...usual, ...given as Fields | undefined }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(input.map(([field, value]) => {
+    const isPath = (field === "file_path" || field === "notebook_path") && typeof value === "string";
+    return [field, isPath && !isAbsolute(value) ? join(cwd, value) : value];
+  }));
+}
+
+/** A call that has an error has failed; what it gave back can be said in one text. */
+function outcome(own: Fields, response: unknown, sample: Fields): Fields {
+  if (sample.event !== "post-tool-use") return {};
+  const { error = sample.error, result = sample.result } = own;
+  const failed = typeof error === "string";
+  const given = typeof result === "string" ? { content: result, is_error: failed, response: result } : result as Fields;
+  const said = typeof response === "string" ? { content: response } : {};
+  return {
+    failed,
+    error,
+    outcome: failed ? "failure" : "success",
+    result: {
+      ...given,
+      ...(response !== undefined && { response, ...said }),
+      ...(failed && { content: error, is_error: true }),
+    },
+  };
+}
+
+/** A stop hook that was heard before was heard at least once. */
+function stopCounts({ stop_hook_active, continuations, stalled }: Fields, event: EventName): Fields {
+  if (event !== "stop") return {};
+  if (continuations === undefined && stop_hook_active === true) {
+    return { continuations: 1, stalled: stalled ?? 1, remaining: 7 };
+  }
+  return typeof continuations === "number" && stop_hook_active === undefined
+    ? { stop_hook_active: continuations > 0 }
+    : {};
+}

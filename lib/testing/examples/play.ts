@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import type { HookFile } from "../../hooks/discover.ts";
+import type { Place, Probed, Question } from "../check/probe.ts";
+import { hookEnv } from "../check/scratch.ts";
+import type { Example, Workspace } from "./example.ts";
+import { mismatch } from "./expectation.ts";
+import { fillEvent } from "./fill.ts";
+
+/** What became of one example. */
+export interface ExampleResult {
+  readonly hook: string;
+  readonly name: string;
+  /** The file it stands in, and which of that file's examples it is. */
+  readonly where: string;
+  readonly ok: boolean;
+  /** What was expected and what came instead. */
+  readonly why?: string;
+  /** The whole event that was asked about. */
+  readonly event: { readonly [field: string]: unknown };
+}
+
+/** Whom examples are played to: a hook in a workspace of its own. */
+export interface Asked {
+  readonly place: Place;
+  ask(question: Question): Promise<Probed>;
+  /** Puts the workspace back. */
+  restore(): void | Promise<void>;
+  /** As `restore`, and the hook remembers nothing. */
+  restart(): void | Promise<void>;
+}
+
+/** Plays one example: its project, what came before, its event, its fix. */
+export async function playExample(
+  example: Example,
+  file: HookFile,
+  lane: Asked,
+  limit: number,
+): Promise<ExampleResult> {
+  const { after, expect, given, fix, name, where, says } = example;
+  const several = after.length > 0 || fix !== undefined;
+  const fill = (fields: Example["event"]) =>
+    fillEvent(fields, { cwd: lane.place.project, on: file.on, tool: file.tools[0] });
+  const ask = (event: Question["event"]) =>
+    lane.ask({ event, limit, keep: several, ...(says !== undefined && { says }) });
+  let event: ExampleResult["event"] = example.event;
+  const ended = (why: string | undefined): ExampleResult => ({
+    hook: file.name,
+    name,
+    where,
+    ok: why === undefined,
+    ...(why !== undefined && { why }),
+    event,
+  });
+  if (several) await lane.restart();
+  try {
+    if (given !== undefined) arrange(given, lane.place);
+    for (const earlier of after) await ask(fill(earlier));
+    event = fill(example.event);
+    const why = mismatch(expect, await ask(event));
+    if (why !== undefined || fix === undefined) return ended(why);
+    arrange(fix, lane.place);
+    const again = mismatch({ action: "continue" }, await ask(fill(sentBack(example.event, file))));
+    return ended(again === undefined ? undefined : `${again} (after its fix)`);
+  } catch (error) {
+    if (error instanceof TypeError) return ended(`Cannot play the example as ${error.message}`);
+    throw error;
+  } finally {
+    await lane.restore();
+  }
+}
+
+/** At the next stop the agent has been sent back once. */
+function sentBack(fields: Example["event"], { on }: HookFile): Example["event"] {
+  return on.event === "stop" ? { ...fields, stop_hook_active: true } : fields;
+}
+
+function arrange(workspace: Workspace, place: Place): void {
+  if (typeof workspace === "string") {
+    execFileSync("/bin/sh", ["-c", workspace], {
+      cwd: place.project,
+      env: hookEnv(place, process.env, {}),
+      stdio: "pipe",
+    });
+    return;
+  }
+  for (const [path, text] of Object.entries(workspace)) {
+    const inside = normalize(path);
+    if (inside.startsWith("..") || inside.startsWith("/")) {
+      throw new TypeError(`'${path}' is outside the project: name files in it`);
+    }
+    const full = join(place.project, inside);
+    if (text === null) rmSync(full, { recursive: true, force: true });
+    else {
+      mkdirSync(dirname(full), { recursive: true });
+      writeFileSync(full, text);
+    }
+  }
+}

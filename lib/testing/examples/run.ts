@@ -1,0 +1,186 @@
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { discover, type HookFile, readHookFile } from "../../hooks/discover.ts";
+import { Lane } from "../check/lane.ts";
+import { Scratch } from "../check/scratch.ts";
+import type { Example } from "./example.ts";
+import { type Answered } from "./expectation.ts";
+import { fillEvent } from "./fill.ts";
+import { type ExampleResult, playExample } from "./play.ts";
+import { readExamples } from "./read.ts";
+
+export interface ExampleOptions {
+  /** The event, for a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
+  readonly event?: string;
+  /** Seconds a hook has for one answer. @default 10 */
+  readonly timeout?: number;
+}
+
+export interface AskOptions extends ExampleOptions {
+  /** Variables the hook finds in its environment. */
+  readonly env?: { readonly [name: string]: string };
+  /** What the model says that a prompt hook asks. */
+  readonly says?: string;
+}
+
+/**
+ * Runs the examples of a hook file, or of every hook of a folder: each in a project of its own, the hook in a process of
+ * its own, so that nothing of yours is touched.
+ *
+ * @example
+ * ```ts
+ * import { writeFileSync } from "node:fs";
+ * import { runExamples } from "crochet/testing";
+ *
+ * writeFileSync("pre-tool-use@Bash.no-push.rules", 'args.command contains "git push" -> deny("Pushing is for people")');
+ * writeFileSync("pre-tool-use@Bash.no-push.examples.yaml", `
+ * - event: { tool_input: { command: git push } }
+ *   expect: { deny: /people/ }
+ * - event: { tool_input: { command: git status } }
+ *   expect: continue
+ * `);
+ * for (const { name, ok, why } of await runExamples("pre-tool-use@Bash.no-push.rules")) console.log(ok, name, why ?? "");
+ * ```
+ */
+export async function runExamples(path: string | URL, options: ExampleOptions = {}): Promise<readonly ExampleResult[]> {
+  const results: ExampleResult[] = [];
+  for (const file of hookFiles(path, options)) {
+    const examples = await readExamples(file);
+    if (examples.length > 0) await eachPlayed(file, examples, options, (result) => void results.push(result));
+  }
+  return results;
+}
+
+/** How a test runner takes a test: `test` of bun:test, node:test or vitest, or `Deno.test`. */
+export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
+
+/**
+ * Makes a test of each example of a hook file, or of every hook of a folder.
+ *
+ * @example
+ * ```ts
+ * import { writeFileSync } from "node:fs";
+ * import { testExamples } from "crochet/testing";
+ *
+ * writeFileSync("stop.sh", "#!/bin/sh\nexit 0\n");
+ * writeFileSync("stop.examples.yaml", "- name: lets the agent stop\n  expect: continue\n");
+ * // In a test file of bun test, deno test or node --test one line is all: await testExamples("hooks");
+ * await testExamples("stop.sh", (name) => console.log(name)); // "stop.sh: lets the agent stop"
+ * ```
+ */
+export async function testExamples(
+  path: string | URL,
+  test?: RegisterTest,
+  options: ExampleOptions = {},
+): Promise<void> {
+  const register = test ?? (await import("node:test")).test as unknown as RegisterTest;
+  let count = 0;
+  for (const file of hookFiles(path, options)) {
+    for (const example of await readExamples(file)) {
+      count++;
+      register(`${file.name}: ${example.name}`, async () => {
+        await eachPlayed(file, [example], options, ({ ok, why, where, event }) => {
+          if (!ok) throw new Error(`${why}\n  in ${where}\n  asked about ${JSON.stringify(event)}`);
+        });
+      });
+    }
+  }
+  if (count > 0) return;
+  throw new TypeError(
+    `Cannot test the examples of '${
+      shown(path)
+    }' as it has none: export examples from a module, or write '<hook>.examples.yaml'`,
+  );
+}
+
+/**
+ * Asks a hook file about one event, filled up with what such events usually hold. The answer is one that `toDeny()` and
+ * the other matchers read.
+ *
+ * @example
+ * ```ts
+ * import { writeFileSync } from "node:fs";
+ * import { askHook } from "crochet/testing";
+ *
+ * writeFileSync("stop.sh", '#!/bin/sh\necho "Not yet" >&2\nexit 2\n');
+ * const { opinion } = await askHook("stop.sh");
+ * console.log(opinion?.decision); // "deny"
+ * ```
+ */
+export async function askHook(
+  path: string | URL,
+  event: { readonly [field: string]: unknown } = {},
+  options: AskOptions = {},
+): Promise<Answered> {
+  const [file] = hookFiles(path, options);
+  return await inLane({ file: file!, event: options.event, env: options.env ?? {} }, (lane) =>
+    lane.ask({
+      event: fillEvent(event, { cwd: lane.place.project, on: file!.on, tool: file!.tools[0] }),
+      limit: limitOf(options),
+      ...(options.says !== undefined && { says: options.says }),
+    }));
+}
+
+/** The hook of a file, or all of a folder. */
+function hookFiles(given: string | URL, { event }: ExampleOptions): readonly HookFile[] {
+  const path = shown(given);
+  if (!existsSync(path)) throw new TypeError(`Cannot find hooks in '${path}' as there is no such file or folder`);
+  if (!statSync(path).isDirectory()) return [readHookFile(path, event)];
+  const { files, problems: [problem] } = discover(path);
+  if (problem) throw new TypeError(problem.message);
+  return files;
+}
+
+function shown(path: string | URL): string {
+  return resolve(typeof path === "string" ? path : fileURLToPath(path));
+}
+
+function limitOf({ timeout = 10 }: ExampleOptions): number {
+  if (!(timeout > 0)) {
+    throw new TypeError(`Cannot ask a hook as 'timeout' must be seconds above 0: current value is ${timeout}`);
+  }
+  return timeout * 1000;
+}
+
+/** Plays examples of one hook, those of one environment in one process. */
+async function eachPlayed(
+  file: HookFile,
+  examples: readonly Example[],
+  options: ExampleOptions,
+  told: (result: ExampleResult) => void,
+): Promise<void> {
+  const byEnv = Map.groupBy(examples, ({ env }) => JSON.stringify(env));
+  for (const alike of byEnv.values()) {
+    await inLane({ file, event: options.event, env: alike[0]!.env }, async (lane) => {
+      for (const example of alike) told(await playExample(example, file, lane, limitOf(options)));
+    });
+  }
+}
+
+interface Where {
+  readonly file: HookFile;
+  readonly event: string | undefined;
+  readonly env: Example["env"];
+}
+
+async function inLane<T>({ file, event, env }: Where, work: (lane: Lane) => Promise<T>): Promise<T> {
+  const scratch = new Scratch();
+  const lane = new Lane({
+    target: { type: "file", path: file.path, ...(event !== undefined && { event }) },
+    place: scratch.place(),
+    host: "claude",
+    env: process.env,
+    more: env,
+    confine: undefined,
+    visible: [],
+  });
+  try {
+    // From here on it knows the project to which it goes back.
+    await lane.open();
+    return await work(lane);
+  } finally {
+    lane.close();
+    scratch.close();
+  }
+}

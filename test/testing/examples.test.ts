@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { deny, keepGoing, type PreToolUseHook } from "../../lib/index.ts";
+import { askHook, matchers, runExamples, testExamples } from "../../lib/testing/index.ts";
+import { scratch } from "../hooks/_fire.ts";
+
+const LIB = new URL("../../lib/index.ts", import.meta.url).href;
+
+/** A folder of hooks. */
+function hooks(files: { readonly [name: string]: string }): { path: string } & Disposable {
+  const folder = scratch();
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder.path, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    chmodSync(path, 0o755);
+  }
+  return folder;
+}
+
+/** How each example of a folder ended: its name, or why it failed. */
+async function played(files: { readonly [name: string]: string }, timeout = 10): Promise<string[]> {
+  using folder = hooks(files);
+  return (await runExamples(folder.path, { timeout })).map(({ name, ok, why }) => ok ? name : `${name}: ${why}`);
+}
+
+const RULES = 'args.command contains "git push" -> deny("Pushing is for people")';
+
+test("a module carries its examples, which may say deny(/words/)", async () => {
+  const results = await played({
+    "pre-tool-use@Bash.ts": `
+      import { deny } from "${LIB}";
+      export default ({ input }) => input.command.includes("--force") ? deny("No force") : undefined;
+      export const examples = [
+        { event: { input: { command: "git push --force" } }, expect: deny(/force/) },
+        { event: { tool_input: { command: "git push" } } },
+        { name: "fails", event: { tool_input: { command: "git push" } }, expect: deny(/force/) },
+      ];`,
+  });
+  assert.deepEqual(results, [
+    "git push --force: deny /force/",
+    "git push: no objection",
+    "fails: Expected deny /force/, but it had no objection",
+  ]);
+});
+
+test("deny(/words/) is for examples: a hook that answers it does not compile, and fails where it runs", async () => {
+  // @ts-expect-error a reason that is a regular expression is no answer
+  const hook: PreToolUseHook = () => deny(/force/);
+  const { pass, message } = matchers.toDeny.call({}, await hook({} as never, {} as never));
+  assert.ok(!pass);
+  assert.match(message(), /not a text/);
+  assert.deepEqual(keepGoing(/x/), { action: "deny", reason: /x/ });
+});
+
+test("examples of rules stand beside them, under the hook's name with or without its ending", async () => {
+  const yaml = `
+- event: { tool_input: { command: git push } }
+  expect: { deny: /people/ }
+- event: { tool_input: { command: git status } }
+  expect: continue
+`;
+  for (const sidecar of ["pre-tool-use@Bash.no-push.examples.yaml", "pre-tool-use@Bash.no-push.rules.examples.yaml"]) {
+    assert.deepEqual(await played({ "pre-tool-use@Bash.no-push.rules": RULES, [sidecar]: yaml }), [
+      "git push: deny /people/",
+      "git status: no objection",
+    ]);
+  }
+});
+
+test("every spelling of an expectation is understood, and each can fail", async () => {
+  const wants = [
+    "deny",
+    "{ action: deny }",
+    "{ action: deny, reason: /ush/ }",
+    "{ deny: Pushing is }",
+    '{ deny: "/PUSHING/i" }',
+    "{ keepGoing: people }",
+    "{ block: people }",
+  ];
+  const yaml = (expects: readonly string[]) =>
+    expects.map((expect) => `- { event: { args: { command: git push } }, expect: ${expect} }\n`).join("");
+  using good = hooks({ "pre-tool-use.rules": RULES, "pre-tool-use.examples.yaml": yaml(wants) });
+  for (const { ok, why } of await runExamples(good.path)) assert.ok(ok, why ?? "");
+  const not = [
+    "continue",
+    "pass",
+    "nothing",
+    "allow",
+    "ask",
+    "modify",
+    "halt",
+    "fail",
+    "{ deny: robots }",
+    "{ deny: /PUSH/ }",
+  ];
+  using bad = hooks({ "pre-tool-use.rules": RULES, "pre-tool-use.examples.yaml": yaml(not) });
+  for (const { ok, name } of await runExamples(bad.path)) assert.ok(!ok, name);
+});
+
+test("a change is expected by the fields it must have, a context by its words", async () => {
+  const results = await played({
+    "pre-tool-use@Bash.ts": `
+      export default ({ input }) => ({ action: "modify", value: { ...input, command: "timeout 5 " + input.command } });
+      export const examples = [
+        { event: { input: { command: "ls" } }, expect: { modify: { command: "timeout 5 ls" } } },
+        { event: { input: { command: "ls" } }, expect: { modify: { command: /^timeout/ } } },
+        { name: "no", event: { input: { command: "ls" } }, expect: { modify: { command: "ls" } } },
+      ];`,
+    "user-prompt-submit.sh": "#!/bin/sh\necho It is Monday\n",
+    "user-prompt-submit.examples.yaml":
+      "- { expect: { context: /Monday/ } }\n- { name: no, expect: { context: Tuesday } }",
+  });
+  assert.deepEqual(results.map((line) => line.split(":")[0]), ["ls", "ls", "no", "the usual event", "no"]);
+  assert.match(results[2]!, /changed the event to '\{"command":"timeout 5 ls"/);
+  assert.match(results[4]!, /it told the model '.*It is Monday/s);
+});
+
+test("a fix is what makes the hook let go: one that does not is told", async () => {
+  const hook = `
+    import { existsSync } from "node:fs";
+    import { join } from "node:path";
+    export default (_event, ctx) => existsSync(join(ctx.cwd, "left.txt")) ? { action: "deny", reason: "left" } : undefined;`;
+  const results = await played({
+    "stop.one.ts": hook,
+    "stop.one.examples.yaml": `
+- { name: mended, given: { left.txt: x }, expect: deny, fix: { left.txt: null } }
+- { name: by a command, given: echo x > left.txt, expect: deny, fix: rm left.txt }
+- { name: not mended, given: { left.txt: x }, expect: deny, fix: { right.txt: x } }
+- { name: each in a project of its own }
+- { name: outside, given: { ../left.txt: x } }`,
+  });
+  assert.deepEqual(results, [
+    "mended",
+    "by a command",
+    "not mended: Expected no objection, but it denied: 'left' (after its fix)",
+    "each in a project of its own",
+    "outside: Cannot play the example as '../left.txt' is outside the project: name files in it",
+  ]);
+});
+
+test("what came before is known to the hook, and only in its own example", async () => {
+  const results = await played({
+    "pre-tool-use.ts": `
+      export default (_event, ctx) => {
+        const times = (ctx.values.get("times") ?? 0) + 1;
+        ctx.values.set("times", times);
+        if (times > 2) return { action: "deny", reason: "three times" };
+      };
+      export const examples = [
+        { after: [{}, {}], expect: "deny" },
+        { after: [{}], expect: "continue" },
+        { expect: "continue" },
+      ];`,
+  });
+  assert.equal(results.length, 3);
+  assert.ok(results.every((line) => !line.includes("Expected")), results.join("\n"));
+});
+
+test("an event is filled up: paths are absolute, an input is laid over the usual one, an error means failure", async () => {
+  const results = await played({
+    "pre-tool-use@Edit+Write.ts": `
+      export default ({ tool_name, input, original_input }) => ({
+        action: "deny",
+        reason: JSON.stringify([tool_name, input.file_path.startsWith("/"), Object.keys(input), original_input === input]),
+      });
+      export const config = { also: ["post-tool-use-failure"] };
+      export const examples = [
+        { name: "a", event: { tool_input: { file_path: "a.ts" } }, expect: { deny: '["Edit",true,["file_path","old_string","new_string","replace_all"]' } },
+        { name: "b", event: { tool: "Write", args: { file_path: "a.ts" } }, expect: { deny: '["Write",true,["file_path","content"]' } },
+        { name: "c", event: { tool_input: { old_string: undefined } }, expect: { deny: '["Edit",true,["file_path","new_string","replace_all"]' } },
+        { name: "d", event: { hook_event_name: "PostToolUseFailure", tool_name: "Read", error: "gone" }, expect: { deny: "Read" } },
+        { name: "e", event: { comand: "ls" } },
+      ];`,
+  });
+  assert.deepEqual(results.slice(0, 4), ["a", "b", "c", "d"]);
+  assert.match(results[4]!, /'comand' is no field of PreToolUse: did you mean/);
+});
+
+test("a script gets its environment and a prompt its model's words", async () => {
+  const results = await played({
+    "stop.env.sh": '#!/bin/sh\n[ -z "$MODE" ] || { echo "mode $MODE" >&2; exit 2; }\n',
+    "stop.env.examples.yaml": "- { name: a, env: { MODE: strict }, expect: { deny: mode strict } }\n- { name: b }",
+    "stop.judge.prompt.md": "Is it done? {{last_assistant_message}}",
+    "stop.judge.examples.yaml": `- { name: c, says: '{"ok": false, "reason": "half"}', expect: { deny: half } }
+- { name: d, says: '{"ok": true}' }
+- { name: e, says: no idea, expect: fail }`,
+  });
+  assert.deepEqual(results, ["a", "b", "c", "d", "e"]);
+});
+
+test("a hook that never comes back costs its time limit, and nothing else", async () => {
+  const results = await played({
+    "stop.ts": "export default () => { for (;;); };\nexport const examples = [{ name: 'endless' }, { name: 'again' }];",
+  }, 0.3);
+  assert.deepEqual(results, [
+    "endless: Expected no objection, but it ran out of time",
+    "again: Expected no objection, but it ran out of time",
+  ]);
+});
+
+test("a mistake in examples is told with file, place and mend", async () => {
+  const cases: [yaml: string, message: RegExp][] = [
+    ["event: {}", /Cannot load stop\.examples\.yaml:1:1 as its examples are no list/],
+    ["[]", /list of examples is empty/],
+    ["- 5", /stop\.examples\.yaml:1:3 as example 1 is 5: expected \{ event/],
+    [
+      "- { expect: deny }\n- { expects: deny }",
+      /stop\.examples\.yaml:2:14 as example 2 has a field 'expects': did you mean 'expect'/,
+    ],
+    ["- expect: denied", /stop\.examples\.yaml:1:11 as what example 1 expects cannot be read, "denied" is no verdict/],
+    ["- expect: { deny: x, allow: y }", /both 'deny' and 'allow'/],
+    ["- expect: { deny: /(/ }", /\/\(\/ is no regular expression/],
+    ["- expect: { deny: 5 }", /its 'reason' is 5: expected a text/],
+    ["- expect: {}", /it is empty/],
+    ["- event: [1]", /event of example 1 does not fit/],
+    ["- event: { event: stopp }", /"stopp" is no event/],
+    ["- given: { a: 1 }", /given of example 1 does not fit: expected paths/],
+    ["- fix: []", /fix of example 1 does not fit/],
+    ["- env: { A: 1 }", /env of example 1/],
+    ["- after: {}", /after of example 1 does not fit: expected a list/],
+    ["- says: 1", /says of example 1/],
+    ["- name: 1", /name of example 1/],
+    ["- {", /not valid YAML/],
+  ];
+  for (const [yaml, message] of cases) {
+    using folder = hooks({ "stop.sh": "#!/bin/sh\n", "stop.examples.yaml": yaml });
+    await assert.rejects(runExamples(folder.path), message, yaml);
+  }
+  using folder = hooks({ "stop.ts": "export default () => {};\nexport const examples = { expect: 1 };" });
+  await assert.rejects(runExamples(folder.path), /Cannot load stop\.ts as its examples are no list/);
+});
+
+test("testExamples() makes a test of each example, which fails with all one needs to know", async () => {
+  using folder = hooks({
+    "pre-tool-use.rules": RULES,
+    "pre-tool-use.examples.yaml":
+      "- event: { args: { command: git push } }\n  expect: { deny: /robots/ }\n- expect: continue",
+  });
+  const tests = new Map<string, () => Promise<void>>();
+  await testExamples(folder.path, (name, run) => tests.set(name, run));
+  const [[name, wrong] = [], [, right] = []] = tests;
+  assert.equal(name, "pre-tool-use.rules: git push: deny /robots/");
+  await right!();
+  await assert.rejects(wrong!(), (error: Error) => {
+    assert.match(error.message, /Expected deny \/robots\/, but it denied: 'Pushing is for people'/);
+    assert.match(error.message, /in pre-tool-use\.examples\.yaml example 1/);
+    assert.match(error.message, /"command":"git push"/);
+    return true;
+  });
+});
+
+test("testExamples() of hooks without examples, or of no hooks, is a mistake", async () => {
+  using folder = hooks({ "stop.sh": "#!/bin/sh\n" });
+  await assert.rejects(testExamples(folder.path, () => {}), /as it has none: export examples from a module/);
+  await assert.rejects(testExamples(join(folder.path, "nowhere"), () => {}), /there is no such file or folder/);
+  using wrong = hooks({ "stpo.sh": "#!/bin/sh\n", "stop.shh": "" });
+  await assert.rejects(testExamples(wrong.path, () => {}), /Cannot load/);
+});
+
+test("askHook() asks one hook one question, whatever the file is called", async () => {
+  using folder = hooks({ "guard.sh": '#!/bin/sh\ngrep -q "rm -rf" && { echo "$WHO says no" >&2; exit 2; }\nexit 0\n' });
+  const ask = (command: string) =>
+    askHook(join(folder.path, "guard.sh"), { tool_input: { command } }, {
+      event: "pre-tool-use@Bash",
+      env: { WHO: "Ada" },
+    });
+  assert.ok(matchers.toDeny.call({}, await ask("rm -rf /"), /Ada says no/).pass);
+  assert.ok(matchers.toPass.call({}, await ask("ls")).pass);
+  await assert.rejects(askHook(join(folder.path, "guard.sh"), {}, { event: "stop", timeout: 0 }), /seconds above 0/);
+});
