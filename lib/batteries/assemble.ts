@@ -1,8 +1,8 @@
 import type { AgentOptions, AgentSession, RunOptions } from "../agent.ts";
-import { anthropic, DEFAULT_MODEL, warm } from "../anthropic.ts";
+import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic.ts";
 import { systemClock } from "../core/clock.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { type AgentSpec, type Life, newLife } from "../core/life.ts";
+import { type AgentSpec, type Life, newLife, type Step } from "../core/life.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
@@ -71,6 +71,12 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       tape ? () => tape.epoch + lane!.clock.elapsed() : Date.now,
     );
   const compactor = memory === false ? undefined : await import("./compact.ts");
+  const spans = openTelemetry()?.trace
+    ? await (await import("../telemetry.ts")).tracing({
+      provider: priced || wireOf(model) ? "anthropic" : "custom",
+      maxTokens: MAX_TOKENS,
+    })
+    : undefined;
   let contextTokens = 0;
   let promptId: string | undefined;
   let begun = false;
@@ -85,6 +91,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       }
     }
     if (rollout) rollout.write(event);
+    spans?.note(event);
     options.on?.(event);
     own.on?.(event);
   };
@@ -167,7 +174,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
         ...commandRules(gate, sandbox, cwd),
       },
     }),
-    step: options.step ?? ((_, work) => work()),
+    step: spans ? spans.step(options.step ?? direct) : options.step ?? direct,
     price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
     exec: async (...args) => (await import("../hooks/process/exec.ts")).exec(...args),
     ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
@@ -235,6 +242,13 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     },
   };
 }
+
+/** What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded. */
+function openTelemetry(): { trace?: unknown } | undefined {
+  return (globalThis as { [key: symbol]: { trace?: unknown } })[Symbol.for("opentelemetry.js.api.1")];
+}
+
+const direct: Step = (_, work) => work();
 
 /** Says what a session that goes on finds changed, and writes what it has beyond the stored transcript. */
 async function goOn(past: Past, now: About, life: Life, keep: Keeper): Promise<void> {

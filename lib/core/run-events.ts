@@ -9,7 +9,13 @@ export type CallOutcome = "success" | "failure" | "denied" | "invalid" | "interr
 export type RunEvent =
   & { readonly agent_id: string }
   & (
-    | { readonly type: "start"; readonly session_id: string; readonly prompt: string; readonly model: string }
+    | {
+      readonly type: "start";
+      readonly session_id: string;
+      readonly agent_type: string;
+      readonly prompt: string;
+      readonly model: string;
+    }
     | { readonly type: "text"; readonly text: string }
     | { readonly type: "thinking"; readonly text: string }
     | { readonly type: "tool_start"; readonly id: string; readonly name: string; readonly input: unknown }

@@ -119,7 +119,7 @@ async function runPrompt(
   start: Pick<EventFields["session-start"], "source"> | undefined,
 ): Promise<Result> {
   const { agent, life } = run;
-  run.emit({ type: "start", session_id: life.id, prompt, model: run.modelName });
+  run.emit({ type: "start", session_id: life.id, agent_type: agent.type, prompt, model: run.modelName });
   let refused = false;
   let opening: TurnInput[] = [];
   let end: { stop: Stop; error?: unknown };

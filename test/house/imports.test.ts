@@ -10,7 +10,7 @@ const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 const LAYERS: readonly (readonly string[])[] = [
   ["core"],
   ["files"],
-  ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic", "mcp"],
+  ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic", "mcp", "telemetry"],
   ["agent", "batteries"],
   ["durable", "monitor", "view", "cli", "index"],
 ];

@@ -1,0 +1,252 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
+import type { Step } from "./core/life.ts";
+import { ModelError, type Reply } from "./core/model.ts";
+import { addUsage, NO_USAGE, type Usage } from "./core/messages.ts";
+import type { RunEvent } from "./core/run-events.ts";
+import type { ToolOutput } from "./core/tool.ts";
+
+type Api = typeof import("@opentelemetry/api");
+
+export interface Traced {
+  readonly provider: string;
+  readonly maxTokens: number;
+}
+
+/**
+ * The spans of one session, in the names of the GenAI conventions: made from what its runs tell, and from the steps
+ * they take. Texts are left out unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is true.
+ */
+export async function tracing(traced: Traced): Promise<Tracing | undefined> {
+  try {
+    return new Tracing(await import("@opentelemetry/api"), traced);
+  } catch {
+    return undefined; // a run never fails for want of its spans
+  }
+}
+
+/** One agent that runs: spans that are open. */
+interface Lane {
+  readonly run: Span;
+  model: string;
+  readonly isBelow: boolean;
+  usage: Usage;
+  iteration: { readonly span: Span; hasCalled: boolean } | undefined;
+  iterations: number;
+  readonly hooks: Map<string, Span[]>;
+  /** Calls whose tool ran. */
+  readonly ran: Set<string>;
+  chat: Span | undefined;
+}
+
+/** The tool call that what happens now belongs to; agents below begin in it. */
+const within = new AsyncLocalStorage<Span>();
+
+/** Whether texts go along, by the variable that other instrumentations read. */
+const capturesContent = () => process.env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT === "true";
+
+class Tracing {
+  readonly #api: Api;
+  readonly #traced: Traced;
+  readonly #tracer: Tracer;
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(api: Api, traced: Traced) {
+    this.#api = api;
+    this.#traced = traced;
+    this.#tracer = api.trace.getTracer("crochet");
+  }
+
+  /** Hears what a run tells. */
+  note(event: RunEvent): void {
+    if (event.type === "start") return this.#begin(event);
+    const lane = this.#lanes.get(event.agent_id);
+    if (!lane) return;
+    switch (event.type) {
+      case "hook_start":
+        if (event.event === "iteration" && lane.iteration?.hasCalled !== false) this.#iterate(lane);
+        return this.#hookBegins(lane, event);
+      case "hook_end":
+        return this.#hookEnds(lane, event);
+      case "usage":
+        lane.usage = addUsage(lane.usage, event.usage);
+        return;
+      case "model":
+        lane.model = event.model;
+        return;
+      case "retry":
+        return void lane.chat?.addEvent("retry", { "crochet.attempt": event.attempt, "crochet.reason": event.reason });
+      case "tool_end":
+        return this.#answered(lane, event);
+      case "end":
+        return this.#end(event, lane);
+    }
+  }
+
+  /**
+   * Runs each model call and tool call in a span, so that what they do is below it. Steps are named
+   * `llm:<agent>:<turn>:<number>` and `tool:<agent>:<turn>:<tool>:<id>`.
+   */
+  step(inner: Step): Step {
+    return (name, work) => {
+      const [, kind, agentId, rest = ""] = /^(llm|tool):(.+?):\d+:(.*)$/s.exec(name) ?? [];
+      const lane = this.#lanes.get(agentId ?? "");
+      if (!lane) return inner(name, work);
+      return kind === "llm"
+        ? this.#chat(lane, () => inner(name, work))
+        : this.#tool(lane, rest, () => inner(name, work));
+    };
+  }
+
+  #begin({ agent_id, agent_type, session_id, model, prompt }: Extract<RunEvent, { type: "start" }>): void {
+    const run = this.#span(`invoke_agent ${agent_type}`, within.getStore(), {
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.provider.name": this.#traced.provider,
+      "gen_ai.agent.name": agent_type,
+      "gen_ai.request.model": model,
+      "gen_ai.agent.id": agent_id,
+      "gen_ai.conversation.id": session_id,
+      ...(capturesContent() && { "gen_ai.input.messages": messages("user", prompt) }),
+    });
+    const fresh = { iteration: undefined, iterations: 0, hooks: new Map(), ran: new Set<string>(), chat: undefined };
+    this.#lanes.set(agent_id, { run, model, isBelow: agent_id !== session_id, usage: NO_USAGE, ...fresh });
+  }
+
+  #end({ agent_id, stop, text }: Extract<RunEvent, { type: "end" }>, lane: Lane): void {
+    lane.iteration?.span.end();
+    lane.run.setAttributes({
+      "crochet.stop": stop,
+      ...usageOf(lane.usage),
+      ...(capturesContent() && { "gen_ai.output.messages": messages("assistant", text) }),
+    });
+    if (stop === "error" || stop === "aborted") this.#failed(lane.run, stop);
+    lane.run.end();
+    lane.iteration = undefined;
+    // The hooks of a session's end come after its last run, and belong to it.
+    if (lane.isBelow) this.#lanes.delete(agent_id);
+  }
+
+  #iterate(lane: Lane): Span {
+    lane.iteration?.span.end();
+    const span = this.#span("iteration", lane.run, { "crochet.iteration": ++lane.iterations });
+    lane.iteration = { span, hasCalled: false };
+    return span;
+  }
+
+  async #chat<T>(lane: Lane, work: () => Promise<T>): Promise<T> {
+    if (lane.iteration?.hasCalled !== false) this.#iterate(lane);
+    lane.iteration!.hasCalled = true;
+    const { SpanKind } = this.#api;
+    const span = lane.chat = this.#span(`chat ${lane.model}`, lane.iteration!.span, {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": this.#traced.provider,
+      "gen_ai.request.model": lane.model,
+      "gen_ai.request.max_tokens": this.#traced.maxTokens,
+      "gen_ai.output.type": "text",
+    }, SpanKind.CLIENT);
+    try {
+      const reply = await this.#in(span, work);
+      const { usage, stop_reason, model } = reply as Reply;
+      span.setAttributes({
+        ...usageOf(usage),
+        ...(stop_reason && { "gen_ai.response.finish_reasons": [stop_reason] }),
+        ...(model && { "gen_ai.response.model": model }),
+      });
+      return reply;
+    } catch (error) {
+      this.#failed(span, error instanceof ModelError ? error.code : (error as Error)?.name ?? "_OTHER", error);
+      throw error;
+    } finally {
+      lane.chat = undefined;
+      span.end();
+    }
+  }
+
+  async #tool<T>(lane: Lane, named: string, work: () => Promise<T>): Promise<T> {
+    const [, name = "", id = ""] = /^([^:]*):(.*?)(?::retry)?$/s.exec(named) ?? [];
+    lane.ran.add(id);
+    const span = this.#toolSpan(lane, name, id);
+    try {
+      const output = await within.run(span, () => this.#in(span, work));
+      if ((output as ToolOutput).isError) this.#failed(span, "tool_error");
+      return output;
+    } catch (error) {
+      this.#failed(span, (error as Error)?.name ?? "_OTHER", error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  /** A call that never ran has a span too, with the reason. */
+  #answered(lane: Lane, { id, name, outcome }: Extract<RunEvent, { type: "tool_end" }>): void {
+    if (lane.ran.delete(id)) return;
+    const span = this.#toolSpan(lane, name, id);
+    this.#failed(span, outcome);
+    span.end();
+  }
+
+  #toolSpan(lane: Lane, name: string, id: string): Span {
+    return this.#span(`execute_tool ${name}`, lane.iteration?.span ?? lane.run, {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": name,
+      "gen_ai.tool.call.id": id,
+      "gen_ai.tool.type": name.startsWith("mcp__") ? "extension" : "function",
+    });
+  }
+
+  #hookBegins(lane: Lane, { hook, event }: Extract<RunEvent, { type: "hook_start" }>): void {
+    const span = this.#span(`hook ${hook}`, lane.iteration?.span ?? lane.run, {
+      "crochet.hook.name": hook,
+      "crochet.hook.event": event,
+    });
+    const open = lane.hooks.get(`${event} ${hook}`);
+    if (open) open.push(span);
+    else lane.hooks.set(`${event} ${hook}`, [span]);
+  }
+
+  #hookEnds(lane: Lane, { hook, event, decision, failure }: Extract<RunEvent, { type: "hook_end" }>): void {
+    const span = lane.hooks.get(`${event} ${hook}`)?.shift();
+    if (!span) return;
+    span.setAttribute("crochet.hook.decision", decision);
+    if (failure !== undefined) this.#failed(span, "hook_failed");
+    span.end();
+  }
+
+  #span(name: string, parent: Span | undefined, attributes: Attributes, kind?: number): Span {
+    const context = this.#below(parent);
+    return this.#tracer.startSpan(name, { attributes, ...(kind !== undefined && { kind }) }, context);
+  }
+
+  #below(parent: Span | undefined): Context {
+    const { context, trace } = this.#api;
+    return parent ? trace.setSpan(context.active(), parent) : context.active();
+  }
+
+  #in<T>(span: Span, work: () => Promise<T>): Promise<T> {
+    return this.#api.context.with(this.#below(span), work);
+  }
+
+  #failed(span: Span, type: string, error?: unknown): void {
+    span.setAttribute("error.type", type);
+    const message = capturesContent() && error instanceof Error ? error.message : undefined;
+    span.setStatus({ code: this.#api.SpanStatusCode.ERROR, ...(message !== undefined && { message }) });
+  }
+}
+
+export type { Tracing };
+
+/** What was read from a cache or written to it is input as well. */
+function usageOf(usage: Usage): Attributes {
+  const { input_tokens, output_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: made } = usage;
+  return {
+    "gen_ai.usage.input_tokens": input_tokens + read + made,
+    "gen_ai.usage.output_tokens": output_tokens,
+    "gen_ai.usage.cache_read.input_tokens": read,
+    "gen_ai.usage.cache_creation.input_tokens": made,
+  };
+}
+
+function messages(role: string, content: string): string {
+  return JSON.stringify([{ role, parts: [{ type: "text", content }] }]);
+}

@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { context, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { agent, type AgentOptions, tool } from "../lib/index.ts";
+import { scripted } from "../lib/testing/index.ts";
+import { Agent } from "../lib/tools/index.ts";
+
+interface Told {
+  readonly name: string;
+  readonly id: string;
+  readonly parent: string | undefined;
+  /** The names of the spans it is in, from the top. */
+  readonly path: string;
+  readonly attributes: ReadableSpan["attributes"];
+  readonly failed: boolean;
+}
+
+/** What a run tells OpenTelemetry. */
+async function spansOf(
+  options: AgentOptions,
+  run: (made: ReturnType<typeof agent>) => Promise<unknown> = (made) => made.run("say nothing of this"),
+): Promise<Told[]> {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  try {
+    await run(agent({ name: "tester", ...options }));
+    const spans = exporter.getFinishedSpans();
+    const byId = new Map(spans.map((span) => [span.spanContext().spanId, span]));
+    const pathOf = (span: ReadableSpan): string => {
+      const id = span.parentSpanContext?.spanId;
+      if (id === undefined) return span.name;
+      return `${byId.has(id) ? pathOf(byId.get(id)!) : "?"} > ${span.name}`;
+    };
+    return spans.map((span) => ({
+      name: span.name,
+      id: span.spanContext().spanId,
+      parent: span.parentSpanContext?.spanId,
+      path: pathOf(span),
+      attributes: span.attributes,
+      failed: span.status.code === 2,
+    }));
+  } finally {
+    trace.disable();
+    context.disable();
+  }
+}
+
+const input = { type: "object" } as const;
+const Look = tool({ name: "Look", description: "", input, effect: "read", run: () => "seen" });
+const Own = tool({
+  name: "Own",
+  description: "",
+  input,
+  run: () => trace.getTracer("mine").startActiveSpan("mine", (span) => (span.end(), "done")),
+});
+const Fail = tool({ name: "Fail", description: "", input, run: () => Promise.reject(new Error("secret words")) });
+
+test("a run tells its iterations, model calls, tools and hooks, each inside the other", async () => {
+  const spans = await spansOf({
+    model: scripted([
+      { tools: [{ name: "Look", input: {} }, { name: "Own", input: {} }] },
+      { tools: [{ name: "Fail", input: {} }, { name: "Nope", input: {} }] },
+      { text: "end" },
+    ]),
+    tools: [Look, Own, Fail],
+    hooks: { stop: () => undefined, iteration: () => undefined },
+  });
+  const run = "invoke_agent tester";
+  const each = `${run} > iteration`;
+  const chat = `${each} > chat ${spans.find(({ name }) => name === run)!.attributes["gen_ai.request.model"]}`;
+  assert.deepEqual(
+    spans.map(({ path }) => path).sort(),
+    [
+      run,
+      each,
+      each,
+      each,
+      chat,
+      chat,
+      chat,
+      `${each} > execute_tool Look`,
+      `${each} > execute_tool Own`,
+      `${each} > execute_tool Own > mine`,
+      `${each} > execute_tool Fail`,
+      `${each} > execute_tool Nope`,
+      `${each} > hook code:stop#0`,
+      `${each} > hook code:iteration#0`,
+      `${each} > hook code:iteration#0`,
+      `${each} > hook code:iteration#0`,
+    ].sort(),
+  );
+  const of = (name: string) => spans.find((span) => span.name === name)!;
+  const { attributes: look } = of("execute_tool Look");
+  assert.equal(look["gen_ai.operation.name"], "execute_tool");
+  assert.equal(look["gen_ai.tool.name"], "Look");
+  assert.match(String(look["gen_ai.tool.call.id"]), /^toolu_/);
+  assert.deepEqual([of("execute_tool Fail").failed, of("execute_tool Fail").attributes["error.type"]], [
+    true,
+    "tool_error",
+  ]);
+  assert.deepEqual([of("execute_tool Nope").failed, of("execute_tool Nope").attributes["error.type"]], [
+    true,
+    "invalid",
+  ]);
+  assert.deepEqual(of("hook code:stop#0").attributes, {
+    "crochet.hook.name": "code:stop#0",
+    "crochet.hook.event": "stop",
+    "crochet.hook.decision": "continue",
+  });
+});
+
+test("runs and model calls have the names, models, tokens and reasons of the GenAI conventions", async () => {
+  const usage = { input_tokens: 3, output_tokens: 5, cache_read_input_tokens: 7, cache_creation_input_tokens: 11 };
+  const spans = await spansOf({ model: scripted([{ text: "secret words", usage }]) });
+  const [chat, , run] = spans;
+  const tokens = {
+    "gen_ai.usage.input_tokens": 21,
+    "gen_ai.usage.output_tokens": 5,
+    "gen_ai.usage.cache_read.input_tokens": 7,
+    "gen_ai.usage.cache_creation.input_tokens": 11,
+  };
+  const { "gen_ai.response.model": model, ...called } = chat!.attributes;
+  assert.equal(typeof model, "string");
+  assert.deepEqual(called, {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "custom",
+    "gen_ai.request.model": "scripted",
+    "gen_ai.request.max_tokens": 32_000,
+    "gen_ai.output.type": "text",
+    "gen_ai.response.finish_reasons": ["end_turn"],
+    ...tokens,
+  });
+  const { "gen_ai.agent.id": id, "gen_ai.conversation.id": conversation, ...ran } = run!.attributes;
+  assert.equal(id, conversation);
+  assert.deepEqual(ran, {
+    "gen_ai.operation.name": "invoke_agent",
+    "gen_ai.provider.name": "custom",
+    "gen_ai.request.model": "scripted",
+    "gen_ai.agent.name": "tester",
+    "crochet.stop": "done",
+    ...tokens,
+  });
+});
+
+test("an agent below is inside the call that started it, also where two are started at once", async () => {
+  const start = (prompt: string) => ({ name: "Agent", input: { description: "x", prompt } });
+  const spans = await spansOf({
+    model: (request, signal) => {
+      const first = JSON.stringify(request.messages[0]);
+      const reply = request.messages.length > 1 || !first.includes("lead")
+        ? { text: "end" }
+        : { tools: [start("one"), start("two")] };
+      return scripted([reply])(request, signal);
+    },
+    tools: [Agent],
+  }, (made) => made.run("lead"));
+  const calls = spans.filter(({ name }) => name === "execute_tool Agent");
+  const below = spans.filter(({ name }) => name === "invoke_agent general-purpose");
+  assert.deepEqual([calls.length, below.length], [2, 2]);
+  assert.deepEqual(new Set(below.map(({ parent }) => parent)), new Set(calls.map(({ id }) => id)));
+  assert.equal(new Set(spans.map(({ attributes }) => attributes["gen_ai.agent.id"])).size, 4);
+  assert.equal(new Set(below.map(({ attributes }) => attributes["gen_ai.conversation.id"])).size, 1);
+});
+
+test("a model call that fails says why, and no words of a person, a model or a tool are ever told by default", async () => {
+  const spans = await spansOf({
+    model: scripted([{ tools: [{ name: "Fail", input: { text: "secret words" } }] }, {
+      error: { type: "invalid_request_error", message: "secret words" },
+    }]),
+    tools: [Fail],
+  }, (made) => made.run("secret words"));
+  const chat = spans.findLast(({ name }) => name.startsWith("chat"))!;
+  assert.deepEqual([chat.failed, chat.attributes["error.type"]], [true, "invalid_request_error"]);
+  const run = spans.find(({ name }) => name.startsWith("invoke_agent"))!;
+  assert.deepEqual([run.failed, run.attributes["crochet.stop"]], [true, "error"]);
+  assert.doesNotMatch(JSON.stringify(spans), /secret words/);
+});
+
+test("texts go along where the variable that other instrumentations read asks for them", async () => {
+  process.env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT = "true";
+  try {
+    const spans = await spansOf({ model: scripted([{ text: "an answer" }]) }, (made) => made.run("a question"));
+    const { attributes } = spans.find(({ name }) => name.startsWith("invoke_agent"))!;
+    assert.match(String(attributes["gen_ai.input.messages"]), /a question/);
+    assert.match(String(attributes["gen_ai.output.messages"]), /an answer/);
+  } finally {
+    delete process.env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT;
+  }
+});
+
+test("nothing of OpenTelemetry is loaded where nobody collects spans, and no run fails for want of it", () => {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-telemetry-"));
+  try {
+    cpSync(fileURLToPath(new URL("../lib", import.meta.url)), join(dir, "lib"), { recursive: true });
+    const api = join(dir, "node_modules/@opentelemetry/api");
+    mkdirSync(api, { recursive: true });
+    writeFileSync(join(dir, "package.json"), "{}");
+    writeFileSync(join(api, "package.json"), '{ "name": "@opentelemetry/api", "type": "module", "main": "index.js" }');
+    writeFileSync(join(api, "index.js"), 'globalThis.loaded = true; throw new Error("broken");');
+    writeFileSync(
+      join(dir, "try.ts"),
+      `
+      import { agent } from "./lib/index.ts";
+      import { scripted } from "./lib/testing/index.ts";
+      const run = async () => (await agent({ model: scripted([{ text: "." }]) }).run("go")).stop;
+      const without = await run();
+      const early = globalThis.loaded ?? false;
+      globalThis[Symbol.for("opentelemetry.js.api.1")] = { version: "1.9.0", trace: {} };
+      console.log(without, early, await run(), globalThis.loaded);
+    `,
+    );
+    const args = "Deno" in globalThis ? ["run", "-A", "--no-check", "--node-modules-dir=manual"] : ["run"];
+    const out = execFileSync(process.execPath, [...args, "try.ts"], { encoding: "utf8", cwd: dir });
+    assert.equal(out, "done false done true\n");
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
