@@ -204,7 +204,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       promptId = clock.uuid();
       tape?.recording.prompts.push(words);
       await goingOn();
-      if (!begun) about.prompt = words.slice(0, 200);
+      if (!begun) Object.assign(about, { prompt: words.slice(0, 200), model: life.model });
       begun = true;
       const signals = [options.signal, own.signal, signal].filter((s) => s !== undefined);
       const trigger = past ? "resume" : "user";

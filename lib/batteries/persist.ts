@@ -65,6 +65,7 @@ export function keeper(store: TranscriptStore, id: string, about: About | undefi
       else if (life().clock.tick() - since.tick >= EVERY_MS) await checkpoint(run, "periodic");
     },
     note(event) {
+      if (!begun) return; // The model a session begins with is part of what it is about.
       if (event.type === "model") append({ type: "model", model: event.model }).catch(() => {}); // said by the next save
       else if (event.type === "compact") append({ type: "compact", messages: event.messages }).catch(() => {});
     },

@@ -51,19 +51,22 @@ export class Choice implements Widget {
   }
 
   press({ name, text }: Key): void {
-    const { options, many } = this.#given;
+    const { options } = this.#given;
     if (name === "up" || name === "ctrl-p") this.#at = (this.#at + options.length - 1) % options.length;
     else if (name === "down" || name === "ctrl-n" || name === "tab") this.#at = (this.#at + 1) % options.length;
     else if (name === "enter") this.#done(this.#chosen.size > 0 ? [...this.#chosen].sort((a, b) => a - b) : [this.#at]);
-    else if (name === "text" && text === " ") this.#toggle(this.#at);
-    else if (name === "text") {
-      const byNumber = /^[1-9]$/.test(text) ? Number(text) - 1 : -1;
-      const chosen = options[byNumber] ? byNumber : options.findIndex((o) => o.letter === text.toLowerCase());
-      if (chosen < 0) return;
-      this.#at = chosen;
-      if (many) this.#toggle(chosen);
-      else this.#done([chosen]);
-    }
+    else if (name === "text") { for (const one of text) this.#type(one); }
+  }
+
+  #type(char: string): void {
+    const { options, many } = this.#given;
+    if (char === " ") return this.#toggle(this.#at);
+    const byNumber = /^[1-9]$/.test(char) ? Number(char) - 1 : -1;
+    const chosen = options[byNumber] ? byNumber : options.findIndex((o) => o.letter === char.toLowerCase());
+    if (chosen < 0) return;
+    this.#at = chosen;
+    if (many) this.#toggle(chosen);
+    else this.#done([chosen]);
   }
 
   #toggle(i: number): void {
