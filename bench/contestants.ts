@@ -1,43 +1,6 @@
 import type { Message } from "../lib/core/messages.ts";
 
-/** What a run of a contestant came to, so that no one wins by doing less. */
-interface Outcome {
-  readonly calls: number;
-  /** Characters of the last tool input, parsed. */
-  readonly input: number;
-}
-
-/** Runs a loop against a URL until the model calls no more tools, or for one call only. */
-type Run = (
-  url: string,
-  options: { result: string; once?: boolean },
-) => Promise<Outcome>;
-
-const tool = {
-  name: "look",
-  description: "Looks something up.",
-  input_schema: {
-    type: "object" as const,
-    properties: {
-      query: { type: "string" },
-      limit: { type: "integer" },
-      path: { type: "string" },
-      text: { type: "string" },
-    },
-  },
-};
-const system = "You are a careful assistant. ".repeat(40);
-const prompt = "Look things up until you are done.";
-const settings = {
-  model: "claude-bench",
-  max_tokens: 1000,
-  system,
-  tools: [tool],
-};
-
-function sizeOf(input: unknown): number {
-  return Object.values(input as object).join("").length;
-}
+import { prompt, type Run, settings, sizeOf, system, tool } from "./task.ts";
 
 /** Each is loaded by itself, so that a process measures one. */
 export const contestants: { readonly [name: string]: () => Promise<Run> } = {
@@ -219,7 +182,7 @@ export const contestants: { readonly [name: string]: () => Promise<Run> } = {
     const { agent, anthropic, tool: makeTool } = await import(
       "../lib/index.ts"
     );
-    return async (url, { result, once }) => {
+    return async (url, { result, once, hooks = 1 }) => {
       let size = 0;
       const look = makeTool({
         ...tool,
@@ -234,7 +197,7 @@ export const contestants: { readonly [name: string]: () => Promise<Run> } = {
         model: anthropic({ model: "claude-bench", apiKey: "k", baseURL: url }),
         system,
         tools: [look],
-        hooks: [() => undefined],
+        hooks: Array.from({ length: hooks }, () => () => undefined),
         limits: { iterations: once ? 1 : 10_000 },
       }).run(prompt);
       if (!once && ended.stop !== "done") {
