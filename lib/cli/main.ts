@@ -12,8 +12,10 @@ export const commands = (): Actions => ({
   agent: ["prepare the settings of a watched agent", () => import("./agent.ts")],
   agents: ["watched agents at a glance", () => import("./agents.ts")],
   transcripts: ["list, show or remove stored sessions", () => import("./transcripts.ts")],
+  view: ["draw a run as a page for the browser", () => import("./view.ts")],
   hooks: ["list, try, switch and install hooks", () => import("./hooks.ts")],
   trust: ["let the hooks of a directory run", () => import("./trust.ts")],
+  init: ["scaffold an agent with a hook and a test", () => import("./init.ts")],
   completions: [
     "let a shell complete commands and flags",
     async () => (await import("./completions.ts")).completing(commands()),

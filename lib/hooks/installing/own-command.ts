@@ -2,11 +2,8 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/**
- * The line that starts a script of `lib/cli`: runtime and script by their absolute paths, so that no launcher runs and
- * no PATH has a say.
- */
-export function ownCommand(script: "main" | "hook", ...args: readonly string[]): string {
+/** The command that starts a script of `lib/cli`: runtime and script by their absolute paths, so that no PATH has a say. */
+export function ownArgv(script: "main" | "hook", ...args: readonly string[]): [runtime: string, ...args: string[]] {
   const self = fileURLToPath(import.meta.url);
   const lib = dirname(dirname(dirname(self)));
   const file = join(lib, "cli", `${script}${self.endsWith(".ts") ? ".ts" : ".js"}`);
@@ -15,7 +12,12 @@ export function ownCommand(script: "main" | "hook", ...args: readonly string[]):
   const flags = "Deno" in globalThis
     ? ["run", "-A", "--quiet", ...(existsSync(config) ? ["--config", config] : [])]
     : [];
-  return [process.execPath, ...flags, file, ...args].map(quoted).join(" ");
+  return [process.execPath, ...flags, file, ...args];
+}
+
+/** The same as one line for a shell. */
+export function ownCommand(script: "main" | "hook", ...args: readonly string[]): string {
+  return ownArgv(script, ...args).map(quoted).join(" ");
 }
 
 function quoted(word: string): string {

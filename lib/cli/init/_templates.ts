@@ -1,0 +1,109 @@
+import { readFileSync } from "node:fs";
+import type { ScriptedReply } from "../../testing/_reply-events.ts";
+
+/** The prompt of the recorded run. */
+export const PROMPT = "Fix the spelling in hello.txt and publish it";
+
+/** The name of the recorded run. */
+export const FIXTURE = "fix-spelling";
+
+const HOOK = "hooks/pre-tool-use@Bash.no-force-push.ts";
+
+/** What a scripted model says in the recorded run; nobody claims that a real one did. */
+export const REPLIES: readonly ScriptedReply[] = [
+  { text: "I look at the file first.", tools: [{ name: "Read", input: { file_path: "hello.txt" } }] },
+  {
+    tools: [{
+      name: "Edit",
+      input: { file_path: "hello.txt", old_string: "Helo", new_string: "Hello" },
+    }],
+  },
+  { text: "Now I publish it.", tools: [{ name: "Bash", input: { command: "git push --force origin main" } }] },
+  { text: "hello.txt is spelled right now. I have not published it, as a forced push is not allowed here." },
+];
+
+/** The files of a new project, by path; what a person writes. */
+export function templates(name: string): { readonly [path: string]: string } {
+  return {
+    "agent.ts": `import { agent } from "crochet";
+import { Bash, Edit, Glob, Grep, Read, Write } from "crochet/tools";
+
+const helper = agent({
+  from: import.meta.url,
+  name: ${JSON.stringify(name)},
+  system: "You help in this directory. Look before you change something, and check what you did.",
+  tools: [Read, Write, Edit, Glob, Grep, Bash],
+  hooks: "./hooks",
+});
+export default helper;
+if (import.meta.main) await helper.main();
+`,
+    [HOOK]: `import type { PreToolUseHook } from "crochet";
+
+/** Refuses a forced push, which can take commits from others. */
+export default (({ input }) => {
+  const { command = "" } = input as { command?: string };
+  if (!/\\bgit\\s+push\\b[^;&|]*\\s(--force|-f)(\\s|$)/.test(command)) return;
+  return { action: "deny", reason: "A forced push is not allowed here: push to a branch of your own" };
+}) satisfies PreToolUseHook;
+
+/** What it answers to what: hooks.test.ts and 'crochet hooks check' try them. */
+export const examples = [
+  { name: "a forced push", event: { tool_input: { command: "git push --force origin main" } }, expect: "deny" },
+  { name: "the short flag", event: { tool_input: { command: "git push -f" } }, expect: "deny" },
+  { name: "a plain push", event: { tool_input: { command: "git push origin main" } }, expect: "continue" },
+  { name: "a lease", event: { tool_input: { command: "git push --force-with-lease" } }, expect: "continue" },
+];
+`,
+    "agent.test.ts": `import assert from "node:assert/strict";
+import { test } from "node:test";
+import { replay } from "crochet/testing";
+import helper from "./agent.ts";
+
+// A recorded run: the model's words come from fixtures/${FIXTURE}/tape.jsonl, agent, hooks and tools are the real ones.
+test("the agent mends the file and is kept from a forced push", async () => {
+  const run = await replay(helper, "${FIXTURE}", { cwd: import.meta.dirname! });
+  assert.equal(run.files["hello.txt"], "Hello, world!\\n");
+  assert.deepEqual(run.calls("Bash").map((call) => call.outcome), ["denied"]);
+});
+`,
+    "hooks.test.ts": `import { testExamples } from "crochet/testing";
+
+await testExamples(new URL("./hooks", import.meta.url)); // a test for each example of each hook
+`,
+    ".gitignore": "node_modules/\n.crochet/\n",
+    [`fixtures/${FIXTURE}/files/hello.txt`]: "Helo, world!\n",
+  };
+}
+
+/** Where `crochet` is found by a new project. */
+export interface Origin {
+  /** The folder of the package. */
+  readonly root: string;
+  readonly version: string;
+  /** Whether it is a clone, whose sources are used as they are. */
+  readonly clone: boolean;
+}
+
+export function packageJson(name: string, { root, version, clone }: Origin): string {
+  const made = {
+    name: name.toLowerCase().replace(/[^a-z0-9._-]+/g, "-").replace(/^[._-]+/, "") || "agent",
+    private: true,
+    type: "module",
+    scripts: { start: "bun run agent.ts", test: "bun test" },
+    dependencies: { crochet: clone ? `file:${root}` : `^${version}` },
+  };
+  return `${JSON.stringify(made, null, 2)}\n`;
+}
+
+/** For Deno, which takes no TypeScript out of node_modules: a clone is named by its path. */
+export function denoJson({ root, clone }: Origin): string {
+  const imports = {
+    crochet: `${root}/lib/index.ts`,
+    "crochet/tools": `${root}/lib/tools/index.ts`,
+    "crochet/testing": `${root}/lib/testing/index.ts`,
+  };
+  // Its sources are checked with the project's own, so by the rules they are written to.
+  const { compilerOptions } = clone ? JSON.parse(readFileSync(`${root}/deno.json`, "utf8")) : {};
+  return `${JSON.stringify({ nodeModulesDir: "manual", ...(clone && { imports, compilerOptions }) }, null, 2)}\n`;
+}

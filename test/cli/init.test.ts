@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { scriptedServer } from "crochet/testing";
+import { crochet } from "../hooks/_crochet.ts";
+import { scratch } from "../hooks/_fire.ts";
+
+const DENO = "Deno" in globalThis;
+
+/** Runs what a person would type in the new project, on the runtime the test runs on. */
+function run(cwd: string, args: readonly string[], env: Record<string, string> = {}) {
+  const { ANTHROPIC_API_KEY: _, ANTHROPIC_BASE_URL: __, ...rest } = process.env;
+  return new Promise<{ code: number | null; text: string }>((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd, env: { ...rest, HOME: cwd, NO_COLOR: "1", ...env } });
+    let text = "";
+    child.stdout.on("data", (data) => text += data);
+    child.stderr.on("data", (data) => text += data);
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, text }));
+  });
+}
+
+test("crochet init makes a project whose tests are green at once, without a key", { timeout: 300_000 }, async () => {
+  using folder = scratch();
+  const made = await crochet(["init", "greeter"], { cwd: folder.path, env: { HOME: folder.path, CI: "1" } });
+  assert.equal(made.code, 0, made.stderr);
+  const dir = join(folder.path, "greeter");
+  for (const path of ["agent.ts", "agent.test.ts", "hooks.test.ts", "package.json", "deno.json"]) {
+    assert.ok(existsSync(join(dir, path)), path);
+    assert.match(made.stdout, new RegExp(`^\\+ ${path}$`, "m"));
+  }
+  const [header] = readFileSync(join(dir, "fixtures/fix-spelling/tape.jsonl"), "utf8").split("\n");
+  assert.equal(JSON.parse(header!).source, "scripted server");
+
+  // Deno checks the sources of a clone with the project's own, which takes longer than all the rest.
+  const noCheck = process.env.CROCHET_TEST_LONG ? [] : ["--no-check"];
+  const tested = await run(dir, DENO ? ["test", "-A", ...noCheck] : ["test"]);
+  assert.equal(tested.code, 0, tested.text);
+  assert.match(tested.text, DENO ? /5 passed \| 0 failed/ : /5 pass\n\s+0 fail/);
+
+  // The agent runs as a script against whatever model is there.
+  await using server = await scriptedServer([{ text: "Good day" }]);
+  const said = await run(dir, DENO ? ["run", "-A", "--no-check", "agent.ts", "hi"] : ["run", "agent.ts", "hi"], {
+    ANTHROPIC_API_KEY: "none",
+    ANTHROPIC_BASE_URL: server.url,
+  });
+  assert.match(said.text, /Good day/);
+  assert.equal(said.code, 0, said.text);
+
+  // The hook that came with it is trusted, and the recorded run is replayed by the command line too.
+  const hooks = await crochet(["hooks", "--json"], { cwd: dir, env: { HOME: folder.path } });
+  assert.deepEqual(JSON.parse(hooks.stdout).hooks.map((h: { name: string }) => h.name), [
+    "pre-tool-use@Bash.no-force-push.ts",
+  ]);
+  assert.equal((await crochet(["replay"], { cwd: dir, env: { HOME: folder.path } })).code, 0);
+});
+
+test("a test of the scaffold fails where its hook lets a forced push pass", { timeout: 60_000 }, async () => {
+  using folder = scratch();
+  await crochet(["init"], { cwd: folder.path, env: { HOME: folder.path } });
+  const hook = join(folder.path, "hooks/pre-tool-use@Bash.no-force-push.ts");
+  writeFileSync(hook, readFileSync(hook, "utf8").replace("git\\s+push", "git\\s+shove"));
+  const tested = await run(folder.path, DENO ? ["test", "-A", "--no-check"] : ["test"]);
+  assert.equal(tested.code, 1);
+  assert.match(tested.text, /a forced push/);
+});
+
+test("crochet init never writes over a file, and says which were there", { timeout: 60_000 }, async () => {
+  using folder = scratch();
+  const dir = join(folder.path, "mine");
+  mkdirSync(dir);
+  const own = { "agent.ts": "export default 1;\n", "package.json": '{ "name": "mine" }\n', ".gitignore": "x\n" };
+  for (const [path, text] of Object.entries(own)) writeFileSync(join(dir, path), text);
+  const made = await crochet(["init", "mine", "--json"], { cwd: folder.path, env: { HOME: folder.path } });
+  assert.equal(made.code, 0, made.stderr);
+  const { kept, written, notes } = JSON.parse(made.stdout);
+  assert.deepEqual(kept.sort(), [".gitignore", "agent.ts", "package.json"]);
+  assert.ok(written.includes("deno.json") && !written.includes("agent.test.ts"));
+  assert.match(notes.join("\n"), /no run was recorded[^]*does not name crochet/);
+  for (const [path, text] of Object.entries(own)) assert.equal(readFileSync(join(dir, path), "utf8"), text);
+});
+
+test("crochet init refuses a file in the place of a directory", async () => {
+  using folder = scratch();
+  writeFileSync(join(folder.path, "taken"), "");
+  const { code, stderr } = await crochet(["init", "taken"], { cwd: folder.path });
+  assert.equal(code, 2);
+  assert.equal(stderr, "crochet: Cannot scaffold in 'taken' as it is a file: name a directory\n");
+});
