@@ -1,7 +1,9 @@
 import type { StopHook } from "crochet";
 
 /** Sends the agent back while what it changed since the last commit holds a TODO, FIXME or XXX that was not there before. */
-const noTodoLeft: StopHook = async (_event, ctx) => {
+const noTodoLeft: StopHook = async ({ stop_hook_active }, ctx) => {
+  const before = stop_hook_active ? Number(ctx.values.get(SENT_BACK) ?? 0) : 0;
+  if (before >= MOST) return;
   const git = async (...args: string[]) => {
     const { code, stdout } = await ctx.$("git", args);
     return code === 0 ? stdout : "";
@@ -11,6 +13,7 @@ const noTodoLeft: StopHook = async (_event, ctx) => {
     ...await untracked(await git("ls-files", "--others", "--exclude-standard", "-z"), ctx.cwd),
   ].filter(({ text }) => /\b(?:TODO|FIXME|XXX)\b/.test(text));
   if (added.length === 0) return;
+  ctx.values.set(SENT_BACK, before + 1);
   const shown = added.slice(0, 20).map(({ file, text }) => `${file}: ${text.trim()}`).join("\n");
   return {
     action: "deny",
@@ -19,6 +22,10 @@ const noTodoLeft: StopHook = async (_event, ctx) => {
 };
 export default noTodoLeft;
 export const config = { timeout: 60, nondeterministic: true };
+
+/** What an agent does not do after being sent back so often is a person's to do. */
+const MOST = 5;
+const SENT_BACK = "no-todo-left:sent-back";
 
 function lines(diff: string): { file: string; text: string }[] {
   let file = "";

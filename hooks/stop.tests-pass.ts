@@ -1,16 +1,23 @@
 import type { StopHook } from "crochet";
 
 /** Sends the agent back while the project's tests fail. CROCHET_TEST_COMMAND says how to run them where this guesses wrong. */
-const testsPass: StopHook = async (_event, ctx) => {
+const testsPass: StopHook = async ({ stop_hook_active }, ctx) => {
+  const before = stop_hook_active ? Number(ctx.values.get(SENT_BACK) ?? 0) : 0;
+  if (before >= MOST) return;
   const command = process.env.CROCHET_TEST_COMMAND || await testCommand(ctx.cwd);
   if (command === undefined) return;
   const { code, stdout, stderr } = await ctx.$("/bin/sh", ["-c", command]);
   if (code === 0) return;
+  ctx.values.set(SENT_BACK, before + 1);
   const tail = `${stdout}\n${stderr}`.trim().split("\n").slice(-40).join("\n");
   return { action: "deny", reason: `The tests fail (${command}). Mend what is broken before you stop:\n${tail}` };
 };
 export default testsPass;
 export const config = { timeout: 600, nondeterministic: true };
+
+/** What an agent cannot mend after being sent back so often is a person's to mend. */
+const MOST = 5;
+const SENT_BACK = "tests-pass:sent-back";
 
 const BY_FILE = [
   ["Cargo.toml", "cargo test --quiet"],
