@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { createInterface } from "node:readline";
 import type { Answering, Order, Setup } from "./_child-protocol.ts";
+import { eachLine } from "./_lines.ts";
 import type { Place, Probed, Question } from "./probe.ts";
 import { Survivors } from "./_survivors.ts";
 
@@ -38,6 +38,14 @@ async function ask(run: (question: Question) => Promise<Probed>, question: Quest
   };
 }
 
+async function obey({ id, question }: Order, run: (question: Question) => Promise<Probed>): Promise<void> {
+  try {
+    answer({ id, probed: await ask(run, question) });
+  } catch (error) {
+    answer({ id, broken: error instanceof Error ? error.message : String(error) });
+  }
+}
+
 function enter({ project }: Place): void {
   if (existsSync(project)) process.chdir(project);
 }
@@ -57,14 +65,7 @@ async function main(): Promise<void> {
   } catch (error) {
     return void answer({ id: 0, broken: error instanceof Error ? error.message : String(error) });
   }
-  for await (const line of createInterface({ input: process.stdin })) {
-    const order = JSON.parse(line) as Order;
-    try {
-      answer({ id: order.id, probed: await ask(run, order.question) });
-    } catch (error) {
-      answer({ id: order.id, broken: error instanceof Error ? error.message : String(error) });
-    }
-  }
+  await eachLine(process.stdin, (line) => void obey(JSON.parse(line) as Order, run));
   process.exit(0);
 }
 

@@ -1,8 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Answering, Setup } from "./_child-protocol.ts";
+import { eachLine } from "./_lines.ts";
 import type { Confine } from "./_sandbox.ts";
 import type { Place, Probed, Question, Target } from "./probe.ts";
 import { hookEnv } from "./scratch.ts";
@@ -141,7 +141,7 @@ class Child {
       const said = this.#stderr.trim().split("\n").at(-1) ?? "";
       gone(`it ended its own process ${signal === null ? `with code ${code}` : `by ${signal}`}${said && `: ${said}`}`);
     });
-    createInterface({ input: child.stdout }).on("line", (line) => {
+    eachLine(child.stdout, (line) => {
       if (!line.startsWith(token)) return;
       const answer = JSON.parse(line.slice(token.length)) as Answering;
       this.#waiting.get(answer.id)?.(answer);

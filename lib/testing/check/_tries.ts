@@ -1,0 +1,62 @@
+import { COMMANDS } from "../arbitraries/commands.ts";
+import { FILES } from "../arbitraries/texts.ts";
+import type { Probe } from "./events.ts";
+import type { Place } from "./probe.ts";
+
+type Fields = { readonly [field: string]: unknown };
+
+/** Events whose texts leave a mark where a shell gets to run them, in each of the ways texts are put into commands. */
+export function canaries(plain: readonly Probe[], { canary, project }: Place): Probe[] {
+  const touch = `touch ${canary}`;
+  const payload = `x $(${touch}) \`${touch}\` ; ${touch} ; '; ${touch}; ' "; ${touch}; "`;
+  const laced = (value: unknown, field: string): unknown => {
+    if (typeof value === "string") {
+      return /path/.test(field) ? `${project}/${payload}` : TEXTS.includes(field) ? payload : value;
+    }
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value as Fields).map(([name, inner]) => [name, laced(inner, name)]));
+  };
+  return plain.slice(0, 4).map((probe) => ({
+    ...probe,
+    event: Object.fromEntries(
+      Object.entries(probe.event).map((
+        [name, value],
+      ) => [name, name === "transcript_path" || name === "cwd" ? value : laced(value, name)]),
+    ),
+  }));
+}
+
+const TEXTS = [
+  "command",
+  "description",
+  "prompt",
+  "content",
+  "old_string",
+  "new_string",
+  "last_assistant_message",
+  "message",
+  "task",
+  "pattern",
+  "url",
+];
+
+/** Calls that guards are there for, of the tools the hook is asked about. */
+export function dangers(plain: readonly Probe[], { project }: Place, wire: boolean): Probe[] {
+  const key = wire ? "tool_input" : "input";
+  return plain.flatMap((probe) => {
+    const input = probe.event[key] as Fields | undefined;
+    const made = (field: string, text: string): Probe => {
+      const changed = { ...input, [field]: text };
+      return { ...probe, event: { ...probe.event, [key]: changed, ...(!wire && { original_input: changed }) } };
+    };
+    switch (probe.event.tool_name) {
+      case "Bash":
+        return COMMANDS.map((command) => made("command", command));
+      case "Edit":
+      case "Write":
+        return FILES.map((file) => made("file_path", `${project}/${file}`));
+      default:
+        return [];
+    }
+  });
+}

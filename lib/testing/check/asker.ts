@@ -1,0 +1,53 @@
+import type { Probe } from "./events.ts";
+import type { Judged } from "./judged.ts";
+import type { Lane } from "./lane.ts";
+import type { Probed, Question } from "./probe.ts";
+import type { Loaded, Subject } from "./subject.ts";
+import { opinionOf } from "./verdict.ts";
+
+/** Asks one hook, and keeps count of how long it took. */
+export class Asker {
+  readonly subject: Subject;
+  readonly loaded: Loaded;
+  readonly lane: Lane;
+  readonly limit: number;
+  readonly secrets: readonly string[];
+  /** Milliseconds of each call that came back. */
+  readonly times: number[] = [];
+
+  constructor(
+    subject: Subject,
+    loaded: Loaded,
+    lane: Lane,
+    { limit, secrets }: { limit: number; secrets: readonly string[] },
+  ) {
+    this.subject = subject;
+    this.loaded = loaded;
+    this.lane = lane;
+    this.limit = limit;
+    this.secrets = secrets;
+  }
+
+  async ask(probe: Probe, options: Pick<Question, "keep"> = {}): Promise<Probed> {
+    const { event, says } = probe;
+    const probed = await this.lane.ask({ event, limit: this.limit, ...(says !== undefined && { says }), ...options });
+    if (!probed.timedOut) this.times.push(probed.ms);
+    if (!probed.ran || probed.timedOut) return probed;
+    const opinion = opinionOf(probed.ran, event, this.subject.host, this.lane.place.outside);
+    return { ...probed, opinion };
+  }
+
+  async judge(probe: Probe): Promise<Judged> {
+    return this.judged(probe, await this.ask(probe));
+  }
+
+  judged(probe: Probe, probed: Probed): Judged {
+    const { subject, loaded, limit, secrets } = this;
+    return { subject, loaded, probe, probed, limit, secrets };
+  }
+}
+
+/** Whether the answer keeps something from happening, or an agent from ending. */
+export function refuses({ opinion, inputs }: Probed): boolean {
+  return opinion?.decision === "deny" || opinion?.decision === "ask" || (inputs?.length ?? 0) > 0;
+}

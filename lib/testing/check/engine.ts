@@ -1,0 +1,269 @@
+import type { Arbitrary } from "fast-check";
+import type { FastCheck } from "../arbitraries/fast-check.ts";
+import { Asker, refuses } from "./asker.ts";
+import { deterministic } from "./deterministic.ts";
+import { isWire, plainProbes, type Probe, probes } from "./events.ts";
+import { playExamples } from "./_examples.ts";
+import { Findings } from "./_findings.ts";
+import { bypassViolation, guarded, guardStrength } from "./guard.ts";
+import { eventName, type Judge, type Violation } from "./judged.ts";
+import { Lane } from "./lane.ts";
+import { lawful } from "./lawful.ts";
+import { changedFields, type Rewrite } from "./order.ts";
+import { polite } from "./polite.ts";
+import { readyPlace } from "./_ready-place.ts";
+import type { HookReport, Law, Termination, Timing } from "./report.ts";
+import type { Session } from "./session.ts";
+import { shrink } from "./_shrink.ts";
+import type { Loaded, Subject } from "./subject.ts";
+import { keepers, terminating } from "./terminating.ts";
+import { total } from "./total.ts";
+import { canaries, dangers } from "./_tries.ts";
+
+/** What came of one hook, with what only all hooks together tell. */
+export interface Checked {
+  readonly report: HookReport;
+  readonly rewrites: readonly Rewrite[];
+}
+
+const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [["total", total], ["lawful", lawful], [
+  "polite",
+  polite,
+]];
+/** A hook that takes too long so often is not asked again. */
+const MOST_LATE = 2;
+/** So many events are asked twice. */
+const TWICE = 20;
+
+/** Holds one hook to all laws. */
+export async function checkSubject(subject: Subject, session: Session): Promise<Checked> {
+  const findings = new Findings(subject, session);
+  const skipped = (why: string): Checked => ({
+    report: reportOf(subject, session, findings, { skipped: why }),
+    rewrites: [],
+  });
+  for (const seen of subject.seen) findings.add(seen);
+  if (subject.skip !== undefined) return skipped(subject.skip);
+  const place = readyPlace(subject, session.scratch);
+  const lane = new Lane({
+    target: subject.target,
+    place,
+    host: subject.host,
+    env: session.env,
+    more: {
+      ...session.secrets,
+      ...subject.env,
+      ...("CLAUDE_PLUGIN_DATA" in subject.env && { CLAUDE_PLUGIN_DATA: place.tmp }),
+    },
+    confine: session.confine,
+    visible: subject.visible,
+  });
+  try {
+    const loaded = await lane.open().catch((error: Error) => error);
+    if (loaded instanceof Error) {
+      findings.add(cannotLoad(loaded.message));
+      return { report: reportOf(subject, session, findings, {}), rewrites: [] };
+    }
+    return await new Engine(subject, subject.loaded ?? loaded!, lane, session, findings).check();
+  } finally {
+    lane.close();
+  }
+}
+
+class Engine {
+  readonly #asker: Asker;
+  readonly #session: Session;
+  readonly #findings: Findings;
+  readonly #rewrites: Rewrite[] = [];
+  readonly #denied: Probe[] = [];
+  readonly #asked: Probe[] = [];
+  #late = 0;
+  #runs = 0;
+
+  constructor(subject: Subject, loaded: Loaded, lane: Lane, session: Session, findings: Findings) {
+    const limit = Math.min(loaded.timeout ?? Infinity, session.timeout) * 1000;
+    this.#asker = new Asker(subject, loaded, lane, { limit, secrets: Object.values(session.secrets) });
+    this.#session = session;
+    this.#findings = findings;
+  }
+
+  async check(): Promise<Checked> {
+    const { subject, loaded, lane } = this.#asker;
+    const { fc, runs, seed, laws } = this.#session;
+    const { moments } = loaded;
+    const plain = plainProbes(subject, moments, lane.place);
+    // A hook that runs what it is given must not be given the rest.
+    for (const probe of canaries(plain, lane.place)) await this.#judge(probe);
+    const safe = !this.#findings.has("polite.executes");
+    if (safe) { for (const probe of plain) await this.#judge(probe); }
+    const arbitrary = probes(fc, subject, moments, lane.place);
+    if (safe) await this.#generated(arbitrary, fc.sample(arbitrary, { seed, numRuns: runs }));
+    let termination: Termination | undefined;
+    if (safe && this.#late < MOST_LATE) {
+      if (laws.has("deterministic")) await this.#twice();
+      if (laws.has("terminating")) termination = await this.#ends();
+      if (laws.has("guard")) await this.#guards(plain);
+      if (laws.has("examples")) await playExamples(this.#asker, this.#findings);
+    }
+    const timing = timingOf(this.#asker.times);
+    if (timing && timing.p50 > SLOW_MS) this.#findings.add(slow(timing));
+    return {
+      report: reportOf(subject, this.#session, this.#findings, {
+        runs: this.#runs,
+        events: [...new Set(this.#asked.map(eventName))],
+        ...(timing && { timing }),
+        ...(termination && { termination }),
+      }),
+      rewrites: this.#rewrites,
+    };
+  }
+
+  /** Asks about each, and looks for the smallest event that shows what was found. */
+  async #generated(arbitrary: Arbitrary<Probe>, sampled: readonly Probe[]): Promise<void> {
+    const { fc, seed, tick } = this.#session;
+    for (const [i, probe] of sampled.entries()) {
+      if (this.#late >= MOST_LATE || this.#session.signal.aborted) return;
+      const fresh = await this.#judge(probe);
+      this.#runs++;
+      tick?.(this.#asker.subject.name, this.#runs);
+      for (const { code, severity } of fresh) {
+        if (severity !== "fault" || code === "total.late" || code === "total.leaves") continue;
+        const fails = async (tried: Probe) =>
+          this.#violations(await this.#asker.judge(tried)).some((v) => v.code === code);
+        const smaller = await shrink(fc, arbitrary, { seed, path: String(i), fails });
+        if (smaller) {
+          const shown = this.#violations(await this.#asker.judge(smaller)).find((v) => v.code === code);
+          if (shown) this.#findings.replace(shown, smaller);
+        }
+      }
+    }
+  }
+
+  async #judge(probe: Probe): Promise<readonly Violation[]> {
+    const judged = await this.#asker.judge(probe);
+    const { probed } = judged;
+    if (probed.skipped !== undefined) return [];
+    this.#asked.push(probe);
+    if (probed.timedOut) this.#late++;
+    if (refuses(probed)) this.#denied.push(probe);
+    this.#remember(probe, probed.opinion?.value);
+    return this.#violations(judged).filter((violation) => this.#findings.add(violation, probe));
+  }
+
+  #violations(judged: Parameters<Judge>[0]): Violation[] {
+    if (judged.probed.skipped !== undefined) return [];
+    return JUDGES.flatMap(([law, judge]) => this.#session.laws.has(law) ? judge(judged) : []);
+  }
+
+  #remember(probe: Probe, value: { readonly to: unknown } | undefined): void {
+    if (!value) return;
+    const { tool_name, tool_input, input } = probe.event;
+    const at = typeof tool_name === "string" ? `${eventName(probe)}:${tool_name}` : eventName(probe);
+    const { name: hook, path } = this.#asker.subject;
+    for (const field of changedFields(tool_input ?? input, value.to)) {
+      const known = this.#rewrites.some((one) => one.at === at && one.field === field);
+      if (!known) this.#rewrites.push({ hook, path, at, field });
+    }
+  }
+
+  async #twice(): Promise<void> {
+    if (this.#asker.loaded.nondeterministic || this.#asked.length === 0) return;
+    // Refusals first: those are the verdicts that matter.
+    const others = this.#asked.filter((probe) => !this.#denied.includes(probe));
+    const few = [...spread(this.#denied, TWICE / 2), ...spread(others, TWICE / 2)];
+    const found = await deterministic(this.#asker, few);
+    if (found) this.#findings.add(found, found.probe);
+  }
+
+  async #ends(): Promise<Termination | undefined> {
+    const { loaded } = this.#asker;
+    if (loaded.mode !== "gate") return undefined;
+    let worst: Termination | undefined;
+    for (const name of keepers(loaded.moments)) {
+      const { rounds, seed } = this.#session;
+      const { termination, violations } = await terminating(this.#asker, name, {
+        rounds,
+        seed,
+        blocked: this.#denied.slice(0, 2),
+      });
+      for (const { trace, event, ...violation } of violations) this.#findings.addPlay(violation, event, trace);
+      if (worst === undefined || termination.verdict === "refuted") worst = termination;
+    }
+    return worst;
+  }
+
+  async #guards(plain: readonly Probe[]): Promise<void> {
+    const { mode } = this.#asker.loaded;
+    if (mode !== "gate" || this.#asker.subject.kind === "prompt") return;
+    const known = this.#denied.filter(guarded);
+    const all = known.length > 0
+      ? known
+      : await this.#denials(dangers(plain, this.#asker.lane.place, isWire(this.#asker.subject)));
+    for (const bypass of await guardStrength(this.#asker, all)) {
+      this.#findings.addBypass(bypassViolation(bypass), bypass);
+    }
+  }
+
+  /** Those of the given that are refused, a few of them. */
+  async #denials(tried: readonly Probe[]): Promise<Probe[]> {
+    const denied: Probe[] = [];
+    for (const probe of tried) {
+      if (denied.length >= 2) break;
+      if (refuses(await this.#asker.ask(probe))) denied.push(probe);
+    }
+    return denied;
+  }
+}
+
+/** A call of an agent's hook should not take longer than this, most times. */
+const SLOW_MS = 1000;
+
+function slow({ p50 }: Timing): Violation {
+  return {
+    law: "polite",
+    code: "polite.slow",
+    severity: "warning",
+    message: `Half of its calls take longer than ${(p50 / 1000).toFixed(1)} s, and the agent waits for each`,
+    mend: "do less, keep what does not change, or make it async",
+  };
+}
+
+function cannotLoad(message: string): Violation {
+  return {
+    law: "total",
+    code: "total.load",
+    severity: "fault",
+    message: message.startsWith("Cannot") ? message : `It cannot be loaded: ${message}`,
+    mend: "mend what it says",
+  };
+}
+
+function spread<T>(all: readonly T[], most: number): T[] {
+  if (all.length <= most) return [...all];
+  return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]!);
+}
+
+function timingOf(times: readonly number[]): Timing | undefined {
+  if (times.length === 0) return undefined;
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!;
+  return { calls: times.length, p50: at(0.5), p95: at(0.95) };
+}
+
+function reportOf(
+  subject: Subject,
+  session: Session,
+  findings: Findings,
+  more: Partial<HookReport>,
+): HookReport {
+  return {
+    hook: subject.name,
+    path: subject.path,
+    kind: subject.kind,
+    events: [],
+    runs: 0,
+    laws: [...session.laws],
+    ...more,
+    findings: findings.all(),
+  };
+}

@@ -1,0 +1,114 @@
+import { Buffer } from "node:buffer";
+import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, type Violation } from "./judged.ts";
+import { isSandboxed } from "./total.ts";
+
+/** Polite: what it says is short, what it writes stays in its workspace, and it keeps secrets to itself. */
+export const polite: Judge = (judged) => [
+  ...tooLong(judged),
+  ...writesOutside(judged),
+  ...leaks(judged),
+  ...executes(judged),
+];
+
+const violation = (code: string, severity: Violation["severity"], message: string, mend: string): Violation => ({
+  law: "polite",
+  code: `polite.${code}`,
+  severity,
+  message,
+  mend,
+});
+
+/** Hosts hand on so many characters and put the rest into a file. */
+const MOST_CHARACTERS = 10_000;
+/** An event beyond this size may well have a long answer. */
+const SMALL_EVENT = 4_000;
+
+/** What the model would read, by what it is called. */
+export function spoken({ probed, probe }: Pick<Judged, "probed" | "probe">): { readonly [name: string]: string } {
+  const { opinion, ran, inputs } = probed;
+  const event = eventName(probe);
+  const plain = ran && !ran.stdout.trimStart().startsWith("{") && hearsWords(event) ? ran.stdout : "";
+  return {
+    "additional context": (opinion?.contexts ?? []).map(({ text }) => text).join("\n") || plain,
+    "reason": opinion?.decision === undefined ? "" : opinion.reason ?? "",
+    "input": inputs?.join("\n") ?? "",
+    "stderr": ran?.code === 2 && canBlock(event) ? ran.stderr : "",
+  };
+}
+
+/** Events whose plain stdout is read by the model. */
+function hearsWords(event: string): boolean {
+  return ["SessionStart", "UserPromptSubmit", "UserPromptExpansion", "PostModelSwitch"].includes(claudeName(event));
+}
+
+function tooLong(judged: Judged): Violation[] {
+  const [name, text] = Object.entries(spoken(judged)).find(([, said]) => said.length > MOST_CHARACTERS) ?? [];
+  if (name === undefined) return [];
+  const small = JSON.stringify(judged.probe.event).length < SMALL_EVENT;
+  const said = `Its ${name} has ${text!.length} characters${
+    small ? "" : ", as long as the event makes it"
+  }: hosts hand on ${MOST_CHARACTERS}`;
+  return [violation("too-long", small ? "fault" : "warning", said, "cut what it says to what the model needs")];
+}
+
+function writesOutside({ probed: { changed = [], ran, failure } }: Judged): Violation[] {
+  const outside = changed.find((path) => path.startsWith("outside/"));
+  if (outside !== undefined) {
+    const path = `/tmp/${outside.slice("outside/".length)}`;
+    return [
+      violation("writes", "warning", `It writes ${path}, outside the workspace`, "write to $TMPDIR or to the project"),
+    ];
+  }
+  const said = `${ran?.stderr ?? ""}${failure?.message ?? ""}`;
+  if (!isSandboxed(said)) return [];
+  const network = !/Read-only file system|EROFS/.test(said);
+  return [
+    network
+      ? violation(
+        "network",
+        "warning",
+        `It needs the network, which a check does not have: ${brief(said, 60)}`,
+        "answer without it too",
+      )
+      : violation(
+        "writes",
+        "warning",
+        `It writes outside the workspace: ${brief(said, 80)}`,
+        "write to the project or to $TMPDIR",
+      ),
+  ];
+}
+
+function leaks({ probed, probe, secrets }: Judged): Violation[] {
+  const { ran, opinion, inputs, printed } = probed;
+  const all = `${ran?.stdout ?? ""}\n${ran?.stderr ?? ""}\n${JSON.stringify([opinion, inputs])}\n${printed ?? ""}`;
+  const given = JSON.stringify(probe.event);
+  const found = secrets.find((secret) =>
+    !given.includes(secret) && (all.includes(secret) || all.includes(encoded(secret)))
+  );
+  if (found === undefined) return [];
+  return [
+    violation(
+      "leak",
+      "fault",
+      "It shows a secret of its environment in its output",
+      "print nothing of the environment",
+    ),
+  ];
+}
+
+function encoded(secret: string): string {
+  return Buffer.from(secret).toString("base64").slice(0, -4);
+}
+
+/** A mark that only a shell that ran a piece of the event could have left. */
+function executes({ probed: { changed = [] }, probe }: Judged): Violation[] {
+  if (!changed.includes("canary")) return [];
+  const gate = isGate(eventName(probe)) ? " before anybody has allowed it" : "";
+  return [violation(
+    "executes",
+    "fault",
+    `It runs what the event holds${gate}: whoever writes a command or a file name decides what is run`,
+    "never give a field to eval, sh -c or an unquoted expansion",
+  )];
+}
