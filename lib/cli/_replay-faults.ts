@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { faultText, PRESETS } from "../tape/fault.ts";
-import { faultFile, saveFaults } from "../tape/fault-file.ts";
-import type { Fixture } from "../tape/fixture.ts";
+import { saveFaults } from "../tape/fault-file.ts";
+import { faultFile, type Fixture } from "../tape/fixture.ts";
 import { invariantsOf } from "../tape/kept-faults.ts";
 import { readTape } from "../tape/read.ts";
 import { underFaults } from "../tape/under-faults.ts";

@@ -2,8 +2,6 @@ import { existsSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Agent } from "../agent.ts";
-import { faultFile } from "../tape/fault-file.ts";
-import { PRESETS } from "../tape/fault.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { type Case, type Ink, junit, PLAIN, priceText, reportLines } from "../tape/report.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
@@ -13,8 +11,6 @@ import { type Flags, helpText, readFlags, type Usage } from "./_flags.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
 import { table } from "./_table.ts";
-
-const PRESET_NAMES = Object.keys(PRESETS).join(", ");
 
 const USAGE: Usage = {
   name: "replay",
@@ -27,7 +23,7 @@ const USAGE: Usage = {
     ["--normalise <rule>", `${NORMALISE} with --update`],
     ["--hooks <dir>", "run the hooks of a folder too"],
     ["--shadow", "with --hooks: only tell what those hooks would have done"],
-    ["--faults [n]", `search n schedules of faults (100) for one an agent does not survive; or ${PRESET_NAMES}`],
+    ["--faults [n]", "search n schedules of faults (100) for one an agent does not survive; or a preset"],
     ["--seed <n>", "with --faults: the same search again"],
     ["--junit <file>", "write a JUnit report"],
     ["--json", "print data"],
@@ -44,7 +40,8 @@ interface Outcome extends Case {
 const replay: Command = async (args, io) => {
   const { words, flags } = readFlags(USAGE, args);
   if (flags.help) {
-    io.out(helpText(USAGE));
+    const { PRESETS } = await import("../tape/fault.ts");
+    io.out(`${helpText(USAGE)}\nPresets of --faults\n  ${Object.keys(PRESETS).join(", ")}\n`);
     return EXIT.ok;
   }
   if (flags.shadow && flags.hooks === undefined) {
@@ -118,7 +115,7 @@ async function outcomeOf(fixture: Fixture, flags: Flags["flags"], io: Io): Promi
 
 /** Faults that a search has kept beside the tape are tried again with every replay. */
 async function brokenAgain(fixture: Fixture, agent: Agent, { wire }: Flags["flags"]): Promise<string | undefined> {
-  if (!existsSync(faultFile(fixture.tape))) return undefined;
+  if (!existsSync(fixture.faults)) return undefined;
   return await (await import("../tape/kept-faults.ts")).brokenAgain(fixture, agent, { wire: wire === true });
 }
 

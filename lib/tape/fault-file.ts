@@ -1,5 +1,4 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
 import { type Fault, faultText, readFault } from "./fault.ts";
 
 /** Faults that an agent once did not survive, kept beside its tape and tried again with every replay. */
@@ -7,13 +6,6 @@ export interface SavedFaults {
   /** Which invariant did not hold, and what was seen. */
   readonly broke: string;
   readonly faults: readonly Fault[];
-}
-
-/** The file of a fixture's faults: `<name>.fault.json` beside its tape. */
-export function faultFile(tapeFile: string): string {
-  const folder = dirname(tapeFile);
-  const name = basename(tapeFile) === "tape.jsonl" ? basename(folder) : basename(tapeFile, ".jsonl");
-  return join(folder, `${name}.fault.json`);
 }
 
 /**

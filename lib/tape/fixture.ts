@@ -8,6 +8,8 @@ export interface Fixture {
   readonly name: string;
   readonly folder: string;
   readonly tape: string;
+  /** Where faults are kept that the agent once did not survive; there may be none. */
+  readonly faults: string;
   /** The workspace as it was before the run. */
   readonly files: string | undefined;
 }
@@ -15,12 +17,20 @@ export interface Fixture {
 /** Where fixtures are kept, below a project. */
 export const FIXTURES = "fixtures";
 
+/** The faults of a tape lie beside it: `<name>.fault.json`, by its folder's name or its own. */
+export function faultFile(tape: string): string {
+  const folder = dirname(tape);
+  const name = basename(tape) === "tape.jsonl" ? basename(folder) : basename(tape, ".jsonl");
+  return join(folder, `${name}.fault.json`);
+}
+
 export function fixtureAt(folder: string): Fixture {
   const files = join(folder, "files");
   return {
     name: basename(folder),
     folder,
     tape: tapeFile(folder),
+    faults: faultFile(tapeFile(folder)),
     files: existsSync(files) ? files : undefined,
   };
 }

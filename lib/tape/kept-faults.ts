@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { faultFile, readFaultFile } from "./fault-file.ts";
+import { readFaultFile } from "./fault-file.ts";
 import { faultText } from "./fault.ts";
-import type { Fixture } from "./fixture.ts";
+import { faultFile, type Fixture } from "./fixture.ts";
 import { type Invariant, INVARIANTS } from "./invariants.ts";
 import { readTape } from "./read.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";

@@ -16,7 +16,6 @@ import { lazyRedactor, type Redactor } from "./redact.ts";
 import { type Answer, inOnePiece } from "./replay.ts";
 import { shortText } from "./report.ts";
 import { type Call, MAIN, type Tape } from "./tape.ts";
-import { writeTape } from "./write.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
 export class TapeSession {
@@ -188,25 +187,29 @@ export class TapeSession {
   }
 
   async #write(kept: readonly Call[], stop: string | undefined): Promise<void> {
-    const refusal = this.recording.refusal(stop, this.program?.tape);
-    if (refusal !== undefined) throw new TapeError(`Cannot ${this.mode} ${this.#name} as ${refusal}`);
+    const { refusal, tapeOf } = await import("./recorded-tape.ts");
+    const { writeTape } = await import("./write.ts");
+    const why = refusal(this.recording, stop, this.program?.tape);
+    if (why !== undefined) throw new TapeError(`Cannot ${this.mode} ${this.#name} as ${why}`);
     const was = { calls: kept, tools: this.program?.tape.tools ?? [] };
     const clocks = [...this.#lanes.values()].flatMap((lane) => lane.clock.facts);
-    const tape = this.recording.tape(this.#header, this.mask, was, { clocks, stop, files: this.#options.files?.() });
+    const end = { clocks, stop, files: this.#options.files?.() };
+    const tape = tapeOf(this.recording, await this.#header(), this.mask, was, end);
     await writeTape(tapeFile(this.#options.path!), tape, {
       replace: this.mode === "update",
       redactor: this.#options.redact ? this.#ids : this.#search,
     });
   }
 
-  get #header(): Header {
-    return this.program?.tape.header ?? this.recording.header(this.seed, this.epoch, this.#options);
+  async #header(): Promise<Header> {
+    return this.program?.tape.header ??
+      (await import("./recorded-tape.ts")).headerOf(this.recording, this.seed, this.epoch, this.#options);
   }
 
   async #report(kept: readonly Call[]): Promise<DriftReport> {
     const tape = this.program?.tape;
     const unused = tape?.calls.filter((call) => !this.served.calls.has(call)) ?? [];
-    const header = this.#header;
+    const header = await this.#header();
     const divergences = [...this.#divergences.values()];
     const updated = this.mode === "update";
     return {

@@ -1,4 +1,5 @@
-import { faultFile, type SavedFaults, saveFaults } from "../tape/fault-file.ts";
+import { type SavedFaults, saveFaults } from "../tape/fault-file.ts";
+import { faultFile } from "../tape/fixture.ts";
 import type { Fault } from "../tape/fault.ts";
 import type { Tape } from "../tape/tape.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "../tape/under-faults.ts";
