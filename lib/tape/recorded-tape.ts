@@ -1,0 +1,91 @@
+import type { Message } from "../core/messages.ts";
+import { runtimeVersion, sourceOf, versionOf } from "./_about.ts";
+import { type ClockFact, type Header, TAPE_VERSION, type ToolFact } from "./format.ts";
+import type { Mask } from "./mask.ts";
+import type { TapeOptions } from "./options.ts";
+import { finishedCalls } from "./record.ts";
+import type { Recording } from "./recording.ts";
+import type { Call, Tape, TapeRequest } from "./tape.ts";
+
+/**
+ * Why nothing is written, for a sentence that begins with "Cannot record as": the model was never asked, somebody ended
+ * the run, or a failure would take the place of a run that went well.
+ */
+export function refusal(
+  { calls }: Recording,
+  stop: string | undefined,
+  was: Tape | undefined,
+): string | undefined {
+  const unsent = calls.find(({ attempts, error }) => attempts.length === 0 && error);
+  if (stop === "aborted") return "the run was interrupted: let it come to its end";
+  if (unsent) return `the model could not be asked: ${unsent.error!.message}`;
+  if (stop !== "error" || was === undefined || was.end?.end === "error") return undefined;
+  const { error } = calls.findLast((call) => call.error) ?? {};
+  return `the run ended with an error, and the tape is left as it was: ${error?.message ?? "try again"}`;
+}
+
+/** The header of a new tape. */
+export function headerOf(
+  { seen: { url, answer, sdk, api } }: Recording,
+  seed: string,
+  epoch: number,
+  { agent, tools = false, normalise = [], source }: TapeOptions,
+): Header {
+  return {
+    tape: TAPE_VERSION,
+    source: source ?? (answer ? sourceOf(url, answer.requestId) : "model"),
+    ...(url !== undefined && { url }),
+    at: new Date(epoch).toISOString(),
+    seed,
+    versions: {
+      crochet: versionOf(),
+      ...(sdk !== undefined && { sdk }),
+      ...(api !== undefined && { api }),
+      runtime: runtimeVersion(),
+    },
+    ...(agent !== undefined && { agent }),
+    tools,
+    ...(normalise.length > 0 && { normalise }),
+  };
+}
+
+/** The tape: what was kept of an old one, and what was recorded after it. */
+export function tapeOf(
+  recording: Recording,
+  header: Header,
+  mask: Mask,
+  was: { calls: readonly Call[]; tools: readonly ToolFact[] },
+  { clocks, stop, files }: End,
+): Tape {
+  const known = new WeakMap<Message, Message>();
+  const message = (given: Message): Message => {
+    const masked = known.get(given) ?? mask.on(given);
+    known.set(given, masked);
+    return masked;
+  };
+  const request = ({ messages, ...head }: TapeRequest): TapeRequest => ({
+    ...mask.on(head),
+    messages: messages.map(message),
+  });
+  const calls = finishedCalls(recording.calls, {
+    request,
+    attempt: (attempt) => mask.attemptOn(attempt),
+    text: (text) => mask.on(text),
+  }, was.calls);
+  const isFresh = (old: ToolFact) => !recording.tools.some(({ lane, tool }) => lane === old.lane && tool === old.tool);
+  return {
+    header,
+    prompts: mask.on(recording.prompts),
+    calls,
+    tools: [...was.tools.filter(isFresh), ...recording.tools],
+    clocks,
+    inboxes: recording.inboxes,
+    ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
+  };
+}
+
+interface End {
+  readonly clocks: readonly ClockFact[];
+  readonly stop: string | undefined;
+  readonly files: { readonly [path: string]: string } | undefined;
+}
