@@ -38,8 +38,9 @@ export function hookInput(event: string, words: string): TextBlock {
   return text(`HookInput (${pascal(event)}): ${words}`);
 }
 
+/** The mark closes where we close it: text that a hook passes on cannot end it and speak as somebody else. */
 export function reminder(words: string): string {
-  return `<system-reminder>\n${words}\n</system-reminder>`;
+  return `<system-reminder>\n${words.replace(/<\/(?=\s*system-reminder)/gi, "<\\/")}\n</system-reminder>`;
 }
 
 /** Stands in the transcript for an input that began a turn and was for that turn only. */
