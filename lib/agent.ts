@@ -1,8 +1,10 @@
 import type { Assembled, Parts } from "./batteries/assemble.ts";
+import type { AskedBelow, Below } from "./batteries/spawn.ts";
+import { streamed } from "./batteries/streamed.ts";
 import type { CodeHooks } from "./core/code-hooks.ts";
 import { codeHooks } from "./core/code-hooks.ts";
+import { type Engine, engineOf, type Step } from "./core/engine.ts";
 import type { HookRecord } from "./core/hook.ts";
-import type { Step } from "./core/life.ts";
 import { type Limits, limitsOf } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
 import { checkOptions, type OptionKind } from "./core/options.ts";
@@ -44,7 +46,7 @@ export interface AgentOptions {
   /** MCP servers whose tools the agent has as `mcp__server__tool`. */
   mcp?: McpOptions;
   /** Runs each model call and tool call: a journal or an engine. @default directly */
-  step?: Step;
+  step?: Step | Engine;
   /** A fixture's folder to replay from, or more about a tape; `CROCHET_TAPE` and `CROCHET_TAPE_MODE` override it. */
   tape?: string | TapeOptions;
   /** Ends every run of the agent. */
@@ -80,6 +82,7 @@ export interface RunOptions {
   store?: TranscriptStore;
   memory?: boolean | readonly string[];
   tape?: string | TapeOptions;
+  step?: Step | Engine;
   cwd?: string;
   /** Further MCP servers, beside the agent's own. */
   mcp?: McpOptions;
@@ -91,6 +94,8 @@ export interface RunOptions {
   hooks?: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
   /** A file for the log of everything that happens, or its name by the session's id. */
   rollout?: string | ((id: string) => string);
+  /** The session's id. Where a journal has a run of it that was interrupted, that run goes on. @default a new one */
+  id?: string;
   /** A stored session that is to go on: its id, and optionally a checkpoint or number of messages to fork from. */
   resume?: string;
   fork?: number | string | true;
@@ -112,6 +117,8 @@ export interface AgentSession {
   hooks(): Promise<readonly HookRecord[]>;
   /** The rules that hold now, with those a person added; undefined where every call may run. */
   permissions(): Permissions | undefined;
+  /** Runs an agent below another, as an engine's `spawn` was asked for, where that engine has it run. */
+  below(asked: AskedBelow): Promise<Below>;
   close(reason?: string): Promise<void>;
 }
 
@@ -148,7 +155,7 @@ const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
   store: "an object",
   memory: "any",
   mcp: "an object",
-  step: "a function",
+  step: "any",
   tape: "any",
   signal: "an AbortSignal",
   cwd: "a text",
@@ -165,12 +172,14 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   store: "an object",
   memory: "any",
   tape: "any",
+  step: "any",
   cwd: "a text",
   mcp: "an object",
   ask: "a function",
   asker: "an object",
   hooks: "a function",
   rollout: "any",
+  id: "a text",
   resume: "a text",
   fork: "any",
 };
@@ -191,6 +200,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
 export function agent(options: AgentOptions = {}): Agent {
   checkOptions(options, OPTIONS, "make an agent");
   if (options.mcp) checkMcp(options.mcp);
+  engineOf(options.step);
   const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
   const parts: Parts = {
     options,
@@ -277,32 +287,4 @@ function both<T>(a: ((value: T) => void) | undefined, b: (value: T) => void): (v
     a(value);
     b(value);
   };
-}
-
-/** Turns a run that calls back into one that is iterated; a reader who leaves ends the run. */
-async function* streamed<T, R>(
-  start: (on: (event: T) => void, left: AbortSignal) => Promise<R>,
-): AsyncGenerator<T, R> {
-  const queue: T[] = [];
-  const leaving = new AbortController();
-  let wake: (() => void) | undefined;
-  let ended = false;
-  const running = start((event) => {
-    queue.push(event);
-    wake?.();
-  }, leaving.signal).finally(() => {
-    ended = true;
-    wake?.();
-  });
-  running.catch(() => {}); // thrown to the reader below, once what came before is read
-  try {
-    while (!ended || queue.length > 0) {
-      if (queue.length > 0) yield queue.shift()!;
-      else await new Promise<void>((resolve) => wake = resolve);
-    }
-    return await running;
-  } finally {
-    leaving.abort(new Error("The reader left"));
-    await running.catch(() => {});
-  }
 }

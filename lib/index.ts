@@ -53,7 +53,7 @@ export type {
   UserPromptSubmitHook,
 } from "./core/hook.ts";
 export { type SessionHooks, sessionHooks, ToolDeniedError, wrapToolCall } from "./core/host.ts";
-export type { Step } from "./core/life.ts";
+export type { Engine, Step } from "./core/engine.ts";
 export type { Limits } from "./core/limits.ts";
 export type { Block, Message, Usage } from "./core/messages.ts";
 export { type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
-import type { Step } from "./core/life.ts";
+import type { Step } from "./core/engine.ts";
 import { ModelError, type Reply } from "./core/model.ts";
 import { addUsage, NO_USAGE, type Usage } from "./core/messages.ts";
 import type { RunEvent } from "./core/run-events.ts";
@@ -89,7 +89,7 @@ class Tracing {
    */
   step(inner: Step): Step {
     return (name, work) => {
-      const [, kind, agentId, rest = ""] = /^(llm|tool):(.+?):\d+:(.*)$/s.exec(name) ?? [];
+      const [, kind, agentId, rest = ""] = /^(llm|tool):(.+?):[\d.]+:(.*)$/s.exec(name) ?? [];
       const lane = this.#lanes.get(agentId ?? "");
       if (!lane) return inner(name, work);
       return kind === "llm"

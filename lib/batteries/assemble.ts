@@ -1,8 +1,9 @@
 import type { AgentOptions, AgentSession, RunOptions } from "../agent.ts";
 import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic.ts";
 import { systemClock } from "../core/clock.ts";
+import { engineOf } from "../core/engine.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { type AgentSpec, type Life, newLife, type Step } from "../core/life.ts";
+import { type AgentSpec, type Life, newLife } from "../core/life.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
@@ -14,11 +15,13 @@ import { price } from "../prices.ts";
 import { memoryStore } from "../transcript/memory.ts";
 import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
 import { changesSince } from "../transcript/resume.ts";
+import { askerOn } from "./asker.ts";
+import { beginRun, notBegun } from "./begin.ts";
 import { commandRules } from "./command-rules.ts";
 import { hookList } from "./hook-list.ts";
 import { type Keeper, keeper } from "./persist.ts";
-import { type Past, pastOf } from "./past.ts";
-import { spawner } from "./spawn.ts";
+import { type Past, pastFor } from "./past.ts";
+import { runBelow, spawner } from "./spawn.ts";
 import { closeTape, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
@@ -37,6 +40,8 @@ export interface Parts {
 }
 
 export type Assembled = AgentSession;
+
+const NEVER = new AbortController().signal;
 
 /** What a model may write in one reply. */
 const MAX_TOKENS = 32_000;
@@ -57,12 +62,14 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   }
   // A replay has the ids of its recording: kept, it would write into the transcript of the one before.
   const store = tape?.isOffline && own.resume === undefined ? memoryStore() : own.store ?? parts.store;
-  const past = own.resume === undefined ? undefined : await pastOf(store, own.resume, own.fork);
-  const id = past?.id ?? clock.uuid();
+  const engine = engineOf(own.step ?? options.step);
+  const past = await pastFor(store, own);
+  const id = past?.id ?? own.id ?? clock.uuid();
   const release = await store.lock?.(id);
   const memory = own.memory ?? options.memory ?? false;
   const { system, afterWrite } = await withMemory(options.system ?? "", cwd, memory);
-  const gate = await gateOf(own.permissions ?? options.permissions, own.ask, cwd);
+  const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
+  const gate = await gateOf(own.permissions ?? options.permissions, ask, cwd);
   const log = typeof own.rollout === "function" ? own.rollout(id) : own.rollout;
   const rollout = log &&
     (await import("../transcript/rollout.ts")).rolloutWriter(
@@ -111,6 +118,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     emit,
     toolState,
     messages: past?.messages ?? [],
+    runs: past && !past.forked ? past.transcript.endings.length : 0,
     save: (...given) => keep.save(...given),
     spawn: (...given) => spawner(spec, () => life, store)(...given),
   });
@@ -123,7 +131,8 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     cwd,
     created: new Date(clock.now()).toISOString(),
   };
-  const keep = keeper(store, id, past && !past.forked ? undefined : about, () => life);
+  const stored = past?.forked ? undefined : past?.transcript;
+  const keep = keeper(store, id, stored ? undefined : about, () => life, stored);
   const warn = (message: string) => emit({ agent_id: id, type: "warning", message });
   const set = await toolSet({
     own: parts.tools,
@@ -174,7 +183,8 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
         ...commandRules(gate, sandbox, cwd),
       },
     }),
-    step: spans ? spans.step(options.step ?? direct) : options.step ?? direct,
+    ...(engine && { engine }),
+    ...(spans && { step: spans.step((_, work) => work()) }),
     price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
     exec: async (...args) => (await import("../hooks/process/exec.ts")).exec(...args),
     ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
@@ -203,16 +213,27 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     async prompt(words, { signal } = {}) {
       promptId = clock.uuid();
       tape?.recording.prompts.push(words);
+      let trigger: "user" | "resume" = past ? "resume" : "user";
+      if (engine) {
+        const begin = await beginRun(engine, { prompt: words, trigger, life, keep, stored }).catch((error) => {
+          if (engine.failure) return undefined;
+          throw error;
+        });
+        if (!begin) return notBegun(life, engine.failure!.error);
+        ({ prompt: words, trigger } = begin);
+        wentOn ||= begin.again;
+      }
       await goingOn();
       if (!begun) Object.assign(about, { prompt: words.slice(0, 200), model: life.model });
       begun = true;
       const signals = [options.signal, own.signal, signal].filter((s) => s !== undefined);
-      const trigger = past ? "resume" : "user";
       const result = await session.prompt(words, {
         trigger,
         ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
       });
       lastStop = result.stop;
+      // It has not ended: whoever has its engine in order again goes on with it.
+      if (engine?.failure) return result;
       try {
         await keep.ended(result);
       } catch (error) {
@@ -221,6 +242,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       return result;
     },
     setModel: (name) => session.setModel(name),
+    below: (asked) => runBelow({ agent: spec, life, store, signal: own.signal ?? options.signal ?? NEVER }, asked),
     hooks: async () => await spec.hooks(),
     permissions: () => gate?.permissions(),
     checkpoint: async () => {
@@ -247,8 +269,6 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
 function openTelemetry(): { trace?: unknown } | undefined {
   return (globalThis as { [key: symbol]: { trace?: unknown } })[Symbol.for("opentelemetry.js.api.1")];
 }
-
-const direct: Step = (_, work) => work();
 
 /** Says what a session that goes on finds changed, and writes what it has beyond the stored transcript. */
 async function goOn(past: Past, now: About, life: Life, keep: Keeper): Promise<void> {

@@ -43,7 +43,9 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     max_tokens: agent.maxTokens,
   };
   run.count.iterations++;
-  const reply = await run.interruptible(readReply(agent.model(request, run.signal), () => {}));
+  const reply = await run.interruptible(
+    run.step("compact", String(run.count.iterations), () => readReply(agent.model(request, run.signal), () => {})),
+  );
   account(run, reply);
   const summary = textOf(reply.message);
   const next = [

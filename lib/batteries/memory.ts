@@ -56,9 +56,13 @@ export function memoryWatch(cwd: string, names: readonly string[]): (run: Run) =
     known ??= seen;
   });
   return async (run) => {
-    await first;
-    const before = known!;
-    const now = known = await look();
+    // What was found is a step's: a run that is run again finds files as they are now, and must not see it.
+    const found = await run.step("memory", String(run.count.iterations), async () => {
+      await first;
+      return { before: [...known!], now: [...await look()] };
+    });
+    const before = new Map(found.before);
+    const now = known = new Map(found.now);
     for (const path of new Set([...before.keys(), ...now.keys()])) {
       const [was, is] = [before.get(path), now.get(path)];
       if (was?.hash === is?.hash) continue;

@@ -1,3 +1,4 @@
+import type { RunOptions } from "../agent.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Message } from "../core/messages.ts";
 import { resumable } from "../transcript/resume.ts";
@@ -15,8 +16,19 @@ export interface Past {
   readonly transcript: Transcript;
 }
 
+/** What a session goes on from, if it does: one under an id of its own may be there already, or not. */
+export async function pastFor(
+  store: TranscriptStore,
+  { id, resume, fork }: Pick<RunOptions, "id" | "resume" | "fork">,
+): Promise<Past | undefined> {
+  if (resume !== undefined) return await pastOf(store, resume, fork);
+  if (id === undefined) return undefined;
+  checkId(id);
+  return await store.load(id) ? await pastOf(store, id, undefined) : undefined;
+}
+
 /** Loads what a session goes on from. @throws {TypeError} with the reason where it cannot */
-export async function pastOf(
+async function pastOf(
   store: TranscriptStore,
   from: string,
   fork: number | string | true | undefined,

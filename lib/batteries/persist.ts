@@ -2,7 +2,7 @@ import type { Life } from "../core/life.ts";
 import type { Message } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { Run } from "../core/run.ts";
-import type { About, Entry, TranscriptStore } from "../transcript/store.ts";
+import type { About, Entry, Transcript, TranscriptStore } from "../transcript/store.ts";
 
 /** A checkpoint comes by itself after this many messages, or this long after the last one. */
 const EVERY_MESSAGES = 20;
@@ -17,14 +17,29 @@ export interface Keeper {
   readonly note: (event: RunEvent) => void;
   readonly checkpoint: (run: Run, kind: "auto" | "manual" | "periodic") => Promise<string>;
   readonly ended: (result: Result) => Promise<void>;
+  /** How many messages were compacted away. */
+  readonly compacted: () => number;
+  /** The run is run again from there: what the store has of it already is not written over what came later. */
+  readonly rewind: (to: { readonly full: number; readonly kept: number }) => void;
 }
 
 /** Writes every fact of an agent's life to a store, in order; a message is acknowledged once it is written. */
-export function keeper(store: TranscriptStore, id: string, about: About | undefined, life: () => Life): Keeper {
+export function keeper(
+  store: TranscriptStore,
+  id: string,
+  about: About | undefined,
+  life: () => Life,
+  stored?: Transcript,
+): Keeper {
+  let compacted = stored ? stored.full.length - stored.messages.length : 0;
+  let length = life().messages.length;
+  // How much of what the store has compacted away a run that is run again has still to pass.
+  let behind = 0;
   let queue = Promise.resolve();
   let begun = about === undefined;
   let since = { messages: 0, tick: life().clock.tick() };
   const append = (...entries: Entry[]): Promise<void> => {
+    if (behind > 0) return Promise.resolve();
     const written = queue.then(async () => {
       try {
         await store.append(id, begun ? entries : [{ type: "about", about: about! }, ...entries]);
@@ -58,13 +73,28 @@ export function keeper(store: TranscriptStore, id: string, about: About | undefi
   return {
     checkpoint,
     copy: (message, index) => append({ type: "message", index, message }),
+    compacted: () => compacted,
+    rewind({ full, kept }) {
+      length = kept;
+      behind = compacted - (full - kept);
+      compacted = full - kept;
+    },
     async save(message, index, run) {
+      length = index + 1;
       await append({ type: "message", index, message });
       since.messages++;
       if (since.messages >= EVERY_MESSAGES) await checkpoint(run, "auto");
-      else if (life().clock.tick() - since.tick >= EVERY_MS) await checkpoint(run, "periodic");
+      // By time only where no engine would find the event at another place when it runs the run again.
+      else if (!run.agent.engine && life().clock.tick() - since.tick >= EVERY_MS) await checkpoint(run, "periodic");
     },
     note(event) {
+      const passed = behind > 0;
+      if (event.type === "compact") {
+        compacted += length;
+        behind = Math.max(0, behind - length);
+        length = event.messages.length;
+      }
+      if (passed) return;
       if (!begun) return; // The model a session begins with is part of what it is about.
       if (event.type === "model") append({ type: "model", model: event.model }).catch(() => {}); // said by the next save
       else if (event.type === "compact") append({ type: "compact", messages: event.messages }).catch(() => {});

@@ -1,12 +1,35 @@
+import type { Engine } from "../core/engine.ts";
 import { Inbox } from "../core/inbox.ts";
-import { type AgentSpec, type Life, newLife } from "../core/life.ts";
+import { type AgentSpec, type Lane, type Life, newLife } from "../core/life.ts";
+import type { Spent } from "../core/limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
+import { sha256 } from "../core/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import { resumable } from "../transcript/resume.ts";
-import { hashOf, type TranscriptStore } from "../transcript/store.ts";
+import { hashOf, type Transcript, type TranscriptStore } from "../transcript/store.ts";
+import { messagesAt, type Place, placeOf } from "./begin.ts";
 import { keeper } from "./persist.ts";
+
+/** An agent below another as an engine's `spawn` is asked for it: plain data, for wherever it runs. */
+export interface AskedBelow {
+  readonly request: SpawnRequest;
+  readonly call: Call;
+  /** The agent that asks. */
+  readonly parent: Pick<Life, "id" | "agentId" | "depth" | "model" | "spent">;
+}
+
+/** What came of it. */
+export type Below =
+  | { readonly spawned: Spawned; readonly spent: Spent }
+  | { readonly failed: { readonly message: string; readonly code: string }; readonly spent: Spent };
+
+interface Call {
+  readonly toolUseId: string;
+  /** Names the agent among all that were ever started. */
+  readonly key: string;
+}
 
 /**
  * Lets an agent start agents. They have their parent's hooks, permissions, model, store and abort, share its budget,
@@ -17,92 +40,166 @@ export function spawner(
   parent: () => Life,
   store: TranscriptStore | undefined,
 ): NonNullable<Life["spawn"]> {
-  return async (request, run, toolUseId) => {
-    const { depth, agentId, spent } = parent();
+  return async (request, run, call) => {
+    const { depth, inbox, model } = parent();
     if (depth + 1 > agent.limits.depth) {
       throw new ToolError(`Cannot start an agent as ${depth} are nested already: the limit is ${agent.limits.depth}`, {
         code: "depth",
       });
     }
-    const stored = await storedAgent(request, store);
-    const bare = specFor(agent, request);
-    const { spec, clock, inbox } = agent.lane?.(bare, toolUseId) ??
-      { spec: bare, clock: parent().clock, inbox: new Inbox() };
-    const id = request.resume ?? `a${clock.uuid().replaceAll("-", "").slice(0, 16)}`;
-    const called: string[] = [];
-    const emit = (event: RunEvent) => {
-      if (event.agent_id === id && event.type === "tool_start") called.push(event.name);
-      if (event.agent_id === id) keep?.note(event);
-      parent().emit(event);
-    };
-    const model = request.model ?? stored?.model ?? parent().model;
-    const life: Life = newLife({
-      id: parent().id,
-      agentId: id,
-      parentAgentId: agentId,
-      depth: depth + 1,
-      model,
-      clock,
-      inbox,
-      cwd: parent().cwd,
-      messages: stored ? resumable(stored.messages) : [],
-      toolState: inherited(parent().toolState),
-      sequence: parent().sequence,
-      spent,
-      emit,
-      save: (...given) => keep?.save(...given) ?? Promise.resolve(),
-      spawn: (...given) => spawner(spec, () => life, store)(...given),
-    });
-    const about = stored ? undefined : {
-      agent_type: request.type,
-      model,
-      system: hashOf(spec.system),
-      tools: spec.tools.map((t) => t.name),
-      parent: agentId,
-      prompt: request.prompt,
-      cwd: life.cwd(),
-      created: new Date(clock.now()).toISOString(),
-    };
-    const keep = store && keeper(store, id, about, () => life);
-    const start = clock.tick();
-    const work = async (): Promise<Spawned> => {
-      const session = openSession(spec, life);
-      try {
-        const result = await session.prompt(request.prompt, {
-          signal: run.signal,
-          trigger: stored ? "resume" : "user",
-        });
-        await keep?.ended(result);
-        if (result.error) {
-          throw new ToolError(`The agent ended with an error: ${result.error.message}`, { code: "agent_error" });
-        }
-        return {
-          ...blank,
-          text: result.text,
-          stop: result.stop,
-          usage: result.usage,
-          tools: called,
-          duration_ms: clock.tick() - start,
-        };
-      } finally {
-        await session.close();
-        if (life.toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(life.toolState);
-      }
-    };
-    const blank: Spawned = {
-      agent_id: id,
-      type: request.type,
-      model,
-      text: "",
-      stop: undefined,
-      usage: NO_USAGE,
-      tools: called,
-      duration_ms: 0,
-    };
-    if (!request.background) return await work();
-    parent().inbox.await(toolUseId, reportOf(work(), blank));
+    const home = { agent, parent, store, signal: run.signal };
+    const { id, working } = agent.engine?.spawn
+      ? { id: idOf(request, call), working: elsewhere(agent.engine, parent(), request, call) }
+      : spawnHere(home, request, call, await storedAgent(request, store));
+    if (!request.background) return await working;
+    const blank = blankOf(request, id, request.model ?? model);
+    inbox.await(call.toolUseId, reportOf(working, blank));
     return blank;
   };
+}
+
+/** The id of an agent on an engine: the same one when its parent is run again. */
+function idOf({ resume }: SpawnRequest, { key }: Call): string {
+  return resume ?? `a${sha256().update(key).digest("hex").slice(0, 16)}`;
+}
+
+function blankOf({ type }: SpawnRequest, agent_id: string, model: string): Spawned {
+  return { agent_id, type, model, text: "", stop: undefined, usage: NO_USAGE, tools: [], duration_ms: 0 };
+}
+
+/** Has the engine run an agent, with a journal of its own; what it spent is its parent's too. */
+async function elsewhere(engine: Engine, parent: Life, request: SpawnRequest, call: Call): Promise<Spawned> {
+  const { id, agentId, depth, model, spent } = parent;
+  const asked: AskedBelow = { request, call, parent: { id, agentId, depth, model, spent: { ...spent } } };
+  const end = await engine.spawn!<Below>(idOf(request, call), asked);
+  spent.tokens += end.spent.tokens;
+  if (spent.dollars !== undefined) {
+    spent.dollars = end.spent.dollars == null ? undefined : spent.dollars + end.spent.dollars;
+  }
+  if ("failed" in end) throw new ToolError(end.failed.message, { code: end.failed.code });
+  return end.spawned;
+}
+
+/** Runs an agent that an engine was asked for, below a stand-in for the agent that asked. */
+export async function runBelow(
+  home: { agent: AgentSpec; life: Life; store: TranscriptStore | undefined; signal: AbortSignal },
+  { request, call, parent: { spent: before, ...above } }: AskedBelow,
+): Promise<Below> {
+  const spent = { ...before, dollars: before.dollars ?? undefined };
+  const parent = { ...home.life, ...above, spent };
+  const own = () => ({
+    tokens: spent.tokens - before.tokens,
+    dollars: spent.dollars === undefined ? undefined : spent.dollars - (before.dollars ?? 0),
+  });
+  try {
+    const stored = await storedAgent(request, home.store);
+    const spawned = await spawnHere({ ...home, parent: () => parent }, request, call, stored).working;
+    return { spawned, spent: own() };
+  } catch (error) {
+    const code = error instanceof ToolError ? error.code : "agent_error";
+    return { failed: { message: (error as Error).message, code }, spent: own() };
+  }
+}
+
+interface Home {
+  readonly agent: AgentSpec;
+  readonly parent: () => Life;
+  readonly store: TranscriptStore | undefined;
+  readonly signal: AbortSignal;
+}
+
+function spawnHere(
+  home: Home,
+  request: SpawnRequest,
+  call: Call,
+  stored: Transcript | undefined,
+): { readonly id: string; readonly working: Promise<Spawned> } {
+  const { agent, parent } = home;
+  const bare = specFor(agent, request);
+  const lane = agent.lane?.(bare, call.toolUseId) ?? { spec: bare, clock: parent().clock, inbox: new Inbox() };
+  const id = agent.engine
+    ? idOf(request, call)
+    : request.resume ?? `a${lane.clock.uuid().replaceAll("-", "").slice(0, 16)}`;
+  return { id, working: live(home, { id, lane, request, call, stored }) };
+}
+
+/** The whole life of an agent that another started. */
+async function live(
+  { parent, store, signal }: Home,
+  { id, lane: { spec, clock, inbox }, request, call, stored }: {
+    readonly id: string;
+    readonly lane: Lane;
+    readonly request: SpawnRequest;
+    readonly call: Call;
+    readonly stored: Transcript | undefined;
+  },
+): Promise<Spawned> {
+  const { depth, agentId, spent } = parent();
+  const called: string[] = [];
+  const emit = (event: RunEvent) => {
+    if (event.agent_id === id && event.type === "tool_start") called.push(event.name);
+    if (event.agent_id === id) keep?.note(event);
+    parent().emit(event);
+  };
+  const model = request.model ?? stored?.model ?? parent().model;
+  const begin = stored && await beginBelow(spec.engine, call, stored);
+  const life: Life = newLife({
+    id: parent().id,
+    agentId: id,
+    parentAgentId: agentId,
+    depth: depth + 1,
+    model,
+    clock,
+    inbox,
+    cwd: parent().cwd,
+    messages: begin ? messagesAt(begin, stored, id) : [],
+    toolState: inherited(parent().toolState),
+    sequence: parent().sequence,
+    runs: begin?.runs ?? 0,
+    spent,
+    emit,
+    save: (...given) => keep?.save(...given) ?? Promise.resolve(),
+    spawn: (...given) => spawner(spec, () => life, store)(...given),
+  });
+  const about = stored ? undefined : {
+    agent_type: request.type,
+    model,
+    system: hashOf(spec.system),
+    tools: spec.tools.map((t) => t.name),
+    parent: agentId,
+    prompt: request.prompt,
+    cwd: life.cwd(),
+    created: new Date(clock.now()).toISOString(),
+  };
+  const keep = store && keeper(store, id, about, () => life, stored);
+  if (begin) keep!.rewind(begin);
+  const start = clock.tick();
+  const session = openSession(spec, life);
+  try {
+    const result = await session.prompt(request.prompt, { signal, trigger: stored ? "resume" : "user" });
+    await keep?.ended(result);
+    if (result.error) {
+      throw new ToolError(`The agent ended with an error: ${result.error.message}`, { code: "agent_error" });
+    }
+    const { text, stop, usage } = result;
+    return { ...blankOf(request, id, model), text, stop, usage, tools: called, duration_ms: clock.tick() - start };
+  } finally {
+    await session.close();
+    if (life.toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(life.toolState);
+  }
+}
+
+/** Where an agent that goes on stood when it was told to: a step, for by now it may have gone further. */
+async function beginBelow(
+  engine: Engine | undefined,
+  { key }: Call,
+  stored: Transcript,
+): Promise<Place & { readonly runs: number }> {
+  const now = async () => {
+    const messages = resumable(stored.messages);
+    return { runs: stored.endings.length, ...placeOf(messages, stored.full.length - stored.messages.length) };
+  };
+  return await (engine ? engine.step(`begin:${key}`, now) : now());
 }
 
 /** What confines an agent's tools and whom they ask holds for those it starts; a shell and what was read are its own. */

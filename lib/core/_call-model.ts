@@ -7,6 +7,7 @@ import { addUsage, invalidConversation, type Message, NO_USAGE, user } from "./m
 import { ModelError, type ModelRequest, type Reply } from "./model.ts";
 import { readReply } from "./reply.ts";
 import { isNotKept } from "./said.ts";
+import { modelStep } from "./_model-step.ts";
 import { switchModel } from "./switch-model.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
@@ -35,7 +36,7 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   const { agent, count } = run;
   // A history that a hook changed for this turn is its own business: making room would pull it from under the turn.
   if (!view.prefix) await agent.compact?.(run);
-  run.hooks = await run.interruptible(Promise.resolve(agent.hooks()));
+  await run.refreshHooks();
   const said = await run.fire({
     event: "iteration",
     iteration,
@@ -53,7 +54,7 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   const change = said.value as { system?: string; append?: string | readonly Message[] } | undefined;
   const shown = { system: change?.system ?? view.system, messages: requestMessages(run, view, change?.append) };
   count.iterations++;
-  const reply = await agent.step(`llm:${run.turnId}:${count.iterations}`, () => replyOf(run, shown));
+  const reply = await replyOf(run, shown);
   account(run, reply);
   return reply;
 }
@@ -79,7 +80,7 @@ async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages"
     try {
       const reply = await attempts(
         run,
-        (signal) => readReply(agent.model(request, signal), (delta) => run.emit(delta)),
+        (signal) => modelStep(run, () => readReply(agent.model(request, signal), (delta) => run.emit(delta))),
       );
       const again = mayChange && reply.stop_reason === "refusal" && await fallBack(run, "it refused");
       if (!again) return { ...reply, usage: addUsage(refused, reply.usage) };
@@ -156,6 +157,7 @@ export function joinRoles(messages: readonly Message[]): Message[] {
   return out;
 }
 
+/** How often a call that failed is made again. */
 const RETRIES = 2;
 
 async function attempts(run: Run, attempt: (signal: AbortSignal) => Promise<Reply>): Promise<Reply> {
@@ -171,7 +173,10 @@ async function attempts(run: Run, attempt: (signal: AbortSignal) => Promise<Repl
       if (!again) throw error;
       const wait = (error as ModelError).retryAfter ?? Math.min(500 * 2 ** n, 8000) * (0.75 + clock.random() / 2);
       run.emit({ type: "retry", attempt: n + 1, reason: thrownWords(error), wait_ms: Math.round(wait) });
-      await run.interruptible(clock.pass ? clock.pass(wait, run.signal) : clock.sleep(wait, run.signal));
+      const { engine } = run.agent;
+      await run.interruptible(
+        engine?.sleep?.(wait) ?? (clock.pass ? clock.pass(wait, run.signal) : clock.sleep(wait, run.signal)),
+      );
     }
   }
 }

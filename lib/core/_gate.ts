@@ -102,6 +102,8 @@ async function permission(
     tool_use_id: called.tool_use_id,
     cwd: run.life.cwd(),
     effect: tool.effect,
+    agent_id: run.life.agentId,
+    key: run.nameOf("ask", called.tool_use_id),
   };
   const ruling = run.agent.permit?.(question, pre.decision as "continue" | "allow" | "ask");
   const ruled = isThenable(ruling) ? await run.interruptible(ruling as Promise<Permission>) : ruling;

@@ -1,5 +1,5 @@
 import { type Answer, answer } from "./_answer.ts";
-import { execute } from "./_execute.ts";
+import { begin, type Begun, finish } from "./_execute.ts";
 import { gate, type Ready } from "./_gate.ts";
 import type { Run } from "./run.ts";
 import { type Block, INTERRUPTED } from "./messages.ts";
@@ -39,10 +39,25 @@ export async function answerCalls(run: Run, calls: readonly ToolCall[]): Promise
 
 /** Waits for all of a batch before the first error leaves it, so that nothing is left running. */
 async function runBatch(run: Run, batch: Ready[], answers: Map<string, Answer>): Promise<void> {
-  const ready = batch.splice(0);
-  if (ready.length === 1) return execute(run, ready[0]!, answers);
-  const ends = await Promise.allSettled(ready.map((r) => execute(run, r, answers)));
+  const begun = batch.splice(0).map((ready) => begin(run, ready));
+  if (begun.length === 1) return finish(run, begun[0]!, answers);
+  if (run.agent.engine) return await inTurn(run, begun, answers);
+  const ends = await Promise.allSettled(begun.map((call) => finish(run, call, answers)));
   for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+/** Under an engine all calls end first, one step each; then hooks are asked in declared order. */
+async function inTurn(run: Run, begun: readonly Begun[], answers: Map<string, Answer>): Promise<void> {
+  await Promise.allSettled(begun.map(({ ran }) => ran));
+  let failed: { error: unknown } | undefined;
+  for (const call of begun) {
+    try {
+      await finish(run, call, answers);
+    } catch (error) {
+      failed ??= { error };
+    }
+  }
+  if (failed) throw failed.error;
 }
 
 function collect(run: Run, calls: readonly ToolCall[], answers: ReadonlyMap<string, Answer>): Answered {

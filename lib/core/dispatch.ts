@@ -2,7 +2,7 @@ import { ask } from "./_ask.ts";
 import { stamp } from "./_event.ts";
 import { passedOver } from "./_policy.ts";
 import type { AnyEvent, EventName, Fired } from "./events.ts";
-import { ENDED, Fold, type Folded, NOTHING } from "./fold.ts";
+import { ENDED, Fold, type Folded, IN_BACKGROUND, NOTHING } from "./fold.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
 
 export interface FireOptions {
@@ -50,7 +50,7 @@ async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv)
   for (const hook of listening) {
     if (hook.mode !== "async") continue;
     const why = env.signal.aborted ? ENDED : passedOver(hook, fold.event, env);
-    fold.pass(hook, why ?? "runs in the background");
+    fold.pass(hook, why ?? IN_BACKGROUND);
     if (why === undefined) queue(hook, fold.event, env);
   }
 }

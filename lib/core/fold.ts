@@ -42,6 +42,9 @@ export const NOTHING: Folded = Object.freeze({
 /** Why a hook is not asked once the run is over. */
 export const ENDED = "the run was ended";
 
+/** Why a hook that nobody waits for has no answer in the ledger. */
+export const IN_BACKGROUND = "runs in the background";
+
 const CLEANUP: ReadonlySet<EventName> = new Set(["agent-stop", "session-end"]);
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

@@ -1,3 +1,5 @@
+import type { Run } from "./run.ts";
+
 /** Decides which reports are taken at a moment: a recorder notes them, a replay waits for those that were noted. */
 export interface Postman {
   /** Whose reports are taken the `n`-th time; undefined: whatever is there. */
@@ -23,6 +25,22 @@ export class Inbox {
       this.#tasks.delete(task);
     });
     this.#tasks.add(task);
+  }
+
+  /** Whether nothing was said and nobody is left to say something. */
+  get isEmpty(): boolean {
+    return this.#tasks.size === 0 && this.#reports.length === 0;
+  }
+
+  /** Whose reports are there; with `wait`, at least one's where one is to come. */
+  async senders(wait: boolean): Promise<readonly string[]> {
+    if (wait && this.#reports.length === 0) await Promise.race(this.#tasks);
+    return this.#reports.map(({ from }) => from);
+  }
+
+  /** The reports of these senders, in this order, once they are there. */
+  takeFrom(senders: readonly string[]): Promise<readonly string[]> {
+    return this.#those(this.#taken++, senders);
   }
 
   /** The reports that are there; with `wait`, at least one where one is to come. */
@@ -57,3 +75,17 @@ export class Inbox {
 }
 
 const NONE: readonly string[] = [];
+
+/** What agents in the background have to say now; under an engine whose turn it is is a step. */
+export function takeReports(run: Run, wait: boolean): readonly string[] | Promise<readonly string[]> {
+  const { inbox } = run.life;
+  if (!run.agent.engine) return inbox.take(wait);
+  return inbox.isEmpty ? NONE : stepReports(run, wait);
+}
+
+async function stepReports(run: Run, wait: boolean): Promise<readonly string[]> {
+  const { inbox } = run.life;
+  // What is waited for may be the engine's own work, which must not be waited for inside a step.
+  if (wait) await inbox.senders(true);
+  return await inbox.takeFrom(await run.step("inbox", "take", () => inbox.senders(false)));
+}

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "./clock.ts";
+import type { Engine, Step } from "./engine.ts";
 import type { Stop } from "./events.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
 import { Inbox } from "./inbox.ts";
@@ -10,15 +11,15 @@ import type { Run } from "./run.ts";
 import type { Effect, Spawned, SpawnRequest, Tool } from "./tool.ts";
 import type { Said } from "./verdict.ts";
 
-/** Runs one named piece of work: directly, from a journal, or on an engine. Names are unique and stable in a run. */
-export type Step = <T>(name: string, work: () => Promise<T>) => Promise<T>;
-
 export interface PermissionCall {
   readonly tool_name: string;
   readonly input: { readonly [key: string]: unknown };
   readonly tool_use_id: string;
   readonly cwd: string;
   readonly effect: Effect;
+  readonly agent_id?: string;
+  /** The question's name, unique and stable: an engine keeps its answer under it. */
+  readonly key?: string;
 }
 
 /** What the permission rules say of a call, after hooks have spoken. */
@@ -54,7 +55,10 @@ export interface AgentSpec {
   readonly askPerson?: AskPerson;
   readonly price?: (model: string, usage: Usage) => number | undefined;
   readonly exec?: NonNullable<HookEnv["exec"]>;
-  readonly step: Step;
+  /** Is around each model call and tool call that is really made, on whatever it runs: who measures. */
+  readonly step?: Step;
+  /** What its steps run on; directly where absent. */
+  readonly engine?: Engine;
   /** Makes room before a model call where the context is nearly full. */
   readonly compact?: (run: Run) => Promise<void>;
   /** Looks at what a call that writes has left behind. */
@@ -89,16 +93,22 @@ export interface Life {
   readonly values: Map<string, unknown>;
   readonly toolState: Map<string, unknown>;
   readonly sequence: { next: number };
+  /** How many runs there were before; with the agent's id it names the run, whatever process goes on with it. */
+  runs: number;
+  /** When the run that is on began, where another process may have begun it. */
+  begun?: number;
   readonly spent: Spent;
   readonly emit: (event: RunEvent) => void;
   /** Contexts that wait for the next user message. */
   readonly waiting: Said[];
   /** Writes a message where it outlives the process; the run goes on when that is done. */
   readonly save?: (message: Message, index: number, run: Run) => Promise<void>;
-  /** Starts an agent below this one, for a tool call. */
-  readonly spawn?: (request: SpawnRequest, run: Run, toolUseId: string) => Promise<Spawned>;
+  /** Starts an agent below this one, for a tool call; `key` names it among all that were ever started. */
+  readonly spawn?: (request: SpawnRequest, run: Run, call: { toolUseId: string; key: string }) => Promise<Spawned>;
   /** Agents that work on in the background, and what those that ended have to say. */
   readonly inbox: Inbox;
+  /** What hooks in the background have said, until a step takes it; only where there is an engine. */
+  readonly late: (Said & { hook: string })[];
   /** Work that hooks left running. */
   readonly background: Set<Promise<void>>;
 }
@@ -113,10 +123,12 @@ export function newLife(given: Pick<Life, "id" | "model" | "cwd"> & Partial<Life
     values: new Map(),
     toolState: new Map(),
     sequence: { next: 0 },
+    runs: 0,
     spent: { tokens: 0, dollars: 0 },
     emit: () => {},
     waiting: [],
     inbox: new Inbox(),
+    late: [],
     background: new Set(),
     ...given,
   };

@@ -1,5 +1,7 @@
+import { takeLate } from "./_hook-step.ts";
 import { callModel, joinRoles, turnBegin, type View } from "./_call-model.ts";
 import { answerCalls } from "./calls.ts";
+import { takeReports } from "./inbox.ts";
 import type { Folded } from "./fold.ts";
 import type { Stop, Trigger } from "./events.ts";
 import type { Run } from "./run.ts";
@@ -49,8 +51,9 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     await run.push(reply.message);
     if (reply.calls.length > 0) {
       const answered = await answerCalls(run, reply.calls);
-      const arrived = life.inbox.take(false);
+      const arrived = takeReports(run, false);
       const reports = arrived instanceof Promise ? await run.interruptible(arrived) : arrived;
+      await takeLate(run);
       run.pending = [
         ...answered.content,
         ...run.heard(life.waiting.splice(0)),
@@ -69,6 +72,7 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     if (end) life.waiting.push(...said.contexts);
     if (end === "halted") return { stop: end, inputs: [] };
     if (end) return await endTurn(run, input, first, end);
+    await takeLate(run);
     run.pending = feedback([...run.heard(life.waiting.splice(0)), ...run.heard(said.contexts)], said);
     sentBack = true;
     iteration = -1;
@@ -79,9 +83,10 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
 async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> {
   const { agent, life } = run;
   run.turns++;
-  run.turnId = `${life.agentId}:${life.sequence.next++}`;
-  run.hooks = await run.interruptible(Promise.resolve(agent.hooks()));
+  run.turnId = `${life.agentId}:${run.index}.${run.turns}`;
+  await run.refreshHooks();
   run.overlay.clear();
+  await takeLate(run);
   const waiting = life.waiting.splice(0);
   const { before = [], after = [] } = input;
   run.pending = [...run.heard(waiting), ...run.heard(before), promptBlock(input), ...run.heard(after)];

@@ -75,6 +75,14 @@ export type RunEvent =
       readonly at: number;
       readonly kind: "auto" | "manual" | "periodic";
     }
+    /** A call waits for a person, who answers by this token, whenever and from wherever. */
+    | {
+      readonly type: "question";
+      readonly token: string;
+      readonly tool_name: string;
+      readonly input: unknown;
+      readonly reason: string;
+    }
     | { readonly type: "warning"; readonly message: string }
     /** What a hook wrote with `ctx.log`. */
     | { readonly type: "log"; readonly hook: string; readonly message: string }

@@ -3,7 +3,7 @@ import { settle } from "./_settle.ts";
 import { thrownWords } from "./_thrown.ts";
 import type { Clock } from "./clock.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
-import { type EventName, EVENTS, type Fired } from "./events.ts";
+import type { EventName, Fired } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
 import type { HookChange, HookEnv, HookRecord } from "./hook.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
@@ -12,6 +12,8 @@ import type { Block, Message, Usage } from "./messages.ts";
 import type { Model, ToolSpec } from "./model.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, type From, hookInput } from "./said.ts";
+import { hookStep } from "./_hook-step.ts";
+import { hookEvent } from "./_hook-event.ts";
 import type { Tool } from "./tool.ts";
 import type { Said } from "./verdict.ts";
 
@@ -43,9 +45,14 @@ export class Run implements HookEnv {
   readonly keepers = new Set<string>();
   /** Who wants the agent to end quietly: what was begun is finished, no model is called again. */
   halt: Folded["halt"];
+  /** Which run of the agent's this is. */
+  readonly index: number;
   /** What a listener threw. */
   deaf: { readonly error: unknown } | undefined;
+  /** Whether a hook may have something to say later, from the background. */
+  listensLate = false;
   #inOrder: Promise<unknown> = Promise.resolve();
+  readonly #names = new Map<string, number>();
 
   constructor(agent: AgentSpec, life: Life, count: Count, signal: AbortSignal, usage: Usage) {
     this.agent = agent;
@@ -54,6 +61,7 @@ export class Run implements HookEnv {
     this.signal = signal;
     this.usage = usage;
     this.firstIndex = life.messages.length;
+    this.index = life.runs;
   }
 
   /** Tells the listener. One that throws ends the run at the next event, with a Result like any other end. */
@@ -82,7 +90,8 @@ export class Run implements HookEnv {
     }
     // What cleans up must run to its end even when the run was interrupted.
     const env: HookEnv = options?.final ? Object.create(this, { signal: { value: this.closing } }) : this;
-    const folded = await fire(this.hooks, fired, env, options);
+    const asking = () => fire(this.hooks, fired, env, options);
+    const folded = this.agent.engine ? await this.#stepped(fired, asking, options?.final) : await asking();
     if (folded.runs.length > 0) {
       this.emit({
         type: "fired",
@@ -102,6 +111,12 @@ export class Run implements HookEnv {
     return folded;
   }
 
+  /** Hooks never throw: where an engine does, what cleans up is passed over and the run ends as it was to end. */
+  #stepped<N extends EventName>(fired: Fired<N>, asking: () => Promise<Folded>, final = false): Promise<Folded> {
+    const told = hookStep(this, fired, asking);
+    return final ? told.catch(() => NOTHING) : told;
+  }
+
   /** Shows hooks' inputs in this turn; what persists waits for its next user message and stays there. */
   #join(event: EventName, inputs: Folded["inputs"]): void {
     for (const { text, persist } of inputs) {
@@ -109,6 +124,34 @@ export class Run implements HookEnv {
       if (persist) this.life.waiting.push({ text: block.text, verbatim: true });
       else this.ephemeral.push(block);
     }
+  }
+
+  /** Has changed hook files count; not under an engine, where a run that is run again must ask the same hooks. */
+  async refreshHooks(): Promise<void> {
+    if (!this.agent.engine) this.hooks = await this.interruptible(Promise.resolve(this.agent.hooks()));
+  }
+
+  /** One named piece of work: done here, or as the engine has it. */
+  step<T>(kind: string, name: string, work: () => Promise<T>): Promise<T> {
+    return this.named(this.nameOf(kind, name), work);
+  }
+
+  /** As `step`, with a whole name. */
+  named<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.agent.engine?.step(name, work) ?? work();
+  }
+
+  /** What is measured of a step, where somebody measures: the model call or the tool call itself. */
+  measured<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.agent.step?.(name, work) ?? work();
+  }
+
+  /** A name no other step of the run has: whatever a model or a hook repeats, it is counted. */
+  nameOf(kind: string, name: string): string {
+    const whole = `${kind}:${this.turnId || `${this.life.agentId}:${this.index}`}:${name}`;
+    const used = this.#names.get(whole) ?? 0;
+    this.#names.set(whole, used + 1);
+    return used === 0 ? whole : `${whole}#${used + 1}`;
   }
 
   /** Has the events of calls that run together fired one after the other, in the order in which they come. */
@@ -219,10 +262,10 @@ export class Run implements HookEnv {
     this.emit({ type: "log", hook, message });
   }
   onHook(change: HookChange): void {
-    tell(this, change);
+    this.emit(hookEvent(change));
   }
   deliver(said: Said & { hook: string }): void {
-    this.life.waiting.push(said);
+    (this.agent.engine ? this.life.late : this.life.waiting).push(said);
   }
   background(work: Promise<void>): void {
     const { background } = this.life;
@@ -233,24 +276,6 @@ export class Run implements HookEnv {
 
 /** Where a hook's input begins a turn of its own; elsewhere it joins the turn that is on. */
 const STARTS_TURNS: ReadonlySet<EventName> = new Set(["session-start", "turn-end"]);
-
-/** Tells listeners what one hook did. */
-function tell(run: Run, change: HookChange): void {
-  if (change.phase === "start") return run.emit({ type: "hook_start", hook: change.hook, event: change.event });
-  const { opinion, failure, ms = 0 } = change.run;
-  const decision = failure !== undefined
-    ? "failed"
-    : opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
-  run.emit({
-    type: "hook_end",
-    hook: change.hook,
-    event: change.event,
-    decision: EVENTS[change.event].deny === "ignored" && decision === "deny" ? "ignored" : decision,
-    ...(opinion?.reason !== undefined && { reason: opinion.reason }),
-    ...(failure !== undefined && { failure }),
-    ms,
-  });
-}
 
 type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 

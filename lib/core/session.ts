@@ -4,6 +4,7 @@ import type { EventFields, Stop } from "./events.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
 import { Run } from "./run.ts";
 import { countContinuation, limitWarning, newCount } from "./limits.ts";
+import { takeReports } from "./inbox.ts";
 import { INTERRUPTED, isToolResult, isToolUse, NO_USAGE, textOf, toolResult } from "./messages.ts";
 import { takeTurn, type TurnInput } from "./loop.ts";
 import { ModelError } from "./model.ts";
@@ -68,15 +69,16 @@ export function openSession(
       const signal = options.signal ? AbortSignal.any([options.signal, stopper.signal]) : stopper.signal;
       const run = last = newRun(signal);
       const over = new AbortController();
-      deadline(run, stopper, over.signal);
+      const time = () => deadline(run, stopper, over.signal);
       const first = started || signal.aborted ? undefined : start;
       started ||= first !== undefined;
-      const running = runPrompt(run, words, options.trigger ?? "user", first);
+      const running = runPrompt(run, words, { trigger: options.trigger ?? "user", start: first, time });
       busy = running;
       try {
         return await running;
       } finally {
         busy = undefined;
+        life.runs++;
         over.abort();
       }
     },
@@ -105,9 +107,11 @@ const GRACE_MS = 2000;
 const NEVER = new AbortController().signal;
 
 function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
-  const { seconds } = run.agent.limits;
+  const { agent: { limits: { seconds }, engine }, life: { clock, begun } } = run;
   if (seconds === undefined || seconds === Infinity) return;
-  run.life.clock.sleep(seconds * 1000, over).then(() => {
+  // A process that goes on with a run has the time that the one before has left; an engine's timer knows by itself.
+  const left = seconds * 1000 - (begun === undefined ? 0 : clock.now() - begun);
+  (engine?.sleep ? engine.sleep(seconds * 1000) : clock.sleep(Math.max(0, left), over)).then(() => {
     if (!over.aborted) stopper.abort(new Ended("deadline", limitWarning("deadline", run.agent.limits, [])));
   });
 }
@@ -115,8 +119,12 @@ function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
 async function runPrompt(
   run: Run,
   prompt: string,
-  trigger: "user" | "resume",
-  start: Pick<EventFields["session-start"], "source"> | undefined,
+  { trigger, start, time }: {
+    trigger: "user" | "resume";
+    start: Pick<EventFields["session-start"], "source"> | undefined;
+    /** Begins to count the run's time. */
+    time: () => void;
+  },
 ): Promise<Result> {
   const { agent, life } = run;
   run.emit({ type: "start", session_id: life.id, agent_type: agent.type, prompt, model: run.modelName });
@@ -124,7 +132,10 @@ async function runPrompt(
   let opening: TurnInput[] = [];
   let end: { stop: Stop; error?: unknown };
   try {
+    // To load hooks is work outside a step: an engine that waits for its timer must not find the run idle meanwhile.
+    if (!agent.engine?.sleep) time();
     run.hooks = await run.interruptible(Promise.resolve(agent.hooks()));
+    if (agent.engine?.sleep) time();
     if (start) {
       const said = await run.fire({
         event: "session-start",
@@ -237,7 +248,7 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
 
 /** Waits for the next agent that works in the background; what it has to say begins a turn. */
 async function fromBackground(run: Run): Promise<TurnInput[]> {
-  const reports = await run.interruptible(Promise.resolve(run.life.inbox.take(true)));
+  const reports = await run.interruptible(Promise.resolve(takeReports(run, true)));
   return reports.length === 0 ? [] : [{ trigger: "background", prompt: reports.join("\n\n") }];
 }
 

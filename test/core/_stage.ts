@@ -65,7 +65,6 @@ export function stage(setting: Setting): Stage {
     limits: limitsOf(limits),
     maxTokens: 1000,
     hooks: records ?? (() => compiled),
-    step: (_, work) => work(),
     ...rest,
   };
   const session = openSession(spec, life, { source: "startup" });

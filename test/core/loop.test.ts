@@ -748,9 +748,11 @@ test("every model call and tool call is one step, with a name of its own", async
   await stage({
     model,
     tools: [echo],
-    step: (name, work) => {
-      names.push(name);
-      return work();
+    engine: {
+      step: (name, work) => {
+        names.push(name);
+        return work();
+      },
     },
   }).run();
   assert.equal(names.length, 4);

@@ -171,7 +171,7 @@ test("a tool is told where it is, what for, and may show progress", async () => 
       ctx.progress("half");
       const { cwd, toolUseId, agentId, sessionId, idempotencyKey, toolUse, signal } = ctx;
       told.push({ cwd, toolUseId, agentId, sessionId, toolUse, aborted: signal.aborted });
-      assert.match(idempotencyKey, /^tool:session-1:\d+:T:toolu_scripted_0001$/);
+      assert.match(idempotencyKey, /^tool:session-1:0\.1:T:toolu_scripted_0001(#2)?$/);
       ctx.state.set("n", Number(ctx.state.get("n") ?? 0) + 1);
       return String(ctx.state.get("n"));
     },

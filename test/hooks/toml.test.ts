@@ -45,7 +45,6 @@ class Stage {
         limits: limitsOf({}),
         maxTokens: 100,
         hooks: () => hooks,
-        step: (_, work) => work(),
       },
       life,
       { source: "startup" },

@@ -1,0 +1,103 @@
+import type { SessionEngine } from "../core/engine.ts";
+import type { Life } from "../core/life.ts";
+import { type Message, NO_USAGE } from "../core/messages.ts";
+import type { Result } from "../core/run-events.ts";
+import { resumable } from "../transcript/resume.ts";
+import type { Transcript } from "../transcript/store.ts";
+import type { Keeper } from "./persist.ts";
+
+/** Where a conversation stands in its transcript. */
+export interface Place {
+  /** How many messages there ever were, and how many of them are left to be sent. */
+  readonly full: number;
+  readonly kept: number;
+  /** How many blocks the last one has: a prompt joins a message that is the user's already. */
+  readonly blocks: number;
+}
+
+/** What a run began with: its first step. Not the conversation, which the store has, but where it stood. */
+export interface Begin extends Place {
+  readonly prompt: string;
+  readonly trigger: "user" | "resume";
+  readonly model: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export function placeOf(messages: readonly Message[], compacted: number): Place {
+  const kept = messages.length;
+  return { full: compacted + kept, kept, blocks: messages.at(-1)?.content.length ?? 0 };
+}
+
+/** The conversation as it stood there, whatever was added since. */
+export function messagesAt({ full, kept, blocks }: Place, stored: Transcript | undefined, id: string): Message[] {
+  if (kept === 0) return [];
+  const messages = resumable(stored?.full.slice(full - kept, full) ?? []);
+  const last = messages.at(-1);
+  if (messages.length < kept || last!.content.length < blocks) {
+    throw new TypeError(
+      `Cannot go on with the run of '${id}' as its transcript is gone: keep transcripts where the journal is kept`,
+    );
+  }
+  return [...messages.slice(0, -1), { ...last!, content: last!.content.slice(0, blocks) }];
+}
+
+function isAt(a: Place, b: Place): boolean {
+  return a.full === b.full && a.kept === b.kept && a.blocks === b.blocks;
+}
+
+export interface Beginning {
+  readonly prompt: string;
+  readonly trigger: "user" | "resume";
+  readonly life: Life;
+  readonly keep: Keeper;
+  readonly stored: Transcript | undefined;
+}
+
+/**
+ * Begins a run on an engine. One that began in another process begins again as it did there (`again`): with its
+ * prompt, its model, and the conversation as it was.
+ *
+ * @throws {TypeError} where that cannot be
+ */
+export async function beginRun(
+  engine: SessionEngine,
+  { prompt, trigger, life, keep, stored }: Beginning,
+): Promise<Begin & { readonly again: boolean }> {
+  let again = true;
+  const begin = await engine.step(`begin:${life.agentId}:${life.runs}`, async (): Promise<Begin> => {
+    again = false;
+    const place = placeOf(life.messages, keep.compacted());
+    return { prompt, trigger, model: life.model, at: life.clock.now(), ...place };
+  });
+  life.begun = begin.at;
+  if (!again) return { ...begin, again };
+  if (prompt !== begin.prompt && prompt !== "") {
+    throw new TypeError(
+      `Cannot prompt session '${life.id}' as its last run was interrupted: go on with it first, with no prompt or ${
+        JSON.stringify(begin.prompt.slice(0, 100))
+      }`,
+    );
+  }
+  life.model = begin.model;
+  if (isAt(begin, placeOf(life.messages, keep.compacted()))) return { ...begin, again };
+  life.messages.splice(0, life.messages.length, ...messagesAt(begin, stored, life.id));
+  keep.rewind(begin);
+  return { ...begin, again };
+}
+
+/** How a run ends that its engine did not let begin. */
+export function notBegun(life: Life, error: unknown): Result {
+  return {
+    id: life.id,
+    text: "",
+    stop: "error",
+    messages: life.messages.slice(),
+    turns: 0,
+    iterations: 0,
+    usage: NO_USAGE,
+    cost: 0,
+    denials: [],
+    error: { type: "engine", message: error instanceof Error ? error.message : String(error) },
+  };
+}

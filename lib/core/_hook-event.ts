@@ -1,0 +1,25 @@
+import { EVENTS } from "./events.ts";
+import type { HookChange } from "./hook.ts";
+import type { RunEvent } from "./run-events.ts";
+
+type HookEvent =
+  | Omit<Extract<RunEvent, { type: "hook_start" }>, "agent_id">
+  | Omit<Extract<RunEvent, { type: "hook_end" }>, "agent_id">;
+
+/** What listeners are told of one hook. */
+export function hookEvent(change: HookChange): HookEvent {
+  if (change.phase === "start") return { type: "hook_start", hook: change.hook, event: change.event };
+  const { opinion, failure, ms = 0 } = change.run;
+  const decision = failure !== undefined
+    ? "failed"
+    : opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
+  return {
+    type: "hook_end",
+    hook: change.hook,
+    event: change.event,
+    decision: EVENTS[change.event].deny === "ignored" && decision === "deny" ? "ignored" : decision,
+    ...(opinion?.reason !== undefined && { reason: opinion.reason }),
+    ...(failure !== undefined && { failure }),
+    ms,
+  };
+}

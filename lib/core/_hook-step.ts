@@ -1,0 +1,59 @@
+import type { EventName, Fired } from "./events.ts";
+import { type Folded, IN_BACKGROUND } from "./fold.ts";
+import type { Run } from "./run.ts";
+
+/** What hooks said, and what they left behind for others. */
+interface Told {
+  readonly folded: Folded;
+  /** The number of the session's next event. */
+  readonly next: number;
+  /** What hooks share, where they changed it. */
+  readonly values?: readonly (readonly [string, unknown])[];
+}
+
+/** Asks the hooks of one event as a step: what they said once holds, also where it is not known any more why. */
+export async function hookStep<N extends EventName>(
+  run: Run,
+  fired: Fired<N>,
+  ask: () => Promise<Folded>,
+): Promise<Folded> {
+  const { life } = run;
+  const { tool_use_id } = fired as { tool_use_id?: string };
+  let asked = false;
+  const before = JSON.stringify(plain(life.values));
+  const told = await run.step(
+    "hook",
+    tool_use_id === undefined ? fired.event : `${fired.event}:${tool_use_id}`,
+    async () => {
+      asked = true;
+      const folded = await ask();
+      const values = plain(life.values);
+      const changed = JSON.stringify(values) !== before;
+      return { folded, next: life.sequence.next, ...(changed && { values }) } satisfies Told as Told;
+    },
+  );
+  if (!asked) {
+    for (const [key, value] of told.values ?? []) life.values.set(key, value);
+    life.sequence.next = Math.max(life.sequence.next, told.next);
+  }
+  run.listensLate ||= told.folded.runs.some(({ skipped, opinion }) => skipped === IN_BACKGROUND || opinion?.later);
+  return told.folded;
+}
+
+/** Takes what hooks have said from the background, at a moment that is the same when the run is run again. */
+export async function takeLate(run: Run): Promise<void> {
+  const { life, agent } = run;
+  if (!agent.engine || !run.listensLate) return;
+  life.waiting.push(...await run.step("late", String(run.count.iterations), async () => life.late.splice(0)));
+}
+
+/** What can be written down of what hooks share. */
+function plain(values: ReadonlyMap<string, unknown>): [string, unknown][] {
+  return [...values].filter(([, value]) => isPlain(value));
+}
+
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value !== undefined && typeof value !== "function";
+  const proto = Object.getPrototypeOf(value);
+  return (proto === Object.prototype || proto === Array.prototype) && Object.values(value).every(isPlain);
+}

@@ -1,0 +1,139 @@
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import type { Engine } from "../core/engine.ts";
+
+/** A question that waits for a person. */
+export interface OpenQuestion {
+  /** By which it is answered. */
+  readonly token: string;
+  /** What is asked. */
+  readonly about: unknown;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** A journal of steps in one SQLite file. */
+export interface SqliteSteps extends Engine {
+  wait<T>(name: string, announce: (token: string) => Promise<void>, about?: unknown): Promise<T>;
+  /** The result of a step that ended. */
+  result(name: string): unknown;
+  /** The questions nobody has answered yet, of one agent or of all, the oldest first. */
+  questions(agentId?: string): OpenQuestion[];
+  /** Answers a question; whether there was one. */
+  answer(token: string, answer: unknown): boolean;
+  close(): void;
+}
+
+/** A step that is older is forgotten when the journal is opened: no run is gone on with after that. */
+const KEPT_MS = 30 * 24 * 3600_000;
+
+/** How often somebody who waits looks for an answer, which another process writes. */
+const LOOK_MS = 200;
+
+const SCHEMA = `
+  PRAGMA busy_timeout = 10000;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  CREATE TABLE IF NOT EXISTS step (name TEXT PRIMARY KEY, result TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS question (token TEXT PRIMARY KEY, about TEXT NOT NULL, answer TEXT, at INTEGER NOT NULL);
+`;
+
+/**
+ * The journal of one machine: a step that has ended is never run again, whatever happens to the process.
+ *
+ * Each result is on the disk before the run goes on. Run the agent again under the same session id and it goes on where
+ * it was; only what was in flight runs again, under the idempotency key it had.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { sqliteSteps } from "crochet/durable";
+ * import { scripted } from "crochet/testing";
+ *
+ * const steps = sqliteSteps("steps.sqlite");
+ * const greeter = agent({ model: scripted([{ text: "Hello" }]), step: steps });
+ * const { text } = await greeter.run("Say hello", { id: "greeting-1" });
+ * console.log(text, steps.result("llm:greeting-1:0.1:1")); // Hello { reply: … }
+ * steps.close();
+ * ```
+ */
+export function sqliteSteps(path: string): SqliteSteps {
+  let opened: ReturnType<typeof open> | undefined;
+  let closed = false;
+  const db = () => {
+    if (closed) throw new Error(`Cannot use the journal ${path} as it is closed: open another`);
+    return opened ??= open(path);
+  };
+  const running = new Set<string>();
+  const known = (name: string): { value: unknown } | undefined => {
+    const row = db().known.get(name) as { result: string } | undefined;
+    return row && { value: JSON.parse(row.result) };
+  };
+  const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const before = known(name);
+    if (before) return before.value as T;
+    if (running.has(name)) {
+      throw new Error(`Cannot run step '${name}' as it is running already: names of steps must be unique`);
+    }
+    running.add(name);
+    try {
+      const result = JSON.stringify(await work() ?? null);
+      db().write.run(name, result, Date.now());
+      // As a run that goes on will read it: what cannot be written down is missed now, not after a crash.
+      return JSON.parse(result) as T;
+    } finally {
+      running.delete(name);
+    }
+  };
+  const answered = (token: string) => (db().answerOf.get(token) as { answer: string | null } | undefined)?.answer;
+  return {
+    step,
+    async wait<T>(name: string, announce: (token: string) => Promise<void>, about: unknown = null): Promise<T> {
+      const before = known(name);
+      if (before) return before.value as T;
+      db().put.run(name, JSON.stringify(about), Date.now());
+      if (answered(name) == null) await announce(name);
+      for (;;) {
+        const answer = closed ? undefined : answered(name);
+        if (answer != null) return await step(name, async () => JSON.parse(answer) as T);
+        if (closed) throw new Error(`Cannot wait for an answer as the journal ${path} is closed`);
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      }
+    },
+    result: (name) => known(name)?.value,
+    questions: (agentId) => {
+      const rows = db().open.all() as { token: string; about: string; at: number }[];
+      return rows
+        .filter(({ token }) => agentId === undefined || token.startsWith(`ask:${agentId}:`))
+        .map(({ token, about, at }) => ({ token, about: JSON.parse(about), at }));
+    },
+    answer: (token, answer) => Number(db().answer.run(JSON.stringify(answer), token).changes) > 0,
+    close() {
+      closed = true;
+      opened?.db.close();
+      opened = undefined;
+    },
+  };
+}
+
+function open(path: string) {
+  mkdirSync(dirname(path), { recursive: true });
+  // Asked for at the first use: a library that is only imported opens nothing and warns of nothing.
+  const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  const db: DatabaseSync = new DatabaseSync(path);
+  db.exec(SCHEMA);
+  const old = Date.now() - KEPT_MS;
+  db.prepare("DELETE FROM step WHERE at < ?").run(old);
+  db.prepare("DELETE FROM question WHERE at < ?").run(old);
+  return {
+    db,
+    known: db.prepare("SELECT result FROM step WHERE name = ?"),
+    write: db.prepare("INSERT INTO step (name, result, at) VALUES (?, ?, ?)"),
+    put: db.prepare("INSERT OR IGNORE INTO question (token, about, at) VALUES (?, ?, ?)"),
+    open: db.prepare("SELECT token, about, at FROM question WHERE answer IS NULL ORDER BY at, token"),
+    answerOf: db.prepare("SELECT answer FROM question WHERE token = ?"),
+    answer: db.prepare("UPDATE question SET answer = ? WHERE token = ? AND answer IS NULL"),
+  };
+}

@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent, deny, type Engine, type HookContext, tool } from "../../lib/index.ts";
+import { codeHooks } from "../../lib/core/code-hooks.ts";
+import type { TextBlock } from "../../lib/core/messages.ts";
+import type { RunEvent } from "../../lib/core/run-events.ts";
+import type { ToolContext } from "../../lib/core/tool.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { Agent } from "../../lib/tools/index.ts";
+import { type Journal, memoryEngine } from "../durable/_engines.ts";
+
+const say = (name: string, run: (say: string, ctx: ToolContext) => unknown, effect: "read" | "write" = "read") =>
+  tool<{ say: string }>({
+    name,
+    description: name,
+    effect,
+    input: { type: "object", properties: { say: { type: "string" } } },
+    run: async (input, ctx) => String(await run(input.say, ctx)),
+  });
+
+const call = (name: string, words: string, id: string) => ({ name, input: { say: words }, id });
+
+test("a run that is run again asks no model, no tool and no hook, and ends the same", async () => {
+  const journal: Journal = new Map();
+  const did: string[] = [];
+  const make = (engine: Engine) =>
+    agent({
+      model: scripted([
+        { text: "on it", tools: [call("Echo", "a", "t1"), call("Echo", "b", "t2")] },
+        { tools: [call("Save", "c", "t3")] },
+        { error: "invalid_request_error" },
+      ]),
+      tools: [
+        say("Echo", (words) => (did.push(`echo ${words}`), words)),
+        say("Save", (words) => (did.push(`save ${words}`), words), "write"),
+      ],
+      hooks: {
+        preToolUse: [({ input }) => {
+          did.push("pre");
+          return (input as { say: string }).say === "b" ? deny("not b") : undefined;
+        }],
+        postToolUse: [(_: unknown, ctx: HookContext) => {
+          did.push("post");
+          ctx.values.set("seen", (ctx.values.get("seen") as number ?? 0) + 1);
+          ctx.addContext(`seen ${ctx.values.get("seen")}`);
+        }],
+      },
+      step: engine,
+    });
+  const first = await make(memoryEngine(journal)).run("go", { id: "s" });
+  const doings = did.splice(0);
+  assert.deepEqual(doings, ["pre", "pre", "echo a", "post", "pre", "save c", "post"]);
+  assert.equal(first.stop, "error");
+  const events: RunEvent[] = [];
+  const again = memoryEngine(journal);
+  const second = await make(again).run("go", { id: "s", on: (event) => events.push(event) });
+  assert.deepEqual(did, []);
+  assert.deepEqual(again.ran, []);
+  assert.deepEqual(again.broken, []);
+  assert.deepEqual(second, first);
+  assert.deepEqual(events.filter((e) => e.type === "text").map((e) => e.text), ["on it"]);
+});
+
+test("names of steps are unique and stable, also where a model repeats ids and a session has several runs", async () => {
+  const journal: Journal = new Map();
+  const run = async () => {
+    const engine = memoryEngine(journal);
+    const same = { tools: [call("Echo", "a", "same"), call("Echo", "b", "other")] };
+    const model = scripted([same, same, { text: "one" }, same, { text: "two" }]);
+    const session = await agent({ model, tools: [say("Echo", (words) => words)], step: engine }).open({ id: "s" });
+    await session.prompt("first");
+    await session.prompt("second");
+    await session.close();
+    return engine;
+  };
+  const first = await run();
+  assert.deepEqual(first.broken, []);
+  assert.deepEqual(first.ran, [
+    ...["begin:s:0", "llm:s:0.1:1", "tool:s:0.1:Echo:same", "tool:s:0.1:Echo:other", "llm:s:0.1:2"],
+    ...["tool:s:0.1:Echo:same#2", "tool:s:0.1:Echo:other#2", "llm:s:0.1:3"],
+    ...["begin:s:1", "llm:s:1.1:1", "tool:s:1.1:Echo:same", "tool:s:1.1:Echo:other", "llm:s:1.1:2"],
+  ]);
+  const second = await run();
+  assert.deepEqual(second.ran, []);
+});
+
+test("no step is ever in a step: a tool that starts agents is run again with their reports, which run once", async () => {
+  const journal: Journal = new Map();
+  const did: string[] = [];
+  const lead = tool({
+    name: "Lead",
+    description: "",
+    effect: "read",
+    input: { type: "object", properties: {} },
+    run: async (_, ctx) => {
+      did.push("lead");
+      const both = await Promise.all(["x", "y"].map((prompt) => ctx.spawn!({ type: "helper", prompt, tools: [] })));
+      const last = await ctx.spawn!({ type: "helper", prompt: "z", tools: [] });
+      const failed = await ctx.spawn!({ type: "helper", prompt: "", resume: "nobody" }).catch((e: Error) => e.message);
+      return [...both, last].map((s) => `${s.agent_id} ${s.text}`).join(" ") + failed;
+    },
+  });
+  const model = () =>
+    scripted([], {
+      then: ({ messages }) => {
+        const first = messages[0]!.content[0] as TextBlock;
+        if (first.text !== "go") return { text: `did ${first.text}` };
+        return messages.length === 1 ? { tools: [{ name: "Lead", input: {}, id: "t" }] } : { text: "done" };
+      },
+    });
+  const run = async () => {
+    const engine = memoryEngine(journal);
+    const result = await agent({ model: model(), tools: [lead], step: engine }).run("go", { id: "s" });
+    assert.deepEqual(engine.broken, []);
+    return { result, engine };
+  };
+  const { result, engine } = await run();
+  assert.equal(result.text, "done");
+  assert.equal(did.length, 4);
+  const children = engine.ran.filter((name) => name.startsWith("llm:a"));
+  assert.equal(new Set(children).size, 3);
+  assert.match(
+    JSON.stringify(result.messages),
+    /a\w{16} did x a\w{16} did y a\w{16} did zCannot resume agent 'nobody'/,
+  );
+  const again = await run();
+  assert.deepEqual(again.engine.ran, []);
+  assert.equal(did.length, 4);
+  assert.deepEqual(again.result, result);
+});
+
+test("reports of agents in the background are taken where they were taken before", async () => {
+  const journal: Journal = new Map();
+  const run = async () => {
+    const engine = memoryEngine(journal);
+    const input = { description: "d", prompt: "work", run_in_background: true };
+    const model = scripted([], {
+      then: ({ messages }) => {
+        const first = messages[0]!.content[0] as TextBlock;
+        if (first.text === "work") return { text: "worked" };
+        if (messages.length === 1) return { tools: [{ name: "Agent", input, id: "t" }] };
+        return { text: `heard ${JSON.stringify(messages).includes("worked")}` };
+      },
+    });
+    const result = await agent({ model, tools: [Agent], step: engine }).run("go", { id: "s" });
+    assert.deepEqual(engine.broken, []);
+    return { result, ran: engine.ran };
+  };
+  const first = await run();
+  assert.equal(first.result.text, "heard true");
+  assert.ok(first.ran.some((name) => name.startsWith("inbox:s:0.1:")));
+  const second = await run();
+  assert.deepEqual(second.ran, []);
+  assert.deepEqual(second.result, first.result);
+});
+
+test("what a hook says from the background is taken by a step, and said again where it was said", async () => {
+  const journal: Journal = new Map();
+  const run = async () => {
+    const engine = memoryEngine(journal);
+    const model = scripted([{ tools: [call("Slow", "a", "t1")] }, { tools: [call("Slow", "a", "t2")] }, {
+      text: "ok",
+    }]);
+    const tools = [say("Slow", async (words) => (await new Promise((r) => setTimeout(r, 5)), words))];
+    const [told] = codeHooks([{ preToolUse: [(_: unknown, ctx: HookContext) => ctx.addContext("by the way")] }]);
+    const result = await agent({ model, tools, hooks: [{ ...told!, mode: "async" }], step: engine }).run("go", {
+      id: "s",
+    });
+    return { result, engine };
+  };
+  const first = await run();
+  assert.match(JSON.stringify(first.result.messages), /by the way/);
+  const second = await run();
+  assert.deepEqual(second.engine.ran, []);
+  assert.deepEqual(second.result.messages, first.result.messages);
+});
+
+test("a tool is told the name of its step as its idempotency key, the same one each time", async () => {
+  const keys: string[] = [];
+  const journal: Journal = new Map();
+  const model = () => scripted([{ tools: [call("Save", "a", "t1")] }, { text: "ok" }]);
+  const tools = [say("Save", (_, ctx) => keys.push(ctx.idempotencyKey), "write")];
+  const dying = memoryEngine(journal, { at: 2, where: "in flight" });
+  await Promise.race([agent({ model: model(), tools, step: dying }).run("go", { id: "s" }), dying.dead]);
+  const rest = scripted([{ text: "ok" }]);
+  const { text } = await agent({ model: rest, tools, step: memoryEngine(journal) }).run("go", { id: "s" });
+  assert.equal(text, "ok");
+  assert.deepEqual(keys, ["tool:s:0.1:Save:t1", "tool:s:0.1:Save:t1"]);
+});
+
+test("an engine that fails ends the run with its error, and nothing is done after that", async () => {
+  const did: string[] = [];
+  const engine: Engine = {
+    step: async (name, work) => {
+      if (name.startsWith("tool")) throw new Error("disk full");
+      did.push(name);
+      return await work();
+    },
+  };
+  const model = scripted([{ tools: [call("Echo", "a", "t1")] }, { text: "never" }]);
+  const result = await agent({ model, tools: [say("Echo", (words) => words)], step: engine }).run("go", { id: "s" });
+  assert.equal(result.stop, "error");
+  assert.equal(result.error!.message, "disk full");
+  assert.deepEqual(did, ["begin:s:0", "llm:s:0.1:1"]);
+  const none = await agent({ model, step: { step: () => Promise.reject(new Error("no disk")) } }).run("go");
+  assert.equal(none.error!.message, "no disk");
+});
+
+test("a step may be a function or an engine, and nothing else", async () => {
+  const names: string[] = [];
+  const step = <T>(name: string, work: () => Promise<T>) => (names.push(name), work());
+  await agent({ model: scripted([{ text: "hi" }]), step }).run("go", { id: "s" });
+  assert.deepEqual(names, ["begin:s:0", "llm:s:0.1:1"]);
+  assert.throws(() => agent({ step: {} as Engine }), /Cannot use a value as an engine as it has no 'step' function/);
+});
+
+test("a run that was interrupted is gone on with before a session takes another prompt", async () => {
+  const journal: Journal = new Map();
+  const dying = memoryEngine(journal, { at: 1, where: "before" });
+  await Promise.race([agent({ model: scripted([]), step: dying }).run("first", { id: "s" }), dying.dead]);
+  const later = () => agent({ model: scripted([{ text: "done" }]), step: memoryEngine(journal) });
+  await assert.rejects(later().run("second", { id: "s" }), /Cannot prompt session 's' as its last run was interrupted/);
+  assert.equal((await later().run("", { id: "s" })).text, "done");
+});
