@@ -43,6 +43,9 @@ function toolLines({ tool, id, path, expected, actual }: ToolDrift, ink: Ink): s
 }
 
 const SHOWN_LINES = 6;
+const SHOWN_WIDTH = 160;
+/** What is shown of a long line before the place where it changed. */
+const SHOWN_BEFORE = 40;
 
 /** Old and new, of a text only the lines that changed, with their number. */
 function changeLines(expected: unknown, actual: unknown, ink: Ink): string[] {
@@ -52,19 +55,26 @@ function changeLines(expected: unknown, actual: unknown, ink: Ink): string[] {
   while (start < was.length && start < is.length && was[start] === is[start]) start++;
   let end = 0;
   while (end < Math.min(was.length, is.length) - start && was.at(-1 - end) === is.at(-1 - end)) end++;
-  const cut = (lines: readonly string[], mark: string, colour: (text: string) => string) => {
-    const changed = lines.slice(start, lines.length - end);
+  const cut = (lines: readonly string[], other: readonly string[], mark: string, colour: (text: string) => string) => {
+    const changed = lines.slice(start, lines.length - end).map((line, i) => fromChange(line, other[start + i]));
     const more = changed.length > SHOWN_LINES
       ? [ink.dim(`  ${mark} … ${changed.length - SHOWN_LINES} more lines`)]
       : [];
-    return [...changed.slice(0, SHOWN_LINES).map((line) => colour(`  ${mark} ${clip(line, 160)}`)), ...more];
+    return [...changed.slice(0, SHOWN_LINES).map((line) => colour(`  ${mark} ${clip(line, SHOWN_WIDTH)}`)), ...more];
   };
   const many = was.length > 1 || is.length > 1;
   return [
     ...(many ? [ink.dim(`  line ${start + 1}`)] : []),
-    ...cut(was, "-", ink.red),
-    ...cut(is, "+", ink.green),
+    ...cut(was, is, "-", ink.red),
+    ...cut(is, was, "+", ink.green),
   ];
+}
+
+/** A line, without its beginning where the change would not be seen. */
+function fromChange(line: string, other = ""): string {
+  let same = 0;
+  while (same < line.length && line[same] === other[same]) same++;
+  return same > SHOWN_WIDTH - SHOWN_BEFORE ? `…${line.slice(same - SHOWN_BEFORE)}` : line;
 }
 
 function linesOf(value: unknown): string[] {
@@ -126,7 +136,7 @@ function caseXml({ name, seconds, report, error }: Case): string {
 
 function xml(text: string): string {
   // deno-lint-ignore no-control-regex
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "").replace(
+  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "").replace(
     /[&<>"]/g,
     (c) => `&#${c.charCodeAt(0)};`,
   );
