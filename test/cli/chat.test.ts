@@ -122,12 +122,12 @@ test(
     await chat([{ text: "Ready." }], async ({ terminal, cwd }) => {
       const [back, fore] = [join(cwd, "back.pid"), join(cwd, "fore.pid")];
       terminal.send("go\r");
-      await terminal.until(/◆ Hook\(Stop\) stop\.slow\.sh\n {2}looking into it/);
+      await terminal.until(/◆ Hook\(Stop\) slow\n {2}looking into it/);
       await eventually("the hook should run", () => isAlive(back) && isAlive(fore));
       terminal.send("\u001b");
       await eventually("the hook's tree should end", () => !isAlive(back) && !isAlive(fore));
       await terminal.until(/interrupted · 1 model call/);
-      assert.match(terminal.raw, /\u001b\[2m {2}looking into it\u001b\[22m/);
+      assert.ok(terminal.raw.includes("\u001b[2m  looking into it\u001b[22m"), terminal.raw);
     }, { args: ["--hooks", "mine"], files: { "mine/stop.slow.sh": hook } });
   },
 );
@@ -159,7 +159,7 @@ test(
       await terminal.until(/⊘ Bash mkdir three[^]*3\./);
       assert.match(sent(server, 5), /The user refused this call and says: no folders, please/);
       assert.deepEqual(["one", "two", "three"].map((name) => existsSync(join(cwd, name))), [true, true, false]);
-      assert.deepEqual(readdirSync(join(home, ".crochet")), ["permissions"]);
+      assert.ok(readdirSync(join(home, ".crochet")).includes("permissions"));
       assert.ok(!JSON.stringify(readdirSync(cwd, { recursive: true })).includes("permissions"));
       terminal.send("\u0004");
       assert.equal(await terminal.end(), 0);
@@ -316,7 +316,7 @@ test("chat: forty columns are enough, and without colour nothing is coloured", p
     const screen = await terminal.until(/Ende\./);
     assert.match(screen, /\nA sentence that is longer than the\nterminal is wide is parted between its\nwords\.\n/);
     const call = screen.split("\n").filter((row) => row.includes("✓ Bash"));
-    assert.match(call.join("\n"), /^✓ Bash echo a .*….* · \d+ ms$/);
+    assert.match(call.join("\n"), /^✓ Bash echo a .*….* · [\d.]+ m?s$/);
     // deno-lint-ignore no-control-regex
     assert.doesNotMatch(terminal.raw, /\u001b\[[\d;]*m/);
   }, { args: BYPASS, columns: 40, env: { NO_COLOR: "1" } });

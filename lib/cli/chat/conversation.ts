@@ -5,7 +5,7 @@ import { EXIT, type Io } from "../_io.ts";
 import { coloursFor } from "../show/colours.ts";
 import { closing, Tally } from "../show/tally.ts";
 import { oneLine, plainText, several } from "../show/text.ts";
-import { chop, cut } from "../show/width.ts";
+import { chop, cut, wrap } from "../show/width.ts";
 import { permissionAsker, personAsker } from "./asking.ts";
 import { type ChatState, completed, isCommand, runCommand, taken, worksAtOnce } from "./commands.ts";
 import { PromptDesk } from "./desk.ts";
@@ -92,7 +92,8 @@ export class Conversation {
     const { view, colours } = this.#stage;
     if (error) view.warn(error.message);
     const words = stop === "aborted" ? "interrupted" : stop;
-    this.#stage.print(["", closing(words, { ...taken(view.tally), ms: view.lasted }, colours)]);
+    const end = closing(words, { ...taken(view.tally), ms: view.lasted }, colours);
+    this.#stage.print(["", ...wrap(end, this.#stage.columns - 1, 2)]);
   }
 
   #state(): ChatState {
@@ -167,8 +168,9 @@ export class Conversation {
   }
 
   #farewell(): void {
-    const { dim } = this.#stage.colours;
-    this.#io.out(`\n${closing("all together", taken(this.#tally), this.#stage.colours)}\n`);
-    this.#io.out(`${dim(`crochet chat --resume ${this.#session.id}`)}\n`);
+    const { colours, columns } = this.#stage;
+    const end = wrap(closing("all together", taken(this.#tally), colours), columns - 1, 2);
+    this.#io.out(`\n${end.join("\n")}\n`);
+    this.#io.out(`${colours.dim(`crochet chat --resume ${this.#session.id}`)}\n`);
   }
 }

@@ -10,10 +10,19 @@ export const HOOK = "◆";
 /** How many lines of one run of a hook are shown. */
 const MOST_LINES = 40;
 
+/** Command hooks put who speaks before their reason; here the line says it already. */
+const SPEAKER = /^\s*\[[^\]\n]*\]: /;
+
+/** `Hook(Stop) tests-pass`: the event, and of a file's name what tells it from others. */
+export function hookTitle({ event, hook }: { readonly event: string; readonly hook: string }): string {
+  const [, label = hook] = /^(?:\d+-)?[a-z-]+(?:@[\w+]+)?\.(.+?)(?:\.\w+){1,2}$/.exec(hook) ?? [];
+  return `Hook(${pascal(event)}) ${plainText(label)}`;
+}
+
 /** `Hook(Stop) tests-pass: sent back: 2 tests fail`; nothing where the hook let things be. */
 export function decisionLine(event: Event<"hook_end">, { magenta, red, yellow, green }: Colours): string | undefined {
   if (event.decision === "continue") return undefined;
-  const title = `${magenta(HOOK)} Hook(${pascal(event.event)}) ${plainText(event.hook)}:`;
+  const title = `${magenta(HOOK)} ${hookTitle(event)}:`;
   if (event.failure !== undefined) return `${title} ${red("failed")}: ${firstLine(event.failure)}`;
   const words: Record<string, string> = {
     deny: red(event.event === "stop" ? "sent back" : "denied"),
@@ -23,7 +32,7 @@ export function decisionLine(event: Event<"hook_end">, { magenta, red, yellow, g
     halt: yellow("ends the run"),
   };
   const decision = words[event.decision] ?? event.decision;
-  return `${title} ${event.reason ? `${decision}: ${firstLine(event.reason)}` : decision}`;
+  return `${title} ${event.reason ? `${decision}: ${firstLine(event.reason.replace(SPEAKER, ""))}` : decision}`;
 }
 
 /** `HookInput: …` with all it says: the model reads it, so may the person (S1.19). */
@@ -80,7 +89,7 @@ export class HookOutput {
 
   /** What a command hook writes. */
   take({ agent_id, hook, event, stream, text }: Event<"hook_output">, colours: Colours): string[] {
-    const title = `${colours.magenta(HOOK)} Hook(${pascal(event)}) ${plainText(hook)}`;
+    const title = `${colours.magenta(HOOK)} ${hookTitle({ hook, event })}`;
     return this.#write(`${agent_id} ${hook} ${event} ${stream}`, title, text, colours);
   }
 

@@ -3,10 +3,9 @@ import type { RunEvent } from "../../core/run-events.ts";
 import { hunksOf, outcomeOf, subjectOf } from "./calls.ts";
 import type { Colours } from "./colours.ts";
 import { diffRows } from "./diff.ts";
-import { decisionLine, HOOK, HookOutput, inputLines } from "./hook-lines.ts";
+import { decisionLine, HOOK, HookOutput, hookTitle, inputLines } from "./hook-lines.ts";
 import { Tally } from "./tally.ts";
 import { clock, count, elapsed, lastLine, oneLine, plainText } from "./text.ts";
-import { pascal } from "../../core/names.ts";
 import { TextFlow } from "./text-flow.ts";
 import { cut, displayWidth, wrap } from "./width.ts";
 
@@ -97,7 +96,7 @@ export class RunView {
         break;
       case "hook_start":
         this.#hooks.set(`${event.agent_id} ${event.hook} ${event.event}`, {
-          title: `Hook(${pascal(event.event)}) ${plainText(event.hook)}`,
+          title: hookTitle(event),
           since: now(),
         });
         break;

@@ -10,6 +10,7 @@ import { Screen } from "./screen.ts";
 import { closing, tokensOf } from "./tally.ts";
 import { plainText } from "./text.ts";
 import { RunView } from "./view.ts";
+import { wrap } from "./width.ts";
 
 /** Shows one run on the terminal while it happens, asks where a person can answer, and closes with what it took. */
 export async function watchRun(
@@ -20,7 +21,8 @@ export async function watchRun(
   const colours = coloursFor(true, io.env);
   const result = io.env.TERM === "dumb" ? await start({ on: terminalView(io.out) }) : await onStage(start, { io, cwd });
   const taken = { calls: result.iterations, tokens: tokensOf(result.usage), cost: result.cost };
-  io.out(`\n${closing(result.stop, { ...taken, ms: performance.now() - began }, colours)}\n`);
+  const end = closing(result.stop, { ...taken, ms: performance.now() - began }, colours);
+  io.out(`\n${wrap(end, (process.stdout.columns || 80) - 1, 2).join("\n")}\n`);
   if (result.error) io.err(`crochet: ${plainText(result.error.message)}\n`);
   return result;
 }

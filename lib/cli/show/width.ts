@@ -68,24 +68,35 @@ export function wrap(line: string, columns: number, indent?: number): string[] {
   const [lead] = /^\s*(?:(?:[-*+•>]|\d+[.)])\s+)?/.exec(line)!;
   const hang = " ".repeat(Math.min(indent ?? displayWidth(lead), Math.floor(columns / 2)));
   const rows: string[] = [];
-  let row = "";
-  for (const [part] of line.matchAll(/\s*\S+|\s+$/g)) {
-    if (displayWidth(row) + displayWidth(part) <= columns) {
-      row += part;
-      continue;
-    }
-    const word = rows.length === 0 && row === "" ? part : part.trimStart();
-    if (row.trim() !== "") {
-      rows.push(row);
-      row = hang;
-    }
-    if (displayWidth(row) + displayWidth(word) <= columns) row += word;
+  let row = split(/^\s*/.exec(line)![0], Math.floor(columns / 2))[0];
+  let isEmpty = true;
+  for (const [, gap, word] of line.trimStart().matchAll(/(\s*)(\S+)/g)) {
+    const part = isEmpty ? word! : `${gap}${word}`;
+    if (displayWidth(row) + displayWidth(part) <= columns) row += part;
     else {
-      const pieces = chop(word, Math.max(1, columns - displayWidth(hang)));
-      for (const piece of pieces.slice(0, -1)) rows.push((rows.length === 0 && row === "" ? "" : hang) + piece);
-      row = (rows.length === 0 ? "" : hang) + pieces.at(-1)!;
+      if (!isEmpty) rows.push(row);
+      const pieces = broken(word!, isEmpty ? row : hang, hang, columns);
+      rows.push(...pieces.slice(0, -1));
+      row = pieces.at(-1)!;
     }
+    isEmpty = false;
   }
-  if (row.trim() !== "") rows.push(row);
+  return isEmpty ? rows : [...rows, row];
+}
+
+/** A word on rows of its own, behind what they begin with; where not even a character fits behind it, without. */
+function broken(word: string, first: string, hang: string, columns: number): string[] {
+  const rows: string[] = [];
+  let start = first;
+  for (let rest = word; rest !== "" || rows.length === 0;) {
+    let [head, more] = split(rest, columns - displayWidth(start));
+    if (head === "") {
+      head = graphemes(rest)[0]!;
+      more = rest.slice(head.length);
+      start = "";
+    }
+    rows.push(start + head);
+    [start, rest] = [hang, more];
+  }
   return rows;
 }

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { agent, type RunEvent } from "crochet";
+import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
+import { CROCHET, NO_PTY, place, Pty } from "./_pty.ts";
+
+const pty = NO_PTY === undefined ? {} : { skip: NO_PTY };
+
+interface Given {
+  readonly args?: readonly string[];
+  readonly files?: Readonly<Record<string, string>>;
+  readonly columns?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly behind?: string;
+}
+
+/** Runs a prompt in a terminal; `watch` may look and answer while it runs. */
+async function run(
+  replies: readonly ScriptedReply[],
+  { args = [], files = {}, columns = 80, env = {}, behind = "" }: Given,
+  watch: (terminal: Pty, cwd: string) => Promise<void> = () => Promise.resolve(),
+): Promise<{ screen: string; raw: string; code: number }> {
+  await using server = await scriptedServer(replies);
+  using where = place(files);
+  await using terminal = new Pty([...CROCHET, "run", ...args, "go"], {
+    cwd: where.cwd,
+    columns,
+    behind,
+    env: { HOME: where.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url, ...env },
+  });
+  await watch(terminal, where.cwd);
+  const code = await terminal.end();
+  return { screen: await terminal.screen(), raw: terminal.raw, code };
+}
+
+const EVIL = "a\u001b]0;title\u0007\u001b[2Jb\u009b31mc\u202ed";
+const STYLE = "\u001b[";
+
+test(
+  "run on a terminal: text, a line for each call with its outcome and time, diffs, hooks, what it took; nothing else stays",
+  pty,
+  async () => {
+    const stop =
+      "#!/bin/sh\n[ -e sent ] && exit 0\ntouch sent\necho counting tests >&2\necho 2 tests fail >&2\nexit 2\n";
+    const { screen, raw, code } = await run([
+      { text: "I look\nfirst.", tools: [{ name: "Read", input: { file_path: "a.txt" } }] },
+      { tools: [{ name: "Edit", input: { file_path: "a.txt", old_string: "b\n", new_string: "B\n" } }] },
+      { tools: [{ name: "Bash", input: { command: "echo one; echo two; exit 3" } }], delay: 300 },
+      { text: "Done, I think." },
+      { text: "Now it is." },
+    ], {
+      args: ["--permission-mode", "bypass", "--hooks", "mine"],
+      files: { "a.txt": "a\nb\nc\n", "mine/stop.tests-pass.sh": stop },
+    });
+    assert.equal(code, 0, screen);
+    assert.equal(
+      screen.replace(/\d+(\.\d+)? m?s\b/g, "T"),
+      [
+        "I look",
+        "first.",
+        "",
+        "✓ Read a.txt  4 lines · T",
+        "✓ Edit a.txt  +1 −1 · T",
+        "    1   a",
+        "    2 - b",
+        "    2 + B",
+        "    3   c",
+        "✗ Bash echo one; echo two; exit 3  Exit code 3: one · T",
+        "",
+        "Done, I think.",
+        "",
+        "◆ Hook(Stop) tests-pass",
+        "  counting tests",
+        "  2 tests fail",
+        "◆ Hook(Stop) tests-pass: sent back: counting tests",
+        "",
+        "Now it is.",
+        "",
+        "done · 5 model calls · 75 tokens · $0.0007 · T",
+      ].join("\n"),
+    );
+    assert.ok(raw.includes("\u001b[31m    2 - b\u001b[39m"), raw);
+    assert.ok(raw.includes("\u001b[32m    2 + B\u001b[39m"), raw);
+    assert.match(raw, /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏].{0,20} s · \d+ tokens/);
+    assert.ok(raw.lastIndexOf("\u001b[?25h") > raw.lastIndexOf("\u001b[?25l"), "the cursor is given back");
+  },
+);
+
+test(
+  "run on a terminal asks before a call, in front of the change it would make; Esc there interrupts the run",
+  pty,
+  async () => {
+    const replies = [
+      { tools: [{ name: "Write", input: { file_path: "new.txt", content: "one\ntwo\n" } }] },
+      { tools: [{ name: "Bash", input: { command: "rm -rf x\u202e\u001b[2K" } }] },
+    ];
+    const { screen, code } = await run(replies, {}, async (terminal, cwd) => {
+      await terminal.until(/May Write run\?\n {4}new\.txt\n {4}1 \+ one\n {4}2 \+ two\n/);
+      terminal.send("y");
+      await terminal.until(/✓ Write new\.txt {2}new, 2 lines/);
+      await terminal.until(/May Bash run\?\n {4}rm -rf x\\u202e\\u001b\[2K\n/);
+      terminal.send("\u001b");
+      await terminal.end();
+      assert.equal(readFileSync(join(cwd, "new.txt"), "utf8"), "one\ntwo\n");
+    });
+    assert.equal(code, 130);
+    assert.match(screen, /aborted · 2 model calls/);
+    assert.doesNotMatch(screen, /May Bash run/);
+  },
+);
+
+test(
+  "run on forty columns parts prose between words and keeps each call on one row, by width and not by length",
+  pty,
+  async () => {
+    const { screen, code } = await run([
+      { text: "漢字".repeat(12), tools: [{ name: "Bash", input: { command: `echo ${"漢字".repeat(20)} # long` } }] },
+      { text: "- a point that is long enough to be parted twice, which is what it is here for" },
+    ], { args: ["--permission-mode", "bypass"], columns: 40 });
+    assert.equal(code, 0, screen);
+    assert.match(screen, /^(?:漢字){9}漢\n字(?:漢字){2}\n/);
+    assert.match(screen, /\n✓ Bash echo [漢字]+… {2}[漢字]+… · [\d.]+ m?s\n/);
+    assert.match(
+      screen,
+      /\n- a point that is long enough to be\n {2}parted twice, which is what it is\n {2}here for\n/,
+    );
+  },
+);
+
+test("run in a pipe prints the last words alone: no escape of ours or of anybody's, whatever the environment says", async () => {
+  await using server = await scriptedServer([{ tools: [{ name: "Glob", input: { pattern: "*" } }] }, { text: EVIL }]);
+  using where = place();
+  const env = { PATH: process.env.PATH!, HOME: where.home, CI: "1", FORCE_COLOR: "1", TERM: "xterm" };
+  const [command, ...args] = CROCHET;
+  const child = spawn(command!, [...args, "run", "go"], {
+    cwd: where.cwd,
+    env: { ...env, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url },
+  });
+  let out = "";
+  child.stdout.on("data", (chunk) => out += chunk);
+  child.stderr.on("data", (chunk) => out += chunk);
+  await new Promise((resolve) => child.once("close", resolve));
+  assert.equal(out, "abcd\n");
+});
+
+test("run into a pipe with a person at stderr shows them that it lives, and wipes that", pty, async () => {
+  const { screen, raw, code } = await run([{ text: "The answer", delay: 500 }], { behind: "| cat" });
+  assert.equal(code, 0);
+  assert.match(raw, /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
+  assert.equal(screen, "The answer");
+});
+
+test("run: a reader that leaves is no crash", pty, async () => {
+  const replies = Array.from({ length: 30 }, () => ({ tools: [{ name: "Glob", input: { pattern: "*" } }], delay: 20 }));
+  const { screen } = await run([...replies, { text: "end" }], {
+    args: ["--output", "stream-json"],
+    behind: "| head -n 1 | cut -c 1-30",
+  });
+  assert.match(screen, /^\{"agent_id":"[\w-]+$/);
+});
+
+test("run: NO_COLOR on a terminal is without colour, and a dumb terminal gets lines only", pty, async () => {
+  const replies = [{ tools: [{ name: "Glob", input: { pattern: "*" } }] }, { text: `**Bold** ${EVIL}` }];
+  const plain = await run(replies, { env: { NO_COLOR: "1" } });
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(plain.raw, /\u001b\[[\d;]*m/);
+  assert.match(plain.screen, /✓ Glob \* {2}\d files? · .*\n\n\*\*Bold\*\* abcd\n/);
+  const dumb = await run(replies, { env: { TERM: "dumb" } });
+  assert.ok(!dumb.raw.includes(STYLE), JSON.stringify(dumb.raw));
+  assert.match(dumb.screen, /✓ Glob/);
+});
+
+test("what command hooks write is told to listeners while they write it, and is in no rollout", async () => {
+  using where = place({ "hooks/turn-start.slow.sh": "#!/bin/sh\necho one\nsleep 0.2\necho two >&2\n" });
+  const events: RunEvent[] = [];
+  const log = join(where.cwd, "log.jsonl");
+  await agent({
+    from: `file://${where.cwd}/agent.ts`,
+    model: scripted([{ text: "ok" }]),
+    hooks: "./hooks",
+    on: (event) => events.push(event),
+  }).run("go", { cwd: where.cwd, rollout: log });
+  const told = events.flatMap((e) => e.type === "hook_output" ? [[e.hook, e.event, e.stream, e.text]] : []);
+  assert.deepEqual(told, [
+    ["turn-start.slow.sh", "turn-start", "stdout", "one\n"],
+    ["turn-start.slow.sh", "turn-start", "stderr", "two\n"],
+  ]);
+  const at = (type: string) => events.findIndex((e) => e.type === type);
+  assert.ok(at("hook_start") < at("hook_output") && at("hook_output") < at("hook_end"));
+  assert.ok(existsSync(log) && !readFileSync(log, "utf8").includes("hook_output"));
+});
