@@ -12,6 +12,7 @@ export { conversationArbitrary, type ConversationOptions } from "./arbitraries/c
 export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.ts";
 export type { WireEvent } from "./arbitraries/host-events.ts";
 export { modelArbitrary, type ModelArbitraryOptions } from "./arbitraries/model.ts";
+export { wordsIn } from "./arbitraries/words.ts";
 export type { Example, HookExample, Workspace } from "./examples/example.ts";
 export type { Answered, Expected } from "./examples/expectation.ts";
 export type { ExampleResult } from "./examples/play.ts";

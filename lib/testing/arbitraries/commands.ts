@@ -49,13 +49,14 @@ export const COMMANDS: readonly string[] = [
 ];
 
 /** Command lines: single ones, several in one, and strange texts. */
-export function commandArbitrary(fc: FastCheck): Arbitrary<string> {
+export function commandArbitrary(fc: FastCheck, words: readonly string[] = []): Arbitrary<string> {
   const one = fc.constantFrom(...COMMANDS);
   const joint = fc.constantFrom(" && ", "; ", " | ", " || ", "\n", " & ");
   return fc.oneof(
     { withCrossShrink: true },
     { weight: 60, arbitrary: one },
+    ...(words.length > 0 ? [{ weight: 40, arbitrary: fc.constantFrom(...words) }] : []),
     { weight: 15, arbitrary: fc.tuple(one, joint, one).map((parts) => parts.join("")) },
-    { weight: 25, arbitrary: textArbitrary(fc, COMMANDS) },
+    { weight: 25, arbitrary: textArbitrary(fc, COMMANDS, words) },
   );
 }

@@ -56,7 +56,7 @@ function exchange(fc: FastCheck, tool: string | undefined): Arbitrary<Exchange> 
   const words = textArbitrary(fc, SENTENCES).map(spoken);
   const prompt = textArbitrary(fc, PROMPTS).map((said): Block => text(spoken(said)));
   const thinking = words.map((thought): Block => ({ type: "thinking", thinking: thought, signature: "c2lnbmF0dXJl" }));
-  const call = callArbitrary(fc, tool, { cwd: "/home/dev/project", files: FILES });
+  const call = callArbitrary(fc, tool, { cwd: "/home/dev/project", files: FILES, words: [] });
   return fc.record({
     said: fc.array(fc.oneof({ withCrossShrink: true }, prompt, fc.constant(IMAGE)), { minLength: 1, maxLength: 2 }),
     thinking: fc.option(thinking, { nil: undefined }),

@@ -2,8 +2,8 @@ import type { Arbitrary } from "fast-check";
 import type { EventFields, EventName, Stop } from "../../core/events.ts";
 import { conversationArbitrary } from "./conversation.ts";
 import type { FastCheck } from "./fast-check.ts";
-import { pathArbitrary, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
-import { callArbitrary, type Called, type Place } from "./tools.ts";
+import { pathArbitrary, type Place, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
+import { callArbitrary, type Called } from "./tools.ts";
 
 export interface Wanted extends Place {
   readonly tool: string | undefined;
@@ -23,7 +23,7 @@ export function fieldsArbitrary<N extends EventName>(
 type Makers = { readonly [N in EventName]: () => Arbitrary<EventFields[N]> };
 
 function makers(fc: FastCheck, wanted: Wanted): Makers {
-  const text = (...usual: readonly string[]) => textArbitrary(fc, usual);
+  const text = (...usual: readonly string[]) => textArbitrary(fc, usual, wanted.words);
   const one = <T>(...values: readonly T[]) => fc.constantFrom(...values);
   const all = <T>(fields: { [K in keyof T]: Arbitrary<T[K]> }): Arbitrary<T> =>
     fc.record(fields, { noNullPrototype: true }) as Arbitrary<T>;
@@ -135,11 +135,11 @@ function makers(fc: FastCheck, wanted: Wanted): Makers {
         checkpoint_type: one<"auto" | "manual" | "periodic">("auto", "manual", "periodic"),
         message_count: counts,
         duration_since_last_ms: maybe(counts),
-        storage_path: maybe(pathArbitrary(fc, wanted.cwd, wanted.files)),
+        storage_path: maybe(pathArbitrary(fc, wanted)),
       }),
     "memory-update": () =>
       all({
-        file_path: pathArbitrary(fc, wanted.cwd, ["AGENTS.md", "CLAUDE.md"]),
+        file_path: pathArbitrary(fc, { ...wanted, files: ["AGENTS.md", "CLAUDE.md"] }),
         update_type: one<"created" | "modified" | "deleted">("modified", "created", "deleted"),
         content_size: maybe(counts),
         previous_hash: maybe(hash),

@@ -14,8 +14,7 @@ import {
   ourName,
   type WireEvent,
 } from "./host-events.ts";
-import { FILES } from "./texts.ts";
-import type { Place } from "./tools.ts";
+import { FILES, type Place } from "./texts.ts";
 
 export interface EventArbitraryOptions {
   /** The tools a tool event is about: a name or a matcher such as `Edit|Write` or `mcp__.*`. @default every tool we know */
@@ -28,6 +27,8 @@ export interface EventArbitraryOptions {
   readonly home?: string;
   /** Files that events name, relative to the working directory. */
   readonly files?: readonly string[];
+  /** Texts the hook looks for, which then come up often: `wordsIn()` finds them in its source. */
+  readonly words?: readonly string[];
 }
 
 /**
@@ -58,12 +59,12 @@ export function eventArbitrary(
 ): Arbitrary<WireEvent>;
 export function eventArbitrary(name: string, options?: EventArbitraryOptions): Arbitrary<AnyEvent | WireEvent>;
 export function eventArbitrary(name: string, options: EventArbitraryOptions = {}): Arbitrary<AnyEvent | WireEvent> {
-  const { tool, host = "crochet", cwd = "/home/dev/project", home = "/home/dev", files = FILES } = options;
+  const { tool, host = "crochet", cwd = "/home/dev/project", home = "/home/dev", files = FILES, words = [] } = options;
   if (!["crochet", "claude", "codex", "gemini"].includes(host)) {
     throw new TypeError(`Cannot make events of '${host}' as it is no host: expected crochet, claude, codex or gemini`);
   }
   const fc = fastCheck();
-  const place: Place = { cwd, files };
+  const place: Place = { cwd, files, words };
   if (host === "crochet") return stampedArbitrary(fc, expectEvent(name), place, tool);
   return wireArbitrary(fc, ourName(name, host), place, { tool, host, home });
 }

@@ -4,8 +4,8 @@ import { kebab, pascal } from "../../core/names.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
 import { GEMINI_TOOLS, type Host } from "../../hooks/serving/from-host.ts";
 import type { FastCheck } from "./fast-check.ts";
-import { pathArbitrary, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
-import { callArbitrary, partial, type Place } from "./tools.ts";
+import { pathArbitrary, type Place, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
+import { callArbitrary, partial } from "./tools.ts";
 
 /** An event as a host writes it to a hook's stdin. */
 export interface WireEvent {
@@ -27,10 +27,10 @@ export const CLAUDE_ONLY: {
 } = {
   "setup": (fc) => ({ trigger: fc.constantFrom("init", "maintenance") }),
   "instructions-loaded": (fc, place) => ({
-    file_path: pathArbitrary(fc, place.cwd, ["CLAUDE.md", "sub/CLAUDE.md"]),
+    file_path: pathArbitrary(fc, { ...place, files: ["CLAUDE.md", "sub/CLAUDE.md"] }),
     memory_type: fc.constantFrom("Project", "User", "Local", "Managed"),
     load_reason: fc.constantFrom("session_start", "nested_traversal"),
-    "trigger_file_path?": pathArbitrary(fc, place.cwd, place.files),
+    "trigger_file_path?": pathArbitrary(fc, place),
   }),
   "user-prompt-expansion": (fc) => ({
     expansion_type: fc.constantFrom("slash_command", "mcp_prompt"),
@@ -98,11 +98,11 @@ export const CLAUDE_ONLY: {
   }),
   "config-change": (fc, place) => ({
     source: fc.constantFrom("project_settings", "local_settings", "user_settings", "policy_settings", "skills"),
-    "file_path?": pathArbitrary(fc, place.cwd, [".claude/settings.json"]),
+    "file_path?": pathArbitrary(fc, { ...place, files: [".claude/settings.json"] }),
   }),
   "cwd-changed": (fc, { cwd }) => ({ old_cwd: fc.constant(cwd), new_cwd: fc.constantFrom(`${cwd}/src`, "/") }),
   "file-changed": (fc, place) => ({
-    file_path: pathArbitrary(fc, place.cwd, place.files),
+    file_path: pathArbitrary(fc, place),
     event: fc.constantFrom("change", "add", "unlink"),
   }),
   "directory-added": (fc, { cwd }) => ({

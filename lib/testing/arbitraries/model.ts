@@ -2,8 +2,8 @@ import type { Arbitrary } from "fast-check";
 import type { ScriptedReply } from "../_reply-events.ts";
 import { scripted, type ScriptedModel } from "../scripted.ts";
 import { type FastCheck, fastCheck } from "./fast-check.ts";
-import { FILES, SENTENCES, textArbitrary } from "./texts.ts";
-import { callArbitrary, type Place } from "./tools.ts";
+import { FILES, type Place, SENTENCES, textArbitrary } from "./texts.ts";
+import { callArbitrary } from "./tools.ts";
 
 export interface ModelArbitraryOptions {
   /** The tools it calls: a name or a matcher. @default every tool we know */
@@ -44,7 +44,7 @@ export function modelArbitrary(options: ModelArbitraryOptions = {}): Arbitrary<S
     throw new TypeError(`Cannot make models as 'replies' must be a whole number: current value is ${replies}`);
   }
   const fc = fastCheck();
-  const moves = movesOf(fc, tool, { cwd, files: FILES });
+  const moves = movesOf(fc, tool, { cwd, files: FILES, words: [] });
   const same = (move: Arbitrary<Move>) => fc.array(move, { maxLength: replies });
   return fc.oneof(
     { withCrossShrink: true },

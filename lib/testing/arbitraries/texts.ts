@@ -61,19 +61,38 @@ const UNICODE: readonly string[] = [
 /** Up to 256 KiB of UTF-8: what a tool can print, and more than a pipe or an argument list takes. */
 const HUGE = 256 * 1024;
 
-/** Texts of a kind: mostly those given, else what breaks programs. They shrink to those given, the first of all. */
-export function textArbitrary(fc: FastCheck, usual: readonly string[]): Arbitrary<string> {
+/**
+ * Texts of a kind: mostly those given, else what breaks programs. They shrink to those given, the first of all. `words`
+ * are what somebody looks for in them.
+ */
+export function textArbitrary(
+  fc: FastCheck,
+  usual: readonly string[],
+  words: readonly string[] = [],
+): Arbitrary<string> {
   const odd = fc.constantFrom(...HOSTILE);
   const letters = fc.constantFrom(...UNICODE);
   return fc.oneof(
     { withCrossShrink: true },
     { weight: 50, arbitrary: fc.constantFrom(...usual) },
+    ...(words.length > 0 ? [{ weight: 40, arbitrary: among(fc, usual, words) }] : []),
     { weight: 20, arbitrary: odd },
     { weight: 8, arbitrary: letters },
     { weight: 8, arbitrary: fc.tuple(fc.constantFrom(...usual), odd).map(([a, b]) => `${a} ${b}`) },
     { weight: 8, arbitrary: fc.string({ unit: "grapheme", maxLength: 40 }).map(withoutNul) },
     { weight: 4, arbitrary: fc.string({ unit: "binary", maxLength: 20 }).map(withoutNul) },
     { weight: 2, arbitrary: fc.tuple(fc.oneof(letters, odd), fc.nat({ max: HUGE })).map(grown) },
+  );
+}
+
+/** A word by itself, and among others. */
+function among(fc: FastCheck, usual: readonly string[], words: readonly string[]): Arbitrary<string> {
+  const word = fc.constantFrom(...words);
+  return fc.oneof(
+    { withCrossShrink: true },
+    word,
+    fc.tuple(word, fc.constantFrom(...usual)).map(([a, b]) => `${a} ${b}`),
+    fc.tuple(fc.constantFrom(...usual), word).map(([a, b]) => `${a} ${b}`),
   );
 }
 
@@ -106,11 +125,29 @@ export const FILES: readonly string[] = [
   "données/größe.py",
 ];
 
+/** Where events happen. */
+export interface Place {
+  readonly cwd: string;
+  /** Files that are named, relative to it. */
+  readonly files: readonly string[];
+  /** What the hook looks for. */
+  readonly words: readonly string[];
+}
+
 /** Absolute paths, most of them in the working directory, as the hosts give them. */
-export function pathArbitrary(fc: FastCheck, cwd: string, files: readonly string[]): Arbitrary<string> {
+export function pathArbitrary(fc: FastCheck, { cwd, files, words }: Place): Arbitrary<string> {
+  const named = words.filter((word) => /^[^\s/~-][^\s]*$/.test(word));
   return fc.oneof(
     { withCrossShrink: true },
     { weight: 80, arbitrary: fc.constantFrom(...files).map((file) => `${cwd}/${file}`) },
+    ...(named.length > 0
+      ? [{
+        weight: 40,
+        arbitrary: fc.tuple(fc.constantFrom("", "src/", "a."), fc.constantFrom(...named)).map(([a, b]) =>
+          `${cwd}/${a}${b}`
+        ),
+      }]
+      : []),
     {
       weight: 10,
       arbitrary: fc.constantFrom("/etc/passwd", "/tmp/x.txt", `${cwd}/../outside.txt`, "/root/.ssh/id_rsa"),

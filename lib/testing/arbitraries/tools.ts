@@ -2,7 +2,7 @@ import type { Arbitrary } from "fast-check";
 import { compileMatcher } from "../../core/match.ts";
 import { commandArbitrary } from "./commands.ts";
 import type { FastCheck } from "./fast-check.ts";
-import { pathArbitrary, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
+import { pathArbitrary, type Place, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
@@ -14,12 +14,6 @@ export interface Called {
   readonly response: unknown;
   /** The same as the model reads it. */
   readonly text: string;
-}
-
-/** Where the call is made. */
-export interface Place {
-  readonly cwd: string;
-  readonly files: readonly string[];
 }
 
 /** How one tool is called: its fields, which of them are always there, and its structured result. */
@@ -38,9 +32,10 @@ export function partial(
   return fc.record(fields, { requiredKeys: [...needs], noNullPrototype: true });
 }
 
-function usages(fc: FastCheck, { cwd, files }: Place): { readonly [tool: string]: Usage } {
-  const text = (...usual: string[]) => textArbitrary(fc, usual);
-  const path = pathArbitrary(fc, cwd, files);
+function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage } {
+  const { cwd, words } = place;
+  const text = (...usual: string[]) => textArbitrary(fc, usual, words);
+  const path = pathArbitrary(fc, place);
   const code = text("export {};\n", "const a = 1;\n", "// TODO later\n", "password = 'hunter2'\n", "a\r\nb\r\n");
   const count = fc.nat({ max: 2_000 });
   const pattern = text("**/*.ts", "TODO", "function \\w+", "[");
@@ -49,7 +44,7 @@ function usages(fc: FastCheck, { cwd, files }: Place): { readonly [tool: string]
   return {
     Bash: {
       input: {
-        command: commandArbitrary(fc),
+        command: commandArbitrary(fc, words),
         description: text("Run the tests", "List files"),
         timeout: fc.constantFrom(120_000, 1, 600_000),
         run_in_background: fc.boolean(),
