@@ -39,7 +39,8 @@ export const BashOutput: Tool<{ bash_id: string; filter?: string }> = tool({
       shellId: run.id,
       command: run.command,
       status: end === undefined ? "running" : end.killed ? "killed" : end.status === 0 ? "completed" : "failed",
-      exitCode: end?.status ?? null,
+      // Which of a tree's processes goes first is a matter of luck, and so is the code of one that was ended.
+      exitCode: end === undefined || end.killed ? null : end.status,
       stdout: lines(stdout),
       stderr: lines(stderr),
       ...persisted,

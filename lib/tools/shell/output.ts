@@ -62,11 +62,7 @@ export function capture(
 
   const spill = (data: Buffer): void => {
     if (file === undefined) {
-      const path = join(
-        outputFolder(options.cwd),
-        `${options.name.replace(/[^\w-]/g, "_")}-${Date.now().toString(36)}.txt`,
-      );
-      file = { fd: openSync(path, "w", 0o600), path, size: 0 };
+      file = { ...newFile(outputFolder(options.cwd), options.name.replace(/[^\w-]/g, "_")), size: 0 };
       for (const chunk of early) file.size += writeSync(file.fd, chunk);
       early = [];
     }
@@ -97,6 +93,18 @@ export function capture(
     },
     next: () => capture(options, { stdout: streams.stdout.rest(), stderr: streams.stderr.rest() }),
   };
+}
+
+/** The model reads the path: where nothing else is different, it is the same in every run, so that a replay asks the same. */
+function newFile(folder: string, name: string): { fd: number; path: string } {
+  for (let n = 1;; n++) {
+    const path = join(folder, n === 1 ? `${name}.txt` : `${name}-${n}.txt`);
+    try {
+      return { fd: openSync(path, "wx", 0o600), path };
+    } catch (error) {
+      if ((error as { code?: string }).code !== "EEXIST") throw error;
+    }
+  }
 }
 
 type Streams = Record<Stream, StreamParts>;
