@@ -94,8 +94,10 @@ async function openIn(path: string, io: Io): Promise<void> {
   const failed = await new Promise<string | undefined>((done) => {
     const child = spawn(opener(io), [path], { detached: true, stdio: "ignore", env: io.env as NodeJS.ProcessEnv });
     child.once("error", (error) => done((error as { code?: string }).code ?? error.message));
-    child.once("spawn", () => done(undefined));
-    child.unref();
+    child.once("spawn", () => {
+      child.unref();
+      done(undefined);
+    });
   });
   if (failed !== undefined) {
     io.err(`crochet: Cannot open a browser as ${opener(io)} does not start (${failed}): open ${path} yourself\n`);

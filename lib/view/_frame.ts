@@ -54,7 +54,7 @@ ${status}
 function foot(): string {
   return `<div id="tip" role="status" hidden></div>
 <dialog id="help" aria-label="Keys"></dialog>
-<noscript><p class="note bad">This page draws the run with a script of its own: allow it to see more</p></noscript>`;
+<noscript><p class="note">This page draws the run with a script of its own: allow it to see more</p></noscript>`;
 }
 
 function pill(stop: string | null): string {
@@ -70,7 +70,7 @@ function about({ source, models, began, agents }: View): string {
 }
 
 function notes({ notes }: View): string {
-  return notes.map((note) => `<p class="note bad">${escapeHtml(note)}</p>`).join("");
+  return notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join("");
 }
 
 function stats({ totals, ms, hooks }: View): string {

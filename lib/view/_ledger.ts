@@ -1,5 +1,6 @@
 import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
+import { wordsOf } from "./_sections.ts";
 import type { HookLedger, HookOutcome, LedgerLine, Tone } from "./shape.ts";
 
 /** At most so many rows are linked from one outcome: enough to look at, however long the run. */
@@ -9,7 +10,7 @@ const LINKED_ROWS = 40;
 export function ledgerLines(event: string, { runs, contexts, inputs }: Folded): LedgerLine[] {
   return runs.map((run) => {
     const spoke = [...contexts, ...inputs].some((said) => said.hook === run.hook);
-    return { hook: run.hook, ...outcome(event, run, spoke), ms: run.ms ?? 0 };
+    return { hook: wordsOf(run.hook), ...outcome(event, run, spoke), ms: Number(run.ms) || 0 };
   });
 }
 
@@ -17,7 +18,7 @@ function outcome(event: string, { skipped, failure, opinion = {} }: HookRun, spo
   LedgerLine,
   "tone" | "did" | "why"
 > {
-  const said = (tone: Tone, did: string, why: string | undefined) => ({ tone, did, why: why ?? "" });
+  const said = (tone: Tone, did: string, why: string | undefined) => ({ tone, did, why: wordsOf(why ?? "") });
   if (skipped !== undefined) return said("quiet", "passed over", skipped);
   if (failure !== undefined) return said("bad", "failed", failure);
   if (opinion.abort !== undefined) return said("bad", "ended the run", opinion.abort);

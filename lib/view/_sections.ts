@@ -35,8 +35,8 @@ export function callLine(input: unknown): string {
 
 const LINE_LENGTH = 160;
 
-export function firstLine(text: string): string {
-  const start = text.trimStart();
+export function firstLine(text: unknown): string {
+  const start = wordsOf(text).trimStart();
   const end = start.indexOf("\n");
   const line = end < 0 ? start : start.slice(0, end);
   return line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH - 1)}…` : end < 0 ? line : `${line} …`;

@@ -47,7 +47,7 @@ export function callEnded(run: Telling, agent: OpenAgent, event: Of<"tool_end">,
   const { row } = call;
   const { outcome, content, response, ms } = event;
   Object.assign(call, { ended: outcome, content, response });
-  row.ms = ms;
+  row.ms = Number(ms) || 0;
   row.tone = TONES[outcome] ?? "bad";
   const diff = diffSection(call.asked, response, outcome === "success");
   if (diff) {

@@ -28,7 +28,7 @@ export function tell(run: Telling, agent: OpenAgent, event: RunEvent, now: numbe
         line: firstLine(event.text),
         tone: "changed",
         open: true,
-        sections: [{ as: "words", text: event.text }],
+        sections: [{ as: "words", text: wordsOf(event.text) }],
       });
     case "exec":
       return executed(run, agent, event.exec as Exec, now);
@@ -56,13 +56,14 @@ export function tell(run: Telling, agent: OpenAgent, event: RunEvent, now: numbe
 type Of<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 
 /** A text that its row's line does not hold is shown below it. */
-function long(row: OpenRow, text: string): void {
+function long(row: OpenRow, given: string): void {
+  const text = wordsOf(given);
   if (row.line !== text) row.sections.push({ as: "output", title: "", text });
 }
 
 function started(run: Telling, agent: OpenAgent, { prompt, model }: Of<"start">, now: number): void {
   if (agent.prompt === "") agent.from = now;
-  Object.assign(agent, { prompt, model, stop: null });
+  Object.assign(agent, { prompt: wordsOf(prompt), model, stop: null });
   if (model) run.models.add(model);
   startedBy(run, agent);
 }
@@ -175,17 +176,18 @@ function executed(run: Telling, agent: OpenAgent, exec: Exec, now: number): void
   }
   const row = run.execs.get(exec.id);
   if (exec.type !== "exec_end" || !row) return;
-  row.ms = exec.duration_ms ?? 0;
+  row.ms = Number(exec.duration_ms) || 0;
   if (exec.status !== "completed") Object.assign(row, { tone: "bad", line: `${row.line} (${exec.status})` });
   for (const title of ["stdout", "stderr"] as const) {
-    if (exec[title]) row.sections.push({ as: "output", title, text: exec[title] });
+    if (exec[title]) row.sections.push({ as: "output", title, text: wordsOf(exec[title]) });
   }
 }
 
 /** Ends that are nobody's failure. */
 const GOOD_ENDS = new Set(["done", "halted", "waiting"]);
 
-function ended(run: Telling, agent: OpenAgent, { stop, text }: Of<"end">, now: number): void {
+function ended(run: Telling, agent: OpenAgent, event: Of<"end">, now: number): void {
+  const stop = wordsOf(event.stop), text = wordsOf(event.text ?? "");
   agent.stop = stop;
   const last = run.rows.findLast((row) => row.agent === agent.index && row.kind === "call");
   const heardAlready = last?.sections.some((section) => section.as === "words" && section.text === text);

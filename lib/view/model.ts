@@ -1,7 +1,7 @@
 import type { RunEvent } from "../core/run-events.ts";
 import type { RolloutLine } from "../transcript/rollout.ts";
 import { Ledgers } from "./_ledger.ts";
-import { firstLine, linesOf } from "./_sections.ts";
+import { firstLine, linesOf, wordsOf } from "./_sections.ts";
 import { closeOpen } from "./_tell-tools.ts";
 import { tell } from "./_tell.ts";
 import type { AgentLane, Row, RowKind, Section, Spent, Tone, Totals, WholeView } from "./shape.ts";
@@ -162,21 +162,23 @@ export class Telling {
     closeOpen(this);
     const [main] = this.agents;
     const prompt = this.rows.find((row) => row.kind === "prompt");
+    const sections = this.rows.map((row) => row.sections);
     return {
       ...about,
       title: prompt?.line || firstLine(main?.prompt ?? "") || "A run",
       began: this.#began ?? 0,
       ms: this.#now,
       stop: main?.stop ?? null,
-      models: [...this.models],
+      models: [...this.models].map(wordsOf),
       agents: this.agents.map((agent) => this.#lane(agent)),
       rows: this.rows.map(({ sections, ...row }) => ({
         ...row,
+        name: wordsOf(row.name),
         lines: sections.reduce((sum, section) => sum + linesOf(section), 0),
       })),
       hooks: this.ledgers.all(),
       totals: totalsOf(this.rows),
-      sections: this.rows.map((row) => row.sections),
+      sections,
     };
   }
 

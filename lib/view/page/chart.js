@@ -53,7 +53,7 @@ export class Chart {
       box.replaceChildren(el("p", { class: "empty" }, "No model call in this run"));
       return;
     }
-    const width = Math.max(320, box.clientWidth);
+    const width = Math.max(240, box.clientWidth);
     const bins = this.#bins(Math.max(1, Math.floor((width - LEFT) / 3)));
     const height = TALL + LOW * 2 + BETWEEN * 3 + 14;
     const picture = svg("svg", { width, height, role: "img", "aria-label": "Tokens and cost of each model call" });

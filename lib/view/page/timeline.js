@@ -142,7 +142,7 @@ export class Timeline {
 
   draw() {
     const box = byId("timeline");
-    const width = Math.max(320, box.clientWidth);
+    const width = Math.max(240, box.clientWidth);
     const label = width < 620 ? 92 : LABEL;
     const [from, to] = this.#window;
     const wide = width - label - 8;

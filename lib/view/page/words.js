@@ -33,6 +33,16 @@ export function drawWords(text) {
  */
 function drawLines(box, text) {
   if (text === "") return;
+  // A table keeps its columns.
+  for (const part of text.split(/((?:^\|.*\|[ \t]*(?:\n|$))+)/m)) {
+    const words = part.replace(/^\n|\n$/g, "");
+    if (words === "") continue;
+    box.append(words.startsWith("|") ? el("pre", { class: "code" }, words) : drawParagraph(words));
+  }
+}
+
+/** @param {string} text */
+function drawParagraph(text) {
   const paragraph = el("p");
   for (const [i, line] of text.split("\n").entries()) {
     if (i > 0) paragraph.append("\n");
@@ -40,7 +50,7 @@ function drawLines(box, text) {
     if (heading) paragraph.append(el("strong", { class: "heading" }, heading[1]));
     else drawSpans(paragraph, line.replace(/^(\s*)[-*]\s+/, "$1• "));
   }
-  box.append(paragraph);
+  return paragraph;
 }
 
 /**

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync, symlinkSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import view from "../../lib/cli/view.ts";
+import { longRollout } from "../view/_long-run.ts";
+import { workplace } from "./_call.ts";
+
+const FIXTURES = fileURLToPath(new URL("../../fixtures", import.meta.url));
+const RUN = ".crochet/runs/aaaa-1.rollout.jsonl";
+
+/** The title of a page: the prompt of its run. */
+const titleOf = (path: string) => /<title>(.*)<\/title>/.exec(readFileSync(path, "utf8"))![1];
+const runOf = (prompt: string, calls = 3) =>
+  longRollout(calls, 6000).replaceAll("Port the parser to the new grammar", prompt);
+
+test("view draws the newest run of the project into a file that only its user can read", async () => {
+  using place = workplace({ [RUN]: runOf("The old one"), ".crochet/runs/bbbb-2.rollout.jsonl": runOf("The new one") });
+  utimesSync(join(place.cwd, RUN), 1, 1);
+  const { code, out } = await place.call(view);
+  assert.equal(code, 0);
+  assert.equal(out.trim(), join(place.cwd, ".crochet/views/bbbb-2.html"));
+  assert.equal(titleOf(out.trim()), "The new one");
+  assert.equal(statSync(out.trim()).mode & 0o777, 0o600);
+});
+
+test("view takes a run by the beginning of its id, a rollout by its path, and writes where it is told", async () => {
+  using place = workplace({ [RUN]: runOf("One"), "logs/other.jsonl": runOf("Two") });
+  const first = await place.call(view, "aaaa", "--out", "deep/er/page.html");
+  assert.equal(titleOf(join(place.cwd, "deep/er/page.html")), "One");
+  assert.equal(first.out.trim(), join(place.cwd, "deep/er/page.html"));
+  const second = await place.call(view, "logs/other.jsonl", "--json");
+  const { path, bytes } = JSON.parse(second.out);
+  assert.equal(titleOf(path), "Two");
+  assert.equal(bytes, statSync(path).size);
+});
+
+test("view replays a fixture: what hooks did is there, and nothing is left behind", async () => {
+  using place = workplace();
+  symlinkSync(FIXTURES, join(place.cwd, "fixtures"));
+  const { code, out, err } = await place.call(view, "keep-going");
+  assert.deepEqual([code, err], [0, ""]);
+  const html = readFileSync(out.trim(), "utf8");
+  assert.match(html, /fixture keep-going, replayed/);
+  assert.match(html, /Nothing is deleted here/);
+  assert.match(html, /matcher 'Bash' does not match 'Read'/);
+});
+
+test("view reads the tape itself where a fixture's agent is not there, and says so", async () => {
+  const tape = readFileSync(join(FIXTURES, "delegate/tape.jsonl"), "utf8").replace(/"agent":"[^"]*",/, "");
+  using place = workplace({ "fixtures/bare/tape.jsonl": tape });
+  const { code, out } = await place.call(view, "bare");
+  assert.equal(code, 0);
+  const html = readFileSync(out.trim(), "utf8");
+  assert.match(html, /Read from the tape alone/);
+  assert.match(html, /The two files have 4 lines together/);
+  assert.match(html, /Count long\.txt/);
+});
+
+test("view shows what is readable of a corrupted rollout, with a note of what is not", async () => {
+  const lines = runOf("Still here").split("\n");
+  lines[5] = lines[5]!.slice(0, 40);
+  lines.splice(9, 0, "\u0000\u0000 not JSON", '{"type":"message","agent_id":"long-run","message":null}');
+  using place = workplace({ "torn.jsonl": `${lines.join("\n").slice(0, -90)}` });
+  const { code, out } = await place.call(view, "torn.jsonl");
+  assert.equal(code, 0);
+  const html = readFileSync(out.trim(), "utf8");
+  assert.equal(titleOf(out.trim()), "Still here");
+  assert.match(html, /3 lines could not be read and are left out: 6, 10, \d+/);
+  assert.match(html, /1 line makes no sense/);
+  assert.match(html, /unfinished/);
+});
+
+for (
+  const [what, args, files, said] of [
+    ["no run", [], {}, /^crochet: Cannot view a run as there is none here yet: .*crochet run/],
+    ["an unknown name", ["keep-goin"], { "fixtures/keep-going/tape.jsonl": "{}\n" }, /did you mean 'keep-going'\?$/m],
+    ["a missing file", ["no/such.jsonl"], {}, /^crochet: Cannot view 'no\/such.jsonl' as there is no such file/],
+    ["a file that is no log", ["a.txt"], { "a.txt": "hello\nworld\n" }, /as no line of it is a rollout's/],
+    ["another version", ["a.jsonl"], { "a.jsonl": '{"type":"rollout","version":9,"id":"x"}\n' }, /as its version is 9/],
+    ["two runs without --diff", ["a", "b"], {}, /crochet view --diff a b/],
+    ["one run with --diff", ["--diff", "a"], {}, /as it takes two: crochet view --diff A B/],
+    ["a flag it does not know", ["--ou", "x"], {}, /did you mean --out/],
+    [
+      "a place it cannot write to",
+      ["a.jsonl", "--out", "a.jsonl/x.html"],
+      { "a.jsonl": runOf("x") },
+      /^crochet: Cannot write .*give another --out/,
+    ],
+  ] as const
+) {
+  test(`view says in one line what is wrong: ${what}`, async () => {
+    using place = workplace({ ...files });
+    const { code, out, err } = await place.call(view, ...args);
+    assert.notEqual(code, 0);
+    assert.equal(out, "");
+    assert.match(err, said);
+    assert.equal(err.trim().split("\n").length, 1);
+  });
+}
+
+test("view --diff draws two runs beside each other", async () => {
+  using place = workplace({ "a.jsonl": runOf("Go"), "b.jsonl": runOf("Go").replaceAll("Step 1:", "Step one:") });
+  const { code, out } = await place.call(view, "--diff", "a.jsonl", "b.jsonl");
+  assert.equal(code, 0);
+  const html = readFileSync(out.trim(), "utf8");
+  const pairs = JSON.parse(/id="pairs">(.*?)<\/script>/.exec(html)![1]!) as { same: boolean }[];
+  assert.equal(pairs.filter(({ same }) => !same).length, 1);
+});
+
+test("view --open starts the browser of the user with the page, and says where it is when there is none", async () => {
+  using place = workplace({
+    "a.jsonl": runOf("Go"),
+    "browser.sh": '#!/bin/sh\necho "$1" > "$(dirname "$0")/opened"\n',
+  });
+  place.env.BROWSER = join(place.cwd, "browser.sh");
+  const { out } = await place.call(view, "a.jsonl", "--open");
+  const opened = () => existsSync(join(place.cwd, "opened")) && readFileSync(join(place.cwd, "opened"), "utf8");
+  for (let i = 0; i < 400 && !opened(); i++) await new Promise((wake) => setTimeout(wake, 25));
+  assert.equal(opened(), out);
+  place.env.BROWSER = join(place.cwd, "nothing-there");
+  const none = await place.call(view, "a.jsonl", "--open");
+  assert.equal(none.code, 0);
+  assert.match(none.err, /^crochet: Cannot open a browser as .* open .*a\.html yourself/);
+});

@@ -1,0 +1,67 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { after } from "node:test";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+
+const found = (process.env.PATH ?? "").split(delimiter).concat("/usr/bin")
+  .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  .find(existsSync);
+
+/** Why tests in a browser are skipped; false where there is one. */
+export const noBrowser: string | false = found === undefined && "Chromium is not installed";
+
+/** Why a test that is about the page alone is skipped on the second runtime. */
+export const onDeno: string | false = "Deno" in globalThis && "the page is the same: tried under Bun";
+
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
+
+let browser: Promise<Browser> | undefined;
+const folder = mkdtempSync(join(tmpdir(), "crochet-pages-"));
+let pages = 0;
+
+after(async () => {
+  await (await browser)?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A page of ours, with all that must not happen on it. */
+export interface Opened {
+  readonly page: Page;
+  /** Requests other than for the file itself, messages on the console, errors, dialogs. */
+  readonly trouble: string[];
+  readonly url: string;
+}
+
+/** Opens a page from the disk, as a person would. */
+export async function open(html: string, hash = "", options: BrowserContextOptions = {}): Promise<Opened> {
+  browser ??= chromium.launch({ executablePath: found!, args: FLAGS });
+  const context = await (await browser).newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const path = join(folder, `${pages++}.html`);
+  writeFileSync(path, html);
+  const url = `file://${path}`;
+  const trouble: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().split("#")[0] !== url) trouble.push(`request ${request.url()}`);
+  });
+  page.on("console", (message) => trouble.push(`console ${message.text()}`));
+  page.on("pageerror", (error) => trouble.push(`error ${error.message}`));
+  page.on("dialog", async (dialog) => {
+    trouble.push(`dialog ${dialog.message()}`);
+    await dialog.dismiss();
+  });
+  await page.goto(url + hash);
+  await page.waitForFunction(() => performance.getEntriesByName("whole").length > 0);
+  return { page, trouble, url };
+}

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { alignRuns } from "../../lib/view/align.ts";
+import { comparePage, runPage } from "../../lib/view/html.ts";
+import { viewOf } from "../../lib/view/model.ts";
+import { noBrowser, open } from "./_browser.ts";
+import { longRollout } from "./_long-run.ts";
+import { replayed, told } from "./_runs.ts";
+
+const options = { skip: noBrowser, timeout: 120_000 };
+const LONG = longRollout(2000, 3_000_000);
+let long: string | undefined;
+const longPage = () => long ??= runPage(viewOf(told(LONG), "run long-run"));
+
+const PAPER = "getComputedStyle(document.body).backgroundColor";
+
+/** Whether a reader sees it. */
+async function isOnScreen(page: Page, selector: string): Promise<boolean> {
+  const box = await page.locator(selector).boundingBox();
+  return box !== null && box.y + box.height > 100 && box.y < page.viewportSize()!.height;
+}
+
+test(
+  "a page draws timeline, chart and conversation, asks for nothing, and says nothing on the console",
+  options,
+  async () => {
+    const { page, trouble } = await open(runPage(await replayed("delegate")));
+    assert.equal(await page.textContent("h1"), "How many lines do the two text files have together?");
+    const kinds = await page.locator("#timeline .kind").allTextContents();
+    assert.deepEqual([...new Set(kinds.map((text) => text.slice(0, 5)))], ["model", "tools", "hooks"]);
+    const agents = await page.locator("#timeline .who").allTextContents();
+    assert.equal(agents.length, 3, "a group of lanes an agent");
+    assert.equal(await page.locator("#chart .bar-part.output").count(), 8, "a bar a call");
+    assert.match(await page.textContent("#list") ?? "", /The two files have 4 lines together/);
+    assert.match(await page.textContent("#list") ?? "", /Answer with a number in digits/);
+    assert.deepEqual(trouble, []);
+  },
+);
+
+test("a click on the timeline or the chart goes to its row, and the address says which", options, async () => {
+  const { page } = await open(longPage());
+  await page.locator("#chart [data-row]").nth(200).click();
+  const key = await page.evaluate<string>("location.hash");
+  assert.match(key, /^#call-\d+$/);
+  assert.ok(await isOnScreen(page, key));
+  await page.evaluate("scrollTo(0, 0)");
+  await page.locator("#timeline .span.tool.bad").nth(5).click();
+  const tool = await page.evaluate<string>("location.hash");
+  assert.match(tool, /^#tool-\d+$/);
+  assert.ok(await isOnScreen(page, tool));
+  assert.ok(await page.locator(`${tool}.selected.bad`).count());
+});
+
+test("a deep link opens a long run at its row, with only the rows around it drawn", options, async () => {
+  const { page, trouble } = await open(longPage(), "#call-1500");
+  assert.match(await page.textContent("#call-1500") ?? "", /Step 1499:/);
+  assert.ok(await isOnScreen(page, "#call-1500"));
+  const drawn = await page.locator(".row").count();
+  assert.ok(drawn < 400, `${drawn} rows of 6001 are drawn`);
+  await page.evaluate("location.hash = '#tool-7'");
+  await page.waitForSelector("#tool-7.selected");
+  assert.ok(await isOnScreen(page, "#tool-7"));
+  assert.deepEqual(trouble, []);
+});
+
+test(
+  "search finds a text anywhere in a long run, counts, steps on and back, and is cleared by Escape",
+  options,
+  async () => {
+    const { page } = await open(longPage());
+    await page.keyboard.press("/");
+    await page.keyboard.type("NEEDLE-1803");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.textContent("#found"), "1 / 1");
+    assert.equal(await page.evaluate<string>("location.hash"), "#tool-1804");
+    assert.ok(await isOnScreen(page, "#tool-1804"));
+    await page.keyboard.press("Escape");
+    assert.equal(await page.inputValue("#search"), "");
+    assert.equal(await page.textContent("#found"), "");
+    await page.keyboard.press("/");
+    await page.keyboard.type("make test-1");
+    await page.keyboard.press("Enter");
+    const [, first, count] = /(\d+) \/ (\d+)/.exec(await page.textContent("#found") ?? "") ?? [];
+    const wanted = LONG.match(/make test-1\d*/g)!;
+    assert.equal(Number(count), new Set(wanted).size);
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.textContent("#found"), `${Number(first) + 2} / ${count}`);
+    await page.keyboard.press("Shift+Enter");
+    assert.equal(await page.textContent("#found"), `${Number(first) + 1} / ${count}`);
+    await page.fill("#search", "not in there at all");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.textContent("#found"), "none");
+  },
+);
+
+test(
+  "keys walk the rows, open them and show what they are; in the search field they are letters",
+  options,
+  async () => {
+    const { page } = await open(runPage(await replayed("keep-going")));
+    const selected = () => page.locator(".row.selected").getAttribute("id");
+    for (const key of ["j", "j", "j"]) await page.keyboard.press(key);
+    assert.equal(await selected(), "tool-1");
+    assert.equal(await page.locator("#tool-1 .body").count(), 0);
+    await page.keyboard.press("o");
+    assert.match(await page.textContent("#tool-1 .body") ?? "", /Helo, world/);
+    await page.keyboard.press("k");
+    assert.equal(await selected(), "call-1");
+    await page.keyboard.press("e");
+    assert.equal(await selected(), "tool-2");
+    await page.keyboard.press("x");
+    assert.equal(await selected(), "tool-3");
+    await page.keyboard.press("/");
+    await page.keyboard.type("jjk?");
+    assert.equal(await page.inputValue("#search"), "jjk?");
+    await page.keyboard.press("Escape");
+    assert.equal(await selected(), "tool-3");
+    await page.keyboard.press("?");
+    assert.ok(await page.locator("#help").isVisible());
+    await page.keyboard.press("Escape");
+    assert.ok(await page.locator("#help").isHidden());
+  },
+);
+
+test("the edits of a run are there as diffs", options, async () => {
+  const { page } = await open(runPage(await replayed("keep-going")));
+  await page.click("#tabs >> text=Edits");
+  assert.equal(await page.locator(".row").count(), 2);
+  assert.equal(await page.locator(".hunk .removed").first().textContent(), 'echo "Helo, world"');
+  assert.equal(await page.locator(".hunk .added").first().textContent(), 'echo "Hello, world"');
+  assert.equal(await page.locator(".hunk .added").first().getAttribute("data-line"), "1");
+});
+
+test("each hook's ledger says why it did not fire, and leads to the call", options, async () => {
+  const { page } = await open(runPage(await replayed("keep-going")));
+  await page.keyboard.press("3");
+  const hook = page.locator('[id="hook-pre-tool-use@Bash.no-delete.ts"]');
+  assert.match(await hook.textContent() ?? "", /considered 5 times, asked 2, did something 1/);
+  const why = hook.locator("li", { hasText: "matcher 'Bash' does not match 'Read'" });
+  assert.equal(await why.count(), 1);
+  await why.locator("a").first().click();
+  await page.waitForSelector("#tool-1.selected");
+  assert.ok(await isOnScreen(page, "#tool-1"));
+  await page.goto(`${page.url().split("#")[0]}#hook-stop.change-log.ts`);
+  await page.waitForSelector("#hooks:not([hidden]) .hook");
+});
+
+const ATTACK =
+  `</script><script>window.hacked = 1; alert(1)</script><img src=x onerror="window.hacked = 2"><!--<script>`;
+
+test("a text that is markup stays text wherever it stands: nothing runs, nothing is asked for", options, async () => {
+  const text = LONG.split("\n").slice(0, 60).join("\n").replaceAll("Port the parser", ATTACK.replaceAll('"', '\\"'))
+    .replaceAll("stitch loop", ATTACK.replaceAll('"', '\\"')).replaceAll("no-delete.ts", ATTACK.replaceAll('"', '\\"'))
+    .replaceAll("src/p", `<b>${ATTACK.replaceAll('"', '\\"')}`);
+  const view = viewOf(told(text), ATTACK);
+  const { page, trouble } = await open(runPage({ ...view, notes: [ATTACK] }));
+  assert.equal(await page.textContent("h1"), view.title);
+  for (const tab of ["1", "2", "3"]) {
+    await page.keyboard.press(tab);
+    assert.ok((await page.textContent("main") ?? "").includes("onerror="));
+    assert.equal(await page.locator("main img, main script, main b b").count(), 0);
+  }
+  await page.locator("#timeline .span").first().hover();
+  await page.fill("#search", ATTACK.slice(0, 30));
+  await page.keyboard.press("Enter");
+  assert.match(await page.textContent("#found") ?? "", /^1 \/ /);
+  assert.equal(await page.evaluate("window.hacked"), undefined);
+  assert.deepEqual(trouble, []);
+});
+
+test("a page is light or dark as the system is, and as its reader likes", options, async () => {
+  const html = runPage(await replayed("hello"));
+  const { page, trouble } = await open(html, "", { colorScheme: "dark" });
+  const paper = () => page.evaluate<string>(PAPER);
+  const dark = await paper();
+  await page.emulateMedia({ colorScheme: "light" });
+  const light = await paper();
+  assert.notEqual(dark, light);
+  await page.keyboard.press("t");
+  assert.equal(await paper(), dark);
+  await page.click("#theme");
+  assert.equal(await paper(), light);
+  assert.deepEqual(trouble, []);
+});
+
+test("in print every row is there and nothing that is only for a screen", options, async () => {
+  const { page } = await open(runPage(viewOf(told(longRollout(60, 100_000)), "x")));
+  const before = await page.locator(".row").count();
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await page.locator(".row").nth(121).waitFor({ state: "attached" });
+  assert.ok(before < 122);
+  assert.ok(await page.locator("#search").isHidden());
+  assert.equal(await page.evaluate<string>(PAPER), "rgb(255, 255, 255)");
+  assert.ok((await page.pdf()).length > 50_000);
+});
+
+test("a page never scrolls sideways, however narrow the window", options, async () => {
+  const { page } = await open(runPage(viewOf(told(LONG.split("\n").slice(0, 200).join("\n")), "x")));
+  for (const width of [1280, 700, 360]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.waitForTimeout(100);
+    const over = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+    assert.ok(over <= 0, `${over} pixels too wide at ${width}`);
+  }
+});
+
+test("two runs are drawn beside each other, and a key leads from difference to difference", options, async () => {
+  const text = longRollout(300, 400_000);
+  const other = text.replaceAll("Step 100:", "Step hundred:").replaceAll("make test-201", "make check-201");
+  const [a, b] = [viewOf(told(text), "one"), viewOf(told(other), "two")];
+  const { page, trouble } = await open(comparePage(a, b, await alignRuns(a, b)));
+  assert.match(await page.textContent(".verdict") ?? "", /^2 differences$/);
+  await page.keyboard.press("x");
+  const sides = await page.locator(".pair.selected .row").allTextContents();
+  assert.match(sides[0]!, /Step 100:/);
+  assert.match(sides[1]!, /Step hundred:/);
+  await page.keyboard.press("x");
+  assert.match(await page.textContent(".pair.selected") ?? "", /make test-201.*make check-201/s);
+  await page.click("text=differences only");
+  assert.equal(await page.locator(".pair").count(), 2);
+  const hash = await page.evaluate<string>("location.hash");
+  assert.match(hash, /^#pair-\d+$/);
+  assert.deepEqual(trouble, []);
+});

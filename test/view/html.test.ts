@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { comparePage, runPage } from "../../lib/view/html.ts";
+import { pageAssets } from "../../lib/view/assets.ts";
+import { viewOf } from "../../lib/view/model.ts";
+import { onDeno } from "./_browser.ts";
+import { longRollout } from "./_long-run.ts";
+import { told } from "./_runs.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const view = viewOf(told(longRollout(40, 120_000)), "run long-run");
+
+test("a page's policy allows its own script and style by hash, and nothing else", () => {
+  for (const html of [runPage(view), comparePage(view, view, [])]) {
+    const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html)![1]!;
+    const rules = Object.fromEntries(
+      policy.split("; ").map((rule) => [rule.split(" ")[0], rule.slice(rule.indexOf(" ") + 1)]),
+    );
+    const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+    assert.equal(rules["default-src"], "'none'");
+    assert.equal(rules["script-src"], hash(/<script>([\s\S]*?)<\/script>/.exec(html)![1]!));
+    assert.equal(rules["style-src"], hash(/<style>([\s\S]*?)<\/style>/.exec(html)![1]!));
+  }
+});
+
+test("a page never names anything outside itself", () => {
+  const html = runPage(view);
+  assert.equal(html.match(/<script/g)!.length, html.match(/<\/script>/g)!.length);
+  assert.doesNotMatch(html, /<(link|img|iframe|object|embed|base)\b/i);
+  assert.doesNotMatch(html, /\s(src|on\w+|style)=/i);
+  assert.doesNotMatch(html.replaceAll("http://www.w3.org/2000/svg", ""), /https?:\/\//);
+});
+
+test("the page's modules join into one script without a name twice", () => {
+  for (const entry of ["run.js", "compare.js"] as const) {
+    const { script } = pageAssets(entry);
+    assert.doesNotMatch(script, /^\s*(import|export)\b/m);
+    new Function(script);
+  }
+});
+
+test("what a page needs first stands before its script, and everything long behind it", () => {
+  const html = runPage(viewOf(told(longRollout(400, 2_000_000)), "x"));
+  const before = html.indexOf("<script>");
+  assert.ok(before < 250_000, `${before} characters before the script of ${html.length}`);
+  assert.ok(html.length - before > 500_000);
+});
+
+test(
+  "the page's own modules are type-checked as what they are: scripts of a browser",
+  { skip: onDeno, timeout: 120_000 },
+  async () => {
+    const page = join(ROOT, "lib/view/page");
+    const modules = readdirSync(page).filter((name) => name.endsWith(".js")).map((name) => join(page, name));
+    const args = ["check", "--quiet", "--config", join(page, "jsconfig.json"), ...modules];
+    const said = await new Promise<string>((done) =>
+      execFile(
+        join(ROOT, "node_modules/.bin/deno"),
+        args,
+        { cwd: ROOT, env: { ...process.env, NO_COLOR: "1" } },
+        (error, out, err) => done(error ? `${out}${err}` : ""),
+      )
+    );
+    assert.equal(said, "");
+  },
+);

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { retell } from "../../lib/transcript/rollout.ts";
+import type { RunEvent } from "../../lib/core/run-events.ts";
+import { viewOf } from "../../lib/view/model.ts";
+import { alignRuns } from "../../lib/view/align.ts";
+import type { Row, Section, WholeView } from "../../lib/view/shape.ts";
+import { longRollout } from "./_long-run.ts";
+import { replayed, told, toldByReplay } from "./_runs.ts";
+
+const rowOf = (view: WholeView, test: (row: Row) => boolean) => {
+  const index = view.rows.findIndex(test);
+  return { row: view.rows[index]!, sections: view.sections[index]! };
+};
+const section = <K extends Section["as"]>(sections: readonly Section[], as: K) =>
+  sections.find((one) => one.as === as) as Extract<Section, { as: K }> | undefined;
+
+test("viewOf() tells a run in the order it happened: prompt, calls, tools, hooks that sent it back, its end", async () => {
+  const view = await replayed("keep-going");
+  const story = view.rows.filter((row) => row.about === undefined && row.tone !== "quiet")
+    .map(({ kind, name }) => `${kind} ${name}`);
+  assert.deepEqual(story, [
+    "prompt You",
+    "call claude-opus-5-5",
+    "tool Read",
+    "call claude-opus-5-5",
+    "tool Edit",
+    "call claude-opus-5-5",
+    "tool Bash",
+    "tool Bash",
+    "call claude-opus-5-5",
+    "fire stop",
+    "input To the model",
+    "call claude-opus-5-5",
+    "tool Edit",
+    "call claude-opus-5-5",
+    "end done",
+  ]);
+  assert.equal(view.title, "Fix the greeting");
+  assert.equal(view.stop, "done");
+  assert.deepEqual(view.notes, []);
+});
+
+test("viewOf() counts each agent's tokens exactly as the rollout retells them", async () => {
+  for (const name of ["keep-going", "delegate"]) {
+    const log = await toldByReplay(name);
+    const view = viewOf(log, name);
+    for (const [id, { usage }] of retell(log.lines as readonly RunEvent[])) {
+      const agent = view.agents.findIndex((one) => one.id === id);
+      const spent = view.rows.filter((row) => row.agent === agent && row.spent).map((row) => row.spent!);
+      assert.equal(spent.reduce((sum, { fresh }) => sum + fresh, 0), usage.input_tokens, name);
+      assert.equal(spent.reduce((sum, { output }) => sum + output, 0), usage.output_tokens, name);
+    }
+    assert.equal(view.totals.calls, view.rows.filter((row) => row.kind === "call").length);
+  }
+});
+
+test("viewOf() shows each edit as a diff with the file as the model named it", async () => {
+  const { row, sections } = rowOf(await replayed("keep-going"), (row) => row.name === "Edit");
+  assert.deepEqual(row.edit, { file: "greet.sh", applied: true, added: 1, removed: 1 });
+  assert.deepEqual(section(sections, "diff")?.hunks[0]?.lines, ['-echo "Helo, world"', '+echo "Hello, world"']);
+});
+
+test("viewOf() shows the change that a failed edit wanted as one that was not applied", () => {
+  const input = { file_path: "a.ts", old_string: "one\ntwo", new_string: "three" };
+  const view = viewOf(told(log([call("Edit", input), ended("Edit", "failure", "String not found")])), "x");
+  const { row, sections } = rowOf(view, (row) => row.kind === "tool");
+  assert.deepEqual(row.edit, { file: "a.ts", applied: false, added: 1, removed: 2 });
+  assert.equal(row.tone, "bad");
+  assert.equal(section(sections, "output")?.text, "String not found");
+  assert.equal(view.totals.edits, 0, "an edit that was not made is not counted");
+});
+
+test("viewOf() shows a new file as lines that were all added", () => {
+  const response = { type: "create", filePath: "/w/b.md", content: "one\ntwo\n", structuredPatch: [] };
+  const input = { file_path: "b.md", content: "one\ntwo\n" };
+  const view = viewOf(told(log([call("Write", input), ended("Write", "success", "ok", response)])), "x");
+  const diff = section(rowOf(view, (row) => row.kind === "tool").sections, "diff");
+  assert.deepEqual(diff?.hunks.flatMap(({ lines }) => lines), ["+one", "+two"]);
+});
+
+test("viewOf() keeps of every hook why it did not fire, with the call it was about", async () => {
+  const view = await replayed("keep-going");
+  const hook = view.hooks.find(({ name }) => name === "pre-tool-use@Bash.no-delete.ts")!;
+  assert.deepEqual([hook.considered, hook.ran, hook.acted], [5, 2, 1]);
+  const why = hook.outcomes.find((outcome) => outcome.why.includes("'Read'"))!;
+  assert.equal(why.did, "passed over");
+  assert.equal(why.why, "matcher 'Bash' does not match 'Read'");
+  const fire = view.rows[why.rows[0]!]!;
+  assert.equal(view.rows[fire.about!]!.name, "Read");
+});
+
+test("viewOf() says what the model asked for and what hooks made of it", async () => {
+  const { sections } = rowOf(await replayed("keep-going"), (row) => row.line === "sh test.sh --quiet");
+  const fields = sections.filter((one) => one.as === "fields");
+  assert.deepEqual(fields.map(({ title, fields }) => [title, fields[0]![1]]), [
+    ["Asked for", "sh test.sh"],
+    ["Ran with", "sh test.sh --quiet"],
+  ]);
+});
+
+test("viewOf() puts each agent below the call that started it", async () => {
+  const view = await replayed("delegate");
+  assert.deepEqual(view.agents.map(({ name, parent, depth, stop }) => [name, parent, depth, stop]), [
+    ["main", -1, 0, "done"],
+    ["Count long.txt", 0, 1, "done"],
+    ["Count short.txt", 0, 1, "done"],
+  ]);
+  const started = view.rows.filter((row) => row.name === "Agent").map((row) => row.started);
+  assert.deepEqual(started, [1, 2]);
+});
+
+test("viewOf() measures a model call from what happened last, and never runs backwards", () => {
+  const view = viewOf(told(longRollout(20, 40_000)), "x");
+  for (const row of view.rows.filter((row) => row.kind === "call")) assert.ok(row.ms >= 800 && row.ms < 6000);
+  const back = viewOf(
+    told(log([call("Bash", {}), { ...ended("Bash", "success", "ok"), at: "2020-01-01T00:00:00Z" }])),
+    "x",
+  );
+  for (const { at, ms } of back.rows) assert.ok(at >= 0 && ms >= 0);
+});
+
+test("viewOf() marks a call that the log did not live to see the end of", () => {
+  const view = viewOf(told(log([call("Bash", { command: "sleep 100" })])), "x");
+  const { row, sections } = rowOf(view, (row) => row.kind === "tool");
+  assert.equal(row.tone, "bad");
+  assert.equal(section(sections, "output")?.text, "The log ends before the call did");
+  assert.equal(view.stop, null);
+});
+
+test("viewOf() never makes a cost of one that is not known", () => {
+  const usage = { type: "usage", usage: { input_tokens: 5, output_tokens: 1 }, model: "new" };
+  assert.equal(viewOf(told(log([usage])), "x").totals.spent.cost, null);
+});
+
+test("alignRuns() finds nothing to differ between two replays of one fixture", async () => {
+  const [a, b] = [await replayed("delegate"), await replayed("delegate")];
+  const pairs = await alignRuns(a, b);
+  assert.ok(pairs.length > 10);
+  assert.deepEqual(pairs.filter(({ same }) => !same), []);
+});
+
+test("alignRuns() pairs what differs with what it differs from, and leaves what is new alone", async () => {
+  const text = longRollout(12, 24_000);
+  const lines = text.split("\n");
+  const changed = lines.map((line) => line.replaceAll("Step 4:", "Step four:"));
+  const missing = changed.filter((line) => !/toolu_9"|Step 9:/.test(line)).join("\n");
+  const a = viewOf(told(text), "x"), b = viewOf(told(missing), "x");
+  const different = (await alignRuns(a, b)).filter(({ same }) => !same);
+  const named = different.map((pair) => [a.rows[pair.a]?.line.slice(0, 7), b.rows[pair.b]?.line.slice(0, 10)]);
+  assert.deepEqual(named[0], ["Step 4:", "Step four:"]);
+  assert.ok(different.some((pair) => pair.b === -1 && a.rows[pair.a]!.line === "make test-9"));
+});
+
+const at = "2026-11-15T10:00:00.000Z";
+
+function log(lines: readonly object[]): string {
+  const all = [{ type: "start", prompt: "go", model: "m", session_id: "s" }, ...lines];
+  return all.map((line) => JSON.stringify({ at, agent_id: "a", ...line })).join("\n");
+}
+
+function call(name: string, input: object): object {
+  const content = [{ type: "tool_use", id: "t1", name, input }];
+  return { type: "message", index: 1, message: { role: "assistant", content } };
+}
+
+function ended(name: string, outcome: string, content: string, response?: unknown): object {
+  return { type: "tool_end", id: "t1", name, outcome, content, response, ms: 3 };
+}
