@@ -59,7 +59,8 @@ function overview(): string {
   );
 }
 
-if (import.meta.main) {
+/** What a process does that is started as `crochet`. */
+export async function begin(): Promise<void> {
   const args = process.argv.slice(2);
   // Started for every event of another host: until something has to be said, nothing else is loaded.
   if (args[0] === "agent" && args[1] === "hook" && !args[2]?.startsWith("-")) {
@@ -72,3 +73,5 @@ if (import.meta.main) {
   await drained();
   process.exit(code);
 }
+
+if (import.meta.main) await begin();
