@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { nearest } from "../core/names.ts";
 import type { Permissions } from "../permissions/rules.ts";
+import { userState } from "../hooks/file/places.ts";
 import { distrust } from "../hooks/trust.ts";
+import type { OnPrompt } from "../monitor/escalate.ts";
 import { type Io, UsageError } from "./_io.ts";
 
 /** A project's own settings, `.crochet/config.yaml`; flags win over them. */
@@ -15,7 +17,8 @@ export interface Config {
   readonly memory?: boolean | readonly string[];
   readonly hooks?: { readonly env?: readonly string[]; readonly allowLocal?: boolean };
   readonly mcp?: { readonly servers?: unknown; readonly startTimeout?: number };
-  readonly onPrompt?: "escalate" | "command" | "none";
+  /** What is done when an agent begins to wait for a decision of a person. */
+  readonly onPrompt?: OnPrompt;
 }
 
 const FIELDS = ["model", "hookModel", "permissions", "limits", "memory", "hooks", "mcp", "onPrompt"];
@@ -27,7 +30,26 @@ const CONFIG_FILE = ".crochet/config.yaml";
  * gives power (permissions, what hooks may reach, servers to start) counts only where a person has trusted the file.
  */
 export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trusted = false): Promise<Config> {
-  const file = join(cwd, CONFIG_FILE);
+  const config = await readFile(join(cwd, CONFIG_FILE));
+  const why = trusted ? undefined : distrust(cwd, CONFIG_FILE, io.env);
+  const { permissions, hooks, mcp, onPrompt, ...rest } = config;
+  const harmless = typeof onPrompt === "string" && { onPrompt };
+  const powers = Object.entries({ permissions, hooks, mcp, ...(!harmless && { onPrompt }) }).flatMap(([field, v]) =>
+    v === undefined ? [] : `'${field}'`
+  );
+  if (why === undefined || powers.length === 0) return config;
+  const last = powers.pop();
+  const named = powers.length === 0 ? `${last} does` : `${powers.join(", ")} and ${last} do`;
+  io.err(`crochet: ${why}; until then its ${named} not count\n`);
+  return { ...rest, ...harmless };
+}
+
+/** What is done when an agent begins to wait: as the project has it, else as the person has it for all (S2.14). */
+export async function onPromptFor(config: Config, env: Io["env"]): Promise<OnPrompt> {
+  return config.onPrompt ?? (await readFile(join(userState(env), "config.yaml"))).onPrompt ?? "escalate";
+}
+
+async function readFile(file: string): Promise<Config> {
   if (!existsSync(file)) return {};
   const { parse } = await import("yaml");
   const fail = (why: string) => new UsageError(`Cannot use ${file} as ${why}`);
@@ -58,14 +80,10 @@ export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trust
   } catch (error) {
     throw fail((error as Error).message);
   }
-  const why = trusted ? undefined : distrust(cwd, CONFIG_FILE, io.env);
-  const { permissions, hooks, mcp, ...rest } = config;
-  const powers = Object.entries({ permissions, hooks, mcp }).flatMap(([field, v]) =>
-    v === undefined ? [] : `'${field}'`
-  );
-  if (why === undefined || powers.length === 0) return config;
-  const last = powers.pop();
-  const named = powers.length === 0 ? `${last} does` : `${powers.join(", ")} and ${last} do`;
-  io.err(`crochet: ${why}; until then its ${named} not count\n`);
-  return rest;
+  const { onPrompt } = config;
+  const isCommand = typeof (onPrompt as { command?: unknown } | undefined)?.command === "string";
+  if (onPrompt !== undefined && onPrompt !== "escalate" && onPrompt !== "none" && !isCommand) {
+    throw fail("'onPrompt' must be escalate, none or { command: … }");
+  }
+  return config;
 }

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { RunOptions } from "../agent.ts";
+import type { Agent, RunOptions } from "../agent.ts";
 import type { Limits } from "../core/limits.ts";
+import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
-import { readConfig } from "./_config.ts";
+import { onPromptFor, readConfig } from "./_config.ts";
 import type { Flags, Usage } from "./_flags.ts";
 import { findHooks, tellUnloaded } from "./_found.ts";
 import { type Io, UsageError } from "./_io.ts";
@@ -34,8 +35,14 @@ export interface Call {
   readonly script: boolean;
 }
 
-/** What flags, the project's settings and its hooks make of a run: stored, logged, and asking by default. */
-export async function runOptions({ flags, io, script }: Call): Promise<RunOptions> {
+/**
+ * What flags, the project's settings and its hooks make of a run: stored, logged, and asking by default; and the agent
+ * whose runs `crochet agents` shows.
+ */
+export async function runOptions(
+  { flags, io, script }: Call,
+  agent: Agent,
+): Promise<{ readonly options: RunOptions; readonly watched: Agent }> {
   const cwd = flags.cwd === undefined ? io.cwd : directory(resolve(io.cwd, String(flags.cwd)));
   const config = await readConfig(cwd, io, flags.trust === true);
   const found = await findHooks(cwd, flags, config, io, !script);
@@ -45,7 +52,7 @@ export async function runOptions({ flags, io, script }: Call): Promise<RunOption
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? await lastId(store) : flags.resume as string | undefined;
   const model = flags.model ?? (io.env.CROCHET_MODEL || config.model);
-  return {
+  const options: RunOptions = {
     signal: io.signal,
     cwd,
     store,
@@ -62,6 +69,8 @@ export async function runOptions({ flags, io, script }: Call): Promise<RunOption
     ...(model !== undefined && { model: String(model) }),
     ...(resume !== undefined && pastFrom(resume)),
   };
+  const onPrompt = await onPromptFor(config, io.env);
+  return { options, watched: monitored(agent, { env: io.env, workspace: cwd, onPrompt }) };
 }
 
 /** A session by its id; one of its checkpoints (`id@messages`) is gone on from under a new id. */

@@ -27,9 +27,9 @@ const chat: Command = async (args, io) => {
     throw new UsageError(`Cannot chat as this is no terminal: use crochet run ${one}"what to do"`);
   }
   const agent: Agent = script === undefined ? await builtIn() : await loadAgent(script);
-  const options = await runOptions({ flags, io, script: script !== undefined });
+  const { options, watched } = await runOptions({ flags, io, script: script !== undefined }, agent);
   const { Conversation } = await import("./chat/conversation.ts");
   const cwd = options.cwd ?? resolve(io.cwd);
-  return await new Conversation(agent, options, { io, cwd }).hold(prompt.trim());
+  return await new Conversation(watched, options, { io, cwd }).hold(prompt.trim());
 };
 export default chat;

@@ -53,8 +53,8 @@ async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<numb
   const { flags, io } = call;
   if (prompt.trim() === "") throw new UsageError(`Cannot run an agent as there is no prompt: ${USAGE.example}`);
   const output = outputForm(flags.output);
-  const options = await runOptions(call);
-  const start = (more: RunOptions) => agent.run(prompt, { ...options, ...more });
+  const { options, watched } = await runOptions(call, agent);
+  const start = (more: RunOptions) => watched.run(prompt, { ...options, ...more });
   const result = output === "text" && io.tty
     ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd: options.cwd ?? io.cwd })
     : await unseen(start, output, io);

@@ -16,8 +16,22 @@ export function onPromptOf(dir: string, id: string): OnPrompt {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) as OnPrompt : "escalate";
 }
 
-/** Runs the action beside us: nobody waits for it, and nothing it does reaches the agent. */
-export function act(onPrompt: OnPrompt, id: string, state: AgentState & { state: "prompting" }): void {
+/** What to do, as a person writes it in a flag; undefined where it is not given. */
+export function readOnPrompt(given: string | boolean | undefined): OnPrompt | undefined {
+  if (typeof given !== "string") return undefined;
+  return given === "escalate" || given === "none" ? given : { command: given };
+}
+
+/**
+ * Runs the action beside us: nobody waits for it, and nothing it does reaches the agent. An agent that asks in a
+ * terminal of its own (`shown`) gets no line there.
+ */
+export function act(
+  onPrompt: OnPrompt,
+  id: string,
+  state: AgentState & { state: "prompting" },
+  { shown = false } = {},
+): void {
   if (onPrompt === "none") return;
   const env = {
     ...process.env,
@@ -25,12 +39,14 @@ export function act(onPrompt: OnPrompt, id: string, state: AgentState & { state:
     CROCHET_PROMPT_TYPE: state.prompt_type,
     CROCHET_PROMPT_MESSAGE: state.message,
   };
-  const command = onPrompt === "escalate" ? ESCALATE : onPrompt.command;
+  const command = onPrompt === "escalate" ? (shown ? NOTIFY : `${NOTIFY} || ${TELL}`) : onPrompt.command;
   spawn("/bin/sh", ["-c", command], { env, detached: true, stdio: "ignore" }).on("error", () => {}).unref();
 }
 
-/** A desktop notification where there is a desktop, else the terminal's bell and a line. */
-const ESCALATE = `words="Agent $CROCHET_AGENT_ID waits ($CROCHET_PROMPT_TYPE): $CROCHET_PROMPT_MESSAGE"
+/** A desktop notification where there is a desktop. */
+const NOTIFY = `words="Agent $CROCHET_AGENT_ID waits ($CROCHET_PROMPT_TYPE): $CROCHET_PROMPT_MESSAGE"
 notify-send Crochet "$words" 2>/dev/null ||
-osascript -e "display notification \\"waits ($CROCHET_PROMPT_TYPE)\\" with title \\"Crochet\\"" 2>/dev/null ||
-printf '\\a%s\\n' "$words" > /dev/tty 2>/dev/null`;
+osascript -e "display notification \\"waits ($CROCHET_PROMPT_TYPE)\\" with title \\"Crochet\\"" 2>/dev/null`;
+
+/** Else the terminal's bell and a line. */
+const TELL = `printf '\\a%s\\n' "$words" > /dev/tty 2>/dev/null`;

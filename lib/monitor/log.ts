@@ -1,10 +1,10 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { AgentEvent } from "./state.ts";
 
 /** Where the logs of watched agents lie: `CROCHET_HOME`, else `.crochet` in the home of whoever runs us. */
 export function agentsDir(env: Readonly<Record<string, string | undefined>>): string {
-  const home = env.CROCHET_HOME?.startsWith("/") ? env.CROCHET_HOME : `${env.HOME ?? ""}/.crochet`;
-  return `${home}/agents`;
+  if (env.CROCHET_HOME?.startsWith("/")) return `${env.CROCHET_HOME}/agents`;
+  return `${env.HOME || process.getBuiltinModule("node:os").homedir()}/.crochet/agents`;
 }
 
 /** Refuses an id that could name anything but a log. */
@@ -16,6 +16,12 @@ export function isAgentId(id: unknown): id is string {
 export function appendEvent(dir: string, id: string, event: AgentEvent): void {
   mkdirSync(dir, { recursive: true });
   appendFileSync(`${dir}/${id}.jsonl`, `${JSON.stringify(event)}\n`, { mode: 0o600 });
+}
+
+/** Begins the log of an agent anew: a session that goes on has a life before that has ended. */
+export function beginLog(dir: string, id: string, event: AgentEvent): void {
+  rmSync(`${dir}/${id}.jsonl`, { force: true });
+  appendEvent(dir, id, event);
 }
 
 /** The events of an agent so far; what cannot be read of a line is passed over. */

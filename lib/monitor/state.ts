@@ -5,12 +5,15 @@ export type PromptType = "plan_approval" | "question" | "permission";
 export type AgentEvent =
   & { readonly at: string }
   & (
-    | { readonly type: "start"; readonly workspace?: string }
+    /** `owner` is the process it lives in, where that is known; `name` is what a person calls it. */
+    | { readonly type: "start"; readonly workspace?: string; readonly name?: string; readonly owner?: string }
     | { readonly type: "prompt"; readonly prompt_type: PromptType; readonly message: string }
     /** It did something, so whatever it asked was answered. */
     | { readonly type: "activity" }
     /** It ended its turn and waits for a person. */
     | { readonly type: "turn_end" }
+    /** Its process went, and what it asked still waits for an answer. */
+    | { readonly type: "left" }
     | { readonly type: "end"; readonly failed?: boolean }
   );
 
@@ -37,6 +40,8 @@ export function nextState(now: AgentState | undefined, event: AgentEvent): Agent
     case "start":
     case "activity":
       return now?.state === "working" ? now : { state: "working", since: event.at };
+    case "left":
+      return now?.state === "prompting" ? now : { state: "waiting", since: event.at };
     case "turn_end":
       return now?.state === "waiting" ? now : { state: "waiting", since: event.at };
     case "end":

@@ -15,6 +15,7 @@ const event: fc.Arbitrary<AgentEvent> = fc.oneof(
   }),
   fc.record({ type: fc.constant("activity" as const), at }),
   fc.record({ type: fc.constant("turn_end" as const), at }),
+  fc.record({ type: fc.constant("left" as const), at }),
   fc.record({ type: fc.constant("end" as const), failed: fc.boolean(), at }),
 );
 

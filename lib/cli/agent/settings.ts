@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
-import { type OnPrompt, rememberOnPrompt } from "../../monitor/escalate.ts";
+import { readOnPrompt, rememberOnPrompt } from "../../monitor/escalate.ts";
 import { agentsDir, appendEvent, isAgentId } from "../../monitor/log.ts";
 import { prepareSettings } from "../../monitor/settings.ts";
+import { onPromptFor, readConfig } from "../_config.ts";
 import { helpText, readFlags, type Usage } from "../_flags.ts";
 import { type Command, EXIT, UsageError } from "../_io.ts";
 import { ownCommand } from "../../hooks/installing/own-command.ts";
@@ -10,7 +11,10 @@ const USAGE: Usage = {
   name: "agent settings",
   words: "<id>",
   about: "Prepares the settings file of a watched agent and prints its path.",
-  flags: [["--workspace <dir>", "the agent's project"], ["--on-prompt <what>", "escalate, none or a command"], [
+  flags: [["--workspace <dir>", "the agent's project"], [
+    "--on-prompt <what>",
+    "escalate, none or a command; as config.yaml has it where absent",
+  ], [
     "--help",
     "this text",
   ]],
@@ -31,12 +35,7 @@ const settings: Command = async (args, io) => {
   const dir = agentsDir(io.env);
   const workspace = resolve(io.cwd, String(flags.workspace ?? "."));
   const path = prepareSettings(dir, id, workspace, ownCommand("main"));
-  const given = flags.onPrompt;
-  const onPrompt: OnPrompt = given === undefined || given === "escalate"
-    ? "escalate"
-    : given === "none"
-    ? "none"
-    : { command: String(given) };
+  const onPrompt = readOnPrompt(flags.onPrompt) ?? await onPromptFor(await readConfig(workspace, io), io.env);
   rememberOnPrompt(dir, id, onPrompt);
   appendEvent(dir, id, { type: "start", workspace, at: new Date().toISOString() });
   io.out(`${path}\n`);

@@ -1,0 +1,152 @@
+import type { Agent, AgentSession, RunOptions } from "../agent.ts";
+import type { Stop } from "../core/events.ts";
+import type { RunEvent } from "../core/run-events.ts";
+import { thisOwner } from "../files/owner.ts";
+import { redact } from "../tape/redact.ts";
+import { act, type OnPrompt } from "./escalate.ts";
+import { agentsDir, appendEvent, beginLog } from "./log.ts";
+import { asked } from "./note.ts";
+import { type AgentEvent, nextState, type PromptType, promptTypeOf } from "./state.ts";
+
+export interface OwnRunOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly workspace: string;
+  readonly onPrompt: OnPrompt;
+}
+
+/** The agent, whose runs show up among the watched ones: `crochet agents` tells what each does and asks. */
+export function monitored(agent: Agent, options: OwnRunOptions): Agent {
+  return {
+    ...agent,
+    run: async (prompt, own = {}) => {
+      const life = new OwnLife(agent.name, options);
+      try {
+        const result = await agent.run(prompt, life.watch(own));
+        life.end(result.stop);
+        return result;
+      } catch (error) {
+        life.end("error");
+        throw error;
+      }
+    },
+    open: async (own = {}) => {
+      const life = new OwnLife(agent.name, options);
+      const session = await agent.open(life.watch(own));
+      const close: AgentSession["close"] = async (reason) => {
+        life.end("done");
+        await session.close(reason);
+      };
+      return Object.create(session, { close: { value: close } });
+    },
+  };
+}
+
+/** How long a message in the log may be: it is read at a glance. */
+const MOST_WORDS = 200;
+
+/** The log of one session of ours: a line when it begins, asks, goes on and ends; nothing in between. */
+class OwnLife {
+  readonly #name: string;
+  readonly #options: OwnRunOptions;
+  readonly #dir: string;
+  #id: string | undefined;
+  #state: ReturnType<typeof nextState> | undefined;
+
+  constructor(name: string, options: OwnRunOptions) {
+    this.#name = name;
+    this.#options = options;
+    this.#dir = agentsDir(options.env);
+  }
+
+  watch(own: RunOptions): RunOptions {
+    const { on, ask, asker } = own;
+    const asking = async <T>(type: PromptType, message: string, question: () => Promise<T>): Promise<T> => {
+      this.#prompt(type, message, true);
+      try {
+        return await question();
+      } finally {
+        this.#add({ type: "activity" });
+      }
+    };
+    return {
+      ...own,
+      on: (event) => {
+        this.#see(event, asker === undefined);
+        on?.(event);
+      },
+      ...(ask && {
+        ask: (question, signal) =>
+          asking("permission", `${question.tool_name}: ${question.reason}`, () => ask(question, signal)),
+      }),
+      ...(asker && {
+        asker: {
+          answer: (questions, signal) =>
+            asking("question", asked({ questions }), () => asker.answer(questions, signal)),
+          approve: (request, signal) => asking("plan_approval", asked(request), () => asker.approve(request, signal)),
+        },
+      }),
+    };
+  }
+
+  #see(event: RunEvent, alone: boolean): void {
+    if (event.type === "start" && this.#id === undefined) return this.#begin(event.session_id);
+    if (event.agent_id !== this.#id) return;
+    const prompt = event.type === "tool_start" && alone ? promptTypeOf(event.name) : undefined;
+    if (prompt !== undefined) this.#prompt(prompt, asked((event as { input?: unknown }).input), false);
+    else if (event.type === "end") this.#turnEnds();
+    else if (GOES_ON.has(event.type) && this.#state?.state !== "working") this.#add({ type: "activity" });
+  }
+
+  #begin(id: string): void {
+    this.#id = id;
+    const { workspace } = this.#options;
+    const event = { type: "start", workspace, name: this.#name, owner: thisOwner(), at: now() } as const;
+    this.#state = nextState(undefined, event);
+    quietly(() => beginLog(this.#dir, id, event));
+  }
+
+  /** A question that nobody here can answer outlives the turn. */
+  #turnEnds(): void {
+    if (this.#state?.state === "working") this.#add({ type: "turn_end" });
+  }
+
+  #prompt(prompt_type: PromptType, message: string, shown: boolean): void {
+    const before = this.#state;
+    this.#add({ type: "prompt", prompt_type, message: redact(message).slice(0, MOST_WORDS) });
+    const after = this.#state;
+    if (after?.state !== "prompting" || after === before) return;
+    quietly(() => act(this.#options.onPrompt, this.#id!, after, { shown }));
+  }
+
+  end(stop: Stop): void {
+    if (stop === "waiting" && this.#state?.state === "prompting") this.#add({ type: "left" });
+    else this.#add({ type: "end", ...(!isQuiet(stop) && { failed: true }) });
+  }
+
+  #add(event: Timeless): void {
+    if (this.#id === undefined) return;
+    const timed = { ...event, at: now() } as AgentEvent;
+    this.#state = nextState(this.#state, timed);
+    quietly(() => appendEvent(this.#dir, this.#id!, timed));
+  }
+}
+
+type Timeless = AgentEvent extends infer E ? E extends AgentEvent ? Omit<E, "at"> : never : never;
+
+/** What only happens when an agent is at work again. */
+const GOES_ON: ReadonlySet<RunEvent["type"]> = new Set(["start", "text", "thinking", "usage", "tool_start"]);
+
+function isQuiet(stop: Stop): boolean {
+  return ["done", "halted", "denied", "waiting", "aborted"].includes(stop);
+}
+
+function now(): string {
+  return new Date().toISOString();
+}
+
+/** A log that cannot be written is no reason to stop a run. */
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch { /* the run goes on */ }
+}

@@ -1,0 +1,50 @@
+import { statSync } from "node:fs";
+import { isGone } from "../files/owner.ts";
+import { agentIds, readEvents } from "./log.ts";
+import { type AgentEvent, type AgentState, stateOf } from "./state.ts";
+
+/** How one agent stands. */
+export type Standing = { readonly id: string; readonly name?: string; readonly workspace?: string } & AgentState;
+
+/** Every agent that was ever watched, those that wait for a person first, then the newest. */
+export function allStandings(dir: string): Standing[] {
+  return agentIds(dir).flatMap((id) => standingOf(dir, id) ?? []).sort((a, b) =>
+    rank(a) - rank(b) || (a.since < b.since ? 1 : a.since > b.since ? -1 : a.id < b.id ? -1 : 1)
+  );
+}
+
+function standingOf(dir: string, id: string): Standing | undefined {
+  const events = readEvents(dir, id);
+  const state = stateOf(events);
+  if (!state) return undefined;
+  const { name, workspace } = startOf(events) ?? {};
+  return {
+    id,
+    ...(name !== undefined && { name }),
+    ...(workspace !== undefined && { workspace }),
+    ...(isLost(events, state) ? { state: "failed", since: lastSign(dir, id, state) } : state),
+  };
+}
+
+export function hasEnded({ state }: AgentState): boolean {
+  return state === "stopped" || state === "failed";
+}
+
+/** Whether the process that an agent lived in is gone without a word. */
+function isLost(events: readonly AgentEvent[], state: AgentState): boolean {
+  const owner = startOf(events)?.owner;
+  if (owner === undefined || hasEnded(state) || events.at(-1)?.type === "left") return false;
+  return isGone(owner, Date.now() - Date.parse(state.since));
+}
+
+function startOf(events: readonly AgentEvent[]) {
+  return events.findLast((event) => event.type === "start");
+}
+
+function lastSign(dir: string, id: string, { since }: AgentState): string {
+  return statSync(`${dir}/${id}.jsonl`, { throwIfNoEntry: false })?.mtime.toISOString() ?? since;
+}
+
+function rank({ state }: AgentState): number {
+  return ["prompting", "waiting", "working", "failed", "stopped"].indexOf(state);
+}

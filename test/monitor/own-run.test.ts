@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { agent } from "crochet";
+import { AskUserQuestion, Bash } from "crochet/tools";
+import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
+import { monitored } from "../../lib/monitor/own-run.ts";
+import { allStandings } from "../../lib/monitor/standing.ts";
+import { crochet } from "../hooks/_crochet.ts";
+import { scratch } from "../hooks/_fire.ts";
+
+const LONG = { timeout: 120_000 };
+const QUESTION = {
+  questions: [{
+    question: "Which way?",
+    header: "Way",
+    options: [{ label: "left", description: "" }, { label: "right", description: "" }],
+  }],
+};
+
+/** A project and a home of its own, where the command line is used against a scripted model. */
+async function place(replies: readonly ScriptedReply[]) {
+  const folder = scratch();
+  const cwd = join(folder.path, "project");
+  mkdirSync(cwd);
+  const server = await scriptedServer(replies, { then: { text: "nothing left to say" } });
+  const env = { HOME: folder.path, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url, CROCHET_MODEL: "" };
+  const agents = join(folder.path, ".crochet/agents");
+  return {
+    cwd,
+    env,
+    run: (...args: string[]) => crochet(["run", ...args], { cwd, env }),
+    rows: async () => JSON.parse((await crochet(["agents", "--all", "--json"], { cwd, env })).stdout) as Row[],
+    types: () =>
+      readdirSync(agents).filter((name) => name.endsWith(".jsonl")).flatMap((name) =>
+        readFileSync(join(agents, name), "utf8").trim().split("\n").map((line) => JSON.parse(line).type as string)
+      ),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+type Row = { id: string; state: string; name?: string; workspace?: string; prompt_type?: string; message?: string };
+
+test("a run of crochet shows up among the agents, in three lines of a log", LONG, async () => {
+  await using here = await place([{ text: "hello" }]);
+  const { code } = await here.run("hi");
+  assert.equal(code, 0);
+  const [row, ...more] = await here.rows();
+  assert.deepEqual([row?.state, row?.name, row?.workspace, more.length], ["stopped", "coding", here.cwd, 0]);
+  assert.deepEqual(here.types(), ["start", "turn_end", "end"]);
+  const now = await crochet(["agents"], { cwd: here.cwd, env: here.env });
+  assert.match(now.stdout, /^no agents are at work/);
+});
+
+test("a run that a limit ends is shown as failed", LONG, async () => {
+  await using here = await place([{ tools: [{ name: "Read", input: { file_path: "x" } }] }]);
+  assert.equal((await here.run("--max-iterations", "1", "hi")).code, 1);
+  assert.deepEqual((await here.rows()).map((row) => row.state), ["failed"]);
+});
+
+test("a run is working while it works, and failed once its process is killed", LONG, async () => {
+  await using here = await place([{ tools: [{ name: "Bash", input: { command: "sleep 20" } }] }]);
+  const main = new URL("../../lib/cli/main.ts", import.meta.url).pathname;
+  const flags = "Deno" in globalThis
+    ? ["run", "-A", "--quiet", `--config=${new URL("../../deno.json", import.meta.url).pathname}`]
+    : [];
+  const args = [...flags, main, "run", "--permission-mode", "bypassPermissions", "hi"];
+  const child = spawn(process.execPath, args, {
+    cwd: here.cwd,
+    env: { ...process.env, ...here.env, CROCHET_HOME: "" },
+    stdio: "ignore",
+  });
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  try {
+    let state: string | undefined;
+    for (let i = 0; i < 300 && state === undefined; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      state = allStandings(join(here.env.HOME, ".crochet/agents"))[0]?.state;
+    }
+    assert.equal(state, "working");
+  } finally {
+    child.kill("SIGKILL");
+    await ended;
+  }
+  assert.deepEqual((await here.rows()).map((row) => row.state), ["failed"]);
+});
+
+test(
+  "S2.13, S2.14: a question that ends a run stays pending after its process, and onPrompt is told once",
+  LONG,
+  async () => {
+    await using here = await place([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }, { text: "left it is" }]);
+    const told = join(here.cwd, "told");
+    mkdirSync(join(here.cwd, ".crochet"));
+    writeFileSync(
+      join(here.cwd, ".crochet/config.yaml"),
+      `onPrompt: { command: 'echo "$CROCHET_PROMPT_TYPE $CROCHET_PROMPT_MESSAGE" >> ${told}' }\n`,
+    );
+    await crochet(["trust"], { cwd: here.cwd, env: here.env });
+    assert.equal((await here.run("hi")).code, 0);
+    const [row] = await here.rows();
+    assert.deepEqual([row?.state, row?.prompt_type, row?.message], ["prompting", "question", "Which way?"]);
+    for (let i = 0; i < 100 && !existsSync(told); i++) await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(readFileSync(told, "utf8"), "question Which way?\n");
+
+    // The answer goes on with the session: a life of its own, under the same id.
+    assert.equal((await here.run("--resume", "last", "left")).code, 0);
+    assert.deepEqual((await here.rows()).map(({ id, state }) => [id, state]), [[row!.id, "stopped"]]);
+  },
+);
+
+test("a command in config.yaml that nobody trusts is not run", LONG, async () => {
+  await using here = await place([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }]);
+  const told = join(here.cwd, "told");
+  mkdirSync(join(here.cwd, ".crochet"));
+  writeFileSync(join(here.cwd, ".crochet/config.yaml"), `onPrompt: { command: 'touch ${told}' }\n`);
+  const { stderr } = await here.run("hi");
+  assert.match(stderr, /config\.yaml is not trusted[^]*'onPrompt' does not count/);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.ok(!existsSync(told));
+});
+
+test("a run goes on where its state cannot be written", LONG, async () => {
+  await using here = await place([{ text: "hello" }]);
+  mkdirSync(join(here.env.HOME, ".crochet"));
+  writeFileSync(join(here.env.HOME, ".crochet/agents"), "a file in the way");
+  const { code, stdout, stderr } = await here.run("hi");
+  assert.deepEqual([code, stdout, stderr], [0, "hello\n", ""]);
+});
+
+test("a session that asks a person is prompting until they have answered, and then at work again", async () => {
+  using folder = scratch();
+  const dir = join(folder.path, ".crochet/agents");
+  const states: string[] = [];
+  const look = () => states.push(...allStandings(dir).map((one) => "prompt_type" in one ? one.prompt_type : one.state));
+  const asking = monitored(
+    agent({
+      model: scripted([
+        { tools: [{ name: "AskUserQuestion", input: QUESTION }] },
+        { tools: [{ name: "Bash", input: { command: "touch sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789" } }] },
+        { text: "done" },
+      ]),
+      tools: [AskUserQuestion, Bash],
+      cwd: folder.path,
+      permissions: { mode: "default" },
+    }),
+    { env: { HOME: folder.path }, workspace: folder.path, onPrompt: "none" },
+  );
+  const session = await asking.open({
+    asker: {
+      answer: async () => (look(), { "Which way?": "left" }),
+      approve: async () => undefined,
+    },
+    ask: async () => (look(), { behavior: "allow" }),
+    on: (event) => void (event.type === "tool_end" && look()),
+  });
+  assert.equal((await session.prompt("go")).stop, "done");
+  look();
+  await session.close();
+  look();
+  assert.deepEqual(states, ["question", "working", "permission", "working", "waiting", "stopped"]);
+  assert.doesNotMatch(readFileSync(join(dir, readdirSync(dir)[0]!), "utf8"), /sk-ant-api03/);
+});
