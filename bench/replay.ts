@@ -50,7 +50,9 @@ function speed(): void {
   for (const name of names) {
     const [r, c] = [median(runs.get(name)!), median(cpu.get(name)!)];
     console.log(
-      `  ${name.padEnd(8)} ${r.toFixed(0).padStart(6)} a second  ${(r / best).toFixed(2)}x   ` +
+      `  ${name.padEnd(8)} ${r.toFixed(0).padStart(6)} a second  ${
+        (r / best).toFixed(2)
+      }x   ` +
         `${c.toFixed(2).padStart(7)} ms CPU  ${(leastCpu / c).toFixed(2)}x`,
     );
   }
@@ -60,30 +62,32 @@ function speed(): void {
 /** From the start of the process to its end. */
 function cold(): void {
   const root = here("..");
+  const bun = [process.execPath, "run"];
   const commands: Record<string, string[]> = {
-    empty: [here("cold/empty.ts")],
-    replay: [here("../lib/cli/main.ts"), "replay", "hello"],
+    empty: [...bun, here("cold/empty.ts")],
+    replay: [...bun, here("../lib/cli/main.ts"), "replay", "hello"],
+    launcher: [here("../lib/cli/crochet"), "replay", "hello"],
   };
   const times = new Map(
     Object.keys(commands).map((name) => [name, [] as number[]]),
   );
   for (let i = 0; i < rounds * 4; i++) {
-    for (const [name, args] of Object.entries(commands)) {
+    for (const [name, [command, ...args]] of Object.entries(commands)) {
       const began = performance.now();
-      execFileSync(process.execPath, ["run", ...args], {
-        cwd: root,
-        stdio: "pipe",
-      });
+      execFileSync(command!, args, { cwd: root, stdio: "pipe" });
       times.get(name)!.push(performance.now() - began);
     }
   }
   const least = (name: string) => Math.min(...times.get(name)!);
-  console.log("a cold 'crochet replay hello', the least");
+  const middle = (name: string) => median(times.get(name)!);
+  console.log("a cold 'crochet replay hello', the least and the median");
   for (const name of times.keys()) {
     console.log(
       `  ${name.padEnd(8)} ${least(name).toFixed(1).padStart(6)} ms  ${
         (least(name) / least("empty")).toFixed(2)
-      }x empty`,
+      }x empty   ${middle(name).toFixed(1).padStart(6)} ms  ${
+        (middle(name) / middle("empty")).toFixed(2)
+      }x`,
     );
   }
   console.log();
