@@ -275,6 +275,8 @@ test(
 test("chat: commands do what /help says; one that is none is told with the nearest", pty, async () => {
   const files = { "mine/stop.never.sh": "#!/bin/sh\nexit 0\n" };
   await chat([{ text: "Yes." }], async ({ terminal, again }) => {
+    terminal.send("\u001a"); // Ctrl-Z, where no shell waits: it goes on
+    await new Promise((resolve) => setTimeout(resolve, 600));
     terminal.send("/hlep\r");
     await terminal.until(/There is no command \/hlep: did you mean \/help\?/);
     terminal.send("/help\r");

@@ -94,17 +94,17 @@ test(
   pty,
   async () => {
     const replies = [
-      { tools: [{ name: "Write", input: { file_path: "new.txt", content: "one\ntwo\n" } }] },
+      { tools: [{ name: "Write", input: { file_path: "new.txt", content: `one\n${"two ".repeat(30)}END\n` } }] },
       { tools: [{ name: "Bash", input: { command: "rm -rf x\u202e\u001b[2K" } }] },
     ];
     const { screen, code } = await run(replies, {}, async (terminal, cwd) => {
-      await terminal.until(/May Write run\?\n {4}new\.txt\n {4}1 \+ one\n {4}2 \+ two\n/);
+      await terminal.until(/May Write run\?\n {4}new\.txt\n {4}1 \+ one\n {4}2 \+ two [^]*\n +two [^]* END\n/);
       terminal.send("y");
       await terminal.until(/✓ Write new\.txt {2}new, 2 lines/);
       await terminal.until(/May Bash run\?\n {4}rm -rf x\\u202e\\u001b\[2K\n/);
       terminal.send("\u001b");
       await terminal.end();
-      assert.equal(readFileSync(join(cwd, "new.txt"), "utf8"), "one\ntwo\n");
+      assert.equal(readFileSync(join(cwd, "new.txt"), "utf8"), `one\n${"two ".repeat(30)}END\n`);
     });
     assert.equal(code, 130);
     assert.match(screen, /aborted · 2 model calls/);

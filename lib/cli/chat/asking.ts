@@ -66,7 +66,7 @@ async function bodyOf(question: PermissionQuestion, cwd: string, stage: Stage): 
   const change = await changeOf(input);
   const path = typeof input.file_path === "string" ? `    ${openText(pathFrom(cwd, input.file_path))}` : undefined;
   if (change && path !== undefined) {
-    return (columns) => [path, ...diffRows(change, { columns, colours: stage.colours, most: MOST_ROWS })];
+    return (columns) => [path, ...diffRows(change, { columns, colours: stage.colours, most: MOST_ROWS, whole: true })];
   }
   const text = typeof input.command === "string" ? openText(input.command) : subjectOf(tool_name, input, cwd);
   return (columns) => {

@@ -53,7 +53,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
 
 /** The command a line is, if it is one: a path that begins a prompt is none. */
 function parse(line: string): { name: string; rest: string } | undefined {
-  const [, name, rest = ""] = /^\s*\/([a-z-]+)(?:\s+([\s\S]*))?$/i.exec(line) ?? [];
+  const [, name, rest = ""] = /^\/([a-z-]+)(?:\s+([\s\S]*))?$/i.exec(line) ?? [];
   return name === undefined ? undefined : { name: name.toLowerCase(), rest: rest.trim() };
 }
 
@@ -80,7 +80,7 @@ export async function runCommand(line: string, chat: ChatState, signal: AbortSig
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     if (!command) {
       const meant = nearest(name, Object.keys(COMMANDS));
-      throw new UsageError(`There is no command /${name}: did you mean /${meant}? /help lists them`);
+      throw new UsageError(`There is no command /${name}: did you mean /${meant}? A blank before it makes it a prompt`);
     }
     const rows = await command.run(rest, chat, signal);
     if (rows.length > 0) stage.view.say(rows.map((row) => cut(row, stage.columns - 1)));

@@ -13,6 +13,9 @@ import { History } from "./history.ts";
 import type { Key } from "./keys.ts";
 import { Stage } from "./stage.ts";
 
+/** How much of a long prompt is shown again, in rows. */
+const MOST_ECHOED = 12;
+
 /** A chat: one session after the other, prompt by prompt, until the person leaves or the terminal goes away. */
 export class Conversation {
   readonly #agent: Agent;
@@ -27,6 +30,7 @@ export class Conversation {
   #work: AbortController | undefined;
   #code: number = EXIT.ok;
   #prompted = false;
+  #quitting = false;
 
   constructor(agent: Agent, options: RunOptions, { io, cwd }: { io: Io; cwd: string }) {
     this.#agent = agent;
@@ -56,7 +60,8 @@ export class Conversation {
       ask: permissionAsker(this.#stage, { io, cwd }),
       asker: personAsker(this.#stage),
     };
-    io.signal.addEventListener("abort", gone, { once: true });
+    if (io.signal.aborted) gone();
+    else io.signal.addEventListener("abort", gone, { once: true });
   }
 
   /** Talks until the end of it; the exit code. */
@@ -119,7 +124,13 @@ export class Conversation {
     this.#work?.abort(new Error("Interrupted"));
   }
 
+  /** Ends what runs and the chat. Asked for again before it is done, it waits for nobody: all that was said is kept. */
   #quit(code: number): void {
+    if (this.#quitting) {
+      this.#stage.close();
+      process.exit(code);
+    }
+    this.#quitting = true;
     this.#code = code;
     this.#interrupt();
     this.#desk.end();
@@ -149,11 +160,13 @@ export class Conversation {
   }
 
   #echo(text: string): void {
-    const { colours: { bold, cyan }, columns } = this.#stage;
+    const { colours: { bold, cyan, dim }, columns } = this.#stage;
     const rows = plainText(text).trimEnd().split("\n").flatMap((line) =>
       chop(line.replaceAll("\t", "    "), columns - 3)
     );
-    this.#stage.print(["", ...rows.map((row, i) => `${i === 0 ? cyan("›") : " "} ${bold(row)}`), ""]);
+    const shown = rows.slice(0, MOST_ECHOED).map((row, i) => `${i === 0 ? cyan("›") : " "} ${bold(row)}`);
+    const over = rows.length - shown.length;
+    this.#stage.print(["", ...shown, ...(over > 0 ? [dim(`  … ${several(over, "more row")}`)] : []), ""]);
     this.#stage.view.anew();
   }
 

@@ -131,7 +131,7 @@ export class Stage {
   /** An empty screen. */
   wipe(): void {
     this.#screen.clear();
-    this.#options.io.out("\u001b[2J\u001b[3J\u001b[H");
+    this.#options.io.out("\u001b[2J\u001b[H");
     this.refresh();
   }
 
@@ -139,11 +139,16 @@ export class Stage {
   suspend(): void {
     this.#keyboard?.close();
     this.#screen.clear();
-    process.once("SIGCONT", () => {
+    const back = () => {
+      clearTimeout(timer);
+      process.off("SIGCONT", back);
       this.#keyboard = this.#listen();
       this.refresh();
-    });
-    process.kill(process.pid, "SIGTSTP");
+    };
+    // Where there is no shell to go back to, nobody stops us and nobody calls.
+    const timer = setTimeout(back, 200);
+    process.once("SIGCONT", back);
+    process.kill(0, "SIGTSTP"); // The whole group: whoever started us is to stop too, or the shell does not notice.
   }
 
   /** Wipes what changes and gives the terminal back. */

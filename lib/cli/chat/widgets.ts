@@ -42,9 +42,11 @@ export class Choice implements Widget {
     const rows = options.flatMap(({ label, note }, i) => {
       const here = i === this.#at;
       const box = many ? (this.#chosen.has(i) ? "◉ " : "○ ") : "";
-      const first = cut(`${i + 1} ${box}${label}`, columns - 2);
+      // Never cut: what a person agrees to is what they read.
+      const [first = "", ...more] = wrap(`${i + 1} ${box}${label}`, Math.max(8, columns - 2), 2);
       const about = note ? wrap(note, Math.max(8, columns - 4)).map((row) => `    ${dim(row)}`) : [];
-      return [here ? `${cyan("›")} ${bold(first)}` : `  ${first}`, ...about];
+      const rest = more.map((row) => `  ${here ? bold(row) : row}`);
+      return [here ? `${cyan("›")} ${bold(first)}` : `  ${first}`, ...rest, ...about];
     });
     const keys = many ? "Space chooses, Enter goes on" : "Enter or a number";
     return { rows: [...head(columns), ...rows, dim(cut(`  ${keys} · Esc interrupts`, columns))] };

@@ -41,9 +41,13 @@ export function pathFrom(cwd: string, path: string): string {
   return short === "" ? "." : short.startsWith("../") || !path.startsWith("/") ? path : short;
 }
 
+/** What the model reads of a person who said no; the person knows who said it. */
+const REFUSED = /^The user refused this call(?: and says(?=:))?/;
+
 /** What came of a call, in a few words. */
 export function outcomeOf(tool: string, outcome: CallOutcome, content: string, response: unknown): string {
   if (outcome === "interrupted") return "interrupted";
+  if (outcome === "denied") return firstLine(content.replace(REFUSED, "refused"));
   if (outcome !== "success") return failure(tool, content);
   const got = (typeof response === "object" && response !== null ? response : {}) as Fields;
   switch (tool) {

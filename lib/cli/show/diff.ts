@@ -1,26 +1,38 @@
 import type { Hunk } from "../../tools/edit/diff.ts";
 import type { Colours } from "./colours.ts";
 import { openText } from "./text.ts";
-import { cut } from "./width.ts";
+import { chop, cut } from "./width.ts";
 
 /** How much of a change is shown before it is left to an editor. */
 const MOST_ROWS = 24;
 
+export interface DiffOptions {
+  readonly columns: number;
+  readonly colours: Colours;
+  /** How many rows at most. */
+  readonly most?: number;
+  /** Long lines go on in the next row, where a person is to agree to them; else they are cut.  false */
+  readonly whole?: boolean;
+}
+
 /** What an edit did to a file, as rows with line numbers: gone in red, new in green. */
 export function diffRows(
   hunks: readonly Hunk[],
-  { columns, colours, most = MOST_ROWS }: { columns: number; colours: Colours; most?: number },
+  { columns, colours, most = MOST_ROWS, whole = false }: DiffOptions,
 ): string[] {
   const digits = String(Math.max(...hunks.map((h) => Math.max(h.oldStart + h.oldLines, h.newStart + h.newLines)), 1));
   const rows = hunks.flatMap((hunk, i) => {
     let { oldStart: old, newStart: now } = hunk;
-    const shown = hunk.lines.filter((line) => !line.startsWith("\\")).map((line) => {
+    const shown = hunk.lines.filter((line) => !line.startsWith("\\")).flatMap((line) => {
       const [sign, text] = [line[0], openText(line.slice(1)).trimEnd()];
       const number = String(sign === "-" ? old : now).padStart(digits.length);
       if (sign !== "+") old++;
       if (sign !== "-") now++;
-      const row = cut(`    ${number} ${sign} ${text}`, columns);
-      return sign === "-" ? colours.red(row) : sign === "+" ? colours.green(row) : colours.dim(row);
+      const before = `    ${number} ${sign} `;
+      const room = Math.max(4, columns - before.length);
+      const parts = whole ? chop(text, room) : [cut(text, room)];
+      const tone = sign === "-" ? colours.red : sign === "+" ? colours.green : colours.dim;
+      return parts.map((part, n) => tone(`${n === 0 ? before : " ".repeat(before.length)}${part}`));
     });
     return i === 0 ? shown : [colours.dim(`    ${"⋮".padStart(digits.length)}`), ...shown];
   });
