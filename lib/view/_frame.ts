@@ -4,6 +4,9 @@ import type { View } from "./shape.ts";
 const LOGO =
   `<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 17c0-7 8-7 8 0M12 17c0-7 8-7 8 0M8 9c0-6 8-6 8 0"/><path d="M2 17h20"/></svg>`;
 
+/** With so few calls the chart needs half the width, and the conversation comes onto the first screen. */
+const FEW_CALLS = 50;
+
 /** What stands still on the page of a run: it is there before any script runs. */
 export function runFrame(view: View): string {
   return `${head(view.title, pill(view.stop))}
@@ -13,7 +16,7 @@ export function runFrame(view: View): string {
 ${notes(view)}
 <dl class="stats">${stats(view)}</dl>
 </section>
-<section class="overview" id="overview" aria-label="Timeline and tokens">
+<section class="overview${view.totals.calls <= FEW_CALLS ? " beside" : ""}" aria-label="Timeline and tokens">
 <div class="panel"><div class="panel-head"><h2>Timeline</h2><div class="tools" id="timeline-tools"></div></div><div id="timeline"></div></div>
 <div class="panel"><div class="panel-head"><h2>Tokens and cost per call</h2><ul class="legend" id="legend"></ul></div><div id="chart"></div></div>
 </section>

@@ -5,15 +5,15 @@ import { hideTip, showTip } from "./tip.js";
 /** @import { Row, Spent } from "../shape.ts" */
 
 const LEFT = 64;
-const TALL = 110;
-const LOW = 44;
+const TALL = 92;
+const LOW = 34;
 const BETWEEN = 16;
 
 /** What a prompt is made of, from the ground up. */
 const PARTS = /** @type {const} */ ([
-  ["cacheRead", "from the cache"],
-  ["cacheWrite", "into the cache"],
-  ["fresh", "not cached"],
+  ["cacheRead", "from cache"],
+  ["cacheWrite", "to cache"],
+  ["fresh", "uncached"],
 ]);
 
 /** Three drawings over the same calls: what each read, what it wrote, and what it cost. */

@@ -4,6 +4,9 @@ import { byId, el } from "./dom.js";
  * @typedef {readonly [keys: readonly string[], about: string, act: () => void]} Key
  */
 
+/** @type {Record<string, string>} */
+const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc" };
+
 /**
  * Listens for keys and shows them under `?`. A key that is typed into a field is the field's.
  *
@@ -20,7 +23,7 @@ export function startKeys(keys) {
       "dl",
       {},
       ...all.flatMap(([names, about]) => [
-        el("dt", {}, ...names.flatMap((name, i) => [i > 0 && " ", el("kbd", {}, name)])),
+        el("dt", {}, ...names.flatMap((name, i) => [i > 0 && " ", el("kbd", {}, SHOWN[name] ?? name)])),
         el("dd", {}, about),
       ]),
     ),

@@ -158,7 +158,9 @@ export class Timeline {
     this.#axis(picture, x, label, wide);
     for (const { name, y, title, agent } of this.#labels) {
       if (title && this.#data.view.agents.length === 1) continue;
-      const shown = name.length > label / 7.4 ? `${name.slice(0, Math.floor(label / 7.4) - 1)}…` : name;
+      // The name of an agent has the line to itself.
+      const most = Math.floor((title ? width : label) / 7.4);
+      const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
       picture.append(
         svg(
           "text",
