@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Agent } from "../agent.ts";
 import { helpText, readFlags, type Usage } from "./_flags.ts";
 import { type Command, EXIT, UsageError } from "./_io.ts";
-import { RUN_FLAGS, runOptions } from "./_run-options.ts";
+import { ASKING, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
 import { hasPerson } from "./chat/terminal.ts";
 
@@ -10,7 +10,8 @@ const USAGE: Usage = {
   name: "chat",
   words: "[agent.ts] [prompt…]",
   about:
-    "Talks with an agent: the script's default export, or the built-in coding agent. /help there tells the rest. Where you say 'always', the rule is kept for this project in your own ~/.crochet; '/permissions forget' takes it back.",
+    `Talks with an agent: the script's default export, or the built-in coding agent. Esc interrupts, /help tells the rest.
+  ${ASKING}`,
   flags: [...RUN_FLAGS, ["--debug", "show where an error came from"], ["--help", "this text"]],
   example: "crochet chat",
 };

@@ -4,22 +4,20 @@ import type { Result } from "../core/run-events.ts";
 import { helpText, readFlags, type Usage } from "./_flags.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
-import { type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
+import { ASKING, type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
 import { plainText } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "run",
   words: "[agent.ts] <prompt…>",
-  about: "Runs an agent: the script's default export, or the built-in coding agent.",
+  about: `Runs an agent: the script's default export, or the built-in coding agent. On a terminal you see it work.
+  ${ASKING}`,
   flags: [
     ...RUN_FLAGS,
     ["--output <form>", "text, json or stream-json"],
     ["--debug", "show where an error came from"],
-    [
-      "--help",
-      "this text",
-    ],
+    ["--help", "this text"],
   ],
   example: `crochet run "say hello"`,
 };
