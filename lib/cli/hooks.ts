@@ -5,6 +5,10 @@ const ACTIONS: Actions = {
   ls: ["which hooks load here, in which order, and what does not load and why", () => import("./hooks/ls.ts")],
   add: ["copy a hook that comes with crochet into ./hooks", () => import("./hooks/add.ts")],
   test: ["fire one hook at one event and see its verdict", () => import("./hooks/test.ts")],
+  check: [
+    "hold hooks to laws: events nobody thought of, stop hooks that never let go, guards that let through",
+    () => import("./hooks/check.ts"),
+  ],
   install: ["write the hooks of ./hooks into another host's settings", () => import("./hooks/install.ts")],
   uninstall: ["take them out again", () => import("./hooks/uninstall.ts")],
   enable: ["switch a hook on in this project", () => import("./hooks/enable.ts")],

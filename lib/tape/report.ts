@@ -134,7 +134,8 @@ function caseXml({ name, seconds, report, error }: Case): string {
   return `${open}>\n      <failure message="${xml(first)}">${xml(rest.join("\n"))}</failure>\n    </testcase>`;
 }
 
-function xml(text: string): string {
+/** A text as XML may hold it. */
+export function xml(text: string): string {
   // deno-lint-ignore no-control-regex
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "").replace(
     /[&<>"]/g,

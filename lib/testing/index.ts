@@ -13,6 +13,18 @@ export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.
 export type { WireEvent } from "./arbitraries/host-events.ts";
 export { modelArbitrary, type ModelArbitraryOptions } from "./arbitraries/model.ts";
 export { wordsIn } from "./arbitraries/words.ts";
+export { BrokenLaw, checkHook, type HookLaw, laws } from "./check-hook.ts";
+export type { CheckOptions } from "./check/check.ts";
+export type {
+  CheckReport,
+  Finding,
+  HookReport,
+  Law,
+  LettingGo,
+  Severity,
+  Termination,
+  Timing,
+} from "./check/report.ts";
 export type { Example, HookExample, Workspace } from "./examples/example.ts";
 export type { Answered, Expected } from "./examples/expectation.ts";
 export type { ExampleResult } from "./examples/play.ts";

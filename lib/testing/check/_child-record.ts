@@ -10,7 +10,8 @@ import type { HookHost } from "../../hooks/process/host.ts";
 import { scripted } from "../scripted.ts";
 import type { Setup } from "./_child-protocol.ts";
 import { momentsOf } from "./_moments.ts";
-import type { Probed, Question } from "./probe.ts";
+import type { Example } from "../examples/example.ts";
+import type { Probed, Question, Target } from "./probe.ts";
 import type { Loaded } from "./subject.ts";
 
 /** Fields that the dispatcher sets itself. */
@@ -75,13 +76,21 @@ export async function recordAsker(
 }
 
 async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> {
+  const examples = target.type === "file" && record.kind === "module" ? await examplesOf(target) : [];
   return {
+    ...(examples.length > 0 && { examples }),
     moments: momentsOf(record.on),
     mode: record.mode,
     nondeterministic: target.type === "file" && await isNondeterministic(record, target.path),
     ...(record.timeout !== undefined && { timeout: record.timeout }),
     ...(record.onError !== undefined && { onError: record.onError }),
   };
+}
+
+async function examplesOf({ path, event }: Target & { type: "file" }): Promise<readonly Example[]> {
+  const { readExamples } = await import("../examples/read.ts");
+  const { readHookFile } = await import("../../hooks/discover.ts");
+  return await readExamples(readHookFile(path, event));
 }
 
 /** What a file says about itself and its record does not carry. */

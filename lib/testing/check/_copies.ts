@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Copy } from "./subject.ts";
 
@@ -13,13 +13,7 @@ export function copiesFor(text: string, { project, home }: { project: string; ho
     const path = relative(root, from);
     if (path !== "" && !path.startsWith("..")) found.set(from, { from, to: join(into, path) });
   };
-  const plain = text
-    .replaceAll(/\$\{?(?:CLAUDE|GEMINI)_PROJECT_DIR\}?|\$\(git rev-parse --show-toplevel\)/g, project)
-    .replaceAll(/(?<![\w/])~(?=\/)|\$\{?HOME\}?/g, home);
-  for (const word of plain.split(/[\s"'`;|&()<>=,]+/)) {
-    if (!/[\w-]/.test(word) || word.length > 400) continue;
-    const path = resolve(project, word);
-    if (!existsSync(path)) continue;
+  for (const path of namedIn(text, { project, home })) {
     const [root, into] = home !== "" && path.startsWith(`${home}/`) && !path.startsWith(`${project}/`)
       ? [home, "home"] as const
       : [project, "project"] as const;
@@ -30,6 +24,24 @@ export function copiesFor(text: string, { project, home }: { project: string; ho
   }
   const all = [...found.values()];
   return all.filter(({ from }) => !all.some((other) => from.startsWith(`${other.from}/`)));
+}
+
+/** The texts of the scripts a command line names: what is looked for in events stands there. */
+export function scriptsIn(command: string, where: { project: string; home: string }): string {
+  return namedIn(command, where)
+    .filter((path) => statSync(path).isFile() && statSync(path).size < 200_000 && /\.\w{1,5}$/.test(path))
+    .map((path) => readFileSync(path, "utf8")).join("\n");
+}
+
+/** What exists of what a text could name, in the project or in the home. */
+function namedIn(text: string, { project, home }: { project: string; home: string }): string[] {
+  const plain = text
+    .replaceAll(/\$\{?(?:CLAUDE|GEMINI)_PROJECT_DIR\}?|\$\(git rev-parse --show-toplevel\)/g, project)
+    .replaceAll(/(?<![\w/])~(?=\/)|\$\{?HOME\}?/g, home);
+  return plain.split(/[\s"'`;|&()<>=,]+/)
+    .filter((word) => /[\w-]/.test(word) && word.length <= 400)
+    .map((word) => resolve(project, word))
+    .filter((path) => existsSync(path));
 }
 
 function isSmall(folder: string): boolean {

@@ -7,7 +7,7 @@ import type { Host } from "../../hooks/serving/from-host.ts";
 import { type Handler, isObject, readHandler } from "../../hooks/setting/handler.ts";
 import { readSettings } from "../../hooks/setting/settings-file.ts";
 import { CLAUDE_ONLY } from "../arbitraries/host-events.ts";
-import { copiesFor } from "./_copies.ts";
+import { copiesFor, scriptsIn } from "./_copies.ts";
 import { type FindOptions, quoted, shortened } from "./find.ts";
 import { matcherMistake } from "./_matcher.ts";
 import type { FoundSubjects, Subject } from "./subject.ts";
@@ -116,6 +116,7 @@ function subjectOf(
     ...common,
     name: `${name} ${label(called)}`,
     kind,
+    text: `${called}\n${scriptsIn(settled, { project, home })}`,
     target: { type: "command", command, ...(args && { args }) },
     loaded: {
       moments: [{ event, ...(pattern !== undefined && { matcher: pattern }) }],

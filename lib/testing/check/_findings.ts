@@ -98,6 +98,10 @@ export class Findings {
             ? "/tmp"
             : `/tmp/${folder}`,
       )
+      .replaceAll(
+        /-[\w-]*crochet-check-[A-Za-z0-9]+-\d+-here-project/g,
+        this.#session.cwd.replaceAll(/[^A-Za-z0-9]/g, "-"),
+      )
       .replaceAll(/crochet-check-[A-Za-z0-9]+\/\d+\/here\/?/g, "");
   }
 

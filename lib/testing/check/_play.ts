@@ -84,8 +84,7 @@ export async function play(asker: Asker, options: PlayOptions): Promise<Played> 
     for (const path of probed.changed ?? []) {
       if (own.some((mine) => isPart(path, mine))) continue;
       const now = contentOf(join(place.root, path));
-      // What is written anew each time is what it remembers by; what is only added to is a log.
-      if (now !== undefined && written.has(path) && !now.startsWith(written.get(path)!)) state.add(path);
+      if (now !== undefined && written.has(path) && now !== written.get(path)) state.add(path);
       written.set(path, now ?? "");
     }
     const blocked = refuses(probed);
@@ -143,7 +142,8 @@ function isPart(path: string, of: string): boolean {
 }
 
 function reasonOf({ opinion, inputs }: Probed): string {
-  return opinion?.reason ?? opinion?.contexts?.map(({ text }) => text).join("\n") ?? inputs?.join("\n") ?? "";
+  const said = opinion?.reason ?? opinion?.contexts?.map(({ text }) => text).join("\n") ?? inputs?.join("\n") ?? "";
+  return said.replace(/^\[hook\]: /, "").trim();
 }
 
 /** The event as the hook reads it: all of it, or the line its host writes. */

@@ -17,3 +17,13 @@ export async function shrink(
   const result = await fc.check(property, { seed, path, interruptAfterTimeLimit: MOST_MS, numRuns: 1 });
   return result.counterexample?.[0];
 }
+
+/** What is around an event and seldom matters. */
+const AROUND = ["transcript_path", "prompt_id", "permission_mode", "effort", "agent_id", "agent_type", "tool_use_id"];
+
+/** A host's event without what is around it; undefined for one of ours. */
+export function slim(probe: Probe): Probe | undefined {
+  if (probe.event.hook_event_name === undefined) return undefined;
+  const kept = Object.entries(probe.event).filter(([field]) => !AROUND.includes(field));
+  return { ...probe, event: Object.fromEntries(kept) };
+}

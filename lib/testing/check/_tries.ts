@@ -1,4 +1,5 @@
 import { COMMANDS } from "../arbitraries/commands.ts";
+import { wordsIn } from "../arbitraries/words.ts";
 import { FILES } from "../arbitraries/texts.ts";
 import type { Probe } from "./events.ts";
 import type { Place } from "./probe.ts";
@@ -40,8 +41,36 @@ const TEXTS = [
   "url",
 ];
 
+/** What breaks answers that are put together of pieces. */
+const STRANGE = [
+  ' "quoted"',
+  " it's",
+  "\nsecond line",
+  " back\\slash",
+  " größer 数据 🧶",
+  " $(x) `y` $HOME",
+  " %s %d",
+];
+
+/** The event again and again, with something strange in its texts. */
+export function laced(probe: Probe): Probe[] {
+  return STRANGE.map((strange) => {
+    const lace = (value: unknown, field: string): unknown => {
+      if (typeof value === "string") return TEXTS.includes(field) ? `${value}${strange}` : value;
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+      return Object.fromEntries(Object.entries(value as Fields).map(([name, inner]) => [name, lace(inner, name)]));
+    };
+    return { ...probe, event: lace(probe.event, "") as Fields };
+  });
+}
+
 /** Calls that guards are there for, of the tools the hook is asked about. */
-export function dangers(plain: readonly Probe[], { project }: Place, wire: boolean): Probe[] {
+export function dangers(
+  plain: readonly Probe[],
+  { project }: Place,
+  { wire, text }: { wire: boolean; text: string },
+): Probe[] {
+  const words = wordsIn(text);
   const key = wire ? "tool_input" : "input";
   return plain.flatMap((probe) => {
     const input = probe.event[key] as Fields | undefined;
@@ -51,10 +80,12 @@ export function dangers(plain: readonly Probe[], { project }: Place, wire: boole
     };
     switch (probe.event.tool_name) {
       case "Bash":
-        return COMMANDS.map((command) => made("command", command));
+        return [...words, ...COMMANDS].map((command) => made("command", command));
       case "Edit":
       case "Write":
-        return FILES.map((file) => made("file_path", `${project}/${file}`));
+        return [...words.filter((word) => /^[\w.][^\s]*$/.test(word)), ...FILES].map((file) =>
+          made("file_path", `${project}/${file}`)
+        );
       default:
         return [];
     }

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import type { Host } from "../../hooks/serving/from-host.ts";
-import { fastCheck } from "../arbitraries/fast-check.ts";
+import { type FastCheck, fastCheck } from "../arbitraries/fast-check.ts";
 import { type Checked, checkSubject } from "./engine.ts";
 import { type FindOptions, findSubjects, quoted } from "./find.ts";
 import { order } from "./order.ts";
@@ -41,12 +41,13 @@ export interface CheckOptions {
 /** Checks the hooks at some paths. What is wrong with a hook is in the report, never thrown. */
 export async function check(paths: readonly string[], options: CheckOptions = {}): Promise<CheckReport> {
   const { cwd = process.cwd(), env = process.env, host, event } = options;
+  const fc = loadedFastCheck();
   const find: FindOptions = { cwd, env, host, event };
   const found = await Promise.all(paths.map((path) => findSubjects(path, find)));
   const subjects = found.flatMap((one) => one.subjects);
   const problems = found.flatMap((one) => one.problems);
   const scratch = new Scratch();
-  const session = sessionOf(options, { cwd, env, scratch });
+  const session = sessionOf(options, { fc, cwd, env, scratch });
   try {
     const checked = await pooled(subjects, session, options);
     const again = `crochet hooks check ${
@@ -70,12 +71,26 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   }
 }
 
+/** @throws {TypeError} with the mend, where it is not installed: it is nobody's who does not check */
+function loadedFastCheck(): FastCheck {
+  try {
+    return fastCheck();
+  } catch (cause) {
+    throw new TypeError("Cannot check hooks as 'fast-check' is not installed: npm install --save-dev fast-check", {
+      cause,
+    });
+  }
+}
+
 function withOrder(report: HookReport, findings: readonly Finding[]): HookReport {
   const own = findings.filter(({ hook }) => hook === report.hook);
   return own.length === 0 ? report : { ...report, findings: [...report.findings, ...own] };
 }
 
-function sessionOf(options: CheckOptions, { cwd, env, scratch }: Pick<Session, "cwd" | "env" | "scratch">): Session {
+function sessionOf(
+  options: CheckOptions,
+  { fc, cwd, env, scratch }: Pick<Session, "fc" | "cwd" | "env" | "scratch">,
+): Session {
   const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, rounds = 50 } = options;
   const whole = (name: string, value: number, least: number) => {
     if (Number.isSafeInteger(value) && value >= least) return;
@@ -97,8 +112,7 @@ function sessionOf(options: CheckOptions, { cwd, env, scratch }: Pick<Session, "
     ...(rounds !== 50 ? [` --rounds ${rounds}`] : []),
   ].join("");
   return {
-    fc: fastCheck(),
-    ...{ runs, seed, timeout, rounds, cwd, env, scratch, flags },
+    ...{ fc, runs, seed, timeout, rounds, cwd, env, scratch, flags },
     laws: new Set(options.laws ?? LAWS),
     confine: sandboxHere(),
     secrets: plantedSecrets(),

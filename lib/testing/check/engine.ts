@@ -1,9 +1,8 @@
 import type { Arbitrary } from "fast-check";
-import type { FastCheck } from "../arbitraries/fast-check.ts";
 import { Asker, refuses } from "./asker.ts";
 import { deterministic } from "./deterministic.ts";
 import { isWire, plainProbes, type Probe, probes } from "./events.ts";
-import { playExamples } from "./_examples.ts";
+import { fixOf, playExamples } from "./_examples.ts";
 import { Findings } from "./_findings.ts";
 import { bypassViolation, guarded, guardStrength } from "./guard.ts";
 import { eventName, type Judge, type Violation } from "./judged.ts";
@@ -11,14 +10,15 @@ import { Lane } from "./lane.ts";
 import { lawful } from "./lawful.ts";
 import { changedFields, type Rewrite } from "./order.ts";
 import { polite } from "./polite.ts";
+import type { Probed } from "./probe.ts";
 import { readyPlace } from "./_ready-place.ts";
 import type { HookReport, Law, Termination, Timing } from "./report.ts";
 import type { Session } from "./session.ts";
-import { shrink } from "./_shrink.ts";
+import { shrink, slim } from "./_shrink.ts";
 import type { Loaded, Subject } from "./subject.ts";
 import { keepers, terminating } from "./terminating.ts";
 import { total } from "./total.ts";
-import { canaries, dangers } from "./_tries.ts";
+import { canaries, dangers, laced } from "./_tries.ts";
 
 /** What came of one hook, with what only all hooks together tell. */
 export interface Checked {
@@ -30,8 +30,8 @@ const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [["total", total]
   "polite",
   polite,
 ]];
-/** A hook that takes too long so often is not asked again. */
-const MOST_LATE = 2;
+/** So many answers are tried with strange texts in their events. */
+const MOST_TELLING = 3;
 /** So many events are asked twice. */
 const TWICE = 20;
 
@@ -77,7 +77,11 @@ class Engine {
   readonly #rewrites: Rewrite[] = [];
   readonly #denied: Probe[] = [];
   readonly #asked: Probe[] = [];
-  #late = 0;
+  /** Events it had something to say to, each for another reason. */
+  readonly #telling: Probe[] = [];
+  readonly #reasons = new Set<string>();
+  /** Whether it took too long: it is not asked again. */
+  #late = false;
   #runs = 0;
 
   constructor(subject: Subject, loaded: Loaded, lane: Lane, session: Session, findings: Findings) {
@@ -93,13 +97,13 @@ class Engine {
     const { moments } = loaded;
     const plain = plainProbes(subject, moments, lane.place);
     // A hook that runs what it is given must not be given the rest.
-    for (const probe of canaries(plain, lane.place)) await this.#judge(probe);
+    for (const probe of [...plain, ...canaries(plain, lane.place)]) if (!this.#late) await this.#judge(probe);
     const safe = !this.#findings.has("polite.executes");
-    if (safe) { for (const probe of plain) await this.#judge(probe); }
     const arbitrary = probes(fc, subject, moments, lane.place);
     if (safe) await this.#generated(arbitrary, fc.sample(arbitrary, { seed, numRuns: runs }));
     let termination: Termination | undefined;
-    if (safe && this.#late < MOST_LATE) {
+    if (safe && !this.#late) {
+      for (const probe of this.#telling.flatMap(laced)) await this.#judge(probe);
       if (laws.has("deterministic")) await this.#twice();
       if (laws.has("terminating")) termination = await this.#ends();
       if (laws.has("guard")) await this.#guards(plain);
@@ -122,20 +126,23 @@ class Engine {
   async #generated(arbitrary: Arbitrary<Probe>, sampled: readonly Probe[]): Promise<void> {
     const { fc, seed, tick } = this.#session;
     for (const [i, probe] of sampled.entries()) {
-      if (this.#late >= MOST_LATE || this.#session.signal.aborted) return;
+      if (this.#late || this.#session.signal.aborted) return;
       const fresh = await this.#judge(probe);
       this.#runs++;
       tick?.(this.#asker.subject.name, this.#runs);
-      for (const { code, severity } of fresh) {
-        if (severity !== "fault" || code === "total.late" || code === "total.leaves") continue;
-        const fails = async (tried: Probe) =>
-          this.#violations(await this.#asker.judge(tried)).some((v) => v.code === code);
-        const smaller = await shrink(fc, arbitrary, { seed, path: String(i), fails });
-        if (smaller) {
-          const shown = this.#violations(await this.#asker.judge(smaller)).find((v) => v.code === code);
-          if (shown) this.#findings.replace(shown, smaller);
-        }
-      }
+      for (const violation of fresh) await this.#smallest(violation, probe, { arbitrary, fc, seed, path: String(i) });
+    }
+  }
+
+  /** Looks for the smallest event that shows the same, and leaves out what has nothing to do with it. */
+  async #smallest({ code, severity }: Violation, probe: Probe, { arbitrary, fc, ...from }: Shrinking): Promise<void> {
+    if (severity !== "fault" || code === "total.late" || code === "total.leaves") return;
+    const shows = async (tried: Probe) => this.#violations(await this.#asker.judge(tried)).find((v) => v.code === code);
+    const fails = async (tried: Probe) => await shows(tried) !== undefined;
+    const small = await shrink(fc, arbitrary, { ...from, fails }) ?? probe;
+    for (const candidate of [slim(small), small]) {
+      const shown = candidate && await shows(candidate);
+      if (shown) return this.#findings.replace(shown, candidate);
     }
   }
 
@@ -144,10 +151,23 @@ class Engine {
     const { probed } = judged;
     if (probed.skipped !== undefined) return [];
     this.#asked.push(probe);
-    if (probed.timedOut) this.#late++;
+    if (probed.timedOut) this.#late = true;
     if (refuses(probed)) this.#denied.push(probe);
+    this.#listen(probe, probed);
     this.#remember(probe, probed.opinion?.value);
     return this.#violations(judged).filter((violation) => this.#findings.add(violation, probe));
+  }
+
+  /** Where a hook says something, more of its text is in play. */
+  #listen(probe: Probe, { opinion, ran }: Probed): void {
+    const said = `${opinion?.decision ?? ""}${ran?.stdout.slice(0, 12) ?? ""}${ran?.code}${
+      opinion?.reason?.slice(0, 12) ?? ""
+    }`;
+    const speaks = opinion?.decision !== undefined || (opinion?.contexts?.length ?? 0) > 0 ||
+      opinion?.value !== undefined;
+    if (!speaks || this.#reasons.has(said) || this.#telling.length >= MOST_TELLING) return;
+    this.#reasons.add(said);
+    this.#telling.push(probe);
   }
 
   #violations(judged: Parameters<Judge>[0]): Violation[] {
@@ -185,6 +205,7 @@ class Engine {
         rounds,
         seed,
         blocked: this.#denied.slice(0, 2),
+        fix: await fixOf(this.#asker),
       });
       for (const { trace, event, ...violation } of violations) this.#findings.addPlay(violation, event, trace);
       if (worst === undefined || termination.verdict === "refuted") worst = termination;
@@ -194,11 +215,12 @@ class Engine {
 
   async #guards(plain: readonly Probe[]): Promise<void> {
     const { mode } = this.#asker.loaded;
-    if (mode !== "gate" || this.#asker.subject.kind === "prompt") return;
+    // Of a hook that answers now so, now so, nothing passes or is refused.
+    if (mode !== "gate" || this.#asker.subject.kind === "prompt" || this.#findings.has("deterministic.verdict")) return;
     const known = this.#denied.filter(guarded);
-    const all = known.length > 0
-      ? known
-      : await this.#denials(dangers(plain, this.#asker.lane.place, isWire(this.#asker.subject)));
+    const { subject, lane } = this.#asker;
+    const tried = () => dangers(plain, lane.place, { wire: isWire(subject), text: subject.text });
+    const all = known.length > 0 ? known : await this.#denials(tried());
     for (const bypass of await guardStrength(this.#asker, all)) {
       this.#findings.addBypass(bypassViolation(bypass), bypass);
     }
@@ -213,6 +235,13 @@ class Engine {
     }
     return denied;
   }
+}
+
+interface Shrinking {
+  readonly arbitrary: Arbitrary<Probe>;
+  readonly fc: Session["fc"];
+  readonly seed: number;
+  readonly path: string;
 }
 
 /** A call of an agent's hook should not take longer than this, most times. */

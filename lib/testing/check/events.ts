@@ -7,6 +7,7 @@ import { wireInput } from "../../hooks/process/wire.ts";
 import { matchesIf } from "../../permissions/rules.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
 import type { FastCheck } from "../arbitraries/fast-check.ts";
+import { wordsIn } from "../arbitraries/words.ts";
 import type { Place } from "./probe.ts";
 import type { Moment, Subject } from "./subject.ts";
 
@@ -44,8 +45,9 @@ export function probes(fc: FastCheck, subject: Subject, moments: readonly Moment
   const { host, kind } = subject;
   const form = isWire(subject) ? host : "crochet";
   const says = fc.constantFrom(...VERDICTS, ...NO_VERDICTS);
+  const words = wordsIn(subject.text);
   return fc.oneof(...moments.map(({ event, matcher }) => {
-    const about = { host: form, cwd: place.project, home: place.home } as const;
+    const about = { host: form, cwd: place.project, home: place.home, words } as const;
     const tool = matcher !== undefined && isAboutTool(event) ? { tool: matcher } : {};
     const events = eventArbitrary(event, { ...about, ...tool } as { host: "claude" }) as Arbitrary<unknown>;
     const fitting = events.map((made) => narrowed(made as Event, matcher, subject, place));

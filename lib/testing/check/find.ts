@@ -108,6 +108,8 @@ function fileSubject(file: HookFile, { cwd, event, host = "claude" }: FindOption
     path: shown,
     kind: file.kind,
     host,
+    file: file.path,
+    ...(event !== undefined && { event }),
     text: file.text,
     env: {},
     copies: [],

@@ -57,12 +57,17 @@ function chosen(denied: readonly Probe[]): Probe[] {
     const { text } = guarded(probe) ?? { text: "" };
     if (text.trim() !== "" && text.length <= MOST_CHARACTERS && !/[\n\0]/.test(text)) byText.set(text, probe);
   }
-  return [...byText].sort(([a], [b]) => simplicity(a) - simplicity(b)).slice(0, MOST_DENIED).map(([, probe]) => probe);
+  const sorted = [...byText].sort(([a], [b]) => simplicity(a) - simplicity(b));
+  const begins = new Set<string>();
+  return sorted.filter(([text]) => {
+    const first = text.trim().split(/\s+/)[0]!;
+    return !begins.has(first) && begins.add(first);
+  }).slice(0, MOST_DENIED).map(([, probe]) => probe);
 }
 
 /** One plain command comes before several in one line. */
 function simplicity(text: string): number {
-  return text.length + 100 * (text.match(/[;&|$`'"]/g)?.length ?? 0);
+  return text.length + 100 * (text.match(/[;&|$`'"]|[^\x20-\x7e]/g)?.length ?? 0);
 }
 
 function withText(probe: Probe, field: string, text: string, { subject }: Asker): Probe {

@@ -30,7 +30,7 @@ const START_MS = 20_000;
 
 /** One hook in a process of its own, asked one question after the other. A process that does not answer is replaced. */
 export class Lane {
-  readonly #options: LaneOptions;
+  readonly options: LaneOptions;
   readonly place: Place;
   readonly #tree: Tree;
   #child: Child | undefined;
@@ -38,7 +38,7 @@ export class Lane {
   #adopted = false;
 
   constructor(options: LaneOptions) {
-    this.#options = options;
+    this.options = options;
     this.place = options.place;
     this.#tree = new Tree(options.place.root);
   }
@@ -51,7 +51,7 @@ export class Lane {
 
   async ask(question: Question): Promise<Probed> {
     const child = await this.#started();
-    const patience = question.limit + (this.#options.target.type === "command" ? COMMAND_PATIENCE_MS : PATIENCE_MS);
+    const patience = question.limit + (this.options.target.type === "command" ? COMMAND_PATIENCE_MS : PATIENCE_MS);
     const start = performance.now();
     const answer = await child.ask(question, patience);
     const ms = performance.now() - start;
@@ -62,7 +62,7 @@ export class Lane {
       : answer.probed;
     if (!probed) throw new Error(`Cannot go on with the check as its process failed: ${(answer as Answering).broken}`);
     // A module that took too long may still be at it.
-    if (answer === "late" || (probed.timedOut && this.#options.target.type !== "command")) this.close();
+    if (answer === "late" || (probed.timedOut && this.options.target.type !== "command")) this.close();
     const changed = this.#tree.changes();
     if (!question.keep && changed.length > 0) this.#tree.restore(changed);
     return changed.length > 0 ? { ...probed, changed } : probed;
@@ -91,7 +91,7 @@ export class Lane {
 
   async #started(): Promise<Child> {
     if (this.#child && !this.#child.over) return this.#child;
-    const child = this.#child = new Child(this.#options);
+    const child = this.#child = new Child(this.options);
     const answer = await child.ready;
     if (answer === "late" || answer === "gone") {
       throw new Error(answer === "late" ? "it did not load in time" : `it ended while it was loaded: ${child.ended}`);

@@ -1,5 +1,6 @@
 import type { HookKind, HookRecord } from "../../core/hook.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
+import type { Example } from "../examples/example.ts";
 import type { Finding } from "./report.ts";
 import type { Target } from "./probe.ts";
 
@@ -26,6 +27,8 @@ export interface Loaded {
   readonly mode: HookRecord["mode"];
   readonly nondeterministic: boolean;
   readonly onError?: HookRecord["onError"];
+  /** The examples of a module. */
+  readonly examples?: readonly Example[];
 }
 
 /** One hook to be checked. */
@@ -39,6 +42,10 @@ export interface Subject {
   readonly host: Host;
   /** Absent where only loading it tells: the child does. */
   readonly loaded?: Loaded;
+  /** The file, where the hook is one of its own. */
+  readonly file?: string;
+  /** The moment that was given for a file whose name does not say it. */
+  readonly event?: string;
   /** The one permission rule of a settings hook. */
   readonly rule?: string;
   /** How a person would run it: the event's JSON goes to its stdin. Absent for what is no command. */

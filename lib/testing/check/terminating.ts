@@ -16,7 +16,7 @@ export interface TerminatingOptions {
   /** Events the hook was seen to block at. */
   readonly blocked: readonly Probe[];
   /** What a good agent does about it, as an example tells. */
-  readonly fix?: () => void;
+  readonly fix?: (() => void) | undefined;
 }
 
 export interface Terminated {
@@ -59,10 +59,7 @@ export async function terminating(asker: Asker, name: Name, options: Terminating
   const plays: Named[] = [];
   for (const start of starts.slice(0, 2)) plays.push(...await playAll(asker, name, start, { ...options, rounds }));
   const stuck = plays.filter(({ short, played }) => played.stuck && !short);
-  const state = [...new Set(plays.flatMap(({ played }) => played.state))].filter((path) =>
-    !path.startsWith("outside/")
-  );
-  const counted = state.length > 0 ? { state } : {};
+  const state = [...new Set(plays.flatMap(({ played }) => played.state))];
   if (stuck.length === 0) {
     const letsGo = await howItLetsGo(asker, name, starts[0]!, plays, state);
     return {
@@ -70,7 +67,7 @@ export async function terminating(asker: Asker, name: Name, options: Terminating
         verdict: "not refuted",
         rounds,
         letsGo,
-        ...(letsGo === "by its own counter" && { state: state.slice(0, 3) }),
+        ...counter(letsGo, state),
       },
       violations: [],
     };
@@ -83,6 +80,15 @@ export async function terminating(asker: Asker, name: Name, options: Terminating
   return {
     termination: { verdict: "refuted", rounds, letsGo },
     violations: [loops(asker, name, letsGo, worst, rounds)],
+  };
+}
+
+function counter(letsGo: LettingGo, state: readonly string[]): Pick<Termination, "state"> {
+  if (letsGo !== "by its own counter") return {};
+  return {
+    state: state.slice(0, 3).map((path) =>
+      path.replace(/^outside\//, "/tmp/").replace(/^home\//, "~/").replace(/^project\//, "")
+    ),
   };
 }
 

@@ -76,7 +76,8 @@ function sentBack(fields: Example["event"], { on }: HookFile): Example["event"] 
   return on.event === "stop" ? { ...fields, stop_hook_active: true } : fields;
 }
 
-function arrange(workspace: Workspace, place: Place): void {
+/** Makes the project so. */
+export function arrange(workspace: Workspace, place: Place): void {
   if (typeof workspace === "string") {
     execFileSync("/bin/sh", ["-c", workspace], {
       cwd: place.project,

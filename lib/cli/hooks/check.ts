@@ -1,0 +1,123 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { CheckOptions } from "../../testing/check/check.ts";
+import { type Flags, helpText, readFlags, type Usage } from "../_flags.ts";
+import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
+import { coloursFor } from "../show/colours.ts";
+import { checkText } from "./_check-view.ts";
+import { projectOf } from "./_here.ts";
+
+const USAGE: Usage = {
+  name: "hooks check",
+  words: "[file | folder | settings.json | hooks.json ...]",
+  about: "Asks hooks about events nobody thought of, in a scratch workspace, and names the laws they break.",
+  flags: [
+    ["--runs <n>", "generated events for each hook (100)"],
+    ["--seed <n>", "the same seed makes the same events"],
+    ["--for <host>", "whose protocol commands speak: claude, codex or gemini (what the path tells, else claude)"],
+    ["--event <name>", "the event, where the file's name does not say it: stop, pre-tool-use@Bash"],
+    ["--timeout <seconds>", "what a hook has for one answer at most (5)"],
+    ["--rounds <n>", "how often a stop hook may send an agent back before it is said to loop (50)"],
+    ["--cwd <dir>", "the project"],
+    ["--json", "print data"],
+    ["--junit", "print JUnit XML"],
+    ["--help", "this text"],
+  ],
+  example: "crochet hooks check hooks --runs 200",
+};
+
+/** Exit code 1 where a law is broken; warnings break none. */
+const check: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const cwd = projectOf(flags, io);
+  const paths = words.length === 0 ? ["."] : words;
+  const missing = paths.find((path) => !existsSync(resolve(cwd, path)));
+  if (missing !== undefined) throw new UsageError(`Cannot check '${missing}' as there is no such file or folder`);
+  const options = optionsOf(flags, cwd, io);
+  const { check } = await import("../../testing/check/check.ts");
+  const began = performance.now();
+  const progress = io.tty && !flags.json && !flags.junit ? new Progress(io) : undefined;
+  const report = await check(paths, {
+    ...options,
+    ...(progress && { onProgress: progress.tick, onHook: ({ hook }) => progress.end(hook) }),
+  }).catch((error) => {
+    throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
+  });
+  progress?.clear();
+  if (report.hooks.length === 0 && report.problems.length === 0) {
+    throw new UsageError(
+      `Cannot check ${paths.join(", ")} as there is no hook: name a hook file, a folder or settings`,
+    );
+  }
+  if (flags.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
+  else if (flags.junit) io.out((await import("../../testing/check/junit.ts")).checkJunit(report));
+  else {
+    const columns = io.tty ? process.stdout.columns || 100 : Infinity;
+    io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));
+  }
+  if (io.signal.aborted) return EXIT.interrupted;
+  return report.ok ? EXIT.ok : EXIT.failed;
+};
+export default check;
+
+const HOSTS = ["claude", "codex", "gemini"] as const;
+
+function optionsOf(flags: Flags["flags"], cwd: string, io: Io): CheckOptions {
+  const host = HOSTS.find((name) => name === flags.for);
+  if (flags.for !== undefined && !host) {
+    throw new UsageError(`Cannot check for '${flags.for}' as it is no host: expected ${HOSTS.join(", ")}`);
+  }
+  return {
+    cwd,
+    env: io.env,
+    signal: io.signal,
+    ...(host && { host }),
+    ...(typeof flags.event === "string" && { event: flags.event }),
+    ...number("runs", flags.runs),
+    ...number("seed", flags.seed),
+    ...number("timeout", flags.timeout),
+    ...number("rounds", flags.rounds),
+  };
+}
+
+function number(name: string, given: string | boolean | undefined): { [name: string]: number } {
+  if (given === undefined) return {};
+  const value = Number(given);
+  if (typeof given === "string" && given.trim() !== "" && Number.isFinite(value)) return { [name]: value };
+  throw new UsageError(`Cannot read --${name} ${given} as it is no number`);
+}
+
+/** One line that is written over and over while hooks are asked. */
+class Progress {
+  readonly #io: Io;
+  readonly #runs = new Map<string, number>();
+  #done = 0;
+  #shown = 0;
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  readonly tick = (hook: string, runs: number): void => {
+    this.#runs.set(hook, runs);
+    const now = Date.now();
+    if (now - this.#shown < 80) return;
+    this.#shown = now;
+    const each = [...this.#runs].map(([name, n]) => `${name} ${n}`).join(" · ");
+    const width = (process.stdout.columns || 80) - 1;
+    this.#io.err(`\r\u001b[2K${`checking  ${this.#done} done  ${each}`.slice(0, width)}`);
+  };
+
+  end(hook: string): void {
+    this.#runs.delete(hook);
+    this.#done++;
+  }
+
+  clear(): void {
+    this.#io.err("\r\u001b[2K");
+  }
+}
