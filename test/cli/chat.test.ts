@@ -272,6 +272,23 @@ test(
   },
 );
 
+test("chat: a question never takes the keys of somebody who is typing for an answer", pty, async () => {
+  await chat([{ ...bash("touch made"), delay: 500 }], async ({ terminal, cwd }) => {
+    terminal.send("go\r");
+    for (let asked = false, n = 0; n < 15; n += Number(asked)) {
+      terminal.send("y1\r");
+      assert.ok(!existsSync(join(cwd, "made")));
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      asked ||= (await terminal.screen()).includes("May Bash run?");
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    assert.match(await terminal.screen(), /May Bash run\?/);
+    assert.ok(!existsSync(join(cwd, "made")));
+    terminal.send("y");
+    await eventually("a pause makes the next key an answer", () => existsSync(join(cwd, "made")));
+  });
+});
+
 test("chat: commands do what /help says; one that is none is told with the nearest", pty, async () => {
   const files = { "mine/stop.never.sh": "#!/bin/sh\nexit 0\n" };
   await chat([{ text: "Yes." }], async ({ terminal, again }) => {

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type RunEvent } from "crochet";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
+import { Agent, Glob } from "crochet/tools";
+import { plainText, terminalView } from "../../lib/cli/_show.ts";
 import { CROCHET, NO_PTY, place, Pty } from "./_pty.ts";
 
 const pty = NO_PTY === undefined ? {} : { skip: NO_PTY };
@@ -171,6 +173,24 @@ test("run: NO_COLOR on a terminal is without colour, and a dumb terminal gets li
   const dumb = await run(replies, { env: { TERM: "dumb" } });
   assert.ok(!dumb.raw.includes(STYLE), JSON.stringify(dumb.raw));
   assert.match(dumb.screen, /✓ Glob/);
+});
+
+test("a sub-agent's calls stand indented before the call that began it, and its words are not the agent's", async () => {
+  const calls: ScriptedReply[] = [{ tools: [{ name: "Glob", input: { pattern: "*.none" } }] }, {
+    text: "Nothing found",
+  }];
+  const model = scripted([
+    {
+      tools: [{
+        name: "Agent",
+        input: { description: "Look around", prompt: "SUB", subagent_type: "general-purpose" },
+      }],
+    },
+    { text: "It says there is nothing" },
+  ], { routes: [{ when: ({ messages }) => JSON.stringify(messages[0]).includes("SUB"), replies: calls }] });
+  let out = "";
+  await agent({ model, tools: [Agent, Glob], on: terminalView((text) => out += text) }).run("go");
+  assert.match(plainText(out), /^ {2}✓ Glob \*\.none {2}.*\n✓ Agent Look around {2}.*\n\nIt says there is nothing\n$/);
 });
 
 test("what command hooks write is told to listeners while they write it, and is in no rollout", async () => {

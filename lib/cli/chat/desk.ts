@@ -5,9 +5,9 @@ import { cut } from "../show/width.ts";
 import type { History } from "./history.ts";
 import type { Key } from "./keys.ts";
 import { LineEditor } from "./line-editor.ts";
-import type { Desk } from "./stage.ts";
+import { type Desk, PAUSE_MS } from "./stage.ts";
 
-export interface PromptDeskOptions {
+interface PromptDeskOptions {
   readonly history: History;
   readonly colours: Colours;
   /** Whether the agent works; what is typed then waits for it. */
@@ -34,6 +34,8 @@ export class PromptDesk implements Desk {
   readonly #queue: string[] = [];
   #wanted: ((text: string | undefined) => void) | undefined;
   #stoppedAt = -Infinity;
+  /** When a key was last pressed while the agent worked. */
+  #typedAt = -Infinity;
   #note = "";
   #over = false;
 
@@ -46,7 +48,7 @@ export class PromptDesk implements Desk {
   }
 
   get typing(): boolean {
-    return this.#editor.text !== "";
+    return this.#editor.text !== "" || performance.now() - this.#typedAt < PAUSE_MS;
   }
 
   /** The next prompt; undefined once there will be none. */
@@ -82,6 +84,7 @@ export class PromptDesk implements Desk {
   press(key: Key): void {
     const { history, busy, interrupt, quit } = this.#options;
     this.#note = "";
+    if (busy()) this.#typedAt = performance.now();
     switch (key.name) {
       case "enter":
         return this.#enter();

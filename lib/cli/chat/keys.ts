@@ -4,7 +4,7 @@ export interface Key {
   readonly text: string;
 }
 
-export type KeyName =
+type KeyName =
   | ("text" | "paste" | "enter" | "newline" | "tab" | "escape" | "backspace" | "delete")
   | ("left" | "right" | "up" | "down" | "home" | "end" | "word-left" | "word-right" | "delete-word")
   | ("ctrl-a" | "ctrl-b" | "ctrl-c" | "ctrl-d" | "ctrl-e" | "ctrl-f" | "ctrl-k" | "ctrl-l" | "ctrl-n" | "ctrl-p")

@@ -7,7 +7,7 @@ import type { Key } from "./keys.ts";
 import { type Keyboard, openKeyboard } from "./terminal.ts";
 import type { Widget } from "./widgets.ts";
 
-export interface StageOptions {
+interface StageOptions {
   readonly io: Io;
   readonly cwd: string;
   /** Esc or Ctrl-C while something is asked. */
@@ -26,7 +26,7 @@ export interface Desk {
 
 const FRAME_MS = 100;
 /** A person who was typing has seen a question once they pause for this long. */
-const PAUSE_MS = 600;
+export const PAUSE_MS = 800;
 
 /** The terminal of a run: what happens, what is asked, and what a person types, on one screen. */
 export class Stage {

@@ -6,7 +6,7 @@ export interface Keyboard {
   close(): void;
 }
 
-export interface KeyboardOptions {
+interface KeyboardOptions {
   readonly onKey: (key: Key) => void;
   /** The terminal went away. */
   readonly onGone: () => void;

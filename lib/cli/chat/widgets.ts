@@ -17,7 +17,7 @@ export interface Option {
   readonly letter?: string;
 }
 
-export interface ChoiceOptions {
+interface ChoiceOptions {
   readonly head: (columns: number) => readonly string[];
   readonly options: readonly Option[];
   /** Whether several can be chosen. */

@@ -6,7 +6,7 @@ import { chop, cut } from "./width.ts";
 /** How much of a change is shown before it is left to an editor. */
 const MOST_ROWS = 24;
 
-export interface DiffOptions {
+interface DiffOptions {
   readonly columns: number;
   readonly colours: Colours;
   /** How many rows at most. */

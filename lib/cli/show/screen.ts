@@ -6,7 +6,7 @@ export interface Cursor {
   readonly column: number;
 }
 
-export interface ScreenOptions {
+interface ScreenOptions {
   readonly write: (text: string) => void;
   readonly columns: () => number;
   readonly rows: () => number;

@@ -9,7 +9,7 @@ import { clock, count, elapsed, lastLine, oneLine, plainText } from "./text.ts";
 import { TextFlow } from "./text-flow.ts";
 import { cut, displayWidth, wrap } from "./width.ts";
 
-export interface ViewOptions {
+interface ViewOptions {
   /** Prints rows for good. */
   readonly print: (rows: readonly string[]) => void;
   readonly colours: Colours;

@@ -33,7 +33,7 @@ export function cut(text: string, columns: number): string {
 }
 
 /** The text parted after as many columns as fit. */
-export function split(text: string, columns: number): [head: string, rest: string] {
+function split(text: string, columns: number): [head: string, rest: string] {
   if (columns === Infinity) return [text, ""];
   let width = 0;
   let at = 0;
