@@ -75,8 +75,13 @@ export function stdinText(): Promise<string> {
     Bun?: { stdin: { text(): Promise<string> } };
     Deno?: { stdin: { readable: ReadableStream<Uint8Array> } };
   };
-  return Bun ? Bun.stdin.text() : new Response(Deno!.stdin.readable).text();
+  if (Bun) return Bun.stdin.text();
+  return Deno
+    ? new Response(Deno.stdin.readable).text()
+    : Array.fromAsync(process.stdin.setEncoding("utf8")).then(joined);
 }
+
+const joined = (chunks: readonly string[]) => chunks.join("");
 
 /** What was read and asked already when the rest was loaded. */
 let early: { readonly stdin: string; readonly tried: Tried | undefined } | undefined;

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import type { HookRecord } from "../../core/hook.ts";
 import type { Ran } from "../process/process.ts";
 import { askedByHost, inHostWords } from "./serve-answer.ts";
-import { type ServedCommand, servedCommand } from "./served-command.ts";
+import type { ServedCommand } from "./served-command.ts";
 import type { Served } from "./to-host.ts";
 import { type HookFile, loadMessage, readHookFile } from "../discover.ts";
 import { brokenHook, loadHook } from "../load.ts";
@@ -17,7 +17,7 @@ export async function serveWhole(serving: Serving): Promise<Served> {
   } catch (error) {
     return { stdout: "", stderr: `${sayUnusable(path, error)}\n`, code: 1 };
   }
-  const { record, ran } = file.kind === "command" ? command(file, serving) : await inProcess(file, serving);
+  const { record, ran } = await (file.kind === "command" ? command : inProcess)(file, serving);
   const folded = await askedByHost(record, serving);
   const end = ran();
   const failed = folded.runs.some((run) => run.failure !== undefined);
@@ -34,7 +34,9 @@ function sayUnusable(path: string, error: unknown): string {
 
 const NEVER_RAN = () => undefined;
 
-function command(file: HookFile, { path, stdin, heard, options }: Serving): ServedCommand {
+async function command(file: HookFile, { path, stdin, heard, options }: Serving): Promise<ServedCommand> {
+  // What starts processes costs a module more than all of its own.
+  const { servedCommand } = await import("./served-command.ts");
   try {
     return servedCommand(file, stdin, heard, options);
   } catch (error) {
