@@ -82,9 +82,13 @@ function run(
   command: string,
   args: readonly string[],
   input = "",
+  env = process.env,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
+    const child = spawn(command, args, {
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
     child.stdout.resume();
     child.stderr.resume();
     child.on("error", reject);
@@ -196,6 +200,34 @@ const CASES: readonly Case[] = [
       return {
         ours: () => run(process.execPath, [...runtime, script, file], input),
         floor: () => run(process.execPath, [...runtime, empty], input),
+      };
+    },
+  },
+  {
+    name: "crochet agent hook",
+    most: 1.6,
+    against: "bun run of an empty file",
+    inProcess: false,
+    set: () => {
+      const empty = join(root, "nothing.ts");
+      writeFileSync(empty, "");
+      const note = fileURLToPath(
+        new URL("../lib/monitor/note.ts", import.meta.url),
+      );
+      const runtime = "Deno" in globalThis ? ["run", "-A", "--quiet"] : [];
+      const state = { ...process.env, CROCHET_HOME: join(root, "state") };
+      mkdirSync(join(root, "state", "agents"), { recursive: true });
+      writeFileSync(join(root, "state/agents/bench.on-prompt.json"), '{"command":":"}');
+      const input = `${
+        JSON.stringify({
+          tool_name: "AskUserQuestion",
+          tool_input: { questions: [] },
+        })
+      }\n`;
+      const agent = [...runtime, note, "agent", "hook", "pretooluse", "bench"];
+      return {
+        ours: () => run(process.execPath, agent, input, state),
+        floor: () => run(process.execPath, [...runtime, empty], input, state),
       };
     },
   },

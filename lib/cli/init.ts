@@ -119,7 +119,7 @@ async function record(dir: string, io: Io): Promise<void> {
   try {
     const { CI: _, CROCHET_MODEL: __, CROCHET_TAPE: ___, CROCHET_TAPE_MODE: ____, ...rest } = io.env;
     const env = { ...rest, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
-    const [runtime, ...args] = ownArgv("main", "record", "agent.ts", PROMPT, "--fixture", FIXTURE);
+    const [runtime, ...args] = ownArgv("cli/main", "record", "agent.ts", PROMPT, "--fixture", FIXTURE);
     const { code, words } = await ran(runtime, args, dir, env);
     if (code !== 0) throw new Error(`Cannot record the first run as the agent did not start: ${words}`);
     server.done();

@@ -116,7 +116,7 @@ function nameOf({ event, outcome, scope }: Listened): string {
 
 /** The line that serves a hook file. */
 export function hookCommand(file: string, host: Host): string {
-  return ownCommand("hook", file, "--dialect", host);
+  return ownCommand("cli/hook", file, "--dialect", host);
 }
 
 /** The file that a line of ours serves; undefined for a line that is not ours. */

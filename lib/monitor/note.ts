@@ -1,40 +1,80 @@
-import { readFileSync } from "node:fs";
-import { agentsDir, appendEvent, isAgentId, readEvents } from "./log.ts";
-import { type AgentEvent, nextState, promptTypeOf, stateOf } from "./state.ts";
-
 /**
- * Notes what stdin tells of a watched agent and is gone: silent on every path, so that it can never stand in the
- * agent's way (S2.8). It is started for each event, so it loads next to nothing.
+ * Notes an event of a watched agent and is gone: silent, exit code 0 on every path, so that it can never stand in the
+ * agent's way (S2.8). A process is started for each event, and loading is nearly all it does: this file imports nothing
+ * (node:fs alone takes more than half as long to load as the runtime), and is what a watched agent's settings start.
  */
-export async function noteEvent(
-  [name, id]: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<void> {
+import type { AgentEvent, PromptType } from "./state.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where the logs of watched agents lie: `CROCHET_HOME`, else `.crochet` in the home of whoever runs us. */
+export function agentsDir(env: Environment): string {
+  if (env.CROCHET_HOME?.startsWith("/")) return `${env.CROCHET_HOME}/agents`;
+  return `${env.HOME || process.getBuiltinModule("node:os").homedir()}/.crochet/agents`;
+}
+
+/** Refuses an id that could name anything but a log. */
+export function isAgentId(id: unknown): id is string {
+  return typeof id === "string" && /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/.test(id) && !id.includes("..");
+}
+
+/** The file of an agent's events; and beside it a folder, where a process that must be quick leaves a file for each. */
+export function logOf(dir: string, id: string): { readonly lines: string; readonly notes: string } {
+  return { lines: `${dir}/${id}.jsonl`, notes: `${dir}/${id}.notes` };
+}
+
+const PROMPTS: Readonly<Record<string, PromptType>> = {
+  ExitPlanMode: "plan_approval",
+  EnterPlanMode: "plan_approval",
+  AskUserQuestion: "question",
+};
+
+/** What kind of decision a tool waits for; undefined where it waits for none (S2.4, S2.5). */
+export function promptTypeOf(tool_name: unknown): PromptType | undefined {
+  return typeof tool_name === "string" && Object.hasOwn(PROMPTS, tool_name) ? PROMPTS[tool_name] : undefined;
+}
+
+/** What a person is asked, as far as a tool's input tells. */
+export function asked(input: unknown): string {
+  const { questions, plan } = (input ?? {}) as { questions?: { question?: unknown }[]; plan?: unknown };
+  if (typeof plan === "string") return plan.split("\n", 1)[0]!.slice(0, 200);
+  const question = Array.isArray(questions) ? questions[0]?.question : undefined;
+  return typeof question === "string" ? question.slice(0, 200) : "";
+}
+
+/** Notes what stdin tells. */
+export async function noteEvent([name, id]: readonly string[], env: Environment): Promise<void> {
   try {
     if (!isAgentId(id)) return;
     const dir = agentsDir(env);
-    const event = eventOf(name, readInput());
+    const action = name === "stop" ? undefined : onPromptOf(dir, id);
+    const event = eventOf(name, await readInput());
     if (!event) return;
-    if (event.type !== "prompt") return appendEvent(dir, id, event);
-    const before = stateOf(readEvents(dir, id));
-    appendEvent(dir, id, event);
-    const after = nextState(before, event);
-    if (after.state !== "prompting" || after === before) return;
-    const { act, onPromptOf } = await import("./escalate.ts");
-    act(onPromptOf(dir, id), id, after);
+    const counts = event.type === "prompt" &&
+      (event.prompt_type !== "permission" || await (await import("./log.ts")).takesPermission(dir, id));
+    const file = `${logOf(dir, id).notes}/${event.at}-${process.pid}.json`;
+    const line = JSON.stringify(event);
+    const noted = BUN
+      ? BUN.write(file, line, { mode: 0o600, createPath: true })
+      : import("./log.ts").then(({ writeNote }) => writeNote(file, line));
+    const onPrompt = await action ?? "none";
+    if (counts && onPrompt !== "none") startAction(onPrompt, id, event);
+    await noted;
   } catch { /* whatever it is, the agent goes on */ }
 }
 
-function readInput(): Record<string, unknown> {
+async function readInput(): Promise<Record<string, unknown>> {
   try {
-    const input: unknown = JSON.parse(readFileSync(0, "utf8"));
+    const input: unknown = JSON.parse(BUN ? await BUN.stdin.text() : await new Response(DENO!.stdin.readable).text());
     return typeof input === "object" && input !== null ? input as Record<string, unknown> : {};
   } catch {
     return {};
   }
 }
 
-function eventOf(name: string | undefined, input: Record<string, unknown>): AgentEvent | undefined {
+type Note = Extract<AgentEvent, { type: "prompt" | "turn_end" }>;
+
+function eventOf(name: string | undefined, input: Record<string, unknown>): Note | undefined {
   const at = new Date().toISOString();
   if (name === "stop") return { type: "turn_end", at };
   if (name === "notification") {
@@ -48,10 +88,71 @@ function eventOf(name: string | undefined, input: Record<string, unknown>): Agen
   return prompt_type && { type: "prompt", prompt_type, message: asked(input.tool_input), at };
 }
 
-/** What a person is asked, as far as the tool's input tells. */
-export function asked(input: unknown): string {
-  const { questions, plan } = (input ?? {}) as { questions?: { question?: unknown }[]; plan?: unknown };
-  if (typeof plan === "string") return plan.split("\n", 1)[0]!.slice(0, 200);
-  const question = Array.isArray(questions) ? questions[0]?.question : undefined;
-  return typeof question === "string" ? question.slice(0, 200) : "";
+/** What is done when an agent begins to wait for a decision: tell a person, run a command, or nothing. */
+export type OnPrompt = "escalate" | "none" | { readonly command: string };
+
+/** What is remembered for the agent; the default is to escalate (S2.14). */
+async function onPromptOf(dir: string, id: string): Promise<OnPrompt> {
+  const file = `${dir}/${id}.on-prompt.json`;
+  // To be told that a file is not there is quicker than to be thrown an error.
+  const text = BUN
+    ? await BUN.file(file).exists() && await BUN.file(file).text()
+    : await DENO!.readTextFile(file).catch(() => "");
+  return text ? JSON.parse(text) as OnPrompt : "escalate";
+}
+
+/**
+ * Runs the action beside us: nobody waits for it, and nothing it does reaches the agent. An agent that asks in a
+ * terminal of its own (`shown`) gets no line there.
+ */
+export function startAction(
+  onPrompt: Exclude<OnPrompt, "none">,
+  id: string,
+  prompt: { readonly prompt_type: PromptType; readonly message: string },
+  { shown = false } = {},
+): void {
+  const command = onPrompt === "escalate" ? (shown ? NOTIFY : `${NOTIFY} || ${TELL}`) : onPrompt.command;
+  const env = {
+    ...process.env,
+    CROCHET_AGENT_ID: id,
+    CROCHET_PROMPT_TYPE: prompt.prompt_type,
+    CROCHET_PROMPT_MESSAGE: prompt.message,
+  };
+  if (BUN) {
+    BUN.spawn(["/bin/sh", "-c", command], { env, stdio: ["ignore", "ignore", "ignore"], detached: true }).unref();
+  } else {
+    process.getBuiltinModule("node:child_process")
+      .spawn("/bin/sh", ["-c", command], { env, detached: true, stdio: "ignore" }).on("error", () => {}).unref();
+  }
+}
+
+/** A desktop notification where there is a desktop. */
+const NOTIFY = `words="Agent $CROCHET_AGENT_ID waits ($CROCHET_PROMPT_TYPE): $CROCHET_PROMPT_MESSAGE"
+notify-send Crochet "$words" 2>/dev/null ||
+osascript -e "display notification \\"waits ($CROCHET_PROMPT_TYPE)\\" with title \\"Crochet\\"" 2>/dev/null`;
+
+/** Else the terminal's bell and a line. */
+const TELL = `printf '\\a%s\\n' "$words" > /dev/tty 2>/dev/null`;
+
+/** The runtimes' own ways, which need nothing to be loaded. */
+const { Bun: BUN, Deno: DENO } = globalThis as unknown as {
+  Bun?: {
+    readonly stdin: { text(): Promise<string> };
+    file(path: string): { exists(): Promise<boolean>; text(): Promise<string> };
+    write(path: string, text: string, options: { mode: number; createPath: boolean }): Promise<number>;
+    spawn(
+      command: readonly string[],
+      options: { env: object; stdio: readonly string[]; detached: boolean },
+    ): { unref(): void };
+  };
+  Deno?: {
+    readonly stdin: { readonly readable: ReadableStream<Uint8Array> };
+    readTextFile(path: string): Promise<string>;
+  };
+};
+
+// What a watched agent's settings start: `<runtime> <this file> agent hook pretooluse <id>`.
+if (import.meta.main) {
+  await noteEvent(process.argv.slice(4), process.env);
+  process.exit(0);
 }

@@ -3,10 +3,9 @@ import type { Stop } from "../core/events.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { thisOwner } from "../files/owner.ts";
 import { redact } from "../tape/redact.ts";
-import { act, type OnPrompt } from "./escalate.ts";
-import { agentsDir, appendEvent, beginLog } from "./log.ts";
-import { asked } from "./note.ts";
-import { type AgentEvent, nextState, type PromptType, promptTypeOf } from "./state.ts";
+import { appendEvent, beginLog } from "./log.ts";
+import { agentsDir, asked, type OnPrompt, promptTypeOf, startAction } from "./note.ts";
+import { type AgentEvent, nextState, type PromptType } from "./state.ts";
 
 export interface OwnRunOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -115,7 +114,8 @@ class OwnLife {
     this.#add({ type: "prompt", prompt_type, message: redact(message).slice(0, MOST_WORDS) });
     const after = this.#state;
     if (after?.state !== "prompting" || after === before) return;
-    quietly(() => act(this.#options.onPrompt, this.#id!, after, { shown }));
+    const { onPrompt } = this.#options;
+    if (onPrompt !== "none") quietly(() => startAction(onPrompt, this.#id!, after, { shown }));
   }
 
   end(stop: Stop): void {

@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { isGone } from "../files/owner.ts";
 import { agentIds, readEvents } from "./log.ts";
 import { type AgentEvent, type AgentState, stateOf } from "./state.ts";
@@ -18,11 +17,12 @@ function standingOf(dir: string, id: string): Standing | undefined {
   const state = stateOf(events);
   if (!state) return undefined;
   const { name, workspace } = startOf(events) ?? {};
+  const lost = isLost(events, state);
   return {
     id,
     ...(name !== undefined && { name }),
     ...(workspace !== undefined && { workspace }),
-    ...(isLost(events, state) ? { state: "failed", since: lastSign(dir, id, state) } : state),
+    ...(lost ? { state: "failed", since: events.at(-1)!.at } : state),
   };
 }
 
@@ -39,10 +39,6 @@ function isLost(events: readonly AgentEvent[], state: AgentState): boolean {
 
 function startOf(events: readonly AgentEvent[]) {
   return events.findLast((event) => event.type === "start");
-}
-
-function lastSign(dir: string, id: string, { since }: AgentState): string {
-  return statSync(`${dir}/${id}.jsonl`, { throwIfNoEntry: false })?.mtime.toISOString() ?? since;
 }
 
 function rank({ state }: AgentState): number {

@@ -55,14 +55,3 @@ export function stateOf(events: Iterable<AgentEvent>): AgentState | undefined {
   for (const event of events) state = nextState(state, event);
   return state;
 }
-
-const PROMPTS: Readonly<Record<string, PromptType>> = {
-  ExitPlanMode: "plan_approval",
-  EnterPlanMode: "plan_approval",
-  AskUserQuestion: "question",
-};
-
-/** What kind of decision a tool waits for; undefined where it waits for none (S2.4, S2.5). */
-export function promptTypeOf(tool_name: unknown): PromptType | undefined {
-  return typeof tool_name === "string" && Object.hasOwn(PROMPTS, tool_name) ? PROMPTS[tool_name] : undefined;
-}

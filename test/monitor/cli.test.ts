@@ -35,7 +35,7 @@ test("S2.9, S2.10, S2.15: agent settings writes exactly one PreToolUse entry bes
   assert.deepEqual(Object.keys(hooks), ["Stop", "Notification", "PreToolUse"]);
   assert.equal(hooks.PreToolUse.length, 1);
   assert.equal(hooks.PreToolUse[0].matcher, "ExitPlanMode|AskUserQuestion|EnterPlanMode");
-  assert.match(hooks.PreToolUse[0].hooks[0].command, /^\/.* \/.*main\.ts agent hook pretooluse fresh$/);
+  assert.match(hooks.PreToolUse[0].hooks[0].command, /^\/.* \/.*note\.ts agent hook pretooluse fresh$/);
   assert.equal(hooks.PreToolUse[0].hooks[0].type, "command");
 });
 

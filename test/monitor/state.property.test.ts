@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type AgentEvent, type AgentState, nextState, promptTypeOf, stateOf } from "../../lib/monitor/state.ts";
+import { promptTypeOf } from "../../lib/monitor/note.ts";
+import { type AgentEvent, type AgentState, nextState, stateOf } from "../../lib/monitor/state.ts";
 import { rounds } from "../_counts.ts";
 
 const at = fc.constant("2026-01-01T00:00:00.000Z");

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { readOnPrompt, rememberOnPrompt } from "../../monitor/escalate.ts";
-import { agentsDir, appendEvent, isAgentId } from "../../monitor/log.ts";
+import { agentsDir, beginLog, isAgentId } from "../../monitor/log.ts";
 import { prepareSettings } from "../../monitor/settings.ts";
 import { onPromptFor, readConfig } from "../_config.ts";
 import { helpText, readFlags, type Usage } from "../_flags.ts";
@@ -34,10 +34,10 @@ const settings: Command = async (args, io) => {
   }
   const dir = agentsDir(io.env);
   const workspace = resolve(io.cwd, String(flags.workspace ?? "."));
-  const path = prepareSettings(dir, id, workspace, ownCommand("main"));
+  const path = prepareSettings(dir, id, workspace, ownCommand("monitor/note"));
   const onPrompt = readOnPrompt(flags.onPrompt) ?? await onPromptFor(await readConfig(workspace, io), io.env);
   rememberOnPrompt(dir, id, onPrompt);
-  appendEvent(dir, id, { type: "start", workspace, at: new Date().toISOString() });
+  beginLog(dir, id, { type: "start", workspace, at: new Date().toISOString() });
   io.out(`${path}\n`);
   return EXIT.ok;
 };

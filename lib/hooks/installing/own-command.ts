@@ -2,11 +2,13 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The command that starts a script of `lib/cli`: runtime and script by their absolute paths, so that no PATH has a say. */
-export function ownArgv(script: "main" | "hook", ...args: readonly string[]): [runtime: string, ...args: string[]] {
+type Script = "cli/main" | "cli/hook" | "monitor/note";
+
+/** The command that starts a script of ours: runtime and script by their absolute paths, so that no PATH has a say. */
+export function ownArgv(script: Script, ...args: readonly string[]): [runtime: string, ...args: string[]] {
   const self = fileURLToPath(import.meta.url);
   const lib = dirname(dirname(dirname(self)));
-  const file = join(lib, "cli", `${script}${self.endsWith(".ts") ? ".ts" : ".js"}`);
+  const file = join(lib, `${script}${self.endsWith(".ts") ? ".ts" : ".js"}`);
   // Deno would take the settings of whatever project it is started in.
   const config = join(dirname(lib), "deno.json");
   const flags = "Deno" in globalThis
@@ -16,7 +18,7 @@ export function ownArgv(script: "main" | "hook", ...args: readonly string[]): [r
 }
 
 /** The same as one line for a shell. */
-export function ownCommand(script: "main" | "hook", ...args: readonly string[]): string {
+export function ownCommand(script: Script, ...args: readonly string[]): string {
   return ownArgv(script, ...args).map(quoted).join(" ");
 }
 
