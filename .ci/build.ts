@@ -29,11 +29,10 @@ function compile(): void {
   for (const name of globSync("**/*.{js,d.ts}", { cwd: DIST })) {
     const file = join(DIST, name);
     const text = readFileSync(file, "utf8");
-    // The compiler leaves the names in declarations, and those of files that are started as processes.
-    const mended = name.endsWith(".d.ts")
-      ? text.replace(/((?:from|import\()\s*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"')
-      : text.replace(/(new URL\("\.{1,2}\/[^"]*)\.ts"(?=, import\.meta\.url\))/g, '$1.js"')
-        .replace(/^if \(import\.meta\.main\)/gm, `if (${IS_MAIN})`);
+    // The compiler leaves the names in declarations, and of files that are required or started as processes.
+    const mended = text.replace(/"(\.{1,2}\/[^"\n]*)\.ts"/g, (whole, path: string) => {
+      return existsSync(join(dirname(file), `${path}.js`)) ? `"${path}.js"` : whole;
+    }).replace(/^if \(import\.meta\.main\)/gm, `if (${IS_MAIN})`);
     if (mended !== text) writeFileSync(file, mended);
   }
 }

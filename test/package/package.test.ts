@@ -50,7 +50,8 @@ await server.close();
 const HOOK = `
 import { deny, type PreToolUseHook } from "crochet";
 
-export default (({ input }) => String(input.file_path).includes("secret") ? deny("it is secret") : undefined) satisfies PreToolUseHook;
+export default (({ input }, { cwd }) =>
+  cwd !== "" && String(input.file_path).includes("secret") ? deny("it is secret") : undefined) satisfies PreToolUseHook;
 `;
 
 const SCRIPTED = `
