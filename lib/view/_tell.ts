@@ -22,6 +22,13 @@ export function tell(run: Telling, agent: OpenAgent, event: RunEvent, now: numbe
       return callEnded(run, agent, event, now);
     case "fired":
       return fired(run, agent, event, now);
+    case "hook_start":
+      return void run.asked.set(
+        hookKey(event),
+        () => note(event.event, `${event.hook} had not answered when the log ends`, "bad"),
+      );
+    case "hook_end":
+      return void run.asked.delete(hookKey(event));
     case "hook_input":
       return void run.row("input", agent, now, {
         name: `HookInput of ${event.hook}`,
@@ -49,11 +56,15 @@ export function tell(run: Telling, agent: OpenAgent, event: RunEvent, now: numbe
       return long(note(`${event.hook} says`, firstLine(event.text)), event.text);
     case "end":
       return ended(run, agent, event, now);
-    default: // what streams by, and the begin and end of each hook: the fire has them
+    default: // what streams by
   }
 }
 
 type Of<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
+
+function hookKey({ agent_id, hook, event }: Of<"hook_start" | "hook_end">): string {
+  return JSON.stringify([agent_id, hook, event]);
+}
 
 /** A text that its row's line does not hold is shown below it. */
 function long(row: OpenRow, given: string): void {

@@ -62,12 +62,30 @@ function walk(
   return pairs;
 }
 
-function shownRows({ rows, sections, agents }: WholeView): Shown[] {
-  return rows.flatMap((row, index): Shown[] => {
+function shownRows(view: WholeView): Shown[] {
+  const { rows, sections, agents } = view;
+  return agentByAgent(view).flatMap((index): Shown[] => {
+    const row = rows[index]!;
     if (row.about !== undefined || row.tone === "quiet") return [];
     const kind = `${row.kind} ${row.name} ${agents[row.agent]?.name}`;
     return [{ index, kind, all: alike(`${kind}\n${saying(row, sections[index]!)}`) }];
   });
+}
+
+/** The rows of each agent together, behind the call that started it: how agents took turns is chance. */
+function agentByAgent({ rows, agents }: WholeView): number[] {
+  const own: number[][] = agents.map(() => []);
+  for (const [index, row] of rows.entries()) own[row.agent]!.push(index);
+  const told = new Set<number>();
+  const tell = (agent: number): number[] => {
+    if (told.has(agent)) return [];
+    told.add(agent);
+    return own[agent]!.flatMap((index) => {
+      const { started } = rows[index]!;
+      return started === undefined ? [index] : [index, ...tell(started)];
+    });
+  };
+  return agents.flatMap((_, agent) => tell(agent));
 }
 
 /** All that a row says, without how long it took. */

@@ -94,6 +94,8 @@ export class Telling {
   readonly calls = new Map<string, OpenCall>();
   /** Commands of hooks by their id. */
   readonly execs = new Map<string, OpenRow>();
+  /** Hooks that were asked and have not answered, by agent, hook and event. */
+  readonly asked = new Map<string, () => void>();
   readonly ledgers = new Ledgers();
   readonly models = new Set<string>();
   readonly #byId = new Map<string, OpenAgent>();
@@ -160,6 +162,7 @@ export class Telling {
 
   view(about: Pick<WholeView, "id" | "source" | "notes">): WholeView {
     closeOpen(this);
+    for (const tell of this.asked.values()) tell();
     const [main] = this.agents;
     const prompt = this.rows.find((row) => row.kind === "prompt");
     const sections = this.rows.map((row) => row.sections);

@@ -128,6 +128,15 @@ test("viewOf() marks a call that the log did not live to see the end of", () => 
   assert.equal(view.stop, null);
 });
 
+test("viewOf() names a hook that had not answered when the log ends", () => {
+  const asked = (hook: string) => ({ type: "hook_start", hook, event: "stop" });
+  const answered = { type: "hook_end", hook: "quick.ts", event: "stop", decision: "continue", ms: 1 };
+  const view = viewOf(told(log([asked("quick.ts"), asked("slow.ts"), answered])), "x");
+  assert.deepEqual(view.rows.map(({ line, tone }) => [line, tone]), [
+    ["slow.ts had not answered when the log ends", "bad"],
+  ]);
+});
+
 test("viewOf() never makes a cost of one that is not known", () => {
   const usage = { type: "usage", usage: { input_tokens: 5, output_tokens: 1 }, model: "new" };
   assert.equal(viewOf(told(log([usage])), "x").totals.spent.cost, null);
@@ -137,6 +146,30 @@ test("alignRuns() finds nothing to differ between two replays of one fixture", a
   const [a, b] = [await replayed("delegate"), await replayed("delegate")];
   const pairs = await alignRuns(a, b);
   assert.ok(pairs.length > 10);
+  assert.deepEqual(pairs.filter(({ same }) => !same), []);
+});
+
+test("alignRuns() never minds in which order agents took their turns", async () => {
+  const { lines, ...rest } = await toldByReplay("delegate");
+  const ids = viewOf({ lines, ...rest }, "x").agents.map(({ id }) => id);
+  const of = (line: (typeof lines)[number]) => ids.indexOf((line as RunEvent).agent_id);
+  // All that one sub-agent does before all that the other does, between what the lead does before and after.
+  const first = lines.findIndex((line) => of(line) > 0);
+  const last = lines.findLastIndex((line) => of(line) > 0);
+  const within = lines.slice(first, last + 1);
+  const sorted = [2, 1, 0].flatMap((agent) => within.filter((line) => of(line) === agent));
+  const other = viewOf({ ...rest, lines: [...lines.slice(0, first), ...sorted, ...lines.slice(last + 1)] }, "x");
+  const pairs = await alignRuns(viewOf({ lines, ...rest }, "x"), other);
+  assert.deepEqual(pairs.filter(({ same }) => !same), []);
+});
+
+test("alignRuns() never counts as a difference what is new in every run: scratch folders, ids of agents, times", async () => {
+  const run = (folder: string, agent: string, ms: number) => {
+    const content = `/tmp/crochet-replay-${folder}/a.txt was read by ${agent}`;
+    return viewOf(told(log([call("Bash", {}), { ...ended("Bash", "success", content), ms }])), "x");
+  };
+  const pairs = await alignRuns(run("xY12ab", "a0123456789abcdef", 1), run("Zz98cd", "afedcba9876543210", 9));
+  assert.equal(pairs.length, 2);
   assert.deepEqual(pairs.filter(({ same }) => !same), []);
 });
 

@@ -5,7 +5,7 @@ import { byId, el } from "./dom.js";
  */
 
 /** @type {Record<string, string>} */
-const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc" };
+const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 
 /**
  * Listens for keys and shows them under `?`. A key that is typed into a field is the field's.

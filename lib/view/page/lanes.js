@@ -20,7 +20,7 @@ export function order(agents) {
     agents.flatMap((agent, i) => agent.parent === parent && i !== parent ? [i, ...below(i)] : []);
   const found = below(-1);
   const seen = new Set(found);
-  return [...found, ...agents.keys().filter((i) => !seen.has(i))];
+  return [...found, ...[...agents.keys()].filter((i) => !seen.has(i))];
 }
 
 /** @param {Row} row */

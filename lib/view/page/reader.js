@@ -273,7 +273,7 @@ export class Reader {
 
   /** Goes where the address says. */
   #follow() {
-    const key = decodeURIComponent(location.hash.slice(1));
+    const key = decoded(location.hash.slice(1));
     if (key.startsWith("hook-")) {
       this.show("hooks");
       document.getElementById(key)?.scrollIntoView({ block: "center" });
@@ -281,5 +281,18 @@ export class Reader {
     }
     const index = this.#data.keys.get(key);
     if (index !== undefined) this.go(index);
+  }
+}
+
+/**
+ * An address that somebody cut is no reason to stop.
+ *
+ * @param {string} text
+ */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }

@@ -41,6 +41,8 @@ whenWhole(() => {
     [["+", "="], "zoom in", () => timeline.zoom(0.5)],
     [["-"], "zoom out", () => timeline.zoom(2)],
     [["0"], "the whole timeline", () => timeline.whole()],
+    [["h", "ArrowLeft"], "earlier in the timeline", () => timeline.pan(-0.3)],
+    [["l", "ArrowRight"], "later in the timeline", () => timeline.pan(0.3)],
     [["t"], "light or dark", switchTheme],
     [["g"], "to the top", () => scrollTo(0, 0)],
     [["G"], "to the end", () => reader.last()],

@@ -6,7 +6,6 @@ import { hideTip, showTip } from "./tip.js";
 /** @import { Span } from "./lanes.js" */
 /** @import { Row } from "../shape.ts" */
 
-const LANE = 14;
 const GAP = 3;
 const GROUP = 10;
 const AXIS = 20;
@@ -25,6 +24,8 @@ export class Timeline {
   /** @type {Label[]} */
   #labels = [];
   #height = 0;
+  /** How high a lane is: one agent has the panel to itself. */
+  #lane;
   /** @type {"time" | "steps"} */
   #scale;
   /** @type {[number, number]} */
@@ -41,6 +42,7 @@ export class Timeline {
   constructor(data, go) {
     this.#data = data;
     this.#go = go;
+    this.#lane = data.view.agents.length === 1 ? 22 : 14;
     this.#scale = mostlyIdle(data) ? "steps" : "time";
     this.#lay();
     this.#tools();
@@ -50,6 +52,22 @@ export class Timeline {
   /** @param {number | undefined} row */
   select(row) {
     this.#selected = row;
+    const [from, to] = this.#window;
+    const [at] = row === undefined ? [from] : this.#place(row);
+    if (at < from || at > to) this.pan((at - (from + to) / 2) / (to - from));
+    else this.draw();
+  }
+
+  /**
+   * Moves by a part of what is shown.
+   *
+   * @param {number} by
+   */
+  pan(by) {
+    const [from, to] = this.#window;
+    const wide = to - from;
+    const start = Math.min(1 - wide, Math.max(0, from + by * wide));
+    this.#window = [start, start + wide];
     this.draw();
   }
 
@@ -103,8 +121,8 @@ export class Timeline {
     let y = AXIS;
     for (const agent of order(view.agents)) {
       const own = rows.map((row, index) => ({ row, index })).filter(({ row }) => row.agent === agent);
-      this.#labels.push({ name: view.agents[agent]?.name ?? "", agent, y: y + LANE - 3, title: true });
-      if (view.agents.length > 1) y += LANE + 2;
+      this.#labels.push({ name: view.agents[agent]?.name ?? "", agent, y: y + (this.#lane + 8) / 2, title: true });
+      if (view.agents.length > 1) y += this.#lane + 2;
       for (const kind of ["call", "tool", "fire"]) {
         const spans = own.filter(({ row }) => row.kind === kind && (kind !== "fire" || ran(row)));
         if (spans.length === 0) continue;
@@ -117,9 +135,9 @@ export class Timeline {
           kind: row.started === undefined ? kind : "agent",
         })));
         const name = kind === "call" ? "model" : kind === "tool" ? "tools" : "hooks";
-        this.#labels.push({ name, agent, y: y + LANE - 3, title: false });
-        for (const span of lanes.spans) this.#spans.push({ ...span, lane: y + span.lane * (LANE + GAP) });
-        y += lanes.depth * (LANE + GAP);
+        this.#labels.push({ name, agent, y: y + (this.#lane + 8) / 2, title: false });
+        for (const span of lanes.spans) this.#spans.push({ ...span, lane: y + span.lane * (this.#lane + GAP) });
+        y += lanes.depth * (this.#lane + GAP);
       }
       y += GROUP;
     }
@@ -218,7 +236,7 @@ export class Timeline {
       x,
       y: span.lane,
       width: end - x,
-      height: LANE,
+      height: this.#lane,
       rx: 2,
       "data-row": span.row,
       click: () => this.#go(row.about ?? span.row),

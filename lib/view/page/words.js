@@ -1,4 +1,4 @@
-import { el } from "./dom.js";
+import { el, many } from "./dom.js";
 
 /**
  * Words of a model or a person: line breaks as they are, with code, headings and emphasis told apart. Only text nodes
@@ -9,6 +9,26 @@ import { el } from "./dom.js";
  */
 export function drawWords(text) {
   const box = el("div", { class: "words" });
+  if (text.length > LONG_WORDS) {
+    const rest = el(
+      "button",
+      { type: "button", class: "more", click: () => box.replaceChildren(...drawParts(text)) },
+      `Show all ${many(text.length, "character")}`,
+    );
+    box.append(...drawParts(text.slice(0, LONG_WORDS)), rest);
+  } else box.append(...drawParts(text));
+  return box;
+}
+
+/** A prompt may be a whole file: its beginning will do until somebody asks for the rest. */
+const LONG_WORDS = 20_000;
+
+/**
+ * @param {string} text
+ * @returns {Node[]}
+ */
+function drawParts(text) {
+  const box = el("div");
   const parts = text.split(/^(?:```|~~~)(.*)$/m);
   // Between the fences: text, language, code, rest of the fence, text …
   for (let i = 0; i < parts.length; i += 4) {
@@ -24,7 +44,7 @@ export function drawWords(text) {
       );
     }
   }
-  return box;
+  return [...box.childNodes];
 }
 
 /**
