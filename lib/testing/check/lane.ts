@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Answering, Setup } from "./_child-protocol.ts";
 import { eachLine } from "./_lines.ts";
@@ -180,5 +181,7 @@ class Child {
 function runtime(): string[] {
   if (!("Deno" in globalThis)) return [process.execPath];
   const config = fileURLToPath(new URL("../../../deno.json", import.meta.url));
-  return [process.execPath, "run", "-A", "--quiet", "--no-lock", "--config", config];
+  // The package has none: there Deno goes by the settings of the project.
+  const by = existsSync(config) ? ["--config", config] : [];
+  return [process.execPath, "run", "-A", "--quiet", "--no-lock", ...by];
 }
