@@ -15,6 +15,7 @@ const USAGE: Usage = {
   ${ASKING}`,
   flags: [
     ...RUN_FLAGS,
+    ["--durable", "survive a crash: the same command with --resume goes on where it was, and questions wait"],
     ["--output <form>", "text, json or stream-json"],
     ["--debug", "show where an error came from"],
     ["--help", "this text"],
@@ -49,10 +50,15 @@ export async function runAsScript(agent: Agent, args: readonly string[]): Promis
 
 async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<number> {
   const { flags, io } = call;
-  if (prompt.trim() === "") throw new UsageError(`Cannot run an agent as there is no prompt: ${USAGE.example}`);
+  const goesOn = flags.durable === true && flags.resume !== undefined;
+  if (prompt.trim() === "" && !goesOn) {
+    throw new UsageError(`Cannot run an agent as there is no prompt: ${USAGE.example}`);
+  }
   const output = outputForm(flags.output);
   const { options, watched } = await runOptions(call, agent);
-  const start = (more: RunOptions) => watched.run(prompt, { ...options, ...more });
+  const start = flags.durable
+    ? (await import("./_durable.ts")).durably(watched, prompt, { ...options, io })
+    : (more: RunOptions) => watched.run(prompt, { ...options, ...more });
   const result = output === "text" && io.tty
     ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd: options.cwd ?? io.cwd })
     : await unseen(start, output, io);

@@ -1,0 +1,67 @@
+import { join } from "node:path";
+import type { Agent, RunOptions } from "../agent.ts";
+import type { Result } from "../core/run-events.ts";
+import { type SqliteSteps, sqliteSteps } from "../durable/sqlite.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { runsDir } from "./_state.ts";
+
+/** The journal of a project's runs. */
+export function journalPath(cwd: string, env: Io["env"]): string {
+  return join(runsDir(cwd, env), "steps.sqlite");
+}
+
+/**
+ * A run that outlives its process: each step is in the project's journal before the next begins. Under the id of a
+ * session whose run was interrupted that run goes on; a question nobody is there to answer waits.
+ */
+export function durably(
+  agent: Agent,
+  prompt: string,
+  { io, ...options }: RunOptions & { io: Io },
+): (more: RunOptions) => Promise<Result> {
+  const cwd = options.cwd ?? io.cwd;
+  const { resume, ...rest } = options;
+  if (options.fork !== undefined) {
+    throw new UsageError("Cannot go on from a checkpoint with --durable: leave --durable out, or name a session");
+  }
+  return async (more) => {
+    const steps = sqliteSteps(journalPath(cwd, io.env));
+    try {
+      const id = resume ?? crypto.randomUUID();
+      if (prompt.trim() === "") await expectInterrupted(steps, id, options);
+      if (resume === undefined) {
+        io.err(
+          `crochet: session ${id} is durable: should this process die, the same command with --resume ${id} goes on\n`,
+        );
+      }
+      return await agent.run(prompt, { ...rest, ...more, id, step: telling(steps, io) });
+    } finally {
+      steps.close();
+    }
+  };
+}
+
+/** A run that goes on has its prompt in the journal. */
+async function expectInterrupted(steps: SqliteSteps, id: string, { store }: RunOptions): Promise<void> {
+  const runs = (await store!.load(id))?.endings.length ?? 0;
+  if (steps.result(`begin:${id}:${runs}`) !== undefined) return;
+  throw new UsageError(
+    runs === 0
+      ? `Cannot go on with session '${id}' as no durable run of it is known: 'crochet transcripts ls' lists sessions`
+      : `Cannot go on with session '${id}' as its last run has ended: give a prompt`,
+  );
+}
+
+/** Says how to answer, where nobody is there to be asked. */
+function telling(steps: SqliteSteps, io: Io): SqliteSteps {
+  return {
+    ...steps,
+    wait: (name, announce, about) =>
+      steps.wait(name, async (token) => {
+        const { agent_id, reason } = about as { agent_id: string; reason: string };
+        io.err(`crochet: agent ${agent_id} waits: ${reason}\n`);
+        io.err(`crochet: answer with: crochet agents answer ${agent_id} allow|deny [reason]\n`);
+        await announce(token);
+      }, about),
+  };
+}

@@ -1,0 +1,95 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { sqliteSteps } from "../../durable/sqlite.ts";
+import type { PermissionReply } from "../../permissions/gate.ts";
+import { journalPath } from "../_durable.ts";
+import { helpText, readFlags, type Usage } from "../_flags.ts";
+import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
+import { plainText } from "../show/text.ts";
+
+const USAGE: Usage = {
+  name: "agents answer",
+  words: "<id> [allow | deny] [reason…]",
+  about: "Answers an agent that waits for a person. Without an answer: shows what it asks.",
+  flags: [
+    ["--remember", "with allow: calls like this one run without asking, for the session"],
+    ["--cwd <dir>", "the project of a run with --durable"],
+    ["--json", "print data"],
+    ["--help", "this text"],
+  ],
+  example: "crochet agents answer 1f0c… deny 'not on a Friday'",
+};
+
+/** A question as it is shown, and how it is answered. */
+export interface Question {
+  readonly agent_id: string;
+  readonly tool_name: string;
+  readonly input: unknown;
+  readonly reason: string;
+}
+
+/** Where questions wait. */
+export interface Questions {
+  /** What an agent asks; of all agents where none is named. */
+  open(agentId?: string): Promise<Question[]>;
+  /** Answers the oldest question of an agent. */
+  answer(agentId: string, reply: PermissionReply): Promise<boolean>;
+}
+
+const answer: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const [id, verdict, ...rest] = words;
+  if (id === undefined) throw new UsageError(`Cannot answer as no agent is named: ${USAGE.example}`);
+  const questions = ofProject(flags.cwd === undefined ? io.cwd : resolve(io.cwd, String(flags.cwd)), io);
+  const asked = await questions.open(id);
+  if (asked.length === 0) {
+    const others = [...new Set((await questions.open()).map(({ agent_id }) => agent_id))].join(", ");
+    throw new UsageError(
+      `Cannot answer agent '${id}' as it asks nothing: ${
+        others === "" ? "nobody does" : `those who ask are ${others}`
+      }`,
+    );
+  }
+  if (verdict === undefined) {
+    io.out(flags.json ? `${JSON.stringify(asked)}\n` : asked.map(shown).join(""));
+    return EXIT.ok;
+  }
+  if (verdict !== "allow" && verdict !== "deny") {
+    throw new UsageError(`Cannot answer '${verdict}': expected allow or deny`);
+  }
+  const reason = rest.join(" ");
+  const answered = await questions.answer(id, {
+    behavior: verdict,
+    ...(reason !== "" && { reason }),
+    ...(flags.remember === true && { remember: true }),
+  });
+  if (!answered) throw new Error(`Cannot answer agent '${id}' as somebody else just did`);
+  return EXIT.ok;
+};
+export default answer;
+
+function shown({ tool_name, input, reason }: Question): string {
+  return `${plainText(reason)}\n  ${tool_name} ${plainText(JSON.stringify(input))}\n`;
+}
+
+/** The questions of a project's own durable runs. */
+function ofProject(cwd: string, io: Io): Questions {
+  const path = journalPath(cwd, io.env);
+  const using = <T>(none: T, work: (steps: ReturnType<typeof sqliteSteps>) => T): T => {
+    if (!existsSync(path)) return none;
+    const steps = sqliteSteps(path);
+    try {
+      return work(steps);
+    } finally {
+      steps.close();
+    }
+  };
+  return {
+    open: async (id) => using([], (steps) => steps.questions(id).map(({ about }) => about as Question)),
+    answer: async (id, reply) => using(false, (steps) => steps.answer(steps.questions(id)[0]?.token ?? "", reply)),
+  };
+}

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Effect } from "./_family.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+export const IS_DENO = "Deno" in globalThis;
+
+/** The command that runs a script of this folder on the runtime of the test. */
+export function command(script: string): string[] {
+  const path = join(ROOT, "test/durable", script);
+  return IS_DENO
+    ? [process.execPath, "run", "-A", "--no-check", "--quiet", `--config=${ROOT}deno.json`, path]
+    : [process.execPath, path];
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  /** What it printed, once it has ended by itself. */
+  readonly done: Promise<{ code: number | null; out: string; err: string }>;
+  /** Kills it as a power cut would, and waits until it is gone. */
+  kill(): Promise<void>;
+}
+
+export function start(words: readonly string[], env: Record<string, string> = {}): Started {
+  const child = spawn(words[0]!, words.slice(1), {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  let err = "";
+  child.stdout!.setEncoding("utf8").on("data", (text: string) => out += text);
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => err += text);
+  const done = new Promise<{ code: number | null; out: string; err: string }>((resolve) =>
+    child.on("close", (code) => resolve({ code, out, err }))
+  );
+  return {
+    child,
+    done,
+    async kill() {
+      child.kill("SIGKILL");
+      await done;
+    },
+  };
+}
+
+/** A folder that is gone after the test. */
+export async function inFolder(work: (dir: string) => Promise<void>): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-durable-"));
+  try {
+    await work(dir);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+export function effects(dir: string): Effect[] {
+  const path = join(dir, "effects.jsonl");
+  if (!existsSync(path)) return [];
+  return readFileSync(path, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line) as Effect);
+}
+
+/** Waits until a condition holds; fails with its words after a minute, which no machine should need. */
+export async function until(words: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 6000; i++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail(`never: ${words}`);
+}
+
+/** What was known to have ended when somebody died. */
+export interface Death {
+  readonly finished: ReadonlySet<string>;
+  readonly at: number;
+}
+
+/** Every finished step ran once; one that ran again had begun before a death and not ended; keys stay the same. */
+export function assertOnce(dir: string, deaths: readonly Death[]): { again: string[]; steps: number } {
+  const starts = new Map<string, number[]>();
+  const keys = new Map<string, Set<string>>();
+  for (const effect of effects(dir)) {
+    if ("call" in effect) {
+      keys.set(effect.call, (keys.get(effect.call) ?? new Set()).add(effect.key));
+    } else if (effect.phase === "start") starts.set(effect.step, [...starts.get(effect.step) ?? [], effect.at]);
+  }
+  for (const { finished, at } of deaths) {
+    for (const name of finished) {
+      assert.ok(!starts.get(name)?.some((start) => start > at), `step ${name} had finished and ran again`);
+    }
+  }
+  const again = [...starts].filter(([, times]) => times.length > 1);
+  for (const [name, times] of again) {
+    assert.ok(times.length <= deaths.length + 1, `step ${name} ran ${times.length} times`);
+    for (const [i, time] of times.slice(1).entries()) {
+      const between = deaths.some(({ at }) => times[i]! <= at && at <= time);
+      assert.ok(between, `step ${name} ran again although nobody died between`);
+    }
+  }
+  for (const [call, seen] of keys) assert.equal(seen.size, 1, `call ${call} had several keys`);
+  return { again: again.map(([name]) => name), steps: starts.size };
+}
