@@ -1,5 +1,6 @@
 import { byId, duration, el, svg } from "./dom.js";
 import { mostlyIdle, niceStep, order, ran, stacked } from "./lanes.js";
+import { startDrag } from "./drag.js";
 import { hideTip, showTip } from "./tip.js";
 
 /** @import { RunData } from "./data.js" */
@@ -30,6 +31,7 @@ export class Timeline {
   #scale;
   /** @type {[number, number]} */
   #window = [0, 1];
+  #plot = { start: 0, wide: 1 };
   /** @type {number | undefined} */
   #selected;
   /** @type {readonly number[]} */
@@ -47,6 +49,7 @@ export class Timeline {
     this.#lay();
     this.#tools();
     new ResizeObserver(() => this.draw()).observe(byId("timeline"));
+    startDrag(byId("timeline"), (left, right) => this.#show(left, right));
   }
 
   /** @param {number | undefined} row */
@@ -84,6 +87,21 @@ export class Timeline {
     const half = Math.min(1, Math.max(0.0005, (to - from) * factor)) / 2;
     const center = Math.min(1 - half, Math.max(half, Math.min(to, Math.max(from, middle))));
     this.#window = [center - half, center + half];
+    this.draw();
+  }
+
+  /**
+   * Zooms to what lies between two places of the drawing.
+   *
+   * @param {number} left
+   * @param {number} right
+   */
+  #show(left, right) {
+    const [from, to] = this.#window;
+    const { start, wide } = this.#plot;
+    /** @param {number} x */
+    const part = (x) => Math.min(to, Math.max(from, from + ((x - start) / wide) * (to - from)));
+    if (part(right) - part(left) > 0.0005) this.#window = [part(left), part(right)];
     this.draw();
   }
 
@@ -164,6 +182,7 @@ export class Timeline {
     const label = width < 620 ? 92 : LABEL;
     const [from, to] = this.#window;
     const wide = width - label - 8;
+    this.#plot = { start: label, wide };
     /** @param {number} part */
     const x = (part) => label + ((part - from) / (to - from)) * wide;
     const picture = svg("svg", { width, height: this.#height, role: "img", "aria-label": "Timeline of the run" });
