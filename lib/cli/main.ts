@@ -15,6 +15,7 @@ export const commands = (): Actions => ({
   view: ["draw a run as a page for the browser", () => import("./view.ts")],
   hooks: ["list, try, switch and install hooks", () => import("./hooks.ts")],
   trust: ["let the hooks of a directory run", () => import("./trust.ts")],
+  doctor: ["look for what is broken or missing, with the mend", () => import("./doctor.ts")],
   init: ["scaffold an agent with a hook and a test", () => import("./init.ts")],
   completions: [
     "let a shell complete commands and flags",

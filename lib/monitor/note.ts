@@ -65,7 +65,7 @@ export async function noteEvent([name, id]: readonly string[], env: Environment)
 
 async function readInput(): Promise<Record<string, unknown>> {
   try {
-    const input: unknown = JSON.parse(BUN ? await BUN.stdin.text() : await new Response(DENO!.stdin.readable).text());
+    const input: unknown = JSON.parse(BUN ? await BUN.stdin.text() : fs().readFileSync(0, "utf8"));
     return typeof input === "object" && input !== null ? input as Record<string, unknown> : {};
   } catch {
     return {};
@@ -97,7 +97,7 @@ async function onPromptOf(dir: string, id: string): Promise<OnPrompt> {
   // To be told that a file is not there is quicker than to be thrown an error.
   const text = BUN
     ? await BUN.file(file).exists() && await BUN.file(file).text()
-    : await DENO!.readTextFile(file).catch(() => "");
+    : fs().existsSync(file) && fs().readFileSync(file, "utf8");
   return text ? JSON.parse(text) as OnPrompt : "escalate";
 }
 
@@ -134,8 +134,8 @@ osascript -e "display notification \\"waits ($CROCHET_PROMPT_TYPE)\\" with title
 /** Else the terminal's bell and a line. */
 const TELL = `printf '\\a%s\\n' "$words" > /dev/tty 2>/dev/null`;
 
-/** The runtimes' own ways, which need nothing to be loaded. */
-const { Bun: BUN, Deno: DENO } = globalThis as unknown as {
+/** Bun's own ways, which need nothing to be loaded; the other runtimes have loaded node's already. */
+const { Bun: BUN } = globalThis as unknown as {
   Bun?: {
     readonly stdin: { text(): Promise<string> };
     file(path: string): { exists(): Promise<boolean>; text(): Promise<string> };
@@ -145,11 +145,11 @@ const { Bun: BUN, Deno: DENO } = globalThis as unknown as {
       options: { env: object; stdio: readonly string[]; detached: boolean },
     ): { unref(): void };
   };
-  Deno?: {
-    readonly stdin: { readonly readable: ReadableStream<Uint8Array> };
-    readTextFile(path: string): Promise<string>;
-  };
 };
+
+function fs() {
+  return process.getBuiltinModule("node:fs");
+}
 
 // What a watched agent's settings start: `<runtime> <this file> agent hook pretooluse <id>`.
 if (import.meta.main) {

@@ -1,0 +1,56 @@
+import { existsSync } from "node:fs";
+import { helpText, readFlags, type Usage } from "./_flags.ts";
+import { type Command, EXIT, UsageError } from "./_io.ts";
+import type { Check } from "./doctor/_check.ts";
+import { projectOf } from "./hooks/_here.ts";
+import { coloursFor } from "./show/colours.ts";
+import { plainText } from "./show/text.ts";
+
+const USAGE: Usage = {
+  name: "doctor",
+  words: "",
+  about:
+    "Looks at this machine, this project and the settings of other hosts, and says what is broken and how to mend it.",
+  flags: [
+    ["--cwd <dir>", "the project"],
+    ["--replay", "replay the fixtures even where the project is not trusted: that runs its code"],
+    ["--json", "print data"],
+    ["--help", "this text"],
+  ],
+  example: "crochet doctor",
+};
+
+/** Exit code 1 where something is broken; what is only missing is no failure. */
+const doctor: Command = async (args, io) => {
+  const { flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const cwd = projectOf(flags, io);
+  if (!existsSync(cwd)) throw new UsageError(`Cannot look at '${cwd}' as there is no such directory`);
+  const { machineChecks } = await import("./doctor/_machine.ts");
+  const { projectChecks } = await import("./doctor/_project.ts");
+  const { hostChecks } = await import("./doctor/_hosts.ts");
+  const checks = [
+    ...await machineChecks(cwd, io.env),
+    ...await projectChecks(cwd, io, flags.replay === true),
+    ...await hostChecks(cwd, io.env),
+  ];
+  const bad = checks.filter(({ state }) => state === "broken").length;
+  if (flags.json) io.out(`${JSON.stringify({ ok: bad === 0, checks })}\n`);
+  else io.out(`${shown(checks, coloursFor(io.tty, io.env))}`);
+  return io.signal.aborted ? EXIT.interrupted : bad > 0 ? EXIT.failed : EXIT.ok;
+};
+export default doctor;
+
+function shown(checks: readonly Check[], { green, yellow, red, dim }: ReturnType<typeof coloursFor>): string {
+  const marks = { ok: green("✓"), warning: yellow("!"), broken: red("✗") };
+  const width = Math.max(...checks.map(({ about }) => about.length)) + 2;
+  const lines = checks.flatMap(({ about, state, words, mend }) => [
+    `${marks[state]} ${about.padEnd(width)}${plainText(words)}`,
+    ...(mend === undefined ? [] : [dim(`  ${"".padEnd(width)}${plainText(mend)}`)]),
+  ]);
+  const count = (state: Check["state"]) => checks.filter((check) => check.state === state).length;
+  return `${lines.join("\n")}\n\n${count("broken")} broken, ${count("warning")} to look at, ${count("ok")} fine\n`;
+}

@@ -1,0 +1,77 @@
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { homeOf, userState } from "../../hooks/file/places.ts";
+import { openSandbox } from "../../permissions/sandbox.ts";
+import { runtimeVersion, versionOf } from "../../tape/_about.ts";
+import type { Io } from "../_io.ts";
+import { stateDir } from "../_state.ts";
+import { broken, type Check, ok, parted, warning } from "./_check.ts";
+
+/** What the machine and the environment have for us. */
+export async function machineChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
+  return [
+    ok("crochet", `${versionOf()} on ${runtimeVersion()}, ${process.platform} ${process.arch}`),
+    key(env),
+    await sandbox(),
+    program("git", ["--version"], "install git: hooks and agents that look at changes need it"),
+    await ripgrep(),
+    ...[stateDir(cwd, env), userState(env)].map((dir) => writable(dir, env)).filter((check) => check.state !== "ok"),
+  ];
+}
+
+/** Only whether there is one: nobody needs to see it. */
+function key(env: Io["env"]): Check {
+  const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL } = env;
+  const at = ANTHROPIC_BASE_URL ? `, for ${hostOf(ANTHROPIC_BASE_URL)}` : "";
+  if (ANTHROPIC_API_KEY) return ok("key", `ANTHROPIC_API_KEY is set${at}`);
+  return warning(
+    "key",
+    "ANTHROPIC_API_KEY is not set: models cannot be called, but replay, tests and hooks work",
+    "export ANTHROPIC_API_KEY=…",
+  );
+}
+
+/** A URL may carry a name and a password. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "an ANTHROPIC_BASE_URL that is no URL";
+}
+
+async function sandbox(): Promise<Check> {
+  const root = mkdtempSync(join(tmpdir(), "crochet-doctor-"));
+  try {
+    await openSandbox({ mode: "workspace", roots: [root] });
+    return ok("sandbox", "bubblewrap starts: commands can be confined to the workspace");
+  } catch (error) {
+    const { words, mend = "run without sandbox" } = parted((error as Error).message);
+    return warning("sandbox", words, mend);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+async function ripgrep(): Promise<Check> {
+  const { findRipgrep } = await import("../../tools/search/ripgrep.ts");
+  const path = await findRipgrep();
+  const mend = "install ripgrep, or the package @vscode/ripgrep: searching is slower without";
+  return path === undefined ? warning("ripgrep", "there is none", mend) : program(path, ["--version"], mend, "ripgrep");
+}
+
+function program(path: string, args: readonly string[], mend: string, about = path): Check {
+  const { status, stdout } = spawnSync(path, args, { encoding: "utf8", timeout: 10_000 });
+  if (status === 0) return ok(about, stdout.split("\n", 1)[0]!.trim());
+  return warning(about, `'${path}' does not start`, mend);
+}
+
+function writable(dir: string, env: Io["env"]): Check {
+  let at = dir;
+  while (!existsSync(at) && at !== dirname(at)) at = dirname(at);
+  try {
+    accessSync(at, constants.W_OK);
+    return ok("state", dir);
+  } catch {
+    const mend = dir.startsWith(homeOf(env)) ? `make ${at} yours again` : "set CROCHET_HOME to a directory of yours";
+    return broken("state", `${at} cannot be written, so no run can be kept`, mend);
+  }
+}

@@ -1,0 +1,101 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { standings } from "../../hooks/trust.ts";
+import { type Fixture, FIXTURES, fixturesIn } from "../../tape/fixture.ts";
+import { readTape } from "../../tape/read.ts";
+import { reportLines } from "../../tape/report.ts";
+import { runFixture } from "../../tape/run-fixture.ts";
+import { readConfig } from "../_config.ts";
+import { fixtureAgent } from "../_fixture-agent.ts";
+import { hooksHere } from "../hooks/_here.ts";
+import type { Io } from "../_io.ts";
+import { broken, type Check, ok, parted, warning } from "./_check.ts";
+
+/** What a project has, and whether it is as it should be. */
+export async function projectChecks(cwd: string, io: Io, replay: boolean): Promise<Check[]> {
+  return [
+    ...trustChecks(cwd, io),
+    ...await config(cwd, io),
+    ...await hooks(cwd, io),
+    ...await fixtures(cwd, io, replay),
+  ];
+}
+
+function trustChecks(cwd: string, io: Io): Check[] {
+  return standings(cwd, io.env).map(({ thing, state }) => {
+    if (state === "trusted") return ok("trust", `${thing} is trusted`);
+    const how = state === "changed" ? "has changed since it was trusted" : "is not trusted";
+    return warning("trust", `${thing} ${how}, so nothing in it runs`, "look at it, then run 'crochet trust'");
+  });
+}
+
+async function config(cwd: string, io: Io): Promise<Check[]> {
+  if (!existsSync(join(cwd, ".crochet/config.yaml"))) return [];
+  try {
+    await readConfig(cwd, { env: io.env, err: () => {} });
+    return [ok("config", ".crochet/config.yaml is right")];
+  } catch (error) {
+    return [broken("config", (error as Error).message)];
+  }
+}
+
+/** Settings have checks of their own. */
+async function hooks(cwd: string, io: Io): Promise<Check[]> {
+  const { listed, problems } = await hooksHere(cwd, {}, io);
+  const count = `${listed.length} ${listed.length === 1 ? "hook loads" : "hooks load"}`;
+  const own = problems.filter((problem) => !/settings(\.local)?\.json/.test(problem));
+  if (own.length === 0) return [ok("hooks", count)];
+  return own.map((problem) => {
+    const { words, mend } = parted(problem);
+    return broken("hooks", words, mend);
+  });
+}
+
+/** How long all replays together may take: the rest is left to `crochet replay`. */
+const PATIENCE_MS = 10_000;
+
+async function fixtures(cwd: string, io: Io, replay: boolean): Promise<Check[]> {
+  const found = fixturesIn(join(cwd, FIXTURES));
+  if (found.length === 0) return [];
+  // A replay runs the project's own code, so it waits for trust as hooks do.
+  const trusted = replay || isTrusted(cwd, io);
+  const end = performance.now() + PATIENCE_MS;
+  const checks: Check[] = [];
+  let fine = 0;
+  let left = 0;
+  for (const fixture of found) {
+    const run = trusted && performance.now() < end && !io.signal.aborted;
+    const problem = await fixtureProblem(fixture, run, io);
+    if (problem) checks.push(problem);
+    else if (run) fine++;
+    else left++;
+  }
+  if (fine > 0) checks.push(ok("fixtures", `${fine} of ${found.length} replay as recorded`));
+  if (left > 0) {
+    const why = trusted ? "for want of time" : "as this directory is not trusted";
+    checks.push(
+      warning("fixtures", `${left} of ${found.length} can be read and were not replayed ${why}`, "crochet replay"),
+    );
+  }
+  return checks;
+}
+
+function isTrusted(cwd: string, io: Io): boolean {
+  const all = standings(cwd, io.env);
+  return all.length > 0 && all.every(({ state }) => state === "trusted");
+}
+
+async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<Check | undefined> {
+  try {
+    if (!run) {
+      await readTape(fixture.tape);
+      return undefined;
+    }
+    const { report } = await runFixture(fixture, await fixtureAgent(fixture), { signal: io.signal });
+    if (report.ok) return undefined;
+    const [first = "it is not the recorded run"] = reportLines(report).map((line) => line.trim()).filter(Boolean);
+    return broken("fixtures", `${fixture.name} is stale: ${first}`, `crochet replay ${fixture.name} says more`);
+  } catch (error) {
+    return broken("fixtures", `${fixture.name}: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { hookCommand } from "../../lib/hooks/install.ts";
+import { crochet } from "../hooks/_crochet.ts";
+import { scratch } from "../hooks/_fire.ts";
+
+const LONG = { timeout: 120_000 };
+
+type Check = { about: string; state: string; words: string; mend?: string };
+
+/** A project and a home of its own. */
+function place(files: Record<string, string> = {}) {
+  const folder = scratch();
+  const cwd = join(folder.path, "project");
+  const home = join(folder.path, "home");
+  for (const dir of [cwd, home]) mkdirSync(dir);
+  const put = (name: string, text: string, root = cwd) => {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  };
+  for (const [name, text] of Object.entries(files)) put(name, text);
+  const run = (args: string[], env: Record<string, string> = {}) => crochet(args, { cwd, env: { HOME: home, ...env } });
+  const doctor = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(["doctor", "--json", ...args]);
+    assert.equal(stderr, "");
+    const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
+    assert.equal(ok, code === 0);
+    return { code, broken: checks.filter(({ state }) => state === "broken"), checks };
+  };
+  return { cwd, home, put, run, doctor, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+}
+
+test("doctor finds nothing broken in a fresh scaffold, and replays its fixture", LONG, async () => {
+  using here = place();
+  await here.run(["init"]);
+  const { code, broken, checks } = await here.doctor();
+  assert.deepEqual(broken, []);
+  assert.equal(code, 0);
+  assert.match(checks.find(({ about }) => about === "fixtures")!.words, /^1 of 1 replay as recorded$/);
+  assert.match(checks.find(({ about }) => about === "crochet")!.words, /on (bun|deno) \d/);
+});
+
+test("doctor says whether there is a key, and never the key", async () => {
+  using here = place();
+  const env = { ANTHROPIC_API_KEY: "sk-very-secret", ANTHROPIC_BASE_URL: "http://me:hush@127.0.0.1:1/x" };
+  const { stdout, stderr, code } = await here.run(["doctor"], env);
+  assert.equal(code, 0);
+  assert.match(stdout, /^✓ key\s+ANTHROPIC_API_KEY is set, for 127\.0\.0\.1:1$/m);
+  assert.doesNotMatch(stdout + stderr, /secret|hush/);
+  assert.match((await here.run(["doctor"])).stdout, /^! key\s+ANTHROPIC_API_KEY is not set/m);
+});
+
+test("doctor names the entry that breaks the settings of another host, and how to mend it", LONG, async () => {
+  using here = place({
+    ".claude/settings.json": '{\n  "hooks": {\n    "Stop": [,]\n  }\n}\n',
+    ".claude/settings.local.json": JSON.stringify({
+      hooks: {
+        PreToolUze: [{ hooks: [{ type: "command", command: "true" }] }],
+        Stop: [{ hooks: [{ type: "command" }] }],
+      },
+    }),
+    ".gemini/settings.json": JSON.stringify({ hooks: { BeforeTool: [{ matcher: "x" }] } }),
+    "hooks/stop.ts": "export default () => undefined;\n",
+  });
+  const gone = hookCommand(join(here.cwd, "hooks/gone.ts"), "codex");
+  const there = hookCommand(join(here.cwd, "hooks/stop.ts"), "codex");
+  const entries = [{ hooks: [{ type: "command", command: there }, { type: "command", command: gone }] }];
+  here.put(".codex/hooks.json", JSON.stringify({ hooks: { Stop: entries } }));
+  here.put(".claude/settings.json", "{ not json", here.home);
+  const { code, checks } = await here.doctor();
+  assert.equal(code, 1);
+  const said = (about: string) =>
+    checks.filter((check) => check.about === about).map(({ words, mend }) => `${words}: ${mend}`).join("\n");
+  assert.match(said(".claude/settings.json"), /line 3, column 14.*: mend the JSON/);
+  assert.match(said("~/.claude/settings.json"), /line 1.*: mend the JSON/);
+  assert.match(said(".claude/settings.local.json"), /PreToolUze[^]*PreToolUse/);
+  assert.match(said(".claude/settings.local.json"), /hooks\.Stop\[0\]\.hooks\[0\][^]*command/);
+  assert.match(said(".gemini/settings.json"), /hooks\.BeforeTool\[0\] has no list of hooks/);
+  assert.match(
+    said(".codex/hooks.json"),
+    /^hooks\.Stop\[0\]\.hooks\[1\] starts .*gone\.ts, which is gone: crochet hooks install --for codex/,
+  );
+});
+
+test("doctor finds hooks that do not load, bad project settings, and tapes that are stale or torn", LONG, async () => {
+  using here = place();
+  await here.run(["init"]);
+  here.put("hooks/pre-tool-uze.ts", "export default () => undefined;\n");
+  here.put(".crochet/config.yaml", "modle: x\n");
+  here.put("fixtures/torn/tape.jsonl", '{"tape":99}\n');
+  const agent = join(here.cwd, "agent.ts");
+  writeFileSync(agent, readFileSync(agent, "utf8").replace("You help", "You hinder"));
+  await here.run(["trust"]);
+  const { code, broken } = await here.doctor();
+  assert.equal(code, 1);
+  const all = broken.map(({ about, words, mend }) => `${about}: ${words}: ${mend}`).join("\n");
+  assert.match(all, /hooks: .*pre-tool-uze\.ts.*pre-tool-use/);
+  assert.match(all, /config: .*'modle' is no setting: did you mean 'model'/);
+  assert.match(all, /fixtures: fix-spelling is stale: .*crochet replay fix-spelling/);
+  assert.match(all, /fixtures: torn: /);
+});
+
+test("doctor runs nothing of a project that is not trusted, unless it is told to", LONG, async () => {
+  using here = place();
+  await here.run(["init"]);
+  appendFileSync(join(here.cwd, "agent.ts"), `import("node:fs").then((fs) => fs.writeFileSync("ran", ""));\n`);
+  await here.run(["trust", "--revoke"]);
+  const { code, checks } = await here.doctor();
+  assert.equal(code, 0);
+  assert.ok(checks.some(({ about, state }) => about === "trust" && state === "warning"));
+  assert.ok(!existsSync(join(here.cwd, "ran")));
+  await here.doctor("--replay");
+  assert.ok(existsSync(join(here.cwd, "ran")));
+});
