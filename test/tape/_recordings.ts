@@ -168,7 +168,38 @@ export const WRITERS: { readonly [format: string]: ((calls: readonly Written[]) 
     (calls) => nock(calls, ({ body, type }) => /json/.test(type) ? JSON.parse(body) : body),
     (calls) => nock(calls, ({ body }) => [gzipSync(body).toString("hex")]),
   ],
+  har: [
+    (calls) => archive(calls, (text) => ({ text })),
+    (calls) => archive(calls, (text) => ({ encoding: "base64", text: Buffer.from(text).toString("base64") })),
+    (calls) => archive(calls, (text) => ({ encoding: "base64", text: pieces(gzipSync(text), "base64") }), "gzip"),
+    (calls) => archive(calls, (text) => ({ _isBinary: true, text: pieces(gzipSync(text), "hex") }), "gzip"),
+  ],
 };
+
+function archive(calls: readonly Written[], content: (body: string) => object, encoding?: string): Uint8Array {
+  const coding = encoding === undefined ? [] : [{ name: "content-encoding", value: encoding }];
+  return bytes(JSON.stringify({
+    log: {
+      version: "1.2",
+      creator: { name: "Polly.JS", version: "6.0.6" },
+      entries: calls.map((c) => ({
+        startedDateTime: "2026-04-28T23:04:55.016Z",
+        time: 12.5,
+        request: {
+          method: "POST",
+          url: `${URL}?beta=true`,
+          headers: [{ name: "anthropic-version", value: "2023-06-01" }],
+          postData: { mimeType: "application/json", text: JSON.stringify(c.request) },
+        },
+        response: {
+          status: c.status,
+          headers: [{ name: "content-type", value: c.type }, ...coding],
+          content: { mimeType: c.type, size: 1, ...content(c.body) },
+        },
+      })),
+    },
+  }));
+}
 
 function python(calls: readonly Written[], body: (call: Written) => object, encoding?: string): Uint8Array {
   return bytes(yaml11({ interactions: calls.map((c) => interaction(c, body(c), encoding)), version: 1 }));
@@ -223,6 +254,11 @@ function nock(calls: readonly Written[], response: (call: Written) => unknown): 
     rawHeaders: ["Content-Type", c.type],
     responseIsBinary: false,
   }))));
+}
+
+/** Two pieces in a list, itself a text. */
+function pieces(whole: Uint8Array, form: "base64" | "hex"): string {
+  return JSON.stringify([whole.subarray(0, 20), whole.subarray(20)].map((piece) => Buffer.from(piece).toString(form)));
 }
 
 function inBase64(text: string): object {

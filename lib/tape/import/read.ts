@@ -1,6 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { rawSse, vercelChunks, vercelJson } from "./_answers.ts";
 import { goVcr } from "./_go-vcr.ts";
+import { har } from "./_har.ts";
 import { httpmock } from "./_httpmock.ts";
 import { nock, opencode, seinfeld } from "./_json-cassettes.ts";
 import { rubyVcr } from "./_ruby-vcr.ts";
@@ -17,6 +18,7 @@ export const FORMATS: readonly Format[] = [
   seinfeld,
   opencode,
   nock,
+  har,
   ddapm,
   langchain,
   vercelJson,
