@@ -8,7 +8,7 @@ export function commandAsker(
   { place, host, env }: Setup,
   { command, args }: Target & { type: "command" },
 ): (question: Question) => Promise<Probed> {
-  const outputDir = () => place.outside;
+  const outputDir = () => place.kept;
   return async ({ event, limit }) => {
     const session = String(event.session_id ?? "");
     const own = { ...env, CLAUDE_CODE_SESSION_ID: session, ...(host === "gemini" && { GEMINI_SESSION_ID: session }) };

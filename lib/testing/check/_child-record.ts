@@ -127,7 +127,7 @@ async function load(
   { target, place, env }: Setup,
   prompt: { model: ReturnType<typeof scripted> },
 ): Promise<HookRecord> {
-  const host: HookHost = { projectDir: place.project, env, keepEnv: Object.keys(env), outputDir: () => place.outside };
+  const host: HookHost = { projectDir: place.project, env, keepEnv: Object.keys(env), outputDir: () => place.kept };
   switch (target.type) {
     case "file": {
       const { readHookFile } = await import("../../hooks/discover.ts");

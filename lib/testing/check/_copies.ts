@@ -38,7 +38,8 @@ function namedIn(text: string, { project, home }: { project: string; home: strin
   const plain = text
     .replaceAll(/\$\{?(?:CLAUDE|GEMINI)_PROJECT_DIR\}?|\$\(git rev-parse --show-toplevel\)/g, project)
     .replaceAll(/(?<![\w/])~(?=\/)|\$\{?HOME\}?/g, home);
-  return plain.split(/[\s"'`;|&()<>=,]+/)
+  const words = [...plain.split(/[\s"'`;|&()<>=,]+/), ...plain.replaceAll(/["'`]/g, "").split(/[\s;|&()<>=,]+/)];
+  return [...new Set(words)]
     .filter((word) => /[\w-]/.test(word) && word.length <= 400)
     .map((word) => resolve(project, word))
     .filter((path) => existsSync(path));

@@ -56,7 +56,7 @@ const NOTES = "project/notes.txt";
 export async function play(asker: Asker, options: PlayOptions): Promise<Played> {
   const { place } = asker.lane;
   const session = `check-${options.event}`;
-  const transcript = join(place.home, ".claude", "projects", "project", `${session}.jsonl`);
+  const { transcript } = place;
   const rounds: Round[] = [];
   const written = new Map<string, string>();
   const state = new Set<string>();

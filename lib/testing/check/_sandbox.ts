@@ -25,7 +25,7 @@ function look(): Confine | undefined {
     ...["--bind", place.outside, "/tmp"],
     ...[...visible, ...argv.filter((arg) => arg.startsWith("/"))].filter(isTemporary)
       .flatMap((path) => ["--ro-bind-try", path, path]),
-    ...["--bind", place.root, place.root, "--chdir", place.project, "--"],
+    ...["--bind", place.root, place.root, "--bind", place.kept, place.kept, "--chdir", place.project, "--"],
     ...argv,
   ];
   const { status } = spawnSync(bwrap, [...FLAGS, "--", "true"], { stdio: "ignore" });

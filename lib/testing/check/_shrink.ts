@@ -3,7 +3,7 @@ import type { FastCheck } from "../arbitraries/fast-check.ts";
 import type { Probe } from "./events.ts";
 
 /** What a smaller example is worth: so many questions, and so long. */
-const MOST_TRIES = 40;
+const MOST_TRIES = 30;
 const MOST_MS = 4000;
 
 /** The smallest event that fast-check finds to fail in the same way; undefined where it does not fail again. */

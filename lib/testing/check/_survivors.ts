@@ -40,7 +40,8 @@ export class Survivors {
       if (!this.#alone && !read(pid, "environ").includes(this.#mark)) return [];
       const state = /\) (\w)/.exec(read(pid, "stat"))?.[1];
       const command = read(pid, "cmdline").replaceAll("\0", " ").trim();
-      return state === undefined || state === "Z" ? [] : [{ pid, command: command || `process ${pid}` }];
+      // One that is just ending has no command line any more.
+      return state === undefined || state === "Z" || command === "" ? [] : [{ pid, command }];
     });
   }
 }

@@ -64,6 +64,14 @@ export function laced(probe: Probe): Probe[] {
   });
 }
 
+/** Events of a host whose conversation was never written down. */
+export function unwritten(plain: readonly Probe[], { transcript }: Place): Probe[] {
+  const [first] = plain.filter(({ event }) => event.transcript_path === transcript);
+  if (!first) return [];
+  const path = transcript.replace(/[^/]*$/, "not-there.jsonl");
+  return [{ ...first, event: { ...first.event, transcript_path: path } }];
+}
+
 /** Calls that guards are there for, of the tools the hook is asked about. */
 export function dangers(
   plain: readonly Probe[],

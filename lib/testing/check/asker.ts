@@ -39,9 +39,13 @@ export class Asker {
     let probed = await this.lane.ask({ ...asked, limit: this.limit });
     // A machine may be busy with something else: nothing is late that was late once.
     if (probed.timedOut && !options.keep) probed = await this.lane.ask({ ...asked, limit: this.#patient });
+    // Nothing ends itself like this, but a machine out of memory does.
+    if (probed.ran?.signal === "SIGKILL" && !probed.timedOut) {
+      probed = await this.lane.ask({ ...asked, limit: this.limit });
+    }
     if (!probed.timedOut) this.times.push(probed.ms);
     if (!probed.ran || probed.timedOut) return probed;
-    const opinion = opinionOf(probed.ran, event, this.subject.host, this.lane.place.outside);
+    const opinion = opinionOf(probed.ran, event, this.subject.host, this.lane.place.kept);
     return { ...probed, opinion };
   }
 

@@ -2,6 +2,7 @@ import type { Asker } from "./asker.ts";
 import type { Probe } from "./events.ts";
 import { brief, type Violation } from "./judged.ts";
 import type { Probed } from "./probe.ts";
+import { keepers } from "./terminating.ts";
 
 export interface Differing extends Violation {
   readonly probe: Probe;
@@ -9,25 +10,37 @@ export interface Differing extends Violation {
 }
 
 /**
- * Deterministic: the same event in the same state gets the same verdict. All are asked once and then all again, so that
- * a verdict that hangs on the time has time to change; what a module remembers is forgotten between.
+ * Deterministic: the same event in the same state gets the same verdict. All are asked once and then all again in the
+ * other order, so that a verdict that hangs on the time or on the order has occasion to change.
  */
 export async function deterministic(asker: Asker, probes: readonly Probe[]): Promise<Differing | undefined> {
-  const round = async () => {
-    if (asker.subject.kind === "module") asker.lane.restart();
+  // What a stop hook remembers of a turn is its own affair; elsewhere a module has to answer the same each time.
+  const forgets = asker.subject.kind === "module" && keepers(asker.loaded.moments).length > 0;
+  const round = async (order: readonly Probe[]) => {
+    if (forgets) asker.lane.restart();
     const answers: Probed[] = [];
-    for (const probe of probes) answers.push(await asker.ask(probe));
+    for (const probe of order) answers.push(await asker.ask(probe));
     return answers;
   };
-  const [first, second] = [await round(), await round()];
+  const rounds = [await round(probes)];
+  if (forgets) rounds.push(await round(probes));
+  else rounds.push((await round(probes.toReversed())).reverse());
+  // A module may count its calls: another number of them between two makes that show.
+  if (asker.subject.kind === "module" && !forgets) rounds.push((await round([probes[0]!, ...probes])).slice(1));
+  return firstDifference(probes, rounds);
+}
+
+function firstDifference(probes: readonly Probe[], rounds: readonly (readonly Probed[])[]): Differing | undefined {
   let words: Differing | undefined;
   for (const [i, probe] of probes.entries()) {
-    const [a, b] = [first[i]!, second[i]!];
-    if (a.timedOut || b.timedOut) continue;
-    const verdicts = [verdictOf(a), verdictOf(b)] as const;
-    if (verdicts[0] !== verdicts[1]) return differing("verdict", probe, verdicts);
-    const said = [wordsOf(a), wordsOf(b)] as const;
-    if (said[0] !== said[1]) words ??= differing("words", probe, said);
+    const a = rounds[0]![i]!;
+    for (const b of rounds.slice(1).map((answers) => answers[i]!)) {
+      if (a.timedOut || b.timedOut) continue;
+      const verdicts = [verdictOf(a), verdictOf(b)] as const;
+      if (verdicts[0] !== verdicts[1]) return differing("verdict", probe, verdicts);
+      const said = [wordsOf(a), wordsOf(b)] as const;
+      if (said[0] !== said[1]) words ??= differing("words", probe, said);
+    }
   }
   return words;
 }
@@ -49,7 +62,8 @@ function verdictOf({ opinion = {}, failure, ran }: Probed): string {
 }
 
 /** What the model reads. */
-function wordsOf({ opinion = {}, inputs = [] }: Probed): string {
+function wordsOf({ opinion = {}, inputs = [], ran }: Probed): string {
+  if (ran) return [ran.stdout, ...(ran.code === 2 ? [ran.stderr] : [])].join("\n");
   return [opinion.reason ?? "", ...(opinion.contexts ?? []).map(({ text }) => text), ...inputs].join("\n");
 }
 

@@ -4,6 +4,7 @@ import { deterministic } from "./deterministic.ts";
 import { isWire, plainProbes, type Probe, probes } from "./events.ts";
 import { fixOf, playExamples } from "./_examples.ts";
 import { Findings } from "./_findings.ts";
+import { cannotLoad, reportOf, slow, SLOW_MS, spread, timingOf } from "./_hook-report.ts";
 import { bypassViolation, guarded, guardStrength } from "./guard.ts";
 import { eventName, type Judge, type Violation } from "./judged.ts";
 import { Lane } from "./lane.ts";
@@ -12,13 +13,13 @@ import { changedFields, type Rewrite } from "./order.ts";
 import { polite } from "./polite.ts";
 import type { Probed } from "./probe.ts";
 import { readyPlace } from "./_ready-place.ts";
-import type { HookReport, Law, Termination, Timing } from "./report.ts";
+import type { HookReport, Law, Termination } from "./report.ts";
 import type { Session } from "./session.ts";
 import { shrink, slim } from "./_shrink.ts";
 import type { Loaded, Subject } from "./subject.ts";
 import { keepers, terminating } from "./terminating.ts";
 import { total } from "./total.ts";
-import { canaries, dangers, laced } from "./_tries.ts";
+import { canaries, dangers, laced, unwritten } from "./_tries.ts";
 
 /** What came of one hook, with what only all hooks together tell. */
 export interface Checked {
@@ -31,7 +32,7 @@ const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [["total", total]
   polite,
 ]];
 /** So many answers are tried with strange texts in their events. */
-const MOST_TELLING = 3;
+const MOST_TELLING = 2;
 /** So many events are asked twice. */
 const TWICE = 20;
 
@@ -103,7 +104,10 @@ class Engine {
     if (safe) await this.#generated(arbitrary, fc.sample(arbitrary, { seed, numRuns: runs }));
     let termination: Termination | undefined;
     if (safe && !this.#late) {
-      for (const probe of this.#telling.flatMap(laced)) await this.#judge(probe);
+      for (const probe of [...plain.slice(0, 2), ...this.#telling].flatMap(laced)) {
+        if (!this.#late) await this.#judge(probe);
+      }
+      for (const probe of unwritten(plain, lane.place)) await this.#judge(probe, "warning");
       if (laws.has("deterministic")) await this.#twice();
       if (laws.has("terminating")) termination = await this.#ends();
       if (laws.has("guard")) await this.#guards(plain);
@@ -146,7 +150,7 @@ class Engine {
     }
   }
 
-  async #judge(probe: Probe): Promise<readonly Violation[]> {
+  async #judge(probe: Probe, most: Violation["severity"] = "fault"): Promise<readonly Violation[]> {
     const judged = await this.#asker.judge(probe);
     const { probed } = judged;
     if (probed.skipped !== undefined) return [];
@@ -155,7 +159,8 @@ class Engine {
     if (refuses(probed)) this.#denied.push(probe);
     this.#listen(probe, probed);
     this.#remember(probe, probed.opinion?.value);
-    return this.#violations(judged).filter((violation) => this.#findings.add(violation, probe));
+    const all = this.#violations(judged).map((one) => most === "fault" ? one : { ...one, severity: most });
+    return all.filter((violation) => this.#findings.add(violation, probe));
   }
 
   /** Where a hook says something, more of its text is in play. */
@@ -190,7 +195,8 @@ class Engine {
     if (this.#asker.loaded.nondeterministic || this.#asked.length === 0) return;
     // Refusals first: those are the verdicts that matter.
     const others = this.#asked.filter((probe) => !this.#denied.includes(probe));
-    const few = [...spread(this.#denied, TWICE / 2), ...spread(others, TWICE / 2)];
+    const half = Math.ceil(Math.min(TWICE, Math.max(8, this.#session.runs / 5)) / 2);
+    const few = [...spread(this.#denied, half), ...spread(others, half)];
     const found = await deterministic(this.#asker, few);
     if (found) this.#findings.add(found, found.probe);
   }
@@ -220,7 +226,7 @@ class Engine {
     const known = this.#denied.filter(guarded);
     const { subject, lane } = this.#asker;
     const tried = () => dangers(plain, lane.place, { wire: isWire(subject), text: subject.text });
-    const all = known.length > 0 ? known : await this.#denials(tried());
+    const all = known.length > 0 ? known : await this.#denials(tried().slice(0, Math.max(30, this.#session.runs / 4)));
     for (const bypass of await guardStrength(this.#asker, all)) {
       this.#findings.addBypass(bypassViolation(bypass), bypass);
     }
@@ -242,57 +248,4 @@ interface Shrinking {
   readonly fc: Session["fc"];
   readonly seed: number;
   readonly path: string;
-}
-
-/** A call of an agent's hook should not take longer than this, most times. */
-const SLOW_MS = 1000;
-
-function slow({ p50 }: Timing): Violation {
-  return {
-    law: "polite",
-    code: "polite.slow",
-    severity: "warning",
-    message: `Half of its calls take longer than ${(p50 / 1000).toFixed(1)} s, and the agent waits for each`,
-    mend: "do less, keep what does not change, or make it async",
-  };
-}
-
-function cannotLoad(message: string): Violation {
-  return {
-    law: "total",
-    code: "total.load",
-    severity: "fault",
-    message: message.startsWith("Cannot") ? message : `It cannot be loaded: ${message}`,
-    mend: "mend what it says",
-  };
-}
-
-function spread<T>(all: readonly T[], most: number): T[] {
-  if (all.length <= most) return [...all];
-  return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]!);
-}
-
-function timingOf(times: readonly number[]): Timing | undefined {
-  if (times.length === 0) return undefined;
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!;
-  return { calls: times.length, p50: at(0.5), p95: at(0.95) };
-}
-
-function reportOf(
-  subject: Subject,
-  session: Session,
-  findings: Findings,
-  more: Partial<HookReport>,
-): HookReport {
-  return {
-    hook: subject.name,
-    path: subject.path,
-    kind: subject.kind,
-    events: [],
-    runs: 0,
-    laws: [...session.laws],
-    ...more,
-    findings: findings.all(),
-  };
 }

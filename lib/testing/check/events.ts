@@ -81,9 +81,8 @@ export function plainProbes(subject: Subject, moments: readonly Moment[], place:
         ...(sub && { parent_agent_id: "check", agent_type: "general-purpose" }),
         turn_id: "check:turn",
       } as unknown as AnyEvent;
-      const transcript_path = `${place.home}/.claude/projects/project/check.jsonl`;
       const made = isWire(subject)
-        ? wireInput(stamped, place.project, { transcript_path }, pascal(kebab(event)))
+        ? wireInput(stamped, place.project, { transcript_path: place.transcript }, pascal(kebab(event)))
         : stamped as unknown as Event;
       return { event: narrowed(made, matcher, subject, place), ...says };
     });
@@ -93,7 +92,7 @@ export function plainProbes(subject: Subject, moments: readonly Moment[], place:
 /** An event that the hook's matcher and `if` let through. */
 function narrowed(event: Event, matcher: string | undefined, { rule }: Subject, place: Place): Event {
   const field = event.hook_event_name === "SessionStart" || event.event === "session-start" ? "source" : undefined;
-  let made = event;
+  let made = withTranscript(event, place);
   if (field !== undefined && matcher !== undefined && !compileMatcher(matcher)(String(event[field]))) {
     const sources = ["startup", "resume", "clear", "compact", "fork"];
     made = { ...made, [field]: sources.find(compileMatcher(matcher)) ?? event[field] };
@@ -102,6 +101,17 @@ function narrowed(event: Event, matcher: string | undefined, { rule }: Subject, 
   const tool_input = made.tool_input as Event;
   if (matchesIf(rule, { tool_name: made.tool_name, input: tool_input, cwd: place.project })) return made;
   return fitted(made, rule, place);
+}
+
+/** The conversation is there, but for a session that is just beginning. */
+function withTranscript(event: Event, { transcript }: Place): Event {
+  if (typeof event.transcript_path !== "string" || event.hook_event_name === "SessionStart") return event;
+  const { agent_transcript_path: own } = event;
+  return {
+    ...event,
+    transcript_path: transcript,
+    ...(typeof own === "string" && { agent_transcript_path: transcript }),
+  };
 }
 
 /** The nearest call that a rule such as `Bash(git *)` is about. */

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, type Violation } from "./judged.ts";
+import { parsed } from "./_printed.ts";
 import { isSandboxed } from "./total.ts";
 
 /** Polite: what it says is short, what it writes stays in its workspace, and it keeps secrets to itself. */
@@ -27,12 +28,21 @@ const SMALL_EVENT = 4_000;
 export function spoken({ probed, probe }: Pick<Judged, "probed" | "probe">): { readonly [name: string]: string } {
   const { opinion, ran, inputs } = probed;
   const event = eventName(probe);
-  const plain = ran && !ran.stdout.trimStart().startsWith("{") && hearsWords(event) ? ran.stdout : "";
+  const text = (value: unknown) => typeof value === "string" ? value : "";
+  if (ran) {
+    // As it was printed: of what is too long a host hands on a piece.
+    const json = parsed(ran.stdout.trim());
+    const inside = (json?.hookSpecificOutput ?? {}) as { readonly [key: string]: unknown };
+    return {
+      "additional context": json ? text(inside.additionalContext) : hearsWords(event) ? ran.stdout : "",
+      "reason": text(json?.reason) || text(inside.permissionDecisionReason),
+      "stderr": ran.code === 2 && canBlock(event) ? ran.stderr : "",
+    };
+  }
   return {
-    "additional context": (opinion?.contexts ?? []).map(({ text }) => text).join("\n") || plain,
+    "additional context": (opinion?.contexts ?? []).map((said) => said.text).join("\n"),
     "reason": opinion?.decision === undefined ? "" : opinion.reason ?? "",
     "input": inputs?.join("\n") ?? "",
-    "stderr": ran?.code === 2 && canBlock(event) ? ran.stderr : "",
   };
 }
 

@@ -24,6 +24,10 @@ export interface Place {
   readonly tmp: string;
   /** Stands in for /tmp in the sandbox: what is written here was meant for the machine. */
   readonly outside: string;
+  /** Beside the root: for what a host would keep of long answers. */
+  readonly kept: string;
+  /** Of the conversation so far, as hosts write it. */
+  readonly transcript: string;
   /** Where a hook that runs what it is given would leave its mark. */
   readonly canary: string;
 }

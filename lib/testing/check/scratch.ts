@@ -29,6 +29,32 @@ export const MESS: { readonly [path: string]: string } = {
   "test/app.test.ts": "throw new Error('not yet');\n",
 };
 
+/** What was said before the event, as hosts write it down. */
+const CONVERSATION = [
+  { type: "user", sessionId: "check", message: { role: "user", content: "Fix the failing test" } },
+  {
+    type: "assistant",
+    sessionId: "check",
+    message: {
+      role: "assistant",
+      content: [
+        { type: "text", text: "I will look." },
+        { type: "tool_use", id: "toolu_0000", name: "Read", input: { file_path: "src/app.ts" } },
+      ],
+    },
+  },
+  {
+    type: "user",
+    sessionId: "check",
+    message: { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_0000", content: "export {};" }] },
+  },
+  {
+    type: "assistant",
+    sessionId: "check",
+    message: { role: "assistant", content: [{ type: "text", text: "I changed the parser and all is done." }] },
+  },
+];
+
 /** Scratch workspaces of one check, removed with it. */
 export class Scratch {
   readonly #root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-check-")));
@@ -44,9 +70,13 @@ export class Scratch {
       home: join(root, "here", "home"),
       tmp: join(root, "here", "tmp"),
       outside: join(root, "here", "outside"),
+      kept: join(root, "kept"),
+      transcript: join(root, "here", "home", ".claude", "projects", "project", "check.jsonl"),
       canary: join(root, "here", "canary"),
     };
-    for (const folder of [place.home, place.tmp, place.outside]) mkdirSync(folder, { recursive: true });
+    for (const folder of [place.home, place.tmp, place.outside, place.kept]) mkdirSync(folder, { recursive: true });
+    mkdirSync(dirname(place.transcript), { recursive: true });
+    writeFileSync(place.transcript, CONVERSATION.map((line) => `${JSON.stringify(line)}\n`).join(""));
     cpSync(this.#template ??= this.#makeTemplate(), place.project, { recursive: true });
     return place;
   }
