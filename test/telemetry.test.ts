@@ -31,11 +31,12 @@ interface Told {
 async function spansOf(
   options: AgentOptions,
   run: (made: ReturnType<typeof agent>) => Promise<unknown> = (made) => made.run("say nothing of this"),
+  hasManager = true,
 ): Promise<Told[]> {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   trace.setGlobalTracerProvider(provider);
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  if (hasManager) context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   try {
     await run(agent({ name: "tester", ...options }));
     const spans = exporter.getFinishedSpans();
@@ -156,25 +157,32 @@ test("runs and model calls have the names, models, tokens and reasons of the Gen
   });
 });
 
-test("an agent below is inside the call that started it, also where two are started at once", async () => {
-  const start = (prompt: string) => ({ name: "Agent", input: { description: "x", prompt } });
-  const spans = await spansOf({
-    model: (request, signal) => {
-      const first = JSON.stringify(request.messages[0]);
-      const reply = request.messages.length > 1 || !first.includes("lead")
-        ? { text: "end" }
-        : { tools: [start("one"), start("two")] };
-      return scripted([reply])(request, signal);
-    },
-    tools: [Agent],
-  }, (made) => made.run("lead"));
-  const calls = spans.filter(({ name }) => name === "execute_tool Agent");
-  const below = spans.filter(({ name }) => name === "invoke_agent general-purpose");
-  assert.deepEqual([calls.length, below.length], [2, 2]);
-  assert.deepEqual(new Set(below.map(({ parent }) => parent)), new Set(calls.map(({ id }) => id)));
-  assert.equal(new Set(spans.map(({ attributes }) => attributes["gen_ai.agent.id"])).size, 4);
-  assert.equal(new Set(below.map(({ attributes }) => attributes["gen_ai.conversation.id"])).size, 1);
-});
+for (const hasManager of [true, false]) {
+  const how = hasManager ? "" : ", and where the application keeps no context";
+  test(`an agent below is inside the call that started it, also where two are started at once${how}`, async () => {
+    const start = (prompt: string) => ({ name: "Agent", input: { description: "x", prompt } });
+    const spans = await spansOf(
+      {
+        model: (request, signal) => {
+          const first = JSON.stringify(request.messages[0]);
+          const reply = request.messages.length > 1 || !first.includes("lead")
+            ? { text: "end" }
+            : { tools: [start("one"), start("two")] };
+          return scripted([reply])(request, signal);
+        },
+        tools: [Agent],
+      },
+      (made) => made.run("lead"),
+      hasManager,
+    );
+    const calls = spans.filter(({ name }) => name === "execute_tool Agent");
+    const below = spans.filter(({ name }) => name === "invoke_agent general-purpose");
+    assert.deepEqual([calls.length, below.length], [2, 2]);
+    assert.deepEqual(new Set(below.map(({ parent }) => parent)), new Set(calls.map(({ id }) => id)));
+    assert.equal(new Set(spans.map(({ attributes }) => attributes["gen_ai.agent.id"])).size, 4);
+    assert.equal(new Set(below.map(({ attributes }) => attributes["gen_ai.conversation.id"])).size, 1);
+  });
+}
 
 test("a model call that fails says why, and no words of a person, a model or a tool are ever told by default", async () => {
   const spans = await spansOf({

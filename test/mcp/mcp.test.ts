@@ -69,7 +69,7 @@ test("hooks and permission rules hold for MCP tools as for any tool", async () =
   const { results } = await calling({ servers: { srv: asProcess() } }, [
     { name: "mcp__srv__echo", input: { text: "hi" } },
     { name: "mcp__srv__fail" },
-    { name: "mcp__srv__env" },
+    { name: "mcp__srv__look" },
   ], {
     permissions: { mode: "default", allow: ["mcp__srv__echo"], deny: ["mcp__srv__fail"] },
     hooks: {
@@ -84,7 +84,8 @@ test("hooks and permission rules hold for MCP tools as for any tool", async () =
   assert.deepEqual(seen, [[{ type: "text", text: "echo hi!" }]]);
   assert.equal(results[0]!.content, "changed");
   assert.match(String(results[1]!.content), /The rule mcp__srv__fail denies it/);
-  assert.match(String(results[2]!.content), /permissions\.allow \["mcp__srv__env"\]/);
+  // That a server calls its tool harmless gives it no leave.
+  assert.match(String(results[2]!.content), /permissions\.allow \["mcp__srv__look"\]/);
 });
 
 test("a broken or slow server is a warning with its reason, never a failed run", async () => {
