@@ -198,27 +198,47 @@ export interface Built extends Stage {
   readonly begun: Set<Begun>;
   /** Each hook and tool as it is called, in order. */
   readonly called: string[];
+  /** What is not the agent's own: it stays when the agent dies. */
+  readonly surroundings: Surroundings;
 }
 
-export function build(w: World, more: Partial<Setting> & { onCall?: (what: string) => void } = {}): Built {
-  const { onCall, ...setting } = more;
+interface Surroundings {
+  readonly model: ReturnType<typeof scripted>;
+  readonly hooks: readonly HookRecord[];
+  readonly tools: readonly Tool[];
+  readonly time: { clock: FakeClock | undefined };
+}
+
+/** Builds a world; `among` are the surroundings of an agent that died, in which this one goes on. */
+export function build(
+  w: World,
+  more: Partial<Setting> & { onCall?: (what: string) => void; among?: Surroundings } = {},
+): Built {
+  const { onCall, among, ...setting } = more;
   const begun = new Set<Begun>();
   const called: string[] = [];
   const call = (what: string) => {
     called.push(what);
     onCall?.(what);
   };
-  const model = scripted(w.replies as ScriptEntry[], { then: w.then });
-  const hooks = w.hooks.map((h, i) => hookOf(h, `h${i}`, begun, call, () => built.clock));
+  const time: Surroundings["time"] = among?.time ?? { clock: undefined };
+  const clock = () => time.clock!;
+  const surroundings: Surroundings = among ?? {
+    model: scripted(w.replies as ScriptEntry[], { then: w.then }),
+    hooks: w.hooks.map((h, i) => hookOf(h, `h${i}`, begun, call, clock)),
+    tools: tools(begun, call, clock),
+    time,
+  };
+  const { model, hooks } = surroundings;
   const staged = stage({
     model,
-    tools: tools(begun, call, () => built.clock),
+    tools: surroundings.tools,
     limits: w.limits,
     ...setting,
     hooks: [...hooks, ...(setting.hooks === undefined ? [] : [setting.hooks].flat())] as HookRecord[],
   });
-  const built: Built = { ...staged, model, begun, called };
-  return built;
+  time.clock = staged.clock;
+  return { ...staged, model, begun, called, surroundings };
 }
 
 function tools(begun: Set<Begun>, call: (what: string) => void, clock: () => FakeClock): Tool[] {

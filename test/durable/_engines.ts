@@ -15,6 +15,8 @@ export interface MemoryEngine extends Engine {
   readonly dead: Promise<void>;
   /** The names of the steps that were run, not remembered, in the order in which they began. */
   readonly ran: string[];
+  /** The names of those that are in the journal because of it. */
+  readonly finished: string[];
   /** How a rule of steps was broken. */
   readonly broken: string[];
 }
@@ -24,6 +26,7 @@ const inStep = new AsyncLocalStorage<string>();
 /** An engine that keeps its rules and dies when it is told to, as a process does: without a word. */
 export function memoryEngine(journal: Journal = new Map(), death?: Death): MemoryEngine {
   const ran: string[] = [];
+  const finished: string[] = [];
   const broken: string[] = [];
   const asked = new Set<string>();
   let die!: () => void;
@@ -37,6 +40,7 @@ export function memoryEngine(journal: Journal = new Map(), death?: Death): Memor
   return {
     dead,
     ran,
+    finished,
     broken,
     async step<T>(name: string, work: () => Promise<T>): Promise<T> {
       if (over) return await end();
@@ -52,6 +56,7 @@ export function memoryEngine(journal: Journal = new Map(), death?: Death): Memor
       const result = JSON.stringify(await inStep.run(name, work) ?? null);
       if (over || (dies && death.where === "in flight")) return await end();
       journal.set(name, result);
+      finished.push(name);
       if (dies) return await end();
       return JSON.parse(result) as T;
     },
