@@ -295,7 +295,7 @@ test("chat: commands do what /help says; one that is none is told with the neare
     terminal.send("\u001a"); // Ctrl-Z, where no shell waits: it goes on
     await new Promise((resolve) => setTimeout(resolve, 600));
     terminal.send("/hlep\r");
-    await terminal.until(/There is no command \/hlep: did you mean \/help\?/);
+    await terminal.until(/Cannot do \/hlep as there is no such command: did you mean \/help\?/);
     terminal.send("/help\r");
     await terminal.until(/\/hooks [^]*\/model [^]*\/cost [^]*\/resume [^]*\/compact [^]*\/permissions [^]*\/quit /);
     terminal.send("/hooks\r");

@@ -46,6 +46,7 @@ test("plainText() keeps every letter that is not part of a sequence", () => {
   );
   assert.equal(plainText("\u001b]0;never ended"), "]0;never ended");
   assert.equal(plainText("10%\r20%\r\n30%\r\n"), "20%\n30%\n");
+  assert.equal(plainText("a\r\n\r\nb\n\nc 50%\r"), "a\n\nb\n\nc 50%");
   assert.equal(plainText("tab\tand\nline"), "tab\tand\nline");
 });
 

@@ -80,7 +80,9 @@ export async function runCommand(line: string, chat: ChatState, signal: AbortSig
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     if (!command) {
       const meant = nearest(name, Object.keys(COMMANDS));
-      throw new UsageError(`There is no command /${name}: did you mean /${meant}? A blank before it makes it a prompt`);
+      throw new UsageError(
+        `Cannot do /${name} as there is no such command: did you mean /${meant}? A blank before it makes it a prompt`,
+      );
     }
     const rows = await command.run(rest, chat, signal);
     if (rows.length > 0) stage.view.say(rows.map((row) => cut(row, stage.columns - 1)));

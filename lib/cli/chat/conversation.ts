@@ -43,7 +43,7 @@ export class Conversation {
       colours: coloursFor(true, io.env),
       busy: () => this.#work !== undefined,
       interrupt,
-      quit: (code) => this.#quit(code),
+      quit: (code) => this.#leave(code),
       wipe: () => this.#stage.wipe(),
       suspend: () => this.#stage.suspend(),
       atOnce: (line) => this.#atOnce(line),
@@ -124,12 +124,17 @@ export class Conversation {
     this.#work?.abort(new Error("Interrupted"));
   }
 
-  /** Ends what runs and the chat. Asked for again before it is done, it waits for nobody: all that was said is kept. */
-  #quit(code: number): void {
+  /** A person wants to leave. Asked for again before it is done, it waits for nobody: all that was said is kept. */
+  #leave(code: number): void {
     if (this.#quitting) {
       this.#stage.close();
       process.exit(code);
     }
+    this.#quit(code);
+  }
+
+  /** Ends what runs and the chat. */
+  #quit(code: number): void {
     this.#quitting = true;
     this.#code = code;
     this.#interrupt();

@@ -130,7 +130,10 @@ export class LineEditor {
   }
 
   #wordBefore(): number {
-    return this.#at - /\S*\s*$/.exec(this.#text.slice(0, this.#at))![0].length;
+    let at = this.#at;
+    while (at > 0 && /\s/.test(this.#text[at - 1]!)) at--;
+    while (at > 0 && /\S/.test(this.#text[at - 1]!)) at--;
+    return at;
   }
 
   #lineStart(): number {

@@ -40,6 +40,7 @@ export class Stage {
   #dialogue: Promise<unknown> = Promise.resolve();
   #typedAt = 0;
   #typing = false;
+  #drawnAt = -Infinity;
   #timer: ReturnType<typeof setInterval> | undefined;
   readonly #resized = () => this.refresh();
 
@@ -67,7 +68,8 @@ export class Stage {
 
   see(event: RunEvent): void {
     this.view.see(event);
-    this.refresh();
+    // A command that prints a lot tells of every piece; the timer shows what is left out here.
+    if (performance.now() - this.#drawnAt > FRAME_MS / 3) this.refresh();
   }
 
   print(rows: readonly string[]): void {
@@ -75,6 +77,7 @@ export class Stage {
   }
 
   refresh(): void {
+    this.#drawnAt = performance.now();
     const width = this.columns - 1;
     const rows = this.view.live(this.#widget ? "" : this.#desk?.hint);
     const below = this.#widget?.shown(width) ?? this.#desk?.shown(width) ?? { rows: [] };

@@ -9,6 +9,8 @@ type Event<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 export const HOOK = "◆";
 /** How many lines of one run of a hook are shown. */
 const MOST_LINES = 40;
+/** How long a line may be before it is shown although it has no end yet. */
+const MOST_WAITING = 10_000;
 
 /** Command hooks put who speaks before their reason; here the line says it already. */
 const SPEAKER = /^\s*\[[^\]\n]*\]: /;
@@ -107,7 +109,7 @@ export class HookOutput {
       writing.verdict = key.endsWith("stdout") && writing.rest.trimStart().startsWith("{");
     }
     const lines = writing.rest.split("\n");
-    writing.rest = lines.pop()!;
+    writing.rest = lines.at(-1)!.length > MOST_WAITING ? "" : lines.pop()!;
     return this.#shown(writing, lines, colours);
   }
 

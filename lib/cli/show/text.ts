@@ -4,7 +4,7 @@
  */
 const SEQUENCE =
   // deno-lint-ignore no-control-regex
-  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-Z\\^-~]/g;
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-Z\\^-~]/g;
 // deno-lint-ignore no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 /** Characters that turn the direction of what is read around: a line would not be what it looks like. */
@@ -12,8 +12,17 @@ const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Text of a model, a tool or a hook, which must not steer the terminal. Lines and tabs stay. */
 export function plainText(text: string): string {
-  return text.replace(SEQUENCE, "").replace(/\r\n?(?=\n)|\r$/g, "").replace(/[^\n]*\r/g, "").replace(CONTROL, "")
-    .replace(TURNING, "");
+  return withoutOverwritten(text.replace(SEQUENCE, "")).replace(CONTROL, "").replace(TURNING, "");
+}
+
+/** A line that was written over, as progress is, is what it came to in the end. */
+function withoutOverwritten(text: string): string {
+  if (!text.includes("\r")) return text;
+  return text.split("\n").map((line) => {
+    let end = line.length;
+    while (line[end - 1] === "\r") end--;
+    return line.slice(line.lastIndexOf("\r", end - 1) + 1, end);
+  }).join("\n");
 }
 
 /** As `plainText`, for what a person decides about: what would be hidden is written out. */

@@ -8,10 +8,10 @@ const PLAIN = /^[\u0020-\u007e]*$/;
 
 let segmenter: Intl.Segmenter | undefined;
 
-function graphemes(text: string): string[] {
-  if (PLAIN.test(text)) return text.split("");
+/** What a person sees as one character, one after the other; read only as far as it is asked for. */
+function* graphemes(text: string): Generator<string> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+  for (const { segment } of segmenter.segment(text)) yield segment;
 }
 
 function widthOfOne(grapheme: string): number {
@@ -23,40 +23,38 @@ function widthOfOne(grapheme: string): number {
 export function displayWidth(text: string): number {
   const bare = text.includes("\u001b") ? text.replace(STYLE, "") : text;
   if (PLAIN.test(bare)) return bare.length;
-  return graphemes(bare).reduce((sum, one) => sum + widthOfOne(one), 0);
+  let width = 0;
+  for (const one of graphemes(bare)) width += widthOfOne(one);
+  return width;
 }
 
 /** The text in at most so many columns; what is cut off is marked. For text without styling. */
 export function cut(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
-  return columns < 1 ? "" : `${split(text, columns - 1)[0]}…`;
-}
-
-/** The text parted after as many columns as fit. */
-function split(text: string, columns: number): [head: string, rest: string] {
-  if (columns === Infinity) return [text, ""];
-  let width = 0;
-  let at = 0;
-  for (const one of graphemes(text)) {
-    width += widthOfOne(one);
-    if (width > columns) break;
-    at += one.length;
-  }
-  return [text.slice(0, at), text.slice(at)];
+  if (columns < 1) return "";
+  const [head = ""] = pieces(text.slice(0, 32 * columns), () => columns - 1);
+  return displayWidth(head) < columns ? `${head}…` : "…";
 }
 
 /** The rows of a text that fill their columns: nothing is left out, words are parted anywhere. */
 export function chop(text: string, columns: number): string[] {
+  return pieces(text, () => columns);
+}
+
+/** A text in one pass, each row as wide as it may be; a row too narrow for a wide character still takes it. */
+function pieces(text: string, columnsOf: (row: number) => number): string[] {
   const rows: string[] = [];
-  let rest = text;
-  do {
-    const [head, more] = split(rest, columns);
-    // A column too narrow for a wide character still takes it: there must be an end.
-    const taken = head === "" && more !== "" ? graphemes(more)[0]! : head;
-    rows.push(taken);
-    rest = rest.slice(taken.length);
-  } while (rest !== "");
-  return rows;
+  let [from, at, width] = [0, 0, 0];
+  for (const one of PLAIN.test(text) ? text : graphemes(text)) {
+    const more = widthOfOne(one);
+    if (width + more > columnsOf(rows.length) && (at > from || columnsOf(rows.length) < 1)) {
+      rows.push(text.slice(from, at));
+      [from, width] = [at, 0];
+    }
+    at += one.length;
+    width += more;
+  }
+  return [...rows, text.slice(from)];
 }
 
 /**
@@ -68,35 +66,32 @@ export function wrap(line: string, columns: number, indent?: number): string[] {
   const [lead] = /^\s*(?:(?:[-*+•>]|\d+[.)])\s+)?/.exec(line)!;
   const hang = " ".repeat(Math.min(indent ?? displayWidth(lead), Math.floor(columns / 2)));
   const rows: string[] = [];
-  let row = split(/^\s*/.exec(line)![0], Math.floor(columns / 2))[0];
+  let row = line.slice(0, Math.min(line.length - line.trimStart().length, Math.floor(columns / 2)));
+  let width = displayWidth(row);
   let isEmpty = true;
   for (const [, gap, word] of line.trimStart().matchAll(/(\s*)(\S+)/g)) {
     const part = isEmpty ? word! : `${gap}${word}`;
-    if (displayWidth(row) + displayWidth(part) <= columns) row += part;
-    else {
+    const more = displayWidth(part);
+    if (width + more <= columns) {
+      row += part;
+      width += more;
+    } else {
       if (!isEmpty) rows.push(row);
-      const pieces = broken(word!, isEmpty ? row : hang, hang, columns);
-      rows.push(...pieces.slice(0, -1));
-      row = pieces.at(-1)!;
+      const parts = broken(word!, isEmpty ? row : hang, hang, columns);
+      rows.push(...parts.slice(0, -1));
+      row = parts.at(-1)!;
+      width = displayWidth(row);
     }
     isEmpty = false;
   }
   return isEmpty ? rows : [...rows, row];
 }
 
-/** A word on rows of its own, behind what they begin with; where not even a character fits behind it, without. */
+/** A word on rows of its own, behind what they begin with; where that leaves too little room, without. */
 function broken(word: string, first: string, hang: string, columns: number): string[] {
-  const rows: string[] = [];
-  let start = first;
-  for (let rest = word; rest !== "" || rows.length === 0;) {
-    let [head, more] = split(rest, columns - displayWidth(start));
-    if (head === "") {
-      head = graphemes(rest)[0]!;
-      more = rest.slice(head.length);
-      start = "";
-    }
-    rows.push(start + head);
-    [start, rest] = [hang, more];
-  }
-  return rows;
+  const begin = (row: number) => {
+    const start = row === 0 ? first : hang;
+    return columns - displayWidth(start) < 2 ? "" : start;
+  };
+  return pieces(word, (row) => columns - displayWidth(begin(row))).map((piece, row) => begin(row) + piece);
 }
