@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { test } from "node:test";
+import { main } from "../../lib/cli/main.ts";
+import { trust } from "../../lib/hooks/trust.ts";
+import { workplace } from "./_call.ts";
+
+test("crochet alone says what it is, what it found and what to type next, in plain text on a pipe", async () => {
+  using here = workplace();
+  const { out, code } = await here.call((args, io) => main(args, io));
+  assert.equal(code, 0);
+  assert.match(out, /^crochet \d+\.\d+\.\d+: .*\n\nFound in .*project\n/);
+  assert.match(out, /agent +none[^]*hooks +none[^]*fixtures +none[^]*key +ANTHROPIC_API_KEY is not set/);
+  assert.deepEqual(next(out), ["crochet init", "crochet doctor", "crochet hooks add"]);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(out, /\u001b/);
+});
+
+test("crochet alone counts what is there, and offers the commands that fit it", async () => {
+  using here = workplace({
+    "agent.ts": `import { agent } from "crochet";\nexport default agent({});\n`,
+    "other.ts": "export {};\n",
+    "hooks/stop.ts": "export default () => undefined;\n",
+    "hooks/_shared.ts": "export {};\n",
+    "hooks/pre-tool-use@Bash.x.sh": "#!/bin/sh\n",
+    ".claude/settings.json": "{}",
+    "fixtures/one/tape.jsonl": "",
+  });
+  const call = () => here.call((args, io) => main(args, io));
+  const before = (await call()).out;
+  assert.match(before, /agent +agent\.ts\n/);
+  assert.match(before, /hooks +2 in hooks\/ \(untrusted\), \.claude\/settings\.json \(untrusted\)\n/);
+  assert.match(before, /fixtures +1\n/);
+  assert.deepEqual(next(before), ["crochet trust", "crochet replay", "crochet hooks"]);
+  trust(here.cwd, here.env);
+  here.env.ANTHROPIC_API_KEY = "sk-secret";
+  const after = (await call()).out;
+  assert.match(after, /hooks +2 in hooks\/, \.claude\/settings\.json\n/);
+  assert.deepEqual(next(after), ["crochet replay", 'crochet run agent.ts "say hello"', "crochet hooks"]);
+  assert.doesNotMatch(after, /sk-secret/);
+});
+
+test("crochet --json and --version print data alone", async () => {
+  using here = workplace();
+  mkdirSync(`${here.cwd}/hooks`);
+  const told = await here.call((args, io) => main(args, io), "--json");
+  const { version, agents, hooks, key } = JSON.parse(told.out);
+  assert.deepEqual([agents, hooks, key], [[], 0, false]);
+  assert.equal((await here.call((args, io) => main(args, io), "--version")).out, `${version}\n`);
+});
+
+for (
+  const [typed, meant] of [
+    [["rnu"], "crochet run"],
+    [["hoks"], "crochet hooks"],
+    [["--hlep"], "crochet --help"],
+    [["hooks", "lst"], "crochet hooks ls"],
+    [["fixtures", "shwo"], "crochet fixtures show"],
+    [["agents", "lss"], "crochet agents ls"],
+    [["run", "--modle", "x"], "--model"],
+    [["replay", "--verfy"], "--verify"],
+    [["hook", "x", "--dialekt"], "--dialect"],
+    [["agent", "settings", "x", "--workspce", "y"], "--workspace"],
+    [["doctor", "--jsn"], "--json"],
+    [["run", "-z"], "--"],
+  ] as const
+) {
+  test(`'crochet ${typed.join(" ")}' is refused with what was meant, exit code 2`, async () => {
+    using here = workplace();
+    const { code, out, err } = await here.call((args, io) => main(args, io), ...typed);
+    assert.deepEqual([code, out], [2, ""]);
+    assert.match(err, /^crochet: Cannot [^\n]*\n$/);
+    assert.ok(err.includes(`did you mean '${meant}'`) || err.includes(`did you mean ${meant}`), err);
+  });
+}
+
+function next(screen: string): string[] {
+  const [, list = ""] = /\nNext\n([^]*?)\n\n/.exec(screen) ?? [];
+  return list.split("\n").map((line) => line.trim().split(/\s{2,}/)[0]!);
+}
