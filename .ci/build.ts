@@ -14,7 +14,8 @@ const { version } = JSON.parse(readFileSync(join(SDK, "package.json"), "utf8"));
 const bundle = join(DIST, `sdk-${version}.js`);
 
 /** Before 24.2 Node does not say which file is the main one; a gate that took itself for imported would stay open. */
-const IS_MAIN = "import.meta.main ?? process.getBuiltinModule('node:fs').realpathSync(process.argv[1]) === import.meta.filename";
+const IS_MAIN =
+  "import.meta.main ?? process.getBuiltinModule('node:fs').realpathSync(process.argv[1]) === import.meta.filename";
 
 if (!process.argv.includes("--sdk")) {
   rmSync(DIST, { recursive: true, force: true });
