@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import type { CallOutcome } from "../../core/run-events.ts";
 import type { Hunk } from "../../tools/edit/diff.ts";
 import { changed } from "./diff.ts";
-import { firstLine, lastLine, oneLine, openText, several } from "./text.ts";
+import { count, firstLine, lastLine, oneLine, openText, several } from "./text.ts";
 
 type Fields = { readonly [name: string]: any };
 
@@ -71,10 +71,12 @@ export function outcomeOf(tool: string, outcome: CallOutcome, content: string, r
 }
 
 /** The end of what a command printed says most; how much there was before it says the rest. */
-function bashSays({ stdout = "", stderr = "", backgroundTaskId }: Fields, content: string): string {
+function bashSays(got: Fields, content: string): string {
+  const { stdout = "", stderr = "", backgroundTaskId, persistedOutputSize } = got;
   if (backgroundTaskId !== undefined) return `in the background as ${backgroundTaskId}`;
   const printed = [stdout, stderr].filter((text) => text.trim() !== "").join("\n");
   if (printed === "") return stdout === "" && stderr === "" ? "" : firstLine(content);
+  if (persistedOutputSize !== undefined) return `${count(persistedOutputSize)} bytes, ${lastLine(printed)}`;
   const lines = linesIn(printed.trim());
   return lines === 1 ? lastLine(printed) : `${lines} lines, ${lastLine(printed)}`;
 }

@@ -46,6 +46,8 @@ export class RunView {
   #began: number | undefined;
   #lasted = 0;
   #streamed = 0;
+  /** What went wrong in this run and was said. */
+  readonly #told: string[] = [];
   /** A hook's line that says why stands right above. */
   #justDenied = false;
   /** What was printed last: a change of kind is parted by an empty row. */
@@ -106,6 +108,7 @@ export class RunView {
       case "hook_end": {
         this.#hooks.delete(`${event.agent_id} ${event.hook} ${event.event}`);
         const said = decisionLine(event, colours);
+        if (event.failure !== undefined) this.#told.push(event.failure);
         this.#rows([...this.#output.end(event, colours), ...(said === undefined ? [] : this.#wrapped(said))]);
         this.#justDenied = event.event === "pre-tool-use" && event.decision === "deny";
         break;
@@ -142,8 +145,10 @@ export class RunView {
     }
   }
 
-  /** What is odd, where a person sees it. */
+  /** What is odd, where a person sees it; once, where a hook's line or a warning has said it already. */
   warn(message: string): void {
+    if (this.#told.some((words) => message.includes(words))) return;
+    this.#told.push(message);
     const { yellow } = this.#options.colours;
     const lines = plainText(message).split("\n").map((line, i) => yellow(`${i === 0 ? "!" : " "} ${line}`));
     this.#rows(lines.flatMap((line) => this.#wrapped(line)));
@@ -195,6 +200,7 @@ export class RunView {
   }
 
   #begin(): void {
+    this.#told.length = 0;
     this.#began = now();
     this.tally = new Tally();
     this.#streamed = 0;
