@@ -30,9 +30,9 @@ test("History: two chats at once lose nothing, and a torn or foreign line costs 
   a.add("from a");
   b.add("from b");
   const file = join(where.cwd, ".crochet/chat/history.jsonl");
+  assert.equal(statSync(file).mode & 0o077, 0, "others cannot read what was asked");
   appendFileSync(file, '{"not":"a text"}\n"torn');
   assert.deepEqual(back(new History(where.cwd, {})), ["from b", "from a"]);
-  assert.equal(statSync(file).mode & 0o077, 0, "others cannot read what was asked");
   assert.equal(readFileSync(join(where.cwd, ".crochet/chat/.gitignore"), "utf8"), "*\n");
 });
 
