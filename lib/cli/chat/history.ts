@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeWhole } from "../../hooks/file/places.ts";
 import { privateDir, stateDir } from "../_state.ts";
@@ -29,12 +29,7 @@ export class History {
       this.#entries.push(prompt);
       try {
         privateDir(join(this.#file, ".."));
-        const file = openSync(this.#file, "a", 0o600); // Not appendFileSync: the mode it makes a file with differs by runtime.
-        try {
-          writeSync(file, `${JSON.stringify(prompt)}\n`);
-        } finally {
-          closeSync(file);
-        }
+        appendFileSync(this.#file, `${JSON.stringify(prompt)}\n`, { mode: 0o600 });
       } catch {
         // Read-only or full: this chat still has it.
       }
