@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { after } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
@@ -27,13 +26,17 @@ const FLAGS = [
 ];
 
 let browser: Promise<Browser> | undefined;
-const folder = mkdtempSync(join(tmpdir(), "crochet-pages-"));
+let folder: string | undefined;
 let pages = 0;
 
-after(async () => {
-  await (await browser)?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+/** Ends the browser; for `after` of each file that opens pages, as files may share a process. */
+export async function closeBrowser(): Promise<void> {
+  const open = browser;
+  browser = undefined;
+  await (await open)?.close();
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  folder = undefined;
+}
 
 /** A page of ours, with all that must not happen on it. */
 export interface Opened {
@@ -48,6 +51,7 @@ export async function open(html: string, hash = "", options: BrowserContextOptio
   browser ??= chromium.launch({ executablePath: found!, args: FLAGS });
   const context = await (await browser).newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
+  folder ??= mkdtempSync(join(tmpdir(), "crochet-pages-"));
   const path = join(folder, `${pages++}.html`);
   writeFileSync(path, html);
   const url = `file://${path}`;

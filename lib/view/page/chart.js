@@ -1,4 +1,4 @@
-import { byId, dollars, el, short, svg } from "./dom.js";
+import { byId, dollars, el, onWidth, short, svg } from "./dom.js";
 import { hideTip, showTip } from "./tip.js";
 
 /** @import { RunData } from "./data.js" */
@@ -24,6 +24,10 @@ export class Chart {
   #calls;
   /** @type {number | undefined} */
   #selected;
+  /** @type {Map<number, SVGElement>} the bar of each call */
+  #hits = new Map();
+  /** @type {SVGElement | undefined} */
+  #chosen;
 
   /**
    * @param {RunData} data
@@ -38,13 +42,13 @@ export class Chart {
         [key, name],
       ) => el("li", {}, el("i", { class: `key ${key}` }), name)),
     );
-    new ResizeObserver(() => this.draw()).observe(byId("chart"));
+    onWidth(byId("chart"), () => this.draw());
   }
 
   /** @param {number | undefined} row */
   select(row) {
     this.#selected = row;
-    this.draw();
+    this.#choose();
   }
 
   draw() {
@@ -84,9 +88,8 @@ export class Chart {
     const bottom = 6 + TALL + LOW * 2 + BETWEEN * 2;
     this.#numbers(picture, bins, step, bottom + 13);
     for (const [i, bin] of bins.entries()) {
-      const chosen = bin.rows.includes(this.#selected ?? -1);
-      picture.append(svg("rect", {
-        class: chosen ? "hit chosen" : "hit",
+      const hit = svg("rect", {
+        class: "hit",
         x: LEFT + i * step - Math.min(4, (step - wide) / 2),
         y: 0,
         width: wide + Math.min(8, step - wide),
@@ -95,9 +98,18 @@ export class Chart {
         click: () => this.#go(/** @type {number} */ (bin.rows[0])),
         mousemove: (/** @type {MouseEvent} */ event) => showTip(event, this.#say(bin)),
         mouseleave: hideTip,
-      }));
+      });
+      for (const row of bin.rows) this.#hits.set(row, hit);
+      picture.append(hit);
     }
     box.replaceChildren(picture);
+    this.#choose();
+  }
+
+  #choose() {
+    this.#chosen?.classList.remove("chosen");
+    this.#chosen = this.#hits.get(this.#selected ?? -1);
+    this.#chosen?.classList.add("chosen");
   }
 
   /**

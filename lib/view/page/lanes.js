@@ -59,20 +59,3 @@ export function mostlyIdle({ rows, view }) {
   }
   return busy < view.ms * 0.3;
 }
-
-/**
- * @param {number} range
- * @param {number} ticks
- * @param {boolean} time
- */
-export function niceStep(range, ticks, time) {
-  const rough = range / ticks;
-  if (time && rough > 1000) {
-    const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((s) =>
-      s * 1000
-    );
-    return steps.find((step) => step >= rough) ?? Math.ceil(rough / 86_400_000) * 86_400_000;
-  }
-  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
-  return Math.max(1, power * (/** @type {number} */ ([1, 2, 5, 10].find((n) => n * power >= rough))));
-}

@@ -1,5 +1,6 @@
-import { byId, duration, el, svg } from "./dom.js";
-import { mostlyIdle, niceStep, order, ran, stacked } from "./lanes.js";
+import { byId, duration, el, onWidth, svg } from "./dom.js";
+import { AXIS, drawAxis } from "./axis.js";
+import { mostlyIdle, order, ran, stacked } from "./lanes.js";
 import { startDrag } from "./drag.js";
 import { hideTip, showTip } from "./tip.js";
 
@@ -9,7 +10,7 @@ import { hideTip, showTip } from "./tip.js";
 
 const GAP = 3;
 const GROUP = 10;
-const AXIS = 20;
+const MOST_MARKS = 1000;
 const LABEL = 164;
 
 /**
@@ -32,6 +33,9 @@ export class Timeline {
   /** @type {[number, number]} */
   #window = [0, 1];
   #plot = { start: 0, wide: 1 };
+  #over = svg("g");
+  /** @type {(part: number) => number} */
+  #x = () => 0;
   /** @type {number | undefined} */
   #selected;
   /** @type {readonly number[]} */
@@ -48,7 +52,7 @@ export class Timeline {
     this.#scale = mostlyIdle(data) ? "steps" : "time";
     this.#lay();
     this.#tools();
-    new ResizeObserver(() => this.draw()).observe(byId("timeline"));
+    onWidth(byId("timeline"), () => this.draw());
     startDrag(byId("timeline"), (left, right) => this.#show(left, right));
   }
 
@@ -58,7 +62,7 @@ export class Timeline {
     const [from, to] = this.#window;
     const [at] = row === undefined ? [from] : this.#place(row);
     if (at < from || at > to) this.pan((at - (from + to) / 2) / (to - from));
-    else this.draw();
+    else this.#drawOver();
   }
 
   /**
@@ -77,7 +81,7 @@ export class Timeline {
   /** @param {readonly number[]} rows */
   mark(rows) {
     this.#marks = rows;
-    this.draw();
+    this.#drawOver();
   }
 
   /** @param {number} factor */
@@ -192,7 +196,11 @@ export class Timeline {
       svg("rect", { x: label - 3, y: 0, width: wide + 8, height: this.#height }),
     );
     picture.append(svg("defs", {}, clip));
-    this.#axis(picture, x, label, wide);
+    const inTime = this.#scale === "time";
+    const total = inTime ? Math.max(1, this.#data.view.ms) : this.#data.rows.length;
+    picture.append(
+      ...drawAxis({ from: from * total, to: to * total, inTime, wide, left: label, bottom: this.#height - GROUP }),
+    );
     for (const { name, y, title, agent } of this.#labels) {
       if (title && this.#data.view.agents.length === 1) continue;
       // The name of an agent has the line to itself.
@@ -209,15 +217,24 @@ export class Timeline {
     }
     const plot = svg("g", { "clip-path": "url(#plot)" });
     for (const span of this.#merged(x)) plot.append(span);
-    if (this.#selected !== undefined) {
-      const at = x(this.#place(this.#selected)[0]);
-      plot.append(svg("line", { class: "now", x1: at, x2: at, y1: AXIS - 4, y2: this.#height - GROUP }));
-    }
-    for (const row of this.#marks.slice(0, 2000)) {
-      plot.append(svg("rect", { class: "mark", x: x(this.#place(row)[0]), y: AXIS - 5, width: 2, height: 4 }));
-    }
+    plot.append(this.#over);
+    this.#x = x;
+    this.#drawOver();
     picture.append(plot);
     box.replaceChildren(picture);
+  }
+
+  /** What changes often is drawn apart: where the reader is, and what was found. */
+  #drawOver() {
+    /** @type {SVGElement[]} */
+    const shapes = this.#marks.slice(0, MOST_MARKS).map((row) =>
+      svg("rect", { class: "mark", x: this.#x(this.#place(row)[0]), y: AXIS - 5, width: 2, height: 4 })
+    );
+    if (this.#selected !== undefined) {
+      const at = this.#x(this.#place(this.#selected)[0]);
+      shapes.push(svg("line", { class: "now", x1: at, x2: at, y1: AXIS - 4, y2: this.#height - GROUP }));
+    }
+    this.#over.replaceChildren(...shapes);
   }
 
   /**
@@ -267,28 +284,5 @@ export class Timeline {
         ]),
       mouseleave: hideTip,
     });
-  }
-
-  /**
-   * @param {SVGElement} picture
-   * @param {(part: number) => number} x
-   * @param {number} left
-   * @param {number} wide
-   */
-  #axis(picture, x, left, wide) {
-    const [from, to] = this.#window;
-    const total = this.#scale === "time" ? Math.max(1, this.#data.view.ms) : this.#data.rows.length;
-    const step = niceStep((to - from) * total, Math.max(2, Math.floor(wide / 110)), this.#scale === "time");
-    for (let at = Math.ceil((from * total) / step) * step; at <= to * total; at += step) {
-      const place = x(at / total);
-      picture.append(
-        svg("line", { class: "tick", x1: place, x2: place, y1: AXIS - 4, y2: this.#height - GROUP }),
-        svg(
-          "text",
-          { class: "axis", x: place, y: 11, "text-anchor": place > left + wide - 40 ? "end" : "start" },
-          this.#scale === "time" ? duration(at) : String(Math.round(at)),
-        ),
-      );
-    }
   }
 }
