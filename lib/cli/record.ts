@@ -56,7 +56,7 @@ const record: Command = async (args, io) => {
   if (isCi(io.env)) {
     throw new UsageError(`Cannot record as CI is set, where tapes are only replayed: record ${name} at home`);
   }
-  const normalise = normaliserAsked(flags.normalise);
+  const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
   const tools = flags.tools === true;
   mkdirSync(folder, { recursive: true });

@@ -9,7 +9,6 @@ import type { ShadowVerdict } from "../tape/shadow.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { type Flags, helpText, readFlags, type Usage } from "./_flags.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
-import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
 import { table } from "./_table.ts";
 
 const USAGE: Usage = {
@@ -20,7 +19,10 @@ const USAGE: Usage = {
     ["--wire", "go through the SDK, byte for byte"],
     ["--verify", "run the tools for real and report results that differ; the model is given the recorded ones"],
     ["--update", "record again from the first difference on; says first what that costs"],
-    ["--normalise <rule>", `${NORMALISE} with --update`],
+    [
+      "--normalise <rule>",
+      "a difference that does not count, as 'crochet record' has it; the tape keeps it with --update",
+    ],
     ["--hooks <dir>", "run the hooks of a folder too"],
     ["--shadow", "with --hooks: only tell what those hooks would have done"],
     ["--faults [n]", "search n schedules of faults (100) for one an agent does not survive; or a preset"],
@@ -55,9 +57,16 @@ const replay: Command = async (args, io) => {
     const { asked, word } = faultsAsked(flags.faults);
     return await replayFaults(fixturesFor(word === undefined ? words : [word, ...words], io), asked, flags, io);
   }
-  normaliserAsked(flags.normalise);
+  const normalise = flags.normalise === undefined
+    ? {}
+    : (await import("./_normaliser.ts")).normaliserAsked(flags.normalise);
   const fixtures = fixturesFor(words, io);
-  const outcomes = await inParallel(fixtures, io, !flags.json && io.tty, (fixture) => outcomeOf(fixture, flags, io));
+  const outcomes = await inParallel(
+    fixtures,
+    io,
+    !flags.json && io.tty,
+    (fixture) => outcomeOf(fixture, normalise, flags, io),
+  );
   if (flags.junit !== undefined) writeFileSync(resolve(io.cwd, String(flags.junit)), junit(outcomes));
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else show(outcomes, io, io.tty ? (await import("picocolors")).default : PLAIN);
@@ -85,7 +94,12 @@ function fixturesOf(given: string, io: Io): Fixture[] {
   throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${command}`);
 }
 
-async function outcomeOf(fixture: Fixture, flags: Flags["flags"], io: Io): Promise<Outcome> {
+async function outcomeOf(
+  fixture: Fixture,
+  declared: Pick<ReplayOptions, "normalise">,
+  flags: Flags["flags"],
+  io: Io,
+): Promise<Outcome> {
   const shadow: ShadowVerdict[] = [];
   const began = performance.now();
   try {
@@ -94,7 +108,7 @@ async function outcomeOf(fixture: Fixture, flags: Flags["flags"], io: Io): Promi
       wire: flags.wire === true,
       signal: io.signal,
       mode: flags.verify ? "verify" : "replay",
-      ...normaliserAsked(flags.normalise),
+      ...declared,
       ...(flags.hooks !== undefined && {
         hooks: await hooksOf(resolve(io.cwd, String(flags.hooks)), flags.shadow ? (v) => shadow.push(v) : undefined),
       }),
