@@ -47,8 +47,8 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   const subjects = found.flatMap((one) => one.subjects);
   const problems = found.flatMap((one) => one.problems);
   const scratch = new Scratch();
-  const session = sessionOf(options, { fc, cwd, env, scratch });
   try {
+    const session = sessionOf(options, { fc, cwd, env, scratch });
     const checked = await pooled(subjects, session, options);
     const again = `crochet hooks check ${
       paths.map(quoted).join(" ")

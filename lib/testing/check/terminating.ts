@@ -5,6 +5,7 @@ import { type Asker, refuses } from "./asker.ts";
 import { plainProbes, type Probe } from "./events.ts";
 import { brief, claudeName, type Violation } from "./judged.ts";
 import { play, type Played, type PlayOptions, type Strategy } from "./_play.ts";
+import type { Place } from "./probe.ts";
 import type { LettingGo, Termination } from "./report.ts";
 import { MESS } from "./scratch.ts";
 import { random } from "./_random.ts";
@@ -199,13 +200,7 @@ async function playFrom(
   // What a module remembers of the last play would be a state of no session.
   if (subject.kind === "module") lane.restart();
   else lane.restore();
-  if (start.mess) {
-    for (const [path, text] of Object.entries(MESS)) {
-      const full = join(lane.place.project, path);
-      mkdirSync(dirname(full), { recursive: true });
-      writeFileSync(full, text);
-    }
-  }
+  arranged(start, lane.place);
   const made = start.mess ? Object.keys(MESS).map((path) => `project/${path}`) : [];
   try {
     const played = await play(asker, {
@@ -224,6 +219,15 @@ async function playFrom(
   }
 }
 
+function arranged({ mess }: Start, { project }: Place): void {
+  if (!mess) return;
+  for (const [path, text] of Object.entries(MESS)) {
+    const full = join(project, path);
+    mkdirSync(dirname(full), { recursive: true });
+    writeFileSync(full, text);
+  }
+}
+
 /** Why a hook that blocked no longer does. */
 async function howItLetsGo(
   asker: Asker,
@@ -239,6 +243,7 @@ async function howItLetsGo(
   const [plain] = plainProbes(asker.subject, [{ event: name }], asker.lane.place);
   if (!plain) return "on stop_hook_active";
   asker.lane.restore();
+  arranged(start, asker.lane.place);
   let second = false;
   for (let i = 0; i < 2; i++) {
     const event = { ...plain.event, stop_hook_active: false, last_assistant_message: start.text };

@@ -50,6 +50,7 @@ function crashed(judged: Judged): Violation[] {
   if (failure) {
     // A judge that gives no verdict is not the prompt's doing.
     if (failure.at === "read" || (subject.kind === "prompt" && !isVerdict(probe.says))) return [];
+    if (isSandboxed(failure.message)) return [];
     if (failure.at === "start") return [cannotStart(failure.message)];
     if (failure.at === "exit") {
       return [
@@ -180,8 +181,25 @@ function lastWords(stderr: string): string {
   return telling ?? lines.at(-1) ?? "";
 }
 
+/** How programs say that there is no network, or that a folder cannot be written. */
+const SANDBOXED = new RegExp(
+  [
+    ...[
+      "Read-only file system",
+      "EROFS",
+      "Network is unreachable",
+      "ENETUNREACH",
+      "EAI_AGAIN",
+      "ENOTFOUND",
+      "getaddrinfo",
+    ],
+    ...["[Cc]ould not resolve", "Temporary failure in name resolution", "[Nn]ame or service not known", "ECONNREFUSED"],
+    ...["ConnectionRefused", "Connection refused", "fetch failed", "Unable to connect", "error sending request"],
+    ...["urlopen error", "Failed to connect", "Couldn't connect", "wget: unable to resolve"],
+  ].join("|"),
+);
+
 /** What fails only because a check has no network and no writable machine. */
-export function isSandboxed(stderr: string): boolean {
-  return /Read-only file system|EROFS|Network is unreachable|ENETUNREACH|EAI_AGAIN|Could not resolve host|Temporary failure in name resolution|getaddrinfo|ENOTFOUND/
-    .test(stderr);
+export function isSandboxed(words: string): boolean {
+  return SANDBOXED.test(words);
 }

@@ -1,0 +1,18 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { scratch } from "../hooks/_fire.ts";
+
+/** A folder of hook files that goes when the test ends; shell scripts are programs there. */
+export function hookFiles(files: { readonly [name: string]: string }): { path: string } & Disposable {
+  const folder = scratch();
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder.path, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    if (text.startsWith("#!")) chmodSync(path, 0o755);
+  }
+  return folder;
+}
+
+/** A shell script that has read its event. */
+export const sh = (...lines: readonly string[]) => ["#!/bin/sh", "event=$(cat)", ...lines, ""].join("\n");
