@@ -112,10 +112,10 @@ function __crochet_at --argument-names wanted
     set -l at
     set -l typed (commandline -opc)
     for word in $typed[2..-1]
-        contains -- (string join ' ' $at $word) $known; or break
+        contains -- (string join ' ' -- $at $word) $known; or break
         set -a at $word
     end
-    test (string join ' ' -- $at) = "$wanted"
+    test "$at" = "$wanted"
 end
 ${lines.join("\n")}
 `;

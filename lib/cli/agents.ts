@@ -4,4 +4,4 @@ import { group } from "./_group.ts";
 export default group("agents", {
   ls: ["what each agent is doing, since when, and what it asks", () => import("./agents/ls.ts")],
   answer: ["answer an agent that waits for a person", () => import("./agents/answer.ts")],
-}, { bare: "ls", example: "crochet agents --watch" });
+}, { bare: "ls", example: "crochet agents" });

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type ScriptedServer, scriptedServer } from "crochet/testing";
+import { everyCommand, type Typed } from "../../lib/cli/_group.ts";
+import { commands, main } from "../../lib/cli/main.ts";
+import type { Io } from "../../lib/cli/_io.ts";
+import { CROCHET, NO_PTY, Pty } from "./_pty.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-examples-")));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+let out = "";
+const io: Io = {
+  out: (text) => void (out += text),
+  err: (text) => void (out += text),
+  tty: false,
+  env: {},
+  cwd: root,
+  signal: new AbortController().signal,
+};
+
+/** The example as a person reads it in the help of the command. */
+async function exampleOf({ path }: Typed): Promise<string> {
+  out = "";
+  assert.equal(await main([...path, "--help"], io), 0);
+  const [, example] = /\nExample\n {2}(.+)\n/.exec(out) ?? [];
+  assert.ok(example, `'crochet ${path.join(" ")} --help' has no example`);
+  return example;
+}
+
+/** A folder where everything that examples speak of is there, and a PATH with this program on it. */
+async function prepare(server: ScriptedServer): Promise<(line: string, cwd: string) => Promise<Ran>> {
+  const bin = join(root, "bin");
+  const project = join(root, "project");
+  for (const dir of [bin, project, join(root, "home")]) mkdirSync(dir);
+  const script = (name: string, text: string) => {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(bin, name), 0o755);
+  };
+  script("crochet", `exec ${CROCHET.map((word) => `'${word}'`).join(" ")} "$@"`);
+  script("claude", 'test "$1" = --settings && test -f "$2"');
+  const { CI: _, CROCHET_HOME: __, CROCHET_MODEL: ___, ...rest } = process.env;
+  const env = {
+    ...rest,
+    PATH: `${bin}:${process.env.PATH}`,
+    HOME: join(root, "home"),
+    NO_COLOR: "1",
+    ANTHROPIC_API_KEY: "none",
+    ANTHROPIC_BASE_URL: server.url,
+  };
+  const run = (line: string, cwd: string) =>
+    new Promise<Ran>((resolve, reject) => {
+      const child = spawn("bash", ["-c", line], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+      let text = "";
+      child.stdout.on("data", (data) => text += data);
+      child.stderr.on("data", (data) => text += data);
+      child.on("error", reject);
+      child.on("close", (code) => resolve({ code, text }));
+    });
+  const must = async (line: string) => {
+    const { code, text } = await run(line, project);
+    assert.equal(code, 0, `${line}\n${text}`);
+  };
+  await must("crochet init");
+  await must("crochet hooks add tests-pass");
+  writeFileSync(join(project, "package.json"), '{ "type": "module", "scripts": { "test": "true" } }\n');
+  cpSync(join(ROOT, "fixtures/hello"), join(project, "fixtures/hello"), { recursive: true });
+  mkdirSync(join(project, "tests/cassettes"), { recursive: true });
+  const asked = { model: "m", max_tokens: 9, stream: true, messages: [{ role: "user", content: "hi" }] };
+  const reply = await fetch(`${server.url}/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": "none", "anthropic-version": "2023-06-01", "content-type": "application/json" },
+    body: JSON.stringify(asked),
+  });
+  writeFileSync(join(project, "tests/cassettes/hello.sse"), await reply.text());
+  await must("crochet run hi");
+  return run;
+}
+
+interface Ran {
+  readonly code: number | null;
+  readonly text: string;
+}
+
+const server = await scriptedServer([], { then: { text: "hello" } });
+after(() => server.close());
+let ready: ReturnType<typeof prepare> | undefined;
+let n = 0;
+
+for (const command of await everyCommand(commands(), io)) {
+  const name = `crochet ${command.path.join(" ")}`;
+  const isChat = name === "crochet chat";
+  test(`the example in the help of '${name}' works when it is pasted`, {
+    timeout: 240_000,
+    skip: isChat && NO_PTY ? NO_PTY : false,
+  }, async () => {
+    const example = await exampleOf(command);
+    const run = await (ready ??= prepare(server));
+    const cwd = join(root, String(n++));
+    cpSync(join(root, "project"), cwd, { recursive: true, verbatimSymlinks: true });
+    await run("crochet trust", cwd);
+    if (isChat) return await talk(example, cwd);
+    if (name === "crochet hooks add") rmSync(join(cwd, "hooks/stop.tests-pass.ts"));
+    // The whole count belongs to the long run of the tests.
+    const { code, text } = await run(
+      process.env.CROCHET_TEST_LONG ? example : example.replace("--runs 200", "--runs 3"),
+      cwd,
+    );
+    // It names an agent that waits, and here none does.
+    if (name === "crochet agents answer") {
+      return assert.match(text, /^crochet: Cannot answer .* asks nothing: [^\n]*\n$/);
+    }
+    assert.equal(code, 0, `${example}\n${text}`);
+    assert.doesNotMatch(text, /\n\s+at .*:\d+:\d+/, `${example} shows a stack trace`);
+  });
+}
+
+/** A chat is for a person, so it needs a terminal. */
+async function talk(example: string, cwd: string): Promise<void> {
+  const env = { PATH: `${join(root, "bin")}:${process.env.PATH}`, HOME: join(root, "home"), NO_COLOR: "1" };
+  await using pty = new Pty(["sh", "-c", example], {
+    cwd,
+    env: { ...env, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url },
+  });
+  await pty.until(/crochet/);
+  pty.send("hi\r");
+  await pty.until(/hello/);
+  pty.send("/quit\r");
+  assert.equal(await pty.end(), 0);
+}
