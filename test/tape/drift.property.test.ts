@@ -161,7 +161,7 @@ test("any single edit to a request is always reported at exactly its path with i
         }
       });
     }),
-    { numRuns: rounds(40, 1000) },
+    { numRuns: rounds(25, 1000) },
   );
 });
 

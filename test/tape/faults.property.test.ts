@@ -114,7 +114,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
       fc.asyncProperty(faults(tape), async (schedule) => {
         assert.deepEqual((await underFaults(made, tape, schedule, { files })).broken, []);
       }),
-      { numRuns: rounds(100, 1000) },
+      { numRuns: rounds(50, 1000) },
     );
   });
 
