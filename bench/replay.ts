@@ -50,9 +50,7 @@ function speed(): void {
   for (const name of names) {
     const [r, c] = [median(runs.get(name)!), median(cpu.get(name)!)];
     console.log(
-      `  ${name.padEnd(8)} ${r.toFixed(0).padStart(6)} a second  ${
-        (r / best).toFixed(2)
-      }x   ` +
+      `  ${name.padEnd(8)} ${r.toFixed(0).padStart(6)} a second  ${(r / best).toFixed(2)}x   ` +
         `${c.toFixed(2).padStart(7)} ms CPU  ${(leastCpu / c).toFixed(2)}x`,
     );
   }
@@ -85,9 +83,7 @@ function cold(): void {
     console.log(
       `  ${name.padEnd(8)} ${least(name).toFixed(1).padStart(6)} ms  ${
         (least(name) / least("empty")).toFixed(2)
-      }x empty   ${middle(name).toFixed(1).padStart(6)} ms  ${
-        (middle(name) / middle("empty")).toFixed(2)
-      }x`,
+      }x empty   ${middle(name).toFixed(1).padStart(6)} ms  ${(middle(name) / middle("empty")).toFixed(2)}x`,
     );
   }
   console.log();
