@@ -124,3 +124,19 @@ test("view --open starts the browser of the user with the page, and says where i
   assert.equal(none.code, 0);
   assert.match(none.err, /^crochet: Cannot open a browser as .* open .*a\.html yourself/);
 });
+
+test("view tells a person at a terminal where the page is, how large, and how to open it", async () => {
+  using place = workplace({ "a.jsonl": runOf("Go") });
+  let out = "";
+  const io = {
+    out: (text: string) => void (out += text),
+    err: () => {},
+    tty: true,
+    env: { ...place.env, BROWSER: "my-browser" },
+  };
+  assert.equal(await view(["a.jsonl"], { ...io, cwd: place.cwd, signal: new AbortController().signal }), 0);
+  assert.match(
+    out,
+    /^wrote \.crochet\/views\/a\.html \(\d+ KB\)\nopen it in a browser: my-browser \.crochet\/views\/a\.html, or add --open\n$/,
+  );
+});

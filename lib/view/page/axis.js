@@ -20,11 +20,27 @@ export function drawAxis({ from, to, inTime, wide, left, bottom }) {
       svg(
         "text",
         { class: "axis", x, y: 11, "text-anchor": x > left + wide - 40 ? "end" : "start" },
-        inTime ? duration(at) : String(Math.round(at)),
+        inTime ? timeName(at, step) : String(Math.round(at)),
       ),
     );
   }
   return shapes;
+}
+
+/**
+ * Names that lie close together must differ.
+ *
+ * @param {number} ms
+ * @param {number} step
+ */
+function timeName(ms, step) {
+  if (ms < 60_000) return duration(ms);
+  const pad = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  const seconds = Math.floor(ms / 1000);
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  const fraction = step < 1000 ? `.${String(Math.round(ms % 1000)).padStart(3, "0")}` : "";
+  return `${hours > 0 ? `${hours}:${pad(minutes)}` : minutes}:${pad(seconds % 60)}${fraction}`;
 }
 
 /**
