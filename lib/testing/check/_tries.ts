@@ -1,7 +1,6 @@
 import { COMMANDS } from "../arbitraries/commands.ts";
-import { wordsIn } from "../arbitraries/words.ts";
 import { FILES } from "../arbitraries/texts.ts";
-import type { Probe } from "./events.ts";
+import { lookedFor, type Probe } from "./events.ts";
 import type { Place } from "./probe.ts";
 
 type Fields = { readonly [field: string]: unknown };
@@ -78,7 +77,7 @@ export function dangers(
   { project }: Place,
   { wire, text }: { wire: boolean; text: string },
 ): Probe[] {
-  const words = wordsIn(text);
+  const words = lookedFor({ text });
   const key = wire ? "tool_input" : "input";
   return plain.flatMap((probe) => {
     const input = probe.event[key] as Fields | undefined;

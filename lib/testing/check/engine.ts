@@ -33,6 +33,7 @@ const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [["total", total]
 ]];
 /** So many answers are tried with strange texts in their events. */
 const MOST_TELLING = 2;
+const MOST_EXITS = 3;
 /** So many events are asked twice. */
 const TWICE = 20;
 
@@ -81,7 +82,8 @@ class Engine {
   /** Events it had something to say to, each for another reason. */
   readonly #telling: Probe[] = [];
   readonly #reasons = new Set<string>();
-  /** Whether it took too long: it is not asked again. */
+  #exits = 0;
+  /** Whether it took too long, or its process has to be started anew each time: it is not asked again. */
   #late = false;
   #runs = 0;
 
@@ -156,6 +158,7 @@ class Engine {
     if (probed.skipped !== undefined) return [];
     this.#asked.push(probe);
     if (probed.timedOut) this.#late = true;
+    if (probed.failure?.at === "exit" && ++this.#exits >= MOST_EXITS) this.#late = true;
     if (refuses(probed)) this.#denied.push(probe);
     this.#listen(probe, probed);
     this.#remember(probe, probed.opinion?.value);

@@ -45,7 +45,7 @@ export function probes(fc: FastCheck, subject: Subject, moments: readonly Moment
   const { host, kind } = subject;
   const form = isWire(subject) ? host : "crochet";
   const says = fc.constantFrom(...VERDICTS, ...NO_VERDICTS);
-  const words = wordsIn(subject.text);
+  const words = lookedFor(subject);
   return fc.oneof(...moments.map(({ event, matcher }) => {
     const about = { host: form, cwd: place.project, home: place.home, words } as const;
     const tool = matcher !== undefined && isAboutTool(event) ? { tool: matcher } : {};
@@ -55,6 +55,11 @@ export function probes(fc: FastCheck, subject: Subject, moments: readonly Moment
       ? fc.tuple(fitting, says).map(([made, said]): Probe => ({ event: made, says: said }))
       : fitting.map((made): Probe => ({ event: made }));
   }));
+}
+
+/** What the hook looks for in events, as far as its source shows it. What it answers is not among it: that would be an echo. */
+export function lookedFor({ text }: Pick<Subject, "text">): readonly string[] {
+  return wordsIn(text).filter((word) => !/[{}]/.test(word));
 }
 
 export function isAboutTool(event: string): boolean {
