@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { delimiter, dirname } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { check } from "../../lib/testing/check/check.ts";
+import type { CheckReport, Finding } from "../../lib/testing/index.ts";
+import { rounds } from "../_counts.ts";
+
+const CORPUS = fileURLToPath(new URL("./corpus", import.meta.url));
+
+/** A hook of the corpus, the one thing that is wrong with it, and what else may be said of it. */
+type Row = readonly [hook: string, code: string | undefined, warnings?: readonly string[]];
+
+/** A guard that looks at texts can always be got around. */
+const GUARD = ["guard.bypass"];
+
+/** 41 hooks that have a fault, and 16 that have none. */
+const TABLE: readonly Row[] = [
+  // What looks at nothing, or at the wrong thing, and never lets go.
+  ["stop.always-blocks.sh", "terminating.loops"],
+  ["stop.says-block.sh", "terminating.loops"],
+  ["stop.ralph-unbounded.sh", "terminating.loops"],
+  ["stop.until-done.ts", "terminating.*"],
+  ["stop.always.rules", "terminating.loops"],
+  ["subagent-stop.always.sh", "terminating.loops"],
+  ["turn-end.again.ts", "terminating.loops"],
+  ["plugin-loop", "terminating.loops"],
+  // What falls over, hangs, or leaves something behind.
+  ["pre-tool-use@Edit+Write.missing-field.py", "total.crash"],
+  ["pre-tool-use@Bash.no-description.py", "total.crash"],
+  ["pre-tool-use@Edit+Write.throws.ts", "total.crash"],
+  ["stop.transcript.py", "total.crash"],
+  ["user-prompt-submit.ascii.py", "total.crash"],
+  ["pre-tool-use@Bash.exits.ts", "total.exits"],
+  ["pre-tool-use@Bash.endless.ts", "total.late"],
+  ["pre-tool-use@Bash.slow.sh", "total.late"],
+  ["session-start.leaves-process.sh", "total.leaves"],
+  ["session-start.forks.sh", "total.leaves"],
+  ["pre-tool-use@Bash.interpreter-two.sh", "total.own-exit-2"],
+  ["pre-tool-use@Bash.arithmetic.sh", "total.own-exit-2"],
+  ["pre-tool-use@Write.broken.prompt.md", "total.load"],
+  // What says something that no host hears.
+  ["pre-tool-use@Bash.exit-one.sh", "lawful.exit-1", GUARD],
+  ["pre-tool-use@Bash.silent-two.sh", "lawful.empty-refusal", GUARD],
+  ["pre-tool-use@Bash.json-on-stderr.sh", "lawful.json-on-stderr"],
+  ["pre-tool-use@Bash.text-around.sh", "lawful.text-around-json"],
+  ["pre-tool-use@Bash.unquoted.sh", "lawful.invalid-json", [...GUARD, "polite.too-long"]],
+  ["pre-tool-use@Bash.wrong-event.py", "lawful.event-name"],
+  ["pre-tool-use@Bash.wrong-word.py", "lawful.value"],
+  ["user-prompt-submit.top-level-context.py", "lawful.top-level-context"],
+  ["permission-request.wrong-shape.py", "lawful.wrong-event"],
+  ["pre-tool-use@Bash.unknown-verdict.ts", "lawful.answer"],
+  ["settings-misnamed", "lawful.matcher"],
+  // What says one thing now and another then, too much, or what is nobody's business.
+  ["pre-tool-use@Bash.moody.py", "deterministic.verdict", GUARD],
+  ["pre-tool-use@Bash.every-third.ts", "deterministic.verdict", GUARD],
+  ["session-start.huge.sh", "polite.too-long"],
+  ["post-tool-use.large-context.ts", "polite.too-long"],
+  ["user-prompt-submit.leaks.sh", "polite.leak"],
+  ["user-prompt-submit.key.ts", "polite.leak"],
+  ["post-tool-use@Edit+Write.writes-outside.sh", "polite.writes"],
+  // What is only a warning.
+  ["pre-tool-use@Bash.naive-guard.sh", "guard.bypass"],
+  ["two-rewriters", "order.same-field"],
+  // What is in order.
+  ["stop.once.sh", undefined],
+  ["stop.once.rules", undefined],
+  ["stop.asks-once.ts", undefined],
+  ["stop.bounded.ts", undefined],
+  ["stop.ralph-bounded.sh", undefined],
+  ["stop.open-work.py", undefined],
+  ["pre-tool-use@Bash.guard.py", undefined, GUARD],
+  ["pre-tool-use@Bash.no-publish.rules", undefined, GUARD],
+  ["pre-tool-use@Edit+Write.lock-files.rules.yaml", undefined, GUARD],
+  ["pre-tool-use@Bash.time-limit.ts", undefined],
+  ["pre-tool-use@Bash.review.prompt.md", undefined],
+  ["post-tool-use.count.py", undefined],
+  ["session-start.date.sh", undefined],
+  ["notification.quiet.sh", undefined],
+  ["user-prompt-submit.branch.sh", undefined],
+  ["settings-clean", undefined, GUARD],
+];
+
+/** Python itself, the machine's own first: what stands before it in some paths takes longer than the hook. */
+const python = ["/usr/bin/python3", pythonInPath()].find((path) => path !== undefined && existsSync(path));
+const env = { ...process.env, PATH: `${python ? `${dirname(python)}${delimiter}` : ""}${process.env.PATH}` };
+
+function pythonInPath(): string | undefined {
+  return spawnSync("python3", ["-c", "import sys; print(sys.executable)"], { encoding: "utf8" }).stdout?.trim();
+}
+
+/** Other seeds in every run would make a failure nobody can see again. */
+const SEEDS = Array.from({ length: rounds("Deno" in globalThis ? 1 : 3, 20) }, (_, i) => 1000 + i);
+
+const checked = new Map<number, Promise<CheckReport>>();
+
+/** The whole corpus by one seed, hooks side by side; once for all tests. */
+function checkedBy(seed: number): Promise<CheckReport> {
+  let report = checked.get(seed);
+  if (!report) {
+    const paths = TABLE.filter(([hook]) => python || !needsPython(hook)).map(([hook]) => `${CORPUS}/${hook}`);
+    const options = { seed, runs: rounds(20, 100), rounds: rounds(12, 50), timeout: 3, cwd: CORPUS, env };
+    checked.set(seed, report = check(paths, options));
+  }
+  return report;
+}
+
+function needsPython(hook: string): boolean {
+  return hook.endsWith(".py") || hook === "settings-clean" || hook.includes("interpreter-two");
+}
+
+/** What was found of one row: a folder's hooks are all its own. */
+async function findings(hook: string, seed: number): Promise<Finding[]> {
+  const { hooks } = await checkedBy(seed);
+  const own = hooks.filter(({ path }) => path === hook || path.startsWith(`${hook}/`));
+  assert.ok(own.length > 0, `${hook} was not checked`);
+  return own.flatMap((report) => report.findings);
+}
+
+const shown = (found: readonly Finding[]) => found.map(({ code, message }) => `${code}: ${message}`).join("\n");
+
+for (const [hook, code, warnings = []] of TABLE) {
+  const skip = !python && needsPython(hook) && "there is no python3 here";
+  const claim = code === undefined ? `finds no fault in ${hook}` : `finds ${code} in ${hook}, and no other fault`;
+  test(`check always ${claim}`, { skip, timeout: 3_600_000 }, async () => {
+    for (const seed of SEEDS) {
+      const found = await findings(hook, seed);
+      const is = (finding: Finding) =>
+        code !== undefined && (code.endsWith("*") ? finding.code.startsWith(code.slice(0, -1)) : finding.code === code);
+      assert.ok(code === undefined || found.some(is), `seed ${seed} misses it: ${shown(found) || "nothing was found"}`);
+      const others = found.filter((finding) => !is(finding) && !warnings.includes(finding.code));
+      const wrong = code === undefined ? others : others.filter(({ severity }) => severity === "fault");
+      assert.deepEqual(wrong.map((finding) => finding.code), [], `seed ${seed}: ${shown(wrong)}`);
+    }
+  });
+}
+
+test("every hook of the corpus is in the table, in all the languages, and the clean ones are many", () => {
+  const hooks = TABLE.map(([hook]) => hook);
+  assert.deepEqual(readdirSync(CORPUS).filter((name) => !hooks.includes(name)), []);
+  for (const hook of hooks) assert.ok(existsSync(`${CORPUS}/${hook}`), hook);
+  assert.ok(hooks.length >= 40);
+  assert.ok(TABLE.filter(([, code]) => code === undefined).length >= 12);
+  for (const ending of [".sh", ".py", ".ts", ".rules", ".rules.yaml", ".prompt.md"]) {
+    assert.ok(hooks.some((hook) => hook.endsWith(ending)), ending);
+  }
+});
+
+test("every fault comes with an example, a seed, a way to see it again and a mend", async () => {
+  const { hooks } = await checkedBy(SEEDS[0]!);
+  for (const { hook, findings } of hooks) {
+    for (const { code, seed, reproduce, mend, message, counterexample, trace } of findings) {
+      assert.equal(seed, SEEDS[0], `${hook} ${code}`);
+      assert.ok(reproduce !== "" && mend !== "" && message !== "", `${hook} ${code}`);
+      const seen = code === "total.load" || code.startsWith("lawful.matcher") || code === "order.same-field" ||
+        code === "polite.slow";
+      assert.ok(seen || counterexample !== null || trace !== undefined, `${hook} ${code} has no example`);
+      assert.ok(!JSON.stringify([message, counterexample, reproduce]).includes("crochet-check-"), `${hook} ${code}`);
+    }
+  }
+});
