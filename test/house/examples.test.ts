@@ -35,7 +35,7 @@ function inComments(): Example[] {
   );
 }
 
-/** Every TypeScript block of the README and the pages under docs. */
+/** Every TypeScript block of the README and the pages under docs; tests among them are run by their page's own commands. */
 function inPages(): Example[] {
   const pages = [join(ROOT, "README.md"), ...files(join(ROOT, "docs"), ".md"), ...files(join(ROOT, "hooks"), ".md")];
   return pages.flatMap((file) =>
@@ -43,7 +43,7 @@ function inPages(): Example[] {
       where: `${relative(ROOT, file)} block ${n + 1}`,
       code: body!,
     }))
-  );
+  ).filter(({ code }) => !/^\/\/ \S+\.test\.ts\n/.test(code));
 }
 
 const runtime = "Deno" in globalThis
