@@ -167,7 +167,7 @@ test("hooks check reads definitions in hooks.yaml, each by its name", SLOW, asyn
       "    - name: no-push",
       "      type: inline",
       "      matcher: { events: [PreToolUse], tools: [Bash] }",
-      '      inline: \'args.command contains "git push" -> deny("No")\'',
+      '      rules: \'args.command contains "git push" -> deny("No")\'',
       "    - name: broken",
       "      type: command",
       "      matcher: { events: [PreToolUse] }",
