@@ -111,7 +111,7 @@ test(
     );
     w.put("fixtures/write/invariants.ts", "export default 1;\n");
     assert.match((await w.call(replay, "--faults", "5")).out, /it exports no list of invariants/);
-    assert.match((await w.call(replay, "--help")).out, /Presets of --faults\n  overloaded, rate-limited/);
+    assert.match((await w.call(replay, "--help")).out, /Presets of --faults\n {2}overloaded, rate-limited/);
   },
 );
 
