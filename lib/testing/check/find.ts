@@ -113,7 +113,7 @@ function fileSubject(file: HookFile, { cwd, event, host = "claude" }: FindOption
     text: file.text,
     env: {},
     copies: [],
-    visible: [dirname(file.path)],
+    visible: [projectAround(dirname(file.path))],
     seen: [],
   };
   const target = { type: "file", path: file.path, ...(event !== undefined && { event }) } as const;
@@ -131,6 +131,14 @@ function fileSubject(file: HookFile, { cwd, event, host = "claude" }: FindOption
   const { command, args } = programOf(file);
   const runs = [command, ...args].map((word) => quoted(word === file.path ? shown : word)).join(" ");
   return { ...common, target: { type: "command", command, args }, loaded, runs: withSlash(runs) };
+}
+
+/** The folder in which a hook finds its packages: the nearest that has any, or is a repository. */
+function projectAround(folder: string): string {
+  for (let at = folder; at !== dirname(at); at = dirname(at)) {
+    if (["node_modules", "package.json", "deno.json", ".git"].some((name) => existsSync(join(at, name)))) return at;
+  }
+  return folder;
 }
 
 /** A program of the present folder is called by its path. */
