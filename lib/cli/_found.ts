@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { HookRunner } from "../agent.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { HookHost } from "../hooks/process/host.ts";
@@ -6,7 +7,7 @@ import { type Found, HookSources } from "../hooks/sources.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
 import type { Config } from "./_config.ts";
 import type { Flags } from "./_flags.ts";
-import type { Io } from "./_io.ts";
+import { type Io, UsageError } from "./_io.ts";
 import { privateDir, stateDir } from "./_state.ts";
 
 /** The hooks a working directory brings along, for one session: found before it begins, bound to it when it does. */
@@ -23,6 +24,7 @@ export async function findHooks(
   io: Io,
   ownFolder: boolean,
 ): Promise<FoundHooks> {
+  await expectTyped(cwd, flags);
   let bound: HookRunner | undefined;
   const host: HookHost = {
     projectDir: cwd,
@@ -67,6 +69,23 @@ export async function findHooks(
       return async () => (await sources.refresh()).records;
     },
   };
+}
+
+/** What a person named must be there and be readable: a gate that is asked for and missing would stand open. */
+async function expectTyped(cwd: string, { settings, hooks }: Flags["flags"]): Promise<void> {
+  if (typeof hooks === "string" && !statSync(resolve(cwd, hooks), { throwIfNoEntry: false })?.isDirectory()) {
+    throw new UsageError(`Cannot take hooks from '${hooks}' as there is no such folder`);
+  }
+  if (typeof settings !== "string") return;
+  const inline = settings.trimStart().startsWith("{");
+  const path = inline ? "--settings" : resolve(cwd, settings);
+  const { readSettings } = await import("../hooks/setting/settings-file.ts");
+  try {
+    await readSettings({ path, scope: "command line", required: true, ...(inline && { text: settings }) });
+  } catch (error) {
+    const why = (error as Error).message.replace(/^Cannot read the settings as /, "");
+    throw new UsageError(`Cannot use --settings ${inline ? "" : `${settings} `}as ${why}`);
+  }
 }
 
 /** Says what was found and does not run, once, with the mend. */

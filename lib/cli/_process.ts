@@ -1,14 +1,22 @@
 import { EXIT, type Io, UsageError } from "./_io.ts";
 
-/** The process as a command sees it; the first Ctrl-C interrupts, the second kills. */
-export function processIo(): Io {
+/**
+ * The process as a command sees it; the first Ctrl-C interrupts, the second kills. `careful` says that output into a
+ * file which does not get there is a failure: a full disk.
+ */
+export function processIo({ careful = false } = {}): Io {
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort(new Error("Interrupted")));
   process.once("SIGTERM", () => interrupt.abort(new Error("Terminated")));
   process.once("SIGHUP", () => interrupt.abort(new Error("The terminal went away")));
   readerGone = () => interrupt.abort(new Error("Nobody reads any more"));
   return {
-    out: (text) => written.stdout || !text.endsWith("\n") ? write("stdout", text) : console.log(text.slice(0, -1)),
+    out: (text) =>
+      careful && toFile()
+        ? writeWhole(text)
+        : written.stdout || !text.endsWith("\n")
+        ? write("stdout", text)
+        : console.log(text.slice(0, -1)),
     err: (text) => written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1)),
     get tty() {
       // A pipe or a file is none: to know that, the streams of node need not be loaded.
@@ -18,6 +26,22 @@ export function processIo(): Io {
     cwd: process.cwd(),
     signal: interrupt.signal,
   };
+}
+
+let isFile: boolean | undefined;
+
+/** Whether stdout is a file, or a device that is no terminal. */
+function toFile(): boolean {
+  const kind = isFile ?? process.getBuiltinModule("node:fs").fstatSync(1);
+  return isFile ??= typeof kind === "boolean"
+    ? kind
+    : kind.isFile() || (kind.isCharacterDevice() && process.stdout.isTTY !== true);
+}
+
+/** @throws {Error} where the disk is full */
+function writeWhole(text: string): void {
+  const { writeSync } = process.getBuiltinModule("node:fs");
+  for (let bytes = new TextEncoder().encode(text); bytes.length > 0;) bytes = bytes.subarray(writeSync(1, bytes));
 }
 
 /**
@@ -46,7 +70,21 @@ export async function guarded(args: readonly string[], io: Io, work: () => Promi
   } catch (error) {
     const usage = error instanceof UsageError || error instanceof TypeError;
     const stack = args.includes("--debug") && error instanceof Error ? error.stack : undefined;
-    io.err(`crochet: ${stack ?? (error instanceof Error ? error.message : String(error))}\n`);
+    io.err(`crochet: ${stack ?? wordsOf(error)}\n`);
     return io.signal.aborted ? EXIT.interrupted : usage ? EXIT.usage : EXIT.failed;
   }
+}
+
+/** What went wrong; what the system refused, with the mend. */
+function wordsOf(error: unknown): string {
+  const { code, path, message = String(error) } = (error ?? {}) as { code?: string; path?: string; message?: string };
+  const what = path ?? "the output";
+  if (code === "ENOSPC" || code === "EDQUOT") {
+    return `Cannot write ${what} as the disk is full: make room, then try again`;
+  }
+  if (code === "EROFS") return `Cannot write ${what} as that file system is read-only: work somewhere else`;
+  if (code === "EACCES" || code === "EPERM") {
+    return `Cannot open ${what} as that is not permitted: look at its owner and mode`;
+  }
+  return message;
 }

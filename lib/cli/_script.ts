@@ -12,15 +12,42 @@ export function scriptAndPrompt(
 ): { script: string | undefined; prompt: string } {
   const [first = ""] = words;
   const path = resolve(io.cwd, first);
-  const isScript = /\.(ts|js|mjs)$/.test(first) && args[0] !== "--" && existsSync(path);
+  const named = /^\S+\.(ts|js|mjs)$/.test(first) && args[0] !== "--";
+  const isScript = named && existsSync(path);
+  if (named && !isScript) io.err(`crochet: there is no script ${path}, so '${first}' is a part of the prompt\n`);
   return isScript ? { script: path, prompt: words.slice(1).join(" ") } : { script: undefined, prompt: words.join(" ") };
 }
 
 /** The agent a script exports. */
 export async function loadAgent(path: string): Promise<Agent> {
-  const { default: found } = await import(pathToFileURL(path).href) as { default?: Agent };
+  const { default: found } = await imported(path);
   if (typeof found?.run === "function" && typeof found?.open === "function") return found;
   throw new UsageError(`Cannot run '${path}' as its default export is no agent: export default agent({ ... })`);
+}
+
+async function imported(path: string): Promise<{ default?: Agent }> {
+  try {
+    return await import(pathToFileURL(path).href);
+  } catch (error) {
+    // The runtime knows the place of a mistake that keeps a script from being read; a stack has that of one it threw.
+    const { message = String(error), position, stack = "" } = error as Partial<Error> & { position?: Position | null };
+    const at = position ? `${position.file}:${position.line}:${position.column}` : placeIn(stack, path);
+    const words = message.split("\n", 1)[0]!;
+    throw new Error(`Cannot load '${path}' as ${words}${at === undefined || words.includes(at) ? "" : `: ${at}`}`, {
+      cause: error,
+    });
+  }
+}
+
+interface Position {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+function placeIn(stack: string, path: string): string | undefined {
+  const at = stack.indexOf(`${path}:`);
+  return at < 0 ? undefined : /^[^\s)]+/.exec(stack.slice(at))?.[0];
 }
 
 /** The agent of a command that names no script. */

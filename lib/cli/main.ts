@@ -70,7 +70,7 @@ export async function begin(): Promise<void> {
   }
   if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
   const { drained, processIo } = await import("./_process.ts");
-  const code = await main(args, processIo());
+  const code = await main(args, processIo({ careful: true }));
   await drained();
   process.exit(code);
 }

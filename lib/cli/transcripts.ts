@@ -52,12 +52,17 @@ export default transcripts;
 
 async function list(store: TranscriptStore, json: boolean, io: Io): Promise<number> {
   const all = (await store.list()).sort((a, b) => (b.about?.created ?? "").localeCompare(a.about?.created ?? ""));
+  const code = all.some(({ problem }) => problem !== undefined) ? EXIT.failed : EXIT.ok;
   if (json) {
     io.out(`${JSON.stringify(all)}\n`);
-    return EXIT.ok;
+    return code;
   }
   if (all.length === 0) io.out("no stored sessions here\n");
-  for (const { id, about, messages, ending } of all) {
+  for (const { id, about, messages, ending, problem } of all) {
+    if (problem !== undefined) {
+      io.out(`${pc.bold(id)}  ${pc.red("cannot be read")}\n  ${problem}\n`);
+      continue;
+    }
     const how = ending === undefined
       ? pc.yellow("unfinished")
       : ending.stop === "done"
@@ -67,7 +72,7 @@ async function list(store: TranscriptStore, json: boolean, io: Io): Promise<numb
     const prompt = plainText(about?.prompt ?? "").split("\n", 1)[0]!.slice(0, 60);
     io.out(`${pc.bold(id)}  ${how}  ${messages} messages  ${cost}  ${pc.dim(about?.created ?? "")}\n  ${prompt}\n`);
   }
-  return EXIT.ok;
+  return code;
 }
 
 async function idOf(store: TranscriptStore, given: string | undefined, action: string): Promise<string> {

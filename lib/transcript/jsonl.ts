@@ -66,8 +66,12 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
     },
     async list() {
       return idsIn(dir).map((id): Listed => {
-        const found = read(id);
-        return { id, about: found?.about, messages: found?.full.length ?? 0, ending: found?.endings.at(-1) };
+        try {
+          const found = read(id);
+          return { id, about: found?.about, messages: found?.full.length ?? 0, ending: found?.endings.at(-1) };
+        } catch (error) {
+          return { id, about: undefined, messages: 0, ending: undefined, problem: (error as Error).message };
+        }
       });
     },
     async delete(id) {

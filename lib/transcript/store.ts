@@ -60,6 +60,8 @@ export interface Listed {
   readonly about: About | undefined;
   readonly messages: number;
   readonly ending: Ending | undefined;
+  /** Why it cannot be read; the others still can. */
+  readonly problem?: string;
 }
 
 /**

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { main } from "../../lib/cli/main.ts";
+import { trust } from "../../lib/hooks/trust.ts";
+import { workplace } from "./_call.ts";
+import { CROCHET } from "./_pty.ts";
+
+const ROLLOUT = `{"type":"rollout","version":1,"id":"x","at":"2026-01-01T00:00:00.000Z"}\n`;
+
+const FILES = {
+  "plain.ts": "export const x = 1;\n",
+  "syntax.ts": "export default {\n",
+  "throws.ts": `throw new Error("no luck");\nexport default 1;\n`,
+  "bad.json": "{ bad",
+  "fixtures/torn/tape.jsonl": '{"tape":1',
+  ".crochet/runs/torn.rollout.jsonl": `${ROLLOUT}not json\n{"a":1}\n`,
+  ".crochet/runs/other.rollout.jsonl": "garbage\n",
+  ".crochet/runs/damaged.jsonl": "garbage\nmore\n",
+  "hooks/pre-tool-uze.ts": "export default () => undefined;\n",
+  "hooks/stop.broken.ts": "export default {\n",
+  "hooks.yaml": "- : [",
+};
+
+/** What is typed, the exit code, and the one line that is said. */
+const CASES: readonly (readonly [args: readonly string[], code: number, words: RegExp])[] = [
+  [["run", "plain.ts", "hi"], 2, /plain\.ts' as its default export is no agent: export default agent/],
+  [["run", "syntax.ts", "hi"], 1, /Cannot load '.*syntax\.ts' as .*syntax\.ts:\d+:\d+/],
+  [["run", "throws.ts", "hi"], 1, /Cannot load '.*throws\.ts' as no luck: .*throws\.ts:1:\d+/],
+  [["run"], 2, /no prompt: crochet run "/],
+  [["run", "--settings", "none.json", "hi"], 2, /--settings none\.json as ENOENT/],
+  [["run", "--settings", "bad.json", "hi"], 2, /--settings bad\.json as .* line 1, column/],
+  [["run", "--hooks", "none", "hi"], 2, /Cannot take hooks from 'none'/],
+  [["run", "--cwd", "none", "hi"], 2, /no such directory/],
+  [["run", "--permission-mode", "wild", "hi"], 2, /'wild' as it is unknown: expected default/],
+  [["run", "--max-iterations", "many", "hi"], 2, /--max-iterations many/],
+  [["run", "--output", "xml", "hi"], 2, /expected text, json or stream-json/],
+  [["run", "--resume", "none", "hi"], 2, /no transcript of that id/],
+  [["chat"], 2, /this is no terminal: use crochet run/],
+  [["record", "plain.ts", "hi"], 2, /default export is no agent/],
+  [["replay", "none"], 2, /no such fixture: crochet record/],
+  [["fixtures", "show", "torn"], 1, /tape\.jsonl as its last line is torn/],
+  [["fixtures", "import", "none"], 2, /no such file/],
+  [["hooks", "explain", "torn"], 1, /torn\.rollout\.jsonl as line 2 is not JSON/],
+  [["hooks", "explain", "other"], 1, /other\.rollout\.jsonl as line 1 is not JSON/],
+  [["hooks", "explain", "none"], 2, /no such run/],
+  [["hooks", "test", "none.ts"], 2, /none\.ts/],
+  [["hooks", "test", "hooks/pre-tool-uze.ts"], 2, /pre-tool-use/],
+  [["hooks", "check", "none.ts"], 2, /no such file or folder/],
+  [["hooks", "enable", "none"], 2, /no such hook here/],
+  [["hooks", "install", "--for", "cladue"], 2, /did you mean 'claude'/],
+  [["transcripts", "show", "damaged"], 1, /damaged\.jsonl as line 1 is not JSON/],
+  [["transcripts", "show", "../../x"], 2, /as a transcript id/],
+  [["view", "other"], 1, /other\.rollout\.jsonl as no line of it is a rollout's/],
+  [["view", "none"], 2, /no such run, fixture or rollout/],
+  [["tool", "Bash", "{bad"], 2, /not JSON/],
+  [["tool", "Bsah", "{}"], 2, /did you mean 'Bash'/],
+  [["trust", "none"], 2, /no such directory/],
+  [["init", "plain.ts"], 2, /it is a file: name a directory/],
+  [["doctor", "--cwd", "none"], 2, /no such directory/],
+  [["agent", "settings", "../x"], 2, /no id/],
+  [["completions"], 2, /expected bash, zsh or fish/],
+];
+
+for (const [args, code, words] of CASES) {
+  test(`'crochet ${args.join(" ")}' says what is wrong in one line, exit code ${code}`, async () => {
+    using here = workplace(FILES);
+    const done = await here.call((given, io) => main(given, io), ...args);
+    assert.equal(done.code, code, done.err);
+    assert.match(done.err, words);
+    const own = done.err.split("\n").filter((line) => line !== "" && !/crochet trust/.test(line));
+    assert.equal(own.length, 1, done.err);
+    assert.match(own[0]!, /^crochet: [A-Z]/);
+  });
+}
+
+test("one stored session that cannot be read hides no other", async () => {
+  using here = workplace(FILES);
+  here.put(".crochet/runs/empty.jsonl", "");
+  const { code, out } = await here.call((args, io) => main(args, io), "transcripts", "ls");
+  assert.equal(code, 1);
+  assert.match(out, /damaged {2}cannot be read\n.*line 1 is not JSON/);
+  assert.match(out, /^empty {2}unfinished/m);
+});
+
+test("malformed YAML and hooks that do not load are named, one by one, and the others still load", async () => {
+  using here = workplace({ ...FILES, "hooks/stop.fine.ts": "export default () => undefined;\n" });
+  trust(here.cwd, here.env);
+  const { code, out } = await here.call((args, io) => main(args, io), "hooks", "--json");
+  assert.equal(code, 1);
+  const { hooks, problems } = JSON.parse(out);
+  assert.ok(hooks.some((hook: { name: string }) => hook.name === "stop.fine.ts"));
+  assert.equal(problems.length, 3);
+  for (const words of [/pre-tool-uze\.ts.*pre-tool-use/, /stop\.broken\.ts/, /hooks\.yaml:\d+:\d+ .*YAML/]) {
+    assert.ok(problems.some((problem: string) => words.test(problem)), String(words));
+  }
+});
+
+/** A command line with its output somewhere else, as a shell would run it. */
+function shell(line: string, cwd: string): Promise<{ code: number | null; err: string; out: string }> {
+  const crochet = CROCHET.map((word) => `'${word}'`).join(" ");
+  return new Promise((resolve, reject) => {
+    const child = spawn("bash", ["-c", `set -o pipefail; crochet() { ${crochet} "$@"; }; ${line}`], {
+      cwd,
+      env: { ...process.env, HOME: cwd, NO_COLOR: "1" },
+    });
+    let out = "";
+    let err = "";
+    child.stdout.on("data", (data) => out += data);
+    child.stderr.on("data", (data) => err += data);
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, err, out }));
+  });
+}
+
+test("a reader that goes away ends a command quietly", { timeout: 60_000 }, async () => {
+  using here = workplace();
+  for (
+    const line of [
+      "crochet completions bash | head -n 1",
+      "crochet help | true",
+      "crochet hooks add --json | head -n 1",
+    ]
+  ) {
+    const { err } = await shell(line, here.cwd);
+    assert.equal(err, "", line);
+  }
+});
+
+const NO_FULL = existsSync("/dev/full") ? false : "there is no /dev/full here";
+
+test("a full disk is said in one line, exit code 1", { skip: NO_FULL, timeout: 60_000 }, async () => {
+  using here = workplace();
+  for (const line of ["crochet help > /dev/full", "crochet completions bash > /dev/full"]) {
+    const { code, err } = await shell(line, here.cwd);
+    assert.deepEqual([code, err], [
+      1,
+      "crochet: Cannot write the output as the disk is full: make room, then try again\n",
+    ], line);
+  }
+});
