@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Place } from "./probe.ts";
 
 /** How to start a program where it can change nothing but its scratch place and reach no network. */
@@ -23,7 +24,7 @@ function look(): Confine | undefined {
     ...FLAGS,
     // The machine's /tmp is not the hook's, but what is checked may lie there.
     ...["--bind", place.outside, "/tmp"],
-    ...[...visible, ...argv.filter((arg) => arg.startsWith("/"))].filter(isTemporary)
+    ...[...OWN, ...visible, ...argv.filter((arg) => arg.startsWith("/"))].filter(isTemporary)
       .flatMap((path) => ["--ro-bind-try", path, path]),
     ...["--bind", place.root, place.root, "--bind", place.kept, place.kept, "--chdir", place.project, "--"],
     ...argv,
@@ -37,5 +38,9 @@ const FLAGS = [
   ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--die-with-parent", "--cap-drop", "ALL"],
   ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
 ];
+
+/** Crochet itself, and the packages beside it: they may lie in /tmp too. */
+const OWN = ["../../../", "../../../../../node_modules/"].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .filter((path, i) => i === 0 || existsSync(join(path, "crochet")));
 
 const isTemporary = (path: string) => path.startsWith("/tmp/");
