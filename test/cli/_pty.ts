@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,7 +37,8 @@ export class Pty implements AsyncDisposable {
   raw = "";
   /** Its exit code, once it has one. */
   code: number | undefined;
-  readonly pid: number;
+  readonly #folder = mkdtempSync(join(tmpdir(), "crochet-pid-"));
+  readonly #pidFile = join(this.#folder, "pid");
   readonly #child: ReturnType<typeof spawn>;
   readonly #terminal: InstanceType<typeof xterm.Terminal>;
   readonly #ended: Promise<void>;
@@ -45,15 +46,14 @@ export class Pty implements AsyncDisposable {
   constructor(command: readonly string[], options: PtyOptions) {
     const { columns = 80, rows = 40, behind = "" } = options;
     this.#terminal = new xterm.Terminal({ cols: columns, rows, scrollback: 5000, allowProposedApi: true });
-    const line = `stty cols ${columns} rows ${rows}; ${behind === "" ? "exec " : ""}${
-      command.map(quoted).join(" ")
-    } ${behind}`;
+    const line = `echo $$ > ${quoted(this.#pidFile)}; stty cols ${columns} rows ${rows}; ${
+      behind === "" ? "exec " : ""
+    }${command.map(quoted).join(" ")} ${behind}`;
     this.#child = spawn("script", ["-qfec", line, "/dev/null"], {
       cwd: options.cwd,
       env: { PATH: process.env.PATH, TERM: "xterm-256color", SHELL: "/bin/sh", ...options.env },
       stdio: ["pipe", "pipe", "pipe"],
     });
-    this.pid = this.#child.pid!;
     this.#child.stdin!.on("error", () => {});
     this.#child.stdout!.on("data", (chunk: Uint8Array) => {
       this.raw += new TextDecoder().decode(chunk);
@@ -109,9 +109,24 @@ export class Pty implements AsyncDisposable {
     await this.#ended;
   }
 
+  /** Also waits for a program whose terminal was taken away: it still writes what it must keep. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.code === undefined) await this.hangUp();
+    const end = Date.now() + 20_000;
+    while (isAlive(this.#pidFile) && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 25));
+    rmSync(this.#folder, { recursive: true, force: true });
     this.#terminal.dispose();
+  }
+}
+
+/** Whether the process whose id a file holds runs; one that has ended and that nobody has asked about yet does not. */
+export function isAlive(pidFile: string): boolean {
+  try {
+    const pid = Number(readFileSync(pidFile, "utf8"));
+    process.kill(pid, 0);
+    return !existsSync("/proc/self/stat") || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
   }
 }
 
@@ -125,5 +140,5 @@ export function place(files: Readonly<Record<string, string>> = {}) {
     mkdirSync(join(cwd, name, ".."), { recursive: true });
     writeFileSync(join(cwd, name), text, { mode: name.endsWith(".sh") ? 0o755 : 0o644 });
   }
-  return { cwd, home, [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }) };
+  return { cwd, home, [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }) };
 }

@@ -89,7 +89,6 @@ export class Conversation {
       this.#report(await this.#session.prompt(text, { signal: work.signal }));
     }
     this.#work = undefined;
-    if (work.signal.aborted) this.#desk.takeBack();
     this.#stage.refresh();
   }
 
@@ -120,8 +119,11 @@ export class Conversation {
     return true;
   }
 
+  /** Ends the work. What waited for its end is not sent by itself; what is typed from now on is. */
   #interrupt(): void {
-    this.#work?.abort(new Error("Interrupted"));
+    if (!this.#work || this.#work.signal.aborted) return;
+    this.#work.abort(new Error("Interrupted"));
+    this.#desk.takeBack();
   }
 
   /** A person wants to leave. Asked for again before it is done, it waits for nobody: all that was said is kept. */
