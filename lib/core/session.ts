@@ -91,7 +91,7 @@ export function openSession(
       for (const stopper of stoppers) stopper.abort(new Ended("aborted", "The session was closed"));
       await busy;
       await background();
-      if (start) {
+      if (start && started) {
         await run.fire({ event: "session-end", reason, duration_ms: Math.round(life.clock.tick() - opened) }, {
           final: true,
         });

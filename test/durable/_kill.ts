@@ -13,7 +13,7 @@ export const IS_DENO = "Deno" in globalThis;
 export function command(script: string): string[] {
   const path = join(ROOT, "test/durable", script);
   return IS_DENO
-    ? [process.execPath, "run", "-A", "--no-check", "--quiet", `--config=${ROOT}deno.json`, path]
+    ? [process.execPath, "run", "-A", "--unstable-net", "--no-check", "--quiet", `--config=${ROOT}deno.json`, path]
     : [process.execPath, path];
 }
 

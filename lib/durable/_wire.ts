@@ -1,0 +1,40 @@
+import type { AskedBelow } from "../batteries/spawn.ts";
+import type { RunOptions } from "../agent.ts";
+
+/** The object that has what is said about a session outside its journal: events for followers, open questions. */
+export const DESK = "crochet";
+
+/** The service of an agent. */
+export function serviceOf(agent: string): string {
+  return `${DESK}.${agent.replace(/[^A-Za-z0-9._-]/g, "_")}`;
+}
+
+/** What a run may have of its own when it is submitted. */
+export type RemoteOptions = Pick<RunOptions, "model" | "limits" | "permissions" | "cwd">;
+
+export interface RunRequest {
+  readonly prompt: string;
+  readonly options?: RemoteOptions;
+  /** Where events are told to, for somebody who follows: the ingress. */
+  readonly follow?: string;
+}
+
+export interface BelowRequest {
+  readonly asked: AskedBelow;
+  readonly options?: RemoteOptions;
+  readonly follow?: string;
+}
+
+/** A question of an agent's, at the desk. */
+export interface Asked {
+  /** By which the engine lets the agent go on. */
+  readonly token: string;
+  readonly about: unknown;
+}
+
+/** What somebody who follows has read so far. */
+export interface Page {
+  readonly next: number;
+  /** Events as JSON, a list a page. */
+  readonly pages: readonly string[];
+}

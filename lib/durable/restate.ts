@@ -1,0 +1,123 @@
+import type { Agent } from "../agent.ts";
+import type { TranscriptStore } from "../transcript/store.ts";
+import { agentObject } from "./_agent-object.ts";
+import { desk } from "./_desk.ts";
+
+export interface ServeOptions {
+  /** @default 9080 */
+  port?: number;
+  /** Whether workers of one machine share the port, and so the work. Deno wants `--unstable-net` for it. @default on Bun */
+  sharePort?: boolean;
+  /** @default "127.0.0.1": whoever reaches a worker can run its agents */
+  host?: string;
+  /** The engine's ingress as this worker reaches it. @default as whoever follows a run reaches it */
+  ingress?: string;
+  /** The public keys of engines that may call; without, every request is taken. */
+  identityKeys?: readonly string[];
+  /** Where transcripts are copied to when a run has ended; the engine has them in any case. */
+  store?: TranscriptStore;
+}
+
+/** Agents that are served. */
+export interface Worker {
+  readonly port: number;
+  readonly url: string;
+  /** Makes the engine send runs of these agents here; `url` is where it reaches this worker. */
+  register(admin: string, url?: string): Promise<void>;
+  /** Stops serving. What is under way goes on elsewhere. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves agents to a Restate server, on Bun or Deno. Each agent is an object whose key is the agent's id; the agents it
+ * starts are invocations of their own; questions wait until `crochet agents answer` answers them. Wherever a worker
+ * dies, its agents go on at another one of the same address.
+ *
+ * @example
+ * ```ts no_run
+ * import { agent } from "crochet";
+ * import { serve } from "crochet/durable/restate";
+ *
+ * const worker = await serve([agent({ name: "helper", system: "You help." })], { port: 9080 });
+ * await worker.register("http://127.0.0.1:9070");
+ * ```
+ */
+export async function serve(agents: readonly Agent[], options: ServeOptions = {}): Promise<Worker> {
+  const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis, ingress, identityKeys, store } = options;
+  const sdk = await import("@restatedev/restate-sdk/fetch").catch((cause) => {
+    throw new Error("Cannot serve agents as their engine's SDK is missing: npm install @restatedev/restate-sdk", {
+      cause,
+    });
+  });
+  const handler = sdk.createEndpointHandler({
+    services: [desk(sdk), ...agents.map((agent) => agentObject({ sdk, agent, ingress, store }))],
+    // Without, each step costs a request of its own, which carries all steps before it.
+    bidirectional: true,
+    logger: (meta, ...words) => {
+      if (meta.level === "error") console.error(...words);
+    },
+    ...(identityKeys && { identityKeys: [...identityKeys] }),
+  });
+  const server = await listen({ hostname: host, port, reusePort: sharePort }, handler);
+  const url = `http://${host}:${server.port}`;
+  return {
+    port: server.port,
+    url,
+    register: (admin, at = url) => register(admin, at, server.http11),
+    close: server.close,
+  };
+}
+
+interface Listening {
+  readonly port: number;
+  /** Bun serves HTTP/1.1 only; Deno's two-way streams need HTTP/2. */
+  readonly http11: boolean;
+  close(): Promise<void>;
+}
+
+type Handler = (request: Request) => Promise<Response>;
+
+interface Runtimes {
+  Bun?: {
+    serve(options: object): { port: number; stop(now: boolean): Promise<void> };
+  };
+  Deno?: {
+    serve(options: object, handler: Handler): { addr: { port: number }; shutdown(): Promise<void> };
+  };
+}
+
+async function listen(
+  at: { hostname: string; port: number; reusePort: boolean },
+  handler: Handler,
+): Promise<Listening> {
+  const { Bun, Deno } = globalThis as Runtimes;
+  if (Bun) {
+    const server = Bun.serve({ ...at, idleTimeout: 0, fetch: (request: Request) => handler(request) });
+    return { port: server.port, http11: true, close: () => server.stop(true) };
+  }
+  if (Deno) {
+    const stop = new AbortController();
+    const { reusePort, ...rest } = at;
+    const shared = reusePort && { reusePort };
+    const server = Deno.serve({ ...rest, ...shared, signal: stop.signal, onListen: () => {} }, (r) => handler(r));
+    return { port: server.addr.port, http11: false, close: async () => stop.abort() };
+  }
+  throw new Error("Cannot serve agents as this is neither Bun nor Deno");
+}
+
+async function register(admin: string, uri: string, use_http_11: boolean): Promise<void> {
+  const response = await fetch(new URL("/deployments", admin), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ uri, use_http_11, force: true }),
+  }).catch((cause) => {
+    throw new Error(
+      `Cannot register the worker as ${admin} does not answer: start the engine, or name its admin address`,
+      { cause },
+    );
+  });
+  const words = await response.text();
+  if (!response.ok) {
+    throw new Error(`Cannot register the worker as ${admin} says ${response.status}: ${words.slice(0, 300)}`);
+  }
+}
