@@ -13,6 +13,7 @@ import { asCodex, asGemini, type WireEvent } from "../arbitraries/host-events.ts
 import { scripted } from "../scripted.ts";
 import { type Asker, refuses } from "./asker.ts";
 import { isWire } from "./events.ts";
+import type { Keeper } from "./_keepers.ts";
 import type { Probed } from "./probe.ts";
 
 /** What a model does in one round: it may call a tool first, and says something. */
@@ -43,7 +44,7 @@ export interface PlayOptions {
   readonly strategy: Strategy;
   readonly most: number;
   /** The moment, under its name: stop, subagent-stop or turn-end. */
-  readonly event: "stop" | "subagent-stop" | "turn-end";
+  readonly event: Keeper;
   /** What a judge says each time, where the hook asks one. */
   readonly says?: string;
   /** What a tool call does to the project. */

@@ -41,14 +41,13 @@ export interface CheckOptions {
 /** Checks the hooks at some paths. What is wrong with a hook is in the report, never thrown. */
 export async function check(paths: readonly string[], options: CheckOptions = {}): Promise<CheckReport> {
   const { cwd = process.cwd(), env = process.env, host, event } = options;
-  const fc = loadedFastCheck();
   const find: FindOptions = { cwd, env, host, event };
   const found = await Promise.all(paths.map((path) => findSubjects(path, find)));
   const subjects = found.flatMap((one) => one.subjects);
   const problems = found.flatMap((one) => one.problems);
   const scratch = new Scratch();
   try {
-    const session = sessionOf(options, { fc, cwd, env, scratch });
+    const session = sessionOf(options, { cwd, env, scratch });
     const checked = await pooled(subjects, session, options);
     const again = `crochet hooks check ${
       paths.map(quoted).join(" ")
@@ -89,7 +88,7 @@ function withOrder(report: HookReport, findings: readonly Finding[]): HookReport
 
 function sessionOf(
   options: CheckOptions,
-  { fc, cwd, env, scratch }: Pick<Session, "fc" | "cwd" | "env" | "scratch">,
+  { cwd, env, scratch }: Pick<Session, "cwd" | "env" | "scratch">,
 ): Session {
   const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, rounds = 50 } = options;
   const whole = (name: string, value: number, least: number) => {
@@ -112,7 +111,10 @@ function sessionOf(
     ...(rounds !== 50 ? [` --rounds ${rounds}`] : []),
   ].join("");
   return {
-    ...{ fc, runs, seed, timeout, rounds, cwd, env, scratch, flags },
+    get fc() {
+      return loadedFastCheck();
+    },
+    ...{ runs, seed, timeout, rounds, cwd, env, scratch, flags },
     laws: new Set(options.laws ?? LAWS),
     confine: sandboxHere(),
     secrets: plantedSecrets(),

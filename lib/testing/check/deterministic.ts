@@ -2,7 +2,7 @@ import type { Asker } from "./asker.ts";
 import type { Probe } from "./events.ts";
 import { brief, type Violation } from "./judged.ts";
 import type { Probed } from "./probe.ts";
-import { keepers } from "./terminating.ts";
+import { keepers } from "./_keepers.ts";
 
 export interface Differing extends Violation {
   readonly probe: Probe;

@@ -2,10 +2,9 @@ import type { Arbitrary } from "fast-check";
 import { Asker, refuses } from "./asker.ts";
 import { deterministic } from "./deterministic.ts";
 import { isWire, plainProbes, type Probe, probes } from "./events.ts";
-import { fixOf, playExamples } from "./_examples.ts";
 import { Findings } from "./_findings.ts";
 import { cannotLoad, reportOf, slow, SLOW_MS, spread, timingOf } from "./_hook-report.ts";
-import { bypassViolation, guarded, guardStrength } from "./guard.ts";
+import { mayHaveExamples } from "./_may-have-examples.ts";
 import { eventName, type Judge, type Violation } from "./judged.ts";
 import { Lane } from "./lane.ts";
 import { lawful } from "./lawful.ts";
@@ -17,7 +16,7 @@ import type { HookReport, Law, Termination } from "./report.ts";
 import type { Session } from "./session.ts";
 import { shrink, slim } from "./_shrink.ts";
 import type { Loaded, Subject } from "./subject.ts";
-import { keepers, terminating } from "./terminating.ts";
+import { keepers } from "./_keepers.ts";
 import { total } from "./total.ts";
 import { canaries, dangers, laced, unwritten } from "./_tries.ts";
 
@@ -61,7 +60,10 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
     visible: subject.visible,
   });
   try {
-    const loaded = await lane.open().catch((error: Error) => error);
+    const opening = lane.open().catch((error: Error) => error);
+    // While the process of the hook starts there is time to load what makes events.
+    void session.fc;
+    const loaded = await opening;
     if (loaded instanceof Error) {
       findings.add(cannotLoad(loaded.message));
       return { report: reportOf(subject, session, findings, {}), rewrites: [] };
@@ -113,7 +115,9 @@ class Engine {
       if (laws.has("deterministic")) await this.#twice();
       if (laws.has("terminating")) termination = await this.#ends();
       if (laws.has("guard")) await this.#guards(plain);
-      if (laws.has("examples")) await playExamples(this.#asker, this.#findings);
+      if (laws.has("examples") && mayHaveExamples(this.#asker)) {
+        await (await import("./_examples.ts")).playExamples(this.#asker, this.#findings);
+      }
     }
     const timing = timingOf(this.#asker.times);
     if (timing && timing.p50 > SLOW_MS) this.#findings.add(slow(timing));
@@ -209,6 +213,8 @@ class Engine {
     if (loaded.mode !== "gate") return undefined;
     let worst: Termination | undefined;
     for (const name of keepers(loaded.moments)) {
+      const { terminating } = await import("./terminating.ts");
+      const { fixOf } = await import("./_examples.ts");
       const { rounds, seed } = this.#session;
       const { termination, violations } = await terminating(this.#asker, name, {
         rounds,
@@ -226,6 +232,8 @@ class Engine {
     const { mode } = this.#asker.loaded;
     // Of a hook that answers now so, now so, nothing passes or is refused.
     if (mode !== "gate" || this.#asker.subject.kind === "prompt" || this.#findings.has("deterministic.verdict")) return;
+    if (keepers(this.#asker.loaded.moments).length === this.#asker.loaded.moments.length) return;
+    const { bypassViolation, guarded, guardStrength } = await import("./guard.ts");
     const known = this.#denied.filter(guarded);
     const { subject, lane } = this.#asker;
     const tried = () => dangers(plain, lane.place, { wire: isWire(subject), text: subject.text });

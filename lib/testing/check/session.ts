@@ -5,6 +5,7 @@ import type { Scratch } from "./scratch.ts";
 
 /** What all hooks of one check have in common. */
 export interface Session {
+  /** Loaded when it is looked at. */
   readonly fc: FastCheck;
   /** Generated events for each hook. */
   readonly runs: number;

@@ -1,15 +1,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { resolveEvent } from "../../core/names.ts";
 import { type Asker, refuses } from "./asker.ts";
 import { plainProbes, type Probe } from "./events.ts";
-import { brief, claudeName, type Violation } from "./judged.ts";
+import { brief, type Violation } from "./judged.ts";
 import { play, type Played, type PlayOptions, type Strategy } from "./_play.ts";
 import type { Place } from "./probe.ts";
 import type { LettingGo, Termination } from "./report.ts";
 import { MESS } from "./scratch.ts";
 import { random } from "./_random.ts";
-import type { Moment } from "./subject.ts";
 
 export interface TerminatingOptions {
   readonly rounds: number;
@@ -26,16 +24,6 @@ export interface Terminated {
 }
 
 type Name = PlayOptions["event"];
-
-/** The moments of a hook at which it can keep an agent going. */
-export function keepers(moments: readonly Moment[]): Name[] {
-  const names = moments.flatMap(({ event }): Name[] => {
-    const on = resolveEvent(claudeName(event));
-    if (on?.event === "turn-end") return ["turn-end"];
-    return on?.event !== "stop" ? [] : [on.scope === "sub" ? "subagent-stop" : "stop"];
-  });
-  return [...new Set(names)];
-}
 
 /** A state of the project in which the hook blocks, and what the model says meanwhile. */
 interface Start {
