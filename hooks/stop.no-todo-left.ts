@@ -4,10 +4,7 @@ import type { StopHook } from "crochet";
 const noTodoLeft: StopHook = async ({ stop_hook_active }, ctx) => {
   const before = stop_hook_active ? Number(ctx.values.get(SENT_BACK) ?? 0) : 0;
   if (before >= MOST) return;
-  const git = async (...args: string[]) => {
-    const { code, stdout } = await ctx.$("git", args);
-    return code === 0 ? stdout : "";
-  };
+  const git = (...args: string[]) => ctx.$("git", args).then(({ code, stdout }) => code === 0 ? stdout : "");
   const added = [
     ...lines(await git("diff", "HEAD", "--unified=0", "--no-color", "--no-ext-diff")),
     ...await untracked(await git("ls-files", "--others", "--exclude-standard", "-z"), ctx.cwd),
@@ -15,10 +12,8 @@ const noTodoLeft: StopHook = async ({ stop_hook_active }, ctx) => {
   if (added.length === 0) return;
   ctx.values.set(SENT_BACK, before + 1);
   const shown = added.slice(0, 20).map(({ file, text }) => `${file}: ${text.trim()}`).join("\n");
-  return {
-    action: "deny",
-    reason: `You left ${added.length} to do. Do it, or say why it must wait and remove the mark:\n${shown}`,
-  };
+  const reason = `You left ${added.length} to do. Do it, or say why it must wait and remove the mark:\n${shown}`;
+  return { action: "deny", reason };
 };
 export default noTodoLeft;
 export const config = { timeout: 60, nondeterministic: true };

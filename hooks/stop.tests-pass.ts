@@ -16,8 +16,7 @@ export default testsPass;
 export const config = { timeout: 600, nondeterministic: true };
 
 /** What an agent cannot mend after being sent back so often is a person's to mend. */
-const MOST = 5;
-const SENT_BACK = "tests-pass:sent-back";
+const [MOST, SENT_BACK] = [5, "tests-pass:sent-back"] as const;
 
 const BY_FILE = [
   ["Cargo.toml", "cargo test --quiet"],
