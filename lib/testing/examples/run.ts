@@ -150,9 +150,10 @@ async function eachPlayed(
   options: ExampleOptions,
   told: (result: ExampleResult) => void,
 ): Promise<void> {
-  const byEnv = Map.groupBy(examples, ({ env }) => JSON.stringify(env));
-  for (const alike of byEnv.values()) {
-    await inLane({ file, event: options.event, env: alike[0]!.env }, async (lane) => {
+  const environments = new Map(examples.map(({ env }) => [JSON.stringify(env), env]));
+  for (const [key, env] of environments) {
+    await inLane({ file, event: options.event, env }, async (lane) => {
+      const alike = examples.filter((example) => JSON.stringify(example.env) === key);
       for (const example of alike) told(await playExample(example, file, lane, limitOf(options)));
     });
   }
