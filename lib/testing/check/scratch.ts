@@ -12,7 +12,7 @@ const FILES: { readonly [path: string]: string } = {
   "src/app.ts": "export function greet(name: string): string {\n  return `Hello, ${name}`;\n}\n",
   "src/config.json": '{ "port": 8080 }\n',
   "test/app.test.ts":
-    'import { greet } from "../src/app.ts";\n\nif (greet("you") !== "Hello, you") throw new Error("no");\n',
+    'import { greet } from "../src/app.ts";\n\nif (greet("you") !== "Hello, you") throw new Error("No");\n',
   "notes.txt": "nothing yet\n",
   ".gitignore": "node_modules\n.env\n",
 };
@@ -26,7 +26,7 @@ export const MESS: { readonly [path: string]: string } = {
     "// TODO: finish this\n// FIXME later\nexport function greet(name: any): string {\n  console.log(name); debugger;\n  return name;\n",
   "src/unfinished.py": "def broken(:\n    pass  # XXX\n    print('debug')\n",
   "TODO.md": "- [ ] write the tests\n- [ ] document it\n",
-  "test/app.test.ts": "throw new Error('not yet');\n",
+  "test/app.test.ts": "throw new Error('Not yet');\n",
 };
 
 /** What was said before the event, as hosts write it down. */
