@@ -114,6 +114,24 @@ test(
   },
 );
 
+test("a script's main() asks on a terminal too, and its process ends when the run does", pty, async () => {
+  const lib = new URL("../../lib/", import.meta.url).href;
+  const script = `import { agent } from "${lib}index.ts";\nimport { Bash } from "${lib}tools/index.ts";\n` +
+    `await agent({ from: import.meta.url, tools: [Bash] }).main();\n`;
+  await using server = await scriptedServer([{ tools: [{ name: "Bash", input: { command: "touch x" } }] }, {
+    text: "ok",
+  }]);
+  using where = place({ "agent.ts": script });
+  await using terminal = new Pty([...CROCHET.slice(0, -1), "agent.ts", "go"], {
+    cwd: where.cwd,
+    env: { HOME: where.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url },
+  });
+  await terminal.until(/May Bash run\?/);
+  terminal.send("y");
+  assert.equal(await terminal.end(), 0);
+  assert.match(await terminal.screen(), /^✓ Bash touch x .*\n\nok\n\ndone · 2 model calls/);
+});
+
 test(
   "run on forty columns parts prose between words and keeps each call on one row, by width and not by length",
   pty,
