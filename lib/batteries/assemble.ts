@@ -12,6 +12,7 @@ import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
 import { sessionEnvFile } from "../hooks/process/env-file.ts";
 import { price } from "../prices.ts";
+import { runningTasks } from "../tools/background-tasks.ts";
 import { memoryStore } from "../transcript/memory.ts";
 import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
 import { changesSince } from "../transcript/resume.ts";
@@ -168,6 +169,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
               ...(promptId !== undefined && { prompt_id: promptId }),
               ...(parent_agent_id !== undefined && { agent_transcript_path: store.pathOf?.(agent_id) ?? "" }),
               ...(mcp_server && { fields: { mcp_server } }),
+              ...(event.event === "stop" && agent_id === id && { background_tasks: runningTasks(toolState) }),
             };
           },
           envFile: envFile.path,

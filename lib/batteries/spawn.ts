@@ -7,6 +7,7 @@ import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import { sha256 } from "../core/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
+import { tellTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
 import { hashOf, type Transcript, type TranscriptStore } from "../transcript/store.ts";
 import { messagesAt, type Place, placeOf } from "./begin.ts";
@@ -54,8 +55,21 @@ export function spawner(
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
     inbox.await(call.toolUseId, reportOf(working, blank));
+    tellAgent(parent().toolState, blank, request.description ?? request.prompt.slice(0, 100), working);
     return blank;
   };
+}
+
+/** A Stop hook of the parent is told of an agent in the background for as long as it works. */
+function tellAgent(
+  state: Map<string, unknown>,
+  { agent_id: id, type }: Spawned,
+  description: string,
+  working: Promise<unknown>,
+): void {
+  tellTasks(state, id, () => [{ id, type: "subagent", status: "running", description, agent_type: type }]);
+  const ended = () => tellTasks(state, id);
+  working.then(ended, ended);
 }
 
 /** The id of an agent on an engine: the same one when its parent is run again. */

@@ -38,6 +38,8 @@ export interface ToolContext {
 export interface SpawnRequest {
   readonly type: string;
   readonly prompt: string;
+  /** The task in a few words. */
+  readonly description?: string;
   readonly system?: string;
   readonly model?: string;
   /** The names of the tools it may use; all of its parent's where absent. */

@@ -83,6 +83,7 @@ async function start(input: AgentInput, context: ToolContext, options: AgentTool
   const spawned = await context.spawn({
     type,
     prompt: input.prompt,
+    description: input.description,
     ...(definition.system !== undefined && { system: definition.system }),
     ...(definition.model !== undefined && { model: definition.model }),
     ...(definition.tools && { tools: definition.tools }),

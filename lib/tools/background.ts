@@ -72,26 +72,6 @@ export const KillShell: Tool<{ shell_id: string }> = tool({
   },
 });
 
-/** A background run as a Stop hook is told of it. */
-export interface BackgroundTask {
-  readonly id: string;
-  readonly type: "shell";
-  readonly status: "running" | "ended";
-  readonly description: string;
-  readonly command: string;
-}
-
-/** The background runs of the agent whose `state` this is, oldest first. */
-export function backgroundTasks(state: ReadonlyMap<string, unknown>): BackgroundTask[] {
-  return [...openedShell(state)?.background.values() ?? []].map((run) => ({
-    id: run.id,
-    type: "shell",
-    status: run.end() === undefined ? "running" : "ended",
-    description: run.description ?? run.command,
-    command: run.command,
-  }));
-}
-
 function runOf(state: ReadonlyMap<string, unknown>, id: string): BackgroundRun {
   const runs = openedShell(state)?.background ?? new Map<string, BackgroundRun>();
   const run = runs.get(id);

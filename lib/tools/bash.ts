@@ -1,6 +1,7 @@
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
-import { type AgentShell, agentShell } from "./shell/agent-shell.ts";
+import { type BackgroundTask, tellTasks } from "./background-tasks.ts";
+import { type AgentShell, agentShell, type BackgroundRun } from "./shell/agent-shell.ts";
 import { capture } from "./shell/output.ts";
 import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
 
@@ -137,6 +138,7 @@ export async function closeShell(state: Map<string, unknown>): Promise<void> {
   const entry = state.get(SHELL) as Entry | undefined;
   state.delete(SHELL);
   state.delete(CWD);
+  tellTasks(state, SHELL);
   await entry?.shell[Symbol.asyncDispose]();
 }
 
@@ -162,7 +164,13 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions): AgentShell 
   const shell = agentShell({ cwd: entry?.shell.cwd() ?? cwd, sandbox, env: options.env, envFile });
   state.set(SHELL, { shell, confined } satisfies Entry);
   state.set(CWD, shell.cwd);
+  tellTasks(state, SHELL, () => [...shell.background.values()].map(taskOf));
   return shell;
+}
+
+function taskOf({ id, command, description, end }: BackgroundRun): BackgroundTask {
+  const status = end() === undefined ? "running" : "ended";
+  return { id, type: "shell", status, description: description ?? command, command };
 }
 
 async function run(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {
