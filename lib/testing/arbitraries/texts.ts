@@ -141,7 +141,7 @@ export interface Place {
 
 /** Absolute paths, most of them in the working directory, as the hosts give them. */
 export function pathArbitrary(fc: FastCheck, { cwd, files, words }: Place): Arbitrary<string> {
-  const named = words.filter((word) => /^[^\s/~-][^\s]*$/.test(word));
+  const named = words.filter((word) => /^[^\s/~:-][^\s:]*$/.test(word));
   return fc.oneof(
     { withCrossShrink: true },
     { weight: 80, arbitrary: fc.constantFrom(...files).map((file) => `${cwd}/${file}`) },
