@@ -21,6 +21,7 @@ export const commands = (): Actions => ({
     "let a shell complete commands and flags",
     async () => (await import("./completions.ts")).completing(commands()),
   ],
+  worker: ["serve agents to a durable engine", () => import("./worker.ts")],
   hook: ["serve one hook file as a command hook of another host", () => import("./hook.ts")],
 });
 

@@ -28,6 +28,7 @@ const USAGE: Usage = {
     ["--faults [n]", "search n schedules of faults (100) for one an agent does not survive; or a preset"],
     ["--seed <n>", "with --faults: the same search again"],
     ["--junit <file>", "write a JUnit report"],
+    ["--on <url>", "have workers of a durable engine replay them, by its ingress"],
     ["--json", "print data"],
     ["--debug", "show where an error came from"],
     ["--help", "this text"],
@@ -61,12 +62,14 @@ const replay: Command = async (args, io) => {
     ? {}
     : (await import("./_normaliser.ts")).normaliserAsked(flags.normalise);
   const fixtures = fixturesFor(words, io);
-  const outcomes = await inParallel(
-    fixtures,
-    io,
-    !flags.json && io.tty,
-    (fixture) => outcomeOf(fixture, normalise, flags, io),
-  );
+  const outcomes = flags.on === undefined
+    ? await inParallel(
+      fixtures,
+      io,
+      !flags.json && io.tty,
+      (fixture) => outcomeOf(fixture, normalise, flags, io),
+    )
+    : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (flags.junit !== undefined) writeFileSync(resolve(io.cwd, String(flags.junit)), junit(outcomes));
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else show(outcomes, io, io.tty ? (await import("picocolors")).default : PLAIN);

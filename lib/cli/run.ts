@@ -15,6 +15,7 @@ const USAGE: Usage = {
   ${ASKING}`,
   flags: [
     ...RUN_FLAGS,
+    ["--on <url>", "run on a durable engine, by its ingress, and follow from here"],
     ["--durable", "survive a crash: the same command with --resume goes on where it was, and questions wait"],
     ["--output <form>", "text, json or stream-json"],
     ["--debug", "show where an error came from"],
@@ -55,8 +56,12 @@ async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<numb
     throw new UsageError(`Cannot run an agent as there is no prompt: ${USAGE.example}`);
   }
   const output = outputForm(flags.output);
-  const { options, watched } = await runOptions(call, agent);
-  const start = flags.durable
+  const { options, watched } = flags.on === undefined
+    ? await runOptions(call, agent)
+    : { options: { cwd: io.cwd }, watched: agent };
+  const start = flags.on !== undefined
+    ? (await import("./_run-on.ts")).runOn(agent.name, prompt, flags, io)
+    : flags.durable
     ? (await import("./_durable.ts")).durably(watched, prompt, { ...options, io })
     : (more: RunOptions) => watched.run(prompt, { ...options, ...more });
   const result = output === "text" && io.tty

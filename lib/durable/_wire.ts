@@ -38,3 +38,6 @@ export interface Page {
   /** Events as JSON, a list a page. */
   readonly pages: readonly string[];
 }
+
+/** The service that replays fixtures. */
+export const FIXTURES_SERVICE = `${DESK}.fixtures`;

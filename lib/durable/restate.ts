@@ -1,7 +1,11 @@
+import type * as Sdk from "@restatedev/restate-sdk/fetch";
 import type { Agent } from "../agent.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { agentObject } from "./_agent-object.ts";
 import { desk } from "./_desk.ts";
+import { FIXTURES_SERVICE } from "./_wire.ts";
+
+export { type Remote, remote, type RemoteOptions, type RemoteRun } from "./remote.ts";
 
 export interface ServeOptions {
   /** @default 9080 */
@@ -16,6 +20,8 @@ export interface ServeOptions {
   identityKeys?: readonly string[];
   /** Where transcripts are copied to when a run has ended; the engine has them in any case. */
   store?: TranscriptStore;
+  /** Replays a fixture for who fans out a suite. */
+  replay?: (request: unknown) => Promise<unknown>;
 }
 
 /** Agents that are served. */
@@ -43,14 +49,19 @@ export interface Worker {
  * ```
  */
 export async function serve(agents: readonly Agent[], options: ServeOptions = {}): Promise<Worker> {
-  const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis, ingress, identityKeys, store } = options;
+  const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis, ingress, identityKeys, store, replay } =
+    options;
   const sdk = await import("@restatedev/restate-sdk/fetch").catch((cause) => {
     throw new Error("Cannot serve agents as their engine's SDK is missing: npm install @restatedev/restate-sdk", {
       cause,
     });
   });
   const handler = sdk.createEndpointHandler({
-    services: [desk(sdk), ...agents.map((agent) => agentObject({ sdk, agent, ingress, store }))],
+    services: [
+      desk(sdk),
+      ...agents.map((agent) => agentObject({ sdk, agent, ingress, store })),
+      ...(replay ? [fixtureService(sdk, replay)] : []),
+    ],
     // Without, each step costs a request of its own, which carries all steps before it.
     bidirectional: true,
     logger: (meta, ...words) => {
@@ -66,6 +77,13 @@ export async function serve(agents: readonly Agent[], options: ServeOptions = {}
     register: (admin, at = url) => register(admin, at, server.http11),
     close: server.close,
   };
+}
+
+function fixtureService(sdk: typeof Sdk, replay: NonNullable<ServeOptions["replay"]>) {
+  return sdk.service({
+    name: FIXTURES_SERVICE,
+    handlers: { replay: (_: Sdk.Context, request: unknown) => replay(request) },
+  });
 }
 
 interface Listening {

@@ -13,6 +13,7 @@ const USAGE: Usage = {
   about: "Answers an agent that waits for a person. Without an answer: shows what it asks.",
   flags: [
     ["--remember", "with allow: calls like this one run without asking, for the session"],
+    ["--on <url>", "an agent that runs on a durable engine, by its ingress"],
     ["--cwd <dir>", "the project of a run with --durable"],
     ["--json", "print data"],
     ["--help", "this text"],
@@ -44,7 +45,9 @@ const answer: Command = async (args, io) => {
   }
   const [id, verdict, ...rest] = words;
   if (id === undefined) throw new UsageError(`Cannot answer as no agent is named: ${USAGE.example}`);
-  const questions = ofProject(flags.cwd === undefined ? io.cwd : resolve(io.cwd, String(flags.cwd)), io);
+  const questions = flags.on === undefined
+    ? ofProject(flags.cwd === undefined ? io.cwd : resolve(io.cwd, String(flags.cwd)), io)
+    : await onEngine(String(flags.on));
   const asked = await questions.open(id);
   if (asked.length === 0) {
     const others = [...new Set((await questions.open()).map(({ agent_id }) => agent_id))].join(", ");
@@ -74,6 +77,19 @@ export default answer;
 
 function shown({ tool_name, input, reason }: Question): string {
   return `${plainText(reason)}\n  ${tool_name} ${plainText(JSON.stringify(input))}\n`;
+}
+
+/** The questions of agents on an engine, which knows them by their agents only. */
+async function onEngine(url: string): Promise<Questions> {
+  const { remote } = await import("../../durable/remote.ts");
+  const engine = remote(url);
+  return {
+    open: async (id) => {
+      const asked = id === undefined ? undefined : await engine.question(id);
+      return asked ? [asked as Question] : [];
+    },
+    answer: (id, reply) => engine.answer(id, reply),
+  };
 }
 
 /** The questions of a project's own durable runs. */

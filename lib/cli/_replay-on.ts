@@ -1,0 +1,34 @@
+import { existsSync, readFileSync } from "node:fs";
+import { sha256 } from "../core/sha256.ts";
+import { remote } from "../durable/remote.ts";
+import { findFixture, type Fixture } from "../tape/fixture.ts";
+import type { Flags } from "./_flags.ts";
+import { type Io, UsageError } from "./_io.ts";
+
+/** How many fixtures are under way at once: workers take what they can. */
+const AT_ONCE = 64;
+
+/** A sign of a fixture's tape, to see that somebody has the same one; undefined where there is none. */
+export function tapeSign(name: string, cwd: string): string | undefined {
+  const { tape } = findFixture(name, cwd);
+  return existsSync(tape) ? sha256().update(readFileSync(tape)).digest("hex") : undefined;
+}
+
+/** Has workers replay fixtures of their own checkouts; the outcomes, in the order of the fixtures. */
+export async function replayOn<T>(fixtures: readonly Fixture[], flags: Flags["flags"], io: Io): Promise<T[]> {
+  for (const flag of ["update", "hooks", "shadow", "normalise"]) {
+    if (flags[flag] !== undefined) throw new UsageError(`Cannot replay with --on and --${flag}: leave one of them out`);
+  }
+  const args = ["wire", "verify"].filter((flag) => flags[flag]).map((flag) => `--${flag}`);
+  const engine = remote(String(flags.on));
+  const outcomes: T[] = [];
+  let next = 0;
+  const one = async () => {
+    for (let i = next++; i < fixtures.length && !io.signal.aborted; i = next++) {
+      const { name } = fixtures[i]!;
+      outcomes[i] = await engine.replay({ name, tape: tapeSign(name, io.cwd), args }) as T;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, fixtures.length) }, one));
+  return outcomes;
+}

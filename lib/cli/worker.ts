@@ -1,0 +1,74 @@
+import { resolve } from "node:path";
+import { helpText, readFlags, type Usage } from "./_flags.ts";
+import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { builtIn, loadAgent } from "./_script.ts";
+
+const USAGE: Usage = {
+  name: "worker",
+  words: "[agent.ts…]",
+  about: "Serves agents to a Restate server: it sends runs here, and to whoever else is at this address.",
+  flags: [
+    ["--admin <url>", "the server's admin address, to register with (http://127.0.0.1:9070)"],
+    ["--ingress <url>", "the server's ingress as this worker reaches it; that of whoever submits where absent"],
+    ["--port <n>", "where to listen (9080); on Bun several workers may share it"],
+    ["--host <address>", "the address to listen at (127.0.0.1): whoever reaches it can run the agents"],
+    ["--url <url>", "this worker as the server reaches it, where that is another address"],
+    ["--key <publickeyv1_…>", "take only requests that are signed by a server with this key"],
+    ["--fixtures", "replay fixtures of this directory for 'crochet replay --on'"],
+    ["--help", "this text"],
+  ],
+  example: "crochet worker agent.ts --admin http://127.0.0.1:9070",
+};
+
+const worker: Command = async (args, io) => {
+  const { words, flags } = readFlags(USAGE, args);
+  if (flags.help) {
+    io.out(helpText(USAGE));
+    return EXIT.ok;
+  }
+  const port = Number(flags.port ?? 9080);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new UsageError(`Cannot listen at port '${flags.port}'`);
+  }
+  const agents = await Promise.all(words.map((script) => loadAgent(resolve(io.cwd, script))));
+  const { serve } = await import("../durable/restate.ts");
+  const served = await serve(agents.length > 0 ? agents : [await builtIn()], {
+    port,
+    ...(flags.host !== undefined && { host: String(flags.host) }),
+    ...(flags.ingress !== undefined && { ingress: String(flags.ingress) }),
+    ...(flags.key !== undefined && { identityKeys: [String(flags.key)] }),
+    ...(flags.fixtures === true && { replay: (request) => replayed(request, io) }),
+  });
+  const admin = String(flags.admin ?? "http://127.0.0.1:9070");
+  try {
+    await served.register(admin, flags.url === undefined ? undefined : String(flags.url));
+    const names = agents.map(({ name }) => name).join(", ") || "the coding agent";
+    io.out(`worker at ${served.url}, registered with ${admin}: ${names}\n`);
+    await new Promise<void>((done) => {
+      if (io.signal.aborted) return done();
+      io.signal.addEventListener("abort", () => done(), { once: true });
+    });
+  } finally {
+    await served.close();
+  }
+  return EXIT.ok;
+};
+export default worker;
+
+/** One fixture, as `crochet replay --json` tells of it. */
+async function replayed(request: unknown, io: Io): Promise<unknown> {
+  const { name, tape, args } = request as { name: string; tape: string; args: readonly string[] };
+  const { tapeSign } = await import("./_replay-on.ts");
+  const error = (message: string) => ({ name, seconds: 0, error: message, shadow: [] });
+  if (tapeSign(name, io.cwd) !== tape) {
+    return error(`Cannot replay ${name} as this worker has another tape of it, or none`);
+  }
+  const { default: replay } = await import("./replay.ts");
+  let out = "";
+  try {
+    await replay([name, "--json", ...args], { ...io, tty: false, out: (text) => out += text, err: () => {} });
+    return (JSON.parse(out) as unknown[])[0];
+  } catch (thrown) {
+    return error((thrown as Error).message);
+  }
+}

@@ -1,0 +1,101 @@
+/** The commands against a real engine, where there is no network but its own. Arguments: folder, server. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { command, start, type Started, until } from "./_kill.ts";
+import { ADMIN, INGRESS, startServer } from "./_restate.ts";
+
+const [dir, binary] = process.argv.slice(2) as [string, string];
+const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
+const running: Started[] = [];
+
+/** Talks a while, piece by piece, then asks to be let save. */
+const SCRIPT = `
+import { appendFileSync } from "node:fs";
+import { agent, tool } from "${LIB}index.ts";
+
+const Save = tool({
+  name: "Save", description: "Saves.", effect: "write", input: { type: "object", properties: {} },
+  run: (_, { idempotencyKey }) => (appendFileSync("${dir}/saved", idempotencyKey + "\\n"), "saved"),
+});
+const said = (block) => [{ type: "content_block_start", index: 0, content_block: block }, { type: "content_block_stop", index: 0 }];
+const model = async function* ({ messages }) {
+  yield { type: "message_start", message: {} };
+  const calls = messages.length === 1;
+  if (calls) yield* said({ type: "tool_use", id: "t1", name: "Save", input: {} });
+  else {
+    yield { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
+    for (const text of ["one ", "two ", "three"]) {
+      yield { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } };
+      await new Promise((resolve) => setTimeout(resolve, 400));
+    }
+    yield { type: "content_block_stop", index: 0 };
+  }
+  yield { type: "message_delta", delta: { stop_reason: calls ? "tool_use" : "end_turn" } };
+  yield { type: "message_stop" };
+};
+export default agent({ from: import.meta.url, name: "saver", tools: [Save], model, permissions: { ask: ["Save"] } });
+`;
+
+const crochet = (...args: readonly string[]): Started => {
+  const one = start([...command("../../lib/cli/main.ts"), ...args], { NO_COLOR: "1" });
+  running.push(one);
+  return one;
+};
+
+async function drive(): Promise<void> {
+  running.push(await startServer(binary, dir));
+  const script = join(dir, "saver.ts");
+  writeFileSync(script, SCRIPT);
+  const worker = crochet("worker", script, "--admin", ADMIN, "--port", "19080", "--fixtures");
+  let said = "";
+  worker.child.stdout!.on("data", (text) => said += text);
+  await until("the worker says where it is", () => said.includes("registered"));
+  assert.match(said, /worker at http:\/\/127.0.0.1:19080, registered with .*: saver/);
+
+  const run = crochet("run", "--on", INGRESS, "--output", "stream-json", script, "save it");
+  const texts: { text: string; at: number }[] = [];
+  let err = "";
+  run.child.stderr!.on("data", (text) => err += text);
+  run.child.stdout!.on("data", (lines: string) => {
+    for (const line of lines.split("\n").filter((l) => l.startsWith("{"))) {
+      const event = JSON.parse(line) as { type: string; text: string };
+      if (event.type === "text") texts.push({ text: event.text, at: Date.now() });
+    }
+  });
+  await until("the question", () => /agents answer --on \S+ (\S+) allow/.test(err));
+  const [, id] = /agents answer --on \S+ (\S+) allow/.exec(err)!;
+  assert.ok(!existsSync(join(dir, "saved")), "nothing is saved before it is allowed");
+  const asked = await crochet("agents", "answer", id!, "--on", INGRESS).done;
+  assert.match(asked.out, /Save asks for permission[\s\S]*Save \{\}/);
+  assert.equal((await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done).code, 0);
+  const { code, out } = await run.done;
+  const result = JSON.parse(out.trim().split("\n").at(-1)!) as { type: string; stop: string; text: string };
+  assert.deepEqual([code, result.type, result.stop, result.text], [0, "result", "done", "one two three"]);
+  assert.equal(texts.map(({ text }) => text).join(""), "one two three");
+  assert.ok(texts.length > 1, "words come while they are said, not at the end");
+  assert.equal(readFileSync(join(dir, "saved"), "utf8"), `tool:${id}:0.1:Save:t1\n`);
+  assert.equal((await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done).code, 2);
+
+  const again = await crochet("run", "--on", INGRESS, "--resume", id!, script, "and more").done;
+  assert.deepEqual([again.code, again.out], [0, "one two three\n"], again.err);
+  const nobody = await crochet("run", "--on", INGRESS, "hello").done;
+  assert.equal(nobody.code, 1);
+  assert.match(nobody.err, /as no worker serves it/);
+
+  const replayed = await crochet("replay", "hello", "fix-typo", "--on", INGRESS, "--json").done;
+  const outcomes = JSON.parse(replayed.out) as { name: string; report: { ok: boolean } }[];
+  assert.deepEqual(outcomes.map(({ name, report }) => [name, report.ok]), [["hello", true], ["fix-typo", true]]);
+}
+
+try {
+  await drive();
+  process.stdout.write("ok");
+} catch (error) {
+  process.stderr.write(`${(error as Error).stack}\n`);
+  process.exitCode = 1;
+} finally {
+  for (const one of running.reverse()) await one.kill();
+  process.exit();
+}

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inFolder, start } from "./_kill.ts";
+import { alone, noNamespace, serverBinary } from "./_restate.ts";
+
+const why = noNamespace();
+const server = why === undefined ? serverBinary() : { missing: why };
+const options = "missing" in server ? { skip: server.missing } : {};
+
+test(
+  "crochet worker, run --on, agents answer --on and replay --on do it together, and words reach who follows as they are said",
+  options,
+  async () => {
+    assert.ok("path" in server);
+    await inFolder(async (dir) => {
+      const { code, out, err } = await start(alone("_restate-cli-drive.ts", [dir, server.path])).done;
+      assert.equal(code, 0, err);
+      assert.equal(out, "ok");
+    });
+  },
+);
