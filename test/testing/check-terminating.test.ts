@@ -115,7 +115,7 @@ for (const [claim, file, text, letsGo] of HOOKS) {
       laws: ["terminating"],
       runs: 4,
       seed: 1,
-      rounds: rounds(15, 50),
+      rounds: rounds(10, 50),
     });
     assert.equal(hook!.termination?.letsGo, letsGo);
     assert.equal(hook!.termination?.verdict, refuted ? "refuted" : "not refuted");

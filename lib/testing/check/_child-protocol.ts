@@ -19,11 +19,17 @@ export interface Setup {
 export interface Order {
   readonly id: number;
   readonly question: Question;
+  /** Of several that were sent together: the workspace is in order for the first, and for others only if it still is. */
+  readonly row?: "first" | "next";
 }
 
 export interface Answering {
   readonly id: number;
   readonly probed?: Probed;
+  /** In a row: whether the workspace is as it was before. */
+  readonly dirty?: boolean;
+  /** It was not asked, as the workspace has to be put back first. */
+  readonly held?: boolean;
   /** Of the first answer: what the hook says about itself. */
   readonly loaded?: Loaded;
   /** Why the child itself could not do it. */

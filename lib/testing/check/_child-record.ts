@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { systemClock } from "../../core/clock.ts";
 import { fire } from "../../core/dispatch.ts";
@@ -76,7 +76,9 @@ export async function recordAsker(
 }
 
 async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> {
-  const examples = target.type === "file" && record.kind === "module" ? await examplesOf(target) : [];
+  const examples = target.type === "file" && record.kind === "module" && mayHaveExamples(target.path)
+    ? await examplesOf(target)
+    : [];
   return {
     ...(examples.length > 0 && { examples }),
     moments: momentsOf(record.on),
@@ -85,6 +87,12 @@ async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> 
     ...(record.timeout !== undefined && { timeout: record.timeout }),
     ...(record.onError !== undefined && { onError: record.onError }),
   };
+}
+
+/** Whether it is worth loading what reads examples. */
+function mayHaveExamples(path: string): boolean {
+  return readFileSync(path, "utf8").includes("examples") || existsSync(path.replace(/\.\w+$/, ".examples.yaml")) ||
+    existsSync(`${path}.examples.yaml`);
 }
 
 async function examplesOf({ path, event }: Target & { type: "file" }): Promise<readonly Example[]> {

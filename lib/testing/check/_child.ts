@@ -3,6 +3,7 @@ import type { Answering, Order, Setup } from "./_child-protocol.ts";
 import { eachLine } from "./_lines.ts";
 import type { Place, Probed, Question } from "./probe.ts";
 import { Survivors } from "./_survivors.ts";
+import { Tree } from "./_tree.ts";
 
 /**
  * The process in which one hook is asked: an order a line in, an answer a line out. It can be ended at any moment, so
@@ -38,9 +39,20 @@ async function ask(run: (question: Question) => Promise<Probed>, question: Quest
   };
 }
 
-async function obey({ id, question }: Order, run: (question: Question) => Promise<Probed>): Promise<void> {
+/** What the workspace was like at the first question of a row. */
+const tree = new Tree(setup.place.root);
+let dirty = false;
+
+async function obey({ id, question, row }: Order, run: (question: Question) => Promise<Probed>): Promise<void> {
+  if (row === "first") {
+    tree.adopt();
+    dirty = false;
+  }
+  if (row === "next" && dirty) return void answer({ id, held: true });
   try {
-    answer({ id, probed: await ask(run, question) });
+    const probed = await ask(run, question);
+    if (row !== undefined) dirty = tree.changes().length > 0;
+    answer({ id, probed, ...(row !== undefined && { dirty }) });
   } catch (error) {
     answer({ id, broken: error instanceof Error ? error.message : String(error) });
   }
@@ -65,7 +77,10 @@ async function main(): Promise<void> {
   } catch (error) {
     return void answer({ id: 0, broken: error instanceof Error ? error.message : String(error) });
   }
-  await eachLine(process.stdin, (line) => void obey(JSON.parse(line) as Order, run));
+  let last = Promise.resolve();
+  await eachLine(process.stdin, (line) => {
+    last = last.then(() => obey(JSON.parse(line) as Order, run));
+  });
   process.exit(0);
 }
 

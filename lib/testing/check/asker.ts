@@ -5,6 +5,9 @@ import type { Probed, Question } from "./probe.ts";
 import type { Loaded, Subject } from "./subject.ts";
 import { opinionOf } from "./verdict.ts";
 
+/** So many are sent together. */
+const ROW = 20;
+
 /** Asks one hook, and keeps count of how long it took. */
 export class Asker {
   readonly subject: Subject;
@@ -34,19 +37,38 @@ export class Asker {
   }
 
   async ask(probe: Probe, options: Pick<Question, "keep"> = {}): Promise<Probed> {
-    const { event, says } = probe;
-    const asked = { event, ...(says !== undefined && { says }), ...options };
-    let probed = await this.lane.ask({ ...asked, limit: this.limit });
+    return await this.#heard(probe, await this.#again(probe, options, this.limit), options);
+  }
+
+  async #again({ event, says }: Probe, options: Pick<Question, "keep">, limit: number): Promise<Probed> {
+    return await this.lane.ask({ event, limit, ...(says !== undefined && { says }), ...options });
+  }
+
+  /** An answer with what a host makes of it; what may be the machine's doing is asked for again. */
+  async #heard(probe: Probe, first: Probed, options: Pick<Question, "keep"> = {}): Promise<Probed> {
+    let probed = first;
     // A machine may be busy with something else: nothing is late that was late once.
-    if (probed.timedOut && !options.keep) probed = await this.lane.ask({ ...asked, limit: this.#patient });
+    if (probed.timedOut && !options.keep) probed = await this.#again(probe, options, this.#patient);
     // Nothing ends itself like this, but a machine out of memory does.
-    if (probed.ran?.signal === "SIGKILL" && !probed.timedOut) {
-      probed = await this.lane.ask({ ...asked, limit: this.limit });
-    }
+    if (probed.ran?.signal === "SIGKILL" && !probed.timedOut) probed = await this.#again(probe, options, this.limit);
     if (!probed.timedOut) this.times.push(probed.ms);
     if (!probed.ran || probed.timedOut) return probed;
-    const opinion = opinionOf(probed.ran, event, this.subject.host, this.lane.place.kept);
-    return { ...probed, opinion };
+    return { ...probed, opinion: opinionOf(probed.ran, probe.event, this.subject.host, this.lane.place.kept) };
+  }
+
+  /** Asks about many, as fast as they can be asked. */
+  async *askAll(probes: readonly Probe[]): AsyncGenerator<readonly [Probe, Probed]> {
+    for (let at = 0; at < probes.length;) {
+      const row = probes.slice(at, at + ROW);
+      const questions = row.map(({ event, says }) => ({
+        event,
+        limit: this.limit,
+        ...(says !== undefined && { says }),
+      }));
+      const answers = await this.lane.askRow(questions);
+      for (const [i, probed] of answers.entries()) yield [row[i]!, await this.#heard(row[i]!, probed)];
+      at += answers.length;
+    }
   }
 
   async judge(probe: Probe): Promise<Judged> {

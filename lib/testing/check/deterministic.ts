@@ -19,7 +19,7 @@ export async function deterministic(asker: Asker, probes: readonly Probe[]): Pro
   const round = async (order: readonly Probe[]) => {
     if (forgets) asker.lane.restart();
     const answers: Probed[] = [];
-    for (const probe of order) answers.push(await asker.ask(probe));
+    for await (const [, probed] of asker.askAll(order)) answers.push(probed);
     return answers;
   };
   const rounds = [await round(probes)];

@@ -135,9 +135,11 @@ class Engine {
   /** Asks about each, and looks for the smallest event that shows what was found. */
   async #generated(arbitrary: Arbitrary<Probe>, sampled: readonly Probe[]): Promise<void> {
     const { fc, seed, tick } = this.#session;
-    for (const [i, probe] of sampled.entries()) {
+    let i = -1;
+    for await (const [probe, probed] of this.#asker.askAll(sampled)) {
       if (this.#late || this.#session.signal.aborted) return;
-      const fresh = await this.#judge(probe);
+      i++;
+      const fresh = this.#take(probe, probed);
       this.#runs++;
       tick?.(this.#asker.subject.name, this.#runs);
       for (const violation of fresh) await this.#smallest(violation, probe, { arbitrary, fc, seed, path: String(i) });
@@ -157,8 +159,12 @@ class Engine {
   }
 
   async #judge(probe: Probe, most: Violation["severity"] = "fault"): Promise<readonly Violation[]> {
-    const judged = await this.#asker.judge(probe);
-    const { probed } = judged;
+    return this.#take(probe, await this.#asker.ask(probe), most);
+  }
+
+  /** Judges an answer, and keeps what other laws ask about. */
+  #take(probe: Probe, probed: Probed, most: Violation["severity"] = "fault"): readonly Violation[] {
+    const judged = this.#asker.judged(probe, probed);
     if (probed.skipped !== undefined) return [];
     this.#asked.push(probe);
     if (probed.timedOut) this.#late = true;

@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Answering, Setup } from "./_child-protocol.ts";
+import type { Answering, Order, Setup } from "./_child-protocol.ts";
 import { eachLine } from "./_lines.ts";
 import type { Confine } from "./_sandbox.ts";
 import type { Place, Probed, Question, Target } from "./probe.ts";
@@ -52,10 +52,33 @@ export class Lane {
 
   async ask(question: Question): Promise<Probed> {
     const child = await this.#started();
-    const patience = question.limit + (this.options.target.type === "command" ? COMMAND_PATIENCE_MS : PATIENCE_MS);
+    return (await this.#answer(child, child.send(question), question))!;
+  }
+
+  /**
+   * Asks several in a row without a pause between them, each in the same workspace. Gives the answers to those that
+   * could be asked, which is at least the first: the rest comes after what was written has been put back.
+   */
+  async askRow(questions: readonly Question[]): Promise<Probed[]> {
+    const child = await this.#started();
+    const ids = questions.map((question, i) => child.send(question, i === 0 ? "first" : "next"));
+    const answers: Probed[] = [];
+    for (const [i, question] of questions.entries()) {
+      const probed = child.over && i > 0 ? undefined : await this.#answer(child, ids[i]!, question);
+      if (!probed) break;
+      answers.push(probed);
+      if (this.#child !== child) break;
+    }
+    return answers;
+  }
+
+  /** What became of a question; undefined where it was not asked. */
+  async #answer(child: Child, id: number, question: Question): Promise<Probed | undefined> {
+    const command = this.options.target.type === "command";
     const start = performance.now();
-    const answer = await child.ask(question, patience);
+    const answer = await child.wait(id, question.limit + (command ? COMMAND_PATIENCE_MS : PATIENCE_MS));
     const ms = performance.now() - start;
+    if (answer !== "late" && answer !== "gone" && answer.held) return undefined;
     const probed: Probed | undefined = answer === "late"
       ? { ms, timedOut: true }
       : answer === "gone"
@@ -63,7 +86,8 @@ export class Lane {
       : answer.probed;
     if (!probed) throw new Error(`Cannot go on with the check as its process failed: ${(answer as Answering).broken}`);
     // A module that took too long may still be at it.
-    if (answer === "late" || (probed.timedOut && this.options.target.type !== "command")) this.close();
+    if (answer === "late" || answer === "gone" || (probed.timedOut && !command)) this.close();
+    if (typeof answer === "object" && answer.dirty === false) return probed;
     const changed = this.#tree.changes();
     if (!question.keep && changed.length > 0) this.#tree.restore(changed);
     return changed.length > 0 ? { ...probed, changed } : probed;
@@ -110,6 +134,8 @@ type Waiting = (answer: Answering | "late" | "gone") => void;
 class Child {
   readonly #process: ChildProcessWithoutNullStreams;
   readonly #waiting = new Map<number, Waiting>();
+  /** Answers nobody has asked for yet. */
+  readonly #early = new Map<number, Answering>();
   readonly ready: Promise<Answering | "late" | "gone">;
   #next = 1;
   #stderr = "";
@@ -145,19 +171,25 @@ class Child {
     eachLine(child.stdout, (line) => {
       if (!line.startsWith(token)) return;
       const answer = JSON.parse(line.slice(token.length)) as Answering;
-      this.#waiting.get(answer.id)?.(answer);
+      const waiting = this.#waiting.get(answer.id);
+      if (waiting) waiting(answer);
+      else this.#early.set(answer.id, answer);
     });
-    this.ready = this.#wait(0, START_MS);
+    this.ready = this.wait(0, START_MS);
   }
 
-  ask(question: Question, patience: number): Promise<Answering | "late" | "gone"> {
+  /** The number under which it is answered. */
+  send(question: Question, row?: Order["row"]): number {
     const id = this.#next++;
-    const answer = this.#wait(id, patience);
-    if (!this.over) this.#process.stdin.write(`${JSON.stringify({ id, question })}\n`);
-    return answer;
+    const order: Order = { id, question, ...(row && { row }) };
+    if (!this.over) this.#process.stdin.write(`${JSON.stringify(order)}\n`);
+    return id;
   }
 
-  #wait(id: number, patience: number): Promise<Answering | "late" | "gone"> {
+  wait(id: number, patience: number): Promise<Answering | "late" | "gone"> {
+    const early = this.#early.get(id);
+    this.#early.delete(id);
+    if (early) return Promise.resolve(early);
     return new Promise((resolve) => {
       if (this.over) return resolve("gone");
       const timer = setTimeout(() => settle("late"), patience);
