@@ -23,7 +23,7 @@ export class BrokenLaw extends Error {
  * import { checkHook } from "crochet/testing";
  *
  * writeFileSync("stop.again.sh", "echo 'Once more' >&2\nexit 2\n");
- * const { ok, hooks } = await checkHook("stop.again.sh", { runs: 5, rounds: 10 });
+ * const { ok, hooks } = await checkHook("stop.again.sh", { runs: 2, rounds: 9 });
  * console.log(ok, hooks[0]?.findings[0]?.code); // false "terminating.loops"
  * ```
  */
@@ -69,7 +69,7 @@ function faultWords({ hook, law, message, trace = [], counterexample, reproduce,
  *
  * writeFileSync("stop.once.ts", `export default ({ stop_hook_active }) =>
  *   stop_hook_active ? undefined : { action: "deny", reason: "Look again" };`);
- * const { hooks } = await laws.terminates("stop.once.ts", { runs: 5 });
+ * const { hooks } = await laws.terminates("stop.once.ts", { runs: 2 });
  * console.log(hooks[0]?.termination?.letsGo); // "on stop_hook_active"
  * ```
  */

@@ -8,6 +8,7 @@ import type { Place } from "./probe.ts";
 import type { LettingGo, Termination } from "./report.ts";
 import { MESS } from "./scratch.ts";
 import { random } from "./_random.ts";
+import type { Subject } from "./subject.ts";
 
 export interface TerminatingOptions {
   readonly rounds: number;
@@ -186,7 +187,7 @@ async function playFrom(
 ): Promise<Played> {
   const { lane, subject } = asker;
   // What a module remembers of the last play would be a state of no session.
-  if (subject.kind === "module") lane.restart();
+  if (remembers(subject)) lane.restart();
   else lane.restore();
   arranged(start, lane.place);
   const made = start.mess ? Object.keys(MESS).map((path) => `project/${path}`) : [];
@@ -205,6 +206,13 @@ async function playFrom(
   } finally {
     lane.restore();
   }
+}
+
+/** Whether a module could keep something between two calls, by the looks of it; all others need no new process. */
+function remembers({ kind, text }: Subject): boolean {
+  if (kind !== "module") return false;
+  return /^(?:export )?(?:let|var) |^(?:export )?const \w+[^=]*= (?:new \w+|\[|\{)|globalThis|process\.env\.\w+ *=|from "\.|import\("\./m
+    .test(text);
 }
 
 function arranged({ mess }: Start, { project }: Place): void {
