@@ -66,8 +66,7 @@ const env: HookEnv = {
   signal: new AbortController().signal,
 };
 
-const call = (): Fired<EventName> =>
-  sampleEvent("pre-tool-use", { cwd: root, tool: "Bash" });
+const call = (): Fired<EventName> => sampleEvent("pre-tool-use", { cwd: root, tool: "Bash" });
 
 async function loaded(name: string, text: string): Promise<HookRecord[]> {
   const folder = mkdtempSync(join(root, "hooks-"));
@@ -106,8 +105,7 @@ const RULES = Array.from(
   (_, i) => `args.command matches '^tool${i}\\s+--force' -> deny("no ${i}")\n`,
 ).join("");
 const SCRIPT = "#!/bin/sh\ncat >/dev/null\nexit 0\n";
-const WARM =
-  `#!/bin/sh\n# crochet: warm\nwhile read -r line; do echo '{}'; done\n`;
+const WARM = `#!/bin/sh\n# crochet: warm\nwhile read -r line; do echo '{}'; done\n`;
 
 const CASES: readonly Case[] = [
   {
@@ -254,8 +252,7 @@ const CASES: readonly Case[] = [
       }
       return {
         ours: () => discover(folder),
-        floor: () =>
-          readdirSync(folder).map((name) => readFileSync(join(folder, name))),
+        floor: () => readdirSync(folder).map((name) => readFileSync(join(folder, name))),
       };
     },
   },
@@ -292,15 +289,11 @@ try {
   for (const { name, most, against, inProcess, set } of CASES) {
     if (values.only && !values.only.split(",").includes(name)) continue;
     const { ours, floor, end } = await set();
-    const times = inProcess
-      ? { ours: await timesFor(ours), floor: await timesFor(floor) }
-      : { ours: 1, floor: 1 };
+    const times = inProcess ? { ours: await timesFor(ours), floor: await timesFor(floor) } : { ours: 1, floor: 1 };
     const took: { ours: number[]; floor: number[] } = { ours: [], floor: [] };
     for (let i = 0; i < rounds + 3; i++) {
       // The first rounds warm up; then each goes first in turn, so that neither always has the better moment.
-      const order = i % 2 === 0
-        ? ["ours", "floor"] as const
-        : ["floor", "ours"] as const;
+      const order = i % 2 === 0 ? ["ours", "floor"] as const : ["floor", "ours"] as const;
       for (const which of order) {
         const ms = await timed(
           which === "ours" ? ours : floor,
@@ -321,9 +314,7 @@ try {
       against,
     });
     if (!values.json) {
-      const times = `${best(took.ours).toFixed(4)} ms against ${
-        best(took.floor).toFixed(4)
-      } ms`;
+      const times = `${best(took.ours).toFixed(4)} ms against ${best(took.floor).toFixed(4)} ms`;
       console.log(
         `${ratio <= most ? "ok    " : "MISSED"} ${name.padEnd(13)} ${
           ratio.toFixed(2)
