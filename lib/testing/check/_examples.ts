@@ -59,6 +59,15 @@ async function examplesOf({ subject, loaded }: Asker): Promise<readonly Example[
     : [];
 }
 
+/** States of the project in which the hook refuses, as its examples tell: few hooks refuse in any. */
+export async function statesOf(asker: Asker): Promise<readonly (() => void)[]> {
+  if (asker.subject.file === undefined) return [];
+  const examples = await examplesOf(asker).catch(() => []);
+  return examples.flatMap(({ given, expect }) =>
+    given === undefined || expect.action !== "deny" ? [] : [() => arrange(given, asker.lane.place)]
+  );
+}
+
 /** What a good agent does about it, as the first example says that tells. */
 export async function fixOf(asker: Asker): Promise<(() => void) | undefined> {
   if (asker.subject.file === undefined) return undefined;

@@ -108,7 +108,8 @@ class Engine {
     if (safe) await this.#generated(arbitrary, fc.sample(arbitrary, { seed, numRuns: runs }));
     let termination: Termination | undefined;
     if (safe && !this.#late) {
-      for (const probe of [...plain.slice(0, 2), ...this.#telling].flatMap(laced)) {
+      const telling = new Set([...plain.slice(0, 2), ...this.#telling, ...shortest(this.#denied)]);
+      for (const probe of [...telling].flatMap(laced)) {
         if (!this.#late) await this.#judge(probe);
       }
       for (const probe of unwritten(plain, lane.place)) await this.#judge(probe, "warning");
@@ -220,13 +221,14 @@ class Engine {
     let worst: Termination | undefined;
     for (const name of keepers(loaded.moments)) {
       const { terminating } = await import("./terminating.ts");
-      const { fixOf } = await import("./_examples.ts");
+      const { fixOf, statesOf } = await import("./_examples.ts");
       const { rounds, seed } = this.#session;
       const { termination, violations } = await terminating(this.#asker, name, {
         rounds,
         seed,
         blocked: this.#denied.slice(0, 2),
         fix: await fixOf(this.#asker),
+        states: await statesOf(this.#asker),
       });
       for (const { trace, event, ...violation } of violations) this.#findings.addPlay(violation, event, trace);
       if (worst === undefined || termination.verdict === "refuted") worst = termination;

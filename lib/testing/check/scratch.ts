@@ -101,6 +101,8 @@ export class Scratch {
       // Without git the project is a folder.
     }
     writeFileSync(join(path, ".env"), "PORT=8080\n");
+    // Where the host keeps its own: hooks count on the folder being there.
+    mkdirSync(join(path, ".claude"));
     return path;
   }
 

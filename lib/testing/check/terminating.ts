@@ -17,6 +17,8 @@ export interface TerminatingOptions {
   readonly blocked: readonly Probe[];
   /** What a good agent does about it, as an example tells. */
   readonly fix?: (() => void) | undefined;
+  /** Makes the project one in which the hook blocks, as examples tell. */
+  readonly states?: readonly (() => void)[];
 }
 
 export interface Terminated {
@@ -31,6 +33,8 @@ interface Start {
   readonly mess: boolean;
   readonly text: string;
   readonly says?: string;
+  /** Makes it so, where an example tells how. */
+  readonly given?: () => void;
 }
 
 const DONE =
@@ -41,7 +45,7 @@ const DONE =
  * are done, repeat what they are told, work each time, mend what an example says, or mix these.
  */
 export async function terminating(asker: Asker, name: Name, options: TerminatingOptions): Promise<Terminated> {
-  const starts = await blockingStarts(asker, name, options.blocked);
+  const starts = await blockingStarts(asker, name, options);
   const rounds = affordable(options.rounds, asker);
   if (starts.length === 0) {
     return { termination: { verdict: "not refuted", rounds, letsGo: "never blocks" }, violations: [] };
@@ -110,17 +114,22 @@ function loops(asker: Asker, name: Name, letsGo: LettingGo, { label, tools, play
   };
 }
 
-/** Where the hook blocks at all: as the project is, in a mess, and after words it was seen to block at. */
-async function blockingStarts(asker: Asker, name: Name, blocked: readonly Probe[]): Promise<Start[]> {
+/** Where the hook blocks at all: as the project is, as an example has it, in a mess, and after words it was seen to block at. */
+async function blockingStarts(
+  asker: Asker,
+  name: Name,
+  { blocked, states = [] }: TerminatingOptions,
+): Promise<Start[]> {
   const says = asker.subject.kind === "prompt" ? { says: '{"ok": false, "reason": "Not yet"}' } : {};
   const texts = [
     "Okay.",
     ...blocked.map(({ event }) => String(event.last_assistant_message ?? event.prompt_response ?? "")),
   ];
-  const wanted: Start[] = [false, true].flatMap((mess) => texts.slice(0, 3).map((text) => ({ mess, text, ...says })));
+  const said = (mess: boolean): Start[] => texts.slice(0, 3).map((text) => ({ mess, text, ...says }));
+  const told = states.map((given): Start => ({ mess: false, text: "Okay.", given, ...says }));
   const starts: Start[] = [];
-  for (const start of wanted) {
-    if (starts.some(({ mess }) => mess === start.mess)) continue;
+  for (const start of [...said(false), ...told, ...said(true)]) {
+    if (starts.some(({ mess, given }) => mess === start.mess && given === start.given)) continue;
     const { rounds: [first] } = await playFrom(asker, name, start, () => ({ text: start.text || "Okay." }), 1);
     if (first?.blocked) starts.push(start);
   }
@@ -215,7 +224,8 @@ function remembers({ kind, text }: Subject): boolean {
     .test(text);
 }
 
-function arranged({ mess }: Start, { project }: Place): void {
+function arranged({ mess, given }: Start, { project }: Place): void {
+  given?.();
   if (!mess) return;
   for (const [path, text] of Object.entries(MESS)) {
     const full = join(project, path);
