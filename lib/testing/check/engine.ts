@@ -108,6 +108,7 @@ class Engine {
     if (safe) await this.#generated(arbitrary, fc.sample(arbitrary, { seed, numRuns: runs }));
     let termination: Termination | undefined;
     if (safe && !this.#late) {
+      await this.#provoke(plain);
       const telling = new Set([...plain.slice(0, 2), ...this.#telling, ...shortest(this.#denied)]);
       for (const probe of [...telling].flatMap(laced)) {
         if (!this.#late) await this.#judge(probe);
@@ -115,7 +116,7 @@ class Engine {
       for (const probe of unwritten(plain, lane.place)) await this.#judge(probe, "warning");
       if (laws.has("deterministic")) await this.#twice();
       if (laws.has("terminating")) termination = await this.#ends();
-      if (laws.has("guard")) await this.#guards(plain);
+      if (laws.has("guard")) await this.#guards();
       if (laws.has("examples") && mayHaveExamples(this.#asker)) {
         await (await import("./_examples.ts")).playExamples(this.#asker, this.#findings);
       }
@@ -236,29 +237,26 @@ class Engine {
     return worst;
   }
 
-  async #guards(plain: readonly Probe[]): Promise<void> {
+  /** What refuses nothing so far is asked about what guards are there for: its refusals are to be judged too. */
+  async #provoke(plain: readonly Probe[]): Promise<void> {
+    const { subject, lane, loaded } = this.#asker;
+    if (loaded.mode !== "gate" || subject.kind === "prompt") return;
+    const tried = dangers(plain, lane.place, { wire: isWire(subject), text: subject.text });
+    for (const probe of tried.slice(0, Math.max(30, this.#session.runs / 4))) {
+      if (this.#denied.length >= 2 || this.#late) return;
+      await this.#judge(probe);
+    }
+  }
+
+  async #guards(): Promise<void> {
     const { mode } = this.#asker.loaded;
     // Of a hook that answers now so, now so, nothing passes or is refused.
     if (mode !== "gate" || this.#asker.subject.kind === "prompt" || this.#findings.has("deterministic.verdict")) return;
     if (keepers(this.#asker.loaded.moments).length === this.#asker.loaded.moments.length) return;
     const { bypassViolation, guarded, guardStrength } = await import("./guard.ts");
-    const known = this.#denied.filter(guarded);
-    const { subject, lane } = this.#asker;
-    const tried = () => dangers(plain, lane.place, { wire: isWire(subject), text: subject.text });
-    const all = known.length > 0 ? known : await this.#denials(tried().slice(0, Math.max(30, this.#session.runs / 4)));
-    for (const bypass of await guardStrength(this.#asker, all)) {
+    for (const bypass of await guardStrength(this.#asker, this.#denied.filter(guarded))) {
       this.#findings.addBypass(bypassViolation(bypass), bypass);
     }
-  }
-
-  /** Those of the given that are refused, a few of them. */
-  async #denials(tried: readonly Probe[]): Promise<Probe[]> {
-    const denied: Probe[] = [];
-    for (const probe of tried) {
-      if (denied.length >= 2) break;
-      if (refuses(await this.#asker.ask(probe))) denied.push(probe);
-    }
-    return denied;
   }
 }
 
@@ -267,4 +265,10 @@ interface Shrinking {
   readonly fc: Session["fc"];
   readonly seed: number;
   readonly path: string;
+}
+
+/** The plainest of them: in others something else may be in the way. */
+function shortest(probes: readonly Probe[]): Probe[] {
+  const size = ({ event }: Probe) => JSON.stringify(event).length;
+  return probes.toSorted((a, b) => size(a) - size(b)).slice(0, 1);
 }

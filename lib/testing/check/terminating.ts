@@ -68,7 +68,7 @@ export async function terminating(asker: Asker, name: Name, options: Terminating
   }
   const mayEnd = plays.some(({ played }) => !played.stuck);
   const worst = stuck.find(({ tools }) => tools) ?? stuck[0]!;
-  const letsGo: LettingGo = mayEnd || !worst.tools || starts.every(({ mess }) => mess)
+  const letsGo: LettingGo = mayEnd || !worst.tools || starts.every(({ mess, given }) => mess || given !== undefined)
     ? "relies on the cap"
     : "still blocking";
   return {
