@@ -25,6 +25,9 @@ export const MESS: { readonly [path: string]: string } = {
   "src/app.ts":
     "// TODO: finish this\n// FIXME later\nexport function greet(name: any): string {\n  console.log(name); debugger;\n  return name;\n",
   "src/unfinished.py": "def broken(:\n    pass  # XXX\n    print('debug')\n",
+  // A loop that is on, as the plugins that loop note it.
+  ".claude/ralph-loop.local.md":
+    '---\nactive: true\niteration: 1\nmax_iterations: 0\ncompletion_promise: "DONE"\nstarted_at: "2026-01-01T00:00:00Z"\n---\n\nImprove the project\n',
   "TODO.md": "- [ ] write the tests\n- [ ] document it\n",
   "test/app.test.ts": "throw new Error('Not yet');\n",
 };

@@ -61,7 +61,7 @@ export async function terminating(asker: Asker, name: Name, options: Terminating
         verdict: "not refuted",
         rounds,
         letsGo,
-        ...counter(letsGo, state),
+        ...(letsGo === "by its own counter" && counter(state)),
       },
       violations: [],
     };
@@ -72,14 +72,14 @@ export async function terminating(asker: Asker, name: Name, options: Terminating
     ? "relies on the cap"
     : "still blocking";
   return {
-    termination: { verdict: "refuted", rounds, letsGo },
-    violations: [loops(asker, name, letsGo, worst, rounds)],
+    termination: { verdict: "refuted", rounds, letsGo, ...counter(state) },
+    violations: [loops(asker, name, letsGo, worst, { rounds, state: counter(state).state ?? [] })],
   };
 }
 
-function counter(letsGo: LettingGo, state: readonly string[]): Pick<Termination, "state"> {
-  if (letsGo !== "by its own counter") return {};
-  return {
+/** The files a hook counts in, as a person would call them. */
+function counter(state: readonly string[]): Pick<Termination, "state"> {
+  return state.length === 0 ? {} : {
     state: state.slice(0, 3).map((path) =>
       path.replace(/^outside\//, "/tmp/").replace(/^home\//, "~/").replace(/^project\//, "")
     ),
@@ -94,13 +94,20 @@ function affordable(rounds: number, { times }: Asker): number {
 
 const MOST_PLAY_MS = 6000;
 
-function loops(asker: Asker, name: Name, letsGo: LettingGo, { label, tools, played }: Named, rounds: number) {
+function loops(
+  asker: Asker,
+  name: Name,
+  letsGo: LettingGo,
+  { label, tools, played }: Named,
+  { rounds, state }: { rounds: number; state: readonly string[] },
+) {
   const judged = asker.subject.kind === "prompt";
   const flag = name === "turn-end" ? "its trigger is hook_input" : "stop_hook_active is true";
-  const between = tools ? ", with tools used between, which resets the hosts' caps" : "";
+  const between = tools ? " (tools used between them reset the caps of hosts)" : "";
+  const counts = state.length > 0 ? `; what it writes to ${state[0]} does not end it` : "";
   const how = letsGo === "relies on the cap"
-    ? `It lets go only when it is content: a model that ${label} is kept for ${rounds} rounds${between}; only a cap of the host ends that`
-    : `It is still blocking after ${rounds} rounds with a model that ${label}${between}`;
+    ? `It lets go only when it is content: a model that ${label} is kept for ${rounds} rounds${between}, and nothing but a cap of the host would end that${counts}`
+    : `It is still blocking after ${rounds} rounds with a model that ${label}${between}${counts}`;
   return {
     law: "terminating" as const,
     code: letsGo === "relies on the cap" ? "terminating.cap" : "terminating.loops",
@@ -199,7 +206,6 @@ async function playFrom(
   if (remembers(subject)) lane.restart();
   else lane.restore();
   arranged(start, lane.place);
-  const made = start.mess ? Object.keys(MESS).map((path) => `project/${path}`) : [];
   try {
     const played = await play(asker, {
       strategy,
@@ -208,10 +214,7 @@ async function playFrom(
       ...(start.says !== undefined && { says: start.says }),
       ...(work && { work }),
     });
-    return {
-      ...played,
-      state: played.state.filter((path) => !made.includes(path) && !path.startsWith("project/.git/")),
-    };
+    return { ...played, state: played.state.filter((path) => !path.startsWith("project/.git/")) };
   } finally {
     lane.restore();
   }
