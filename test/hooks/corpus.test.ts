@@ -16,12 +16,13 @@ type Row = readonly [hook: string, code: string | undefined, warnings?: readonly
 /** A guard that looks at texts can always be got around. */
 const GUARD = ["guard.bypass"];
 
-/** 41 hooks that have a fault, and 16 that have none. */
+/** 42 hooks that have a fault, and 16 that have none. */
 const TABLE: readonly Row[] = [
   // What looks at nothing, or at the wrong thing, and never lets go.
   ["stop.always-blocks.sh", "terminating.loops"],
   ["stop.says-block.sh", "terminating.loops"],
   ["stop.ralph-unbounded.sh", "terminating.loops"],
+  ["stop.armed.sh", "terminating.*"],
   ["stop.until-done.ts", "terminating.*"],
   ["stop.always.rules", "terminating.loops"],
   ["subagent-stop.always.sh", "terminating.loops"],
@@ -139,7 +140,7 @@ for (const [hook, code, warnings = []] of TABLE) {
 
 test("every hook of the corpus is in the table, in all the languages, and the clean ones are many", () => {
   const hooks = TABLE.map(([hook]) => hook);
-  assert.deepEqual(readdirSync(CORPUS).filter((name) => !hooks.includes(name)), []);
+  assert.deepEqual(readdirSync(CORPUS).filter((name) => !hooks.includes(name) && !name.endsWith(".examples.yaml")), []);
   for (const hook of hooks) assert.ok(existsSync(`${CORPUS}/${hook}`), hook);
   assert.ok(hooks.length >= 40);
   assert.ok(TABLE.filter(([, code]) => code === undefined).length >= 12);
