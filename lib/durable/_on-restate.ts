@@ -20,7 +20,10 @@ export function restateEngine(
   ctx: Sdk.ObjectContext,
   { service, options, follow, onLive }: OnRestate,
 ): { readonly engine: Engine; readonly pump: Pump } {
-  const pump = new Pump((promises) => sdk.RestatePromise.race(promises) as Sdk.RestatePromise<never>);
+  const pump = new Pump(
+    (promises) => sdk.RestatePromise.race(promises) as Sdk.RestatePromise<never>,
+    (error) => error instanceof sdk.CancelledError,
+  );
   const json = sdk.serde.json;
   let steps = 0;
   let live = false;

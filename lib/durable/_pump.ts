@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers";
 import type { RestatePromise } from "@restatedev/restate-sdk/fetch";
 
 type Race = (promises: readonly RestatePromise<Settled>[]) => RestatePromise<Settled>;
@@ -9,8 +8,16 @@ interface Settled {
   readonly end: { readonly value: unknown } | { readonly error: Error };
 }
 
+/** More microtasks than an agent takes from one step to the next; one that takes more is only waited for a little later. */
+const QUIET = 100;
+
+/** Calls that run together are asked for at once. */
+const TOGETHER = 3;
+
 interface Waiting {
-  readonly settled: RestatePromise<Settled>;
+  readonly promise: RestatePromise<unknown>;
+  /** As it is raced: made once. */
+  settled?: RestatePromise<Settled>;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -20,26 +27,27 @@ interface Waiting {
  * raced, in one journaled wait, and who waited for the one that ended goes on, alone, until it waits again. So the order
  * in which branches go on is in the journal, and is the same when the run is run again.
  *
- * Between two steps an agent must do nothing but compute: then it waits again before a turn of the event loop is over.
+ * Between two steps an agent must do nothing but compute.
  */
 export class Pump {
   readonly #race: Race;
+  readonly #isCancelled: (error: unknown) => boolean;
   readonly #waiting = new Map<number, Waiting>();
   #next = 0;
   #over: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(race: Race) {
+  constructor(race: Race, isCancelled: (error: unknown) => boolean) {
     this.#race = race;
+    this.#isCancelled = isCancelled;
   }
 
   /** A promise of the engine's as any other. */
   wait<T>(promise: RestatePromise<T>): Promise<T> {
     if (this.#over) return Promise.reject(this.#over.error);
     const n = this.#next++;
-    const settled = promise.map((value, error): Settled => ({ n, end: error ? { error } : { value } }));
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(n, { settled, resolve: resolve as Waiting["resolve"], reject });
+      this.#waiting.set(n, { promise, resolve: resolve as Waiting["resolve"], reject });
       this.#wake?.();
     });
   }
@@ -52,19 +60,50 @@ export class Pump {
     this.#wake?.();
   }
 
+  /** The first that ends. Most of the time there is only one, which costs less to wait for than a race. */
+  async #first(): Promise<Settled> {
+    if (this.#waiting.size > 1) {
+      return await this.#race(
+        [...this.#waiting].map(([n, waiting]) =>
+          waiting.settled ??= waiting.promise.map((value, error): Settled => ({
+            n,
+            end: error ? { error } : { value },
+          }))
+        ),
+      );
+    }
+    const [[n, { promise }]] = this.#waiting as unknown as [[number, Waiting]];
+    try {
+      return { n, end: { value: await promise } };
+    } catch (error) {
+      if (this.#isCancelled(error)) throw error;
+      return { n, end: { error: error as Error } };
+    }
+  }
+
+  /** Lets whoever goes on compute until it has asked for something, and nobody asks for more; or it has nothing to ask. */
+  async #quiet(isOver: () => boolean): Promise<void> {
+    let asked = this.#next;
+    let patience = QUIET;
+    for (let still = 0; still < patience && !isOver(); still++) {
+      await undefined;
+      if (this.#next !== asked) [asked, still, patience] = [this.#next, 0, TOGETHER];
+    }
+  }
+
   /** Runs an agent to its end. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     let end: { value: T } | { error: unknown } | undefined;
     work().then((value) => end = { value }, (error) => end = { error }).then(() => this.#wake?.());
     for (;;) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await this.#quiet(() => end !== undefined);
       if (end) break;
       if (this.#waiting.size === 0) {
         await new Promise<void>((resolve) => this.#wake = resolve);
         this.#wake = undefined;
         continue;
       }
-      const { n, end: one } = await this.#race([...this.#waiting.values()].map(({ settled }) => settled));
+      const { n, end: one } = await this.#first();
       const waiting = this.#waiting.get(n);
       this.#waiting.delete(n);
       if ("error" in one) waiting?.reject(one.error);

@@ -24,7 +24,10 @@ export interface MemoryEngine extends Engine {
 const inStep = new AsyncLocalStorage<string>();
 
 /** An engine that keeps its rules and dies when it is told to, as a process does: without a word. */
-export function memoryEngine(journal: Journal = new Map(), death?: Death): MemoryEngine {
+export function memoryEngine(
+  journal: Journal = new Map(),
+  death?: Death,
+): MemoryEngine {
   const ran: string[] = [];
   const finished: string[] = [];
   const broken: string[] = [];
@@ -45,7 +48,9 @@ export function memoryEngine(journal: Journal = new Map(), death?: Death): Memor
     async step<T>(name: string, work: () => Promise<T>): Promise<T> {
       if (over) return await end();
       const outer = inStep.getStore();
-      if (outer !== undefined) broken.push(`step '${name}' is in step '${outer}'`);
+      if (outer !== undefined) {
+        broken.push(`step '${name}' is in step '${outer}'`);
+      }
       if (asked.has(name)) broken.push(`step '${name}' was asked for twice`);
       asked.add(name);
       const known = journal.get(name);
@@ -73,7 +78,10 @@ export async function untilDone<T>(
   for (let n = 0;; n++) {
     const engine = memoryEngine(journal, deaths[n]);
     engines.push(engine);
-    const end = await Promise.race([run(engine).then((result) => ({ result })), engine.dead]);
+    const end = await Promise.race([
+      run(engine).then((result) => ({ result })),
+      engine.dead,
+    ]);
     if (end) return { result: end.result, engines };
   }
 }

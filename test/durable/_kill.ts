@@ -13,7 +13,16 @@ export const IS_DENO = "Deno" in globalThis;
 export function command(script: string): string[] {
   const path = join(ROOT, "test/durable", script);
   return IS_DENO
-    ? [process.execPath, "run", "-A", "--unstable-net", "--no-check", "--quiet", `--config=${ROOT}deno.json`, path]
+    ? [
+      process.execPath,
+      "run",
+      "-A",
+      "--unstable-net",
+      "--no-check",
+      "--quiet",
+      `--config=${ROOT}deno.json`,
+      path,
+    ]
     : [process.execPath, path];
 }
 
@@ -25,7 +34,10 @@ export interface Started {
   kill(): Promise<void>;
 }
 
-export function start(words: readonly string[], env: Record<string, string> = {}): Started {
+export function start(
+  words: readonly string[],
+  env: Record<string, string> = {},
+): Started {
   const child = spawn(words[0]!, words.slice(1), {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -34,9 +46,9 @@ export function start(words: readonly string[], env: Record<string, string> = {}
   let err = "";
   child.stdout!.setEncoding("utf8").on("data", (text: string) => out += text);
   child.stderr!.setEncoding("utf8").on("data", (text: string) => err += text);
-  const done = new Promise<{ code: number | null; out: string; err: string }>((resolve) =>
-    child.on("close", (code) => resolve({ code, out, err }))
-  );
+  const done = new Promise<{ code: number | null; out: string; err: string }>((
+    resolve,
+  ) => child.on("close", (code) => resolve({ code, out, err })));
   return {
     child,
     done,
@@ -48,7 +60,9 @@ export function start(words: readonly string[], env: Record<string, string> = {}
 }
 
 /** A folder that is gone after the test. */
-export async function inFolder(work: (dir: string) => Promise<void>): Promise<void> {
+export async function inFolder(
+  work: (dir: string) => Promise<void>,
+): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "crochet-durable-"));
   try {
     await work(dir);
@@ -60,11 +74,16 @@ export async function inFolder(work: (dir: string) => Promise<void>): Promise<vo
 export function effects(dir: string): Effect[] {
   const path = join(dir, "effects.jsonl");
   if (!existsSync(path)) return [];
-  return readFileSync(path, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line) as Effect);
+  return readFileSync(path, "utf8").split("\n").filter(Boolean).map((line) =>
+    JSON.parse(line) as Effect
+  );
 }
 
 /** Waits until a condition holds; fails with its words after a minute, which no machine should need. */
-export async function until(words: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(
+  words: string,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
   for (let i = 0; i < 6000; i++) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -79,27 +98,50 @@ export interface Death {
 }
 
 /** Every finished step ran once; one that ran again had begun before a death and not ended; keys stay the same. */
-export function assertOnce(dir: string, deaths: readonly Death[]): { again: string[]; steps: number } {
+export function assertOnce(
+  dir: string,
+  deaths: readonly Death[],
+): { again: string[]; steps: number } {
   const starts = new Map<string, number[]>();
   const keys = new Map<string, Set<string>>();
   for (const effect of effects(dir)) {
     if ("call" in effect) {
-      keys.set(effect.call, (keys.get(effect.call) ?? new Set()).add(effect.key));
-    } else if (effect.phase === "start") starts.set(effect.step, [...starts.get(effect.step) ?? [], effect.at]);
+      keys.set(
+        effect.call,
+        (keys.get(effect.call) ?? new Set()).add(effect.key),
+      );
+    } else if (effect.phase === "start") {
+      starts.set(effect.step, [...starts.get(effect.step) ?? [], effect.at]);
+    }
   }
   for (const { finished, at } of deaths) {
     for (const name of finished) {
-      assert.ok(!starts.get(name)?.some((start) => start > at), `step ${name} had finished and ran again`);
+      const again = starts.get(name)?.find((start) => start > at);
+      const when = () =>
+        effects(dir).filter((e) => "step" in e && e.step === name).map((e) =>
+          `${"phase" in e && e.phase} ${e.at - at} by ${e.pid}`
+        );
+      assert.ok(
+        again === undefined,
+        `step ${name} had finished and ran again: ${
+          when().join(", ")
+        } ms after a death`,
+      );
     }
   }
   const again = [...starts].filter(([, times]) => times.length > 1);
   for (const [name, times] of again) {
-    assert.ok(times.length <= deaths.length + 1, `step ${name} ran ${times.length} times`);
+    assert.ok(
+      times.length <= deaths.length + 1,
+      `step ${name} ran ${times.length} times`,
+    );
     for (const [i, time] of times.slice(1).entries()) {
       const between = deaths.some(({ at }) => times[i]! <= at && at <= time);
       assert.ok(between, `step ${name} ran again although nobody died between`);
     }
   }
-  for (const [call, seen] of keys) assert.equal(seen.size, 1, `call ${call} had several keys`);
+  for (const [call, seen] of keys) {
+    assert.equal(seen.size, 1, `call ${call} had several keys`);
+  }
   return { again: again.map(([name]) => name), steps: starts.size };
 }

@@ -39,7 +39,9 @@ export default agent({ from: import.meta.url, name: "saver", tools: [Save], mode
 `;
 
 const crochet = (...args: readonly string[]): Started => {
-  const one = start([...command("../../lib/cli/main.ts"), ...args], { NO_COLOR: "1" });
+  const one = start([...command("../../lib/cli/main.ts"), ...args], {
+    NO_COLOR: "1",
+  });
   running.push(one);
   return one;
 };
@@ -48,45 +50,113 @@ async function drive(): Promise<void> {
   running.push(await startServer(binary, dir));
   const script = join(dir, "saver.ts");
   writeFileSync(script, SCRIPT);
-  const worker = crochet("worker", script, "--admin", ADMIN, "--port", "19080", "--fixtures");
+  const worker = crochet(
+    "worker",
+    script,
+    "--admin",
+    ADMIN,
+    "--port",
+    "19080",
+    "--fixtures",
+  );
   let said = "";
   worker.child.stdout!.on("data", (text) => said += text);
   await until("the worker says where it is", () => said.includes("registered"));
-  assert.match(said, /worker at http:\/\/127.0.0.1:19080, registered with .*: saver/);
+  assert.match(
+    said,
+    /worker at http:\/\/127.0.0.1:19080, registered with .*: saver/,
+  );
 
-  const run = crochet("run", "--on", INGRESS, "--output", "stream-json", script, "save it");
+  const run = crochet(
+    "run",
+    "--on",
+    INGRESS,
+    "--output",
+    "stream-json",
+    script,
+    "save it",
+  );
   const texts: { text: string; at: number }[] = [];
   let err = "";
   run.child.stderr!.on("data", (text) => err += text);
   run.child.stdout!.on("data", (lines: string) => {
     for (const line of lines.split("\n").filter((l) => l.startsWith("{"))) {
       const event = JSON.parse(line) as { type: string; text: string };
-      if (event.type === "text") texts.push({ text: event.text, at: Date.now() });
+      if (event.type === "text") {
+        texts.push({ text: event.text, at: Date.now() });
+      }
     }
   });
-  await until("the question", () => /agents answer --on \S+ (\S+) allow/.test(err));
+  await until(
+    "the question",
+    () => /agents answer --on \S+ (\S+) allow/.test(err),
+  );
   const [, id] = /agents answer --on \S+ (\S+) allow/.exec(err)!;
-  assert.ok(!existsSync(join(dir, "saved")), "nothing is saved before it is allowed");
+  assert.ok(
+    !existsSync(join(dir, "saved")),
+    "nothing is saved before it is allowed",
+  );
   const asked = await crochet("agents", "answer", id!, "--on", INGRESS).done;
   assert.match(asked.out, /Save asks for permission[\s\S]*Save \{\}/);
-  assert.equal((await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done).code, 0);
+  assert.equal(
+    (await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done)
+      .code,
+    0,
+  );
   const { code, out } = await run.done;
-  const result = JSON.parse(out.trim().split("\n").at(-1)!) as { type: string; stop: string; text: string };
-  assert.deepEqual([code, result.type, result.stop, result.text], [0, "result", "done", "one two three"]);
+  const result = JSON.parse(out.trim().split("\n").at(-1)!) as {
+    type: string;
+    stop: string;
+    text: string;
+  };
+  assert.deepEqual([code, result.type, result.stop, result.text], [
+    0,
+    "result",
+    "done",
+    "one two three",
+  ]);
   assert.equal(texts.map(({ text }) => text).join(""), "one two three");
   assert.ok(texts.length > 1, "words come while they are said, not at the end");
-  assert.equal(readFileSync(join(dir, "saved"), "utf8"), `tool:${id}:0.1:Save:t1\n`);
-  assert.equal((await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done).code, 2);
+  assert.equal(
+    readFileSync(join(dir, "saved"), "utf8"),
+    `tool:${id}:0.1:Save:t1\n`,
+  );
+  assert.equal(
+    (await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done)
+      .code,
+    2,
+  );
 
-  const again = await crochet("run", "--on", INGRESS, "--resume", id!, script, "and more").done;
+  const again = await crochet(
+    "run",
+    "--on",
+    INGRESS,
+    "--resume",
+    id!,
+    script,
+    "and more",
+  ).done;
   assert.deepEqual([again.code, again.out], [0, "one two three\n"], again.err);
   const nobody = await crochet("run", "--on", INGRESS, "hello").done;
   assert.equal(nobody.code, 1);
   assert.match(nobody.err, /as no worker serves it/);
 
-  const replayed = await crochet("replay", "hello", "fix-typo", "--on", INGRESS, "--json").done;
-  const outcomes = JSON.parse(replayed.out) as { name: string; report: { ok: boolean } }[];
-  assert.deepEqual(outcomes.map(({ name, report }) => [name, report.ok]), [["hello", true], ["fix-typo", true]]);
+  const replayed = await crochet(
+    "replay",
+    "hello",
+    "fix-typo",
+    "--on",
+    INGRESS,
+    "--json",
+  ).done;
+  const outcomes = JSON.parse(replayed.out) as {
+    name: string;
+    report: { ok: boolean };
+  }[];
+  assert.deepEqual(outcomes.map(({ name, report }) => [name, report.ok]), [[
+    "hello",
+    true,
+  ], ["fix-typo", true]]);
 }
 
 try {

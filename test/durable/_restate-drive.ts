@@ -1,9 +1,21 @@
 /** One kill test against the engine's server, where there is no network but its own. Arguments: scenario, folder, server, ms. */
 import assert from "node:assert/strict";
-import { assertOnce, type Death, effects, type Started, until } from "./_kill.ts";
+import type { Effect } from "./_family.ts";
+import {
+  assertOnce,
+  type Death,
+  effects,
+  type Started,
+  until,
+} from "./_kill.ts";
 import { INGRESS, post, startServer, startWorker } from "./_restate.ts";
 
-const [scenario, dir, binary, ms] = process.argv.slice(2) as [string, string, string, string];
+const [scenario, dir, binary, ms] = process.argv.slice(2) as [
+  string,
+  string,
+  string,
+  string,
+];
 const PORT = 19080;
 const deaths: Death[] = [];
 let running: Started[] = [];
@@ -29,44 +41,76 @@ async function kill(one: Started): Promise<void> {
   const now = Date.now();
   await one.kill();
   running = running.filter((other) => other !== one);
-  const finished = effects(dir).flatMap((e) => "step" in e && e.phase === "end" && e.at < now - 1000 ? [e.step] : []);
-  deaths.push({ finished: new Set(finished), at: Date.now() });
+  const last = new Map<string, Effect>();
+  for (const effect of effects(dir)) {
+    if ("step" in effect && effect.at <= now) last.set(effect.step, effect);
+  }
+  const finished = [...last].filter(([, e]) =>
+    "phase" in e && e.phase === "end" && e.at < now - 1000
+  );
+  deaths.push({
+    finished: new Set(finished.map(([name]) => name)),
+    at: Date.now(),
+  });
 }
 
-const lines = (n: number) => until(`${n} lines`, () => effects(dir).length >= n);
+const lines = (n: number) =>
+  until(`${n} lines`, () => effects(dir).length >= n);
 
 /** Submits a run and gives its Result whenever there is one, whoever dies meanwhile. */
-async function submitted(id: string, prompt: string): Promise<() => Promise<Ended>> {
-  const { invocationId } = await post<{ invocationId: string }>(`crochet.family/${id}/run/send`, { prompt });
+async function submitted(
+  id: string,
+  prompt: string,
+): Promise<() => Promise<Ended>> {
+  const { invocationId } = await post<{ invocationId: string }>(
+    `crochet.family/${id}/run/send`,
+    { prompt },
+  );
   return async () => {
     for (;;) {
-      const response = await fetch(`${INGRESS}/restate/invocation/${invocationId}/attach`).catch(() => undefined);
+      const response = await fetch(
+        `${INGRESS}/restate/invocation/${invocationId}/attach`,
+      ).catch(() => undefined);
       if (response?.ok) return await response.json() as Ended;
       const words = await response?.text().catch(() => "");
-      if (response && response.status < 500) assert.fail(`${id}: ${response.status} ${words}`);
+      if (response && response.status < 500) {
+        assert.fail(`${id}: ${response.status} ${words}`);
+      }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   };
 }
 
 /** Allows whatever these agents ask, until they have ended. */
-async function allowing(ids: readonly string[], ended: Promise<unknown>): Promise<void> {
+async function allowing(
+  ids: readonly string[],
+  ended: Promise<unknown>,
+): Promise<void> {
   let over = false;
   ended.finally(() => over = true).catch(() => {});
   while (!over) {
-    for (const id of ids) await post(`crochet/${id}/answer`, { behavior: "allow" }).catch(() => {});
+    for (const id of ids) {
+      await post(`crochet/${id}/answer`, { behavior: "allow" }).catch(() => {});
+    }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-async function drive(): Promise<{ results: Ended[]; again: string[]; steps: number; agents: number }> {
+async function drive(): Promise<
+  { results: Ended[]; again: string[]; steps: number; agents: number }
+> {
   let server = await newServer();
   let worker = await newWorker();
   const isFamily = scenario === "family";
   const agents = isFamily ? 2 : 8;
   if (scenario === "moved") await newWorker();
-  const ids = Array.from({ length: agents }, (_, i) => `${isFamily ? "parent" : "worker"}-${i}`);
-  const waits = await Promise.all(ids.map((id, i) => submitted(id, `${isFamily ? "parent" : "worker"} ${i}`)));
+  const ids = Array.from(
+    { length: agents },
+    (_, i) => `${isFamily ? "parent" : "worker"}-${i}`,
+  );
+  const waits = await Promise.all(
+    ids.map((id, i) => submitted(id, `${isFamily ? "parent" : "worker"} ${i}`)),
+  );
   await lines(isFamily ? 30 : 70);
   if (scenario === "server") {
     await kill(server);
@@ -90,13 +134,25 @@ try {
   const { results, again, steps, agents } = await drive();
   // A dead process had one step of each agent in flight, and four of a parent's or child's that fans out.
   const most = deaths.length * agents * (scenario === "family" ? 12 : 1);
-  assert.ok(again.length <= most, `${again.length} steps ran again: ${again.join(", ")}`);
+  assert.ok(
+    again.length <= most,
+    `${again.length} steps ran again: ${again.join(", ")}`,
+  );
   if (scenario === "moved") {
     const { at } = deaths[0]!;
     const later = effects(dir).filter((e) => e.at > at + 1000);
-    assert.ok(new Set(later.map((e) => e.pid)).size <= 1, "the dead one's agents went on at the other worker");
+    assert.ok(
+      new Set(later.map((e) => e.pid)).size <= 1,
+      "the dead one's agents went on at the other worker",
+    );
   }
-  process.stdout.write(JSON.stringify({ ends: results.map(({ stop, text }) => `${stop}: ${text}`), again, steps }));
+  process.stdout.write(
+    JSON.stringify({
+      ends: results.map(({ stop, text }) => `${stop}: ${text}`),
+      again,
+      steps,
+    }),
+  );
 } catch (error) {
   process.stderr.write(`${(error as Error).stack}\n`);
   process.exitCode = 1;

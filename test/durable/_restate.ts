@@ -6,36 +6,62 @@ import { join } from "node:path";
 import { command, start, type Started, until } from "./_kill.ts";
 
 const VERSION = "1.7.12";
-const CACHE = process.env.CROCHET_TEST_CACHE ?? join(tmpdir(), "crochet-test-cache");
+const CACHE = process.env.CROCHET_TEST_CACHE ??
+  join(tmpdir(), "crochet-test-cache");
 
 /** The server's binary, installed from npm at the first use; a reason where that cannot be. */
 export function serverBinary(): { path: string } | { missing: string } {
-  if (platform() !== "linux") return { missing: "the engine's server is tried on Linux only" };
+  if (platform() !== "linux") {
+    return { missing: "the engine's server is tried on Linux only" };
+  }
   const dir = join(CACHE, `restate-server-${VERSION}`);
-  const path = join(dir, `node_modules/@restatedev/restate-server-linux-${arch()}/bin/restate-server`);
+  const path = join(
+    dir,
+    `node_modules/@restatedev/restate-server-linux-${arch()}/bin/restate-server`,
+  );
   if (existsSync(path)) return { path };
   const fresh = `${dir}.${process.pid}`;
   mkdirSync(fresh, { recursive: true });
   // Its own install script is telemetry.
-  const args = ["i", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", fresh];
-  spawnSync("npm", [...args, `@restatedev/restate-server@${VERSION}`], { timeout: 120_000 });
+  const args = [
+    "i",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--prefix",
+    fresh,
+  ];
+  spawnSync("npm", [...args, `@restatedev/restate-server@${VERSION}`], {
+    timeout: 120_000,
+  });
   try {
     renameSync(fresh, dir);
   } catch {
     rmSync(fresh, { recursive: true, force: true }); // another test was faster
   }
-  return existsSync(path) ? { path } : { missing: "the engine's server cannot be installed from npm" };
+  return existsSync(path)
+    ? { path }
+    : { missing: "the engine's server cannot be installed from npm" };
 }
 
 /** Why processes cannot have a network of their own here; undefined where they can. */
 export function noNamespace(): string | undefined {
-  const { status } = spawnSync("unshare", ["-n", "sh", "-c", "ip link set lo up"]);
-  return status === 0 ? undefined : "a network namespace needs root, unshare and ip";
+  const { status } = spawnSync("unshare", [
+    "-n",
+    "sh",
+    "-c",
+    "ip link set lo up",
+  ]);
+  return status === 0
+    ? undefined
+    : "a network namespace needs root, unshare and ip";
 }
 
 /** The words that run a script of this folder where there is no network but its own. */
 export function alone(script: string, args: readonly string[]): string[] {
-  const quoted = [...command(script), ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  const quoted = [...command(script), ...args].map((word) =>
+    `'${word.replaceAll("'", "'\\''")}'`
+  ).join(" ");
   return ["unshare", "-n", "sh", "-c", `ip link set lo up && exec ${quoted}`];
 }
 
@@ -43,7 +69,10 @@ export const ADMIN = "http://127.0.0.1:19070";
 export const INGRESS = "http://127.0.0.1:18080";
 
 /** Starts the server in a folder, which it finds again when it is started there once more. */
-export async function startServer(binary: string, dir: string): Promise<Started> {
+export async function startServer(
+  binary: string,
+  dir: string,
+): Promise<Started> {
   const server = start([binary, "--no-logo"], {
     RESTATE_DISABLE_TELEMETRY: "true",
     RESTATE_BIND_IP: "127.0.0.1",
@@ -56,17 +85,29 @@ export async function startServer(binary: string, dir: string): Promise<Started>
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "256MB",
     RUST_LOG: "error",
   });
-  const healthy = (url: string) => fetch(url).then(async (r) => (await r.body?.cancel(), r.ok), () => false);
+  const healthy = (url: string) =>
+    fetch(url).then(async (r) => (await r.body?.cancel(), r.ok), () => false);
   await until(
     "the server is healthy",
-    async () => await healthy(`${ADMIN}/health`) && await healthy(`${INGRESS}/restate/health`),
+    async () =>
+      await healthy(`${ADMIN}/health`) &&
+      await healthy(`${INGRESS}/restate/health`),
   );
   return server;
 }
 
 /** Starts a worker of the family, which says when it listens. */
-export async function startWorker(dir: string, port: number, ms: number): Promise<Started> {
-  const worker = start([...command("_restate-worker.ts"), dir, String(port), String(ms)]);
+export async function startWorker(
+  dir: string,
+  port: number,
+  ms: number,
+): Promise<Started> {
+  const worker = start([
+    ...command("_restate-worker.ts"),
+    dir,
+    String(port),
+    String(ms),
+  ]);
   let out = "";
   worker.child.stdout!.on("data", (text: string) => out += text);
   let ended: string | undefined;
@@ -85,6 +126,8 @@ export async function post<T>(path: string, body: unknown): Promise<T> {
     body: JSON.stringify(body),
   });
   const words = await response.text();
-  if (!response.ok) throw new Error(`Cannot post to ${path}: ${response.status} ${words}`);
+  if (!response.ok) {
+    throw new Error(`Cannot post to ${path}: ${response.status} ${words}`);
+  }
   return (words === "" ? undefined : JSON.parse(words)) as T;
 }

@@ -5,23 +5,40 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Engine } from "../../lib/core/engine.ts";
-import { invalidConversation, isToolResult, isToolUse } from "../../lib/core/messages.ts";
+import {
+  invalidConversation,
+  isToolResult,
+  isToolUse,
+} from "../../lib/core/messages.ts";
 import type { Result } from "../../lib/core/run-events.ts";
 import { sqliteSteps } from "../../lib/durable/index.ts";
 import { rounds } from "../_counts.ts";
 import { within } from "../core/_stage.ts";
 import { build, type Built, hook, type World, world } from "../core/_worlds.ts";
-import { type Death, type MemoryEngine, memoryEngine, untilDone } from "./_engines.ts";
+import {
+  type Death,
+  type MemoryEngine,
+  memoryEngine,
+  untilDone,
+} from "./_engines.ts";
 import { family } from "./_family.ts";
 
 /** What holds of every run, on whatever it runs. */
 function assertLawful(w: World, built: Built, result: Result): void {
   assert.equal(invalidConversation(result.messages), undefined);
   assert.ok(result.iterations <= w.limits.iterations!);
-  const calls = result.messages.flatMap((m) => m.content.filter(isToolUse)).map(({ id }) => id);
-  const answers = result.messages.flatMap((m) => m.content.filter(isToolResult)).map((b) => b.tool_use_id);
+  const calls = result.messages.flatMap((m) => m.content.filter(isToolUse)).map(
+    ({ id }) => id,
+  );
+  const answers = result.messages.flatMap((m) => m.content.filter(isToolResult))
+    .map((b) => b.tool_use_id);
   assert.deepEqual(answers.toSorted(), calls.toSorted());
-  for (const work of built.begun) assert.ok(work.signal.aborted, `${work.what} was left running and not told to stop`);
+  for (const work of built.begun) {
+    assert.ok(
+      work.signal.aborted,
+      `${work.what} was left running and not told to stop`,
+    );
+  }
 }
 
 // Kills: a step in a step, a name used twice, a tool run twice for a call, hooks that run together in a fan-out.
@@ -45,14 +62,20 @@ test("law 1 on a journal in SQLite: a run is always the same run that it is in m
   try {
     await fc.assert(
       fc.asyncProperty(steady(), async (w) => {
-        const inMemory = await within(build(w, { engine: memoryEngine() }).run(w.prompt));
+        const inMemory = await within(
+          build(w, { engine: memoryEngine() }).run(w.prompt),
+        );
         const steps = sqliteSteps(join(dir, `${n++}.sqlite`));
         try {
           const built = build(w, { engine: steps });
           const result = await within(built.run(w.prompt));
           assertLawful(w, built, result);
           assert.deepEqual(result, inMemory);
-          const silent = build({ ...w, replies: [], then: { error: "invalid_request_error" } }, { engine: steps });
+          const silent = build({
+            ...w,
+            replies: [],
+            then: { error: "invalid_request_error" },
+          }, { engine: steps });
           assert.deepEqual(await within(silent.run(w.prompt)), result);
         } finally {
           steps.close();
@@ -71,10 +94,16 @@ function steady(): fc.Arbitrary<World> {
     ...h,
     mode: h.mode === "async" ? "observe" : h.mode,
     deeds: h.deeds.map((d) =>
-      d.do === "hang" ? { do: "throw", what: "error", later: false } : d.do === "answer" ? { ...d, slow: 0 } : d
+      d.do === "hang"
+        ? { do: "throw", what: "error", later: false }
+        : d.do === "answer"
+        ? { ...d, slow: 0 }
+        : d
     ),
   }));
-  return world({ hanging: false, hooks: prompt }).map(({ limits: { seconds: _, ...limits }, ...w }) => ({
+  return world({ hanging: false, hooks: prompt }).map((
+    { limits: { seconds: _, ...limits }, ...w },
+  ) => ({
     ...w,
     limits,
   }));
@@ -86,18 +115,25 @@ function assertFinishedOnce(engines: readonly MemoryEngine[]): void {
   assert.equal(new Set(finished).size, finished.length);
   for (const [n, engine] of engines.entries()) {
     const later = new Set(engines.slice(n + 1).flatMap(({ ran }) => ran));
-    for (const name of engine.finished) assert.ok(!later.has(name), `${name} had finished and ran again`);
+    for (const name of engine.finished) {
+      assert.ok(!later.has(name), `${name} had finished and ran again`);
+    }
   }
 }
 
 const deaths = (where: readonly Death["where"][]): fc.Arbitrary<Death[]> =>
-  fc.array(fc.record({ at: fc.nat({ max: 12 }), where: fc.constantFrom(...where) }), { minLength: 1, maxLength: 6 });
+  fc.array(
+    fc.record({ at: fc.nat({ max: 12 }), where: fc.constantFrom(...where) }),
+    { minLength: 1, maxLength: 6 },
+  );
 
 // Kills: a clock, a chance or a count that is read outside a step; a hook that is asked again; a reply made twice.
 test("law 5: a run whose process dies at any steps, any number of times, always ends as the one that nobody interrupted", async () => {
   await fc.assert(
     fc.asyncProperty(steady(), deaths(["before", "after"]), async (w, at) => {
-      const whole = await within(build(w, { engine: memoryEngine() }).run(w.prompt));
+      const whole = await within(
+        build(w, { engine: memoryEngine() }).run(w.prompt),
+      );
       let last: Built | undefined;
       const { result, engines } = await within(untilDone(at, (engine) => {
         last = build(w, { engine, ...(last && { among: last.surroundings }) });
@@ -128,7 +164,10 @@ test("law 5: a family of agents that dies in the middle of steps always ends the
     await fc.assert(
       fc.asyncProperty(deaths(["before", "in flight", "after"]), async (at) => {
         const asked: string[] = [];
-        const { result, engines } = await untilDone(at, (engine) => run(engine, asked));
+        const { result, engines } = await untilDone(
+          at,
+          (engine) => run(engine, asked),
+        );
         assert.deepEqual(result, whole);
         assert.deepEqual(engines.flatMap(({ broken }) => broken), []);
         assertFinishedOnce(engines);

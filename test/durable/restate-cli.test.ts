@@ -13,7 +13,9 @@ test(
   async () => {
     assert.ok("path" in server);
     await inFolder(async (dir) => {
-      const { code, out, err } = await start(alone("_restate-cli-drive.ts", [dir, server.path])).done;
+      const { code, out, err } = await start(
+        alone("_restate-cli-drive.ts", [dir, server.path]),
+      ).done;
       assert.equal(code, 0, err);
       assert.equal(out, "ok");
     });

@@ -11,11 +11,15 @@ const options = "missing" in server ? { skip: server.missing } : {};
 /** Each thing an agent does takes this long: the short one for every day, the long one to be killed in many places. */
 const MS = rounds(30, 100);
 
-async function driven(scenario: string): Promise<{ ends: string[]; steps: number; again: string[] }> {
+async function driven(
+  scenario: string,
+): Promise<{ ends: string[]; steps: number; again: string[] }> {
   assert.ok("path" in server);
   let report: { ends: string[]; steps: number; again: string[] } | undefined;
   await inFolder(async (dir) => {
-    const { code, out, err } = await start(alone("_restate-drive.ts", [scenario, dir, server.path, String(MS)])).done;
+    const { code, out, err } = await start(
+      alone("_restate-drive.ts", [scenario, dir, server.path, String(MS)]),
+    ).done;
     assert.equal(code, 0, err);
     report = JSON.parse(out);
   });

@@ -4,7 +4,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type OpenQuestion, sqliteSteps } from "../../lib/durable/index.ts";
 import { rounds } from "../_counts.ts";
-import { assertOnce, command, type Death, effects, inFolder, start, type Started, until } from "./_kill.ts";
+import {
+  assertOnce,
+  command,
+  type Death,
+  effects,
+  inFolder,
+  start,
+  type Started,
+  until,
+} from "./_kill.ts";
 
 interface Ended {
   readonly id: string;
@@ -17,7 +26,9 @@ interface Ended {
 function death(dir: string): Death {
   const steps = sqliteSteps(join(dir, "steps.sqlite"));
   const ran = new Set(effects(dir).flatMap((e) => "step" in e ? [e.step] : []));
-  const finished = new Set([...ran].filter((name) => steps.result(name) !== undefined));
+  const finished = new Set(
+    [...ran].filter((name) => steps.result(name) !== undefined),
+  );
   steps.close();
   return { finished, at: Date.now() };
 }
@@ -33,17 +44,29 @@ async function answering(dir: string, { done }: Started): Promise<void> {
       for (const question of steps.questions()) {
         answered.push(question);
         assert.ok(steps.answer(question.token, { behavior: "allow" }));
-        assert.ok(!steps.answer(question.token, { behavior: "deny" }), "a question is answered once");
+        assert.ok(
+          !steps.answer(question.token, { behavior: "deny" }),
+          "a question is answered once",
+        );
       }
       steps.close();
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  assert.ok(answered.every(({ about }) => (about as { tool_name: string }).tool_name === "Ask"));
+  assert.ok(
+    answered.every(({ about }) =>
+      (about as { tool_name: string }).tool_name === "Ask"
+    ),
+  );
 }
 
 /** Runs a family, kills it when the log has this many lines, and so on; then lets it end. */
-async function killed(dir: string, role: string, count: number, at: readonly number[]) {
+async function killed(
+  dir: string,
+  role: string,
+  count: number,
+  at: readonly number[],
+) {
   const words = [...command("_sqlite-run.ts"), dir, role, String(count)];
   const deaths: Death[] = [];
   for (const lines of at) {
@@ -67,13 +90,21 @@ async function killed(dir: string, role: string, count: number, at: readonly num
 test("8 agents of 11 steps, killed twice, all end; what had finished ran once, what was in flight again under its key", async () => {
   for (let round = 0; round < rounds(1, 6); round++) {
     await inFolder(async (dir) => {
-      const { results, deaths } = await killed(dir, "worker", 8, [30 + round * 20, 110 + round * 25]);
-      assert.deepEqual(results.map(({ stop, text }) => `${stop}: ${text}`), Array(8).fill("done: worker done"));
+      const { results, deaths } = await killed(dir, "worker", 8, [
+        30 + round * 20,
+        110 + round * 25,
+      ]);
+      assert.deepEqual(
+        results.map(({ stop, text }) => `${stop}: ${text}`),
+        Array(8).fill("done: worker done"),
+      );
       const { steps } = assertOnce(dir, deaths);
       assert.equal(steps, 8 * 12, "each agent's begin and its 11 steps");
       assert.equal(deaths.length, 2);
       // A dead process' steps in flight are what runs again, not more.
-      const ends = effects(dir).filter((e) => "step" in e && e.phase === "end").length;
+      const ends = effects(dir).filter((e) =>
+        "step" in e && e.phase === "end"
+      ).length;
       assert.ok(ends <= steps + 8 * deaths.length);
     });
   }
@@ -82,8 +113,14 @@ test("8 agents of 11 steps, killed twice, all end; what had finished ran once, w
 test("parents with three children, four calls at once and an approval, killed twice, end as those that were not", async () => {
   for (let round = 0; round < rounds(1, 6); round++) {
     await inFolder(async (dir) => {
-      const { results, deaths } = await killed(dir, "parent", 2, [40 + round * 15, 120 + round * 20]);
-      assert.deepEqual(results.map(({ stop, text }) => `${stop}: ${text}`), Array(2).fill("done: parent done"));
+      const { results, deaths } = await killed(dir, "parent", 2, [
+        40 + round * 15,
+        120 + round * 20,
+      ]);
+      assert.deepEqual(
+        results.map(({ stop, text }) => `${stop}: ${text}`),
+        Array(2).fill("done: parent done"),
+      );
       assertOnce(dir, deaths);
       await inFolder(async (quiet) => {
         const whole = await killed(quiet, "parent", 2, []);
