@@ -16,7 +16,7 @@ import type { HookReport, Law, Termination } from "./report.ts";
 import type { Session } from "./session.ts";
 import { shrink, slim } from "./_shrink.ts";
 import type { Loaded, Subject } from "./subject.ts";
-import { keepers } from "./_keepers.ts";
+import { type Keeper, keepers } from "./_keepers.ts";
 import { total } from "./total.ts";
 import { canaries, dangers, laced, unwritten } from "./_tries.ts";
 
@@ -229,12 +229,20 @@ class Engine {
         seed,
         blocked: this.#denied.slice(0, 2),
         fix: await fixOf(this.#asker),
-        states: await statesOf(this.#asker),
+        states: [...await statesOf(this.#asker), ...await this.#statesFor(name)],
       });
       for (const { trace, event, ...violation } of violations) this.#findings.addPlay(violation, event, trace);
       if (worst === undefined || termination.verdict === "refuted") worst = termination;
     }
     return worst;
+  }
+
+  /** Files that would make it hold on to an agent, as far as its text tells. */
+  async #statesFor(name: Keeper): Promise<readonly (() => void)[]> {
+    const { subject, lane } = this.#asker;
+    if (subject.kind !== "command") return [];
+    const { statesFor } = await import("./_state-files.ts");
+    return statesFor(subject, { place: lane.place, cwd: this.#session.cwd, session: `check-${name}`, event: name });
   }
 
   /** What refuses nothing so far is asked about what guards are there for: its refusals are to be judged too. */

@@ -1,6 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Answering, Order, Setup } from "./_child-protocol.ts";
 import { eachLine } from "./_lines.ts";
@@ -151,7 +153,7 @@ class Child {
     const [command, ...args] = confine ? confine(argv, place, visible) : argv;
     const child = this.#process = spawn(command!, args, {
       cwd: place.project,
-      env: { ...env, CROCHET_CHECK: undefined },
+      env: { ...env, CROCHET_CHECK: undefined, DENO_DIR: process.env.DENO_DIR ?? join(homedir(), ".cache", "deno") },
       stdio: ["pipe", "pipe", "pipe"],
     });
     const gone = (how: string) => {
