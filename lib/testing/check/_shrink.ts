@@ -13,7 +13,10 @@ export async function shrink(
   { seed, path, fails }: { seed: number; path: string; fails: (probe: Probe) => Promise<boolean> },
 ): Promise<Probe | undefined> {
   let tries = 0;
-  const property = fc.asyncProperty(arbitrary, async (probe) => ++tries > MOST_TRIES || !(await fails(probe)));
+  const property = fc.asyncProperty(
+    arbitrary,
+    async (probe) => ++tries > MOST_TRIES || !(await fails(probe).catch(() => false)),
+  );
   const result = await fc.check(property, { seed, path, interruptAfterTimeLimit: MOST_MS, numRuns: 1 });
   return result.counterexample?.[0];
 }

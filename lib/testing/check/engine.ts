@@ -6,7 +6,7 @@ import { Findings } from "./_findings.ts";
 import { cannotLoad, reportOf, slow, SLOW_MS, spread, timingOf } from "./_hook-report.ts";
 import { mayHaveExamples } from "./_may-have-examples.ts";
 import { eventName, type Judge, type Violation } from "./judged.ts";
-import { Lane } from "./lane.ts";
+import { Interrupted, Lane } from "./lane.ts";
 import { lawful } from "./lawful.ts";
 import { changedFields, type Rewrite } from "./order.ts";
 import { polite } from "./polite.ts";
@@ -59,6 +59,8 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
     confine: session.confine,
     visible: subject.visible,
   });
+  const interrupt = () => lane.shut();
+  session.signal.addEventListener("abort", interrupt, { once: true });
   try {
     const opening = lane.open().catch((error: Error) => error);
     // While the process of the hook starts there is time to load what makes events.
@@ -69,7 +71,11 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
       return { report: reportOf(subject, session, findings, {}), rewrites: [] };
     }
     return await new Engine(subject, subject.loaded ?? loaded!, lane, session, findings).check();
+  } catch (error) {
+    if (error instanceof Interrupted) return skipped("the check was interrupted");
+    throw error;
   } finally {
+    session.signal.removeEventListener("abort", interrupt);
     lane.close();
   }
 }

@@ -31,6 +31,11 @@ const PATIENCE_MS = 400;
 const COMMAND_PATIENCE_MS = 6000;
 const START_MS = 20_000;
 
+/** Thrown where a check is interrupted while it asks. */
+export class Interrupted extends Error {
+  override name = "Interrupted";
+}
+
 /** One hook in a process of its own, asked one question after the other. A process that does not answer is replaced. */
 export class Lane {
   readonly options: LaneOptions;
@@ -39,6 +44,7 @@ export class Lane {
   #child: Child | undefined;
   #loaded: Loaded | undefined;
   #adopted = false;
+  #shut = false;
 
   constructor(options: LaneOptions) {
     this.options = options;
@@ -116,7 +122,14 @@ export class Lane {
     this.#child = undefined;
   }
 
+  /** Closes it for good: whoever still asks gets an error. */
+  shut(): void {
+    this.#shut = true;
+    this.close();
+  }
+
   async #started(): Promise<Child> {
+    if (this.#shut) throw new Interrupted("Cannot ask the hook as the check was interrupted");
     if (this.#child && !this.#child.over) return this.#child;
     const child = this.#child = new Child(this.options);
     const answer = await child.ready;
@@ -217,5 +230,5 @@ function runtime(): string[] {
   const config = fileURLToPath(new URL("../../../deno.json", import.meta.url));
   // The package has none: there Deno goes by the settings of the project.
   const by = existsSync(config) ? ["--config", config] : [];
-  return [process.execPath, "run", "-A", "--quiet", "--no-lock", ...by];
+  return [process.execPath, "run", "-A", "--quiet", "--no-lock", "--no-code-cache", ...by];
 }
