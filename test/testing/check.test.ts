@@ -123,11 +123,11 @@ test("a hook that is checked reaches no network, and that it would is a warning"
   }
 });
 
-test("what a hook writes is gone before it is asked again", SLOW, async () => {
+test("what a hook writes or removes is put back before it is asked again", SLOW, async () => {
+  // Whoever finds a trace of the last question says so by an exit code that is a fault.
   const once = sh(
-    '[ -e seen ] && { echo "again" >&2; exit 2; }',
-    "touch seen",
-    'echo x > "$HOME/seen"',
+    '[ -e seen ] || [ -e "$HOME/seen" ] || [ ! -d src ] && { echo "I was here" >&2; exit 1; }',
+    'touch seen "$HOME/seen"',
     "rm -rf src",
     "exit 0",
   );
