@@ -114,9 +114,9 @@ interface Wire {
 function wireArbitrary(fc: FastCheck, name: string, place: Place, { tool, host, home }: Wire): Arbitrary<WireEvent> {
   const around = fc.record({
     session_id: fc.uuid({ version: 4 }),
-    prompt_id: fc.option(fc.uuid({ version: 4 }), { nil: undefined }),
+    prompt_id: fc.option(fc.uuid({ version: 4 }), { nil: undefined, freq: 2 }),
     permission_mode: fc.constantFrom("default", "acceptEdits", "bypassPermissions", "plan", "dontAsk", "auto"),
-    effort: fc.option(fc.constantFrom("medium", "high"), { nil: undefined }),
+    effort: fc.option(fc.constantFrom("medium", "high"), { nil: undefined, freq: 2 }),
     minute: fc.nat({ max: 99_999 }),
   }, { noNullPrototype: true }).map((given): Around => ({
     ...given,

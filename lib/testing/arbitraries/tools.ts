@@ -23,13 +23,19 @@ interface Usage {
   readonly response?: (input: Fields, text: string) => unknown;
 }
 
-/** An object as JSON.parse makes it, some fields left out. */
+/** An object as JSON.parse makes it; each field that may be left out is, half the time. */
 export function partial(
   fc: FastCheck,
   fields: { readonly [field: string]: Arbitrary<unknown> },
   needs: readonly string[],
 ): Arbitrary<Fields> {
-  return fc.record(fields, { requiredKeys: [...needs], noNullPrototype: true });
+  const optional = Object.keys(fields).filter((field) => !needs.includes(field));
+  const kept = fc.array(fc.boolean(), { minLength: optional.length, maxLength: optional.length });
+  return fc.tuple(fc.record(fields, { noNullPrototype: true }), kept).map(([whole, keeps]) =>
+    Object.fromEntries(
+      Object.entries(whole).filter(([field]) => !optional.includes(field) || keeps[optional.indexOf(field)]),
+    )
+  );
 }
 
 function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage } {
