@@ -62,7 +62,8 @@ function placeOf(path: string, { cwd, host, env }: FindOptions): From {
   const plugin = basename(path) === "hooks.json" && basename(folder) === "hooks" ? dirname(folder) : undefined;
   return {
     shown: shortened(path, cwd),
-    host: host ?? dot ?? "claude",
+    host: host ?? dot ??
+      (plugin !== undefined && existsSync(join(plugin, "gemini-extension.json")) ? "gemini" : "claude"),
     project: dot || plugin ? dirname(folder) : folder,
     home: homeOf(env),
     plugin,
@@ -111,13 +112,15 @@ function subjectOf(
     : handler.timeout;
   const called = args ? [command, ...args].map(quoted).join(" ") : command;
   const words = args ? [command, ...args].join(" ") : command;
-  const settled = plugin === undefined ? called : called.replaceAll(/\$\{?CLAUDE_PLUGIN_ROOT\}?/g, plugin);
+  const inPlace = (text: string) => plugin === undefined ? text : text.replaceAll("${extensionPath}", plugin);
+  const settled = plugin === undefined ? called : inPlace(called).replaceAll(/\$\{?CLAUDE_PLUGIN_ROOT\}?/g, plugin);
   return {
     ...common,
     name: `${name} ${label(called)}`,
     kind,
     text: `${called}\n${scriptsIn(settled, { project, home })}`,
-    target: { type: "command", command, ...(args && { args }) },
+    // Gemini puts the path of an extension into the line itself.
+    target: { type: "command", command: inPlace(command), ...(args && { args: args.map(inPlace) }) },
     loaded: {
       moments: [{ event, ...(pattern !== undefined && { matcher: pattern }) }],
       timeout: timeout ?? defaultTimeout(event, host),
@@ -139,7 +142,8 @@ function subjectOf(
 /** The program a command line is about, for listings. */
 function label(command: string): string {
   const words = command.split(/\s+/).map((word) => word.replaceAll(/["']/g, ""));
-  const script = words.find((word) => /\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php)$/.test(word));
+  // A runner of scripts is named before what it runs.
+  const script = words.findLast((word) => /\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php)$/.test(word));
   const shown = script ? basename(script) : command;
   return `(${shown.length > 40 ? `${shown.slice(0, 37)}...` : shown})`;
 }

@@ -1,4 +1,5 @@
 import { EVENTS } from "../../core/events.ts";
+import { compileMatcher } from "../../core/match.ts";
 import { nearest, resolveEvent } from "../../core/names.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
 import type { Subject } from "./subject.ts";
@@ -9,6 +10,9 @@ const TOOLS = [
   ...["Agent", "WebFetch", "WebSearch", "TodoWrite", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "Skill"],
   ...["TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "LS"],
 ];
+
+/** How a session starts: what a matcher of SessionStart is held against. */
+export const SOURCES = ["startup", "resume", "clear", "compact", "fork"];
 
 /** What is wrong with a matcher that compiles: it names a tool in another spelling, or stands where none is read. */
 export function matcherMistake(event: string, matcher: string, host: Host): Subject["seen"] {
@@ -23,6 +27,15 @@ export function matcherMistake(event: string, matcher: string, host: Host): Subj
       severity: "warning",
       message: `Its matcher '${matcher}' is not read: ${event} has nothing to match`,
       mend: "leave the matcher out, and decide in the hook",
+    }];
+  }
+  if (on.event === "session-start" && !SOURCES.some(compileMatcher(matcher))) {
+    return [{
+      law: "lawful",
+      code: "lawful.matcher",
+      severity: "fault",
+      message: `Its matcher '${matcher}' never matches: a session starts by ${SOURCES.join(", ")}`,
+      mend: "write one of these, or leave the matcher out",
     }];
   }
   if (field !== "tool_name" || !/^[\w\- ,|]+$/.test(matcher)) return [];

@@ -18,7 +18,8 @@ export function readPrinted(text: string, event: Json): Printed {
   const said = text.replace(/^\uFEFF/, "").trim();
   if (said === "") return { form: "nothing" };
   const whole = parsed(said);
-  if (whole) return isPiece(said, event) ? { form: "echo" } : { form: "answer", json: whole };
+  // `{}` stands in many a file, and says nothing.
+  if (whole) return said.length > 2 && isPiece(said, event) ? { form: "echo" } : { form: "answer", json: whole };
   if (said.startsWith("{")) {
     const first = leading(said);
     if (first && isPiece(said, event)) return { form: "echo" };

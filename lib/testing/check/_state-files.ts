@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, extname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import type { Place } from "./probe.ts";
 import { pathsIn, samplesOf, textAround } from "./_state-paths.ts";
 import type { Subject } from "./subject.ts";
@@ -33,9 +33,7 @@ export function statesFor(subject: Subject, { place, cwd, session, event }: Stat
   return pathsIn(text, session).flatMap((path): State[] => {
     const samples = samplesOf(path, { project: cwd, plugin: root ?? cwd }).slice(0, 3);
     if (samples.length > 0) {
-      return samples.map((sample) => () =>
-        write(join(dirname(path), basename(sample)), switchedOn(readFileSync(sample, "utf8")))
-      );
+      return samples.map(({ from, to }) => () => write(to, switchedOn(readFileSync(from, "utf8"))));
     }
     const keys = keysIn(text);
     const limited = keys.some((key) => LIMIT.test(key)) && /\.(?:json|md|ya?ml)$/.test(path);

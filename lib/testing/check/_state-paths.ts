@@ -108,21 +108,32 @@ function settled(text: string): string {
   return all;
 }
 
-/** Where a person has such a file, or a plugin an example of it. */
-export function samplesOf(path: string, { project, plugin }: { project: string; plugin: string }): string[] {
-  const name = basename(path);
-  const pattern = new RegExp(
-    `^${name.replaceAll(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("check", ".*").replace(/^[^.]*\\\.\.\*/, ".*")}$`,
-  );
-  const folders = [
-    ...(path.startsWith("project/") ? [join(project, dirname(path.slice("project/".length)))] : []),
-    ...["examples", "templates"].map((folder) => join(plugin, folder)),
+/** A file that a hook could be given, and where it is looked for. */
+interface Sample {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Where a person has such a file, or a plugin an example of it. Examples may lack the first part of the name. */
+export function samplesOf(path: string, { project, plugin }: { project: string; plugin: string }): Sample[] {
+  const folder = dirname(path);
+  const [first, ...rest] = basename(path).split(".").map((part) => part.replaceAll(/[^\w-]/g, "."));
+  const part = (text: string) => text.replaceAll("check", ".*");
+  const own = new RegExp(`^${[first!, ...rest].map(part).join("\\.")}$`);
+  const like = new RegExp(`^.*\\.${rest.filter((text) => text !== "check").map(part).join("\\.")}$`);
+  const mine = path.startsWith("project/") ? filesIn(join(project, folder.slice("project/".length)), own) : [];
+  const shown = ["examples", "templates"].flatMap((name) => filesIn(join(plugin, name), rest.length > 1 ? like : own));
+  return [
+    ...mine.map((from) => ({ from, to: join(folder, basename(from)) })),
+    ...shown.map((from) => ({ from, to: path })),
   ];
-  return folders.flatMap((folder) => {
-    try {
-      return readdirSync(folder).filter((one) => pattern.test(one)).map((one) => join(folder, one));
-    } catch {
-      return [];
-    }
-  }).filter((one) => statSync(one).isFile() && statSync(one).size < 20_000);
+}
+
+function filesIn(folder: string, name: RegExp): string[] {
+  try {
+    return readdirSync(folder).filter((one) => name.test(one)).map((one) => join(folder, one))
+      .filter((path) => statSync(path).isFile() && statSync(path).size < 20_000);
+  } catch {
+    return [];
+  }
 }

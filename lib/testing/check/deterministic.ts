@@ -13,7 +13,11 @@ export interface Differing extends Violation {
  * Deterministic: the same event in the same state gets the same verdict. All are asked once and then all again in the
  * other order, so that a verdict that hangs on the time or on the order has occasion to change.
  */
-export async function deterministic(asker: Asker, probes: readonly Probe[]): Promise<Differing | undefined> {
+export async function deterministic(
+  asker: Asker,
+  probes: readonly Probe[],
+  before: (probe: Probe) => Probed,
+): Promise<Differing | undefined> {
   // What a stop hook remembers of a turn is its own affair; elsewhere a module has to answer the same each time.
   const forgets = asker.subject.kind === "module" && keepers(asker.loaded.moments).length > 0;
   const round = async (order: readonly Probe[]) => {
@@ -22,7 +26,8 @@ export async function deterministic(asker: Asker, probes: readonly Probe[]): Pro
     for await (const [, probed] of asker.askAll(order)) answers.push(probed);
     return answers;
   };
-  const rounds = [await round(probes)];
+  // A command remembers nothing: what it answered before is as good as what it would answer now.
+  const rounds = [asker.subject.kind === "module" ? await round(probes) : probes.map(before)];
   if (forgets) rounds.push(await round(probes));
   else rounds.push((await round(probes.toReversed())).reverse());
   // A module may count its calls: another number of them between two makes that show.

@@ -87,6 +87,7 @@ class Engine {
   readonly #rewrites: Rewrite[] = [];
   readonly #denied: Probe[] = [];
   readonly #asked: Probe[] = [];
+  readonly #answers = new Map<Probe, Probed>();
   /** Events it had something to say to, each for another reason. */
   readonly #telling: Probe[] = [];
   readonly #reasons = new Set<string>();
@@ -116,8 +117,9 @@ class Engine {
     if (safe && !this.#late) {
       await this.#provoke(plain);
       const telling = new Set([...plain.slice(0, 2), ...this.#telling, ...shortest(this.#denied)]);
-      for (const probe of [...telling].flatMap(laced)) {
-        if (!this.#late) await this.#judge(probe);
+      for await (const [probe, probed] of this.#asker.askAll([...telling].flatMap(laced))) {
+        this.#take(probe, probed);
+        if (this.#late) break;
       }
       for (const probe of unwritten(plain, lane.place)) await this.#judge(probe, "warning");
       if (laws.has("deterministic")) await this.#twice();
@@ -175,6 +177,7 @@ class Engine {
     const judged = this.#asker.judged(probe, probed);
     if (probed.skipped !== undefined) return [];
     this.#asked.push(probe);
+    this.#answers.set(probe, probed);
     if (probed.timedOut) this.#late = true;
     if (probed.failure?.at === "exit" && ++this.#exits >= MOST_EXITS) this.#late = true;
     if (refuses(probed)) this.#denied.push(probe);
@@ -218,7 +221,7 @@ class Engine {
     const others = this.#asked.filter((probe) => !this.#denied.includes(probe));
     const half = Math.ceil(Math.min(TWICE, Math.max(8, this.#session.runs / 5)) / 2);
     const few = [...spread(this.#denied, half), ...spread(others, half)];
-    const found = await deterministic(this.#asker, few);
+    const found = await deterministic(this.#asker, few, (probe) => this.#answers.get(probe)!);
     if (found) this.#findings.add(found, found.probe);
   }
 

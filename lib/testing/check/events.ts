@@ -8,6 +8,7 @@ import { matchesIf } from "../../permissions/rules.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
 import type { FastCheck } from "../arbitraries/fast-check.ts";
 import { wordsIn } from "../arbitraries/words.ts";
+import { SOURCES } from "./_matcher.ts";
 import type { Place } from "./probe.ts";
 import type { Moment, Subject } from "./subject.ts";
 
@@ -99,8 +100,7 @@ function narrowed(event: Event, matcher: string | undefined, { rule }: Subject, 
   const field = event.hook_event_name === "SessionStart" || event.event === "session-start" ? "source" : undefined;
   let made = withTranscript(event, place);
   if (field !== undefined && matcher !== undefined && !compileMatcher(matcher)(String(event[field]))) {
-    const sources = ["startup", "resume", "clear", "compact", "fork"];
-    made = { ...made, [field]: sources.find(compileMatcher(matcher)) ?? event[field] };
+    made = { ...made, [field]: SOURCES.find(compileMatcher(matcher)) ?? event[field] };
   }
   if (rule === undefined || typeof made.tool_name !== "string") return made;
   const tool_input = made.tool_input as Event;

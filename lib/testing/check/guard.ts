@@ -41,8 +41,10 @@ export async function guardStrength(asker: Asker, denied: readonly Probe[]): Pro
     // The links they lead through belong to the project from here on.
     if (field === "file_path") asker.lane.adopt();
     const passes: Rewriting[] = [];
-    for (const other of others) {
-      const probed = await asker.ask(withText(probe, field, other.text, asker));
+    const tried = others.map((other) => withText(probe, field, other.text, asker));
+    let i = 0;
+    for await (const [, probed] of asker.askAll(tried)) {
+      const other = others[i++]!;
       if (!refuses(probed) && !probed.timedOut && !probed.failure && !probed.skipped) passes.push(other);
     }
     if (passes.length > 0) found.push({ denied: text, passes });
