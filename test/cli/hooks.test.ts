@@ -160,6 +160,7 @@ test("hooks add copies a shipped hook, runnable and trusted where its folder was
   assert.match(list.out, /^tests-pass +stop\.tests-pass\.ts$/m);
   assert.equal((await w.call(hooks, "add", "git-status")).code, 0);
   assert.ok(statSync(`${w.cwd}/hooks/session-start.git-status.sh`).mode & 0o100);
+  assert.ok(statSync(`${w.cwd}/hooks/session-start.git-status.examples.yaml`).isFile());
   assert.match((await w.call(hooks)).out, /session-start\.git-status\.sh/);
   assert.equal((await w.call(hooks, "add", "stop.tests-pass.ts")).code, 0);
   assert.equal(JSON.parse((await w.call(hooks, "--json")).out).hooks.length, 2);

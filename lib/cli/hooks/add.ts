@@ -1,9 +1,10 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { nearest } from "../../core/names.ts";
 import { standings, trust } from "../../hooks/trust.ts";
 import { helpText, readFlags, type Usage } from "../_flags.ts";
 import { type Command, EXIT, UsageError } from "../_io.ts";
+import { sidecarsOf } from "../../testing/examples/read.ts";
 import { projectOf } from "./_here.ts";
 import { shippedHooks } from "./_shipped.ts";
 
@@ -44,6 +45,10 @@ const add: Command = async (args, io) => {
   mkdirSync(folder, { recursive: true });
   copyFileSync(hook.path, target);
   if (hook.executable) chmodSync(target, 0o755);
+  // Its examples come along: what is changed later is tried on them.
+  for (const examples of sidecarsOf(hook.path).filter((path) => existsSync(path))) {
+    copyFileSync(examples, join(folder, basename(examples)));
+  }
   if (trusted) trust(cwd, io.env, "hooks");
   if (flags.json) io.out(`${JSON.stringify({ added: target, trusted })}\n`);
   else io.out(`added hooks/${hook.file}${trusted ? "" : ": look at ./hooks, then run 'crochet trust'"}\n`);
