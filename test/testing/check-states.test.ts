@@ -77,7 +77,7 @@ for (const [claim, text, letsGo] of HOOKS) {
 
 const RULES = sh(
   "# import rules",
-  'for file in .claude/hold.*.md; do [ -f "$file" ] || continue',
+  'for file in .claude/hold.*.local.md; do [ -f "$file" ] || continue',
   `[ "${field("enabled", '"$file"')}" = true ] || continue`,
   `[ "${field("at", '"$file"')}" = stop ] && ${BLOCK}`,
   "done; exit 0",
@@ -85,7 +85,7 @@ const RULES = sh(
 const RULE = "---\nenabled: true\nat: stop\n---\nHold\n";
 
 test("a hook that reads rules is tried with those of the person's own project", SLOW, async () => {
-  using folder = hookFiles({ "stop.sh": RULES, ".claude/hold.mine.md": RULE });
+  using folder = hookFiles({ "stop.sh": RULES, ".claude/hold.mine.local.md": RULE });
   const options = { cwd: folder.path, laws: ["terminating"], runs: 2, seed: 1, rounds: 10 } as const;
   const { hooks: [hook] } = await checkHook("stop.sh", options);
   assert.deepEqual(hook!.findings.map(({ code }) => code), ["terminating.cap"]);
@@ -97,8 +97,8 @@ test("a plugin whose hook reads rules is tried with its examples, switched on", 
       hooks: { Stop: [{ hooks: [{ type: "command", command: "${CLAUDE_PLUGIN_ROOT}/hooks/end.sh" }] }] },
     }),
     "hooks/end.sh": RULES,
-    "examples/tests.md": "nothing",
-    "examples/hold.tests.md": RULE.replace("true", "false"),
+    "examples/notes.md": "nothing",
+    "examples/tests.local.md": RULE.replace("true", "false"),
   });
   const { hooks: [hook] } = await checkHook(folder.path, { laws: ["terminating"], runs: 2, seed: 1, rounds: 10 });
   assert.deepEqual(hook!.findings.map(({ code }) => code), ["terminating.cap"]);

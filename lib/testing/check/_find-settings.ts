@@ -129,6 +129,9 @@ function subjectOf(
       ...(handler.onFailure === "block" && { onError: "deny" as const }),
     },
     ...(handler.if !== undefined && { rule: handler.if }),
+    ...(/^session-?start$/i.test(event) && common.seen.some(({ severity }) => severity === "fault") && {
+      skip: "its matcher never matches",
+    }),
     runs: settled.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, "."),
     copies: [
       ...copiesFor(words, { project, home }),
