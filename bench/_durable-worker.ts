@@ -27,7 +27,11 @@ const model: Model = async function* ({ messages }) {
   yield { type: "message_stop" };
 };
 
-const did = async () => `${performance.now()} ${WORDS}`;
+/** When it was called, by the clock and by what the process had computed. */
+const did = async () => {
+  const { user, system } = process.cpuUsage();
+  return `${performance.now()} ${(user + system) / 1000} ${WORDS}`;
+};
 const Work = tool({
   name: "Work",
   description: "Works.",

@@ -48,11 +48,13 @@ const typical = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)]!;
 const show = (value: number) => value.toFixed(2);
 
-/** When each call of the tool was made. */
+/** When each call of the tool was made, by the clock and by what the worker had computed. */
 const moments = ({ messages }: Done) =>
   messages.flatMap(({ content }) =>
     content.flatMap((b) =>
-      b.content === undefined ? [] : [parseFloat(b.content)]
+      b.content === undefined
+        ? []
+        : [b.content.split(" ").slice(0, 2).map(Number)]
     )
   );
 
@@ -102,13 +104,17 @@ async function overhead(
 async function flatness(): Promise<void> {
   for (const kind of ["agent", "hand"] as const) {
     const at = moments(await run(kind, 1500));
-    const per = (from: number, to: number) =>
-      (at[to - 1]! - at[from]!) / (to - from - 1) / 2;
-    const [first, last] = [per(50, 250), per(1300, 1500)];
+    const per = (from: number, to: number, by: number) =>
+      (at[to - 1]![by]! - at[from]![by]!) / (to - from - 1) / 2;
+    const early = [0, 1].map((by) => per(50, 350, by));
+    const late = [0, 1].map((by) => per(1200, 1500, by));
     console.log(
-      `3,001 steps, ${kind}: ${show(first)} ms a step at 100 to 500, ${
-        show(last)
-      } ms at 2,600 to 3,000: ${show(last / first)}x`,
+      `3,001 steps, ${kind}: ${show(early[0]!)} ms a step early, ${
+        show(late[0]!)
+      } ms late; ` +
+        `computed ${show(early[1]!)} and ${show(late[1]!)} ms: ${
+          show(late[1]! / early[1]!)
+        }x`,
     );
   }
 }
@@ -117,6 +123,9 @@ async function throughput(rounds: number): Promise<void> {
   const [agents, calls] = [200, 5];
   const steps = agents * (2 * calls + 1);
   const times: Record<Kind, number[]> = { agent: [], hand: [] };
+  for (const kind of ["agent", "hand"] as const) {
+    await Promise.all(Array.from({ length: agents }, () => run(kind, calls)));
+  }
   for (let i = 0; i < rounds; i++) {
     for (
       const kind of (i % 2 ? ["agent", "hand"] : ["hand", "agent"]) as Kind[]
@@ -163,7 +172,7 @@ async function bench(binary: string, quick: boolean): Promise<void> {
     worker.child.stdout!.on("data", (text) => out += text);
     await until("the worker listens", () => out.includes("listening"));
     await overhead(quick ? 10 : 60, running);
-    await throughput(quick ? 2 : 8);
+    await throughput(quick ? 4 : 8);
     if (!quick) await flatness();
     const memory =
       spawnSync("ps", ["-o", "rss=", "-p", String(running[0]!.child.pid)], {

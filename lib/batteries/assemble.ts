@@ -309,8 +309,10 @@ async function withMemory(
   return { system: [system, found].filter((part) => part !== "").join("\n\n"), afterWrite: memoryWatch(cwd, names) };
 }
 
+let gates: typeof import("../permissions/gate.ts") | undefined;
+
 async function gateOf(permissions: RunOptions["permissions"], ask: RunOptions["ask"], cwd: string) {
   if (!permissions && !ask) return undefined;
-  const { permissionGate } = await import("../permissions/gate.ts");
-  return permissionGate({ roots: [cwd], mode: "bypassPermissions", ...permissions }, ask ? { ask } : {});
+  gates ??= await import("../permissions/gate.ts");
+  return gates.permissionGate({ roots: [cwd], mode: "bypassPermissions", ...permissions }, ask ? { ask } : {});
 }

@@ -79,7 +79,7 @@ export function openSession(
       } finally {
         busy = undefined;
         life.runs++;
-        over.abort();
+        over.abort("over");
       }
     },
     setModel: async (model) => await switchModel(await between(), model),
@@ -88,7 +88,7 @@ export function openSession(
       if (closed) return;
       closed = true;
       const run = last ?? newRun(NEVER);
-      for (const stopper of stoppers) stopper.abort(new Ended("aborted", "The session was closed"));
+      for (const stopper of stoppers) stopper.abort(CLOSED);
       await busy;
       await background();
       if (start && started) {
@@ -96,11 +96,14 @@ export function openSession(
           final: true,
         });
       }
-      closing.abort(new Ended("aborted", "The session was closed"));
+      closing.abort(CLOSED);
       await background();
     },
   };
 }
+
+/** Made once: to make an error takes longer than to close a session. */
+const CLOSED = new Ended("aborted", "The session was closed");
 
 /** How long work in the background may take to end once its session does. */
 const GRACE_MS = 2000;

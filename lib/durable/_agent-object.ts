@@ -11,7 +11,13 @@ import { type BelowRequest, type RunRequest, serviceOf } from "./_wire.ts";
  * A step may take as long as both together; one that takes longer is cut and begun again. While it waits for a person
  * an agent is put aside after the first.
  */
-const TIMES = { inactivityTimeout: { minutes: 10 }, abortTimeout: { hours: 1 } };
+const TIMES = {
+  inactivityTimeout: { minutes: 10 },
+  abortTimeout: { hours: 1 },
+};
+
+/** More than any run tells before its first step. */
+const MOST_EARLY = 1000;
 
 export interface Served {
   readonly sdk: typeof Sdk;
@@ -28,9 +34,19 @@ export function agentObject(served: Served) {
     name: serviceOf(served.agent.name),
     handlers: {
       run: (ctx: Sdk.ObjectContext, request: RunRequest): Promise<Result> =>
-        attempt(served, ctx, request, (session) => session.prompt(request.prompt)),
+        attempt(
+          served,
+          ctx,
+          request,
+          (session) => session.prompt(request.prompt),
+        ),
       below: (ctx: Sdk.ObjectContext, request: BelowRequest): Promise<Below> =>
-        attempt(served, ctx, request, (session) => session.below(request.asked)),
+        attempt(
+          served,
+          ctx,
+          request,
+          (session) => session.below(request.asked),
+        ),
     },
     options: TIMES,
   });
@@ -46,8 +62,13 @@ async function attempt<T>(
   const before = await ctx.get<Entry[]>("entries") ?? [];
   const entries = [...before];
   const session_id = "asked" in request ? request.asked.parent.id : ctx.key;
-  const feed = new Feed(request.follow && (ingress ?? request.follow), session_id);
+  const feed = new Feed(
+    request.follow && (ingress ?? request.follow),
+    session_id,
+  );
   let live = false;
+  // Told before the first step: news, unless that step is known already.
+  let early: RunEvent[] = [];
   const { engine, pump } = restateEngine(sdk, ctx, {
     service: serviceOf(agent.name),
     options: request.options,
@@ -55,18 +76,29 @@ async function attempt<T>(
     onLive: (after) => {
       live = true;
       const message = "The run goes on after an interruption";
-      if (after === "replay") feed.tell({ agent_id: ctx.key, type: "warning", message });
+      if (after === "replay") {
+        feed.tell({ agent_id: ctx.key, type: "warning", message });
+      } else for (const event of early) feed.tell(event);
+      early = [];
     },
   });
   const over = ctx.request().attemptCompletedSignal;
-  const giveUp = () => pump.end(new Error("Cannot go on with this attempt as the engine has given it up"));
+  const giveUp = () =>
+    pump.end(
+      new Error("Cannot go on with this attempt as the engine has given it up"),
+    );
   over.addEventListener("abort", giveUp, { once: true });
   const session = await agent.open({
     ...request.options,
     id: session_id,
     step: engine,
     store: entryStore(ctx.key, entries),
-    on: (event: RunEvent) => live && feed.tell(event),
+    on: (event: RunEvent) => {
+      if (live) feed.tell(event);
+      else if (request.follow !== undefined && early.length < MOST_EARLY) {
+        early.push(event);
+      }
+    },
     // What an attempt that was given up has begun would otherwise go on beside the next one's.
     signal: over,
   });
@@ -80,7 +112,12 @@ async function attempt<T>(
     const result = await pump.run(async () => {
       const end = await work(session);
       await close();
-      if (store) await engine.step("keep", () => store.append(ctx.key, entries.slice(before.length)));
+      if (store) {
+        await engine.step(
+          "keep",
+          () => store.append(ctx.key, entries.slice(before.length)),
+        );
+      }
       return end;
     });
     ctx.set("entries", entries);

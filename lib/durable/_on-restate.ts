@@ -28,6 +28,8 @@ export function restateEngine(
   let steps = 0;
   let live = false;
   const step = <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    // What a run begins with is its input and its object's state, which the engine gives it again by itself.
+    if (name.startsWith("begin:")) return work();
     const isFirst = steps++ === 0;
     return pump.wait(
       ctx.run(name, async () => {
@@ -53,7 +55,11 @@ export function restateEngine(
       );
     },
     sleep: (ms) => pump.wait(ctx.sleep(Math.ceil(ms))),
-    async wait<T>(name: string, announce: (token: string) => Promise<void>, about: unknown = null): Promise<T> {
+    async wait<T>(
+      name: string,
+      announce: (token: string) => Promise<void>,
+      about: unknown = null,
+    ): Promise<T> {
       const { id, promise } = ctx.awakeable<T>();
       const { agent_id = ctx.key } = about as { agent_id?: string };
       const parameter = { token: id, about };

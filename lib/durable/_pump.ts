@@ -1,6 +1,8 @@
 import type { RestatePromise } from "@restatedev/restate-sdk/fetch";
 
-type Race = (promises: readonly RestatePromise<Settled>[]) => RestatePromise<Settled>;
+type Race = (
+  promises: readonly RestatePromise<Settled>[],
+) => RestatePromise<Settled>;
 
 /** How one of the promises that are raced ended. */
 interface Settled {
@@ -47,7 +49,11 @@ export class Pump {
     if (this.#over) return Promise.reject(this.#over.error);
     const n = this.#next++;
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(n, { promise, resolve: resolve as Waiting["resolve"], reject });
+      this.#waiting.set(n, {
+        promise,
+        resolve: resolve as Waiting["resolve"],
+        reject,
+      });
       this.#wake?.();
     });
   }
@@ -87,14 +93,18 @@ export class Pump {
     let patience = QUIET;
     for (let still = 0; still < patience && !isOver(); still++) {
       await undefined;
-      if (this.#next !== asked) [asked, still, patience] = [this.#next, 0, TOGETHER];
+      if (this.#next !== asked) {
+        [asked, still, patience] = [this.#next, 0, TOGETHER];
+      }
     }
   }
 
   /** Runs an agent to its end. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     let end: { value: T } | { error: unknown } | undefined;
-    work().then((value) => end = { value }, (error) => end = { error }).then(() => this.#wake?.());
+    work().then((value) => end = { value }, (error) => end = { error }).then(
+      () => this.#wake?.(),
+    );
     for (;;) {
       await this.#quiet(() => end !== undefined);
       if (end) break;

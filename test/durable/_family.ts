@@ -101,16 +101,10 @@ function reply({ messages }: ModelRequest): ScriptedReply {
   const looks = { tools: [0, 1, 2, 3].map((i) => call("Look", i)) };
   // 11 steps: five calls of a tool, each after a reply, and the last words.
   if (role === "worker") {
-    return n < 5
-      ? { tools: [call(n % 2 ? "Look" : "Save")] }
-      : { text: "worker done" };
+    return n < 5 ? { tools: [call(n % 2 ? "Look" : "Save")] } : { text: "worker done" };
   }
   if (role === "child") {
-    return n === 0
-      ? looks
-      : n === 1
-      ? { tools: [call("Save")] }
-      : { text: "child done" };
+    return n === 0 ? looks : n === 1 ? { tools: [call("Save")] } : { text: "child done" };
   }
   if (n === 0) {
     const input = (i: number) => ({
@@ -125,11 +119,7 @@ function reply({ messages }: ModelRequest): ScriptedReply {
       })),
     };
   }
-  return n === 1
-    ? looks
-    : n === 2
-    ? { tools: [call("Ask")] }
-    : { text: "parent done" };
+  return n === 1 ? looks : n === 2 ? { tools: [call("Ask")] } : { text: "parent done" };
 }
 
 /** The agent that is each of them, by its prompt: `worker …`, `parent …`; its calls of Ask wait for a person. */
@@ -144,9 +134,7 @@ export function family(
   });
   const model: Model = async function* (request, signal) {
     const { messages } = request;
-    const name = `llm ${
-      (messages[0]!.content[0] as TextBlock).text
-    } ${messages.length}`;
+    const name = `llm ${(messages[0]!.content[0] as TextBlock).text} ${messages.length}`;
     if (witness) write(witness, { step: name, phase: "start" });
     yield* inner(request, signal);
     if (witness) write(witness, { step: name, phase: "end" });

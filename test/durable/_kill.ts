@@ -74,9 +74,7 @@ export async function inFolder(
 export function effects(dir: string): Effect[] {
   const path = join(dir, "effects.jsonl");
   if (!existsSync(path)) return [];
-  return readFileSync(path, "utf8").split("\n").filter(Boolean).map((line) =>
-    JSON.parse(line) as Effect
-  );
+  return readFileSync(path, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line) as Effect);
 }
 
 /** Waits until a condition holds; fails with its words after a minute, which no machine should need. */
@@ -123,9 +121,7 @@ export function assertOnce(
         );
       assert.ok(
         again === undefined,
-        `step ${name} had finished and ran again: ${
-          when().join(", ")
-        } ms after a death`,
+        `step ${name} had finished and ran again: ${when().join(", ")} ms after a death`,
       );
     }
   }

@@ -1,13 +1,7 @@
 /** One kill test against the engine's server, where there is no network but its own. Arguments: scenario, folder, server, ms. */
 import assert from "node:assert/strict";
 import type { Effect } from "./_family.ts";
-import {
-  assertOnce,
-  type Death,
-  effects,
-  type Started,
-  until,
-} from "./_kill.ts";
+import { assertOnce, type Death, effects, type Started, until } from "./_kill.ts";
 import { INGRESS, post, startServer, startWorker } from "./_restate.ts";
 
 const [scenario, dir, binary, ms] = process.argv.slice(2) as [
@@ -45,17 +39,14 @@ async function kill(one: Started): Promise<void> {
   for (const effect of effects(dir)) {
     if ("step" in effect && effect.at <= now) last.set(effect.step, effect);
   }
-  const finished = [...last].filter(([, e]) =>
-    "phase" in e && e.phase === "end" && e.at < now - 1000
-  );
+  const finished = [...last].filter(([, e]) => "phase" in e && e.phase === "end" && e.at < now - 1000);
   deaths.push({
     finished: new Set(finished.map(([name]) => name)),
     at: Date.now(),
   });
 }
 
-const lines = (n: number) =>
-  until(`${n} lines`, () => effects(dir).length >= n);
+const lines = (n: number) => until(`${n} lines`, () => effects(dir).length >= n);
 
 /** Submits a run and gives its Result whenever there is one, whoever dies meanwhile. */
 async function submitted(

@@ -39,9 +39,7 @@ export function serverBinary(): { path: string } | { missing: string } {
   } catch {
     rmSync(fresh, { recursive: true, force: true }); // another test was faster
   }
-  return existsSync(path)
-    ? { path }
-    : { missing: "the engine's server cannot be installed from npm" };
+  return existsSync(path) ? { path } : { missing: "the engine's server cannot be installed from npm" };
 }
 
 /** Why processes cannot have a network of their own here; undefined where they can. */
@@ -52,16 +50,12 @@ export function noNamespace(): string | undefined {
     "-c",
     "ip link set lo up",
   ]);
-  return status === 0
-    ? undefined
-    : "a network namespace needs root, unshare and ip";
+  return status === 0 ? undefined : "a network namespace needs root, unshare and ip";
 }
 
 /** The words that run a script of this folder where there is no network but its own. */
 export function alone(script: string, args: readonly string[]): string[] {
-  const quoted = [...command(script), ...args].map((word) =>
-    `'${word.replaceAll("'", "'\\''")}'`
-  ).join(" ");
+  const quoted = [...command(script), ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
   return ["unshare", "-n", "sh", "-c", `ip link set lo up && exec ${quoted}`];
 }
 
@@ -85,8 +79,7 @@ export async function startServer(
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "256MB",
     RUST_LOG: "error",
   });
-  const healthy = (url: string) =>
-    fetch(url).then(async (r) => (await r.body?.cancel(), r.ok), () => false);
+  const healthy = (url: string) => fetch(url).then(async (r) => (await r.body?.cancel(), r.ok), () => false);
   await until(
     "the server is healthy",
     async () =>

@@ -5,22 +5,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Engine } from "../../lib/core/engine.ts";
-import {
-  invalidConversation,
-  isToolResult,
-  isToolUse,
-} from "../../lib/core/messages.ts";
+import { invalidConversation, isToolResult, isToolUse } from "../../lib/core/messages.ts";
 import type { Result } from "../../lib/core/run-events.ts";
 import { sqliteSteps } from "../../lib/durable/index.ts";
 import { rounds } from "../_counts.ts";
 import { within } from "../core/_stage.ts";
 import { build, type Built, hook, type World, world } from "../core/_worlds.ts";
-import {
-  type Death,
-  type MemoryEngine,
-  memoryEngine,
-  untilDone,
-} from "./_engines.ts";
+import { type Death, type MemoryEngine, memoryEngine, untilDone } from "./_engines.ts";
 import { family } from "./_family.ts";
 
 /** What holds of every run, on whatever it runs. */
@@ -94,11 +85,7 @@ function steady(): fc.Arbitrary<World> {
     ...h,
     mode: h.mode === "async" ? "observe" : h.mode,
     deeds: h.deeds.map((d) =>
-      d.do === "hang"
-        ? { do: "throw", what: "error", later: false }
-        : d.do === "answer"
-        ? { ...d, slow: 0 }
-        : d
+      d.do === "hang" ? { do: "throw", what: "error", later: false } : d.do === "answer" ? { ...d, slow: 0 } : d
     ),
   }));
   return world({ hanging: false, hooks: prompt }).map((

@@ -4,16 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type OpenQuestion, sqliteSteps } from "../../lib/durable/index.ts";
 import { rounds } from "../_counts.ts";
-import {
-  assertOnce,
-  command,
-  type Death,
-  effects,
-  inFolder,
-  start,
-  type Started,
-  until,
-} from "./_kill.ts";
+import { assertOnce, command, type Death, effects, inFolder, start, type Started, until } from "./_kill.ts";
 
 interface Ended {
   readonly id: string;
@@ -54,9 +45,7 @@ async function answering(dir: string, { done }: Started): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   assert.ok(
-    answered.every(({ about }) =>
-      (about as { tool_name: string }).tool_name === "Ask"
-    ),
+    answered.every(({ about }) => (about as { tool_name: string }).tool_name === "Ask"),
   );
 }
 
@@ -102,9 +91,7 @@ test("8 agents of 11 steps, killed twice, all end; what had finished ran once, w
       assert.equal(steps, 8 * 12, "each agent's begin and its 11 steps");
       assert.equal(deaths.length, 2);
       // A dead process' steps in flight are what runs again, not more.
-      const ends = effects(dir).filter((e) =>
-        "step" in e && e.phase === "end"
-      ).length;
+      const ends = effects(dir).filter((e) => "step" in e && e.phase === "end").length;
       assert.ok(ends <= steps + 8 * deaths.length);
     });
   }
