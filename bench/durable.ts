@@ -3,23 +3,11 @@
  * Needs Linux and root: the server runs in a network of its own. `bun run bench/durable.ts [quick]`
  */
 import { spawnSync } from "node:child_process";
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { start, type Started, until } from "../test/durable/_kill.ts";
-import {
-  ADMIN,
-  noNamespace,
-  post,
-  serverBinary,
-  startServer,
-} from "../test/durable/_restate.ts";
+import { ADMIN, noNamespace, post, serverBinary, startServer } from "../test/durable/_restate.ts";
 
 type Kind = "agent" | "hand";
 const SERVICE: Record<Kind, string> = { agent: "crochet.bench", hand: "hand" };
@@ -44,18 +32,13 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Of the quicker rounds: whatever else a machine does makes rounds slower, never quicker. */
-const typical = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)]!;
+const typical = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)]!;
 const show = (value: number) => value.toFixed(2);
 
 /** When each call of the tool was made, by the clock and by what the worker had computed. */
 const moments = ({ messages }: Done) =>
   messages.flatMap(({ content }) =>
-    content.flatMap((b) =>
-      b.content === undefined
-        ? []
-        : [b.content.split(" ").slice(0, 2).map(Number)]
-    )
+    content.flatMap((b) => b.content === undefined ? [] : [b.content.split(" ").slice(0, 2).map(Number)])
   );
 
 /** What processes have computed, in milliseconds: other work on the machine does not change that. */
@@ -89,32 +72,24 @@ async function overhead(
   }
   const [agent, hand] = [typical(took.agent), typical(took.hand)];
   console.log(
-    `per step, ${steps} steps one after the other, first quartile of ${rounds}: agent ${
-      show(agent)
-    } ms, by hand ${show(hand)} ms: ${show(agent / hand)}x (at most 1.3)`,
+    `per step, ${steps} steps one after the other, first quartile of ${rounds}: agent ${show(agent)} ms, by hand ${
+      show(hand)
+    } ms: ${show(agent / hand)}x (at most 1.3)`,
   );
   const each = (kind: Kind, n: number) => show(work[kind][n]! / rounds / steps);
-  const words = (kind: Kind) =>
-    `${kind} ${each(kind, 1)} ms in the worker, ${
-      each(kind, 0)
-    } ms in the server`;
+  const words = (kind: Kind) => `${kind} ${each(kind, 1)} ms in the worker, ${each(kind, 0)} ms in the server`;
   console.log(`computed per step: ${words("agent")}; ${words("hand")}`);
 }
 
 async function flatness(): Promise<void> {
   for (const kind of ["agent", "hand"] as const) {
     const at = moments(await run(kind, 1500));
-    const per = (from: number, to: number, by: number) =>
-      (at[to - 1]![by]! - at[from]![by]!) / (to - from - 1) / 2;
+    const per = (from: number, to: number, by: number) => (at[to - 1]![by]! - at[from]![by]!) / (to - from - 1) / 2;
     const early = [0, 1].map((by) => per(50, 350, by));
     const late = [0, 1].map((by) => per(1200, 1500, by));
     console.log(
-      `3,001 steps, ${kind}: ${show(early[0]!)} ms a step early, ${
-        show(late[0]!)
-      } ms late; ` +
-        `computed ${show(early[1]!)} and ${show(late[1]!)} ms: ${
-          show(late[1]! / early[1]!)
-        }x`,
+      `3,001 steps, ${kind}: ${show(early[0]!)} ms a step early, ${show(late[0]!)} ms late; ` +
+        `computed ${show(early[1]!)} and ${show(late[1]!)} ms: ${show(late[1]! / early[1]!)}x`,
     );
   }
 }
@@ -130,9 +105,7 @@ async function throughput(rounds: number): Promise<void> {
     for (
       const kind of (i % 2 ? ["agent", "hand"] : ["hand", "agent"]) as Kind[]
     ) {
-      const ms = await timed(() =>
-        Promise.all(Array.from({ length: agents }, () => run(kind, calls)))
-      );
+      const ms = await timed(() => Promise.all(Array.from({ length: agents }, () => run(kind, calls))));
       times[kind].push(ms);
     }
   }
@@ -141,19 +114,15 @@ async function throughput(rounds: number): Promise<void> {
     steps / typical(times.hand) * 1000,
   ];
   console.log(
-    `${agents} agents of 11 steps at once, first quartile of ${rounds}: agent ${
-      Math.round(agent)
-    } steps/s, by hand ${Math.round(hand)} steps/s: ${
-      show(agent / hand)
-    }x (at least 0.8)`,
+    `${agents} agents of 11 steps at once, first quartile of ${rounds}: agent ${Math.round(agent)} steps/s, by hand ${
+      Math.round(hand)
+    } steps/s: ${show(agent / hand)}x (at least 0.8)`,
   );
 }
 
 function sizeOf(path: string): number {
   const stat = statSync(path);
-  return stat.isDirectory()
-    ? readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0)
-    : stat.size;
+  return stat.isDirectory() ? readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0) : stat.size;
 }
 
 async function bench(binary: string, quick: boolean): Promise<void> {
@@ -174,14 +143,13 @@ async function bench(binary: string, quick: boolean): Promise<void> {
     await overhead(quick ? 10 : 60, running);
     await throughput(quick ? 4 : 8);
     if (!quick) await flatness();
-    const memory =
-      spawnSync("ps", ["-o", "rss=", "-p", String(running[0]!.child.pid)], {
-        encoding: "utf8",
-      }).stdout;
+    const memory = spawnSync("ps", ["-o", "rss=", "-p", String(running[0]!.child.pid)], {
+      encoding: "utf8",
+    }).stdout;
     console.log(
-      `on disk after all that: ${
-        Math.round(sizeOf(dir) / 2 ** 20)
-      } MB; the server's memory: ${Math.round(Number(memory) / 1024)} MB`,
+      `on disk after all that: ${Math.round(sizeOf(dir) / 2 ** 20)} MB; the server's memory: ${
+        Math.round(Number(memory) / 1024)
+      } MB`,
     );
   } finally {
     for (const one of running) await one.kill();

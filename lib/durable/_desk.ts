@@ -11,10 +11,7 @@ export function desk(sdk: typeof Sdk) {
     name: DESK,
     handlers: {
       /** Takes events for followers; `last` ends them. */
-      async tell(
-        ctx: Sdk.ObjectContext,
-        { events, last }: { events: unknown[]; last?: boolean },
-      ): Promise<void> {
+      async tell(ctx: Sdk.ObjectContext, { events, last }: { events: unknown[]; last?: boolean }): Promise<void> {
         const next = await ctx.get<number>("next") ?? 0;
         ctx.set(`page ${next}`, JSON.stringify(events));
         ctx.set("next", next + 1);
@@ -29,19 +26,12 @@ export function desk(sdk: typeof Sdk) {
           });
         }
       },
-      events: shared(
-        async (
-          ctx: Sdk.ObjectSharedContext,
-          { from }: { from: number },
-        ): Promise<Page> => {
-          const next = await ctx.get<number>("next") ?? 0;
-          const pages: string[] = [];
-          for (let n = from; n < next; n++) {
-            pages.push(await ctx.get<string>(`page ${n}`) ?? "[]");
-          }
-          return { next, pages };
-        },
-      ),
+      events: shared(async (ctx: Sdk.ObjectSharedContext, { from }: { from: number }): Promise<Page> => {
+        const next = await ctx.get<number>("next") ?? 0;
+        const pages: string[] = [];
+        for (let n = from; n < next; n++) pages.push(await ctx.get<string>(`page ${n}`) ?? "[]");
+        return { next, pages };
+      }),
       async forget(ctx: Sdk.ObjectContext): Promise<void> {
         const question = await ctx.get<Asked>("question");
         ctx.clearAll();
@@ -50,9 +40,7 @@ export function desk(sdk: typeof Sdk) {
       async ask(ctx: Sdk.ObjectContext, question: Asked): Promise<void> {
         ctx.set("question", question);
       },
-      question: shared(async (
-        ctx: Sdk.ObjectSharedContext,
-      ): Promise<Asked | null> => await ctx.get<Asked>("question")),
+      question: shared(async (ctx: Sdk.ObjectSharedContext): Promise<Asked | null> => await ctx.get<Asked>("question")),
       /** Answers the open question; whether there was one. */
       async answer(ctx: Sdk.ObjectContext, reply: unknown): Promise<boolean> {
         const question = await ctx.get<Asked>("question");

@@ -12,21 +12,14 @@ export class Feed {
   #sent: Promise<void> = Promise.resolve();
 
   constructor(ingress: string | undefined, session: string) {
-    this.#url = ingress &&
-      `${ingress.replace(/\/$/, "")}/${DESK}/${encodeURIComponent(session)}/tell`;
+    this.#url = ingress && `${ingress.replace(/\/$/, "")}/${DESK}/${encodeURIComponent(session)}/tell`;
   }
 
   tell(event: RunEvent): void {
     if (!this.#url) return;
     const last = this.#events.at(-1);
-    if (
-      event.type === "text" && last?.type === "text" &&
-      last.agent_id === event.agent_id
-    ) {
-      this.#events[this.#events.length - 1] = {
-        ...last,
-        text: last.text + event.text,
-      };
+    if (event.type === "text" && last?.type === "text" && last.agent_id === event.agent_id) {
+      this.#events[this.#events.length - 1] = { ...last, text: last.text + event.text };
     } else this.#events.push(event);
     this.#timer ??= setTimeout(() => void this.flush(), EVERY_MS);
   }
@@ -41,12 +34,7 @@ export class Feed {
     return this.#sent = this.#sent.then(async () => {
       const body = JSON.stringify({ events, last });
       const headers = { "content-type": "application/json" };
-      await fetch(url, {
-        method: "POST",
-        headers,
-        body,
-        signal: AbortSignal.timeout(10_000),
-      })
+      await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(10_000) })
         .then((response) => response.body?.cancel())
         .catch(() => {}); // nobody follows a run whose ingress is gone
     });

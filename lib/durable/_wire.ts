@@ -10,10 +10,7 @@ export function serviceOf(agent: string): string {
 }
 
 /** What a run may have of its own when it is submitted. */
-export type RemoteOptions = Pick<
-  RunOptions,
-  "model" | "limits" | "permissions" | "cwd"
->;
+export type RemoteOptions = Pick<RunOptions, "model" | "limits" | "permissions" | "cwd">;
 
 export interface RunRequest {
   readonly prompt: string;

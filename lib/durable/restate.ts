@@ -48,26 +48,13 @@ export interface Worker {
  * await worker.register("http://127.0.0.1:9070");
  * ```
  */
-export async function serve(
-  agents: readonly Agent[],
-  options: ServeOptions = {},
-): Promise<Worker> {
-  const {
-    port = 9080,
-    host = "127.0.0.1",
-    sharePort = "Bun" in globalThis,
-    ingress,
-    identityKeys,
-    store,
-    replay,
-  } = options;
+export async function serve(agents: readonly Agent[], options: ServeOptions = {}): Promise<Worker> {
+  const { port = 9080, host = "127.0.0.1", sharePort = "Bun" in globalThis, ingress, identityKeys, store, replay } =
+    options;
   const sdk = await import("@restatedev/restate-sdk/fetch").catch((cause) => {
-    throw new Error(
-      "Cannot serve agents as their engine's SDK is missing: npm install @restatedev/restate-sdk",
-      {
-        cause,
-      },
-    );
+    throw new Error("Cannot serve agents as their engine's SDK is missing: npm install @restatedev/restate-sdk", {
+      cause,
+    });
   });
   const handler = sdk.createEndpointHandler({
     services: [
@@ -82,10 +69,7 @@ export async function serve(
     },
     ...(identityKeys && { identityKeys: [...identityKeys] }),
   });
-  const server = await listen(
-    { hostname: host, port, reusePort: sharePort },
-    handler,
-  );
+  const server = await listen({ hostname: host, port, reusePort: sharePort }, handler);
   const url = `http://${host}:${server.port}`;
   return {
     port: server.port,
@@ -95,10 +79,7 @@ export async function serve(
   };
 }
 
-function fixtureService(
-  sdk: typeof Sdk,
-  replay: NonNullable<ServeOptions["replay"]>,
-) {
+function fixtureService(sdk: typeof Sdk, replay: NonNullable<ServeOptions["replay"]>) {
   return sdk.service({
     name: FIXTURES_SERVICE,
     handlers: { replay: (_: Sdk.Context, request: unknown) => replay(request) },
@@ -119,10 +100,7 @@ interface Runtimes {
     serve(options: object): { port: number; stop(now: boolean): Promise<void> };
   };
   Deno?: {
-    serve(
-      options: object,
-      handler: Handler,
-    ): { addr: { port: number }; shutdown(): Promise<void> };
+    serve(options: object, handler: Handler): { addr: { port: number }; shutdown(): Promise<void> };
   };
 }
 
@@ -132,37 +110,20 @@ async function listen(
 ): Promise<Listening> {
   const { Bun, Deno } = globalThis as Runtimes;
   if (Bun) {
-    const server = Bun.serve({
-      ...at,
-      idleTimeout: 0,
-      fetch: (request: Request) => handler(request),
-    });
+    const server = Bun.serve({ ...at, idleTimeout: 0, fetch: (request: Request) => handler(request) });
     return { port: server.port, http11: true, close: () => server.stop(true) };
   }
   if (Deno) {
     const stop = new AbortController();
     const { reusePort, ...rest } = at;
     const shared = reusePort && { reusePort };
-    const server = Deno.serve({
-      ...rest,
-      ...shared,
-      signal: stop.signal,
-      onListen: () => {},
-    }, (r) => handler(r));
-    return {
-      port: server.addr.port,
-      http11: false,
-      close: async () => stop.abort(),
-    };
+    const server = Deno.serve({ ...rest, ...shared, signal: stop.signal, onListen: () => {} }, (r) => handler(r));
+    return { port: server.addr.port, http11: false, close: async () => stop.abort() };
   }
   throw new Error("Cannot serve agents as this is neither Bun nor Deno");
 }
 
-async function register(
-  admin: string,
-  uri: string,
-  use_http_11: boolean,
-): Promise<void> {
+async function register(admin: string, uri: string, use_http_11: boolean): Promise<void> {
   const response = await fetch(new URL("/deployments", admin), {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -175,8 +136,6 @@ async function register(
   });
   const words = await response.text();
   if (!response.ok) {
-    throw new Error(
-      `Cannot register the worker as ${admin} says ${response.status}: ${words.slice(0, 300)}`,
-    );
+    throw new Error(`Cannot register the worker as ${admin} says ${response.status}: ${words.slice(0, 300)}`);
   }
 }

@@ -16,11 +16,7 @@ export interface OpenQuestion {
 
 /** A journal of steps in one SQLite file. */
 export interface SqliteSteps extends Engine {
-  wait<T>(
-    name: string,
-    announce: (token: string) => Promise<void>,
-    about?: unknown,
-  ): Promise<T>;
+  wait<T>(name: string, announce: (token: string) => Promise<void>, about?: unknown): Promise<T>;
   /** The result of a step that ended. */
   result(name: string): unknown;
   /** The questions nobody has answered yet, of one agent or of all, the oldest first. */
@@ -67,11 +63,7 @@ export function sqliteSteps(path: string): SqliteSteps {
   let opened: ReturnType<typeof open> | undefined;
   let closed = false;
   const db = () => {
-    if (closed) {
-      throw new Error(
-        `Cannot use the journal ${path} as it is closed: open another`,
-      );
-    }
+    if (closed) throw new Error(`Cannot use the journal ${path} as it is closed: open another`);
     return opened ??= open(path);
   };
   const running = new Set<string>();
@@ -83,9 +75,7 @@ export function sqliteSteps(path: string): SqliteSteps {
     const before = known(name);
     if (before) return before.value as T;
     if (running.has(name)) {
-      throw new Error(
-        `Cannot run step '${name}' as it is running already: names of steps must be unique`,
-      );
+      throw new Error(`Cannot run step '${name}' as it is running already: names of steps must be unique`);
     }
     running.add(name);
     try {
@@ -100,42 +90,24 @@ export function sqliteSteps(path: string): SqliteSteps {
   const answered = (token: string) => (db().answerOf.get(token) as { answer: string | null } | undefined)?.answer;
   return {
     step,
-    async wait<T>(
-      name: string,
-      announce: (token: string) => Promise<void>,
-      about: unknown = null,
-    ): Promise<T> {
+    async wait<T>(name: string, announce: (token: string) => Promise<void>, about: unknown = null): Promise<T> {
       const before = known(name);
       if (before) return before.value as T;
       db().put.run(name, JSON.stringify(about), Date.now());
       if (answered(name) == null) await announce(name);
       for (;;) {
         const answer = closed ? undefined : answered(name);
-        if (answer != null) {
-          return await step(name, async () => JSON.parse(answer) as T);
-        }
-        if (closed) {
-          throw new Error(
-            `Cannot wait for an answer as the journal ${path} is closed`,
-          );
-        }
+        if (answer != null) return await step(name, async () => JSON.parse(answer) as T);
+        if (closed) throw new Error(`Cannot wait for an answer as the journal ${path} is closed`);
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
     },
     result: (name) => known(name)?.value,
     questions: (agentId) => {
-      const rows = db().open.all() as {
-        token: string;
-        about: string;
-        at: number;
-      }[];
+      const rows = db().open.all() as { token: string; about: string; at: number }[];
       return rows
         .filter(({ token }) => agentId === undefined || token.startsWith(`ask:${agentId}:`))
-        .map(({ token, about, at }) => ({
-          token,
-          about: JSON.parse(about),
-          at,
-        }));
+        .map(({ token, about, at }) => ({ token, about: JSON.parse(about), at }));
     },
     answer: (token, answer) => Number(db().answer.run(JSON.stringify(answer), token).changes) > 0,
     close() {
@@ -149,9 +121,7 @@ export function sqliteSteps(path: string): SqliteSteps {
 function open(path: string) {
   mkdirSync(dirname(path), { recursive: true });
   // Asked for at the first use: a library that is only imported opens nothing and warns of nothing.
-  const { DatabaseSync } = createRequire(import.meta.url)(
-    "node:sqlite",
-  ) as typeof import("node:sqlite");
+  const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const db: DatabaseSync = new DatabaseSync(path);
   db.exec(SCHEMA);
   const old = Date.now() - KEPT_MS;
@@ -161,15 +131,9 @@ function open(path: string) {
     db,
     known: db.prepare("SELECT result FROM step WHERE name = ?"),
     write: db.prepare("INSERT INTO step (name, result, at) VALUES (?, ?, ?)"),
-    put: db.prepare(
-      "INSERT OR IGNORE INTO question (token, about, at) VALUES (?, ?, ?)",
-    ),
-    open: db.prepare(
-      "SELECT token, about, at FROM question WHERE answer IS NULL ORDER BY at, token",
-    ),
+    put: db.prepare("INSERT OR IGNORE INTO question (token, about, at) VALUES (?, ?, ?)"),
+    open: db.prepare("SELECT token, about, at FROM question WHERE answer IS NULL ORDER BY at, token"),
     answerOf: db.prepare("SELECT answer FROM question WHERE token = ?"),
-    answer: db.prepare(
-      "UPDATE question SET answer = ? WHERE token = ? AND answer IS NULL",
-    ),
+    answer: db.prepare("UPDATE question SET answer = ? WHERE token = ? AND answer IS NULL"),
   };
 }
