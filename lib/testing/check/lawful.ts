@@ -4,7 +4,7 @@ import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged
 import { isTelling, parsed, type Printed, readPrinted } from "./_printed.ts";
 import type { RanCommand } from "./probe.ts";
 import { isVerdict } from "./events.ts";
-import { isSandboxed, total } from "./total.ts";
+import { exitsOnPurpose, isSandboxed, total } from "./total.ts";
 
 /** Lawful: its output is an answer to its event, in the words of its host. */
 export const lawful: Judge = (judged) => {
@@ -76,7 +76,7 @@ function ofExit(ran: RanCommand, printed: Printed, judged: Judged): Violation[] 
   const { code, stdout, stderr } = ran;
   const event = eventName(judged.probe);
   if (code === 0 || printed.form === "answer" || total(judged).length > 0) return [];
-  if (code !== 2) return ofOtherExit(ran, event);
+  if (code !== 2) return ofOtherExit(ran, event, judged);
   if (claudeName(event) === "PermissionRequest") {
     return [
       no(
@@ -102,9 +102,18 @@ function ofExit(ran: RanCommand, printed: Printed, judged: Judged): Violation[] 
   ];
 }
 
-function ofOtherExit({ code, stdout, stderr }: RanCommand, event: string): Violation[] {
+function ofOtherExit({ code, stdout, stderr }: RanCommand, event: string, judged: Judged): Violation[] {
   const said = stderr.trim() || stdout.trim();
-  if (said === "" || isSandboxed(stderr)) return [];
+  if (isSandboxed(stderr)) return [];
+  if (said === "") {
+    return !isGate(event) || !exitsOnPurpose(judged) ? [] : [
+      no(
+        "exit-1",
+        `It exits with code ${code} and says nothing: only code 2 blocks, so this lets it through`,
+        "exit 2 to block, with the reason on stderr; exit 0 to let it through",
+      ),
+    ];
+  }
   const name = claudeName(event);
   if (isGate(event) || name === "Stop" || name === "SubagentStop") {
     return [

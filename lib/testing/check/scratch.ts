@@ -154,6 +154,10 @@ export function hookEnv(
     SHELL: "/bin/sh",
     TERM: "dumb",
     NO_COLOR: "1",
+    // Where there is no network, to try again takes longer than a hook has.
+    npm_config_fetch_retries: "0",
+    PIP_RETRIES: "0",
+    UV_HTTP_RETRIES: "0",
     ...Object.fromEntries(homes),
     HOME: place.home,
     TMPDIR: place.tmp,

@@ -22,7 +22,8 @@ const violation = (
 });
 
 function late({ probed, limit, loaded }: Judged): Violation[] {
-  if (!probed.timedOut) return [];
+  // What only waits for a network has its own name.
+  if (!probed.timedOut || isSandboxed(probed.ran?.stderr ?? "")) return [];
   const seconds = limit / 1000;
   const own = loaded.timeout;
   const said = own !== undefined && own > seconds
@@ -80,7 +81,12 @@ function ofProcess(ran: RanCommand, judged: Judged): Violation[] {
     return [violation("crash", `It is ended by ${how}${consequence(judged)}`, "find out what ends it")];
   }
   if (code === 126 || code === 127) {
-    return [cannotStart(brief(stderr) || `exit code ${code}`, consequence(judged))];
+    const needed = missing(stderr);
+    return [
+      needed === undefined
+        ? cannotStart(brief(stderr) || `exit code ${code}`, consequence(judged))
+        : needs(needed, "fault", consequence(judged)),
+    ];
   }
   if (code === 2 && canBlock(event)) {
     const whose = interpreterSays(stderr);
@@ -93,18 +99,43 @@ function ofProcess(ran: RanCommand, judged: Judged): Violation[] {
       "mend that, and exit 2 only where it means to block",
     )];
   }
+  const needed = code === 0 ? missing(stderr) : undefined;
+  // It goes on without an answer of what it asks: a guard then lets everything through, and nobody notices.
+  if (needed !== undefined) return [needs(needed, "warning", consequence(judged))];
   if (code === 0 || isSandboxed(stderr)) return [];
   const how = `It exits with code ${code}`;
   const trace = isTraceback(stderr);
   if (trace) return [violation("crash", `${how}: ${brief(lastWords(stderr))}${consequence(judged)}`, mendOf(stderr))];
   const silent = stderr.trim() === "" && ran.stdout.trim() === "";
-  if (!silent) return [];
+  if (!silent || (isGate(event) && exitsOnPurpose(judged))) return [];
   return [violation(
     "silent-exit",
     `${how} and says nothing: the host shows an error, and goes on`,
     "end with exit 0 where there is nothing to say (a last line such as `[ … ] && …` leaves its own code)",
     "warning",
   )];
+}
+
+/** Whether its text ends it with a code of its own choice: at a guard that is a refusal that refuses nothing. */
+export function exitsOnPurpose({ subject: { text } }: Judged): boolean {
+  return /\bexit(?:\s+|\s*\(\s*)["']?(?:1\b|\$\{?\w)/.test(text);
+}
+
+/** The program that a shell did not find. */
+function missing(stderr: string): string | undefined {
+  const shell = /: (?:line )?\d+: ([\w.+-]+): (?:command )?not found$/m.exec(stderr);
+  const env = /\benv: .?([\w.+-]+).?: No such file or directory$/m.exec(stderr);
+  return (shell ?? env)?.[1];
+}
+
+function needs(program: string, severity: Violation["severity"], more: string): Violation {
+  const code = severity === "fault" ? "cannot-start" : "missing";
+  return violation(
+    code,
+    `It needs '${program}', which is not installed here${more}`,
+    `install ${program}, or look for it first (command -v ${program})`,
+    severity,
+  );
 }
 
 function cannotStart(why: string, more = ""): Violation {
