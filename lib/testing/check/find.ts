@@ -42,6 +42,11 @@ async function fromFile(path: string, options: FindOptions): Promise<FoundSubjec
   if (/^hooks\.ya?ml$/.test(name)) {
     return await (await import("./_find-definitions.ts")).definitionSubjects(path, options);
   }
+  const foreign = await import("./_find-foreign.ts");
+  const named = options.event !== undefined || isOurs(name);
+  if ((!named && foreign.isScript(path)) || foreign.readsStdin(path)) {
+    return await foreign.foreignSubjects(path, options);
+  }
   try {
     return { subjects: [fileSubject(readHookFile(path, options.event), options)], problems: [] };
   } catch (error) {
@@ -54,6 +59,12 @@ async function fromFolder(folder: string, options: FindOptions): Promise<FoundSu
   if (existsSync(inside("hooks", "hooks.json"))) return await fromFile(inside("hooks", "hooks.json"), options);
   if (existsSync(inside("hooks.json")) && basename(folder) === "hooks") {
     return await fromFile(inside("hooks.json"), options);
+  }
+  if (!readdirSync(folder).some(isOurs)) {
+    const { foreignFolder, scriptsIn } = await import("./_find-foreign.ts");
+    const own = inside(".claude", "hooks");
+    const at = existsSync(own) && !existsSync(inside(".claude", "settings.json")) ? own : folder;
+    if (scriptsIn(at).length > 0 && (at === own || basename(at) === "hooks")) return await foreignFolder(at, options);
   }
   if (holdsHooks(folder)) return fromHooks(folder, options);
   const places = [
@@ -77,14 +88,15 @@ async function fromFolder(folder: string, options: FindOptions): Promise<FoundSu
 
 /** Whether the names of a folder's files are names of hooks. */
 function holdsHooks(folder: string): boolean {
-  if (basename(folder) === "hooks") return true;
-  return readdirSync(folder).some((name) => {
-    try {
-      return !isSkipped(name) && parseFileName(name) !== undefined;
-    } catch {
-      return false;
-    }
-  });
+  return basename(folder) === "hooks" || readdirSync(folder).some(isOurs);
+}
+
+function isOurs(name: string): boolean {
+  try {
+    return !isSkipped(name) && parseFileName(name) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function fromHooks(folder: string, options: FindOptions): FoundSubjects {
@@ -101,7 +113,11 @@ function fromHooks(folder: string, options: FindOptions): FoundSubjects {
   return { subjects, problems: said };
 }
 
-function fileSubject(file: HookFile, { cwd, event, host = "claude" }: FindOptions): Subject {
+export function fileSubject(
+  file: HookFile,
+  { cwd, event, host = "claude" }: FindOptions,
+  program = file.kind === "command" ? programOf(file) : undefined,
+): Subject {
   const shown = shortened(file.path, cwd);
   const common = {
     name: file.name,
@@ -117,7 +133,7 @@ function fileSubject(file: HookFile, { cwd, event, host = "claude" }: FindOption
     seen: [],
   };
   const target = { type: "file", path: file.path, ...(event !== undefined && { event }) } as const;
-  if (file.kind !== "command") return { ...common, target };
+  if (!program) return { ...common, target };
   const config = readHeader(file.text);
   const base = recordBase(file, config, cwd);
   const loaded = {
@@ -128,7 +144,7 @@ function fileSubject(file: HookFile, { cwd, event, host = "claude" }: FindOption
     ...(base.onError !== undefined && { onError: base.onError }),
   };
   if (config.warm) return { ...common, target, loaded };
-  const { command, args } = programOf(file);
+  const { command, args } = program;
   const runs = [command, ...args].map((word) => quoted(word === file.path ? shown : word)).join(" ");
   return { ...common, target: { type: "command", command, args }, loaded, runs: withSlash(runs) };
 }
