@@ -121,3 +121,20 @@ test(
     }
   },
 );
+
+test("a script finds what lies above it, and is asked about the tools it names alone", SLOW, async () => {
+  using folder = hookFiles({
+    "scripts/hooks/pre_tool_use.js": `#!/usr/bin/env node
+const { known } = require("../lib/known.js");
+let text = "";
+process.stdin.on("data", (data) => text += data).on("end", () => {
+  const { tool_name } = JSON.parse(text);
+  if (!known.includes(tool_name)) throw new Error("unknown tool " + tool_name);
+  if (tool_name === "Edit" || tool_name === "Write") return;
+});
+`,
+    "scripts/lib/known.js": `exports.known = ["Edit", "Write"];\n`,
+  });
+  const { hooks: [hook] } = await checkHook(`${folder.path}/scripts/hooks/pre_tool_use.js`, { runs: 10, seed: 1 });
+  assert.deepEqual(hook!.findings, []);
+});

@@ -5,6 +5,7 @@ import type { HookFile } from "../../hooks/discover.ts";
 import { formatFileName, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
 import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
 import { fileSubject, type FindOptions } from "./find.ts";
+import { TOOLS } from "./_matcher.ts";
 import type { FoundSubjects, Subject } from "./subject.ts";
 
 const SCRIPT = /\.(?:sh|bash|py|rb|pl|[cm]?[jt]s)$/;
@@ -16,10 +17,10 @@ export function isScript(path: string): boolean {
 }
 
 /** Whether a script speaks the protocol of another host, though its name is one that a module of ours could have. */
-export function readsStdin(path: string): boolean {
+export function isProgram(path: string): boolean {
   if (!/\.[cm]?[jt]s$/.test(path)) return false;
   const text = readFileSync(path, "utf8");
-  return STDIN.test(text) && !/^export default/m.test(text);
+  return !/^export default/m.test(text) && (STDIN.test(text) || /^#!.*\b(?:node|bun|deno)\b/.test(text));
 }
 
 /**
@@ -32,7 +33,8 @@ export async function foreignSubjects(path: string, options: FindOptions): Promi
     if (registered.length > 0) return { subjects: registered, problems: [] };
   }
   const text = readFileSync(path, "utf8");
-  const event = options.event ?? byName(basename(path)) ?? byText(text);
+  const told = byName(basename(path)) ?? byText(text);
+  const event = options.event ?? (told && `${told}${toolsIn(text, told)}`);
   if (event === undefined) {
     return {
       subjects: [],
@@ -114,4 +116,11 @@ function byText(text: string): string | undefined {
   const counts = EVENTS.map((event) => [event, text.split(new RegExp(`\\b${event}\\b`)).length - 1] as const)
     .filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a);
   return counts.length > 0 && counts[0]![1] !== counts[1]?.[1] ? counts[0]![0] : undefined;
+}
+
+/** The tools a script asks for by name, where it is asked about tools: settings would name them too. */
+function toolsIn(text: string, event: string): string {
+  if (!/ToolUse|PermissionRequest/.test(event)) return "";
+  const named = TOOLS.filter((tool) => new RegExp(`["'\`|(]${tool}["'\`|)]`).test(text));
+  return named.length > 0 ? `@${named.join("+")}` : "";
 }

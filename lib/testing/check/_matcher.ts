@@ -5,7 +5,7 @@ import type { Host } from "../../hooks/serving/from-host.ts";
 import type { Subject } from "./subject.ts";
 
 /** Tools of Claude Code, as their names are written. */
-const TOOLS = [
+export const TOOLS = [
   ...["Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Glob", "Grep", "Task"],
   ...["Agent", "WebFetch", "WebSearch", "TodoWrite", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "Skill"],
   ...["TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "LS"],

@@ -24,7 +24,7 @@ function look(): Confine | undefined {
     ...FLAGS,
     // The machine's /tmp is not the hook's, but what is checked may lie there.
     ...["--bind", place.outside, "/tmp"],
-    ...[...OWN, ...visible, ...argv.filter((arg) => arg.startsWith("/"))].filter(isTemporary)
+    ...[...OWN, ...visible.map(around), ...argv.filter((arg) => arg.startsWith("/"))].filter(isTemporary)
       .flatMap((path) => ["--ro-bind-try", path, path]),
     ...["--bind", place.root, place.root, "--bind", place.kept, place.kept, "--chdir", place.project, "--"],
     ...argv,
@@ -44,3 +44,8 @@ const OWN = ["../../../", "../../../../../node_modules/"].map((path) => fileURLT
   .filter((path, i) => i === 0 || existsSync(join(path, "crochet")));
 
 const isTemporary = (path: string) => path.startsWith("/tmp/");
+
+/** Of what lies in /tmp, the whole folder it is in: scripts load what lies beside and above them. */
+function around(path: string): string {
+  return /^\/tmp\/[^/]+/.exec(path)?.[0] ?? path;
+}

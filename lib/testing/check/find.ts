@@ -44,7 +44,7 @@ async function fromFile(path: string, options: FindOptions): Promise<FoundSubjec
   }
   const foreign = await import("./_find-foreign.ts");
   const named = options.event !== undefined || isOurs(name);
-  if ((!named && foreign.isScript(path)) || foreign.readsStdin(path)) {
+  if ((!named && foreign.isScript(path)) || foreign.isProgram(path)) {
     return await foreign.foreignSubjects(path, options);
   }
   try {
@@ -64,7 +64,9 @@ async function fromFolder(folder: string, options: FindOptions): Promise<FoundSu
     const { foreignFolder, scriptsIn } = await import("./_find-foreign.ts");
     const own = inside(".claude", "hooks");
     const at = existsSync(own) && !existsSync(inside(".claude", "settings.json")) ? own : folder;
-    if (scriptsIn(at).length > 0 && (at === own || basename(at) === "hooks")) return await foreignFolder(at, options);
+    if (scriptsIn(at).length > 0 && (at === own || /hooks?\b[^/]*(?:\/[^/]*)?$/i.test(at))) {
+      return await foreignFolder(at, options);
+    }
   }
   if (holdsHooks(folder)) return fromHooks(folder, options);
   const places = [
