@@ -72,6 +72,9 @@ for (const [claim, text, letsGo] of HOOKS) {
     });
     assert.equal(hook!.termination?.letsGo, letsGo);
     assert.equal(hook!.findings.length, letsGo === "relies on the cap" ? 1 : 0);
+    for (const { message } of hook!.findings) {
+      assert.match(message, /; tried with a file [\w.~/-]+(?: \(\w+: 0\))?: refuted$/);
+    }
   });
 }
 

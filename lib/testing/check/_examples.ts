@@ -6,6 +6,7 @@ import { readExamples, sidecarsOf } from "../examples/read.ts";
 import type { Asker } from "./asker.ts";
 import type { Findings } from "./_findings.ts";
 import { Lane } from "./lane.ts";
+import type { State } from "./terminating.ts";
 
 /** Plays the examples a hook carries, where it is a file of its own. */
 export async function playExamples(asker: Asker, findings: Findings): Promise<void> {
@@ -60,11 +61,13 @@ async function examplesOf({ subject, loaded }: Asker): Promise<readonly Example[
 }
 
 /** States of the project in which the hook refuses, as its examples tell: few hooks refuse in any. */
-export async function statesOf(asker: Asker): Promise<readonly (() => void)[]> {
+export async function statesOf(asker: Asker): Promise<readonly State[]> {
   if (asker.subject.file === undefined) return [];
   const examples = await examplesOf(asker).catch(() => []);
-  return examples.flatMap(({ given, expect }) =>
-    given === undefined || expect.action !== "deny" ? [] : [() => arrange(given, asker.lane.place)]
+  return examples.flatMap(({ name, given, expect }) =>
+    given === undefined || expect.action !== "deny"
+      ? []
+      : [{ about: `the example '${name}'`, arrange: () => arrange(given, asker.lane.place) }]
   );
 }
 

@@ -3,9 +3,7 @@ import { dirname, extname, join } from "node:path";
 import type { Place } from "./probe.ts";
 import { pathsIn, samplesOf, textAround } from "./_state-paths.ts";
 import type { Subject } from "./subject.ts";
-
-/** Makes a state of the workspace in which a hook might hold on to an agent. */
-type State = () => void;
+import type { State } from "./terminating.ts";
 
 interface StatesOptions {
   readonly place: Place;
@@ -33,13 +31,18 @@ export function statesFor(subject: Subject, { place, cwd, session, event }: Stat
   return pathsIn(text, session).flatMap((path): State[] => {
     const samples = samplesOf(path, { project: cwd, plugin: root ?? cwd }).slice(0, 3);
     if (samples.length > 0) {
-      return samples.map(({ from, to }) => () => write(to, switchedOn(readFileSync(from, "utf8"))));
+      return samples.map(({ from, to }) => ({
+        about: from,
+        arrange: () => write(to, switchedOn(readFileSync(from, "utf8"))),
+      }));
     }
+    const shown = path.replace(/^project\//, "").replace(/^home\//, "~/").replace(/^outside\//, "/tmp/");
     const keys = keysIn(text);
     const limited = keys.some((key) => LIMIT.test(key)) && /\.(?:json|md|ya?ml)$/.test(path);
     return (limited ? [0, 5] : [0]).map((limit) => {
       const content = made(path, keys, { limit, session, event, text });
-      return () => write(path, content);
+      const set = limited ? ` (${keys.find((key) => LIMIT.test(key))}: ${limit})` : "";
+      return { about: `a file ${shown}${set}`, arrange: () => write(path, content) };
     });
   });
 }

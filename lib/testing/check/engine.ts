@@ -17,6 +17,7 @@ import type { Session } from "./session.ts";
 import { shrink, slim } from "./_shrink.ts";
 import type { Loaded, Subject } from "./subject.ts";
 import { type Keeper, keepers } from "./_keepers.ts";
+import type { State } from "./terminating.ts";
 import { total } from "./total.ts";
 import { canaries, dangers, laced, unwritten } from "./_tries.ts";
 
@@ -247,7 +248,7 @@ class Engine {
   }
 
   /** Files that would make it hold on to an agent, as far as its text tells. */
-  async #statesFor(name: Keeper): Promise<readonly (() => void)[]> {
+  async #statesFor(name: Keeper): Promise<readonly State[]> {
     const { subject, lane } = this.#asker;
     if (subject.kind !== "command") return [];
     const { statesFor } = await import("./_state-files.ts");

@@ -18,7 +18,7 @@ export interface TerminatingOptions {
   /** What a good agent does about it, as an example tells. */
   readonly fix?: (() => void) | undefined;
   /** Makes the project one in which the hook blocks, as examples tell. */
-  readonly states?: readonly (() => void)[];
+  readonly states?: readonly State[];
 }
 
 export interface Terminated {
@@ -34,7 +34,13 @@ interface Start {
   readonly text: string;
   readonly says?: string;
   /** Makes it so, where an example tells how. */
-  readonly given?: () => void;
+  readonly given?: State;
+}
+
+/** Makes a state of the workspace, and says what it is. */
+export interface State {
+  readonly arrange: () => void;
+  readonly about: string;
 }
 
 const DONE =
@@ -98,13 +104,14 @@ function loops(
   asker: Asker,
   name: Name,
   letsGo: LettingGo,
-  { label, tools, played }: Named,
+  { label, tools, played, start }: Named,
   { rounds, state }: { rounds: number; state: readonly string[] },
 ) {
   const judged = asker.subject.kind === "prompt";
   const flag = name === "turn-end" ? "its trigger is hook_input" : "stop_hook_active is true";
   const between = tools ? " (tools used between them reset the caps of hosts)" : "";
   const counts = state.length > 0 ? `; what it writes to ${state[0]} does not end it` : "";
+  const tried = start.given ? `; tried with ${start.given.about}` : "";
   const how = letsGo === "relies on the cap"
     ? `It lets go only when it is content: a model that ${label} is kept for ${rounds} rounds${between}, and nothing but a cap of the host would end that${counts}`
     : `It is still blocking after ${rounds} rounds with a model that ${label}${between}${counts}`;
@@ -112,7 +119,7 @@ function loops(
     law: "terminating" as const,
     code: letsGo === "relies on the cap" ? "terminating.cap" : "terminating.loops",
     severity: judged ? "warning" as const : "fault" as const,
-    message: `${how}: refuted`,
+    message: `${how}${tried}: refuted`,
     mend: judged
       ? "show the judge {{stop_hook_active}}, and tell it to let go then"
       : `let go when ${flag}, or count in a file and let go after a few`,
@@ -150,6 +157,7 @@ interface Named {
   /** It was not given all rounds: that it blocked to the end means nothing. */
   readonly short: boolean;
   readonly played: Played;
+  readonly start: Start;
 }
 
 async function playAll(
@@ -187,7 +195,7 @@ async function playAll(
     // Once two kinds of model were kept for good, others only tell whether anything makes it let go.
     const most = lost ? Math.min(rounds, 6) : rounds;
     const played = await playFrom(asker, name, start, strategy, most, work);
-    plays.push({ label, tools, played, short: most < rounds });
+    plays.push({ label, tools, played, start, short: most < rounds });
     lost ||= plays.filter((one) => one.played.stuck).length > 1;
   }
   return plays;
@@ -228,7 +236,7 @@ function remembers({ kind, text }: Subject): boolean {
 }
 
 function arranged({ mess, given }: Start, { project }: Place): void {
-  given?.();
+  given?.arrange();
   if (!mess) return;
   for (const [path, text] of Object.entries(MESS)) {
     const full = join(project, path);
