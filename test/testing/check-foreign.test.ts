@@ -58,8 +58,8 @@ process.stdin.on("data", (data) => text += data).on("end", () => {
 /** Names as others give them, or none, and the event that is found. */
 const NAMED: readonly (readonly [file: string, text: string, event: string])[] = [
   ["stop-hook.sh", sh("exit 0"), "Stop"],
-  ["pre_tool_use.py", "import sys\nsys.stdin.read()\n", "PreToolUse"],
-  ["userpromptsubmit.py", "import sys\nsys.stdin.read()\n", "UserPromptSubmit"],
+  ["pre_tool_use.sh", sh("exit 0"), "PreToolUse"],
+  ["userpromptsubmit.sh", sh("exit 0"), "UserPromptSubmit"],
   ["SubagentStop.sh", sh("exit 0"), "SubagentStop"],
   ["guard.sh", sh("# PreToolUse: looks at commands", "exit 0"), "PreToolUse"],
   ["finish.sh", sh(`case "$event" in *'"stop_hook_active":true'*) exit 0;; esac`), "Stop"],
@@ -69,15 +69,24 @@ const NAMED: readonly (readonly [file: string, text: string, event: string])[] =
 for (const [file, text, event] of NAMED) {
   test(`a script '${file}' of another host is asked at ${event}`, SLOW, async () => {
     using folder = hookFiles({ [file]: text });
-    const { hooks: [hook], problems, ok } = await checkHook(`${folder.path}/${file}`, { runs: 2, seed: 1, rounds: 8 });
+    const { hooks: [hook], problems, ok } = await checkHook(`${folder.path}/${file}`, {
+      runs: 2,
+      seed: 1,
+      laws: ["total"],
+    });
     assert.deepEqual([problems, hook?.events, ok], [[], [event], true]);
   });
 }
 
 test("a script of node that reads stdin is run as a command, though a module could have its name", SLOW, async () => {
   using folder = hookFiles({ "guard.js": NODE_GUARD, "pre-tool-use@Bash.js": NODE_GUARD });
-  const given = await checkHook(`${folder.path}/guard.js`, { event: "PreToolUse@Bash", runs: 30, seed: 1 });
-  const named = await checkHook(`${folder.path}/pre-tool-use@Bash.js`, { runs: 30, seed: 1 });
+  const given = await checkHook(`${folder.path}/guard.js`, {
+    event: "PreToolUse@Bash",
+    runs: 4,
+    seed: 1,
+    laws: ["total", "guard"],
+  });
+  const named = await checkHook(`${folder.path}/pre-tool-use@Bash.js`, { runs: 4, seed: 1, laws: ["total", "guard"] });
   for (const { hooks: [hook] } of [given, named]) {
     assert.deepEqual([hook!.kind, [...new Set(hook!.findings.map(({ code }) => code))]], ["command", ["guard.bypass"]]);
   }

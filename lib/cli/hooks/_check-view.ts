@@ -54,7 +54,9 @@ function findingLines(finding: Finding, colours: Colours, columns: number): stri
   return [
     `  ${colour(code)}${at}`,
     ...wrapped(message, columns, 4).map((line) => `    ${line}`),
-    ...shown.map((line) => `      ${colours.dim(line)}`),
+    ...shown.flatMap((line) =>
+      wrapped(line, columns, 8).map((part, i) => `${i === 0 ? "      " : "        "}${colours.dim(part)}`)
+    ),
     ...(more > 1 ? [`      ${colours.dim(`… and ${more} more, see --json`)}`] : []),
     ...(trace.length === 0 ? input(counterexample).flatMap((text) => field("event", text)) : []),
     ...field("mend", mend),
