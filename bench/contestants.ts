@@ -197,7 +197,7 @@ export const contestants: { readonly [name: string]: () => Promise<Run> } = {
         model: anthropic({ model: "claude-bench", apiKey: "k", baseURL: url }),
         system,
         tools: [look],
-        hooks: Array.from({ length: hooks }, () => () => undefined),
+        hooks: [() => undefined, { preToolUse: Array.from({ length: hooks - 1 }, () => () => undefined) }],
         limits: { iterations: once ? 1 : 10_000 },
       }).run(prompt);
       if (!once && ended.stop !== "done") {

@@ -5,7 +5,7 @@
  */
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -57,14 +57,22 @@ try {
   server.kill();
 }
 mkdirSync(values.out, { recursive: true });
-const notes = `${process.arch}, Bun ${process.versions.bun}, ${ROUNDS} interleaved rounds`;
+// What was not measured now stays as it was: each measure is compared within itself.
+const file = join(values.out, "peers.json");
+const before: Measure[] = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).measures : [];
+const fresh = new Map(measures.map((m) => [m.title, m]));
+const all = [
+  ...before.map((m) => fresh.get(m.title) ?? m),
+  ...measures.filter((m) => !before.some((b) => b.title === m.title)),
+];
+const notes = `${process.arch}, Bun ${process.versions.bun}; contestants take turns`;
 writeFileSync(
-  join(values.out, "peers.json"),
-  JSON.stringify({ notes, versions: versions(), measures }, null, 2) + "\n",
+  file,
+  JSON.stringify({ notes, versions: versions(), measures: all }, null, 2) + "\n",
 );
-writeFileSync(join(values.out, "peers.md"), table(measures, notes));
-writeFileSync(join(values.out, "peers.svg"), chart(measures, notes));
-console.log(`\n${table(measures, notes)}\nwritten to ${values.out}`);
+writeFileSync(join(values.out, "peers.md"), table(all, notes));
+writeFileSync(join(values.out, "peers.svg"), chart(all, notes));
+console.log(`\n${table(all, notes)}\nwritten to ${values.out}`);
 
 function sections(): { readonly [name: string]: () => Promise<void> } {
   return {
