@@ -24,7 +24,7 @@ function look(): Confine | undefined {
     ...FLAGS,
     // The machine's /tmp is not the hook's, but what is checked may lie there.
     ...["--bind", place.outside, "/tmp"],
-    ...[...OWN, ...visible.map(around), ...argv.filter((arg) => arg.startsWith("/"))].filter(isTemporary)
+    ...[...new Set([...OWN, ...visible, ...argv].filter(isTemporary).map(around))]
       .flatMap((path) => ["--ro-bind-try", path, path]),
     ...["--bind", place.root, place.root, "--bind", place.kept, place.kept, "--chdir", place.project, "--"],
     ...argv,
@@ -45,7 +45,10 @@ const OWN = ["../../../", "../../../../../node_modules/"].map((path) => fileURLT
 
 const isTemporary = (path: string) => path.startsWith("/tmp/");
 
-/** Of what lies in /tmp, the whole folder it is in: scripts load what lies beside and above them. */
+/**
+ * Of what lies in /tmp, the whole folder it is in: scripts load what lies beside and above them. Never the runtime
+ * alone: Deno takes what follows its own path among the arguments of a process for a command line of Node's.
+ */
 function around(path: string): string {
   return /^\/tmp\/[^/]+/.exec(path)?.[0] ?? path;
 }
