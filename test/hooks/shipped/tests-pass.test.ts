@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { scratch, STOP } from "../_fire.ts";
@@ -32,7 +33,8 @@ test("tests-pass lets the agent stop once they pass, or where there are none", a
 test("tests-pass tells Claude Code to go on", async () => {
   using folder = scratch();
   project(folder.path, "exit 1");
-  const input = { session_id: "s", cwd: folder.path, hook_event_name: "Stop", stop_hook_active: true };
+  // What a session was sent back is remembered by its id: a new one.
+  const input = { session_id: randomUUID(), cwd: folder.path, hook_event_name: "Stop", stop_hook_active: true };
   const { output, code } = await served(NAME, input);
   assert.equal(output?.decision, "block");
   assert.match(String(output?.reason), /^The tests fail/);
