@@ -92,12 +92,15 @@ function blocks(messages: readonly Message[], type: string): { id: string; tool_
 
 /** The continuations of a run as an outsider counts them: idle ones in a row at most, and all of them. */
 function continuations(events: readonly RunEvent[]): { row: number; all: number } {
-  let [idle, row, all] = [0, 0, 0];
+  let [idle, row, all, turns] = [0, 0, 0, 0];
   let stopped = false;
+  // The prompt begins a turn, and before it what hooks put in at the start of the session: these go on with nothing.
+  const opening = 1 + events.filter((e) => e.type === "hook_input" && e.event === "session-start").length;
   for (const e of events) {
     if (e.type === "tool_end" && (e.outcome === "success" || e.outcome === "failure")) idle = 0;
     if (e.type !== "fired") continue;
     // After a stop check comes either the end of the turn or another call; after a turn's end another turn.
+    if (e.event === "turn-start" && ++turns <= opening) stopped = false;
     if (stopped && (e.event === "iteration" || e.event === "turn-start")) {
       all++;
       row = Math.max(row, ++idle);
