@@ -269,10 +269,14 @@ test("on replay no wait takes real time: back-off, retry-after and slow replies 
     const waited = lines.find((line) => line.waited)?.waited;
     assert.ok(waited >= 900, `waited ${waited} ms`);
     for (const wire of [false, true]) {
-      const began = performance.now();
-      const again = await take(offline(subject), { folder, tape: { path: folder, wire } });
-      assert.equal(again.result.text, "done");
-      assert.ok(performance.now() - began < waited, "the replay waited as the recording did");
+      const took: number[] = [];
+      for (let i = 0; i < 3; i++) {
+        const began = performance.now();
+        const again = await take(offline(subject), { folder, tape: { path: folder, wire } });
+        took.push(performance.now() - began);
+        assert.equal(again.result.text, "done");
+      }
+      assert.ok(Math.min(...took) < waited, "the replay waited as the recording did");
     }
     const late = await take(offline({ ...subject, limits: { seconds: 1 } }), { folder, tape: { path: folder } });
     assert.equal(late.result.stop, "deadline");
