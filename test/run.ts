@@ -1,9 +1,10 @@
 /**
- * Runs every test under Bun and under Deno and ends with one line of real counts, taken from both runners' reports.
- * Arguments are passed on as files: `bun run test test/core/loop.test.ts`.
+ * Runs every test under Bun and at the same time under Deno, as most of them wait for processes, and ends with one line
+ * of real counts, taken from both runners' reports. Arguments are passed on as files:
+ * `bun run test test/core/loop.test.ts`.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -28,9 +29,15 @@ const runners: [name: string, command: string, args: string[]][] = [
 
 let broken = false;
 const total: Count = { passed: 0, failed: 0, skipped: [] };
-for (const [name, command, args] of runners) {
+// The first is shown as it goes on, the others when it is their turn.
+const runs = runners.map(([name, command, args], i) => {
+  const kept = i === 0 ? undefined : join(out, `${name}.txt`);
+  return { name, kept, ended: run(command, args, kept ? openSync(kept, "w") : "inherit") };
+});
+for (const { name, kept, ended } of runs) {
   console.log(`\n== ${name} ==`);
-  const code = await run(command, args);
+  const code = await ended;
+  if (kept) process.stdout.write(readFileSync(kept));
   const count = read(join(out, `${name}.xml`));
   if (code !== 0 && count.failed === 0) {
     console.log(`${name} ended with code ${code} and reported no failed test`);
@@ -47,11 +54,11 @@ if (broken && total.failed === 0) total.failed = 1;
 console.log(`\n${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed > 0 ? 1 : 0);
 
-function run(command: string, args: string[]): Promise<number> {
+function run(command: string, args: string[], output: number | "inherit"): Promise<number> {
   return new Promise((resolve) => {
     // Without CI: recording is refused where it is set, and recording is among what is tested.
     const { CI: _, ...env } = process.env;
-    spawn(command, args, { stdio: "inherit", env: { ...env, NO_COLOR: "1" } })
+    spawn(command, args, { stdio: ["inherit", output, output], env: { ...env, NO_COLOR: "1" } })
       .on("exit", (code) => resolve(code ?? 1))
       .on("error", (error) => {
         console.log(`Cannot run ${command}: ${error.message}`);
