@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { RunOptions } from "../../lib/agent.ts";
@@ -134,8 +134,4 @@ export async function recordWire(
 /** An agent whose model must never be asked. */
 export function offline(options: AgentOptions): Agent {
   return agent({ ...options, model: anthropic({ baseURL: "http://127.0.0.1:9", apiKey: "not-a-key", maxRetries: 2 }) });
-}
-
-export function copyFolder(from: string, to: string): void {
-  cpSync(from, to, { recursive: true });
 }
