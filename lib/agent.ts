@@ -37,8 +37,11 @@ export interface AgentOptions {
   limits?: Partial<Limits>;
   /** Rules for tool calls. @default every call may run: the author chose the tools */
   permissions?: Permissions;
-  /** Runs commands where only the workspace can be written and there is no network. @default commands run as you */
-  sandbox?: "workspace";
+  /**
+   * Runs commands where only the workspace can be written and there is no network: those of Bash and hook.toml, and with
+   * "hooks" those of all hooks. @default commands run as you
+   */
+  sandbox?: "workspace" | "hooks";
   /** Where transcripts are kept. @default in memory */
   store?: TranscriptStore;
   /** Puts AGENTS.md and CLAUDE.md into the system prompt, or files of these names. @default false */
@@ -78,7 +81,7 @@ export interface RunOptions {
   model?: string | Model;
   limits?: Partial<Limits>;
   permissions?: Permissions;
-  sandbox?: "workspace";
+  sandbox?: "workspace" | "hooks";
   store?: TranscriptStore;
   memory?: boolean | readonly string[];
   tape?: string | TapeOptions;
@@ -151,7 +154,7 @@ const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
   hooks: "any",
   limits: "an object",
   permissions: "an object",
-  sandbox: "a text",
+  sandbox: ["workspace", "hooks"],
   store: "an object",
   memory: "any",
   mcp: "an object",
@@ -168,7 +171,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   model: "any",
   limits: "an object",
   permissions: "an object",
-  sandbox: "a text",
+  sandbox: ["workspace", "hooks"],
   store: "an object",
   memory: "any",
   tape: "any",

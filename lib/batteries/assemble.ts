@@ -18,7 +18,7 @@ import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts
 import { changesSince } from "../transcript/resume.ts";
 import { askerOn } from "./asker.ts";
 import { beginRun, notBegun } from "./begin.ts";
-import { commandRules } from "./command-rules.ts";
+import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
 import { hookList } from "./hook-list.ts";
 import { type Keeper, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
@@ -106,10 +106,10 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   const isWatched = own.on !== undefined || options.on !== undefined;
   const toolState = new Map<string, unknown>([["crochet.roots", [cwd]]]);
   const envFile = sessionEnvFile(toolState);
-  const sandbox = own.sandbox ?? options.sandbox;
+  const sandbox = sessionSandbox(own.sandbox ?? options.sandbox, cwd);
   if (own.asker) toolState.set("crochet.asker", own.asker);
   if (gate) toolState.set("crochet.plan-mode", gate.plan);
-  if (sandbox) toolState.set("sandbox", { mode: sandbox, roots: [cwd] });
+  if (sandbox.turn) toolState.set("sandbox", { mode: "workspace", roots: [cwd] });
   const life: Life = newLife({
     id,
     model: past?.model !== undefined && own.model === undefined ? past.model : modelName,
@@ -173,6 +173,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
             };
           },
           envFile: envFile.path,
+          confine: sandbox.hooks,
           ...(gate && { remember: gate.remember }),
           ...(isWatched && {
             onOutput: ({ hook, event, stream, text }) =>
@@ -182,13 +183,13 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
         prompt: { model: priced && !process.env.ANTHROPIC_API_KEY && !tape?.isOffline ? undefined : model },
         warn,
         emit: (event) => emit({ agent_id: id, ...event }),
-        ...commandRules(gate, sandbox, cwd),
+        ...commandRules(gate, sandbox.turn, cwd),
       },
     }),
     ...(engine && { engine }),
     ...(spans && { step: spans.step((_, work) => work()) }),
     price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
-    exec: async (...args) => (await import("../hooks/process/exec.ts")).exec(...args),
+    exec: hookExec(sandbox.hooks),
     ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
     ...(options.fallbackModel !== undefined && { fallback: options.fallbackModel }),
     ...(afterWrite && { afterWrite }),

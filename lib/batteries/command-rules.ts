@@ -1,10 +1,12 @@
 import type { HookRunner } from "../agent.ts";
+import type { HookEnv } from "../core/hook.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
+import type { Wrap } from "../permissions/sandbox.ts";
 
 /** What holds for a command that a hook runs as a person would: the session's deny rules and its sandbox (S1.16). */
 export function commandRules(
   gate: PermissionGate | undefined,
-  sandbox: "workspace" | undefined,
+  sandbox: Open | undefined,
   cwd: string,
 ): Pick<HookRunner, "forbids" | "confine"> {
   return {
@@ -21,11 +23,33 @@ export function commandRules(
       const { behavior, rule } = decide({ ...gate.permissions(), mode: "bypassPermissions" }, call);
       return behavior === "deny" ? rule : undefined;
     },
-    async confine(command) {
-      if (!sandbox) return command;
-      const { openSandbox } = await import("../permissions/sandbox.ts");
-      return (await openSandbox({ mode: sandbox, roots: [cwd] }))(command, cwd);
-    },
+    confine: async (command) => sandbox ? (await sandbox())(command, cwd) : command,
+  };
+}
+
+type Open = () => Promise<Wrap>;
+
+/** How to start commands in the session's sandbox, which is opened by the first of them: for turns and for all hooks. */
+export function sessionSandbox(
+  mode: "workspace" | "hooks" | undefined,
+  cwd: string,
+): { readonly turn?: Open; readonly hooks?: Open } {
+  if (mode === undefined) return {};
+  let opened: Promise<Wrap> | undefined;
+  const turn: Open = () =>
+    opened ??= import("../permissions/sandbox.ts").then((sandbox) =>
+      sandbox.openSandbox({ mode: "workspace", roots: [cwd] })
+    );
+  return { turn, ...(mode === "hooks" && { hooks: turn }) };
+}
+
+/** Runs programs for hooks (`ctx.$`), in the sandbox where hooks are confined to it. */
+export function hookExec(confine: Open | undefined): NonNullable<HookEnv["exec"]> {
+  return async (command, args, options) => {
+    const { exec } = await import("../hooks/process/exec.ts");
+    if (!confine) return exec(command, args, options);
+    const [program, ...given] = (await confine())([command, ...args], options.cwd);
+    return exec(program!, given, options);
   };
 }
 

@@ -34,6 +34,9 @@ export async function findHooks(
     get envFile() {
       return bound?.host.envFile;
     },
+    get confine() {
+      return bound?.host.confine;
+    },
     get onOutput() {
       return bound?.host.onOutput;
     },

@@ -1,7 +1,9 @@
 import { nearest } from "./names.ts";
 
-/** What an option must be. `any`: it is checked where it is read. */
-export type OptionKind = "a text" | "a list" | "an object" | "a function" | "an AbortSignal" | "any";
+/** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
+export type OptionKind = Kind | readonly string[];
+
+type Kind = "a text" | "a list" | "an object" | "a function" | "an AbortSignal" | "any";
 
 /**
  * Refuses options that are unknown or of the wrong kind, before anything has begun.
@@ -20,11 +22,16 @@ export function checkOptions(
       throw new TypeError(`Cannot ${doing} as option '${option}' is unknown: did you mean '${meant}'?`);
     }
     if (value === undefined || isA(kind, value)) continue;
-    throw new TypeError(`Cannot ${doing} as '${option}' must be ${kind}: current value is ${show(value)}`);
+    throw new TypeError(`Cannot ${doing} as '${option}' must be ${named(kind)}: current value is ${show(value)}`);
   }
 }
 
+function named(kind: OptionKind): string {
+  return typeof kind === "string" ? kind : kind.map((word) => `"${word}"`).join(" or ");
+}
+
 function isA(kind: OptionKind, value: unknown): boolean {
+  if (typeof kind !== "string") return kind.includes(value as string);
   switch (kind) {
     case "a text":
       return typeof value === "string";

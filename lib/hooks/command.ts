@@ -6,7 +6,7 @@ import { type Opinion, OutOfTime, type Said } from "../core/verdict.ts";
 import { answerOf, FailedCommand, lateAnswer, listeningTo, speakerOf } from "./process/answer.ts";
 import { hookEnvironment, tellWithheld, withPlaceholders } from "./process/environment.ts";
 import { type HookHost, outputFolder } from "./process/host.ts";
-import type { GroupOptions } from "./process/group.ts";
+import { type GroupOptions, startedBy } from "./process/group.ts";
 import { type ProcessOptions, type Ran, runProcess, type Stream } from "./process/process.ts";
 import { asyncLine } from "./process/stdout.ts";
 import { type Question, WarmProcess } from "./process/warm.ts";
@@ -51,7 +51,11 @@ export function commandHook(options: CommandOptions, host: HookHost): HookKindPa
     const about = listeningTo(event, called, ctx, host);
     const { signal } = ctx;
     const input = lineOf(options, event, ctx, facts);
-    const place = () => placeOf(options, host, event, ctx, facts);
+    const wrap = host.confine && await host.confine();
+    const place = () => {
+      const own = placeOf(options, host, event, ctx, facts);
+      return wrap ? startedBy(wrap, own) : own;
+    };
     const { onOutput: heard } = host;
     const onOutput = heard &&
       ((stream: Stream, text: string) => heard({ hook: options.name, event, stream, text }));

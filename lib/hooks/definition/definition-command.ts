@@ -4,6 +4,7 @@ import type { AnyEvent } from "../../core/events.ts";
 import type { HookRecord } from "../../core/hook.ts";
 import { NO_OPINION, type Opinion, UnusableAnswer } from "../../core/verdict.ts";
 import { hookEnvironment, tellWithheld } from "../process/environment.ts";
+import { startedBy } from "../process/group.ts";
 import { type HookHost, outputFolder } from "../process/host.ts";
 import { type Ran, runProcess } from "../process/process.ts";
 import { readStdout } from "../process/stdout.ts";
@@ -20,16 +21,14 @@ export function definitionCommand(
   return {
     kind: "command",
     dialect: "definition",
-    run(event, ctx) {
+    async run(event, ctx) {
       const { onOutput } = host;
       const cwd = existsSync(ctx.cwd) ? ctx.cwd : host.projectDir;
       const { env, withheld } = hookEnvironment(host, event, host.wire?.(event) ?? {}, cwd);
       tellWithheld(host, withheld, ctx.log);
+      const place = { command, args, cwd, env };
       return runProcess({
-        command,
-        args,
-        cwd,
-        env,
+        ...(host.confine ? startedBy(await host.confine(), place) : place),
         input: `${JSON.stringify(told(event))}\n`,
         signal: ctx.signal,
         outputDir: () => outputFolder(host, event.session_id),

@@ -8,6 +8,19 @@ export interface GroupOptions {
   readonly env: { readonly [name: string]: string | undefined };
 }
 
+/** The same process, started by way of another command. */
+export function startedBy(
+  wrap: (argv: readonly string[], cwd: string) => readonly string[],
+  { command, args, cwd, env }: GroupOptions,
+): GroupOptions {
+  const [program, ...given] = wrap(argvOf(command, args), cwd);
+  return { command: program!, args: given, cwd, env };
+}
+
+function argvOf(command: string, args: readonly string[] | undefined): readonly string[] {
+  return args ? [command, ...args] : ["/bin/sh", "-c", command];
+}
+
 /** A process at the head of a session and group of its own: everything it starts can be ended with it. */
 export interface Group {
   readonly child: ChildProcessWithoutNullStreams;
@@ -20,8 +33,8 @@ export const GRACE_MS = 1500;
 
 /** @throws {Error} where the runtime refuses at once; otherwise the child emits `error` */
 export function startGroup({ command, args, cwd, env }: GroupOptions): Group {
-  const [program, given] = args ? [command, args] : ["/bin/sh", ["-c", command]];
-  const child = spawn(program, [...given], { cwd, env: { ...env }, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  const [program, ...given] = argvOf(command, args);
+  const child = spawn(program!, given, { cwd, env: { ...env }, detached: true, stdio: ["pipe", "pipe", "pipe"] });
   const { pid } = child;
   // A hook need not read what it is given.
   child.stdin.on("error", () => {});

@@ -25,9 +25,14 @@ export interface HookHost {
   readonly envFile?: ((sessionId: string) => string) | undefined;
   /** Takes rules for the session that a PermissionRequest hook gives with its answer. */
   readonly remember?: ((behavior: "allow" | "ask" | "deny", rules: readonly string[]) => void) | undefined;
+  /** How to start commands of hooks where they are confined to the session's sandbox. @default they run as you */
+  readonly confine?: (() => Promise<Confined>) | undefined;
   /** Is told what a command hook writes while it writes it. */
   readonly onOutput?: ((output: HookOutput) => void) | undefined;
 }
+
+/** A command to start instead of the one that was meant. */
+export type Confined = (argv: readonly string[], cwd: string) => readonly string[];
 
 interface HookOutput {
   readonly hook: string;

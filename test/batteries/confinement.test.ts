@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { agent } from "../../lib/agent.ts";
+import { tool } from "../../lib/core/tool.ts";
+import { definitions } from "../../lib/hooks/definitions.ts";
+import { openSandbox } from "../../lib/permissions/sandbox.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { Agent, Bash, Write } from "../../lib/tools/index.ts";
+
+test("what confines the tools of an agent always confines those of the agents it starts", async () => {
+  const seen: [agent: string, state: unknown][] = [];
+  const Peek = tool({
+    name: "Peek",
+    description: "Looks at what its agent's tools share.",
+    input: { type: "object", properties: {} },
+    effect: "none",
+    run: (_: object, { agentId, sessionId, state }) => {
+      seen.push([agentId === sessionId ? "root" : "sub", [state.get("crochet.roots"), state.get("sandbox")]]);
+      state.set("read by one agent", true);
+      return "";
+    },
+  });
+  const peek = { tools: [{ name: "Peek", input: {} }] };
+  const model = scripted([peek, { tools: [{ name: "Agent", input: { description: "d", prompt: "SUBPROMPT" } }] }, {
+    text: ".",
+  }], {
+    routes: [{
+      when: ({ messages }) => JSON.stringify(messages[0]).includes("SUBPROMPT"),
+      replies: [peek, { text: "." }],
+    }],
+  });
+  await agent({ model, tools: [Peek, Agent], cwd: "/tmp", sandbox: "workspace" }).run("go");
+  const confined = [["/tmp"], { mode: "workspace", roots: ["/tmp"] }];
+  assert.deepEqual(seen, [["root", confined], ["sub", confined]]);
+});
+
+test("U16: changing directory in the shell never opens more files to the tools", async () => {
+  const cwd = mkdtempSync(join(tmpdir(), "crochet-cd-"));
+  const outside = mkdtempSync(join(tmpdir(), "crochet-outside-"));
+  const target = join(outside, "made.txt");
+  const result = await agent({
+    model: scripted([
+      { tools: [{ name: "Bash", input: { command: `cd ${outside}` } }] },
+      { tools: [{ name: "Write", input: { file_path: "made.txt", content: "x" } }] },
+      { tools: [{ name: "Write", input: { file_path: target, content: "x" } }] },
+      { text: "done" },
+    ]),
+    tools: [Bash, Write],
+    cwd,
+  }).run("go");
+  assert.equal(result.stop, "done");
+  assert.equal(existsSync(target), false);
+  rmSync(cwd, { recursive: true });
+  rmSync(outside, { recursive: true });
+});
+
+const skip = await openSandbox({ mode: "workspace", roots: [tmpdir()] }).then(
+  () => false as const,
+  (e: Error) => e.message,
+);
+
+test("U16: hooks run outside the sandbox, and inside it where `sandbox: hooks` is asked for", { skip }, async () => {
+  const outside = mkdtempSync(join(tmpdir(), "crochet-outside-"));
+  const cwd = mkdtempSync(join(tmpdir(), "crochet-hooks-"));
+  const touch = (name: string) => `touch ${name}; touch ${join(outside, name)}`;
+  mkdirSync(join(cwd, "hooks"));
+  const file = (name: string, text: string) => writeFileSync(join(cwd, "hooks", name), text);
+  file("stop.command.sh", `#!/bin/sh\n${touch("command")}\nexit 0\n`);
+  chmodSync(join(cwd, "hooks/stop.command.sh"), 0o755);
+  file(
+    "stop.module.ts",
+    `export default async (_: unknown, { $ }: any) => void await $("sh", ["-c", ${JSON.stringify(touch("module"))}]);`,
+  );
+  const definition = {
+    name: "definition",
+    type: "command",
+    command: touch("definition"),
+    matcher: { events: ["Stop"] },
+  };
+  try {
+    for (const sandbox of ["workspace", "hooks"] as const) {
+      const model = scripted([{ text: "." }]);
+      await agent({ model, cwd, hooks: join(cwd, "hooks"), sandbox }).run("go", {
+        hooks: ({ host }) => definitions({ hooks: { definitions: [definition] } }, { host, workspace: cwd }),
+      });
+      for (const name of ["command", "module", "definition"]) {
+        assert.equal(existsSync(join(cwd, name)), true, `${name}, ${sandbox}`);
+        assert.equal(existsSync(join(outside, name)), sandbox === "workspace", `${name}, ${sandbox}`);
+        rmSync(join(cwd, name));
+        rmSync(join(outside, name), { force: true });
+      }
+    }
+  } finally {
+    for (const folder of [cwd, outside]) rmSync(folder, { recursive: true });
+  }
+});
+
+test("a sandbox of an unknown kind is refused before anything runs", () => {
+  const typo = { sandbox: "wrokspace" as "workspace" };
+  assert.throws(() => agent(typo), {
+    name: "TypeError",
+    message: `Cannot make an agent as 'sandbox' must be "workspace" or "hooks": current value is "wrokspace"`,
+  });
+});
