@@ -1,4 +1,3 @@
-import { cac } from "cac";
 import { nearest } from "../core/names.ts";
 import { type Command, type Io, UsageError } from "./_io.ts";
 
@@ -42,12 +41,15 @@ export interface Flags {
 }
 
 /** Reads a command's words and flags; a flag it does not know, or one without its value, is a usage error with the mend. */
-export function readFlags(usage: Usage, args: readonly string[]): Flags {
+export async function readFlags(usage: Usage, args: readonly string[]): Promise<Flags> {
   if (args[0] === ASKED) throw new Told(usage);
-  const cli = cac(usage.name);
-  for (const [flag, about] of usage.flags) cli.option(flag, about);
   const end = args.indexOf("--");
   const own = end < 0 ? args : args.slice(0, end);
+  // The parser takes as long to load as a tape to read.
+  if (!own.some((arg) => arg.startsWith("-"))) return { words: end < 0 ? args : args.toSpliced(end, 1), flags: {} };
+  const { cac } = await import("cac");
+  const cli = cac(usage.name);
+  for (const [flag, about] of usage.flags) cli.option(flag, about);
   const parsed = cli.parse(["", "", ...own.map(keepText)], { run: false });
   const known = new Map(usage.flags.map(([flag]) => [camel(longName(flag)), flag]));
   const flags: Record<string, string | boolean> = {};

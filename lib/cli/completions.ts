@@ -17,7 +17,7 @@ const USAGE: Usage = {
 export function completing(commands: Actions): { readonly default: Command } {
   return {
     default: async (args, io) => {
-      const { words: [shell], flags } = readFlags(USAGE, args);
+      const { words: [shell], flags } = await readFlags(USAGE, args);
       if (flags.help) {
         io.out(helpText(USAGE));
         return EXIT.ok;

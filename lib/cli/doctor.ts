@@ -22,7 +22,7 @@ const USAGE: Usage = {
 
 /** Exit code 1 where something is broken; what is only missing is no failure. */
 const doctor: Command = async (args, io) => {
-  const { flags } = readFlags(USAGE, args);
+  const { flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

@@ -23,7 +23,7 @@ const hook: Command = async (args, io) => {
   const asked = readArgs(args);
   if (asked === undefined) {
     const { helpText, readFlags } = await import("./_flags.ts");
-    readFlags(USAGE, args);
+    await readFlags(USAGE, args);
     io.out(helpText(USAGE));
     return 0;
   }

@@ -18,7 +18,7 @@ const USAGE: Usage = {
 };
 
 const init: Command = async (args, io) => {
-  const { words, flags } = readFlags(USAGE, args);
+  const { words, flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

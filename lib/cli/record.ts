@@ -31,7 +31,7 @@ const USAGE: Usage = {
 };
 
 const record: Command = async (args, io) => {
-  const { words, flags } = readFlags(USAGE, args);
+  const { words, flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

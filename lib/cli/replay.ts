@@ -41,7 +41,7 @@ interface Outcome extends Case {
 }
 
 const replay: Command = async (args, io) => {
-  const { words, flags } = readFlags(USAGE, args);
+  const { words, flags } = await readFlags(USAGE, args);
   if (flags.help) {
     const { PRESETS } = await import("../tape/fault.ts");
     io.out(`${helpText(USAGE)}\nPresets of --faults\n  ${Object.keys(PRESETS).join(", ")}\n`);

@@ -25,7 +25,7 @@ const USAGE: Usage = {
 };
 
 const run: Command = async (args, io) => {
-  const { words, flags } = readFlags(USAGE, args);
+  const { words, flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;
@@ -40,7 +40,7 @@ export default run;
 export async function runAsScript(agent: Agent, args: readonly string[]): Promise<void> {
   const io = processIo();
   process.exitCode = await guarded(args, io, async () => {
-    const { words, flags } = readFlags(USAGE, args);
+    const { words, flags } = await readFlags(USAGE, args);
     if (flags.help) {
       io.out(helpText(USAGE));
       return EXIT.ok;

@@ -12,7 +12,7 @@ const USAGE: Usage = {
 
 const hook: Command = async (args, io) => {
   if (args[0]?.startsWith("-")) {
-    readFlags(USAGE, args);
+    await readFlags(USAGE, args);
     io.out(helpText(USAGE));
   } else await noteEvent(args, io.env);
   return EXIT.ok;

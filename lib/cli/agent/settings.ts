@@ -22,7 +22,7 @@ const USAGE: Usage = {
 };
 
 const settings: Command = async (args, io) => {
-  const { words: [id], flags } = readFlags(USAGE, args);
+  const { words: [id], flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

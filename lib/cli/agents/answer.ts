@@ -38,7 +38,7 @@ export interface Questions {
 }
 
 const answer: Command = async (args, io) => {
-  const { words, flags } = readFlags(USAGE, args);
+  const { words, flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

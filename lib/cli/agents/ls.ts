@@ -21,7 +21,7 @@ const USAGE: Usage = {
 const NONE = "no agents are at work: 'crochet run' starts one, 'crochet agent --help' tells how to watch others\n";
 
 const ls: Command = async (args, io) => {
-  const { flags } = readFlags(USAGE, args);
+  const { flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

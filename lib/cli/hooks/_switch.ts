@@ -14,7 +14,7 @@ export function switchCommand(to: "enable" | "disable"): Command {
     example: `crochet hooks ${to} stop.tests-pass.ts`,
   };
   return async (args, io) => {
-    const { words, flags } = readFlags(usage, args);
+    const { words, flags } = await readFlags(usage, args);
     if (flags.help) {
       io.out(helpText(usage));
       return EXIT.ok;

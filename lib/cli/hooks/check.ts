@@ -28,7 +28,7 @@ const USAGE: Usage = {
 
 /** Exit code 1 where a law is broken; warnings break none. */
 const check: Command = async (args, io) => {
-  const { words, flags } = readFlags(USAGE, args);
+  const { words, flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

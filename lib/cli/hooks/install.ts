@@ -15,7 +15,7 @@ const USAGE: Usage = {
 };
 
 const install: Command = async (args, io) => {
-  const read = readFlags(USAGE, args);
+  const read = await readFlags(USAGE, args);
   if (read.flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

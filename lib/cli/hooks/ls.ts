@@ -23,7 +23,7 @@ const USAGE: Usage = {
 
 /** Exit code 1 where a file should be a hook and is not. */
 const ls: Command = async (args, io) => {
-  const { flags } = readFlags(USAGE, args);
+  const { flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

@@ -22,7 +22,7 @@ interface Count {
 }
 
 const stats: Command = async (args, io) => {
-  const { flags } = readFlags(USAGE, args);
+  const { flags } = await readFlags(USAGE, args);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

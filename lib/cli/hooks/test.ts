@@ -39,7 +39,7 @@ type Json = { [field: string]: unknown };
 const test: Command = async (args, io) => {
   const { values: sets, rest: others } = takeValues(args, "--set");
   const { values: [input], rest } = takeValues(others, "--input");
-  const { words, flags } = readFlags(USAGE, rest);
+  const { words, flags } = await readFlags(USAGE, rest);
   if (flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;

@@ -12,7 +12,7 @@ const USAGE: Usage = {
 };
 
 const uninstall: Command = async (args, io) => {
-  const read = readFlags(USAGE, args);
+  const read = await readFlags(USAGE, args);
   if (read.flags.help) {
     io.out(helpText(USAGE));
     return EXIT.ok;
