@@ -108,7 +108,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   const envFile = sessionEnvFile(toolState);
   const sandbox = sessionSandbox(own.sandbox ?? options.sandbox, cwd);
   if (own.asker) toolState.set("crochet.asker", own.asker);
-  if (gate) toolState.set("crochet.plan-mode", gate.plan);
+  if (gate) toolState.set("crochet.plan-mode", gate.plan).set("crochet.hides", gate.hides);
   if (sandbox.turn) toolState.set("sandbox", { mode: "workspace", roots: [cwd] });
   const life: Life = newLife({
     id,

@@ -218,7 +218,7 @@ async function beginBelow(
 
 /** What confines an agent's tools and whom they ask holds for those it starts; a shell and what was read are its own. */
 function inherited(state: ReadonlyMap<string, unknown>): Map<string, unknown> {
-  const keys = ["crochet.roots", "crochet.asker", "crochet.plan-mode", "sandbox", "env-file"];
+  const keys = ["crochet.roots", "crochet.asker", "crochet.plan-mode", "crochet.hides", "sandbox", "env-file"];
   return new Map([...state].filter(([key]) => keys.includes(key)));
 }
 

@@ -1,7 +1,7 @@
 import type { Permission, PermissionCall, Permit } from "../core/life.ts";
 import { parseRule } from "./_rule.ts";
 import { rulesThatAllow } from "./_suggest.ts";
-import { decide, type Permissions } from "./rules.ts";
+import { decide, hiddenFrom, type Permissions, type SearchedPlace } from "./rules.ts";
 
 /** What a person is asked. */
 export interface PermissionQuestion extends PermissionCall {
@@ -29,6 +29,8 @@ export interface PermissionGate {
   /** Adds rules for the session, as a person or a permission-request hook may. */
   readonly remember: (behavior: "allow" | "ask" | "deny", rules: readonly string[]) => void;
   readonly permissions: () => Permissions;
+  /** Which files a search must not tell of; undefined where it may tell of all. */
+  readonly hides: (place: SearchedPlace) => ((path: string) => boolean) | undefined;
   /** Plan mode on, or the mode there was before it again. */
   readonly plan: (on: boolean) => void;
 }
@@ -53,6 +55,7 @@ export function permissionGate(given: Permissions, options: { ask?: PermissionAs
   const { ask } = options;
   return {
     permissions: () => permissions,
+    hides: (place) => hiddenFrom(place, permissions),
     plan: (on) => {
       permissions = { ...permissions, mode: on ? "plan" : given.mode === "plan" ? "default" : given.mode ?? "default" };
     },

@@ -108,6 +108,30 @@ export function matchesIf(rule: string, call: Omit<RuledCall, "effect">): boolea
   return (command !== undefined && command.spelled > 1 && expands(subject.line)) || matches(parsed, subject);
 }
 
+/** Where a tool searches: the folder, or the one file. */
+export interface SearchedPlace {
+  readonly tool: string;
+  readonly cwd: string;
+  readonly directory: string;
+  readonly file?: string | undefined;
+}
+
+/**
+ * The files that a search must not tell of: those that rules deny, or would ask about first, where they are read one by
+ * one. Rules about the place itself were heard before the search began. Undefined where there are no others.
+ */
+export function hiddenFrom(
+  { tool, cwd, directory, file = "_" }: SearchedPlace,
+  { deny = [], ask = [], roots }: Permissions,
+): ((path: string) => boolean) | undefined {
+  const root = roots?.[0] ?? cwd;
+  const real = realPath(root);
+  const tests = [...deny, ...ask].map(parseRule).flatMap(({ path: matches, names }) =>
+    matches && names(tool) ? [(path: string) => matches(path, root) || matches(path, real)] : []
+  ).filter((matches) => !matches(join(directory, file)));
+  return tests.length === 0 ? undefined : (path) => tests.some((matches) => matches(path));
+}
+
 /** A call in the terms rules are written in. */
 interface Subject {
   readonly tool: string;

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { type Tool, tool, ToolError } from "../core/tool.ts";
 import { absolute, confine } from "../files/confine.ts";
-import { type SearchContext, type SearchOptions, searchPlace, withEngine } from "./search/engine.ts";
+import { type SearchContext, type SearchOptions, searchPlace, told, withEngine } from "./search/engine.ts";
 import { selectGlobs } from "./search/ignore.ts";
 import { standaloneContext } from "./_standalone.ts";
 import { walk } from "./search/walk.ts";
@@ -95,14 +95,16 @@ async function globFiles(
   }
   const selection = selectionOf(pattern);
   const request = { directory: place.directory, selection, requireGit: place.requireGit, signal: context.signal };
-  const { files, problems } = await withEngine(ripgrep, {
+  const { files: found, problems } = await withEngine(ripgrep, {
     ripgrep: async (binary) => (await import("./search/search-ripgrep.ts")).listWithRipgrep(binary, request),
     plain: async () => ({ files: await listPlainly(request), problems: [] }),
   });
+  const { files, withheld } = told("Glob", found, (path) => path, place, context);
   const filenames = files.slice(0, MOST_FILES).map(place.shown);
   const truncated = files.length > MOST_FILES;
   const notices = [
     ...(truncated ? [`Showing ${MOST_FILES} of ${files.length} files: use a narrower pattern or path`] : []),
+    ...(withheld === undefined ? [] : [withheld]),
     ...(problems.length > 0 ? [`Not looked at: ${problems[0]}`] : []),
     ...(files.length === 0 && !/[*?[{]/.test(pattern)
       ? ["Only files are given: for what is in a folder use folder/**"]

@@ -1,6 +1,13 @@
 import { type Tool, tool, ToolError } from "../core/tool.ts";
 import { absolute } from "../files/confine.ts";
-import { type SearchContext, type SearchOptions, type SearchPlace, searchPlace, withEngine } from "./search/engine.ts";
+import {
+  type SearchContext,
+  type SearchOptions,
+  type SearchPlace,
+  searchPlace,
+  told,
+  withEngine,
+} from "./search/engine.ts";
 import { type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
 import type { Found, SearchRequest } from "./search/search.ts";
 import { standaloneContext } from "./_standalone.ts";
@@ -160,8 +167,9 @@ async function grepFiles(
     ripgrep: async (binary) => (await import("./search/search-ripgrep.ts")).searchWithRipgrep(binary, request),
     plain: async () => (await import("./search/search-plain.ts")).searchPlainly(request),
   });
+  const { files, withheld } = told("Grep", found.files, ({ path }) => path, place, context);
   const gaps = request.before + request.after > 0;
-  return responseOf(found, place, { mode, offset, limit, gaps, numbers: input["-n"] ?? true });
+  return responseOf({ ...found, files, withheld }, place, { mode, offset, limit, gaps, numbers: input["-n"] ?? true });
 }
 
 function selectionOf(glob: string | undefined): GlobSelection | undefined {
@@ -174,6 +182,8 @@ function selectionOf(glob: string | undefined): GlobSelection | undefined {
   }
 }
 
+type Told = Found & { readonly withheld: string | undefined };
+
 interface Shape {
   readonly mode: GrepResponse["mode"];
   readonly offset: number;
@@ -183,7 +193,7 @@ interface Shape {
   readonly gaps: boolean;
 }
 
-function responseOf(found: Found, place: SearchPlace, shape: Shape): GrepResponse {
+function responseOf(found: Told, place: SearchPlace, shape: Shape): GrepResponse {
   const { mode, offset, limit } = shape;
   const entries = entriesOf(found, place, shape);
   const wanted = entries.slice(offset, limit === 0 ? undefined : offset + limit);
@@ -240,7 +250,7 @@ function joined(entries: readonly Entry[]): string {
 }
 
 function noticeOf(
-  found: Found,
+  found: Told,
   { mode, offset, shown, total, left }: Shape & { shown: number; total: number; left: boolean },
 ): string {
   const unit = mode === "content" ? "lines" : "files";
@@ -253,6 +263,7 @@ function noticeOf(
       }`,
     );
   } else if (shown === 0 && total > 0) notices.push(`There are ${total} ${unit}: offset ${offset} is past the last`);
+  if (found.withheld !== undefined) notices.push(found.withheld);
   if (found.problems.length > 0) {
     const [first] = found.problems;
     notices.push(`Not searched: ${first}${found.problems.length > 1 ? ` and ${found.problems.length - 1} more` : ""}`);

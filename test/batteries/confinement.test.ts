@@ -62,7 +62,7 @@ const skip = await openSandbox({ mode: "workspace", roots: [tmpdir()] }).then(
   (e: Error) => e.message,
 );
 
-test("U16: hooks run outside the sandbox, and inside it where `sandbox: hooks` is asked for", { skip }, async () => {
+test("U16: hooks run outside the sandbox, and inside it where that is asked for", { skip }, async () => {
   const outside = mkdtempSync(join(tmpdir(), "crochet-outside-"));
   const cwd = mkdtempSync(join(tmpdir(), "crochet-hooks-"));
   const touch = (name: string) => `touch ${name}; touch ${join(outside, name)}`;

@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
+import { agent } from "../../lib/agent.ts";
 import { compilePath } from "../../lib/permissions/_path-rule.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { Glob, Grep } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
 import { CWD, ofTool } from "./_call.ts";
 
@@ -149,3 +152,41 @@ function check(root: string, paths: readonly string[]): Set<string> {
     return new Set();
   }
 }
+
+test("a search never tells of files that rules deny or ask about, unless the search itself was asked about", async () => {
+  const cwd = mkdtempSync(join(tmpdir(), "crochet-search-rules-"));
+  const files = ["public", "secret/key", "deep/down/.env", "asked/one"];
+  try {
+    for (const file of files) {
+      mkdirSync(join(cwd, dirname(file)), { recursive: true });
+      writeFileSync(join(cwd, file), "needle\n");
+    }
+    const calls: [tool: string, input: Record<string, string>, shown: string[]][] = [
+      ["Grep", { pattern: "needle" }, ["public"]],
+      ["Grep", { pattern: "needle", output_mode: "content" }, ["public"]],
+      ["Grep", { pattern: "needle", output_mode: "count" }, ["public"]],
+      ["Grep", { pattern: "needle", path: "deep" }, []],
+      ["Grep", { pattern: "needle", path: "asked" }, ["asked/one"]],
+      ["Grep", { pattern: "needle", path: "asked/one" }, ["asked/one"]],
+      ["Glob", { pattern: "**" }, ["public"]],
+      ["Glob", { pattern: "*", path: "asked" }, ["asked/one"]],
+    ];
+    const model = scripted([{ tools: calls.map(([name, input]) => ({ name, input })) }, { text: "." }]);
+    const permissions = { deny: ["Read(secret/**)", "Read(.env)"], ask: ["Read(asked/**)"] };
+    const { messages } = await agent({ model, tools: [Grep, Glob], permissions, cwd }).run("go", {
+      ask: () => Promise.resolve({ behavior: "allow" as const }),
+    });
+    const results = messages[2]!.content.map((block) => String("content" in block ? block.content : ""));
+    for (const [i, [tool, input, shown]] of calls.entries()) {
+      const words = `${tool} ${JSON.stringify(input)}: ${results[i]}`;
+      for (const file of files) {
+        assert.equal(results[i]!.includes(file), shown.includes(file), `${file} by ${words}`);
+      }
+      if (shown[0] === "public") {
+        assert.match(results[i]!, /\[3 files are not shown as permission rules are about them\]/);
+      }
+    }
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+});

@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
-import { basename, dirname, isAbsolute, relative } from "node:path";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { type ToolContext, ToolError } from "../../core/tool.ts";
 import { confine } from "../../files/confine.ts";
+import type { PermissionGate } from "../../permissions/gate.ts";
 import { findRipgrep, RipgrepFailed } from "./ripgrep.ts";
 import type { StandaloneOptions } from "../_standalone.ts";
 import { insideRepository } from "./walk.ts";
@@ -47,6 +48,27 @@ export async function searchPlace(path: string | undefined, context: SearchConte
     shown: (name) => prefix + name,
   };
 }
+
+/** What was found without the files that the agent's rules keep to themselves, and a sentence about those. */
+export function told<T>(
+  tool: string,
+  found: readonly T[],
+  pathOf: (found: T) => string,
+  { directory, file }: SearchPlace,
+  { state, cwd }: SearchContext,
+): { readonly files: readonly T[]; readonly withheld: string | undefined } {
+  const hides = (state.get("crochet.hides") as Hides | undefined)?.({ tool, cwd, directory, file });
+  const files = hides ? found.filter((file) => !hides(join(directory, pathOf(file)))) : found;
+  const left = found.length - files.length;
+  const withheld = left === 0
+    ? undefined
+    : `${left} ${left === 1 ? "file is" : "files are"} not shown as permission rules are about ${
+      left === 1 ? "it" : "them"
+    }`;
+  return { files, withheld };
+}
+
+type Hides = PermissionGate["hides"];
 
 /** Runs a search with ripgrep, or plainly where there is none or it does not start. */
 export async function withEngine<T>(
