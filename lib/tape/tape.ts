@@ -84,3 +84,8 @@ export function laneBelow(lane: string, toolUseId: string): string {
 export function hookLane(lane: string): string {
   return `${lane}:hook`;
 }
+
+/** When a tape was recorded; undefined where an imported one did not say. */
+export function recordedAt({ at }: Header): string | undefined {
+  return Date.parse(at) > 0 ? at : undefined;
+}

@@ -1,20 +1,41 @@
 import { brotliDecompressSync, constants, gunzipSync, inflateSync } from "node:zlib";
 import * as zlib from "node:zlib";
 import { Buffer } from "node:buffer";
-import { ImportRefused, isFields } from "./exchange.ts";
+import { type Fields, ImportRefused, isFields } from "./exchange.ts";
 
 /** The bytes of a body in any of the forms in which tools keep one. */
 export function bytesOf(value: unknown): Uint8Array {
   if (value === undefined || value === null) return new Uint8Array();
   if (typeof value === "string") return Buffer.from(value);
   if (value instanceof Uint8Array) return value;
-  if (!isFields(value)) return Buffer.from(JSON.stringify(value));
-  if (typeof value.base64_string === "string") return Buffer.from(value.base64_string, "base64");
+  return (isFields(value) ? unwrapped(value) : undefined) ?? Buffer.from(JSON.stringify(value));
+}
+
+/** What is in a wrapping that tools put around a body; undefined where the value is the body itself. */
+function unwrapped(value: Fields): Uint8Array | undefined {
+  const { base64_string, b64, string, encoding } = value;
+  if (typeof base64_string === "string") return Buffer.from(base64_string, "base64");
+  if (typeof b64 === "string") return Buffer.from(b64, "base64");
   if ("string" in value) {
-    const { string, encoding } = value;
     return typeof string === "string" && isByteEncoding(encoding) ? fromByteText(string) : bytesOf(string);
   }
-  return Buffer.from(JSON.stringify(value));
+  return Object.keys(value).every((key) => key === "type" || key === "content") ? typed(value) : undefined;
+}
+
+/** A body that says itself what it is; bytes are hexadecimal digits. An answer of the API has other types. */
+function typed({ type, content }: Fields): Uint8Array | undefined {
+  switch (type) {
+    case "json":
+      return Buffer.from(JSON.stringify(content));
+    case "text":
+      return Buffer.from(String(content));
+    case "binary":
+      return Buffer.from(String(content), "hex");
+    case "none":
+      return new Uint8Array();
+    default:
+      return undefined;
+  }
 }
 
 /** Ruby's names for "no encoding, just bytes". */
@@ -69,7 +90,7 @@ function isText(bytes: Uint8Array): boolean {
 
 /** A request's body, read; undefined where there is none or it is no JSON. */
 export function requestBody(value: unknown): unknown {
-  if (isFields(value) && !("string" in value) && !("base64_string" in value)) return value;
+  if (isFields(value) && unwrapped(value) === undefined) return value;
   const text = textOfBody(value, undefined);
   try {
     return JSON.parse(text);
@@ -87,6 +108,7 @@ export function headersOf(value: unknown): { [name: string]: string } {
   };
   if (Array.isArray(value)) {
     if (value.every(isFields)) { for (const { name, value: given } of value) add(name, given); }
+    else if (value.every(Array.isArray)) { for (const [name, given] of value) add(name, given); }
     else for (let i = 0; i + 1 < value.length; i += 2) add(value[i], value[i + 1]);
   } else if (isFields(value)) { for (const [name, given] of Object.entries(value)) add(name, given); }
   return headers;

@@ -17,10 +17,16 @@ export const rubyVcr: Format = {
         url: String(request.uri ?? ""),
         requestHeaders: headersOf(request.headers),
         request: requestBody(request.body),
-        status: Number(fieldsOf(response.status).code ?? fieldsOf(response.status).status_code),
+        status: statusOf(response.status),
         headers,
         body: answerText(() => response.body, headers["content-encoding"]),
         ...(!Number.isNaN(at) && { at }),
       };
     }),
 };
+
+/** Ruby writes the code beside its words, R the code alone. */
+function statusOf(status: unknown): number {
+  const { code, status_code } = fieldsOf(status);
+  return Number(code ?? status_code ?? status);
+}

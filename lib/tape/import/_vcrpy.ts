@@ -25,6 +25,28 @@ export const vcrpy: Format = {
     ),
 };
 
+/** cassetter, in YAML or TOML: as vcrpy, but for a plain status and bodies that say what they are. */
+export const cassetter: Format = {
+  name: "cassetter",
+  about: "cassetter, YAML or TOML",
+  recognises: (file) => {
+    const first = listOf(topOf(file), "interactions")?.[0];
+    return isFields(first?.request) && isFields(first.response) && "uri" in first.request &&
+      typeof first.response.status === "number";
+  },
+  read: (file) =>
+    listOf(topOf(file), "interactions")!.map(({ request, response, recorded_at }) =>
+      pythonExchange(withBody(fieldsOf(request)), withBody(fieldsOf(response)), recorded_at)
+    ),
+};
+
+/** TOML has no null and no mixed lists: there a body is a text beside its type. */
+function withBody(side: Fields): Fields {
+  const { body_type: type, body_content: content } = side;
+  if (type === undefined) return side;
+  return { ...side, body: { type: type === "json" ? "text" : type, content } };
+}
+
 /** LangChain's own: requests and responses in two lists, the whole file compressed. */
 export const langchain: Format = {
   name: "langchain-gz",
@@ -46,7 +68,7 @@ export const ddapm: Format = {
   about: "one exchange of Datadog's test agent",
   recognises: (file) => {
     const { request, response } = fieldsOf(topOf(file));
-    return isFields(request) && isFields(response) && "url" in request && "status" in response;
+    return isFields(request) && isFields(response) && "url" in request && isFields(response.status);
   },
   read: (file) => {
     const { request, response } = topOf(file)!;
@@ -54,10 +76,11 @@ export const ddapm: Format = {
   },
 };
 
-function pythonExchange(request: Fields, response: Fields): Exchange {
+/** @param recordedAt where the format says it; else the answer's date does */
+function pythonExchange(request: Fields, response: Fields, recordedAt?: unknown): Exchange {
   const headers = headersOf(response.headers);
   const status = isFields(response.status) ? response.status.code : response.status;
-  const at = Date.parse(headers.date ?? "");
+  const at = Date.parse(String(recordedAt ?? headers.date));
   const took = Number(headers["x-envoy-upstream-service-time"] ?? Number.NaN);
   return {
     method: String(request.method ?? "POST"),

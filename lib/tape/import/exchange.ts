@@ -14,12 +14,17 @@ export interface Exchange {
   readonly at?: number;
   /** How long the answer took, in milliseconds. */
   readonly took?: number;
+  /** Whether no answer was recorded. */
+  readonly unanswered?: true;
 }
 
 /** Why a recording does not become a tape. */
 export class ImportRefused extends Error {
   override name = "ImportRefused";
 }
+
+/** Reads a file that lies in a folder beside the one that holds the recording; undefined where there is none. */
+export type Beside = (folder: string, name: string) => Uint8Array | undefined;
 
 /** A file that was opened: its text, and what it is as data. */
 export interface Opened {
@@ -31,6 +36,7 @@ export interface Opened {
   readonly lines?: readonly unknown[];
   /** Its YAML documents; undefined where it was JSON or is no YAML. */
   readonly documents?: readonly unknown[];
+  readonly beside?: Beside;
 }
 
 /** One way recordings are written. */

@@ -3,7 +3,7 @@ import { placer } from "../places.ts";
 import { type Redactor, redactor } from "../redact.ts";
 import { scanFacts } from "../scan.ts";
 import type { Tape } from "../tape.ts";
-import { ImportRefused } from "./exchange.ts";
+import { type Beside, ImportRefused } from "./exchange.ts";
 import { difference } from "./proof.ts";
 import { readRecording } from "./read.ts";
 import { toTape } from "./to-tape.ts";
@@ -20,6 +20,7 @@ export interface Imported {
  * Makes a tape of a recording of another tool, and proves it: what the SDK makes of the tape is what the original's
  * own events come to.
  *
+ * @param beside reads what a recording keeps in other files; without it, one that does is refused
  * @throws {ImportRefused} with the reason, where it cannot be read or the proof fails
  *
  * @example
@@ -37,9 +38,9 @@ export interface Imported {
  * console.log(format, tape.calls.length);
  * ```
  */
-export async function importRecording(bytes: Uint8Array, name: string): Promise<Imported> {
+export async function importRecording(bytes: Uint8Array, name: string, beside?: Beside): Promise<Imported> {
   try {
-    const recording = await readRecording(bytes, name);
+    const recording = await readRecording(bytes, name, beside);
     const { tape, origins, notes } = toTape(recording, name);
     const found = await difference(tape, origins);
     if (found !== undefined) throw new ImportRefused(found);
@@ -58,6 +59,7 @@ function withoutSecrets(tape: Tape, search: Redactor): { tape: Tape; found: numb
   return {
     tape: {
       ...tape,
+      prompts: tape.prompts.map(on),
       calls: tape.calls.map((call) => ({
         ...call,
         request: on(call.request),

@@ -4,14 +4,17 @@ import { goVcr } from "./_go-vcr.ts";
 import { har } from "./_har.ts";
 import { httpmock } from "./_httpmock.ts";
 import { nock, opencode, seinfeld } from "./_json-cassettes.ts";
+import { pairs } from "./_pairs.ts";
 import { rubyVcr } from "./_ruby-vcr.ts";
-import { ddapm, langchain, vcrpy } from "./_vcrpy.ts";
+import { cassetter, ddapm, langchain, vcrpy } from "./_vcrpy.ts";
+import { wiremock } from "./_wiremock.ts";
 import { readDocuments } from "./_yaml.ts";
-import { type Exchange, type Format, ImportRefused, isFields, type Opened } from "./exchange.ts";
+import { type Beside, type Exchange, type Format, ImportRefused, isFields, type Opened } from "./exchange.ts";
 
 /** Every format that can be imported; the first that recognises a file reads it. */
 export const FORMATS: readonly Format[] = [
   vcrpy,
+  cassetter,
   goVcr,
   rubyVcr,
   httpmock,
@@ -21,6 +24,8 @@ export const FORMATS: readonly Format[] = [
   har,
   ddapm,
   langchain,
+  wiremock,
+  pairs,
   vercelJson,
   vercelChunks,
   rawSse,
@@ -36,8 +41,8 @@ export interface Recording {
  *
  * @throws {ImportRefused} where it is none of the known formats, or broken
  */
-export async function readRecording(bytes: Uint8Array, name: string): Promise<Recording> {
-  const file = await open(bytes, name);
+export async function readRecording(bytes: Uint8Array, name: string, beside?: Beside): Promise<Recording> {
+  const file = { ...await open(bytes, name), ...(beside && { beside }) };
   const format = FORMATS.find((known) => known.recognises(file));
   if (!format) throw new ImportRefused(unknown(file));
   return { format: format.name, exchanges: format.read(file) };
@@ -53,16 +58,35 @@ async function open(bytes: Uint8Array, name: string): Promise<Opened> {
     if (lines.every((line) => line !== undefined)) return { name, text, lines };
   }
   if (rawSse.recognises({ name, text })) return { name, text };
+  if (/^version\s*=/m.test(text) && text.includes("[[interactions]]")) return { name, text, json: await toml(text) };
   return { name, text, documents: await readDocuments(text) };
+}
+
+async function toml(text: string): Promise<unknown> {
+  const { parse } = await import("smol-toml");
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new ImportRefused(`it is not valid TOML: ${(error as Error).message.split("\n")[0]}`);
+  }
 }
 
 function textOf(bytes: Uint8Array): string {
   const plain = bytes[0] === 0x1f && bytes[1] === 0x8b ? unzipped(bytes) : bytes;
+  if (isMitmproxy(plain)) {
+    throw new ImportRefused("it is a flow of mitmproxy: write it as a HAR there (save.har) first");
+  }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(plain);
   } catch {
     throw new ImportRefused("it is not a text");
   }
+}
+
+/** Its flows are texts with their lengths in front, and say so in the first of them. */
+function isMitmproxy(bytes: Uint8Array): boolean {
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 4096));
+  return /^\d+:\d+:/.test(start) && /\d+:(?:client_conn|websocket|request|version);/.test(start);
 }
 
 /** A small file that unpacks to more than this was made to fill the memory. */

@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import { framesOf } from "../_frames.ts";
 import { canonical } from "../canonical.ts";
 import { type Header, TAPE_VERSION } from "../format.ts";
 import { fromBody } from "../request.ts";
 import { type Attempt, type Call, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
 import { accumulate, isStream, streamed } from "./_accumulate.ts";
-import { type Exchange, ImportRefused } from "./exchange.ts";
+import { asMessagesCall } from "./_clouds.ts";
+import { promptsOf } from "./_prompts.ts";
+import { type Exchange, fieldsOf, ImportRefused } from "./exchange.ts";
 import type { Recording } from "./read.ts";
 
 /** A recording as a tape, with what stands behind each attempt and what was left behind. */
@@ -27,14 +30,17 @@ const UNRECORDED = "(the request was not recorded)";
  */
 export function toTape({ format, exchanges }: Recording, name: string): Converted {
   const notes: string[] = [];
-  const wanted = exchanges.filter((exchange) => {
-    if (isMessagesCall(exchange)) return true;
-    notes.push(`left out ${exchange.method} ${exchange.url}, which is no call of the Messages API`);
-    return false;
+  const wanted = exchanges.flatMap((exchange) => {
+    const call = asMessagesCall(exchange);
+    const what = `${exchange.method} ${exchange.url}`;
+    if (!call) notes.push(`left out ${what}, which is no call of the Messages API`);
+    else if (call.unanswered) notes.push(`left out ${what}, which has no answer`);
+    else return [call];
+    return [];
   });
-  const odd = wanted.find(({ status }) => !(status >= 100 && status < 600));
-  if (odd) throw new ImportRefused(`an answer of it has no status: ${odd.status}`);
-  if (wanted.length === 0) throw new ImportRefused("it holds no call of the Messages API");
+  if (wanted.length === 0) {
+    throw new ImportRefused(`it holds no call of the Messages API with an answer${others(exchanges)}`);
+  }
   const began = Math.min(...wanted.flatMap(({ at }) => at ?? []));
   const calls: Call[] = [];
   const origins: Exchange[][] = [];
@@ -42,23 +48,42 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
     const last = origins.at(-1);
     if (last && isRetry(last.at(-1)!, exchange)) {
       last.push(exchange);
-      calls[calls.length - 1] = withAttempt(calls.at(-1)!, exchange);
+      calls[calls.length - 1] = inCall(calls.length, wanted, () => withAttempt(calls.at(-1)!, exchange));
       continue;
     }
     if (exchange.request === undefined) notes.push(`call ${calls.length + 1} has a stand-in for its request`);
     const id = `${MAIN}#${calls.length + 1}`;
     const at = Math.max(0, (exchange.at ?? began) - began);
-    const call = { id, lane: MAIN, request: requestOf(exchange), attempts: [], at: Number.isFinite(at) ? at : 0 };
-    calls.push(withAttempt(call, exchange));
+    calls.push(inCall(calls.length + 1, wanted, () => {
+      const call = { id, lane: MAIN, request: requestOf(exchange), attempts: [], at: Number.isFinite(at) ? at : 0 };
+      return withAttempt(call, exchange);
+    }));
     origins.push([exchange]);
   }
+  for (const [i, { error }] of calls.entries()) {
+    if (error?.code === "cut") notes.push(`call ${i + 1} was cut: its stream has no 'message_stop'`);
+  }
   const header = headerOf(name, format, wanted, began);
-  return { tape: { header, prompts: [], calls, tools: [], clocks: [] }, origins, notes };
+  const prompts = wanted.every(({ request }) => request !== undefined) ? promptsOf(calls) : [];
+  return { tape: { header, prompts, calls, tools: [], clocks: [] }, origins, notes };
 }
 
-/** Gateways put a path of their own in front. */
-function isMessagesCall({ method, url }: Exchange): boolean {
-  return method.toUpperCase() === "POST" && (url === undefined || /\/v1\/messages(\?|$)/.test(url));
+/** What a recording holds instead, so that its owner sees at a glance whether it is the wrong file. */
+function others(exchanges: readonly Exchange[]): string {
+  const held = [...new Set(exchanges.map(({ method, url }) => `${method} ${url}`))];
+  if (held.length === 0) return "";
+  const more = held.length > 3 ? ` and ${held.length - 3} more` : "";
+  return `: it has ${held.slice(0, 3).join(", ")}${more}`;
+}
+
+/** Says which call a reason is about, where there are several. */
+function inCall(n: number, all: readonly Exchange[], make: () => Call): Call {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof ImportRefused) || all.length === 1) throw error;
+    throw new ImportRefused(`call ${n} cannot be read: ${error.message}`);
+  }
 }
 
 /** The same question again, after an answer that asks for it. */
@@ -69,6 +94,11 @@ function isRetry(before: Exchange, after: Exchange): boolean {
 }
 
 function withAttempt({ error: _, ...call }: Call, exchange: Exchange): Call {
+  const { status } = exchange;
+  if (!(status >= 100 && status < 600)) throw new ImportRefused(`an answer of it has no status: ${status}`);
+  if (status < 400 && exchange.body() === "") {
+    throw new ImportRefused("an answer of it has no body: its recorder did not keep the stream, record it anew");
+  }
   const answer = accumulate(exchange);
   const attempt = attemptOf(exchange, answer.kind === "cut");
   const attempts = [...call.attempts, attempt];
@@ -127,7 +157,13 @@ function readRequest(body: unknown): TapeRequest {
   try {
     return fromBody(body);
   } catch {
-    throw new ImportRefused("a request of it has no model or no messages");
+    const { model, messages } = fieldsOf(body);
+    const lacks = typeof model !== "string"
+      ? "'model'"
+      : Array.isArray(messages)
+      ? "list of 'tools'"
+      : "list of 'messages'";
+    throw new ImportRefused(`a request of it has no ${lacks}`);
   }
 }
 
@@ -151,7 +187,7 @@ function headerOf(name: string, format: string, exchanges: readonly Exchange[], 
   const seed = createHash("sha256").update(exchanges.map(({ body }) => body()).join("\n")).digest("hex").slice(0, 16);
   return {
     tape: TAPE_VERSION,
-    source: `imported from ${name} (${format})`,
+    source: `imported from ${basename(name)} (${format})`,
     ...(url !== undefined && { url: new URL(url).origin }),
     at: new Date(Number.isFinite(began) ? began : 0).toISOString(),
     seed,

@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import importAction from "../../lib/cli/fixtures/import.ts";
+import show from "../../lib/cli/fixtures/show.ts";
+import replay from "../../lib/cli/replay.ts";
+import { importRecording } from "../../lib/tape/import/import.ts";
+import { echoOf } from "../../lib/tape/reply.ts";
+import type { Call } from "../../lib/tape/tape.ts";
+import { workplace } from "../cli/_call.ts";
+import { MORE_WRITERS } from "./_more-recordings.ts";
+import type { Written } from "./_recordings.ts";
+
+const WORDS = "Grüße aus 東京 🧶 at 12:30, 1_000 times";
+const REQUEST = {
+  model: "claude-test",
+  max_tokens: 32_000,
+  messages: [{ role: "user", content: "12:30:45" }],
+};
+
+function stream(text: string): string {
+  const message = { id: "msg_1", type: "message", role: "assistant", model: "claude-test", content: [] };
+  return [
+    { type: "message_start", message: { ...message, usage: { input_tokens: 1, output_tokens: 1 } } },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    ...text.split(/(?<= )/).map((part) => ({
+      type: "content_block_delta",
+      index: 0,
+      delta: { type: "text_delta", text: part },
+    })),
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 2 } },
+    { type: "message_stop" },
+  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+}
+
+function said(body = stream(WORDS), request: object = REQUEST): Written {
+  return { request, status: 200, type: "text/event-stream; charset=utf-8", body };
+}
+
+const BUSY: Written = {
+  request: REQUEST,
+  status: 529,
+  type: "application/json",
+  body: JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "busy" } }),
+};
+
+async function textOf(call: Call | undefined): Promise<unknown> {
+  const reply = call && await echoOf(call);
+  return (reply?.content[0] as { text?: string } | undefined)?.text;
+}
+
+for (const [format, writers] of Object.entries(MORE_WRITERS)) {
+  for (const [n, write] of writers.entries()) {
+    test(`a ${format} recording is always read as it was written, way ${n + 1} of its writers`, async () => {
+      const { format: found, tape } = await importRecording(write([BUSY, said(), said(stream("again"))]), "x");
+      assert.equal(found, format);
+      assert.deepEqual(tape.calls.map(({ attempts }) => attempts.map(({ status }) => status)), [[529, 200], [200]]);
+      assert.equal(await textOf(tape.calls[0]), WORDS);
+      assert.equal(await textOf(tape.calls[1]), "again");
+      assert.deepEqual(tape.calls[0]!.request.messages[0]!.content, [{ type: "text", text: "12:30:45" }]);
+    });
+  }
+}
+
+/** One event in a frame of Bedrock: lengths, headers, the event in base64, checksums. */
+function frame(event: object): Buffer {
+  const header = (name: string, value: string) =>
+    Buffer.concat([
+      Buffer.from([name.length]),
+      Buffer.from(name),
+      Buffer.from([7, 0, value.length]),
+      Buffer.from(value),
+    ]);
+  const headers = Buffer.concat([header(":event-type", "chunk"), header(":message-type", "event")]);
+  const payload = Buffer.from(
+    JSON.stringify({ bytes: Buffer.from(JSON.stringify(event)).toString("base64"), p: "abcdé" }),
+  );
+  const lengths = Buffer.alloc(12);
+  lengths.writeUInt32BE(16 + headers.length + payload.length, 0);
+  lengths.writeUInt32BE(headers.length, 4);
+  lengths.writeUInt32BE(0xc3e2ff7f, 8);
+  return Buffer.concat([lengths, headers, payload, Buffer.from([0xe2, 0x82, 0xff, 0x22])]);
+}
+
+function goVcr(url: string, request: object, body: object): Uint8Array {
+  return Buffer.from(JSON.stringify({
+    version: 2,
+    interactions: [{
+      request: { body: JSON.stringify(request), url, method: "POST", headers: {} },
+      response: { body, headers: {}, status: "200 OK", code: 200 },
+    }],
+  }));
+}
+
+test("what was asked of Bedrock or Vertex is always imported as the call it is, with the model of its address", async () => {
+  const { model: _, ...rest } = REQUEST;
+  const events = stream(WORDS).split("\n").filter((line) => line.startsWith("data:")).map((line) =>
+    JSON.parse(line.slice(5))
+  );
+  const bedrock = await importRecording(
+    goVcr(
+      "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-test-v1%3A0/invoke-with-response-stream",
+      { ...rest, anthropic_version: "bedrock-2023-05-31" },
+      { base64_string: Buffer.concat(events.map(frame)).toString("base64") },
+    ),
+    "bedrock",
+  );
+  assert.equal(bedrock.tape.calls[0]!.request.model, "us.anthropic.claude-test-v1:0");
+  assert.deepEqual(bedrock.tape.calls[0]!.request.params, { max_tokens: 32_000 });
+  assert.equal(await textOf(bedrock.tape.calls[0]), WORDS);
+  const vertex = await importRecording(
+    goVcr(
+      "https://eu-aiplatform.googleapis.com/v1/projects/p/locations/eu/publishers/anthropic/models/claude-test@1:streamRawPredict",
+      { ...rest, anthropic_version: "vertex-2023-10-16", stream: true },
+      { string: stream(WORDS) },
+    ),
+    "vertex",
+  );
+  assert.equal(vertex.tape.calls[0]!.request.model, "claude-test@1");
+  assert.equal(await textOf(vertex.tape.calls[0]), WORDS);
+});
+
+const refused = (content: string | Uint8Array, reason: RegExp) =>
+  assert.rejects(importRecording(typeof content === "string" ? Buffer.from(content) : content, "x"), (error: Error) => {
+    assert.equal(error.name, "ImportRefused");
+    assert.match(error.message, /^Cannot import 'x' as /);
+    assert.match(error.message, reason);
+    return true;
+  });
+
+test("a refusal always says what is there instead, and which call it is about", async () => {
+  const [mastra] = MORE_WRITERS.pairs!.slice(3);
+  const other = Buffer.from(mastra!([said()])).toString().replace(
+    "anthropic.com/v1/messages",
+    "openai.com/v1/responses",
+  );
+  await refused(other, /no call of the Messages API .*: it has POST https:\/\/api\.openai\.com\/v1\/responses$/);
+  await refused(mastra!([said(), said("")]), /call 2 cannot be read: an answer of it has no body: .* record it anew$/);
+  await refused(mastra!([said(""), BUSY]), /call 1 cannot be read/);
+  await refused(mastra!([said(stream("a"), { model: "m" })]), /a request of it has no list of 'messages'/);
+  await refused(mastra!([said(stream("a"), { messages: [] })]), /a request of it has no 'model'/);
+  await refused("1234:9:websocket;0:~8:response;56:6:reason;2:OK,", /a flow of mitmproxy: write it as a HAR there/);
+  await refused("version = 1\n[[interactions]]\nx = [1,, 2]\n", /it is not valid TOML/);
+});
+
+test("a call without an answer is left out and told, and a cut one is told", async () => {
+  const [, , , , trace] = MORE_WRITERS.pairs!;
+  const lines = Buffer.from(trace!([said(), said(stream("a").slice(0, -30))])).toString();
+  const orphan = JSON.stringify({ request: { method: "POST", url: "/v1/messages", body: REQUEST }, response: null });
+  const { tape, notes } = await importRecording(Buffer.from(`${lines}\n${orphan}\n`), "x");
+  assert.equal(tape.calls.length, 2);
+  assert.deepEqual(notes, [
+    "left out POST /v1/messages, which has no answer",
+    "call 2 was cut: its stream has no 'message_stop'",
+  ]);
+});
+
+test("what was asked is only taken for prompts where one run can ask it all", async () => {
+  const [write] = MORE_WRITERS.cassetter!;
+  const user = (content: unknown) => ({ role: "user", content });
+  const assistant = { role: "assistant", content: [{ type: "text", text: WORDS }] };
+  const asked = async (...all: unknown[][]) =>
+    (await importRecording(write!(all.map((messages) => said(undefined, { ...REQUEST, messages }))), "x")).tape.prompts;
+  const result = [{ type: "tool_result", tool_use_id: "toolu_1", content: "ok" }];
+  assert.deepEqual(await asked([user("a")]), ["a"]);
+  assert.deepEqual(await asked([user("a")], [user("a"), assistant, user(result)]), ["a"]);
+  assert.deepEqual(await asked([user("a")], [user("a"), assistant, user("b")]), ["a", "b"]);
+  assert.deepEqual(await asked([user("a")], [user("a")]), []);
+  assert.deepEqual(await asked([user("a")], [user("b")]), []);
+  assert.deepEqual(await asked([user("a"), assistant, user("b")]), []);
+});
+
+const STUB = JSON.parse(Buffer.from(MORE_WRITERS.wiremock![0]!([said()])).toString()).mappings[0];
+
+function stubWith(bodyFileName: string): string {
+  return JSON.stringify({ ...STUB, response: { status: 200, headers: STUB.response.headers, bodyFileName } });
+}
+
+test("a stub's body is read from __files beside it, and from nowhere else", async () => {
+  using place = workplace({
+    "stubs/mappings/one.json": stubWith("one.txt"),
+    "stubs/mappings/two.json": stubWith("../../secret.txt"),
+    "stubs/mappings/three.json": stubWith("none.txt"),
+    "stubs/__files/one.txt": stream(WORDS),
+    "secret.txt": stream("secret"),
+    "stubs/.hidden.json": "no recording",
+    "stubs/node_modules/a/package.json": "{}",
+  });
+  const { out, code } = await place.call(importAction, "stubs", "--json");
+  assert.equal(code, 1);
+  const outcomes = JSON.parse(out);
+  assert.deepEqual(outcomes.map(({ file, tape }: { file: string; tape?: string }) => [file, tape]), [
+    ["stubs/mappings/one.json", "fixtures/imported/one/tape.jsonl"],
+    ["stubs/mappings/three.json", undefined],
+    ["stubs/mappings/two.json", undefined],
+  ]);
+  for (const { refused } of outcomes.slice(1)) {
+    assert.match(refused, /'stubs\/mappings\/\w+\.json' as its body is in another file/);
+  }
+});
+
+test("recordings of one name are always told apart by their folders", async () => {
+  const [write] = MORE_WRITERS.pairs!;
+  const text = new TextDecoder().decode(write!([said()]));
+  using place = workplace({
+    "r/a/recording.har": text,
+    "r/b/recording.har": text,
+    "r/c/other.cassette.toml.json": text,
+  });
+  const { out } = await place.call(importAction, "r", "--json");
+  assert.deepEqual(JSON.parse(out).map(({ tape }: { tape: string }) => tape.split("/")[2]), [
+    "a-recording",
+    "b-recording",
+    "other",
+  ]);
+});
+
+const AGENT = `import { agent } from ${JSON.stringify(new URL("../../lib/index.ts", import.meta.url).href)};
+export default agent({ from: import.meta.url, model: "claude-test", system: "", tools: [] });
+`;
+
+test("an agent that asks the same is always served from an imported conversation, at the seam and on the wire", async () => {
+  const text = new TextDecoder().decode(MORE_WRITERS.cassetter![0]!([BUSY, said()]));
+  using place = workplace({ "talk.yaml": text });
+  await place.call(importAction, "talk.yaml", "--out", "fixtures");
+  place.put("fixtures/talk/agent.ts", AGENT);
+  for (const how of [[], ["--wire"]]) {
+    const { out, code } = await place.call(replay, "talk", ...how);
+    assert.equal(code, 0, out);
+    assert.match(out, /talk +ok +1\/1/);
+  }
+});
+
+test("fixtures show tells calls that go on from those that begin anew, and an unknown time", async () => {
+  const user = (content: unknown) => ({ role: "user", content });
+  const assistant = { role: "assistant", content: [{ type: "text", text: "one" }] };
+  const ask = (words: string, messages: unknown[], more = {}) => said(stream(words), { ...REQUEST, ...more, messages });
+  const calls = [
+    ask("one", [user("first")]),
+    ask("two", [user("first"), assistant, user("second")]),
+    ask("three", [user("first"), assistant, user("instead")]),
+    ask("four", [user("fresh")], { system: "Be new.", tools: [{ type: "mcp_toolset", mcp_server_name: "wiki" }] }),
+  ];
+  const trace = new TextDecoder().decode(MORE_WRITERS.pairs![0]!(calls));
+  using place = workplace({ "talk.json": trace });
+  await place.call(importAction, "talk.json", "--out", "fixtures");
+  const { out } = await place.call(show, "talk");
+  assert.deepEqual(out.trim().split("\n"), [
+    "imported from talk.json (pairs), when is not known",
+    "",
+    "main",
+    "claude-test, tools: none",
+    "› first",
+    "one",
+    "› second",
+    "two",
+    "(again, from message 3)",
+    "› instead",
+    "three",
+    "claude-test, tools: wiki",
+    "  Be new.",
+    "(another conversation)",
+    "› fresh",
+    "four",
+  ]);
+});
