@@ -28,6 +28,15 @@ export function processIo({ careful = false } = {}): Io {
   };
 }
 
+/**
+ * Has the runtime keep what it compiles, for the next start. It is kept inside the package: only who can change the
+ * code can change that, and where this process cannot write there it goes without. Deno keeps its own.
+ */
+export function keepCompiled(): void {
+  const module: { enableCompileCache?(folder: string): unknown } = process.getBuiltinModule("node:module");
+  module.enableCompileCache?.(`${import.meta.dirname}/../../node_modules/.cache/crochet`);
+}
+
 let isFile: boolean | undefined;
 
 /** Whether stdout is a file, or a device that is no terminal. */

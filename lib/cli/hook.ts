@@ -242,7 +242,8 @@ class EarlyContext implements HookContext {
 /** As a process: the exit code, once all is written. */
 export async function hookProcess(args: readonly string[]): Promise<number> {
   if (await isQuiet(args)) return 0;
-  const { drained, guarded, processIo } = await import("./_process.ts");
+  const { drained, guarded, keepCompiled, processIo } = await import("./_process.ts");
+  keepCompiled();
   const io = processIo();
   const code = await guarded(args, io, () => hook(args, io));
   await drained();

@@ -70,7 +70,8 @@ export async function begin(): Promise<void> {
     process.exit(0);
   }
   if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
-  const { drained, processIo } = await import("./_process.ts");
+  const { drained, keepCompiled, processIo } = await import("./_process.ts");
+  keepCompiled();
   const code = await main(args, processIo({ careful: true }));
   await drained();
   process.exit(code);

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { inFolder } from "../tape/_stage.ts";
+
+const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
+const isBun = "Bun" in globalThis;
+
+/** A package of its own, and its command as a process. */
+function pack(folder: string): (...args: string[]) => { code: number | null; out: string; err: string } {
+  cpSync(LIB, join(folder, "lib"), { recursive: true });
+  cpSync(join(LIB, "../package.json"), join(folder, "package.json"));
+  const main = [...(isBun ? [] : ["run", "-A", "--quiet"]), join(folder, "lib/cli/main.ts")];
+  return (...args) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...main, ...args], { cwd: folder });
+    return { code: status, out: String(stdout), err: String(stderr) };
+  };
+}
+
+test("what a command has compiled is kept inside the package, and never stands for code that has changed", async () => {
+  await inFolder(async (folder) => {
+    const crochet = pack(folder);
+    const version = /"version": "(.*)"/.exec(readFileSync(join(folder, "package.json"), "utf8"))![1]!;
+    const before = crochet("--version");
+    assert.deepEqual(crochet("--version"), before);
+    assert.ok(before.code === 0 && before.out.includes(version), before.err);
+    const kept = join(folder, "node_modules/.cache/crochet");
+    assert.equal(existsSync(kept) && readdirSync(kept, { recursive: true }).length > 3, isBun);
+    // As a tool may leave it that keeps times: neither the size nor the date tells.
+    const file = join(folder, "lib/cli/_welcome.ts");
+    const { atime, mtime } = statSync(file);
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll("io.out(", "io.err("));
+    utimesSync(file, atime, mtime);
+    const after = crochet("--version");
+    assert.ok(after.out === "" && after.err.includes(version), after.out);
+  });
+});
+
+test("a package that cannot keep anything does everything", async () => {
+  await inFolder(async (folder) => {
+    const crochet = pack(folder);
+    mkdirSync(join(folder, "node_modules"));
+    writeFileSync(join(folder, "node_modules/.cache"), "");
+    assert.equal(crochet("--version").code, 0);
+    assert.equal(crochet("nothing").code, 2);
+  });
+});
