@@ -16,10 +16,10 @@ export async function tapeFor(
     ...await import("../tape/session.ts"),
   };
   const options = tapeOptions(own, agents, process.env, resolve);
-  if (options?.mode !== "record") return options && await openTape(options, cwd);
+  if (options?.mode !== "record" && options?.mode !== "update") return options && await openTape(options, cwd);
   const { recordedFrom } = await import("../tape/recorded-from.ts");
-  const byEnvironment = own === undefined && Boolean(process.env.CROCHET_TAPE);
-  return await openTape(recordedFrom(options, from, cwd, byEnvironment), cwd);
+  const by = own !== undefined ? "command" : process.env.CROCHET_TAPE ? "environment" : "agent";
+  return await openTape(recordedFrom(options, from, cwd, by), cwd);
 }
 
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker. */

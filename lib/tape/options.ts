@@ -39,6 +39,8 @@ export interface TapeOptions {
   readonly faults?: FaultRun;
   /** Hashes of the files the run left, for the tape's end. */
   readonly files?: () => { readonly [path: string]: string };
+  /** The workspace as it was before the run, to lie beside the tape: kept once that is written, dropped in any case. */
+  readonly workspace?: { keep(): void; drop(): void };
   /** Is told what the session came to when it is closed. */
   readonly onReport?: (report: DriftReport) => void;
   /** Is told why a recording was not written. @default a warning of the run */

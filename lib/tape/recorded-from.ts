@@ -1,3 +1,5 @@
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { fixtureAt } from "./fixture.ts";
@@ -12,29 +14,45 @@ export function scriptOf(from: string): string {
 
 /**
  * What a recording that no command began needs so that `crochet replay` can run it again: the agent's script, unless
- * that is a test, and where only the environment asked for it the workspace as it is before the run.
+ * that is a test, and the workspace as it is before the run. A new one has it where the environment names the tape; one
+ * that is renewed has it where it had one before.
  */
 export function recordedFrom(
   options: TapeOptions,
   from: string | undefined,
   cwd: string,
-  byEnvironment: boolean,
+  by: "command" | "environment" | "agent",
 ): TapeOptions {
-  const { path, agent } = options;
+  const { path, agent, mode } = options;
   if (path === undefined || path.endsWith(".jsonl") || agent !== undefined || from === undefined) return options;
   const script = scriptOf(from);
   if (/[._](?:test|spec)\.\w+$/.test(script)) return options;
-  if (byEnvironment && !options.tools && fixtureAt(path).files === undefined) {
-    keptOrNot(() => keepFiles(cwd, path, [script, join(dirname(script), "hooks")]));
-  }
-  return { ...options, agent: relative(path, script) };
+  const has = fixtureAt(path).files !== undefined;
+  const keeps = mode === "update" ? by !== "command" && has : by === "environment" && !has && !options.tools;
+  return {
+    ...options,
+    agent: relative(path, script),
+    ...(keeps && { workspace: taken(cwd, path, [script, join(dirname(script), "hooks")]) }),
+  };
 }
 
-/** A workspace too large to be kept is still recorded: it can be replayed where it is. */
-function keptOrNot(keep: () => unknown): void {
+/** A workspace as it is now. Too large a one is still recorded: it can be replayed where it is. */
+function taken(cwd: string, fixture: string, except: readonly string[]): NonNullable<TapeOptions["workspace"]> {
+  const copy = mkdtempSync(join(tmpdir(), "crochet-files-"));
+  let whole = true;
   try {
-    keep();
+    keepFiles(cwd, copy, except);
   } catch (error) {
     if (!(error instanceof TapeError)) throw error;
+    whole = false;
   }
+  return {
+    keep() {
+      const files = join(fixture, "files");
+      if (!whole) return;
+      rmSync(files, { recursive: true, force: true });
+      if (existsSync(join(copy, "files"))) cpSync(join(copy, "files"), files, { recursive: true });
+    },
+    drop: () => rmSync(copy, { recursive: true, force: true }),
+  };
 }

@@ -180,7 +180,11 @@ export class TapeSession {
     const kept = this.program ? this.program.tape.calls.filter((call) => this.served.calls.has(call)) : [];
     const changes = this.recording.calls.length > 0 || kept.length < (this.program?.tape.calls.length ?? 0) ||
       this.#declares;
-    if (this.mode === "record" || (this.mode === "update" && changes)) await this.#write(kept, stop);
+    try {
+      if (this.mode === "record" || (this.mode === "update" && changes)) await this.#write(kept, stop);
+    } finally {
+      this.#options.workspace?.drop();
+    }
     const report = await this.#report(kept);
     this.#options.onReport?.(report);
     return report;
@@ -199,6 +203,7 @@ export class TapeSession {
       replace: this.mode === "update",
       redactor: this.#options.redact ? this.#ids : this.#search,
     });
+    this.#options.workspace?.keep();
   }
 
   async #header(): Promise<Header> {
