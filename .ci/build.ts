@@ -1,6 +1,6 @@
 /**
- * Makes `dist/`: what runtimes other than Bun read of the package, file by file as in `lib/`, and the part of the SDK
- * that model calls need. `bun run build`; with `--sdk` only the latter, where it is missing.
+ * Makes `dist/`: what runtimes other than Bun read of the package, file by file as in `lib/`, and the parts of the SDK
+ * that are needed, so that the package brings none. `bun run build`; with `--sdk` only the latter, where they are missing.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,8 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 const SDK = join(ROOT, "node_modules/@anthropic-ai/sdk");
 const { version } = JSON.parse(readFileSync(join(SDK, "package.json"), "utf8"));
-const bundle = join(DIST, `sdk-${version}.js`);
+/** One for model calls, one for proofs. They share nothing: what starts an agent is one file. */
+const PARTS = ["sdk", "sdk-proof"];
 
 /** Before 24.2 Node does not say which file is the main one; a gate that took itself for imported would stay open. */
 const IS_MAIN =
@@ -22,7 +23,10 @@ if (!process.argv.includes("--sdk")) {
   compile();
   copyAssets();
 }
-if (!existsSync(bundle)) await bundleSdk();
+for (const part of PARTS) {
+  const bundle = join(DIST, `${part}-${version}.js`);
+  if (!existsSync(bundle)) await bundleSdk(join(ROOT, ".ci", `${part}.ts`), bundle);
+}
 
 function compile(): void {
   const tsc = join(ROOT, "node_modules/.bin/tsc");
@@ -50,9 +54,9 @@ function copyAssets(): void {
  * The SDK's client without the resources nobody calls, in one file: it loads in a fifth of the time. What of Node it
  * needs for logins is looked up when it is used, as in the SDK itself.
  */
-async function bundleSdk(): Promise<void> {
+async function bundleSdk(entry: string, bundle: string): Promise<void> {
   const built = await Bun.build({
-    entrypoints: [join(ROOT, ".ci/sdk.ts")],
+    entrypoints: [entry],
     target: "node",
     format: "esm",
     minify: { whitespace: true, syntax: true }, // names stay: errors are told by them
@@ -68,7 +72,7 @@ async function bundleSdk(): Promise<void> {
       },
     }],
   });
-  const licence = readFileSync(join(SDK, "LICENSE"), "utf8").trim();
+  const licence = ["LICENSE", "LICENSE-MIT"].map((name) => readFileSync(join(SDK, name), "utf8").trim()).join("\n\n");
   const head = `@anthropic-ai/sdk ${version} and @opentelemetry/api, bundled`;
   mkdirSync(DIST, { recursive: true });
   writeFileSync(bundle, `/*! ${head}\n\n${licence.replaceAll("*/", "* /")}\n*/\n${await built.outputs[0]!.text()}`);

@@ -4,6 +4,7 @@ import { requestWriter } from "./_request-bytes.ts";
 import { type OpenReply, replyStream } from "./_reply-stream.ts";
 import { type Model, ModelError, type ModelRequest } from "./core/model.ts";
 import { nearest } from "./core/names.ts";
+import type { Middleware } from "./middleware.ts";
 
 /** The model an agent talks to when none is named. */
 export const DEFAULT_MODEL = "claude-opus-5-5";
@@ -25,8 +26,8 @@ export interface AnthropicOptions {
   cache?: boolean;
   /** Headers to send with every request. */
   headers?: { readonly [name: string]: string };
-  /** The SDK's middleware: sees every HTTP attempt, and may answer it. */
-  middleware?: NonNullable<ClientOptions["middleware"]>;
+  /** Sees every HTTP attempt, and may answer it; the first is the outermost. */
+  middleware?: readonly Middleware[];
 }
 
 /**
@@ -107,9 +108,6 @@ function wireFor(options: AnthropicOptions, changed: (client: BaseAnthropic) => 
   };
 }
 
-/** A function around each HTTP attempt of the SDK. */
-export type Middleware = NonNullable<ClientOptions["middleware"]>[number];
-
 /** A model of the Messages API with its wire laid open. */
 export interface Wire {
   readonly options: AnthropicOptions;
@@ -136,31 +134,45 @@ export async function connectionError(why: string): Promise<Error> {
 
 type Sdk = Pick<typeof import("@anthropic-ai/sdk/client"), "BaseAnthropic">;
 
-/** The part of the SDK that calls need, as `bun run build` makes it: it loads in a fifth of the time. */
-const SDK_PART = new URL("../dist/sdk-1.8.0.js", import.meta.url).href;
-
 let sdk: Promise<Sdk> | undefined;
 
-async function importSdk(): Promise<Sdk> {
-  // Who collects spans may also watch the SDK itself: then it is the package, as it is installed.
-  if (!(Symbol.for("opentelemetry.js.api.1") in globalThis)) {
-    try {
-      return await import(SDK_PART);
-    } catch {
-      // A clone that was not built has none.
-    }
-  }
-  return await import("@anthropic-ai/sdk/client");
+function loadSdk(): Promise<Sdk> {
+  return sdk ??= sdkPart<Sdk>("sdk", () => import("@anthropic-ai/sdk/client")).catch((cause) => {
+    sdk = undefined;
+    throw new ModelError(cause.message, { code: "no_sdk", cause });
+  });
 }
 
-function loadSdk(): Promise<Sdk> {
-  return sdk ??= importSdk().catch((cause) => {
-    sdk = undefined;
-    throw new ModelError("Cannot call the model as '@anthropic-ai/sdk' could not be loaded: install it", {
-      code: "no_sdk",
-      cause,
+/** The version of the SDK that is bundled, and the oldest that can stand in for it. */
+const SDK_VERSION = "1.8.0";
+
+/**
+ * A part of the SDK as `bun run build` bundles it, which loads in a fifth of the time and needs no package; else the
+ * same out of the package, where one is installed.
+ */
+export async function sdkPart<Part>(name: string, installed: () => Promise<Part>): Promise<Part> {
+  const bundled = (): Promise<Part> => import(new URL(`../dist/${name}-${SDK_VERSION}.js`, import.meta.url).href);
+  const fitting = () => checkInstalled().then(installed);
+  // Who collects spans may also watch the SDK itself: then it is the package, as it is installed.
+  const isWatched = Symbol.for("opentelemetry.js.api.1") in globalThis;
+  const [first, second] = isWatched ? [fitting, bundled] : [bundled, fitting];
+  try {
+    return await first();
+  } catch (error) {
+    return await second().catch((other) => {
+      const mend = `install '@anthropic-ai/sdk@${SDK_VERSION}', or in a clone run 'npm run setup'`;
+      const cause = new AggregateError([error, other]);
+      throw new Error(`Cannot load the SDK as it is neither bundled nor installed: ${mend}`, { cause });
     });
-  });
+  }
+}
+
+/** The application's own SDK may be of any version; only one that can do what the bundled one can is used. */
+async function checkInstalled(): Promise<void> {
+  const { VERSION } = await import("@anthropic-ai/sdk/version");
+  const [major, minor] = VERSION.split(".").map(Number) as [number, number];
+  const [ours, least] = SDK_VERSION.split(".").map(Number) as [number, number];
+  if (major !== ours || minor < least) throw new Error(`Cannot use the installed SDK as it is ${VERSION}`);
 }
 
 /** Starts to load the SDK, so that it is there when the first call is made: its import is most of a cold start. */

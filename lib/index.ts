@@ -84,6 +84,7 @@ export {
 export type { DefinitionsOptions } from "./hooks/definitions.ts";
 export { definitions, promptGate, promptStop } from "./hooks/on-demand.ts";
 export type { PromptOptions } from "./hooks/prompt.ts";
+export type { Middleware } from "./middleware.ts";
 export type { McpOptions, McpProcess, McpRemote, McpServer } from "./mcp/servers.ts";
 export type { PermissionAsker, PermissionReply } from "./permissions/gate.ts";
 export type { PermissionMode, Permissions } from "./permissions/rules.ts";

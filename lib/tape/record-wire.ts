@@ -1,4 +1,4 @@
-import type { Middleware } from "../anthropic.ts";
+import type { Middleware } from "../middleware.ts";
 import { type Chunk, framesOf } from "./_frames.ts";
 import type { Attempt } from "./tape.ts";
 

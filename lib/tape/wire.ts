@@ -1,4 +1,5 @@
-import { connectionError, type Middleware } from "../anthropic.ts";
+import { connectionError } from "../anthropic.ts";
+import type { Middleware } from "../middleware.ts";
 import type { LaneClock } from "./clock.ts";
 import { type Difference, differs, firstDifference } from "./difference.ts";
 import { isSameRequest } from "./_same.ts";

@@ -27,6 +27,7 @@ const PART_OF: Record<string, string> = {
   "_reply-stream": "anthropic",
   "_request-bytes": "anthropic",
   "_sse": "anthropic",
+  "middleware": "anthropic",
   "prices": "anthropic",
 };
 

@@ -1,5 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +24,8 @@ export interface Installed {
   readonly folder: string;
   /** The folder of a project that has the package from its tarball, and nothing else of ours. */
   readonly project: string;
+  /** The tarball. */
+  readonly tarball: string;
   /** The names of the files in the tarball. */
   readonly packed: readonly string[];
   /** A folder with nothing but the runtime in it, for PATH. */
@@ -45,13 +57,11 @@ function installIn(folder: string): Installed {
   run(copy, join(BIN, "bun"), "run", ".ci/build.ts");
   const [{ filename, files }] = JSON.parse(run(copy, "npm", "pack", "--ignore-scripts", "--json"));
 
-  const project = join(folder, "project");
-  mkdirSync(project);
-  writeFileSync(join(project, "package.json"), '{ "name": "tried", "private": true, "type": "module" }\n');
-  add(project, join(copy, filename));
+  const tarball = join(copy, filename);
   return {
     folder,
-    project,
+    project: projectWith(folder, "project", tarball),
+    tarball,
     packed: files.map(({ path }: { path: string }) => path),
     only: {
       bun: alone(folder, "bun", join(BIN, "bun")),
@@ -62,9 +72,25 @@ function installIn(folder: string): Installed {
   };
 }
 
-function add(cwd: string, what: string): void {
+/** A new project that has these packages. */
+export function projectWith(folder: string, name: string, ...packages: string[]): string {
+  const project = join(folder, name);
+  mkdirSync(project);
+  writeFileSync(join(project, "package.json"), '{ "name": "tried", "private": true, "type": "module" }\n');
+  writeFileSync(join(project, "deno.json"), '{ "nodeModulesDir": "manual" }');
+  add(project, ...packages);
+  return project;
+}
+
+/** The names of all packages that a project has. */
+export function packagesOf(project: string): string[] {
+  return globSync("**/node_modules/{@*/,}*/package.json", { cwd: project })
+    .map((path) => path.replace(/^.*node_modules\/|\/package\.json$/g, "")).sort();
+}
+
+function add(cwd: string, ...packages: string[]): void {
   try {
-    run(cwd, join(BIN, "bun"), "add", what);
+    run(cwd, join(BIN, "bun"), "add", ...packages);
   } catch (error) {
     const { stderr = "" } = error as { stderr?: string };
     if (/ConnectionRefused|ENOTFOUND|EAI_AGAIN|Unable to connect|timed out/i.test(stderr)) {

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { install, type Installed, runIn } from "./_install.ts";
+import { install, type Installed, packagesOf, projectWith, runIn } from "./_install.ts";
 
-const TSC = fileURLToPath(new URL("../../node_modules/.bin/tsc", import.meta.url));
+const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
+const TSC = join(MODULES, ".bin/tsc");
 const LONG = { timeout: 180_000 };
 
 let made: Installed | undefined;
@@ -61,12 +62,44 @@ import { scripted } from "crochet/testing";
 export default agent({ model: scripted([{ text: "Hello from a script" }]) });
 `;
 
+/** Asks a model over HTTP, by name: what answers is in the same process. */
+const WIRED = `
+import { agent } from "crochet";
+import { scriptedServer } from "crochet/testing";
+
+const server = await scriptedServer([{ text: "Hello over the wire" }]);
+process.env.ANTHROPIC_BASE_URL = server.url;
+process.env.ANTHROPIC_API_KEY = "none";
+export default agent({ from: import.meta.url, model: "claude-test" });
+`;
+
+const STREAM = [
+  {
+    type: "message_start",
+    message: {
+      id: "m",
+      type: "message",
+      role: "assistant",
+      model: "claude-test",
+      content: [],
+      usage: { input_tokens: 3 },
+    },
+  },
+  { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "t", name: "Read", input: {} } },
+  { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: '{"file_path":"a' } },
+  { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: '.txt"}' } },
+  { type: "content_block_stop", index: 0 },
+  { type: "message_delta", delta: { stop_reason: "tool_use", stop_sequence: null }, usage: { output_tokens: 9 } },
+  { type: "message_stop" },
+].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+
 if (made) {
   mkdirSync(join(made.project, "hooks"));
+  writeFileSync(join(made.project, "wired.ts"), WIRED);
+  writeFileSync(join(made.project, "recorded.sse"), STREAM);
   writeFileSync(join(made.project, "agent.ts"), AGENT);
   writeFileSync(join(made.project, "scripted.ts"), SCRIPTED);
   writeFileSync(join(made.project, "hooks/pre-tool-use@Read.secret.ts"), HOOK);
-  writeFileSync(join(made.project, "deno.json"), '{ "nodeModulesDir": "manual" }');
 }
 
 const noNode = skip || (made?.only.node === undefined && "there is no Node new enough, here or in the registry");
@@ -87,6 +120,14 @@ test("the package holds the sources, what was built of them, and nothing that on
   assert.deepEqual(missing, []);
   const assets = packed.filter((path) => /^lib\/.*\.(css|js|html)$/.test(path));
   assert.deepEqual(assets.filter((path) => !packed.includes(path.replace(/^lib/, "dist"))), []);
+});
+
+test("an install brings what the package names, and neither the SDK nor any other package", { skip, ...LONG }, () => {
+  const { dependencies } = JSON.parse(readFileSync(join(made!.project, "node_modules/crochet/package.json"), "utf8"));
+  const brought = packagesOf(made!.project).map((name) =>
+    name.replace(/^@vscode\/ripgrep-.*/, "the binary of ripgrep")
+  );
+  assert.deepEqual(brought.sort(), ["crochet", "the binary of ripgrep", ...Object.keys(dependencies)].sort());
 });
 
 for (const { name, args, skip } of RUNTIMES) {
@@ -132,6 +173,20 @@ for (const { name, args, skip } of RUNTIMES) {
     const answer = JSON.parse(runIn(made!.project, made!.only[name]!, "/bin/sh", "-c", served));
     assert.equal(answer.hookSpecificOutput.permissionDecision, "deny");
   });
+
+  test(`a run is recorded, replayed through the SDK and a recording proved by it on ${name}`, { skip, ...LONG }, () => {
+    recordsAndImports(made!.project, name);
+  });
+}
+
+/** All that needs the SDK, without a key: a run over HTTP that is recorded, its replay on the wire, the proof of an import. */
+function recordsAndImports(project: string, name: (typeof RUNTIMES)[number]["name"]): void {
+  const crochet = (...words: string[]) =>
+    runIn(project, made!.only[name]!, "/bin/sh", "node_modules/.bin/crochet", ...words);
+  assert.match(crochet("record", "wired.ts", "go", "--fixture", name), /: done, 1 call/);
+  assert.match(crochet("replay", name, "--wire"), / ok +1\/1 /);
+  const [{ calls }] = JSON.parse(crochet("fixtures", "import", "recorded.sse", "--out", `imported-${name}`, "--json"));
+  assert.equal(calls, 1);
 }
 
 const WAYS = [
@@ -141,19 +196,63 @@ const WAYS = [
 ] as const;
 for (const [command, ...args] of WAYS) {
   test(`${command} ${args.join(" ")} runs an agent`, { skip, ...LONG }, () => {
-    const out = runIn(made!.project, process.env.PATH!, command, ...args, "run", "scripted.ts", "go");
-    assert.equal(out, "Hello from a script\n");
+    const out = runIn(made!.project, process.env.PATH!, command, ...args, "run", "wired.ts", "go");
+    assert.equal(out, "Hello over the wire\n");
   });
 }
 
+/** Says whether the SDK that answers is the installed one, which is marked. */
+const WHOLE = `
+import { ProxyTracerProvider, trace } from "@opentelemetry/api";
+import wired from "./wired.ts";
+
+if (process.argv.includes("traced")) trace.setGlobalTracerProvider(new ProxyTracerProvider());
+const { text } = await wired.run("go");
+console.log(text, globalThis.isWhole === true ? "whole" : "part");
+process.exit();
+`;
+
+test(
+  "an SDK beside the package is used where spans are collected, and where no part was built",
+  { skip, ...LONG },
+  () => {
+    const project = projectWith(made!.folder, "beside", made!.tarball, "@anthropic-ai/sdk@1.8.0", "@opentelemetry/api");
+    writeFileSync(join(project, "wired.ts"), WIRED);
+    writeFileSync(join(project, "recorded.sse"), STREAM);
+    writeFileSync(join(project, "whole.mjs"), WHOLE);
+    const client = join(project, "node_modules/@anthropic-ai/sdk/client.mjs");
+    const text = readFileSync(client, "utf8");
+    rmSync(client); // it is a link into a cache
+    writeFileSync(client, `${text}\nglobalThis.isWhole = true;\n`);
+    const runtimes = RUNTIMES.filter(({ skip }) => !skip);
+    const said = (...words: string[]) =>
+      runtimes.map(({ name, args }) => runIn(project, made!.only[name]!, name, ...args, "whole.mjs", ...words));
+    const all = (what: string) => runtimes.map(() => `Hello over the wire ${what}\n`);
+    assert.deepEqual(said(), all("part"));
+    assert.deepEqual(said("traced"), all("whole"));
+    const version = made!.packed.flatMap((path) => /^dist\/sdk-(\d.*)\.js$/.exec(path)?.[1] ?? []);
+    assert.equal(version.length, 1);
+    for (const part of ["sdk", "sdk-proof"]) rmSync(join(project, `node_modules/crochet/dist/${part}-${version}.js`));
+    assert.deepEqual(said(), all("whole"));
+    recordsAndImports(project, "bun");
+  },
+);
+
 test("the types of the package hold in a project that checks strictly", { skip, ...LONG }, () => {
   const options = { strict: true, noEmit: true, module: "nodenext", target: "es2024", skipLibCheck: true, types: [] };
+  const check = (compilerOptions: object, include: string[]) => {
+    writeFileSync(join(made!.project, "tsconfig.json"), JSON.stringify({ compilerOptions, include }));
+    runIn(made!.project, process.env.PATH!, TSC, "-p", ".");
+  };
   writeFileSync(join(made!.project, "check.ts"), AGENT.replaceAll("process.env", "({} as Record<string, string>)"));
-  writeFileSync(
-    join(made!.project, "tsconfig.json"),
-    JSON.stringify({ compilerOptions: options, include: ["check.ts", "scripted.ts", "hooks"] }),
-  );
-  runIn(made!.project, process.env.PATH!, TSC, "-p", ".");
+  check(options, ["check.ts", "scripted.ts", "hooks"]);
   writeFileSync(join(made!.project, "check.ts"), 'import { agent } from "crochet";\nagent({ modell: "x" });\n');
-  assert.throws(() => runIn(made!.project, process.env.PATH!, TSC, "-p", "."), "types are there, and say no");
+  assert.throws(() => check(options, ["check.ts"]), "types are there, and say no");
+  // Every declaration, too: none leans on a package that is not there.
+  const every = { ...options, target: "esnext", skipLibCheck: false, types: [join(MODULES, "@types/node")] };
+  writeFileSync(
+    join(made!.project, "check.ts"),
+    'export * from "crochet";\nexport * as tools from "crochet/tools";\nexport { sqliteSteps } from "crochet/durable";\n',
+  );
+  check(every, ["check.ts"]);
 });

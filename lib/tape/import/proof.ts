@@ -1,4 +1,4 @@
-import type { ClientOptions } from "@anthropic-ai/sdk/client";
+import { sdkPart } from "../../anthropic.ts";
 import { frameOf } from "../_frames.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { accumulate, type Accumulated } from "./_accumulate.ts";
@@ -29,26 +29,37 @@ type Ask = (attempt: Attempt) => Promise<Made>;
 /** Any question: what is answered is on the tape, and the SDK warns of old models and long answers. */
 const QUESTION = { model: "proof", max_tokens: 1, messages: [{ role: "user" as const, content: "?" }] };
 
+/** What of the SDK reads answers whole. */
+type Sdk =
+  & Pick<typeof import("@anthropic-ai/sdk/client"), "BaseAnthropic">
+  & Pick<typeof import("@anthropic-ai/sdk/resources/beta/messages"), "Messages">;
+
+async function installedSdk(): Promise<Sdk> {
+  const { BaseAnthropic } = await import("@anthropic-ai/sdk/client");
+  const { Messages } = await import("@anthropic-ai/sdk/resources/beta/messages");
+  return { BaseAnthropic, Messages };
+}
+
 async function sdkReader(): Promise<Ask> {
-  const { default: Anthropic } = await import("@anthropic-ai/sdk");
+  const { BaseAnthropic, Messages } = await sdkPart("sdk-proof", installedSdk);
   let answer: Attempt | undefined;
-  const middleware: ClientOptions["middleware"] = [() => Promise.resolve(responseOf(answer!))];
-  const client = new Anthropic({
+  const client = new BaseAnthropic({
     apiKey: "proof",
     baseURL: "http://127.0.0.1:9",
     maxRetries: 0,
-    middleware,
+    middleware: [() => Promise.resolve(responseOf(answer!))],
     logLevel: "off",
   });
+  // Of the beta: the stable one drops the inputs of MCP tools and what compaction says.
+  const messages = new Messages(client);
   return async (attempt) => {
     answer = attempt;
     const json = new Map<number, string>();
     try {
       if (!attempt.events) {
-        return { message: await client.beta.messages.create(QUESTION) as unknown as Fields, json };
+        return { message: await messages.create(QUESTION) as unknown as Fields, json };
       }
-      // The beta stream: the stable one drops the inputs of MCP tools and what compaction says.
-      const stream = client.beta.messages.stream(QUESTION);
+      const stream = messages.stream(QUESTION);
       stream.on("streamEvent", (event) => {
         if (event.type !== "content_block_delta" || event.delta.type !== "input_json_delta") return;
         json.set(event.index, (json.get(event.index) ?? "") + event.delta.partial_json);
