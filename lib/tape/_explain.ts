@@ -1,5 +1,6 @@
 import { messageText } from "./canonical.ts";
-import { firstDifference } from "./difference.ts";
+import { areReordered, whoseIs } from "./_whose.ts";
+import { type Difference, firstDifference } from "./difference.ts";
 import type { Divergence } from "./drift.ts";
 import type { Match, Program, Served } from "./match.ts";
 import { comparedText } from "./normalise.ts";
@@ -21,10 +22,17 @@ export function explain(
   if (!found) {
     return { lane, call: nearest.id, cause: "order", path: "", words: `${nearest.id} was recorded for another lane` };
   }
-  const words = "expected" in found
-    ? "actual" in found ? `${found.path} is not what was recorded` : `${found.path} is missing`
-    : `${found.path} is new`;
-  return { lane, call: nearest.id, words, ...found };
+  return { lane, call: nearest.id, words: wordsFor(found, nearest.request, request), ...found };
+}
+
+function wordsFor(found: Difference, was: TapeRequest, is: TapeRequest): string {
+  const { path } = found;
+  if (path.startsWith("tools.") && areReordered(was, is)) {
+    return `${path} differs as the same tools come in another order`;
+  }
+  const place = `${path}${whoseIs(path, "expected" in found ? was : is)}`;
+  if (!("expected" in found)) return `${place} is new`;
+  return "actual" in found ? `${place} is not what was recorded` : `${place} is missing`;
 }
 
 function spent(lane: string, { messages }: TapeRequest, calls: readonly Call[]): Divergence {

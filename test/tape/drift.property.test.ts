@@ -250,3 +250,39 @@ test("equal requests are always answered in the order they were recorded, and ne
     { numRuns: rounds(20, 300) },
   );
 });
+
+test("a report says whose a place is: which tool's description, which tool's result, or only another order", async () => {
+  const schema = { type: "object" };
+  const [look, brew] = [{ name: "Look", description: "l" }, { name: "Brew", description: "b" }].map((tool) => ({
+    ...tool,
+    input_schema: schema,
+  }));
+  const answered = (content: string): ModelRequest["messages"] => [
+    { role: "user", content: [{ type: "text", text: "go" }] },
+    { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "Brew", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content }] },
+  ];
+  const request: ModelRequest = {
+    model: "m",
+    system: "",
+    max_tokens: 9,
+    params: {},
+    tools: [look!, brew!],
+    messages: answered("tea"),
+  };
+  const edits: [Partial<ModelRequest>, string][] = [
+    [{ tools: [look!, { ...brew!, description: "c" }] }, "tools.1.description, of tool Brew, is not what was recorded"],
+    [{ tools: [look!] }, "tools.1, the tool Brew, is missing"],
+    [{ tools: [look!, brew!, { ...look!, name: "Cup" }] }, "tools.2, the tool Cup, is new"],
+    [{ tools: [brew!, look!] }, "tools.0.name differs as the same tools come in another order"],
+    [{ messages: answered("cup") }, "messages.2.content.0.content, a result of Brew, is not what was recorded"],
+    [{ system: "s" }, "system is new"],
+  ];
+  await inFolder(async (folder) => {
+    await ask(folder, request, scripted([{ text: "recorded" }]), "record");
+    for (const [edit, words] of edits) {
+      const { report } = await ask(folder, { ...request, ...edit }, scripted([]), "replay");
+      assert.deepEqual(report.divergences.map((d) => d.words), [words]);
+    }
+  });
+});
