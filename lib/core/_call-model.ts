@@ -4,8 +4,8 @@ import { Ended } from "./life.ts";
 import { type Run } from "./run.ts";
 import { spend } from "./limits.ts";
 import { addUsage, invalidConversation, type Message, NO_USAGE, user } from "./messages.ts";
-import { ModelError, type ModelRequest, type Reply } from "./model.ts";
-import { readReply } from "./reply.ts";
+import { type AnswerAtOnce, AT_ONCE, ModelError, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
+import { readReply, replyFrom } from "./reply.ts";
 import { isNotKept } from "./said.ts";
 import { modelStep } from "./_model-step.ts";
 import { switchModel } from "./switch-model.ts";
@@ -35,8 +35,9 @@ export function turnBegin(messages: readonly Message[]): TurnBegin {
 export async function callModel(run: Run, view: View, iteration: number): Promise<Reply> {
   const { agent, count } = run;
   // A history that a hook changed for this turn is its own business: making room would pull it from under the turn.
-  if (!view.prefix) await agent.compact?.(run);
-  await run.refreshHooks();
+  if (agent.compact && !view.prefix) await agent.compact(run);
+  const refreshing = run.refreshHooks();
+  if (refreshing) await refreshing;
   const said = await run.fire({
     event: "iteration",
     iteration,
@@ -78,10 +79,7 @@ async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages"
   for (let mayChange = true;; mayChange = false) {
     const request = { model: run.modelName, ...shown, ...fixed };
     try {
-      const reply = await attempts(
-        run,
-        (signal) => modelStep(run, () => readReply(agent.model(request, signal), (delta) => run.emit(delta))),
-      );
+      const reply = await attempts(run, (signal) => modelStep(run, () => read(run, agent.model(request, signal))));
       const again = mayChange && reply.stop_reason === "refusal" && await fallBack(run, "it refused");
       if (!again) return { ...reply, usage: addUsage(refused, reply.usage) };
       refused = reply.usage;
@@ -90,6 +88,12 @@ async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages"
       if (!mayChange || !overloaded || !await fallBack(run, error.message)) throw error;
     }
   }
+}
+
+function read(run: Run, answer: AnswerAtOnce): Reply | Promise<Reply> {
+  const onDelta = (delta: ReplyDelta) => run.emit(delta);
+  const ready = answer[AT_ONCE]?.();
+  return ready ? replyFrom(ready, onDelta) : readReply(answer, onDelta);
 }
 
 const OVERLOADED: ReadonlySet<string> = new Set(["overloaded_error", "rate_limit_error"]);
@@ -160,12 +164,16 @@ export function joinRoles(messages: readonly Message[]): Message[] {
 /** How often a call that failed is made again. */
 const RETRIES = 2;
 
-async function attempts(run: Run, attempt: (signal: AbortSignal) => Promise<Reply>): Promise<Reply> {
+async function attempts(
+  run: Run,
+  attempt: (signal: AbortSignal) => Reply | Promise<Reply>,
+): Promise<Reply> {
   const { clock } = run.life;
   let hookRetries = 1;
   for (let n = 0;; n++) {
     try {
-      return await run.interruptible(attempt(run.signal));
+      const reply = attempt(run.signal);
+      return reply instanceof Promise ? await run.interruptible(reply) : reply;
     } catch (error) {
       if (error instanceof Ended) throw error;
       let again = error instanceof ModelError && error.retryable && n < RETRIES;

@@ -65,6 +65,10 @@ export async function finish(
 
 /** The call's end as its hooks leave it. */
 async function reviewed(run: Run, ready: Ready, ran: Performed, ending: Ending): Promise<Ending> {
+  if (!run.hears("post-tool-use")) {
+    run.check();
+    return ending;
+  }
   const { call, tool, input, original, after } = ready;
   const failed = ran.outcome === "failure";
   const fired = {

@@ -37,7 +37,8 @@ export async function gate(
     return invalid(`there is no such tool: the tools are ${known}`);
   }
   if (call.invalid !== undefined) return invalid(call.invalid);
-  const original = await checked(run, tool, call.input);
+  const checking = checked(run, tool, call.input);
+  const original = checking instanceof Promise ? await checking : checking;
   if ("why" in original) return invalid(`its input is not valid: ${original.why}`);
 
   const fields = { tool_name: tool.name, original_input: original.input, tool_use_id: call.id };
@@ -63,15 +64,22 @@ export async function gate(
   return { call, tool, input: permitted.input, original: original.input, after };
 }
 
+type Checked = { readonly input: Input } | { readonly why: string };
+
 /** The input as the tool takes it and hooks see it, or why it does not. */
-async function checked(run: Run, tool: Tool, input: unknown): Promise<{ input: Input } | { why: string }> {
-  try {
-    const parsing = tool.parse(input);
-    const parsed = isThenable(parsing) ? await run.interruptible(parsing) : parsing;
-    return { input: tool.prepare ? tool.prepare(parsed, { cwd: run.life.cwd() }) : parsed };
-  } catch (error) {
+function checked(run: Run, tool: Tool, input: unknown): Checked | Promise<Checked> {
+  const prepared = (parsed: unknown): Checked => ({
+    input: tool.prepare ? tool.prepare(parsed, { cwd: run.life.cwd() }) : parsed as Input,
+  });
+  const refused = (error: unknown): Checked => {
     if (error instanceof Ended) throw error;
     return { why: thrownWords(error) };
+  };
+  try {
+    const parsing = tool.parse(input);
+    return isThenable(parsing) ? run.interruptible(parsing).then(prepared).catch(refused) : prepared(parsing);
+  } catch (error) {
+    return refused(error);
   }
 }
 
@@ -96,6 +104,8 @@ async function permission(
   input: Input,
   pre: Folded,
 ): Promise<{ input: Input } | Refusal> {
+  const { permit, askPerson } = run.agent;
+  if (!permit && !pre.asked) return { input };
   const question = {
     tool_name: tool.name,
     input,
@@ -105,7 +115,7 @@ async function permission(
     agent_id: run.life.agentId,
     key: run.nameOf("ask", called.tool_use_id),
   };
-  const ruling = run.agent.permit?.(question, pre.decision as "continue" | "allow" | "ask");
+  const ruling = permit?.(question, pre.decision as "continue" | "allow" | "ask");
   const ruled = isThenable(ruling) ? await run.interruptible(ruling as Promise<Permission>) : ruling;
   const asked: Permission | undefined = pre.asked &&
     {
@@ -120,9 +130,9 @@ async function permission(
     const answered = await askHooks(run, tool, called, input, decided);
     if (answered) return answered;
   }
-  if (!run.agent.askPerson) return { words: reason, reason, by: pre.asked?.hook ?? rule ?? "permissions" };
+  if (!askPerson) return { words: reason, reason, by: pre.asked?.hook ?? rule ?? "permissions" };
   await run.fire({ event: "notification", message: reason, notification_type: "permission_prompt", title: null });
-  const said = await run.interruptible(run.agent.askPerson(question, reason, run.signal));
+  const said = await run.interruptible(askPerson(question, reason, run.signal));
   if (said.behavior === "allow") return { input };
   const no = said.reason ?? "The user refused this call";
   return { words: no, reason: no, by: "user" };

@@ -41,10 +41,11 @@ export async function hookStep<N extends EventName>(
 }
 
 /** Takes what hooks have said from the background, at a moment that is the same when the run is run again. */
-export async function takeLate(run: Run): Promise<void> {
+export function takeLate(run: Run): void | Promise<void> {
   const { life, agent } = run;
   if (!agent.engine || !run.listensLate) return;
-  life.waiting.push(...await run.step("late", String(run.count.iterations), async () => life.late.splice(0)));
+  return run.step("late", String(run.count.iterations), async () => life.late.splice(0))
+    .then((said) => void life.waiting.push(...said));
 }
 
 /** What can be written down of what hooks share. */

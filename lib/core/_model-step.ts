@@ -15,14 +15,20 @@ interface Failure {
 }
 
 /** One attempt to get a reply, as a step. What is streamed is told outside; a known reply is told in one piece. */
-export async function modelStep(run: Run, call: () => Promise<Reply>): Promise<Reply> {
+export function modelStep(run: Run, call: () => Reply | Promise<Reply>): Reply | Promise<Reply> {
+  const { engine, step } = run.agent;
+  if (!engine && !step) return call();
   const name = run.nameOf("llm", String(run.count.iterations));
-  if (!run.agent.engine) return await run.measured(name, call);
+  const made = () => run.measured(name, async () => await call());
+  return engine ? journaled(run, name, made) : made();
+}
+
+async function journaled(run: Run, name: string, call: () => Promise<Reply>): Promise<Reply> {
   let streamed = false;
   const attempted = await run.named(name, async (): Promise<Attempted> => {
     streamed = true;
     try {
-      return { reply: await run.measured(name, call) };
+      return { reply: await call() };
     } catch (error) {
       // Whoever interrupts wants the run to end now: how the call ended is not known.
       if (run.signal.aborted) throw error;

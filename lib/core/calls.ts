@@ -39,6 +39,7 @@ export async function answerCalls(run: Run, calls: readonly ToolCall[]): Promise
 
 /** Waits for all of a batch before the first error leaves it, so that nothing is left running. */
 async function runBatch(run: Run, batch: Ready[], answers: Map<string, Answer>): Promise<void> {
+  if (batch.length === 0) return;
   const begun = batch.splice(0).map((ready) => begin(run, ready));
   if (begun.length === 1) return finish(run, begun[0]!, answers);
   if (run.agent.engine) return await inTurn(run, begun, answers);

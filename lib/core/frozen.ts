@@ -32,9 +32,14 @@ export function freeze<T>(value: T): T {
   const proto = Object.getPrototypeOf(value);
   if (proto !== Object.prototype && proto !== Array.prototype && proto !== null) return value;
   Object.freeze(value);
-  for (const key in value) {
-    const part = value[key];
-    if (typeof part === "object" && part !== null) freeze(part);
+  if (Array.isArray(value)) {
+    // By index: JavaScriptCore takes a microsecond to name the places of one frozen list.
+    for (let i = 0; i < value.length; i++) freeze(value[i]);
+  } else {
+    for (const key in value) {
+      const part = value[key];
+      if (typeof part === "object" && part !== null) freeze(part);
+    }
   }
   return value;
 }

@@ -136,7 +136,7 @@ function acceptView(value: unknown, pending: readonly Block[]): unknown {
   return value;
 }
 
-function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Promise<Folded> {
+function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Folded | Promise<Folded> {
   const { agent, life, count } = run;
   return run.fire({
     event: "stop",

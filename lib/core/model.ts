@@ -68,6 +68,16 @@ export interface RawBlock {
  */
 export type Model = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
 
+/**
+ * On an answer of a model: its events, where all of them are there and nobody watches them come, so that nobody need
+ * wait for each; undefined where they must be waited for all the same.
+ */
+export const AT_ONCE: unique symbol = Symbol("events that are all there");
+
+export interface AnswerAtOnce extends AsyncIterable<ModelEvent> {
+  readonly [AT_ONCE]?: () => Iterable<ModelEvent> | undefined;
+}
+
 /** Why a model call failed. `retryable` says that another attempt may go better; nothing was executed yet. */
 export class ModelError extends Error {
   override name = "ModelError";

@@ -15,8 +15,7 @@ interface OpenBlock {
 }
 
 /**
- * Puts a reply together from its events. Blocks are addressed by index, so gaps and unknown kinds survive;
- * tool input is parsed once, strictly, from the whole of its raw text (U17).
+ * Puts a reply together from its events, as they come.
  *
  * @throws {ModelError} where the events break the grammar of a reply
  */
@@ -24,53 +23,72 @@ export async function readReply(
   events: AsyncIterable<ModelEvent>,
   onDelta: (delta: ReplyDelta) => void,
 ): Promise<Reply> {
-  const blocks = new Map<number, OpenBlock>();
-  let start: { id?: string; model?: string } | undefined;
-  let usage = NO_USAGE;
-  let stopReason: string | undefined;
-  let ended = false;
+  const reply = new OpenReply(onDelta);
+  for await (const event of events) if (!reply.take(event)) break;
+  return reply.close();
+}
 
-  for await (const event of events) {
-    if (ended && event.type !== "ping") break;
-    if (start === undefined && event.type !== "message_start" && event.type !== "ping" && event.type !== "error") {
+/** As `readReply`, where all events are there already. */
+export function replyFrom(events: Iterable<ModelEvent>, onDelta: (delta: ReplyDelta) => void): Reply {
+  const reply = new OpenReply(onDelta);
+  for (const event of events) if (!reply.take(event)) break;
+  return reply.close();
+}
+
+/**
+ * A reply that comes in. Blocks are addressed by index, so gaps and unknown kinds survive; tool input is parsed once,
+ * strictly, from the whole of its raw text (U17).
+ */
+class OpenReply {
+  readonly #onDelta: (delta: ReplyDelta) => void;
+  readonly #blocks = new Map<number, OpenBlock>();
+  #start: { id?: string; model?: string } | undefined;
+  #usage = NO_USAGE;
+  #stopReason: string | undefined;
+  #ended = false;
+
+  constructor(onDelta: (delta: ReplyDelta) => void) {
+    this.#onDelta = onDelta;
+  }
+
+  /** Takes the next event; false: it is not the reply's any more. */
+  take(event: ModelEvent): boolean {
+    if (this.#ended && event.type !== "ping") return false;
+    if (
+      this.#start === undefined && event.type !== "message_start" && event.type !== "ping" && event.type !== "error"
+    ) {
       throw outOfGrammar(`'${event.type}' came before 'message_start'`);
     }
     switch (event.type) {
       case "message_start":
-        if (start !== undefined) throw outOfGrammar("a second 'message_start' came in one reply");
-        start = event.message ?? {};
-        usage = mergeUsage(usage, event.message?.usage);
-        stopReason = event.message?.stop_reason || undefined;
+        if (this.#start !== undefined) throw outOfGrammar("a second 'message_start' came in one reply");
+        this.#start = event.message ?? {};
+        this.#usage = mergeUsage(this.#usage, event.message?.usage);
+        this.#stopReason = event.message?.stop_reason || undefined;
         for (const [index, block] of (event.message?.content ?? []).entries()) {
-          blocks.set(index, { block: { ...block }, pieces: new Map(), stopped: true, given: true });
-          showStart(block, onDelta);
+          this.#blocks.set(index, { block: { ...block }, pieces: new Map(), stopped: true, given: true });
+          showStart(block, this.#onDelta);
         }
         break;
-      case "content_block_start":
-        if (blocks.has(event.index) && !blocks.get(event.index)!.given) {
-          throw outOfGrammar(`block ${event.index} was started twice`);
-        }
-        blocks.set(event.index, { block: { ...event.content_block }, pieces: new Map(), stopped: false });
-        showStart(event.content_block, onDelta);
-        break;
-      case "content_block_delta": {
-        const open = blocks.get(event.index);
-        if (!open || open.stopped) throw outOfGrammar(`a delta came for block ${event.index}, which is not open`);
-        addDelta(open, event.delta, onDelta);
+      case "content_block_start": {
+        const known = this.#blocks.get(event.index);
+        if (known && !known.given) throw outOfGrammar(`block ${event.index} was started twice`);
+        this.#blocks.set(event.index, { block: { ...event.content_block }, pieces: new Map(), stopped: false });
+        showStart(event.content_block, this.#onDelta);
         break;
       }
-      case "content_block_stop": {
-        const open = blocks.get(event.index);
-        if (!open || open.stopped) throw outOfGrammar(`a stop came for block ${event.index}, which is not open`);
-        open.stopped = true;
+      case "content_block_delta":
+        addDelta(this.#open(event.index, "delta"), event.delta, this.#onDelta);
         break;
-      }
+      case "content_block_stop":
+        this.#open(event.index, "stop").stopped = true;
+        break;
       case "message_delta":
-        stopReason = event.delta?.stop_reason ?? stopReason;
-        usage = mergeUsage(usage, event.usage);
+        this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
+        this.#usage = mergeUsage(this.#usage, event.usage);
         break;
       case "message_stop":
-        ended = true;
+        this.#ended = true;
         break;
       case "error":
         throw new ModelError(
@@ -84,14 +102,24 @@ export async function readReply(
         );
       default: // ping, and whatever the API adds next
     }
+    return true;
   }
-  if (!ended) {
-    throw new ModelError("Cannot use the reply as its stream ended before 'message_stop'", {
-      code: "cut",
-      retryable: true,
-    });
+
+  #open(index: number, what: string): OpenBlock {
+    const open = this.#blocks.get(index);
+    if (!open || open.stopped) throw outOfGrammar(`a ${what} came for block ${index}, which is not open`);
+    return open;
   }
-  return finish(blocks, start ?? {}, stopReason ?? "end_turn", usage);
+
+  close(): Reply {
+    if (!this.#ended) {
+      throw new ModelError("Cannot use the reply as its stream ended before 'message_stop'", {
+        code: "cut",
+        retryable: true,
+      });
+    }
+    return finish(this.#blocks, this.#start ?? {}, this.#stopReason ?? "end_turn", this.#usage);
+  }
 }
 
 /** Whether a reply ended before the model was done with it. */
@@ -105,12 +133,12 @@ function finish(
   stop_reason: string,
   usage: Usage,
 ): Reply {
-  const ordered = [...blocks.entries()].sort(([a], [b]) => a - b).map(([, open]) => open);
+  const indices = [...blocks.keys()].sort((a, b) => a - b);
   const calls: ToolCall[] = [];
   let content: Block[] = [];
-  for (const [i, open] of ordered.entries()) {
-    const last = i === ordered.length - 1;
-    const cut = !open.stopped || (isCut(stop_reason) && last);
+  for (const index of indices) {
+    const open = blocks.get(index)!;
+    const cut = !open.stopped || (isCut(stop_reason) && index === indices.at(-1));
     const { block, invalid } = close(open, cut);
     if (block.type === "text" && block.text === "") continue;
     content.push(block);
@@ -121,7 +149,9 @@ function finish(
       calls.push({ id: block.id, name: block.name, input: block.input, ...(invalid !== undefined && { invalid }) });
     }
   }
-  if (new Set(calls.map((c) => c.id)).size < calls.length) throw outOfGrammar("two tool calls have the same id");
+  if (calls.length > 1 && new Set(calls.map((c) => c.id)).size < calls.length) {
+    throw outOfGrammar("two tool calls have the same id");
+  }
   // The API does not take back a message whose only text is blank.
   if (!content.some((b) => b.type === "text" && !isBlank(b))) content = content.filter((b) => !isBlank(b));
   if (content.length === 0) content.push(text(EMPTY_REPLY));
@@ -148,10 +178,8 @@ function close({ block, pieces }: OpenBlock, cut: boolean): { block: Block; inva
   const parsed = raw === "" ? { value: block.input ?? {} } : parseObject(raw);
   const invalid = cut ? cutReason(raw) : "why" in parsed ? parsed.why : notAnObject(parsed.value);
   // The history needs an object even where the text was none; the call itself is marked and never runs.
-  return {
-    block: { ...block, input: invalid === undefined && "value" in parsed ? parsed.value : {} } as Block,
-    ...(invalid !== undefined && { invalid }),
-  };
+  block.input = invalid === undefined && "value" in parsed ? parsed.value : {};
+  return invalid === undefined ? { block: block as Block } : { block: block as Block, invalid };
 }
 
 function cutReason(raw: string): string {

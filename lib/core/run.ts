@@ -1,5 +1,5 @@
 import { freeze } from "./frozen.ts";
-import { settle } from "./_settle.ts";
+import { isThenable, settle } from "./_settle.ts";
 import { thrownWords } from "./_thrown.ts";
 import type { Clock } from "./clock.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
@@ -81,13 +81,17 @@ export class Run implements HookEnv {
     return isHeard(this.hooks, event);
   }
 
-  /** Fires an event, tells what came of it, and ends the run where a hook wants that. */
-  async fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Promise<Folded> {
-    // Most events have nobody who hears them, and every turn has many.
-    if (!isHeard(this.hooks, fired.event)) {
-      if (!options?.final) this.#check();
-      return NOTHING;
-    }
+  /**
+   * Fires an event, tells what came of it, and ends the run where a hook wants that. Most events have nobody who
+   * hears them, and every turn has many: those cost no promise.
+   */
+  fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Folded | Promise<Folded> {
+    if (isHeard(this.hooks, fired.event)) return this.#fire(fired, options);
+    if (!options?.final) this.check();
+    return NOTHING;
+  }
+
+  async #fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Promise<Folded> {
     // What cleans up must run to its end even when the run was interrupted.
     const env: HookEnv = options?.final ? Object.create(this, { signal: { value: this.closing } }) : this;
     const asking = () => fire(this.hooks, fired, env, options);
@@ -107,7 +111,7 @@ export class Run implements HookEnv {
     if (!STARTS_TURNS.has(fired.event)) this.#join(fired.event, folded.inputs);
     this.halt ??= folded.halt;
     if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
-    this.#check();
+    this.check();
     return folded;
   }
 
@@ -127,8 +131,11 @@ export class Run implements HookEnv {
   }
 
   /** Has changed hook files count; not under an engine, where a run that is run again must ask the same hooks. */
-  async refreshHooks(): Promise<void> {
-    if (!this.agent.engine) this.hooks = await this.interruptible(Promise.resolve(this.agent.hooks()));
+  refreshHooks(): void | Promise<void> {
+    if (this.agent.engine) return;
+    const hooks = this.agent.hooks();
+    if (isThenable(hooks)) return this.interruptible(hooks).then((fresh) => void (this.hooks = fresh));
+    this.hooks = hooks;
   }
 
   /** One named piece of work: done here, or as the engine has it. */
@@ -155,7 +162,7 @@ export class Run implements HookEnv {
   }
 
   /** Has the events of calls that run together fired one after the other, in the order in which they come. */
-  inOrder<T>(work: () => Promise<T>): Promise<T> {
+  inOrder<T>(work: () => T | Promise<T>): Promise<T> {
     const next = this.#inOrder.then(work);
     this.#inOrder = next.catch(() => {});
     return next;
@@ -176,11 +183,12 @@ export class Run implements HookEnv {
   async interruptible<T>(work: Promise<T>): Promise<T> {
     const end = await settle(work, { clock: this.life.clock, signal: this.signal });
     if ("value" in end) return end.value;
-    this.#check();
+    this.check();
     throw (end as { error: unknown }).error;
   }
 
-  #check(): void {
+  /** Ends the run where it was interrupted, or a listener threw. */
+  check(): void {
     if (this.deaf) throw this.deaf.error;
     if (!this.signal.aborted) return;
     const reason: unknown = this.signal.reason;
@@ -189,15 +197,15 @@ export class Run implements HookEnv {
   }
 
   /** Puts what is pending into the transcript as a user message, joined to the one before if that is the user's too. */
-  async commit(): Promise<void> {
+  commit(): void | Promise<void> {
     if (this.pending.length === 0) return;
     const content = this.pending;
     this.pending = [];
-    await this.push({ role: "user", content });
+    return this.push({ role: "user", content });
   }
 
   /** Adds a message; one of the same role as the last joins it, so that roles always alternate. */
-  async push(message: Message): Promise<void> {
+  push(message: Message): void | Promise<void> {
     const { messages } = this.life;
     const last = messages.at(-1);
     const joined = last?.role === message.role;
@@ -205,7 +213,7 @@ export class Run implements HookEnv {
     const index = joined ? messages.length - 1 : messages.length;
     messages[index] = next;
     this.emit({ type: "message", message: next, index });
-    await this.life.save?.(next, index, this);
+    return this.life.save?.(next, index, this);
   }
 
   /** What hooks said, as blocks for the next user message; what is only for this turn waits apart. */

@@ -1,3 +1,4 @@
+import { fits, isPlain, type PlainSchema } from "./_plain-schema.ts";
 import type { Json } from "./messages.ts";
 
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -90,10 +91,19 @@ function pathOf(issue: StandardIssue): string {
   return (issue.path ?? []).map((p) => String(typeof p === "object" ? p.key : p)).join(".");
 }
 
+const plain = new WeakMap<JsonSchema, PlainSchema | undefined>();
+
+/** The value where it fits; at once where that is plain, as it mostly is. */
+export function validateJson<T>(schema: JsonSchema, value: unknown): T | Promise<T> {
+  let simple = plain.get(schema);
+  if (!simple && !plain.has(schema)) plain.set(schema, simple = isPlain(schema) ? schema : undefined);
+  return simple && fits(simple, value) ? value as T : validateClosely(schema, value);
+}
+
 const validators = new WeakMap<JsonSchema, (value: unknown) => string | undefined>();
 
 /** Loaded on the first call that needs it: importing the validator costs about 3 ms. */
-export async function validateJson<T>(schema: JsonSchema, value: unknown): Promise<T> {
+async function validateClosely<T>(schema: JsonSchema, value: unknown): Promise<T> {
   let validate = validators.get(schema);
   if (!validate) {
     const { Validator } = await import("@cfworker/json-schema");

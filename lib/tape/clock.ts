@@ -91,6 +91,12 @@ export class LaneClock implements Clock {
     this.#options.above?.advance(time);
   }
 
+  /** Whether nobody wakes where it moves on to this time. */
+  isQuietUntil(time: number): boolean {
+    for (const sleeper of this.#sleepers) if (sleeper.until <= time) return false;
+    return this.#options.above?.isQuietUntil(time) ?? true;
+  }
+
   now(): number {
     return this.#options.epoch + (this.#times.get(this.#step) ?? this.#lastKnown());
   }

@@ -126,7 +126,8 @@ export class TapeLane {
     this.clock.advance(call.at);
     const seen = call.attempts.some(({ status, events }) => status !== undefined || !events);
     if (!session.wire || (!seen && call.error)) {
-      return seamStream(session.answer(call, answerOf), signal, this.clock, () => this.clock.nextStep());
+      const answer = session.answer(call, answerOf);
+      return seamStream(answer, signal, this.clock, session.isWatched, () => this.clock.nextStep());
     }
     const { options } = wireOf(real) ?? NO_WIRE;
     const middleware = session.parts.wire!.serveAttempts(call, {

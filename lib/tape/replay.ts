@@ -1,5 +1,5 @@
 import { abortedError, callError } from "../_model-errors.ts";
-import { type Model, ModelError, type ModelEvent } from "../core/model.ts";
+import { type AnswerAtOnce, AT_ONCE, type Model, ModelError, type ModelEvent } from "../core/model.ts";
 import type { LaneClock } from "./clock.ts";
 import { runDelta, withText } from "./_pack.ts";
 import { eventsOf } from "./reply.ts";
@@ -98,15 +98,16 @@ function parsed(body: string): unknown {
 }
 
 /**
- * Serves an answer at the Model seam. An iterator by hand: a replay is mostly this, and a generator would cost a
- * promise more for each event.
+ * Serves an answer at the Model seam; in one go where nobody watches it come. Iterators by hand: a replay is mostly
+ * this, and a generator would cost a promise more for each event.
  */
 export function seamStream(
   answer: Answer,
   signal: AbortSignal,
   clock: LaneClock,
+  isWatched: boolean,
   ended: () => void,
-): ReturnType<Model> {
+): AnswerAtOnce {
   const { events } = answer;
   let at = 0;
   let open = true;
@@ -125,7 +126,19 @@ export function seamStream(
     if (answer.error !== undefined) throw answer.error;
     return { value: undefined, done: true };
   };
-  const iterator: AsyncIterableIterator<ModelEvent> = {
+  const atOnce: IterableIterator<ModelEvent> = {
+    next() {
+      if (at < events.length) return { value: events[at++]!, done: false };
+      end();
+      return OVER;
+    },
+    return() {
+      end();
+      return OVER;
+    },
+    [Symbol.iterator]: () => atOnce,
+  };
+  const iterator: AsyncIterableIterator<ModelEvent> & AnswerAtOnce = {
     next() {
       if (signal.aborted) {
         end();
@@ -138,9 +151,16 @@ export function seamStream(
       return Promise.resolve({ value: undefined, done: true });
     },
     [Symbol.asyncIterator]: () => iterator,
+    [AT_ONCE]: () => {
+      // Whoever sees a piece may end the run, and so may a deadline that passes with the answer: both must be heard.
+      const waits = isWatched || signal.aborted || answer.error !== undefined || !clock.isQuietUntil(answer.end);
+      return waits ? undefined : atOnce;
+    },
   };
   return iterator;
 }
+
+const OVER = { value: undefined, done: true } as const;
 
 /** A model's answer that is an error from the start. */
 export function failing(error: unknown): ReturnType<Model> {

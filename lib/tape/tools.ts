@@ -28,6 +28,7 @@ export interface ToolTape {
 /** A tool whose calls are recorded or served. What it tells the model of itself stays the same. */
 export function tapedTool(tool: Tool, tape: ToolTape): Tool {
   const alone = tool.effect === "write" && !tool.parallel;
+  if (!alone && !tape.record && tape.serve === "no") return tool;
   const run = async (input: unknown, context: ToolContext): Promise<ToolReturn> => {
     try {
       const fact = tape.serve === "no" ? undefined : tape.recorded.get(context.toolUseId);

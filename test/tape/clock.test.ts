@@ -5,6 +5,7 @@ import { agent, tool } from "../../lib/index.ts";
 import { LaneClock } from "../../lib/tape/clock.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { inFolder, take } from "./_stage.ts";
+import { taped } from "./_taped.ts";
 
 const at = (lane: string, more = {}) => new LaneClock({ lane, epoch: 1000, seed: "s", live: false, ...more });
 
@@ -90,4 +91,25 @@ test("while it is recorded, time moves on with each reply and each call that run
     await take(subject(scripted([])), { folder, tape: { path: folder } });
     assert.deepEqual(seen, recorded);
   });
+});
+
+test("a deadline that passes with a reply ends a replay that nobody watches as it ends one that is watched", async () => {
+  const options = { tools: [], limits: { seconds: 1 } };
+  const { tape, files, remove } = await taped({ options, replies: [{ text: "too late" }] });
+  const late = {
+    ...tape,
+    calls: tape.calls.map((call) => ({ ...call, attempts: call.attempts.map((a) => ({ ...a, took: 5000 })) })),
+  };
+  const replayed = async (on: { on?: () => void }) => {
+    const { stop, messages } = await agent({ ...options, model: scripted([]) })
+      .run("Do it", { cwd: files, tape: { tape: late, onReport: () => {} }, ...on });
+    return { stop, messages };
+  };
+  try {
+    const watched = await replayed({ on: () => {} });
+    assert.deepEqual([watched.stop, watched.messages.length], ["deadline", 1]);
+    assert.deepEqual(await replayed({}), watched);
+  } finally {
+    remove();
+  }
 });
