@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Agent } from "../agent.ts";
+import { fileUrl } from "../files/file-url.ts";
 import { type Io, UsageError } from "./_io.ts";
 
 /** Parts the words of a command: the first is a script iff it is one by its name and is there; `--` ends that. */
@@ -27,7 +27,7 @@ export async function loadAgent(path: string): Promise<Agent> {
 
 async function imported(path: string): Promise<{ default?: Agent }> {
   try {
-    return await import(pathToFileURL(path).href);
+    return await import(fileUrl(path));
   } catch (error) {
     // The runtime knows the place of a mistake that keeps a script from being read; a stack has that of one it threw.
     const { message = String(error), position, stack = "" } = error as Partial<Error> & { position?: Position | null };

@@ -172,7 +172,8 @@ async function inParallel<T>(
       if (progress && fixtures.length > 1) io.err(`\r\u001b[K${done}/${fixtures.length} ${fixtures[i]!.name}`);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(fixtures.length, 2 * availableParallelism()) }, worker));
+  const workers = fixtures.length === 1 ? 1 : Math.min(fixtures.length, 2 * availableParallelism());
+  await Promise.all(Array.from({ length: workers }, worker));
   if (progress && fixtures.length > 1) io.err("\r\u001b[K");
   return results.filter((result) => result !== undefined);
 }

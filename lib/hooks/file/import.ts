@@ -1,4 +1,4 @@
-import { pathToFileURL } from "node:url";
+import { fileUrl } from "../../files/file-url.ts";
 
 /** A hooks folder as its modules see it. */
 export interface ModuleFolder {
@@ -52,7 +52,7 @@ const addresses = new Map<string, string>();
 async function fromDeno(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
   const first = present.get(folder.root) ?? folder.shared;
   present.set(folder.root, first);
-  const plain = pathToFileURL(path).href;
+  const plain = fileUrl(path);
   const state = `${path} ${folder.shared}.${version}`;
   let address = addresses.get(state);
   if (address === undefined) {
@@ -74,7 +74,7 @@ async function passOnVersions(root: string): Promise<void> {
   const { registerHooks } = await import("node:module") as unknown as {
     registerHooks(hooks: { resolve: Resolve }): void;
   };
-  const inside = `${pathToFileURL(root).href}/`;
+  const inside = `${fileUrl(root)}/`;
   registerHooks({
     resolve(specifier, context, next) {
       const found = next(specifier, context);
