@@ -1,6 +1,6 @@
 /**
- * Makes `dist/`: what runtimes other than Bun read of the package, file by file as in `lib/`, and the parts of the SDK
- * that are needed, so that the package brings none. `bun run build`; with `--sdk` only the latter, where they are missing.
+ * Makes `dist/`: what runtimes other than Bun read of the package, file by file as in `lib/`, and what is needed of two
+ * packages that nobody then has to install. `bun run build`; with `--sdk` only the latter, where it is missing.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,10 +9,12 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
-const SDK = join(ROOT, "node_modules/@anthropic-ai/sdk");
-const { version } = JSON.parse(readFileSync(join(SDK, "package.json"), "utf8"));
-/** One for model calls, one for proofs. They share nothing: what starts an agent is one file. */
-const PARTS = ["sdk", "sdk-proof"];
+/** What is bundled of what, as the file of that name here exports it. No two share a file: what starts an agent is one. */
+const PARTS = [
+  { part: "sdk", of: "@anthropic-ai/sdk" },
+  { part: "sdk-proof", of: "@anthropic-ai/sdk" },
+  { part: "opentelemetry", of: "@opentelemetry/api" },
+];
 
 /** Before 24.2 Node does not say which file is the main one; a gate that took itself for imported would stay open. */
 const IS_MAIN =
@@ -23,10 +25,7 @@ if (!process.argv.includes("--sdk")) {
   compile();
   copyAssets();
 }
-for (const part of PARTS) {
-  const bundle = join(DIST, `${part}-${version}.js`);
-  if (!existsSync(bundle)) await bundleSdk(join(ROOT, ".ci", `${part}.ts`), bundle);
-}
+for (const { part, of } of PARTS) await bundle(part, join(ROOT, "node_modules", of));
 
 function compile(): void {
   const tsc = join(ROOT, "node_modules/.bin/tsc");
@@ -51,12 +50,15 @@ function copyAssets(): void {
 }
 
 /**
- * The SDK's client without the resources nobody calls, in one file: it loads in a fifth of the time. What of Node it
+ * A part in one file, without what nobody calls: the SDK's client so loads in a fifth of the time. What of Node it
  * needs for logins is looked up when it is used, as in the SDK itself.
  */
-async function bundleSdk(entry: string, bundle: string): Promise<void> {
+async function bundle(part: string, source: string): Promise<void> {
+  const { name, version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
+  const file = join(DIST, `${part}-${version}.js`);
+  if (existsSync(file)) return;
   const built = await Bun.build({
-    entrypoints: [entry],
+    entrypoints: [join(ROOT, `.ci/${part}.ts`)],
     target: "node",
     format: "esm",
     minify: { whitespace: true, syntax: true }, // names stay: errors are told by them
@@ -72,8 +74,9 @@ async function bundleSdk(entry: string, bundle: string): Promise<void> {
       },
     }],
   });
-  const licence = ["LICENSE", "LICENSE-MIT"].map((name) => readFileSync(join(SDK, name), "utf8").trim()).join("\n\n");
-  const head = `@anthropic-ai/sdk ${version} and @opentelemetry/api, bundled`;
+  const licences = globSync("LICENSE*", { cwd: source }).sort().map((file) => readFileSync(join(source, file), "utf8"));
+  const head = `Of ${name} ${version}${name === "@opentelemetry/api" ? "" : " and @opentelemetry/api"}, bundled`;
+  const comment = [head, ...licences.map((text) => text.trim())].join("\n\n").replaceAll("*/", "* /");
   mkdirSync(DIST, { recursive: true });
-  writeFileSync(bundle, `/*! ${head}\n\n${licence.replaceAll("*/", "* /")}\n*/\n${await built.outputs[0]!.text()}`);
+  writeFileSync(file, `/*! ${comment}\n*/\n${await built.outputs[0]!.text()}`);
 }

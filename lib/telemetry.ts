@@ -6,7 +6,7 @@ import { addUsage, NO_USAGE, type Usage } from "./core/messages.ts";
 import type { RunEvent } from "./core/run-events.ts";
 import type { ToolOutput } from "./core/tool.ts";
 
-type Api = typeof import("@opentelemetry/api");
+type Api = Pick<typeof import("@opentelemetry/api"), "context" | "SpanKind" | "SpanStatusCode" | "trace">;
 
 export interface Traced {
   readonly provider: string;
@@ -19,9 +19,18 @@ export interface Traced {
  */
 export async function tracing(traced: Traced): Promise<Tracing | undefined> {
   try {
-    return new Tracing(await import("@opentelemetry/api"), traced);
+    return new Tracing(await loadApi(), traced);
   } catch {
     return undefined; // a run never fails for want of its spans
+  }
+}
+
+/** The application's own: of two copies only the older one finds what was registered. Deno registers without any. */
+async function loadApi(): Promise<Api> {
+  try {
+    return await import("@opentelemetry/api");
+  } catch {
+    return await import(new URL("../dist/opentelemetry-1.10.0.js", import.meta.url).href);
   }
 }
 

@@ -122,7 +122,7 @@ test("the package holds the sources, what was built of them, and nothing that on
   assert.deepEqual(assets.filter((path) => !packed.includes(path.replace(/^lib/, "dist"))), []);
 });
 
-test("an install brings what the package names, and neither the SDK nor any other package", { skip, ...LONG }, () => {
+test("an install brings what the package names, and no package that is bundled or optional", { skip, ...LONG }, () => {
   const { dependencies } = JSON.parse(readFileSync(join(made!.project, "node_modules/crochet/package.json"), "utf8"));
   const brought = packagesOf(made!.project).map((name) =>
     name.replace(/^@vscode\/ripgrep-.*/, "the binary of ripgrep")
@@ -200,6 +200,17 @@ for (const [command, ...args] of WAYS) {
     assert.equal(out, "Hello over the wire\n");
   });
 }
+
+test(
+  "a run tells its spans to what Deno registers of itself, without a package of OpenTelemetry",
+  { skip, ...LONG },
+  () => {
+    const collecting = "OTEL_DENO=true OTEL_EXPORTER_OTLP_PROTOCOL=console";
+    const command = `${collecting} node_modules/.bin/crochet run wired.ts go 2>&1`;
+    const out = runIn(made!.project, made!.only.deno, "/bin/sh", "-c", command);
+    assert.match(out, /SPAN chat claude-test [^]*scope: crochet[^]*SPAN invoke_agent wired /);
+  },
+);
 
 /** Says whether the SDK that answers is the installed one, which is marked. */
 const WHOLE = `
