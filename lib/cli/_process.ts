@@ -34,7 +34,25 @@ export function processIo({ careful = false } = {}): Io {
  */
 export function keepCompiled(): void {
   const module: { enableCompileCache?(folder: string): unknown } = process.getBuiltinModule("node:module");
-  module.enableCompileCache?.(`${import.meta.dirname}/../../node_modules/.cache/crochet`);
+  module.enableCompileCache?.(COMPILED);
+}
+
+const COMPILED = `${import.meta.dirname}/../../node_modules/.cache/crochet`;
+
+/** Ten times what the package itself has: the rest is of scripts, and of many that came and went. */
+const MOST_COMPILED = 5000;
+
+/** Forgets what was compiled once it is too much: the runtime keeps a file of every path it ever loaded. */
+export function boundCompiled(): void {
+  const { readdirSync, rmSync } = process.getBuiltinModule("node:fs");
+  try {
+    for (const version of readdirSync(COMPILED)) {
+      const folder = `${COMPILED}/${version}`;
+      if (readdirSync(folder).length > MOST_COMPILED) rmSync(folder, { recursive: true });
+    }
+  } catch {
+    // there is nothing, or another process is at it
+  }
 }
 
 let isFile: boolean | undefined;

@@ -70,10 +70,11 @@ export async function begin(): Promise<void> {
     process.exit(0);
   }
   if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
-  const { drained, keepCompiled, processIo } = await import("./_process.ts");
+  const { boundCompiled, drained, keepCompiled, processIo } = await import("./_process.ts");
   keepCompiled();
   const code = await main(args, processIo({ careful: true }));
   await drained();
+  boundCompiled();
   process.exit(code);
 }
 

@@ -48,3 +48,17 @@ test("a package that cannot keep anything does everything", async () => {
     assert.equal(crochet("nothing").code, 2);
   });
 });
+
+test("what was compiled of scripts that came and went does not pile up", async () => {
+  await inFolder(async (folder) => {
+    const crochet = pack(folder);
+    const kept = join(folder, "node_modules/.cache/crochet");
+    const count = (version: string) => existsSync(join(kept, version)) ? readdirSync(join(kept, version)).length : 0;
+    for (const [version, files] of [["few", 5000], ["many", 5001]] as const) {
+      mkdirSync(join(kept, version), { recursive: true });
+      for (let i = 0; i < files; i++) writeFileSync(join(kept, version, String(i)), "");
+    }
+    assert.equal(crochet("--version").code, 0);
+    assert.deepEqual([count("few"), count("many")], [5000, 0]);
+  });
+});
