@@ -3,6 +3,7 @@ import type { Agent } from "../agent.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { agentObject } from "./_agent-object.ts";
 import { desk } from "./_desk.ts";
+import { together } from "./_together.ts";
 import { FIXTURES_SERVICE } from "./_wire.ts";
 
 export { type Remote, remote, type RemoteOptions, type RemoteRun } from "./remote.ts";
@@ -110,7 +111,7 @@ async function listen(
 ): Promise<Listening> {
   const { Bun, Deno } = globalThis as Runtimes;
   if (Bun) {
-    const server = Bun.serve({ ...at, idleTimeout: 0, fetch: (request: Request) => handler(request) });
+    const server = Bun.serve({ ...at, idleTimeout: 0, fetch: async (r: Request) => together(await handler(r)) });
     return { port: server.port, http11: true, close: () => server.stop(true) };
   }
   if (Deno) {

@@ -1,0 +1,56 @@
+/** What Bun gives a stream that writes itself to the connection: nothing is sent before `flush`. */
+interface Direct {
+  write(bytes: Uint8Array): unknown;
+  flush(): unknown;
+  close(): unknown;
+}
+
+/** The turns of the event loop that the SDK takes from a step's beginning to the end of one that had nothing to wait for. */
+const TURNS = 3;
+
+/**
+ * An answer whose pieces are sent together where they come within a few turns of the event loop. A step is told of when
+ * it begins and when it ends: of short ones the engine then reads once, not twice, and writes once. Of a long one it
+ * hears as soon as before. Bun only.
+ */
+export function together(response: Response): Response {
+  const { body, status, headers } = response;
+  if (!body) return response;
+  const pull = async (connection: Direct) => {
+    const reader = body.getReader();
+    let waiting: Uint8Array[] = [];
+    let isOver = false;
+    const send = () => {
+      const pieces = waiting;
+      waiting = [];
+      if (isOver || pieces.length === 0) return;
+      connection.write(pieces.length === 1 ? pieces[0]! : joined(pieces));
+      connection.flush();
+    };
+    try {
+      for (let read = await reader.read(); !read.done; read = await reader.read()) {
+        if (waiting.push(read.value) === 1) after(TURNS, send);
+      }
+      send();
+    } finally {
+      isOver = true;
+      connection.close();
+      reader.cancel().catch(() => {}); // whoever writes still is told that nobody reads
+    }
+  };
+  return new Response(new ReadableStream({ type: "direct", pull } as never), { status, headers });
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
+function after(turns: number, work: () => void): void {
+  setImmediate(() => turns > 1 ? after(turns - 1, work) : work());
+}
