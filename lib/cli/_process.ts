@@ -39,8 +39,8 @@ export function keepCompiled(): void {
 
 const COMPILED = `${import.meta.dirname}/../../node_modules/.cache/crochet`;
 
-/** Ten times what the package itself has: the rest is of scripts, and of many that came and went. */
-const MOST_COMPILED = 5000;
+/** Four times what the package itself has: the rest is of scripts, and of many that came and went. */
+const MOST_COMPILED = 2000;
 
 /** Forgets what was compiled once it is too much: the runtime keeps a file of every path it ever loaded. */
 export function boundCompiled(): void {

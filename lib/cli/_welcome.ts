@@ -53,9 +53,8 @@ function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here
 }
 
 /** `crochet` alone: what this is, what is here, what to do next. */
-export async function welcome(form: "--json" | "--version" | undefined, io: Io): Promise<void> {
+export async function welcome(form: "--json" | undefined, io: Io): Promise<void> {
   const version = versionOf();
-  if (form === "--version") return io.out(`${version}\n`);
   const here = lookAround(io.cwd, io.env);
   if (form === "--json") return io.out(`${JSON.stringify({ version, ...here, next: nextCommands(here) })}\n`);
   const bold = io.tty ? (await import("picocolors")).default.bold : (text: string) => text;

@@ -31,7 +31,11 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   const { guarded } = await import("./_process.ts");
   return await guarded(args, io, async () => {
     const [name, ...rest] = args;
-    if (name === undefined || name === "--json" || name === "--version") {
+    if (name === "--version") {
+      io.out(`${(await import("../tape/_about.ts")).versionOf()}\n`);
+      return EXIT.ok;
+    }
+    if (name === undefined || name === "--json") {
       await (await import("./_welcome.ts")).welcome(name, io);
       return EXIT.ok;
     }

@@ -24,8 +24,8 @@ test("what a command has compiled is kept inside the package, and never stands f
   await inFolder(async (folder) => {
     const crochet = pack(folder);
     const version = /"version": "(.*)"/.exec(readFileSync(join(folder, "package.json"), "utf8"))![1]!;
-    const before = crochet("--version");
-    assert.deepEqual(crochet("--version"), before);
+    const before = crochet("--json");
+    assert.deepEqual(crochet("--json"), before);
     assert.ok(before.code === 0 && before.out.includes(version), before.err);
     const kept = join(folder, "node_modules/.cache/crochet");
     assert.equal(existsSync(kept) && readdirSync(kept, { recursive: true }).length > 3, isBun);
@@ -34,7 +34,7 @@ test("what a command has compiled is kept inside the package, and never stands f
     const { atime, mtime } = statSync(file);
     writeFileSync(file, readFileSync(file, "utf8").replaceAll("io.out(", "io.err("));
     utimesSync(file, atime, mtime);
-    const after = crochet("--version");
+    const after = crochet("--json");
     assert.ok(after.out === "" && after.err.includes(version), after.out);
   });
 });
@@ -44,7 +44,7 @@ test("a package that cannot keep anything does everything", async () => {
     const crochet = pack(folder);
     mkdirSync(join(folder, "node_modules"));
     writeFileSync(join(folder, "node_modules/.cache"), "");
-    assert.equal(crochet("--version").code, 0);
+    assert.equal(crochet("--json").code, 0);
     assert.equal(crochet("nothing").code, 2);
   });
 });
@@ -54,11 +54,11 @@ test("what was compiled of scripts that came and went does not pile up", async (
     const crochet = pack(folder);
     const kept = join(folder, "node_modules/.cache/crochet");
     const count = (version: string) => existsSync(join(kept, version)) ? readdirSync(join(kept, version)).length : 0;
-    for (const [version, files] of [["few", 5000], ["many", 5001]] as const) {
+    for (const [version, files] of [["few", 2000], ["many", 2001]] as const) {
       mkdirSync(join(kept, version), { recursive: true });
       for (let i = 0; i < files; i++) writeFileSync(join(kept, version, String(i)), "");
     }
-    assert.equal(crochet("--version").code, 0);
-    assert.deepEqual([count("few"), count("many")], [5000, 0]);
+    assert.equal(crochet("--json").code, 0);
+    assert.deepEqual([count("few"), count("many")], [2000, 0]);
   });
 });
