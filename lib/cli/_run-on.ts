@@ -1,11 +1,14 @@
 import type { RunOptions } from "../agent.ts";
-import type { Result } from "../core/run-events.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
 import { remote, type RemoteOptions } from "../durable/remote.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
 import type { Flags } from "./_flags.ts";
 import type { Io } from "./_io.ts";
 
-/** A run on an engine, submitted and followed from here; `agent` is the name under which workers serve it. */
+/**
+ * A run on an engine, submitted and followed from here; `agent` is the name under which workers serve it. With no prompt
+ * the last run of the session is followed again.
+ */
 export function runOn(
   agent: string,
   prompt: string,
@@ -16,21 +19,22 @@ export function runOn(
   const id = flags.resume === undefined ? crypto.randomUUID() : String(flags.resume);
   const options = optionsFrom(flags);
   return async (more) => {
-    io.err(`crochet: session ${id} runs on ${url}\n`);
-    return await remote(url).run({
-      agent,
+    const follower = {
       id,
-      prompt,
-      options,
       signal: io.signal,
-      on: (event) => {
+      on: (event: RunEvent) => {
         if (event.type === "question") {
           io.err(`crochet: agent ${event.agent_id} waits: ${event.reason}\n`);
           io.err(`crochet: answer with: crochet agents answer --on ${url} ${event.agent_id} allow|deny [reason]\n`);
         }
         more.on?.(event);
       },
-    });
+    };
+    if (prompt.trim() === "") return await remote(url).follow(follower);
+    const onSubmitted = () => {
+      io.err(`crochet: session ${id} runs on ${url}; to follow it again: crochet run --on ${url} --resume ${id}\n`);
+    };
+    return await remote(url).run({ ...follower, agent, prompt, options, onSubmitted });
   };
 }
 

@@ -15,7 +15,7 @@ const USAGE: Usage = {
   ${ASKING}`,
   flags: [
     ...RUN_FLAGS,
-    ["--on <url>", "run on a durable engine, by its ingress, and follow from here"],
+    ["--on <url>", "run on a durable engine, by its ingress, and follow; with --resume and no prompt: follow again"],
     ["--durable", "survive a crash: the same command with --resume goes on where it was, and questions wait"],
     ["--output <form>", "text, json or stream-json"],
     ["--debug", "show where an error came from"],
@@ -51,7 +51,7 @@ export async function runAsScript(agent: Agent, args: readonly string[]): Promis
 
 async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<number> {
   const { flags, io } = call;
-  const goesOn = flags.durable === true && flags.resume !== undefined;
+  const goesOn = (flags.durable === true || flags.on !== undefined) && flags.resume !== undefined;
   if (prompt.trim() === "" && !goesOn) {
     throw new UsageError(`Cannot run an agent as there is no prompt: ${USAGE.example}`);
   }

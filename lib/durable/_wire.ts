@@ -32,9 +32,18 @@ export interface Asked {
   readonly about: unknown;
 }
 
-/** What somebody who follows has read so far. */
+/** A run that was submitted, at the desk. */
+export interface Submitted {
+  /** The engine's name of it. */
+  readonly invocation: string;
+  /** The page with which its events begin. */
+  readonly from: number;
+}
+
+/** What somebody who follows has not read yet. */
 export interface Page {
-  readonly next: number;
+  /** Where to read on; absent while the desk does not know of the run. */
+  readonly next?: number;
   /** Events as JSON, a list a page. */
   readonly pages: readonly string[];
 }

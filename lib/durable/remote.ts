@@ -15,12 +15,16 @@ export interface RemoteRun {
   readonly on?: (event: RunEvent) => void;
   /** Ends the following, not the run. */
   readonly signal?: AbortSignal;
+  /** Is told once the run can be followed again, whatever becomes of this process. */
+  readonly onSubmitted?: () => void;
 }
 
 /** An engine's ingress, as its users see it. */
 export interface Remote {
   /** Submits a run and follows it to its Result. Whoever dies meanwhile, the run ends. */
   run(run: RemoteRun): Promise<Result>;
+  /** Follows the last run of a session to its Result, from its beginning; one that is over too. Submits nothing. */
+  follow(session: Pick<RemoteRun, "id" | "on" | "signal">): Promise<Result>;
   /** What an agent asks. */
   question(agentId: string): Promise<unknown>;
   /** Answers what an agent asks; whether it asked something. */
@@ -47,8 +51,8 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 export function remote(ingress: string): Remote {
   const base = ingress.replace(/\/$/, "");
   const path = (...parts: readonly string[]) => `${base}/${parts.map(encodeURIComponent).join("/")}`;
-  const call = async <T>(url: string, body: unknown, who = "an engine"): Promise<T> => {
-    const headers = { "content-type": "application/json" };
+  const call = async <T>(url: string, body: unknown, who = "an engine", more: object = {}): Promise<T> => {
+    const headers = { "content-type": "application/json", ...more };
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }).catch((cause) => {
       throw new Error(`Cannot reach ${base}: is ${who} there?`, { cause });
     });
@@ -57,33 +61,45 @@ export function remote(ingress: string): Remote {
     if (!response.ok) throw new Error(`Cannot do that as ${base} says ${response.status}: ${words.slice(0, 300)}`);
     return (words === "" ? undefined : JSON.parse(words)) as T;
   };
-  const news = async (id: string, from: number, on: (event: RunEvent) => void): Promise<number> => {
-    const { next, pages } = await call<Page>(path(DESK, id, "events"), { from });
-    for (const page of pages) for (const event of JSON.parse(page) as RunEvent[]) on(event);
-    return next;
+  /** Follows a run to its end: an engine or a connection that is away comes back. */
+  const followed = async (
+    invocation: string,
+    { id, on, signal }: Pick<RemoteRun, "id" | "on" | "signal">,
+  ): Promise<Result> => {
+    let from: number | undefined;
+    const news = async () => {
+      const asked = { run: invocation, ...(from !== undefined && { from }) };
+      const { next, pages } = await call<Page>(path(DESK, id, "events"), asked);
+      from = next;
+      for (const page of pages) for (const event of JSON.parse(page) as RunEvent[]) on?.(event);
+    };
+    let over = false;
+    const ended = attach<Result>(`${base}/restate/invocation/${invocation}/attach`, signal).finally(() => over = true);
+    ended.catch(() => {}); // who waits below is told
+    while (on && !over) {
+      await news().catch(() => {});
+      await Promise.race([ended.catch(() => {}), pause(LOOK_MS)]);
+    }
+    const result = await ended;
+    if (on) await news().catch(() => {});
+    return result;
   };
   return {
-    async run({ agent, id, prompt, options, on, signal }) {
-      // What was told of earlier runs of the session is not told again.
-      let read = on ? await news(id, 0, () => {}).catch(() => 0) : 0;
-      const request = { prompt, ...(options && { options }), ...(on && { follow: base }) };
-      const sent = await call<{ invocationId: string }>(
-        `${path(serviceOf(agent), id, "run")}/send`,
-        request,
-        `agent '${agent}'`,
-      );
-      let result: Result | undefined;
-      let failed: Error | undefined;
-      const ended = attach<Result>(`${base}/restate/invocation/${sent.invocationId}/attach`, signal)
-        .then((value) => result = value, (error) => failed = error);
-      while (on && !result && !failed) {
-        read = await news(id, read, on).catch(() => read); // the engine may be starting again
-        await Promise.race([ended, pause(LOOK_MS)]);
-      }
-      await ended;
-      if (on) await news(id, read, on).catch(() => read);
-      if (failed) throw failed;
-      return result!;
+    async run({ agent, prompt, options, onSubmitted, ...run }) {
+      const request = { prompt, ...(options && { options }), ...(run.on && { follow: base }) };
+      const url = `${path(serviceOf(agent), run.id, "run")}/send`;
+      // Under a key the engine keeps the result for who asks later.
+      const { invocationId: invocation } = await call<{ invocationId: string }>(url, request, `agent '${agent}'`, {
+        "idempotency-key": crypto.randomUUID(),
+      });
+      // A server that dies just now has the run: its result is waited for, though nothing is heard of it before.
+      await call(`${path(DESK, run.id, "began")}/send`, { invocation }).then(onSubmitted, () => {});
+      return await followed(invocation, run);
+    },
+    async follow(session) {
+      const invocation = await call<string | null>(path(DESK, session.id, "last"), null);
+      if (invocation !== null) return await followed(invocation, session);
+      throw new Error(`Cannot follow session '${session.id}' as no run of it was submitted at ${base}: give a prompt`);
     },
     question: async (agentId) => (await call<Asked | null>(path(DESK, agentId, "question"), null))?.about,
     answer: (agentId, reply) => call<boolean>(path(DESK, agentId, "answer"), reply),
@@ -98,6 +114,9 @@ async function attach<T>(url: string, signal: AbortSignal | undefined): Promise<
     const response = await fetch(url, signal ? { signal } : {}).catch(() => undefined);
     const words = await response?.text().catch(() => undefined);
     if (response?.ok && words !== undefined) return JSON.parse(words) as T;
+    if (response?.status === 404) {
+      throw new Error("Cannot get the run's result as the engine has it no more: it keeps results for a day");
+    }
     if (response && words !== undefined && response.status < 500 && response.status !== 408) {
       throw new Error(`Cannot get the run's result as the engine says ${response.status}: ${words.slice(0, 300)}`);
     }

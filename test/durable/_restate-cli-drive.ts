@@ -1,6 +1,7 @@
 /** The commands against a real engine, where there is no network but its own. Arguments: folder, server. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { command, start, type Started, until } from "./_kill.ts";
@@ -127,16 +128,18 @@ async function drive(): Promise<void> {
     2,
   );
 
-  const again = await crochet(
-    "run",
-    "--on",
-    INGRESS,
-    "--resume",
-    id!,
-    script,
-    "and more",
-  ).done;
+  // Followed once more: the same end, and nothing is done again.
+  const ended = await crochet("run", "--on", INGRESS, "--resume", id!, "--output", "stream-json").done;
+  assert.deepEqual([ended.code, JSON.parse(ended.out.trim().split("\n").at(-1)!)], [0, result], ended.err);
+  assert.equal(saved().length, 1);
+  const unknown = await crochet("run", "--on", INGRESS, "--resume", "nobody").done;
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.err, /Cannot follow session 'nobody' as no run of it was submitted/);
+  const again = await crochet("run", "--on", INGRESS, "--resume", id!, script, "and more").done;
   assert.deepEqual([again.code, again.out], [0, "one two three\n"], again.err);
+
+  await followedAgain(script);
+  await cutOff(script);
   const nobody = await crochet("run", "--on", INGRESS, "hello").done;
   assert.equal(nobody.code, 1);
   assert.match(nobody.err, /as no worker serves it/);
@@ -157,6 +160,52 @@ async function drive(): Promise<void> {
     "hello",
     true,
   ], ["fix-typo", true]]);
+}
+
+const saved = () => readFileSync(join(dir, "saved"), "utf8").split("\n").filter(Boolean);
+
+/** Whoever follows is killed; another follows the same run to its end. */
+async function followedAgain(script: string): Promise<void> {
+  const before = saved().length;
+  const first = crochet("run", "--on", INGRESS, script, "save it too");
+  let err = "";
+  first.child.stderr!.on("data", (text) => err += text);
+  await until("the question", () => /agents answer --on \S+ (\S+) allow/.test(err));
+  const [, id] = /to follow it again: crochet run --on \S+ --resume (\S+)/.exec(err)!;
+  await first.kill();
+  const second = crochet("run", "--on", INGRESS, "--resume", id!);
+  let seen = "";
+  second.child.stderr!.on("data", (text) => seen += text);
+  await until("the question once more", () => seen.includes(`agents answer --on ${INGRESS} ${id} allow`));
+  assert.equal((await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done).code, 0);
+  const { code, out } = await second.done;
+  assert.deepEqual([code, out], [0, "one two three\n"]);
+  assert.deepEqual(saved().slice(before), [`tool:${id}:0.1:Save:t1`], "the run was followed, not made again");
+}
+
+/** Connections that are cut come back by themselves, and nothing is told twice. */
+async function cutOff(script: string): Promise<void> {
+  const ends = new Set<Socket>();
+  const proxy = createServer((near) => {
+    const far = connect(18080, "127.0.0.1");
+    for (const end of [near, far]) ends.add(end.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => proxy.listen(18081, "127.0.0.1", resolve));
+  const run = crochet("run", "--on", "http://127.0.0.1:18081", "--output", "stream-json", script, "save it again");
+  let err = "";
+  run.child.stderr!.on("data", (text) => err += text);
+  await until("the question", () => /agents answer --on \S+ (\S+) allow/.test(err));
+  const [, id] = /agents answer --on \S+ (\S+) allow/.exec(err)!;
+  for (const end of ends) end.destroy();
+  assert.equal((await crochet("agents", "answer", id!, "allow", "--on", INGRESS).done).code, 0);
+  const { code, out } = await run.done;
+  proxy.close();
+  for (const end of ends) end.destroy();
+  const events = out.trim().split("\n").map((line) => JSON.parse(line) as { type: string; text?: string });
+  assert.deepEqual([code, events.at(-1)!.type, events.at(-1)!.text], [0, "result", "one two three"], err);
+  assert.equal(events.filter(({ type }) => type === "text").map(({ text }) => text).join(""), "one two three");
+  assert.equal(events.filter(({ type }) => type === "question").length, 1);
 }
 
 try {
