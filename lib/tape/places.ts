@@ -122,23 +122,27 @@ function escaped(text: string): string {
 
 const BEFORE = { path: /[\w.~/-]/, word: /[\w-]/ };
 const AFTER = /[\w-]/;
-/** In JSON the letter of an escape is no letter of the text. */
-const ESCAPE = /(?<!\\)(?:\\\\)*\\(?:[nrtbf]|u([0-9a-fA-F]{4}))$/;
+/** The end of a text that may be an escape of JSON. */
+const ESCAPE = /(\\+)(?:[nrtbf]|u([0-9a-fA-F]{4}))$/;
 
-/** The next place a text stands by itself: `/tmp` is not in `/tmpfs` nor in `a/tmp`. */
+/** The next place a text stands by itself: `/tmp` is not in `/tmpfs` nor in `a/tmp`, but it is in `file:///tmp`. */
 function nextOf(text: string, place: string, from: number, kind: Known["kind"], form: Form): number {
   for (let at = text.indexOf(place, from); at >= 0; at = text.indexOf(place, at + 1)) {
     const before = text[at - 1];
     const after = text[at + place.length];
-    const begins = before === undefined || !BEFORE[kind].test(before) ||
-      (form === "json" && isEscape(text.slice(0, at), BEFORE[kind]));
+    const begins = before === undefined || !BEFORE[kind].test(before) || text.slice(at - 3, at) === "://" ||
+      isEscape(text.slice(Math.max(0, at - 64), at), BEFORE[kind], form);
     if (begins && (after === undefined || !AFTER.test(after))) return at;
   }
   return -1;
 }
 
-function isEscape(before: string, letter: RegExp): boolean {
-  const escape = ESCAPE.exec(before.slice(-64));
-  if (!escape) return false;
-  return escape[1] === undefined || !letter.test(String.fromCharCode(Number.parseInt(escape[1], 16)));
+/**
+ * Whether the letter before a place is that of an escape, and none of the text. A plain text may be JSON, as tools give
+ * it; written as JSON itself, its backslashes are twice as many.
+ */
+function isEscape(before: string, letter: RegExp, form: Form): boolean {
+  const [, slashes, code] = ESCAPE.exec(before) ?? [];
+  if (slashes === undefined || slashes.length % (form === "json" ? 4 : 2) === 0) return false;
+  return code === undefined || !letter.test(String.fromCharCode(Number.parseInt(code, 16)));
 }

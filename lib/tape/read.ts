@@ -97,8 +97,11 @@ export async function parseTape(
   const tape = await new Assembly(header, refuse).read(rest);
   const search = options.redactor ?? redactor();
   if (isSuspect(texts, tape, search)) {
-    const [found] = scanFacts(facts, tape, search);
-    if (found) throw refuse(`${found.path} shows ${whatIs(found)}: take it out of the repository and record again`);
+    const [found, ...more] = scanFacts(facts, tape, search);
+    const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
+    if (found) {
+      throw refuse(`${found.path} shows ${whatIs(found)}${others}: take it out of the repository and record again`);
+    }
   }
   return tape;
 }

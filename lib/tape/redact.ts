@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { sha256 } from "../core/sha256.ts";
-import { environmentSecrets, SECRET_PATTERNS, type SecretKind } from "./_secrets.ts";
+import { SECRET_PATTERNS, type SecretKind } from "./_secret-patterns.ts";
+import { environmentSecrets } from "./_secrets.ts";
 
 export interface RedactorOptions {
   /** Whose values are searched for. @default the process's environment */
@@ -84,10 +85,10 @@ export function redactor(options: RedactorOptions = {}): Redactor {
         },
       );
     }
-    for (const { pattern, kind, name, anchors } of patterns) {
-      if (!anchors.some((anchor) => text.includes(anchor))) continue;
+    for (const { pattern, kind, name, anchors, quick, accepts } of patterns) {
+      if (!isAnchored(text, anchors) || quick?.test(text) === false) continue;
       text = text.replace(pattern, (whole) => {
-        if (HAS_PLACEHOLDER.test(whole)) return whole;
+        if (HAS_PLACEHOLDER.test(whole) || accepts?.(whole) === false) return whole;
         found(kind, name);
         return mark(kind, name, whole);
       });
@@ -113,7 +114,9 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     },
     suspects: (text) =>
       [...literals.keys()].some((literal) => text.includes(literal)) ||
-      patterns.some(({ anchors, loose }) => anchors.some((anchor) => text.includes(anchor)) && loose.test(text)),
+      patterns.some(({ anchors, quick, loose }) =>
+        isAnchored(text, anchors) && quick?.test(text) !== false && loose.test(text)
+      ),
     learn(kind, name, value) {
       if (value.length < 6 || literals.has(value) || !wanted(kind)) return;
       add(value, { kind, name });
@@ -135,11 +138,18 @@ export function lazyRedactor(options: () => RedactorOptions): Redactor {
   };
 }
 
+function isAnchored(text: string, anchors: readonly string[]): boolean {
+  return anchors.length === 0 || anchors.some((anchor) => text.includes(anchor));
+}
+
 const PROCESS_SEED = crypto.randomUUID();
+
+/** In JSON that is a text, as a tool may give it, the letter of an escape is no letter of the word behind it. */
+const WORD_EDGE = String.raw`(?:\b|(?<=\\[nrtbf]))`;
 
 const PATTERNS = SECRET_PATTERNS.map((secret) => ({
   ...secret,
-  pattern: new RegExp(`${PLACEHOLDER}|${secret.find.source}`, `g${secret.find.flags}`),
+  pattern: new RegExp(`${PLACEHOLDER}|${secret.find.source.replaceAll("\\b", WORD_EDGE)}`, `g${secret.find.flags}`),
   /** As it may stand in JSON, where a line break before it is written with a letter. */
   loose: new RegExp(secret.find.source.replaceAll("\\b", ""), secret.find.flags),
 }));
@@ -166,7 +176,7 @@ function oneOf(source: string): RegExp {
 }
 
 function homePattern(home: string): RegExp {
-  return new RegExp(`(?<![\\w.~/-])${quoted(home.replace(/\/+$/, ""))}(?![\\w-])`, "g");
+  return new RegExp(`(?:(?<![\\w.~/-])|(?<=://|\\\\[nrtbf]))${quoted(home.replace(/\/+$/, ""))}(?![\\w-])`, "g");
 }
 
 function quoted(text: string): string {

@@ -42,7 +42,7 @@ test(
       assert.equal(scan.code, 1);
       assert.match(
         scan.out,
-        /^fixtures\/say-hello\/files\/data\.jsonl: the value of the environment variable MY_TOKEN\n/,
+        /^fixtures\/say-hello\/files\/data\.jsonl: line 1: the value of the environment variable MY_TOKEN\n/,
       );
     });
   },

@@ -1,0 +1,162 @@
+/** What a text must not show, and how it is told in its place. */
+export type SecretKind = "environment" | "key" | "cookie" | "organisation";
+
+/** A secret of a known look. Texts without one of its anchors are not searched; without anchors, all are. */
+export interface SecretPattern {
+  readonly kind: SecretKind;
+  readonly name: string;
+  readonly anchors: readonly string[];
+  readonly find: RegExp;
+  /** A quicker test, which no text passes over that has one, also where it is written as JSON. @default none */
+  readonly quick?: RegExp;
+  /** Whether what was found is one. @default it is */
+  readonly accepts?: (found: string) => boolean;
+}
+
+const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+
+/** What stands between a name and its value, also inside of JSON inside of JSON. */
+const IS = String.raw`\\*["']?\s*[:=]\s*\\*["']?`;
+
+/** How tokens of one word begin; a long word comes behind the last mark. */
+const TOKENS = [
+  "gl(?:rt|dt)-", // GitLab
+  "xapp-\\d-\\w+-\\d+-", // Slack
+  "GOCSPX-", // Google
+  "whsec_", // Stripe
+  "pypi-",
+  "do[opr]_v1_", // DigitalOcean
+  "dp\\.(?:pt|st|ct)\\.", // Doppler
+  "hvs\\.", // Vault
+  "lin_api_", // Linear
+  "ntn_", // Notion
+  "shp(?:at|ca|pa|ss)_", // Shopify
+  "sq0(?:atp|csp)-", // Square
+  "dckr_[op]at_", // Docker
+  "fm2_", // Fly
+  "sbp_", // Supabase
+  "pscale_[a-z]+_", // PlanetScale
+  "glsa_", // Grafana
+  "NRAK-", // New Relic
+  "sntry[su]_", // Sentry
+  "gsk_", // Groq
+  "xai-",
+  "pplx-", // Perplexity
+  "r8_", // Replicate
+  "tvly-", // Tavily
+  "lsv2_[ps]t_", // LangSmith
+].join("|");
+
+export const SECRET_PATTERNS: readonly SecretPattern[] = [
+  key("anthropic", ["sk-ant-"], /\bsk-ant-[\w-]{16,}/),
+  key("openai", ["sk-"], /\bsk-(?!ant-)(?:proj-|svcacct-)?[\w-]{20,}/),
+  key("github", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], /\bgh[pousr]_[A-Za-z0-9]{30,}/),
+  key("github", ["github_pat_"], /\bgithub_pat_\w{22,}/),
+  key("gitlab", ["glpat-"], /\bglpat-[\w-]{20,}/),
+  key("slack", ["xox"], /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/),
+  key(
+    "webhook",
+    ["hooks.slack.com/", "/api/webhooks/"],
+    /(?<=hooks\.slack\.com\/services\/|\/webhooks\/\d{5,}\/)[\w/-]{20,}/,
+  ),
+  key("aws", ["AKIA", "ASIA"], /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/),
+  {
+    ...key("aws-secret", [], new RegExp(`(?<=(?:secret_?access_?key|session_?token)${IS})[\\w+/=]{40,}`, "i")),
+    quick: new RegExp(`[:=]\\s*\\\\*["']?(?=[\\w+/=]{40})(?<=(?:access_?key|session_?token)${IS})`, "i"),
+  },
+  key("azure", ["AccountKey=", "AccessKey=", "sig="], /(?<=(?:Account|SharedAccess)Key=|[?&]sig=)[\w+/=%-]{30,}/),
+  key("google", ["AIza", "ya29."], /\b(?:AIza[\w-]{35}|ya29\.[\w-]{20,})/),
+  key("stripe", ["k_live_", "k_test_"], /\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}/),
+  key("npm", ["npm_"], /\bnpm_[A-Za-z0-9]{36}\b/),
+  key("npmrc", ["_authToken=", "_auth="], /(?<=\b_auth(?:Token)?=)[\w+/=.-]{16,}/),
+  key("huggingface", ["hf_"], /\bhf_[A-Za-z0-9]{30,}/),
+  key("sendgrid", ["SG."], /\bSG\.[\w-]{16,}\.[\w-]{16,}/),
+  key("telegram", [":AA"], /\b\d{8,10}:AA[\w-]{33}\b/),
+  key("atlassian", ["ATATT"], /\bATATT3[\w=-]{60,}/),
+  key("age", ["AGE-SECRET-KEY-1"], /\bAGE-SECRET-KEY-1[0-9A-Z]{50,}/),
+  key("hexadecimal", ["dapi", "key-", "SK"], /\b(?:dapi|key-|SK)[0-9a-f]{32}\b/),
+  {
+    ...key("token", [], new RegExp(`\\b(?:${TOKENS})[\\w-]{20,}`)),
+    quick: new RegExp(`[-_.](?=[\\w-]{20})(?<=${TOKENS})`),
+  },
+  key("jwt", ["eyJ"], /\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/),
+  key(
+    "private-key",
+    ["PRIVATE KEY"],
+    /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/,
+  ),
+  key("bearer", ["earer ", "BEARER "], /(?<=\b(?:[Bb]earer|BEARER) )[\w.~+/=-]{16,}/),
+  key("basic", ["asic ", "BASIC "], new RegExp(`(?<=\\bauthorization${IS}basic )[\\w+/=]{8,}`, "i")),
+  key("docker", ['"auth'], /(?<=\\*"auth\\*"\s*:\s*\\*")[\w+/]{20,}={0,2}/),
+  key("api-key", ["pi-key", "pi-Key", "PI-KEY", "PI-Key"], new RegExp(`(?<=x-api-key${IS})[\\w.~+/-]{12,}`, "i")),
+  {
+    ...key("url-password", ["://"], /(?<=:\/\/[^\s/:@"']*:)[^\s/@"'{}]{6,}(?=@)|(?<=:\/\/)[\w-]{20,}(?=@)/),
+    quick: /:\/\/[^\s/@"']{6,}@/,
+    accepts: (found) => !/^(?:pass(?:word|wd|phrase)|secret|\*+|[xX]+)$/i.test(found),
+  },
+  key(
+    "password",
+    [" password ", "curl "],
+    /(?<=\blogin \S+ password |\bcurl [^\n|]*?(?:-u|--user)[ =]["']?[^\s:"']+:)[^\s"'$@]{6,}/,
+  ),
+  {
+    kind: "key",
+    name: "assigned",
+    anchors: ["oken", "assword", "ASSWORD", "ecret", "ECRET", "OKEN", "pi_key", "PI_KEY", "piKey", "pi-key"],
+    find: new RegExp(
+      `(?<=(?<!:)(?:password|secret|(?<!page_?|sync_?|next_?|ation_?)token|api[_-]?key)${IS})[\\w+/=.~-]{20,}`,
+      "i",
+    ),
+    quick: new RegExp(
+      `[:=]\\s*\\\\*["']?(?=[\\w+/=.~-]{20})(?<=(?:password|secret|token|api[_-]?key)${IS})`,
+      "i",
+    ),
+    accepts: (found) => looksRandom(found) && !isWords(found),
+  },
+  {
+    kind: "cookie",
+    name: "cookie",
+    anchors: ["ookie", "OOKIE"],
+    find: new RegExp(
+      `(?<=\\b(?:set-)?cookie${IS})` + "[\\w!#$%&*+.^`|~-]+=[^\\s;,\"'{}]{4,}(?:; ?[\\w-]+(?:=[^\\s;,\"'{}]*)?)*",
+      "i",
+    ),
+  },
+  {
+    kind: "organisation",
+    name: "organisation",
+    anchors: ["rgani", "ORGANI"],
+    find: new RegExp(
+      `(?<=organi[sz]ation(?:'s)?(?:[-_ ]?(?:uu)?id)?\\\\*["']?\\s*(?:is|[:=])?\\s*\\\\*["'(]?)${UUID}`,
+      "i",
+    ),
+  },
+  {
+    kind: "organisation",
+    name: "workspace",
+    anchors: ["wrkspc_", "org_01", "user_01"],
+    find: /\b(?:wrkspc_|org_01|user_01)[A-Za-z0-9]{16,}/,
+  },
+];
+
+function key(name: string, anchors: readonly string[], find: RegExp): SecretPattern {
+  return { kind: "key", name, anchors, find };
+}
+
+/** Names and placeholders: `process.env.API_KEY_2`, `your-key-goes-here`. */
+function isWords(value: string): boolean {
+  const words = value.split(/[._~-]/).every((part) => /^(?:[A-Za-z]*|\d*)$/.test(part));
+  return words || /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(value) ||
+    /example|your|dummy|fake|sample|placeholder|x{4}/i.test(value);
+}
+
+/** Long, of one piece, mixed, and as many different characters as chance would give. */
+export function looksRandom(value: string): boolean {
+  if (!/^[\w+/=.~-]{24,}$/.test(value) || /^[./~]/.test(value) || /\/.*\/.*\//.test(value)) return false;
+  if (!/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
+  const counts = new Map<string, number>();
+  for (const char of value) counts.set(char, (counts.get(char) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / value.length) * Math.log2(count / value.length);
+  return bits >= 3.2;
+}

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { importRecording } from "../../lib/tape/import/import.ts";
+import { placer } from "../../lib/tape/places.ts";
+import { redactor } from "../../lib/tape/redact.ts";
+
+/** Letters that look as chance has it, and are always the same. */
+function chance(length: number, of = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"): string {
+  return Array.from({ length }, (_, i) => of[(i * 7 + length * 3 + (i * i) % 11) % of.length]).join("");
+}
+const HEX = "0123456789abcdef";
+const CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** What people have in their files and terminals: the secret, and what stands before and behind it. */
+const SECRETS: readonly (readonly [secret: string, before?: string, after?: string])[] = [
+  ["sk-ant-oat01-" + chance(80)],
+  ["sk-proj-" + chance(60)],
+  ["ghs_" + chance(36)],
+  ["github_pat_" + chance(22) + "_" + chance(59)],
+  ["glpat-" + chance(20)],
+  ["glrt-" + chance(20)],
+  ["xoxb-123456789012-1234567890123-" + chance(24)],
+  ["xapp-1-A0123456789-1234567890123-" + chance(64, HEX)],
+  ["T01ABCDEF/B01ABCDEF/" + chance(24), "https://hooks.slack.com/services/"],
+  [chance(68), "https://discord.com/api/webhooks/123456789012345678/"],
+  ["AKIA" + chance(16, CAPITALS)],
+  [chance(40), "aws_secret_access_key = "],
+  [chance(40), '"SecretAccessKey": "', '"'],
+  [chance(200), "AWS_SESSION_TOKEN="],
+  [chance(86) + "==", "AccountKey=", ";EndpointSuffix=core.windows.net"],
+  [chance(43) + "%3D", "https://x.blob.core.windows.net/a?sv=2022-11-02&sig="],
+  ["AIza" + chance(35)],
+  ["GOCSPX-" + chance(28)],
+  ["sk_live_" + chance(24)],
+  ["whsec_" + chance(32)],
+  ["npm_" + chance(36)],
+  [chance(36), "//registry.example/:_authToken="],
+  ["pypi-AgEIcHlwaS5vcmc" + chance(60)],
+  ["SG." + chance(22) + "." + chance(43)],
+  ["123456789:AA" + chance(33)],
+  ["ATATT3xFfGF0" + chance(180)],
+  ["AGE-SECRET-KEY-1" + chance(58, CAPITALS)],
+  ["dapi" + chance(32, HEX)],
+  ...["dop_v1_", "dp.pt.", "hvs.", "lin_api_", "ntn_", "shpat_", "sq0atp-", "dckr_pat_", "fm2_", "sbp_"].map((
+    token,
+  ) => [token + chance(40)] as const),
+  ...["pscale_tkn_", "glsa_", "NRAK-", "sntrys_", "gsk_", "xai-", "pplx-", "r8_", "tvly-", "lsv2_pt_"].map((token) =>
+    [token + chance(40)] as const
+  ),
+  [["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", chance(43)].join(".")],
+  [["-----BEGIN OPENSSH PRIVATE ", "KEY-----\nb3Blb", chance(60), "\n-----END OPENSSH PRIVATE ", "KEY-----"].join("")],
+  [["-----BEGIN PGP PRIVATE ", "KEY BLOCK-----\n\n", chance(60), "\n-----END PGP PRIVATE ", "KEY BLOCK-----"].join("")],
+  [chance(32), "authorization: BEARER "],
+  ["dXNlcjpwYXNzd29yZA==", '"Authorization": "Basic ', '"'],
+  [chance(32), "X-API-KEY: "],
+  ["hunter2secret", "curl -s -u admin:", " https://x.example"],
+  ["s3cr3tpw", "postgres://bob:", "@db.example/app"],
+  ["p4ssw0rdX", "redis://:", "@cache:6379"],
+  [chance(40, HEX), "https://", "@github.com/a/b"],
+  [chance(20), "machine api.github.com login bob password "],
+  ["dXNlcjp" + chance(24), '{"auths":{"x":{"auth":"', '"}}}'],
+  [chance(24), "export STRIPE_SECRET='", "'"],
+  [chance(32), "api_token: "],
+  ["sid=" + chance(24), "SET-COOKIE: "],
+  ["_cfuvid=" + chance(40) + "; HttpOnly", "set-cookie: "],
+  ["27796668-7351-40ac-acc4-024aee8995a5", "anthropic-organization-id: "],
+  ["wrkspc_01J8hau4yJ2SKvtbeP9drm9A"],
+];
+
+const search = () => redactor({ env: {}, seed: "x" });
+
+test("U16: no secret of a known look survives, in a text, in JSON, or in JSON inside of JSON", () => {
+  for (const [secret, before = "", after = ""] of SECRETS) {
+    const text = `first\n${before}${secret}${after}\nlast`;
+    for (const form of [text, JSON.stringify({ out: text }), JSON.stringify({ in: JSON.stringify({ out: text }) })]) {
+      const clean = search().value(JSON.parse(JSON.stringify(form)));
+      assert.ok(!clean.includes(secret.slice(-12)), `${before}${secret} is left in ${form}`);
+      assert.equal(search().text(clean), clean);
+      assert.ok(search().suspects(form), `a tape with ${before}${secret} is not looked at again`);
+    }
+    assert.match(search().text(text), /^first\n[\s\S]*\nlast$/, "nothing else goes");
+  }
+});
+
+const PLAIN = [
+  "sk-learn and task-runner-with-a-long-name are libraries",
+  "the bearer of bad news, a Bearer token required for all requests",
+  "cookie: a small file",
+  "commit 4a0b68eb04f0eef1efd3491fd1a5c5f29ec760a, sha256:" + chance(64, HEX),
+  "27796668-7351-40ac-acc4-024aee8995a5",
+  "password: string; const password = await prompt(); token: string",
+  "TOKEN=$GITHUB_TOKEN_OF_THE_PERSON password=${DATABASE_PASSWORD_2024} Authorization: Bearer $ANTHROPIC_API_KEY",
+  "API_KEY=your-api-key-goes-here-2024 api_key: process.env.SOME_API_KEY_2",
+  "nextPageToken: 'CAoQAA" + chance(24) + "'",
+  "toolu_01WXr4HvpYSDv6sj9URmBXHj msg_011CebEavRf1AGP5TsebLKWo req_011CebEaujVHiLJdo3mCWt9R",
+  '{"usage":{"input_tokens":10,"output_tokens":12},"max_tokens":32000}',
+  "https://example.com/a:b@c http://127.0.0.1:39097/v1/messages git@github.com:a/b.git",
+  "arn:aws:secretsmanager:us-east-1:123456789012:secret:Tea-AbC12345678901234567890",
+  "https://username:password@www.example.com, const SECRET = K8S_VOLUME_TYPE_VALUE_2",
+  "npm_config_registry=https://registry.example/",
+  "secretSanta = listOfNamesForTheParty, tokenizer: defaultTokenizerForEnglish",
+];
+
+test("what only sounds like a secret always stays", () => {
+  for (const text of PLAIN) assert.equal(search().text(text), text);
+});
+
+test("a secret never survives an import: in requests, headers, answers, inputs of tools, and cut by a stream", async () => {
+  const secrets = SECRETS.filter(([secret]) => !secret.includes("\n"));
+  const said = secrets.map(([secret, before = "", after = ""]) => `${before}${secret}${after}`).join("\n");
+  const input = JSON.stringify({ command: said });
+  const cut = (text: string, size: number) => text.match(new RegExp(`[^]{1,${size}}`, "g"))!;
+  const events = [
+    {
+      type: "message_start",
+      message: { id: "m", type: "message", role: "assistant", model: "m", content: [], usage: { input_tokens: 1 } },
+    },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    ...cut(said, 7).map((text) => ({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })),
+    { type: "content_block_stop", index: 0 },
+    {
+      type: "content_block_start",
+      index: 1,
+      content_block: { type: "tool_use", id: "toolu_1", name: "Bash", input: {} },
+    },
+    ...cut(input, 5).map((partial_json) => ({
+      type: "content_block_delta",
+      index: 1,
+      delta: { type: "input_json_delta", partial_json },
+    })),
+    { type: "content_block_stop", index: 1 },
+    { type: "message_delta", delta: { stop_reason: "tool_use", stop_sequence: null }, usage: { output_tokens: 2 } },
+    { type: "message_stop" },
+  ];
+  const pair = {
+    request: {
+      url: "https://api.anthropic.com/v1/messages",
+      method: "POST",
+      headers: { "x-api-key": "sk-ant-api03-" + chance(90), cookie: "a=" + chance(20) },
+      body: {
+        model: "m",
+        max_tokens: 9,
+        system: said,
+        messages: [
+          { role: "user", content: said },
+          { role: "assistant", content: [{ type: "tool_use", id: "toolu_0", name: "Bash", input: { command: said } }] },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_0", content: said }] },
+        ],
+      },
+    },
+    response: {
+      status: 200,
+      headers: {
+        "set-cookie": "_cfuvid=" + chance(40),
+        "anthropic-organization-id": "27796668-7351-40ac-acc4-024aee8995a5",
+      },
+      chunks: events,
+    },
+  };
+  const { tape, notes } = await importRecording(Buffer.from(JSON.stringify(pair)), "x.json");
+  assert.match(notes.join(), /\d+ secrets are placeholders now/);
+  const [{ attempts: [attempt] }] = tape.calls as [typeof tape.calls[0]];
+  const joined = attempt!.events!.map(({ event }: any) => event?.delta?.text ?? event?.delta?.partial_json ?? "").join(
+    "",
+  );
+  const all = JSON.stringify(tape) + joined + joined.replaceAll("\\", "");
+  for (const [secret] of [...secrets, [chance(90)], [chance(40)]]) {
+    assert.ok(!all.includes(secret!), `${secret} is left`);
+  }
+});
+
+test("a place in the address of a file is a place as well", () => {
+  const { place, restore } = placer({ root: "/work/tea", home: "/home/ada" });
+  const text = "at file:///work/tea/a.ts:1 and file:///home/ada/x, not in http://x/work/tea nor https://home/ada";
+  assert.equal(
+    place(text),
+    "at file://{ROOT}/a.ts:1 and file://{HOME}/x, not in http://x/work/tea nor https://home/ada",
+  );
+  assert.equal(restore(place(text)), text);
+  const json = JSON.stringify({ out: "1\n/work/tea/a\t/home/ada" });
+  assert.equal(place(json), '{"out":"1\\n{ROOT}/a\\t{HOME}"}');
+  assert.equal(restore(place(json)), json);
+});
