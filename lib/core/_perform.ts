@@ -25,6 +25,8 @@ interface Ended {
   readonly output?: ToolOutput;
   readonly thrown?: Thrown;
   readonly wants?: readonly SpawnRequest[];
+  /** Where a shell has gone: a process that goes on with the run goes on there. */
+  readonly place?: string;
 }
 
 /** What became of an agent that a tool wanted. */
@@ -71,7 +73,7 @@ async function stepped(run: Run, ready: Ready, key: string): Promise<Ended> {
   const { spawn } = run.life;
   const reports: Report[] = [];
   for (;;) {
-    const end = await run.named(reports.length === 0 ? key : `${key}:${reports.length}`, () => {
+    const end = await placed(run, reports.length === 0 ? key : `${key}:${reports.length}`, () => {
       return spawn ? untilItWants(run, ready, key, reports) : attempt(run, ready, key, undefined);
     });
     if (!end.wants) return end;
@@ -87,6 +89,22 @@ async function stepped(run: Run, ready: Ready, key: string): Promise<Ended> {
       })),
     );
   }
+}
+
+/** A step that leaves its agent where it did when it was run, also where it is only known. */
+async function placed(run: Run, name: string, work: () => Promise<Ended>): Promise<Ended> {
+  const { toolState, cwd } = run.life;
+  const place = () => (toolState.get("cwd") as (() => string) | undefined)?.() ?? cwd();
+  let ran = false;
+  const end = await run.named(name, async () => {
+    ran = true;
+    const before = place();
+    const ended = await work();
+    const after = place();
+    return after === before ? ended : { ...ended, place: after };
+  });
+  if (!ran && end.place !== undefined) toolState.set("cwd", () => end.place);
+  return end;
 }
 
 /** Runs the tool until it ends or asks for agents there is no report of yet. */

@@ -1,4 +1,5 @@
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import { ROOTS } from "../files/confine.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
 import { type BackgroundTask, tellTasks } from "./background-tasks.ts";
 import { type AgentShell, agentShell, type BackgroundRun } from "./shell/agent-shell.ts";
@@ -161,7 +162,10 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions): AgentShell 
   // A shell that was opened under other rules must not serve under these.
   void entry?.shell[Symbol.asyncDispose]();
   const envFile = state.get(ENV_FILE) as string | undefined;
-  const shell = agentShell({ cwd: entry?.shell.cwd() ?? cwd, sandbox, env: options.env, envFile });
+  // The state knows where a process before this one was, whose run goes on.
+  const left = entry?.shell.cwd() ?? shellCwd(state);
+  const [home = cwd] = state.get(ROOTS) as readonly string[] | undefined ?? [];
+  const shell = agentShell({ cwd: left === undefined ? cwd : home, place: left, sandbox, env: options.env, envFile });
   state.set(SHELL, { shell, confined } satisfies Entry);
   state.set(CWD, shell.cwd);
   tellTasks(state, SHELL, () => [...shell.background.values()].map(taskOf));

@@ -32,6 +32,8 @@ export interface AgentShell {
 
 export interface AgentShellOptions {
   readonly cwd: string;
+  /** Where it begins, if that is still there. @default cwd */
+  readonly place?: string | undefined;
   readonly sandbox?: Sandbox | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** A script that sets variables, read by each new shell if it is there then. */
@@ -39,9 +41,9 @@ export interface AgentShellOptions {
 }
 
 /** Opens nothing yet: the first command does. */
-export function agentShell({ cwd: home, sandbox, env, envFile }: AgentShellOptions): AgentShell {
+export function agentShell({ cwd: home, place: left, sandbox, env, envFile }: AgentShellOptions): AgentShell {
   const background = new Map<string, BackgroundRun>();
-  let place = home;
+  let place = left ?? home;
   let shell: Shell | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let late: Parameters<OnOutput>[] = [];
