@@ -139,6 +139,7 @@ test("a refusal always says what is there instead, and which call it is about", 
   await refused(mastra!([said(""), BUSY]), /call 1 cannot be read/);
   await refused(mastra!([said(stream("a"), { model: "m" })]), /a request of it has no list of 'messages'/);
   await refused(mastra!([said(stream("a"), { messages: [] })]), /a request of it has no 'model'/);
+  await refused('<<<<<<< HEAD\n{"type":"ping"}\n=======\n>>>>>>> theirs\n', /it has the marks of a merge/);
   await refused("1234:9:websocket;0:~8:response;56:6:reason;2:OK,", /a flow of mitmproxy: write it as a HAR there/);
   await refused("version = 1\n[[interactions]]\nx = [1,, 2]\n", /it is not valid TOML/);
 });

@@ -111,6 +111,7 @@ function parsed(text: string): unknown {
 function unknown({ lines, json, documents, text }: Opened): string {
   const [first] = lines ?? documents ?? [json];
   if (text.trim() === "") return "it is empty";
+  if (/^<{7} /m.test(text) && /^>{7} /m.test(text)) return "it has the marks of a merge: resolve that first";
   if (isFields(first) && "tape" in first) return "it is a tape already";
   const keys = isFields(first) ? Object.keys(first).slice(0, 6).join(", ") : undefined;
   const seen = keys === undefined ? "" : ` (its keys are ${keys})`;
