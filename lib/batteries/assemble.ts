@@ -20,7 +20,7 @@ import { askerOn } from "./asker.ts";
 import { beginRun, notBegun } from "./begin.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
 import { hookList } from "./hook-list.ts";
-import { type Keeper, keeper } from "./persist.ts";
+import { isKept, type Keeper, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
 import { runBelow, spawner } from "./spawn.ts";
 import { closeTape, tapeFor } from "./tape.ts";
@@ -43,7 +43,6 @@ export interface Parts {
 export type Assembled = AgentSession;
 
 const NEVER = new AbortController().signal;
-
 /** What a model may write in one reply. */
 const MAX_TOKENS = 32_000;
 
@@ -89,7 +88,6 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   let promptId: string | undefined;
   let begun = false;
   let lastStop: string | undefined;
-
   const emit = (event: RunEvent) => {
     if (event.agent_id === id) {
       keep.note(event);
@@ -117,6 +115,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
     ...(lane && { inbox: lane.inbox }),
     cwd: () => (toolState.get("cwd") as (() => string) | undefined)?.() ?? cwd,
     emit,
+    ...(!isWatched && !rollout && !spans && { hears: isKept }),
     toolState,
     messages: past?.messages ?? [],
     runs: past && !past.forked ? past.transcript.endings.length : 0,

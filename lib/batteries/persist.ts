@@ -8,6 +8,11 @@ import type { About, Entry, Transcript, TranscriptStore } from "../transcript/st
 const EVERY_MESSAGES = 20;
 const EVERY_MS = 5 * 60_000;
 
+/** Whether a session itself takes note of events of a kind, though nobody else hears of them. */
+export function isKept(type: RunEvent["type"]): boolean {
+  return type === "usage" || type === "model" || type === "compact";
+}
+
 /** Keeps one agent's transcript as it happens. */
 export interface Keeper {
   readonly save: NonNullable<Life["save"]>;
@@ -36,18 +41,22 @@ export function keeper(
   // How much of what the store has compacted away a run that is run again has still to pass.
   let behind = 0;
   let queue = Promise.resolve();
+  let writing = 0;
   let begun = about === undefined;
   let since = { messages: 0, tick: life().clock.tick() };
+  const write = async (entries: readonly Entry[]): Promise<void> => {
+    try {
+      await store.append(id, begun ? entries : [{ type: "about", about: about! }, ...entries]);
+      begun = true;
+    } catch (cause) {
+      throw new Error(`Cannot save the transcript of '${id}' as ${(cause as Error).message}`, { cause });
+    } finally {
+      writing--;
+    }
+  };
   const append = (...entries: Entry[]): Promise<void> => {
     if (behind > 0) return Promise.resolve();
-    const written = queue.then(async () => {
-      try {
-        await store.append(id, begun ? entries : [{ type: "about", about: about! }, ...entries]);
-        begun = true;
-      } catch (cause) {
-        throw new Error(`Cannot save the transcript of '${id}' as ${(cause as Error).message}`, { cause });
-      }
-    });
+    const written = writing++ === 0 ? write(entries) : queue.then(() => write(entries));
     queue = written.catch(() => {}); // whoever waits for the entry is told; the next one is tried all the same
     return written;
   };

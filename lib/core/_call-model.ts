@@ -73,15 +73,17 @@ export function account(run: Run, reply: Reply): void {
 /** The reply of the model, or of the one that stands in for it where it is overloaded or refuses. */
 async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages">): Promise<Reply> {
   const { agent } = run;
-  const fixed = { tools: run.toolSpecs, max_tokens: agent.maxTokens, ...(agent.params && { params: agent.params }) };
+  const { system, messages } = shown;
+  const { maxTokens: max_tokens, params } = agent;
+  const tools = run.toolSpecs;
   let refused = NO_USAGE;
   // One change at most: hooks may change the model too, and a chain of models would be a loop without a limit.
   for (let mayChange = true;; mayChange = false) {
-    const request = { model: run.modelName, ...shown, ...fixed };
+    const request = { model: run.modelName, system, messages, tools, max_tokens, ...(params && { params }) };
     try {
       const reply = await attempts(run, (signal) => modelStep(run, () => read(run, agent.model(request, signal))));
       const again = mayChange && reply.stop_reason === "refusal" && await fallBack(run, "it refused");
-      if (!again) return { ...reply, usage: addUsage(refused, reply.usage) };
+      if (!again) return refused === NO_USAGE ? reply : { ...reply, usage: addUsage(refused, reply.usage) };
       refused = reply.usage;
     } catch (error) {
       const overloaded = error instanceof ModelError && OVERLOADED.has(error.code);

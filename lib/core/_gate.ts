@@ -59,7 +59,8 @@ export async function gate(
       `(hook ${by})\nThe tool input from the model was valid; the hook's rewrite of it was not.`;
     return end({ outcome: "invalid", content, after });
   }
-  const permitted = await permission(run, tool, fields, changed.input, pre);
+  const ask = run.agent.permit !== undefined || pre.asked !== undefined;
+  const permitted = ask ? await permission(run, tool, fields, changed.input, pre) : changed;
   if ("by" in permitted) return refuse(permitted, changed.input);
   return { call, tool, input: permitted.input, original: original.input, after };
 }
@@ -105,7 +106,6 @@ async function permission(
   pre: Folded,
 ): Promise<{ input: Input } | Refusal> {
   const { permit, askPerson } = run.agent;
-  if (!permit && !pre.asked) return { input };
   const question = {
     tool_name: tool.name,
     input,

@@ -40,7 +40,9 @@ export async function answerCalls(run: Run, calls: readonly ToolCall[]): Promise
 /** Waits for all of a batch before the first error leaves it, so that nothing is left running. */
 async function runBatch(run: Run, batch: Ready[], answers: Map<string, Answer>): Promise<void> {
   if (batch.length === 0) return;
-  const begun = batch.splice(0).map((ready) => begin(run, ready));
+  const begun: Begun[] = [];
+  for (const ready of batch) begun.push(begin(run, ready));
+  batch.length = 0;
   if (begun.length === 1) return finish(run, begun[0]!, answers);
   if (run.agent.engine) return await inTurn(run, begun, answers);
   const ends = await Promise.allSettled(begun.map((call) => finish(run, call, answers)));
@@ -62,9 +64,15 @@ async function inTurn(run: Run, begun: readonly Begun[], answers: Map<string, An
 }
 
 function collect(run: Run, calls: readonly ToolCall[], answers: ReadonlyMap<string, Answer>): Answered {
-  const given = calls.map((c) => answers.get(c.id) ?? answer(run, c, { outcome: "interrupted", content: INTERRUPTED }));
-  return {
-    content: [...given.map((a) => a.block), ...given.flatMap((a) => a.after)],
-    waiting: given.some((a) => a.waiting),
-  };
+  const content: Block[] = [];
+  const after: Block[] = [];
+  let waiting = false;
+  for (const call of calls) {
+    const given = answers.get(call.id) ?? answer(run, call, { outcome: "interrupted", content: INTERRUPTED });
+    content.push(given.block);
+    after.push(...given.after);
+    waiting ||= given.waiting;
+  }
+  content.push(...after);
+  return { content, waiting };
 }

@@ -99,6 +99,8 @@ export interface Life {
   begun?: number;
   readonly spent: Spent;
   readonly emit: (event: RunEvent) => void;
+  /** Whether anybody wants to know of events of a kind. @default everybody, of all */
+  readonly hears?: (type: RunEvent["type"]) => boolean;
   /** Contexts that wait for the next user message. */
   readonly waiting: Said[];
   /** Writes a message where it outlives the process; the run goes on when that is done. */

@@ -75,7 +75,13 @@ export type Model = (request: ModelRequest, signal: AbortSignal) => AsyncIterabl
 export const AT_ONCE: unique symbol = Symbol("events that are all there");
 
 export interface AnswerAtOnce extends AsyncIterable<ModelEvent> {
-  readonly [AT_ONCE]?: () => Iterable<ModelEvent> | undefined;
+  readonly [AT_ONCE]?: () => EventsAtOnce | undefined;
+}
+
+export interface EventsAtOnce {
+  readonly events: readonly ModelEvent[];
+  /** Called once they were read. */
+  readonly end: () => void;
 }
 
 /** Why a model call failed. `retryable` says that another attempt may go better; nothing was executed yet. */

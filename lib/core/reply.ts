@@ -1,6 +1,14 @@
 import type { Block, TextBlock, Usage } from "./messages.ts";
 import { isToolUse, NO_USAGE, text } from "./messages.ts";
-import { ModelError, type ModelEvent, type RawBlock, type Reply, type ReplyDelta, type ToolCall } from "./model.ts";
+import {
+  type EventsAtOnce,
+  ModelError,
+  type ModelEvent,
+  type RawBlock,
+  type Reply,
+  type ReplyDelta,
+  type ToolCall,
+} from "./model.ts";
 
 /** Stands in the transcript for a reply without content, which the API would not take back. */
 export const EMPTY_REPLY = "(empty reply)";
@@ -29,9 +37,13 @@ export async function readReply(
 }
 
 /** As `readReply`, where all events are there already. */
-export function replyFrom(events: Iterable<ModelEvent>, onDelta: (delta: ReplyDelta) => void): Reply {
+export function replyFrom({ events, end }: EventsAtOnce, onDelta: (delta: ReplyDelta) => void): Reply {
   const reply = new OpenReply(onDelta);
-  for (const event of events) if (!reply.take(event)) break;
+  try {
+    for (const event of events) if (!reply.take(event)) break;
+  } finally {
+    end();
+  }
   return reply.close();
 }
 
@@ -133,7 +145,8 @@ function finish(
   stop_reason: string,
   usage: Usage,
 ): Reply {
-  const indices = [...blocks.keys()].sort((a, b) => a - b);
+  const indices = [...blocks.keys()];
+  if (indices.some((index, i) => index < indices[i - 1]!)) indices.sort((a, b) => a - b);
   const calls: ToolCall[] = [];
   let content: Block[] = [];
   for (const index of indices) {
@@ -146,7 +159,8 @@ function finish(
       if (!block.id || typeof block.id !== "string" || typeof block.name !== "string") {
         throw outOfGrammar("a tool call has no id or no name");
       }
-      calls.push({ id: block.id, name: block.name, input: block.input, ...(invalid !== undefined && { invalid }) });
+      const { id, name, input } = block;
+      calls.push(invalid === undefined ? { id, name, input } : { id, name, input, invalid });
     }
   }
   if (calls.length > 1 && new Set(calls.map((c) => c.id)).size < calls.length) {

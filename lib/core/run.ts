@@ -66,6 +66,7 @@ export class Run implements HookEnv {
 
   /** Tells the listener. One that throws ends the run at the next event, with a Result like any other end. */
   emit(event: DistributedOmit<RunEvent, "agent_id">): void {
+    if (this.life.hears?.(event.type) === false) return;
     try {
       this.life.emit({ agent_id: this.life.agentId, ...event } as RunEvent);
     } catch (error) {
@@ -81,10 +82,7 @@ export class Run implements HookEnv {
     return isHeard(this.hooks, event);
   }
 
-  /**
-   * Fires an event, tells what came of it, and ends the run where a hook wants that. Most events have nobody who
-   * hears them, and every turn has many: those cost no promise.
-   */
+  /** Fires an event, tells what came of it, and ends the run where a hook wants that. Unheard, it costs no promise. */
   fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Folded | Promise<Folded> {
     if (isHeard(this.hooks, fired.event)) return this.#fire(fired, options);
     if (!options?.final) this.check();

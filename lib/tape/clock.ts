@@ -1,4 +1,4 @@
-import { sha256 } from "../core/sha256.ts";
+import { type Hashing, sha256 } from "../core/sha256.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { ClockFact } from "./format.ts";
 
@@ -114,22 +114,22 @@ export class LaneClock implements Clock {
   }
 
   uuid(who = ""): string {
-    const bytes = this.#draw(who).subarray(0, 16);
-    bytes[6] = bytes[6]! & 0x0f | 0x40;
-    bytes[8] = bytes[8]! & 0x3f | 0x80;
-    const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+    const hex = this.#draw(who).digest("hex");
+    const variant = (parseInt(hex[16]!, 16) & 0x3 | 0x8).toString(16);
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${
+      hex.slice(20, 32)
+    }`;
   }
 
   random(who = ""): number {
-    return this.#draw(who).subarray(0, 6).reduce((sum, byte) => sum * 256 + byte, 0) / 2 ** 48;
+    return this.#draw(who).digest().subarray(0, 6).reduce((sum, byte) => sum * 256 + byte, 0) / 2 ** 48;
   }
 
-  #draw(who: string): Uint8Array {
+  #draw(who: string): Hashing {
     const { seed, lane } = this.#options;
     const n = this.#drawn.get(who) ?? 0;
     this.#drawn.set(who, n + 1);
-    return sha256().update(`${seed}:${lane}:${this.#step}:${who}:${n}`).digest();
+    return sha256().update(`${seed}:${lane}:${this.#step}:${who}:${n}`);
   }
 
   /** An alarm: on replay it rings when the tape has come that far, or when that much time really passed. */

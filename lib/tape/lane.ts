@@ -8,7 +8,7 @@ import { LaneClock } from "./clock.ts";
 import type { Difference } from "./difference.ts";
 import type { Divergence } from "./drift.ts";
 import { LaneMatcher } from "./match.ts";
-import { answerOf, failing, seamStream } from "./replay.ts";
+import { answerOf, failing, SeamAnswer } from "./replay.ts";
 import { fromModel } from "./request.ts";
 import type { TapeSession } from "./session.ts";
 import { type Call, hookLane, laneBelow } from "./tape.ts";
@@ -126,8 +126,8 @@ export class TapeLane {
     this.clock.advance(call.at);
     const seen = call.attempts.some(({ status, events }) => status !== undefined || !events);
     if (!session.wire || (!seen && call.error)) {
-      const answer = session.answer(call, answerOf);
-      return seamStream(answer, signal, this.clock, session.isWatched, () => this.clock.nextStep());
+      const { clock } = this;
+      return new SeamAnswer(session.answer(call, answerOf), { signal, clock, isWatched: session.isWatched });
     }
     const { options } = wireOf(real) ?? NO_WIRE;
     const middleware = session.parts.wire!.serveAttempts(call, {

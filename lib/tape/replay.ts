@@ -1,5 +1,12 @@
 import { abortedError, callError } from "../_model-errors.ts";
-import { type AnswerAtOnce, AT_ONCE, type Model, ModelError, type ModelEvent } from "../core/model.ts";
+import {
+  type AnswerAtOnce,
+  AT_ONCE,
+  type EventsAtOnce,
+  type Model,
+  ModelError,
+  type ModelEvent,
+} from "../core/model.ts";
 import type { LaneClock } from "./clock.ts";
 import { runDelta, withText } from "./_pack.ts";
 import { eventsOf } from "./reply.ts";
@@ -97,70 +104,76 @@ function parsed(body: string): unknown {
   }
 }
 
-/**
- * Serves an answer at the Model seam; in one go where nobody watches it come. Iterators by hand: a replay is mostly
- * this, and a generator would cost a promise more for each event.
- */
-export function seamStream(
-  answer: Answer,
-  signal: AbortSignal,
-  clock: LaneClock,
-  isWatched: boolean,
-  ended: () => void,
-): AnswerAtOnce {
-  const { events } = answer;
-  let at = 0;
-  let open = true;
-  const end = () => {
-    if (!open) return;
-    open = false;
-    clock.advance(answer.end);
-    ended();
-  };
-  const last = async (): Promise<IteratorResult<ModelEvent>> => {
-    if (!open) return { value: undefined, done: true };
-    end();
-    // Time has moved on: a deadline that has passed is heard first.
-    if (answer.aborted) { for (let i = 0; i < 5 && !signal.aborted; i++) await undefined; }
-    if (signal.aborted && answer.error !== undefined) throw abortedError(signal);
-    if (answer.error !== undefined) throw answer.error;
-    return { value: undefined, done: true };
-  };
-  const atOnce: IterableIterator<ModelEvent> = {
-    next() {
-      if (at < events.length) return { value: events[at++]!, done: false };
-      end();
-      return OVER;
-    },
-    return() {
-      end();
-      return OVER;
-    },
-    [Symbol.iterator]: () => atOnce,
-  };
-  const iterator: AsyncIterableIterator<ModelEvent> & AnswerAtOnce = {
-    next() {
-      if (signal.aborted) {
-        end();
-        return Promise.reject(abortedError(signal));
-      }
-      return at < events.length ? Promise.resolve({ value: events[at++]!, done: false }) : last();
-    },
-    return() {
-      end();
-      return Promise.resolve({ value: undefined, done: true });
-    },
-    [Symbol.asyncIterator]: () => iterator,
-    [AT_ONCE]: () => {
-      // Whoever sees a piece may end the run, and so may a deadline that passes with the answer: both must be heard.
-      const waits = isWatched || signal.aborted || answer.error !== undefined || !clock.isQuietUntil(answer.end);
-      return waits ? undefined : atOnce;
-    },
-  };
-  return iterator;
+/** What an answer at the Model seam is served to. */
+export interface SeamListener {
+  readonly signal: AbortSignal;
+  readonly clock: LaneClock;
+  /** Whether somebody sees it come. */
+  readonly isWatched: boolean;
 }
 
-const OVER = { value: undefined, done: true } as const;
+/**
+ * Serves an answer at the Model seam; in one go where nobody watches it come. An iterator by hand: a replay is mostly
+ * this, and a generator would cost a promise more for each event.
+ */
+export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
+  readonly #answer: Answer;
+  readonly #to: SeamListener;
+  #at = 0;
+  #open = true;
+
+  constructor(answer: Answer, to: SeamListener) {
+    this.#answer = answer;
+    this.#to = to;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  [AT_ONCE](): EventsAtOnce | undefined {
+    const { events, error, end } = this.#answer;
+    const { isWatched, signal, clock } = this.#to;
+    // Whoever sees a piece may end the run, and so may a deadline that passes with the answer: both must be heard.
+    if (isWatched || signal.aborted || error !== undefined || !clock.isQuietUntil(end)) return undefined;
+    return { events, end: () => this.#end() };
+  }
+
+  next(): Promise<IteratorResult<ModelEvent>> {
+    const { events } = this.#answer;
+    if (this.#to.signal.aborted) {
+      this.#end();
+      return Promise.reject(abortedError(this.#to.signal));
+    }
+    return this.#at < events.length ? Promise.resolve({ value: events[this.#at++]!, done: false }) : this.#last();
+  }
+
+  return(): Promise<IteratorResult<ModelEvent>> {
+    this.#end();
+    return Promise.resolve(OVER);
+  }
+
+  async #last(): Promise<IteratorResult<ModelEvent>> {
+    if (!this.#open) return OVER;
+    this.#end();
+    const { aborted, error } = this.#answer;
+    const { signal } = this.#to;
+    // Time has moved on: a deadline that has passed is heard first.
+    if (aborted) { for (let i = 0; i < 5 && !signal.aborted; i++) await undefined; }
+    if (signal.aborted && error !== undefined) throw abortedError(signal);
+    if (error !== undefined) throw error;
+    return OVER;
+  }
+
+  #end(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#to.clock.advance(this.#answer.end);
+    this.#to.clock.nextStep();
+  }
+}
+
+const OVER: IteratorResult<ModelEvent> = { value: undefined, done: true };
 
 /** A model's answer that is an error from the start. */
 export function failing(error: unknown): ReturnType<Model> {

@@ -26,9 +26,11 @@ export function memoryStore(): TranscriptStore {
       return entries && transcriptOf(entries);
     },
     async append(id, entries) {
-      checkId(id);
-      const log = logs.get(id) ?? [];
-      logs.set(id, log);
+      let log = logs.get(id);
+      if (!log) {
+        checkId(id);
+        logs.set(id, log = []);
+      }
       for (const entry of entries) log.push(frozen(entry));
     },
     async list() {

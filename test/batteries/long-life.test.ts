@@ -227,6 +227,23 @@ test("events of a long life are told to listeners too: model, compact, checkpoin
   for (const type of ["model", "checkpoint", "compact"] as const) assert.ok(seen.includes(type), type);
 });
 
+test("a session that nobody listens to keeps the model it changed to, and makes room where its context is nearly full", async () => {
+  const store = memoryStore();
+  const triggers: string[] = [];
+  const session = await agent({
+    model: scripted([], { then: { text: "word ".repeat(200), usage: { input_tokens: 160_000 } } }),
+    store,
+    memory: ["NONE.md"],
+    cwd: workspace(),
+    hooks: { preCompact: ({ trigger }) => void triggers.push(trigger) },
+  }).open();
+  for (let i = 0; i < 6; i++) await session.prompt("p ".repeat(200));
+  await session.setModel("other");
+  await session.close();
+  assert.ok(triggers.includes("auto"));
+  assert.equal((await store.load(session.id))!.model, "other");
+});
+
 test("EDIT 18: a formatter hook that rewrites an edited file is no change the model must be told of", async () => {
   const cwd = workspace({ "a.txt": "one\n" });
   const file_path = join(cwd, "a.txt");
