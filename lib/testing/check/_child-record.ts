@@ -11,7 +11,7 @@ import { scripted } from "../scripted.ts";
 import type { Setup } from "./_child-protocol.ts";
 import { momentsOf } from "./_moments.ts";
 import type { Example } from "../examples/example.ts";
-import type { Probed, Question, Target } from "./probe.ts";
+import type { Probed, Question, RanCommand, Target } from "./probe.ts";
 import type { Loaded } from "./subject.ts";
 
 /** Fields that the dispatcher sets itself. */
@@ -38,12 +38,14 @@ export async function recordAsker(
     const stop = new AbortController();
     let inputs: readonly string[] = [];
     let at: "run" | "read" = "run";
+    let printed = "";
     const tried: HookRecord = {
       ...record,
       mode: "gate",
       timeout: limit / 1000,
       read: (raw, given) => {
         at = "read";
+        if (record.dialect === "definition" && record.kind === "command") printed = (raw as RanCommand).stdout;
         return record.read(raw, given);
       },
     };
@@ -69,6 +71,7 @@ export async function recordAsker(
         ...(folded.abort && { abort: folded.abort.reason }),
       },
       ...(inputs.length > 0 && { inputs }),
+      ...(printed !== "" && { printed }),
       ...(late ? { timedOut: true } : run?.failure !== undefined && { failure: { at, message: run.failure } }),
     };
   };

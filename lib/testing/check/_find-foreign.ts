@@ -4,8 +4,9 @@ import { kebab, pascal } from "../../core/names.ts";
 import type { HookFile } from "../../hooks/discover.ts";
 import { formatFileName, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
 import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
+import { copiesFor } from "./_copies.ts";
 import { fileSubject, type FindOptions } from "./find.ts";
-import { TOOLS } from "./_matcher.ts";
+import { toldEvent } from "./_told-event.ts";
 import type { FoundSubjects, Subject } from "./subject.ts";
 
 const SCRIPT = /\.(?:sh|bash|py|rb|pl|[cm]?[jt]s)$/;
@@ -33,8 +34,7 @@ export async function foreignSubjects(path: string, options: FindOptions): Promi
     if (registered.length > 0) return { subjects: registered, problems: [] };
   }
   const text = readFileSync(path, "utf8");
-  const told = byName(basename(path)) ?? byText(text);
-  const event = options.event ?? (told && `${told}${toolsIn(text, told)}`);
+  const event = options.event ?? toldEvent(basename(path), text);
   if (event === undefined) {
     return {
       subjects: [],
@@ -48,18 +48,24 @@ export async function foreignSubjects(path: string, options: FindOptions): Promi
   return { subjects: [scriptSubject(path, text, event, options)], problems: [] };
 }
 
-/** The scripts of a folder none of whose files is named as ours are; those that only help others are passed over. */
+/** The scripts of a folder that is another host's; those that only help others are passed over. */
 export async function foreignFolder(folder: string, options: FindOptions): Promise<FoundSubjects> {
   const subjects: Subject[] = [];
   const problems: string[] = [];
   for (const path of scriptsIn(folder)) {
     const found = await foreignSubjects(path, options);
+    const text = readFileSync(path, "utf8");
     subjects.push(...found.subjects);
-    if (STDIN.test(readFileSync(path, "utf8"))) problems.push(...found.problems);
+    if (STDIN.test(text)) problems.push(...found.problems);
+    else if (found.problems.length > 0 && text.startsWith("#!") && isExecutable(path)) {
+      subjects.push({ ...scriptSubject(path, text, "stop", options), name: basename(path), skip: UNTOLD });
+    }
   }
   const known = new Set<string>();
   return { subjects: subjects.filter(({ name }) => !known.has(name) && known.add(name)), problems };
 }
+
+const UNTOLD = "nothing tells when it runs: name it with --event, such as --event stop";
 
 export function scriptsIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
@@ -72,8 +78,22 @@ function scriptSubject(path: string, text: string, event: string, options: FindO
   const name = basename(path);
   const executable = text.startsWith("#!") && isExecutable(path);
   const file: HookFile = { ...parseFileName(`${formatFileName(moment)}.sh`), name, path, text, executable };
-  const subject = fileSubject(file, { ...options, event }, runnerOf(file));
+  const copies = copiesBeside(path, text);
+  const subject = { ...fileSubject(file, { ...options, event }, runnerOf(file)), copies };
   return options.event === undefined ? { ...subject, name: `${name} (${pascal(moment.event)})` } : subject;
+}
+
+/** What it finds through the folder of its project, where its host has it run in one. */
+function copiesBeside(path: string, text: string): Subject["copies"] {
+  const [, project, dot] = /^(.*)\/(\.(?:claude|codex|gemini))\//.exec(path) ?? [];
+  if (project === undefined || !/_PROJECT_DIR|show-toplevel/.test(text)) return [];
+  return [...copiesFor(path, { project, home: "" }), ...copiesFor(scriptsNamed(text, dot!), { project, home: "" })];
+}
+
+/** Scripts and rules that a text names in a host's folder; what else lies there is the person's own. */
+function scriptsNamed(text: string, dot: string): string {
+  const named = text.matchAll(new RegExp(`\\${dot}/[\\w./-]+\\.(?:sh|py|[cm]?[jt]s|json)\\b`, "g"));
+  return [...named].map(([path]) => path).filter((path) => !/local|state/.test(path)).join(" ");
 }
 
 function runnerOf(file: HookFile): Program {
@@ -94,33 +114,4 @@ async function registeredSubjects(path: string, options: FindOptions): Promise<S
     }
   }
   return found;
-}
-
-/** Names of moments as others write them, longest first: `subagent-stop` ends like `stop`. */
-const EVENTS = [
-  ...["PermissionRequest", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart", "SubagentStop", "SessionStart"],
-  ...["PostToolUse", "PreToolUse", "PreCompact", "SessionEnd", "Notification"],
-];
-
-function byName(name: string): string | undefined {
-  const words = name.replace(/\.\w+$/, "").replaceAll(/([a-z])([A-Z])/g, "$1-$2").toLowerCase().split(/[^a-z]+/);
-  const whole = words.join("");
-  const found = EVENTS.find((event) => whole.includes(event.toLowerCase()));
-  return found ?? (words.includes("stop") ? "Stop" : undefined);
-}
-
-function byText(text: string): string | undefined {
-  const named = /hookEventName["']?\s*[:=]\s*["'](\w+)["']/.exec(text)?.[1];
-  if (named !== undefined && EVENTS.includes(named)) return named;
-  if (/stop_hook_active/.test(text)) return "Stop";
-  const counts = EVENTS.map((event) => [event, text.split(new RegExp(`\\b${event}\\b`)).length - 1] as const)
-    .filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a);
-  return counts.length > 0 && counts[0]![1] !== counts[1]?.[1] ? counts[0]![0] : undefined;
-}
-
-/** The tools a script asks for by name, where it is asked about tools: settings would name them too. */
-function toolsIn(text: string, event: string): string {
-  if (!/ToolUse|PermissionRequest/.test(event)) return "";
-  const named = TOOLS.filter((tool) => new RegExp(`["'\`|(]${tool}["'\`|)]`).test(text));
-  return named.length > 0 ? `@${named.join("+")}` : "";
 }

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { compileMatcher } from "../../core/match.ts";
 import { kebab, resolveEvent } from "../../core/names.ts";
@@ -10,11 +10,13 @@ import { CLAUDE_ONLY } from "../arbitraries/host-events.ts";
 import { copiesFor, scriptsIn } from "./_copies.ts";
 import { type FindOptions, quoted, shortened } from "./find.ts";
 import { matcherMistake } from "./_matcher.ts";
+import { SHAPES } from "./_shapes.ts";
 import type { FoundSubjects, Subject } from "./subject.ts";
 
 /** The hooks of a host's settings, or of a plugin's hooks.json: run as the host would run them. */
 export async function settingsSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
-  const settings = await readSettings({ path, scope: "command line", required: true });
+  const settings =
+    await (path.endsWith(".toml") ? readToml(path) : readSettings({ path, scope: "command line", required: true }));
   const hooks = settings?.hooks;
   if (hooks === undefined) return { subjects: [], problems: [] };
   const shown = shortened(path, options.cwd);
@@ -47,6 +49,15 @@ export async function settingsSubjects(path: string, options: FindOptions): Prom
   return { subjects, problems };
 }
 
+/** Codex keeps hooks in its `config.toml` too, under the names of its hooks.json; what it trusts stands beside them. */
+async function readToml(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const { parse } = await import("smol-toml");
+  const settings = parse(readFileSync(path, "utf8"));
+  if (!isObject(settings.hooks)) return settings;
+  const { state: _, ...hooks } = settings.hooks;
+  return { ...settings, hooks };
+}
+
 interface From {
   readonly shown: string;
   readonly host: Host;
@@ -62,7 +73,7 @@ function placeOf(path: string, { cwd, host, env }: FindOptions): From {
   const plugin = basename(path) === "hooks.json" && basename(folder) === "hooks" ? dirname(folder) : undefined;
   return {
     shown: shortened(path, cwd),
-    host: host ?? dot ??
+    host: host ?? dot ?? (path.endsWith(".toml") ? "codex" : undefined) ??
       (plugin !== undefined && existsSync(join(plugin, "gemini-extension.json")) ? "gemini" : "claude"),
     project: dot || plugin ? dirname(folder) : folder,
     home: homeOf(env),
@@ -75,6 +86,7 @@ const GEMINI =
 
 function isEvent(event: string, host: Host): boolean {
   if (host === "gemini") return GEMINI.test(event);
+  if (host === "codex") return Object.hasOwn(SHAPES.codex.specific, event) || event === "Interrupt";
   return resolveEvent(event) !== undefined || Object.hasOwn(CLAUDE_ONLY, kebab(event));
 }
 
@@ -97,7 +109,7 @@ function subjectOf(
       ...(plugin !== undefined && { CLAUDE_PLUGIN_ROOT: plugin, PLUGIN_ROOT: plugin, CLAUDE_PLUGIN_DATA: "" }),
     },
     visible: [plugin ?? project],
-    seen: seenIn(event, pattern, host),
+    seen: [...seenIn(event, pattern, host), ...neverRuns(event, type, handler)],
   };
   const kind = type === "http" || type === "prompt" ? type : "command";
   if ("unsupported" in handler || handler.type !== "command") {
@@ -129,10 +141,8 @@ function subjectOf(
       ...(handler.onFailure === "block" && { onError: "deny" as const }),
     },
     ...(handler.if !== undefined && { rule: handler.if }),
-    ...(/^session-?start$/i.test(event) && common.seen.some(({ severity }) => severity === "fault") && {
-      skip: "its matcher never matches",
-    }),
-    runs: settled.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, "."),
+    ...skipped(event, common.seen),
+    runs: asTyped(settled.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, "."), args !== undefined),
     copies: [
       ...copiesFor(words, { project, home }),
       ...(existsSync(join(project, "node_modules")) && !plugin
@@ -168,12 +178,40 @@ function seenIn(event: string, matcher: string | undefined, host: Host): Subject
   return matcherMistake(event, matcher, host);
 }
 
+/** A line as a person can paste it after a pipe: one that ends its shell or is several commands gets a shell of its own. */
+function asTyped(line: string, isProgram: boolean): string {
+  return isProgram || /^[^;&|<>()`$\n]*$/.test(line) ? line : `sh -c ${quoted(line)}`;
+}
+
+function skipped(event: string, seen: Subject["seen"]): Pick<Subject, "skip"> {
+  if (seen.some(({ code }) => code === NEVER)) return { skip: "it never runs" };
+  return /^session-?start$/i.test(event) && seen.some(({ severity }) => severity === "fault")
+    ? { skip: "its matcher never matches" }
+    : {};
+}
+
+const NEVER = "lawful.never-runs";
+/** Events at which a host asks no model. */
+const NO_PROMPT = /^(?:SessionStart|SessionEnd|Setup|Notification|PreCompact|PostCompact|SubagentStart)$/;
+
+/** What the host drops without a word. */
+function neverRuns(event: string, type: string, handler: object): Subject["seen"] {
+  const never = (message: string, mend: string) =>
+    [{ law: "lawful", code: NEVER, severity: "fault", message, mend }] as const;
+  if ("if" in handler && handler.if !== undefined && !/^(?:Pre|Post)ToolUse|^Permission/.test(event)) {
+    return never(`It has an 'if', which is for calls of tools: at ${event} it never runs`, "take the 'if' out");
+  }
+  return /^(?:prompt|agent)$/.test(type) && NO_PROMPT.test(event)
+    ? never(`It is a ${type}, and the host runs none at ${event}`, "make it a command")
+    : [];
+}
+
 function whyNot(type: string): string {
   switch (type) {
     case "http":
-      return "http hooks are not asked as a check has no network";
+      return "its server is not asked, as a check reaches nothing outside its workspace: check the program behind it as a command";
     case "prompt":
-      return "a prompt of a settings file is judged by the host's model alone";
+      return "its verdicts are the model's of its host: as a .prompt.md in a folder of hooks it can be checked";
     default:
       return `hooks of type '${type}' are run by their host alone`;
   }

@@ -79,7 +79,9 @@ export class Findings {
       message: this.#shown(message),
       counterexample: event ?? null,
       seed,
-      reproduce: (probe && this.#pasted(probe)) ?? this.#again(),
+      // What a host would do about it only the check tells.
+      reproduce: (probe && code !== "lawful.host" && code !== "lawful.never-runs" && this.#pasted(probe)) ||
+        this.#again(),
       mend,
     };
   }
@@ -111,6 +113,19 @@ export class Findings {
     return `crochet hooks check ${quoted(this.#subject.path)} --seed ${seed} --runs ${runs}${flags}`;
   }
 
+  /** Those of a host that the hook looks at. */
+  #variables(): string {
+    const { text, env } = this.#subject;
+    const known = {
+      CLAUDE_PROJECT_DIR: '"$PWD"',
+      GEMINI_PROJECT_DIR: '"$PWD"',
+      CLAUDE_PLUGIN_ROOT: env.CLAUDE_PLUGIN_ROOT,
+    };
+    return Object.entries(known).map(([name, value]) =>
+      value !== undefined && text.includes(name) ? `${name}=${value.startsWith('"') ? value : quoted(value)} ` : ""
+    ).join("");
+  }
+
   /** The one event again, where it can be pasted. */
   #pasted(probe: Probe): string | undefined {
     const { runs, path, target } = this.#subject;
@@ -121,7 +136,9 @@ export class Findings {
     if (text.length > MOST_PASTED || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202f\ufeff]/.test(text)) {
       return undefined;
     }
-    const into = runs === undefined ? `crochet hooks test ${quoted(path)} --input -` : `${runs}; echo "exit code $?"`;
+    const into = runs === undefined
+      ? `crochet hooks test ${quoted(path)} --input -`
+      : `${this.#variables()}${runs}; echo "exit code $?"`;
     return `printf '%s\\n' ${quoted(text)} | ${into}`;
   }
 }

@@ -30,6 +30,7 @@ export interface Round {
   readonly move: Move;
   readonly blocked: boolean;
   readonly reason: string;
+  readonly probed: Probed;
 }
 
 export interface Played {
@@ -90,7 +91,7 @@ export async function play(asker: Asker, options: PlayOptions): Promise<Played> 
     }
     const blocked = refuses(probed);
     const reason = reasonOf(probed);
-    rounds.push({ move, blocked, reason });
+    rounds.push({ move, blocked, reason, probed });
     if (!blocked || rounds.length >= options.most) return {};
     feedback = reason;
     move = options.strategy(rounds.length + 1, feedback);

@@ -25,7 +25,7 @@ export function commandRewritings(command: string): Rewriting[] {
   const [, before = "", program = "", rest = ""] = found;
   const name = basename(program);
   const path = ["/bin", "/usr/bin", "/usr/local/bin"].map((dir) => join(dir, name)).find((one) => existsSync(one));
-  const plain = !/['"`$\\]/.test(rest);
+  const plain = !/['"`$\\;&|<>()]/.test(rest);
   return [
     { how: "a quote inside the name", text: `${before}${name.slice(0, 1)}''${name.slice(1)}${rest}` },
     { how: "a backslash before the name", text: `${before}\\${name}${rest}` },

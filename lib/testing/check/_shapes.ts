@@ -137,7 +137,7 @@ export const REQUIRED: { readonly [tool: string]: readonly string[] } = {
 /** Keys that say something in an answer: an object with one of them was meant as one. */
 export const TELLING: readonly string[] = [
   ...["decision", "hookSpecificOutput", "continue", "permissionDecision", "additionalContext", "systemMessage"],
-  ...["stopReason", "permission", "block", "updatedInput", "additional_context"],
+  ...["stopReason", "permission", "block", "updatedInput", "additional_context", "modified_data"],
 ];
 
 /** Events at which `decision: "block"` does something. */

@@ -7,6 +7,10 @@ import { opinionOf } from "./verdict.ts";
 
 /** So many are sent together. */
 const ROW = 20;
+/** And so many of a hook that takes its time. */
+const SLOW_ROW = 4;
+/** Whoever waits as long for most answers would wait for minutes. */
+const SLOW_MS = 400;
 
 /** Asks one hook, and keeps count of how long it took. */
 export class Asker {
@@ -29,6 +33,16 @@ export class Asker {
     this.lane = lane;
     this.limit = limit;
     this.secrets = secrets;
+  }
+
+  /** Milliseconds of most calls so far. */
+  get usual(): number {
+    return this.times.toSorted((a, b) => a - b)[Math.floor(this.times.length / 2)] ?? 0;
+  }
+
+  /** Whether it is to be asked no more than is needed. */
+  get slow(): boolean {
+    return this.usual > SLOW_MS;
   }
 
   /** Twice the time, where the hook has it. */
@@ -59,7 +73,7 @@ export class Asker {
   /** Asks about many, as fast as they can be asked. */
   async *askAll(probes: readonly Probe[]): AsyncGenerator<readonly [Probe, Probed]> {
     for (let at = 0; at < probes.length;) {
-      const row = probes.slice(at, at + ROW);
+      const row = probes.slice(at, at + (this.slow ? SLOW_ROW : ROW));
       const questions = row.map(({ event, says }) => ({
         event,
         limit: this.limit,

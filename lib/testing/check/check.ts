@@ -44,7 +44,11 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   const find: FindOptions = { cwd, env, host, event };
   const found = await Promise.all(paths.map((path) => findSubjects(path, find)));
   const subjects = found.flatMap((one) => one.subjects);
-  const problems = found.flatMap((one) => one.problems);
+  const problems = found.flatMap((one, i) =>
+    paths.length > 1 && one.subjects.length + one.problems.length === 0
+      ? [`Cannot check '${paths[i]}' as there is no hook in it`]
+      : one.problems
+  );
   const scratch = new Scratch();
   try {
     const session = sessionOf(options, { cwd, env, scratch });

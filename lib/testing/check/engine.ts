@@ -16,8 +16,7 @@ import type { HookReport, Law, Termination } from "./report.ts";
 import type { Session } from "./session.ts";
 import { shrink, slim } from "./_shrink.ts";
 import type { Loaded, Subject } from "./subject.ts";
-import { type Keeper, keepers } from "./_keepers.ts";
-import type { State } from "./terminating.ts";
+import { keepers } from "./_keepers.ts";
 import { total } from "./total.ts";
 import { canaries, dangers, laced, unwritten } from "./_tries.ts";
 
@@ -34,8 +33,10 @@ const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [["total", total]
 /** So many answers are tried with strange texts in their events. */
 const MOST_TELLING = 2;
 const MOST_EXITS = 3;
-/** So many events are asked twice. */
 const TWICE = 20;
+/** Generated events of a slow hook take no longer, once there were a few. */
+const MOST_MS = 10_000;
+const FEW = 8;
 
 /** Holds one hook to all laws. */
 export async function checkSubject(subject: Subject, session: Session): Promise<Checked> {
@@ -118,7 +119,9 @@ class Engine {
     if (safe && !this.#late) {
       await this.#provoke(plain);
       const telling = new Set([...plain.slice(0, 2), ...this.#telling, ...shortest(this.#denied)]);
-      for await (const [probe, probed] of this.#asker.askAll([...telling].flatMap(laced))) {
+      for await (
+        const [probe, probed] of this.#asker.askAll([...telling].slice(0, this.#asker.slow ? 1 : 9).flatMap(laced))
+      ) {
         this.#take(probe, probed);
         if (this.#late) break;
       }
@@ -146,6 +149,7 @@ class Engine {
   /** Asks about each, and looks for the smallest event that shows what was found. */
   async #generated(arbitrary: Arbitrary<Probe>, sampled: readonly Probe[]): Promise<void> {
     const { fc, seed, tick } = this.#session;
+    const began = performance.now();
     let i = -1;
     for await (const [probe, probed] of this.#asker.askAll(sampled)) {
       if (this.#late || this.#session.signal.aborted) return;
@@ -154,6 +158,7 @@ class Engine {
       this.#runs++;
       tick?.(this.#asker.subject.name, this.#runs);
       for (const violation of fresh) await this.#smallest(violation, probe, { arbitrary, fc, seed, path: String(i) });
+      if (i >= FEW && this.#asker.slow && performance.now() - began > MOST_MS) return;
     }
   }
 
@@ -162,7 +167,7 @@ class Engine {
     if (severity !== "fault" || code === "total.late" || code === "total.leaves") return;
     const shows = async (tried: Probe) => this.#violations(await this.#asker.judge(tried)).find((v) => v.code === code);
     const fails = async (tried: Probe) => await shows(tried) !== undefined;
-    const small = await shrink(fc, arbitrary, { ...from, fails }) ?? probe;
+    const small = this.#asker.slow ? probe : await shrink(fc, arbitrary, { ...from, fails }) ?? probe;
     for (const candidate of [slim(small), small]) {
       const shown = candidate && await shows(candidate);
       if (shown) return this.#findings.replace(shown, candidate);
@@ -220,48 +225,26 @@ class Engine {
     if (this.#asker.loaded.nondeterministic || this.#asked.length === 0) return;
     // Refusals first: those are the verdicts that matter.
     const others = this.#asked.filter((probe) => !this.#denied.includes(probe));
-    const half = Math.ceil(Math.min(TWICE, Math.max(8, this.#session.runs / 5)) / 2);
+    const half = this.#asker.slow ? 3 : Math.ceil(Math.min(TWICE, Math.max(8, this.#session.runs / 5)) / 2);
     const few = [...spread(this.#denied, half), ...spread(others, half)];
     const found = await deterministic(this.#asker, few, (probe) => this.#answers.get(probe)!);
     if (found) this.#findings.add(found, found.probe);
   }
 
   async #ends(): Promise<Termination | undefined> {
-    const { loaded } = this.#asker;
-    if (loaded.mode !== "gate") return undefined;
-    let worst: Termination | undefined;
-    for (const name of keepers(loaded.moments)) {
-      const { terminating } = await import("./terminating.ts");
-      const { fixOf, statesOf } = await import("./_examples.ts");
-      const { rounds, seed } = this.#session;
-      const { termination, violations } = await terminating(this.#asker, name, {
-        rounds,
-        seed,
-        blocked: this.#denied.slice(0, 2),
-        fix: await fixOf(this.#asker),
-        states: [...await statesOf(this.#asker), ...await this.#statesFor(name)],
-      });
-      for (const { trace, event, ...violation } of violations) this.#findings.addPlay(violation, event, trace);
-      if (worst === undefined || termination.verdict === "refuted") worst = termination;
-    }
-    return worst;
-  }
-
-  /** Files that would make it hold on to an agent, as far as its text tells. */
-  async #statesFor(name: Keeper): Promise<readonly State[]> {
-    const { subject, lane } = this.#asker;
-    if (subject.kind !== "command") return [];
-    const { statesFor } = await import("./_state-files.ts");
-    return statesFor(subject, { place: lane.place, cwd: this.#session.cwd, session: `check-${name}`, event: name });
+    if (keepers(this.#asker.loaded.moments).length === 0) return undefined;
+    const { ends } = await import("./_ends.ts");
+    return await ends(this.#asker, this.#session, { blocked: this.#denied.slice(0, 2), findings: this.#findings });
   }
 
   /** What refuses nothing so far is asked about what guards are there for: its refusals are to be judged too. */
   async #provoke(plain: readonly Probe[]): Promise<void> {
     const { subject, lane, loaded } = this.#asker;
     if (loaded.mode !== "gate" || subject.kind === "prompt") return;
-    const tried = dangers(plain, lane.place, { wire: isWire(subject), text: subject.text });
-    for (const probe of tried.slice(0, Math.max(30, this.#session.runs / 4))) {
-      if (this.#denied.length >= 2 || this.#late) return;
+    const { isTelling } = await import("./guard.ts");
+    const most = this.#asker.slow ? 8 : Math.max(30, this.#session.runs / 4);
+    for (const probe of dangers(plain, lane.place, { wire: isWire(subject), text: subject.text }).slice(0, most)) {
+      if (this.#late || this.#denied.filter(isTelling).length >= 2) return;
       await this.#judge(probe);
     }
   }

@@ -37,7 +37,9 @@ export async function findSubjects(path: string, options: FindOptions): Promise<
 
 async function fromFile(path: string, options: FindOptions): Promise<FoundSubjects> {
   const name = basename(path);
-  if (/\.jsonc?$/.test(name)) return await (await import("./_find-settings.ts")).settingsSubjects(path, options);
+  if (/\.jsonc?$|^config\.toml$/.test(name)) {
+    return await (await import("./_find-settings.ts")).settingsSubjects(path, options);
+  }
   if (name === "hook.toml") return await (await import("./_find-definitions.ts")).tomlSubjects(path, options);
   if (/^hooks\.ya?ml$/.test(name)) {
     return await (await import("./_find-definitions.ts")).definitionSubjects(path, options);
@@ -60,32 +62,43 @@ async function fromFolder(folder: string, options: FindOptions): Promise<FoundSu
   if (existsSync(inside("hooks.json")) && basename(folder) === "hooks") {
     return await fromFile(inside("hooks.json"), options);
   }
-  if (!readdirSync(folder).some(isOurs)) {
-    const { foreignFolder, scriptsIn } = await import("./_find-foreign.ts");
-    const own = inside(".claude", "hooks");
-    const at = existsSync(own) && !existsSync(inside(".claude", "settings.json")) ? own : folder;
-    if (scriptsIn(at).length > 0 && (at === own || /hooks?\b[^/]*(?:\/[^/]*)?$/i.test(at))) {
-      return await foreignFolder(at, options);
-    }
-  }
+  if (await isForeign(folder)) return await (await import("./_find-foreign.ts")).foreignFolder(folder, options);
   if (holdsHooks(folder)) return fromHooks(folder, options);
-  const places = [
-    inside("hooks"),
-    inside(".claude", "settings.json"),
-    inside(".claude", "settings.local.json"),
-    inside(".codex", "hooks.json"),
-    inside(".gemini", "settings.json"),
-    inside("hooks.yaml"),
-    inside(".agent", "hook.toml"),
-  ].filter((path) => existsSync(path));
+  const dot = HOST_FOLDER.test(basename(folder));
+  const settings = dot ? ["settings.json", "settings.local.json", "hooks.json", "config.toml"] : [
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+  ];
   const found: FoundSubjects[] = [];
-  for (const path of places) {
-    found.push(path === inside("hooks") ? fromHooks(path, options) : await fromFile(path, options));
+  for (const place of ["hooks", ...settings, "hooks.yaml", ".agent/hook.toml"].map((place) => inside(place))) {
+    if (existsSync(place) && !(dot && place === inside("hooks"))) found.push(await findSubjects(place, options));
+  }
+  // Scripts that no settings here name may be named by the person's own.
+  const scripts = inside(dot ? "hooks" : ".claude/hooks");
+  if (existsSync(scripts) && found.every(({ subjects, problems }) => subjects.length + problems.length === 0)) {
+    found.push(await fromFolder(scripts, options));
   }
   return found.reduce((all, one) => ({
     subjects: [...all.subjects, ...one.subjects],
     problems: [...all.problems, ...one.problems],
   }), NOTHING);
+}
+
+/** Where hosts keep what is theirs. */
+const HOST_FOLDER = /^\.(?:claude|codex|gemini|cursor)$/;
+
+/** Whether the scripts of a folder are those of another host: by where it lies, or by their names. */
+async function isForeign(folder: string): Promise<boolean> {
+  const { scriptsIn } = await import("./_find-foreign.ts");
+  const scripts = scriptsIn(folder);
+  if (scripts.length === 0 || HOST_FOLDER.test(basename(folder))) return false;
+  if (HOST_FOLDER.test(basename(dirname(folder)))) return true;
+  // One of ours that is misnamed is to be told so; a name or two that both would give tell nothing.
+  const ours = readdirSync(folder).filter(isOurs).length;
+  return ours * 3 < scripts.length && /hooks?\b[^/]*(?:\/[^/]*)?$/i.test(folder);
 }
 
 /** Whether the names of a folder's files are names of hooks. */

@@ -1,3 +1,4 @@
+import { COMMANDS } from "../arbitraries/commands.ts";
 import { type Asker, refuses } from "./asker.ts";
 import { isWire, type Probe } from "./events.ts";
 import { claudeName, eventName, type Violation } from "./judged.ts";
@@ -29,27 +30,37 @@ function inputOf({ event }: Probe): { readonly [field: string]: unknown } {
 
 /** A refusal is tried with so many inputs. */
 const MOST_DENIED = 2;
+const MOST_CHOSEN = 6;
 /** Longer texts are none a person would guard against. */
 const MOST_CHARACTERS = 200;
 
 /** Guard strength: tries what was refused in other words. */
 export async function guardStrength(asker: Asker, denied: readonly Probe[]): Promise<Bypass[]> {
   const found: Bypass[] = [];
-  for (const probe of chosen(denied)) {
-    const { field, text } = guarded(probe)!;
+  let tried = 0;
+  for (const given of chosen(denied)) {
+    const { field, text } = guarded(given)!;
+    const probe = field === "command" ? await bare(given, text, asker) : given;
+    if (!probe) continue;
+    if (++tried > MOST_DENIED) break;
     const others = field === "command" ? commandRewritings(text) : pathRewritings(text, asker.lane.place);
     // The links they lead through belong to the project from here on.
     if (field === "file_path") asker.lane.adopt();
     const passes: Rewriting[] = [];
-    const tried = others.map((other) => withText(probe, field, other.text, asker));
     let i = 0;
-    for await (const [, probed] of asker.askAll(tried)) {
+    for await (const [, probed] of asker.askAll(others.map((other) => withText(probe, field, other.text, asker)))) {
       const other = others[i++]!;
       if (!refuses(probed) && !probed.timedOut && !probed.failure && !probed.skipped) passes.push(other);
     }
     if (passes.length > 0) found.push({ denied: text, passes });
   }
   return found;
+}
+
+/** The call with nothing beside its command, where that is refused: what stands elsewhere is not what is rewritten. */
+async function bare(probe: Probe, text: string, asker: Asker): Promise<Probe | undefined> {
+  const alone = withInput(probe, { command: text }, asker);
+  return refuses(await asker.ask(alone)) ? alone : undefined;
 }
 
 /** Few, short and different ones. */
@@ -59,21 +70,40 @@ function chosen(denied: readonly Probe[]): Probe[] {
     const { text } = guarded(probe) ?? { text: "" };
     if (text.trim() !== "" && text.length <= MOST_CHARACTERS && !/[\n\0]/.test(text)) byText.set(text, probe);
   }
-  const sorted = [...byText].sort(([a], [b]) => simplicity(a) - simplicity(b));
-  const begins = new Set<string>();
+  const calls = [...byText].filter(([text]) => isCall(text));
+  const sorted = (calls.length > 0 ? calls : [...byText]).sort(([a], [b]) => simplicity(a) - simplicity(b));
+  const begins = new Map<string, string>();
   return sorted.filter(([text]) => {
     const first = text.trim().split(/\s+/)[0]!;
-    return !begins.has(first) && begins.add(first);
-  }).slice(0, MOST_DENIED).map(([, probe]) => probe);
+    const known = [...begins.values()].some((one) => text.includes(one));
+    return !begins.has(first) && !known && begins.set(first, text);
+  }).slice(0, MOST_CHOSEN).map(([, probe]) => probe);
 }
 
-/** One plain command comes before several in one line. */
+const PROGRAMS = new Set(COMMANDS.map((line) => line.split(" ")[0]!));
+
+/** Whether a refused call tells what a guard is there for: some look for words, wherever they stand. */
+export function isTelling(probe: Probe): boolean {
+  const { description } = inputOf(probe);
+  return isCall(guarded(probe)?.text ?? "/") && /^[\w ]*$/.test(String(description ?? ""));
+}
+
+/** Whether a text is something that somebody would run, or a path. */
+function isCall(text: string): boolean {
+  return PROGRAMS.has(text.split(" ")[0]!) || text.startsWith("/");
+}
+
+/** One plain command comes before several in one line, and what people write before what was put together. */
 function simplicity(text: string): number {
-  return text.length + 100 * (text.match(/[;&|$`'"]|[^\x20-\x7e]/g)?.length ?? 0);
+  const strange = text.match(/[;&|$`'"%]|[^\x20-\x7e]/g)?.length ?? 0;
+  return text.length + 100 * strange - (COMMANDS.includes(text) ? 1000 : 0);
 }
 
-function withText(probe: Probe, field: string, text: string, { subject }: Asker): Probe {
-  const input = { ...inputOf(probe), [field]: text };
+function withText(probe: Probe, field: string, text: string, asker: Asker): Probe {
+  return withInput(probe, { ...inputOf(probe), [field]: text }, asker);
+}
+
+function withInput(probe: Probe, input: object, { subject }: Asker): Probe {
   const changed = isWire(subject) ? { tool_input: input } : { input, original_input: input };
   return { ...probe, event: { ...probe.event, ...changed } };
 }

@@ -1,4 +1,5 @@
 import type { Host } from "../../hooks/serving/from-host.ts";
+import { beyondHost } from "./_for-host.ts";
 import { answerShape, law, no } from "./_answer-shape.ts";
 import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, type Violation } from "./judged.ts";
 import { isTelling, parsed, type Printed, readPrinted } from "./_printed.ts";
@@ -54,19 +55,23 @@ function ofPrinted(printed: Printed, { stdout, stderr, code }: RanCommand, event
     case "nothing":
     case "answer": {
       const json = printed.form === "nothing" ? parsed(stderr.trim()) : undefined;
-      return json && isTelling(json)
-        ? [
-          no(
-            "json-on-stderr",
-            `Its JSON goes to stderr, where ${host} does not read it${
-              code === 2 ? " (the model gets it as it is)" : ""
-            }`,
-            "print it on stdout, and exit 0",
-          ),
-        ]
-        : [];
+      return json && isTelling(json) ? [onStderr(host, code === 2 && canBlock(event))] : [];
     }
   }
+}
+
+/** Where it blocks all the same, the model has to make out the reason in it. */
+function onStderr(host: Host, blocks: boolean): Violation {
+  return law(
+    "json-on-stderr",
+    blocks ? "warning" : "fault",
+    `Its JSON goes to stderr, where ${host} does not read it${
+      blocks ? ": it blocks, and the model gets it as it is" : ""
+    }`,
+    blocks
+      ? "write the reason alone to stderr, or print the JSON on stdout and exit 0"
+      : "print it on stdout, and exit 0",
+  );
 }
 
 /** Events at which exit code 2 shows its stderr to a person. */
@@ -135,7 +140,8 @@ function ofOtherExit({ code, stdout, stderr }: RanCommand, event: string, judged
 }
 
 /** Of a hook that our own front ends read: their words for what is wrong are good ones. */
-function ofAnswer({ probed: { failure, opinion }, probe, subject, loaded }: Judged): Violation[] {
+function ofAnswer(judged: Judged): Violation[] {
+  const { probed: { failure, opinion }, probe, subject, loaded } = judged;
   const event = eventName(probe);
   if (failure?.at === "read") {
     if (subject.kind === "prompt" && !isVerdict(probe.says)) return [];
@@ -160,5 +166,18 @@ function ofAnswer({ probed: { failure, opinion }, probe, subject, loaded }: Judg
       ),
     ];
   }
-  return [];
+  return [...ofDefinition(judged), ...beyondHost(judged)];
+}
+
+/** A definition's command answers with one object: what is none of it is dropped without a word. */
+function ofDefinition({ probed: { printed = "" }, probe, subject: { target, kind } }: Judged): Violation[] {
+  if (target.type !== "definition" || kind !== "command") return [];
+  const { form } = readPrinted(printed, probe.event);
+  if (form === "nothing" || form === "answer") return [];
+  const mend = 'print {"action": "deny", "reason": "…"} and nothing else, or nothing';
+  return (form === "words" || form === "echo") && !/\{\s*"(?:action|reason)"/.test(printed)
+    ? [law("words", "warning", `It prints words, which nobody reads: ${brief(printed, 70)}`, mend)]
+    : [
+      no("text-around-json", `What it prints is not one object, so nothing of it is read: ${brief(printed, 70)}`, mend),
+    ];
 }

@@ -70,6 +70,6 @@ export interface Probed {
   readonly survivors?: readonly string[];
   /** What it changed, relative to the root of its place. */
   readonly changed?: readonly string[];
-  /** What a module printed. */
+  /** What a module printed, or the command of a definition. */
   readonly printed?: string;
 }

@@ -6,6 +6,7 @@ import { brief, type Violation } from "./judged.ts";
 import { play, type Played, type PlayOptions, type Strategy } from "./_play.ts";
 import type { Place } from "./probe.ts";
 import type { LettingGo, Termination } from "./report.ts";
+import { lackingAt, wireName } from "./_lacking.ts";
 import { MESS } from "./scratch.ts";
 import { random } from "./_random.ts";
 import type { Subject } from "./subject.ts";
@@ -51,13 +52,15 @@ const DONE =
  * are done, repeat what they are told, work each time, mend what an example says, or mix these.
  */
 export async function terminating(asker: Asker, name: Name, options: TerminatingOptions): Promise<Terminated> {
-  const starts = await blockingStarts(asker, name, options);
+  const { starts, lacking } = await blockingStarts(asker, name, options);
   const rounds = affordable(options.rounds, asker);
   if (starts.length === 0) {
-    return { termination: { verdict: "not refuted", rounds, letsGo: "never blocks" }, violations: [] };
+    return { termination: { verdict: "not refuted", rounds, letsGo: "never blocks" }, violations: lacking };
   }
   const plays: Named[] = [];
-  for (const start of starts.slice(0, 2)) plays.push(...await playAll(asker, name, start, { ...options, rounds }));
+  for (const start of starts.slice(0, asker.slow ? 1 : 2)) {
+    plays.push(...await playAll(asker, name, start, { ...options, rounds }));
+  }
   const stuck = plays.filter(({ short, played }) => played.stuck && !short);
   const state = [...new Set(plays.flatMap(({ played }) => played.state))];
   if (stuck.length === 0) {
@@ -93,8 +96,7 @@ function counter(state: readonly string[]): Pick<Termination, "state"> {
 }
 
 /** A play of all rounds should not take minutes; more than a host's cap of 8 are needed to tell anything. */
-function affordable(rounds: number, { times }: Asker): number {
-  const usual = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+function affordable(rounds: number, { usual }: Asker): number {
   return Math.min(rounds, Math.max(12, Math.floor(MOST_PLAY_MS / Math.max(1, usual))));
 }
 
@@ -124,7 +126,7 @@ function loops(
       ? "show the judge {{stop_hook_active}}, and tell it to let go then"
       : `let go when ${flag}, or count in a file and let go after a few`,
     trace: traceOf(played, rounds),
-    event: name === "turn-end" ? "TurnEnd" : name === "stop" ? "Stop" : "SubagentStop",
+    event: wireName(name),
   };
 }
 
@@ -133,7 +135,7 @@ async function blockingStarts(
   asker: Asker,
   name: Name,
   { blocked, states = [] }: TerminatingOptions,
-): Promise<Start[]> {
+): Promise<{ readonly starts: readonly Start[]; readonly lacking: Terminated["violations"] }> {
   const says = asker.subject.kind === "prompt" ? { says: '{"ok": false, "reason": "Not yet"}' } : {};
   const texts = [
     "Okay.",
@@ -142,12 +144,18 @@ async function blockingStarts(
   const said = (mess: boolean): Start[] => texts.slice(0, 3).map((text) => ({ mess, text, ...says }));
   const told = states.map((given): Start => ({ mess: false, text: "Okay.", given, ...says }));
   const starts: Start[] = [];
+  const lacking: Terminated["violations"][number][] = [];
   for (const start of [...said(false), ...told, ...said(true)]) {
     if (starts.some(({ mess, given }) => mess === start.mess && given === start.given)) continue;
     const { rounds: [first] } = await playFrom(asker, name, start, () => ({ text: start.text || "Okay." }), 1);
     if (first?.blocked) starts.push(start);
+    else if (first && lacking.length === 0) lacking.push(...lackingAt(name, first, triedWith(start)));
   }
-  return starts;
+  return { starts, lacking };
+}
+
+function triedWith({ given, mess }: Start): string {
+  return given?.about ?? (mess ? "a project with open work" : "the project as it is");
 }
 
 /** One play, and who played. */
@@ -193,7 +201,7 @@ async function playAll(
   let lost = false;
   for (const [label, tools, strategy, work] of all) {
     // Once two kinds of model were kept for good, others only tell whether anything makes it let go.
-    const most = lost ? Math.min(rounds, 6) : rounds;
+    const most = lost ? Math.min(rounds, asker.slow ? 2 : 6) : rounds;
     const played = await playFrom(asker, name, start, strategy, most, work);
     plays.push({ label, tools, played, start, short: most < rounds });
     lost ||= plays.filter((one) => one.played.stuck).length > 1;

@@ -122,13 +122,25 @@ export function exitsOnPurpose({ subject: { text } }: Judged): boolean {
 }
 
 /** The program that a shell did not find. */
-function missing(stderr: string): string | undefined {
+export function missing(stderr: string): string | undefined {
   const shell = /: (?:line )?\d+: ([\w.+-]+): (?:command )?not found$/m.exec(stderr);
   const env = /\benv: .?([\w.+-]+).?: No such file or directory$/m.exec(stderr);
   return (shell ?? env)?.[1];
 }
 
+/** Programs of one desktop or another: a hook that calls them does its work elsewhere. */
+const DESKTOP =
+  /^(?:osascript|say|afplay|terminal-notifier|pbcopy|pmset|notify-send|paplay|aplay|canberra-gtk-play|zenity|xdg-open|(?:powershell|pwsh|cmd|wsl-notify-send)(?:\.exe)?)$/;
+
 function needs(program: string, severity: Violation["severity"], more: string): Violation {
+  if (DESKTOP.test(program)) {
+    return violation(
+      "missing",
+      `It needs '${program}', which only some desktops have and this machine does not${more}`,
+      `look for it first: command -v ${program} >/dev/null || exit 0`,
+      "warning",
+    );
+  }
   const code = severity === "fault" ? "cannot-start" : "missing";
   return violation(
     code,
