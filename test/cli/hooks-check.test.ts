@@ -111,7 +111,11 @@ test("hooks check reads Claude Code's settings: scripts of the project, matchers
     [
       [".claude/settings.json#0 (guard.sh)", undefined, []],
       [".claude/settings.json#1 (stop.sh)", undefined, ["terminating.loops"]],
-      [".claude/settings.json#2", "http hooks are not asked as a check has no network", []],
+      [
+        ".claude/settings.json#2",
+        "its server is not asked, as a check reaches nothing outside its workspace: check the program behind it as a command",
+        [],
+      ],
     ],
   );
   assert.match(problems[0]!, /Cannot check hooks of 'PostTolUse' as claude has no such event/);
