@@ -144,6 +144,24 @@ test("a refusal always says what is there instead, and which call it is about", 
   await refused("version = 1\n[[interactions]]\nx = [1,, 2]\n", /it is not valid TOML/);
 });
 
+test("blocks, events, deltas and fields that are newer than the SDK always come through unharmed, and are told", async () => {
+  const hologram = [
+    { type: "message_annotation", index: 7, note: "new" },
+    { type: "content_block_start", index: 1, content_block: { type: "hologram", grid: [1] } },
+    { type: "content_block_delta", index: 1, delta: { type: "hologram_delta", beam: "abc" } },
+    { type: "content_block_stop", index: 1 },
+  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  const body = stream(WORDS).replace("event: message_delta", `${hologram.join("")}event: message_delta`)
+    .replace('"stop_reason":"end_turn"', '"stop_reason":"quantum_turn"');
+  const { tape, notes } = await importRecording(MORE_WRITERS.pairs![0]!([said(body)]), "x");
+  assert.deepEqual(notes, [
+    "'hologram_delta' is newer than the SDK, which passes over it: it is on the tape as it came",
+  ]);
+  const sent = tape.calls[0]!.attempts[0]!.events!.map(({ event }) => JSON.stringify(event));
+  assert.deepEqual(sent, body.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(6)));
+  assert.equal((await echoOf(tape.calls[0]!))?.content[1]?.type, "hologram");
+});
+
 test("a call without an answer is left out and told, and a cut one is told", async () => {
   const [, , , , trace] = MORE_WRITERS.pairs!;
   const lines = Buffer.from(trace!([said(), said(stream("a").slice(0, -30))])).toString();

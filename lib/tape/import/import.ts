@@ -3,6 +3,7 @@ import { placer } from "../places.ts";
 import { type Redactor, redactor } from "../redact.ts";
 import { scanFacts } from "../scan.ts";
 import type { Tape } from "../tape.ts";
+import { newerDeltas } from "./_newer.ts";
 import { type Beside, ImportRefused } from "./exchange.ts";
 import { difference } from "./proof.ts";
 import { readRecording } from "./read.ts";
@@ -46,7 +47,10 @@ export async function importRecording(bytes: Uint8Array, name: string, beside?: 
     if (found !== undefined) throw new ImportRefused(found);
     const safe = withoutSecrets(tape, redactor({ seed: tape.header.seed }));
     const hidden = safe.found === 0 ? [] : [`${safe.found} secrets are placeholders now`];
-    return { tape: safe.tape, format: recording.format, notes: [...notes, ...hidden] };
+    const newer = [...new Set(origins.flat().flatMap(newerDeltas))].map((type) =>
+      `'${type}' is newer than the SDK, which passes over it: it is on the tape as it came`
+    );
+    return { tape: safe.tape, format: recording.format, notes: [...notes, ...newer, ...hidden] };
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error;
     throw new ImportRefused(`Cannot import '${name}' as ${error.message}`);

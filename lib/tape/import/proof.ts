@@ -2,6 +2,7 @@ import { sdkPart } from "../../anthropic.ts";
 import { frameOf } from "../_frames.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { accumulate, type Accumulated } from "./_accumulate.ts";
+import { withoutNewer } from "./_newer.ts";
 import { type Exchange, type Fields, fieldsOf, isFields } from "./exchange.ts";
 
 /**
@@ -12,7 +13,7 @@ export async function difference(tape: Tape, origins: readonly (readonly Exchang
   const ask = await sdkReader();
   for (const [i, call] of tape.calls.entries()) {
     for (const [n, attempt] of call.attempts.entries()) {
-      const expected = accumulate(origins[i]![n]!);
+      const expected = accumulate(withoutNewer(origins[i]![n]!));
       const found = differs(expected, await ask(attempt));
       const where = call.attempts.length > 1 ? `call ${i + 1}, attempt ${n + 1}` : `call ${i + 1}`;
       if (found !== undefined) return `what the SDK makes of ${where} is not what was recorded: ${found}`;

@@ -1,0 +1,30 @@
+import { isStream, streamed } from "./_accumulate.ts";
+import { type Exchange, type Fields, fieldsOf } from "./exchange.ts";
+
+/** The kinds of deltas that the SDK puts into a message; others it passes over, as it does with new events. */
+const KNOWN = new Set([
+  "text_delta",
+  "thinking_delta",
+  "signature_delta",
+  "input_json_delta",
+  "citations_delta",
+  "compaction_delta",
+]);
+
+/** The deltas of an answer that are newer than the SDK: a tape has them as they came. */
+export function newerDeltas(exchange: Exchange): string[] {
+  if (!isStream(exchange)) return [];
+  return [...new Set(streamed(exchange.body()).filter(isNewer).map(({ delta }) => String(fieldsOf(delta).type)))];
+}
+
+/** An answer without them, which is what the SDK can make of it. */
+export function withoutNewer(exchange: Exchange): Exchange {
+  if (newerDeltas(exchange).length === 0) return exchange;
+  const known = streamed(exchange.body()).filter((event) => !isNewer(event));
+  const body = known.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  return { ...exchange, body: () => body };
+}
+
+function isNewer({ type, delta }: Fields): boolean {
+  return type === "content_block_delta" && !KNOWN.has(String(fieldsOf(delta).type));
+}
