@@ -50,3 +50,13 @@ export interface Page {
 
 /** The service that replays fixtures. */
 export const FIXTURES_SERVICE = `${DESK}.fixtures`;
+
+/**
+ * An address as it was given, without the slash at its end.
+ *
+ * @throws {TypeError} where it is none
+ */
+export function addressOf(given: string, example: string): string {
+  if (/^https?:\/\/[^/\s]/.test(given) && URL.canParse(given)) return given.replace(/\/+$/, "");
+  throw new TypeError(`Cannot use '${given}' as an engine's address: give one as ${example}`);
+}

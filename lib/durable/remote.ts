@@ -1,6 +1,6 @@
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { PermissionReply } from "../permissions/gate.ts";
-import { type Asked, DESK, FIXTURES_SERVICE, type Page, type RemoteOptions, serviceOf } from "./_wire.ts";
+import { addressOf, type Asked, DESK, FIXTURES_SERVICE, type Page, type RemoteOptions, serviceOf } from "./_wire.ts";
 
 export type { RemoteOptions } from "./_wire.ts";
 
@@ -33,6 +33,15 @@ export interface Remote {
   replay(request: unknown): Promise<unknown>;
 }
 
+/** Who is meant by a request, and what brings them: for whoever reads that they are not there. */
+interface Whom {
+  readonly who: string;
+  readonly start: string;
+}
+
+const ANYBODY: Whom = { who: "any agent", start: "'crochet worker'" };
+const FIXTURES: Whom = { who: "a checkout with fixtures", start: "'crochet worker --fixtures'" };
+
 /** How often somebody who follows looks for news. */
 const LOOK_MS = 150;
 
@@ -49,15 +58,26 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
  * ```
  */
 export function remote(ingress: string): Remote {
-  const base = ingress.replace(/\/$/, "");
+  const base = addressOf(ingress, "http://127.0.0.1:8080");
   const path = (...parts: readonly string[]) => `${base}/${parts.map(encodeURIComponent).join("/")}`;
-  const call = async <T>(url: string, body: unknown, who = "an engine", more: object = {}): Promise<T> => {
+  const call = async <T>(url: string, body: unknown, whom: Whom = ANYBODY, more: object = {}): Promise<T> => {
     const headers = { "content-type": "application/json", ...more };
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }).catch((cause) => {
-      throw new Error(`Cannot reach ${base}: is ${who} there?`, { cause });
+      throw new Error(
+        `Cannot reach an engine as nothing answers at ${base}: start restate-server, or name its ingress`,
+        {
+          cause,
+        },
+      );
     });
     const words = await response.text();
-    if (response.status === 404) throw new Error(`Cannot reach ${who} as no worker serves it: start 'crochet worker'`);
+    if (response.status === 404) {
+      throw new Error(
+        words.startsWith("{")
+          ? `Cannot reach ${whom.who} as no worker serves it at ${base}: start ${whom.start}`
+          : `Cannot reach an engine as ${base} is not its ingress: by itself that is at port 8080`,
+      );
+    }
     if (!response.ok) throw new Error(`Cannot do that as ${base} says ${response.status}: ${words.slice(0, 300)}`);
     return (words === "" ? undefined : JSON.parse(words)) as T;
   };
@@ -89,9 +109,10 @@ export function remote(ingress: string): Remote {
       const request = { prompt, ...(options && { options }), ...(run.on && { follow: base }) };
       const url = `${path(serviceOf(agent), run.id, "run")}/send`;
       // Under a key the engine keeps the result for who asks later.
-      const { invocationId: invocation } = await call<{ invocationId: string }>(url, request, `agent '${agent}'`, {
-        "idempotency-key": crypto.randomUUID(),
-      });
+      const { invocationId: invocation } = await call<{ invocationId: string }>(url, request, {
+        who: `agent '${agent}'`,
+        start: "'crochet worker' with its script, or name the script of an agent that is served",
+      }, { "idempotency-key": crypto.randomUUID() });
       // A server that dies just now has the run: its result is waited for, though nothing is heard of it before.
       await call(`${path(DESK, run.id, "began")}/send`, { invocation }).then(onSubmitted, () => {});
       return await followed(invocation, run);
@@ -103,7 +124,7 @@ export function remote(ingress: string): Remote {
     },
     question: async (agentId) => (await call<Asked | null>(path(DESK, agentId, "question"), null))?.about,
     answer: (agentId, reply) => call<boolean>(path(DESK, agentId, "answer"), reply),
-    replay: (request) => call(path(FIXTURES_SERVICE, "replay"), request, "a worker with --fixtures"),
+    replay: (request) => call(path(FIXTURES_SERVICE, "replay"), request, FIXTURES),
   };
 }
 

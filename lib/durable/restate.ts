@@ -4,7 +4,7 @@ import type { TranscriptStore } from "../transcript/store.ts";
 import { agentObject } from "./_agent-object.ts";
 import { desk } from "./_desk.ts";
 import { together } from "./_together.ts";
-import { FIXTURES_SERVICE } from "./_wire.ts";
+import { addressOf, FIXTURES_SERVICE } from "./_wire.ts";
 
 export { type Remote, remote, type RemoteOptions, type RemoteRun } from "./remote.ts";
 
@@ -70,7 +70,12 @@ export async function serve(agents: readonly Agent[], options: ServeOptions = {}
     },
     ...(identityKeys && { identityKeys: [...identityKeys] }),
   });
-  const server = await listen({ hostname: host, port, reusePort: sharePort }, handler);
+  const server = await listen({ hostname: host, port, reusePort: sharePort }, handler).catch((cause) => {
+    const { code = cause.message } = cause as { code?: string };
+    throw new Error(`Cannot listen at ${host}:${port} as ${REASONS[code] ?? code}: give another port or host`, {
+      cause,
+    });
+  });
   const url = `http://${host}:${server.port}`;
   return {
     port: server.port,
@@ -86,6 +91,13 @@ function fixtureService(sdk: typeof Sdk, replay: NonNullable<ServeOptions["repla
     handlers: { replay: (_: Sdk.Context, request: unknown) => replay(request) },
   });
 }
+
+/** Why one cannot listen, by the system's code. */
+const REASONS: { readonly [code: string]: string } = {
+  EADDRINUSE: "somebody else does",
+  EADDRNOTAVAIL: "this machine has no such address",
+  EACCES: "that is not allowed",
+};
 
 interface Listening {
   readonly port: number;
@@ -125,7 +137,7 @@ async function listen(
 }
 
 async function register(admin: string, uri: string, use_http_11: boolean): Promise<void> {
-  const response = await fetch(new URL("/deployments", admin), {
+  const response = await fetch(`${addressOf(admin, "http://127.0.0.1:9070")}/deployments`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ uri, use_http_11, force: true }),

@@ -62,13 +62,17 @@ const SCHEMA = `
 export function sqliteSteps(path: string): SqliteSteps {
   let opened: ReturnType<typeof open> | undefined;
   let closed = false;
-  const db = () => {
+  const using = <T>(work: (db: ReturnType<typeof open>) => T): T => {
     if (closed) throw new Error(`Cannot use the journal ${path} as it is closed: open another`);
-    return opened ??= open(path);
+    try {
+      return work(opened ??= open(path));
+    } catch (cause) {
+      throw new Error(`Cannot use the journal ${path} as ${reasonOf(cause as Error)}`, { cause });
+    }
   };
   const running = new Set<string>();
   const known = (name: string): { value: unknown } | undefined => {
-    const row = db().known.get(name) as { result: string } | undefined;
+    const row = using((db) => db.known.get(name)) as { result: string } | undefined;
     return row && { value: JSON.parse(row.result) };
   };
   const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
@@ -80,20 +84,21 @@ export function sqliteSteps(path: string): SqliteSteps {
     running.add(name);
     try {
       const result = JSON.stringify(await work() ?? null);
-      db().write.run(name, result, Date.now());
+      using((db) => db.write.run(name, result, Date.now()));
       // As a run that goes on will read it: what cannot be written down is missed now, not after a crash.
       return JSON.parse(result) as T;
     } finally {
       running.delete(name);
     }
   };
-  const answered = (token: string) => (db().answerOf.get(token) as { answer: string | null } | undefined)?.answer;
+  const answered = (token: string) =>
+    (using((db) => db.answerOf.get(token)) as { answer: string | null } | undefined)?.answer;
   return {
     step,
     async wait<T>(name: string, announce: (token: string) => Promise<void>, about: unknown = null): Promise<T> {
       const before = known(name);
       if (before) return before.value as T;
-      db().put.run(name, JSON.stringify(about), Date.now());
+      using((db) => db.put.run(name, JSON.stringify(about), Date.now()));
       if (answered(name) == null) await announce(name);
       for (;;) {
         const answer = closed ? undefined : answered(name);
@@ -104,12 +109,12 @@ export function sqliteSteps(path: string): SqliteSteps {
     },
     result: (name) => known(name)?.value,
     questions: (agentId) => {
-      const rows = db().open.all() as { token: string; about: string; at: number }[];
+      const rows = using((db) => db.open.all()) as { token: string; about: string; at: number }[];
       return rows
         .filter(({ token }) => agentId === undefined || token.startsWith(`ask:${agentId}:`))
         .map(({ token, about, at }) => ({ token, about: JSON.parse(about), at }));
     },
-    answer: (token, answer) => Number(db().answer.run(JSON.stringify(answer), token).changes) > 0,
+    answer: (token, answer) => Number(using((db) => db.answer.run(JSON.stringify(answer), token)).changes) > 0,
     close() {
       closed = true;
       opened?.db.close();
@@ -118,17 +123,34 @@ export function sqliteSteps(path: string): SqliteSteps {
   };
 }
 
+/** What is wrong with the file, and what to do about it. */
+function reasonOf({ message }: Error): string {
+  if (/locked|busy/.test(message)) return "another process keeps it locked: end that one, or wait for it";
+  if (/not a database|no such column|no such table|malformed/.test(message)) {
+    return `it is damaged or of another version (${message}): move it away, and runs in it cannot go on`;
+  }
+  return message;
+}
+
 function open(path: string) {
   mkdirSync(dirname(path), { recursive: true });
   // Asked for at the first use: a library that is only imported opens nothing and warns of nothing.
   const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const db: DatabaseSync = new DatabaseSync(path);
-  db.exec(SCHEMA);
+  try {
+    db.exec(SCHEMA);
+    return { db, ...statements(db) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function statements(db: DatabaseSync) {
   const old = Date.now() - KEPT_MS;
   db.prepare("DELETE FROM step WHERE at < ?").run(old);
   db.prepare("DELETE FROM question WHERE at < ?").run(old);
   return {
-    db,
     known: db.prepare("SELECT result FROM step WHERE name = ?"),
     write: db.prepare("INSERT INTO step (name, result, at) VALUES (?, ?, ?)"),
     put: db.prepare("INSERT OR IGNORE INTO question (token, about, at) VALUES (?, ?, ?)"),
