@@ -129,11 +129,12 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   assert.equal(imported.code, 1);
   assert.match(
     imported.out,
-    /old\/hi\.chunks\.txt +vercel-chunks +1 +fixtures\/imported\/hi\/tape\.jsonl +call 1 has a stand-in/,
+    /old\/hi\.chunks\.txt +vercel-chunks +1 +fixtures\/imported\/old-hi\/tape\.jsonl +call 1 has a stand-in/,
   );
   assert.match(imported.out, /fixtures\/imported\/sub-hi\/tape\.jsonl/);
-  assert.match(imported.out, /✗ Cannot import 'notes\.md' as it is in none of the known formats: vcrpy, go-vcr,/);
+  assert.match(imported.out, /✗ Cannot import 'old\/notes\.md' as it is in none of the known formats: vcrpy, cassetter,/);
   assert.match(imported.out, /2 imported, 1 refused\n$/);
+  assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt")).code, 0);
   const again = await w.call(fixtures, "import", "old/hi.chunks.txt");
   assert.match(
     again.out,
@@ -143,11 +144,11 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
 
   const counted = await w.call(fixtures, "census");
   assert.deepEqual([counted.code, counted.err], [0, ""]);
-  assert.match(counted.out, /^2 tapes, 2 calls, 2 attempts, 2 streams\n/);
-  assert.match(counted.out, /\nblocks +text 2\n +lacks thinking, /);
-  assert.match(counted.out, /\nmodels +claude-opus-5 2\n +lacks /);
+  assert.match(counted.out, /^3 tapes, 3 calls, 3 attempts, 3 streams\n/);
+  assert.match(counted.out, /\nblocks +text 3\n +lacks thinking, /);
+  assert.match(counted.out, /\nmodels +claude-opus-5 3\n +lacks /);
   const data = JSON.parse((await w.call(fixtures, "census", "fixtures", "--json")).out);
-  assert.deepEqual(data.of.stops.covers, { end_turn: 2 });
+  assert.deepEqual(data.of.stops.covers, { end_turn: 3 });
   w.put("fixtures/torn/tape.jsonl", "{");
   const torn = await w.call(fixtures, "census");
   assert.equal(torn.code, 1);
