@@ -5,7 +5,7 @@ import { isWire, plainProbes, type Probe, probes } from "./events.ts";
 import { Findings } from "./_findings.ts";
 import { cannotLoad, reportOf, slow, SLOW_MS, spread, timingOf } from "./_hook-report.ts";
 import { mayHaveExamples } from "./_may-have-examples.ts";
-import { eventName, type Judge, type Violation } from "./judged.ts";
+import { eventName, isGate, type Judge, type Violation } from "./judged.ts";
 import { Interrupted, Lane } from "./lane.ts";
 import { lawful } from "./lawful.ts";
 import { changedFields, type Rewrite } from "./order.ts";
@@ -241,6 +241,7 @@ class Engine {
   async #provoke(plain: readonly Probe[]): Promise<void> {
     const { subject, lane, loaded } = this.#asker;
     if (loaded.mode !== "gate" || subject.kind === "prompt") return;
+    if (this.#asker.slow && !plain.some((probe) => isGate(eventName(probe)))) return;
     const { isTelling } = await import("./guard.ts");
     const most = this.#asker.slow ? 8 : Math.max(30, this.#session.runs / 4);
     for (const probe of dangers(plain, lane.place, { wire: isWire(subject), text: subject.text }).slice(0, most)) {
