@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { test } from "node:test";
+import { sqliteSteps } from "../../lib/durable/index.ts";
+import { remote, serve } from "../../lib/durable/restate.ts";
+import { inFolder } from "./_kill.ts";
+
+test("sqliteSteps() says of a file that is no journal, or another version's, to move it away", async () => {
+  await inFolder(async (dir) => {
+    const text = join(dir, "text.sqlite");
+    writeFileSync(text, "This is a text that is long enough to be taken for the head of a database. ".repeat(20));
+    const other = join(dir, "other.sqlite");
+    const db = new DatabaseSync(other);
+    db.exec("CREATE TABLE step (id INTEGER, data TEXT)");
+    db.close();
+    for (const path of [text, other]) {
+      const steps = sqliteSteps(path);
+      await assert.rejects(steps.step("llm:a:0.1:1", async () => 1), (error: Error) => {
+        assert.match(
+          error.message,
+          /^Cannot use the journal .*\.sqlite as it is damaged or of another version .*: move/,
+        );
+        return true;
+      });
+      steps.close();
+    }
+  });
+});
+
+test("remote() refuses what is no address before anything is asked", () => {
+  for (const given of ["localhost", "127.0.0.1:8080", "ftp://here", "http://", ""]) {
+    assert.throws(() => remote(given), { name: "TypeError", message: /^Cannot use '.*' as an engine's address: give/ });
+  }
+  remote("http://127.0.0.1:8080/");
+});
+
+test("remote() tells an engine that is away, an agent nobody serves and an address that is no ingress apart", async () => {
+  let body = "";
+  const server = createServer((_, response) => response.writeHead(404).end(body));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const run = () => remote(at).run({ agent: "helper", id: "h-1", prompt: "hi" });
+  try {
+    body = `{"code":404,"message":"service not found"}`;
+    await assert.rejects(run(), /Cannot reach agent 'helper' as no worker serves it at .*: start 'crochet worker'/);
+    await assert.rejects(remote(at).replay({}), /start 'crochet worker --fixtures'/);
+    body = "";
+    await assert.rejects(run(), /as http:\S+ is not its ingress/);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  await assert.rejects(run(), /Cannot reach an engine as nothing answers at/);
+});
+
+test("serve() says why it cannot listen where somebody else does", async () => {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  try {
+    await assert.rejects(serve([], { port, sharePort: false }), {
+      message: `Cannot listen at 127.0.0.1:${port} as somebody else does: give another port or host`,
+    });
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
