@@ -32,7 +32,12 @@ export async function readReply(
   onDelta: (delta: ReplyDelta) => void,
 ): Promise<Reply> {
   const reply = new OpenReply(onDelta);
-  for await (const event of events) if (!reply.take(event)) break;
+  for await (const event of events) {
+    // Nearly all events of a long reply are pieces of a block, and a call more for each is felt.
+    const open = event.type === "content_block_delta" ? reply.blocks.get(event.index) : undefined;
+    if (open && !open.stopped && !reply.ended) addDelta(open, (event as { delta: RawBlock }).delta, onDelta);
+    else if (!reply.take(event)) break;
+  }
   return reply.close();
 }
 
@@ -53,11 +58,11 @@ export function replyFrom({ events, end }: EventsAtOnce, onDelta: (delta: ReplyD
  */
 class OpenReply {
   readonly #onDelta: (delta: ReplyDelta) => void;
-  readonly #blocks = new Map<number, OpenBlock>();
+  readonly blocks = new Map<number, OpenBlock>();
   #start: { id?: string; model?: string } | undefined;
   #usage = NO_USAGE;
   #stopReason: string | undefined;
-  #ended = false;
+  ended = false;
 
   constructor(onDelta: (delta: ReplyDelta) => void) {
     this.#onDelta = onDelta;
@@ -65,7 +70,7 @@ class OpenReply {
 
   /** Takes the next event; false: it is not the reply's any more. */
   take(event: ModelEvent): boolean {
-    if (this.#ended && event.type !== "ping") return false;
+    if (this.ended && event.type !== "ping") return false;
     if (
       this.#start === undefined && event.type !== "message_start" && event.type !== "ping" && event.type !== "error"
     ) {
@@ -78,14 +83,14 @@ class OpenReply {
         this.#usage = mergeUsage(this.#usage, event.message?.usage);
         this.#stopReason = event.message?.stop_reason || undefined;
         for (const [index, block] of (event.message?.content ?? []).entries()) {
-          this.#blocks.set(index, { block: { ...block }, pieces: new Map(), stopped: true, given: true });
+          this.blocks.set(index, { block: { ...block }, pieces: new Map(), stopped: true, given: true });
           showStart(block, this.#onDelta);
         }
         break;
       case "content_block_start": {
-        const known = this.#blocks.get(event.index);
+        const known = this.blocks.get(event.index);
         if (known && !known.given) throw outOfGrammar(`block ${event.index} was started twice`);
-        this.#blocks.set(event.index, { block: { ...event.content_block }, pieces: new Map(), stopped: false });
+        this.blocks.set(event.index, { block: { ...event.content_block }, pieces: new Map(), stopped: false });
         showStart(event.content_block, this.#onDelta);
         break;
       }
@@ -100,7 +105,7 @@ class OpenReply {
         this.#usage = mergeUsage(this.#usage, event.usage);
         break;
       case "message_stop":
-        this.#ended = true;
+        this.ended = true;
         break;
       case "error":
         throw new ModelError(
@@ -118,19 +123,19 @@ class OpenReply {
   }
 
   #open(index: number, what: string): OpenBlock {
-    const open = this.#blocks.get(index);
+    const open = this.blocks.get(index);
     if (!open || open.stopped) throw outOfGrammar(`a ${what} came for block ${index}, which is not open`);
     return open;
   }
 
   close(): Reply {
-    if (!this.#ended) {
+    if (!this.ended) {
       throw new ModelError("Cannot use the reply as its stream ended before 'message_stop'", {
         code: "cut",
         retryable: true,
       });
     }
-    return finish(this.#blocks, this.#start ?? {}, this.#stopReason ?? "end_turn", this.#usage);
+    return finish(this.blocks, this.#start ?? {}, this.#stopReason ?? "end_turn", this.#usage);
   }
 }
 
