@@ -60,8 +60,8 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 export function remote(ingress: string): Remote {
   const base = addressOf(ingress, "http://127.0.0.1:8080");
   const path = (...parts: readonly string[]) => `${base}/${parts.map(encodeURIComponent).join("/")}`;
-  const call = async <T>(url: string, body: unknown, whom: Whom = ANYBODY, more: object = {}): Promise<T> => {
-    const headers = { "content-type": "application/json", ...more };
+  const call = async <T>(url: string, body: unknown, whom: Whom = ANYBODY): Promise<T> => {
+    const headers = { "content-type": "application/json" };
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }).catch((cause) => {
       throw new Error(
         `Cannot reach an engine as nothing answers at ${base}: start restate-server, or name its ingress`,
@@ -108,11 +108,10 @@ export function remote(ingress: string): Remote {
     async run({ agent, prompt, options, onSubmitted, ...run }) {
       const request = { prompt, ...(options && { options }), ...(run.on && { follow: base }) };
       const url = `${path(serviceOf(agent), run.id, "run")}/send`;
-      // Under a key the engine keeps the result for who asks later.
       const { invocationId: invocation } = await call<{ invocationId: string }>(url, request, {
         who: `agent '${agent}'`,
         start: "'crochet worker' with its script, or name the script of an agent that is served",
-      }, { "idempotency-key": crypto.randomUUID() });
+      });
       // A server that dies just now has the run: its result is waited for, though nothing is heard of it before.
       await call(`${path(DESK, run.id, "began")}/send`, { invocation }).then(onSubmitted, () => {});
       return await followed(invocation, run);
