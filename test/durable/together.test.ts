@@ -16,14 +16,14 @@ async function sent(parts: readonly (readonly string[])[], torn = false): Promis
         for (const words of part) controller.enqueue(new TextEncoder().encode(words));
         said += part.join("");
       }
+      for (let i = 0; i < 20; i++) await undefined; // what was said is read, and not sent yet
       if (torn) controller.error(new Error("torn"));
       else controller.close();
     },
   });
   const working = gathered(body, {
     write(bytes) {
-      assert.ok(isOpen, "nothing is written to a connection that is closed");
-      unsent += new TextDecoder().decode(bytes);
+      unsent += isOpen ? new TextDecoder().decode(bytes) : "written to a connection that is closed";
     },
     flush() {
       pieces.push(unsent);
