@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CheckOptions } from "./check/check.ts";
-import type { CheckReport, Finding, Law } from "./check/report.ts";
+import type { CheckReport, Finding, Law } from "./check/report/report.ts";
 
 /** Thrown by a law that a hook breaks: its message is what a person needs, its report is all there is. */
 export class BrokenLaw extends Error {

@@ -77,7 +77,7 @@ test("what docs/test-your-hooks.md tells a reader to write and run shows what it
 });
 
 test("every law, field and matcher the page names is one there is", async () => {
-  const { LAWS } = await import("../../lib/testing/check/report.ts");
+  const { LAWS } = await import("../../lib/testing/check/report/report.ts");
   const { matchers } = await import("../../lib/testing/index.ts");
   for (const law of LAWS) assert.ok(PAGE.includes(`| **${law}** |`), law);
   for (const name of Object.keys(matchers)) assert.ok(PAGE.includes(`\`${name}\``), name);

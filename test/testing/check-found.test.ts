@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { checkHook } from "../../lib/testing/index.ts";
 import { check } from "../../lib/testing/check/check.ts";
-import type { CheckReport } from "../../lib/testing/check/report.ts";
+import type { CheckReport } from "../../lib/testing/check/report/report.ts";
 import { hookFiles, sh } from "./_check-files.ts";
 
 /** Real processes on a busy machine. */
@@ -79,7 +79,7 @@ test("a hook that its host drops without a word is at fault, and is not asked", 
   const report = await checkHook(`${folder.path}/.claude/settings.json`, FEW);
   assert.deepEqual(codes(report), [["lawful.never-runs"], ["lawful.never-runs"], []]);
   assert.deepEqual(report.hooks.map(({ runs }) => runs), [0, 0, 4]);
-  const { checkJunit } = await import("../../lib/testing/check/junit.ts");
+  const { checkJunit } = await import("../../lib/testing/check/report/junit.ts");
   assert.equal(checkJunit(report).match(/<failure type="lawful\.never-runs"/g)?.length, 2);
 });
 

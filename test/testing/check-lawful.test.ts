@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Host } from "../../lib/hooks/serving/from-host.ts";
-import type { Judged } from "../../lib/testing/check/judged.ts";
-import { lawful } from "../../lib/testing/check/lawful.ts";
-import { readPrinted } from "../../lib/testing/check/_printed.ts";
-import type { RanCommand } from "../../lib/testing/check/probe.ts";
-import { total } from "../../lib/testing/check/total.ts";
+import type { Judged } from "../../lib/testing/check/laws/judged.ts";
+import { lawful } from "../../lib/testing/check/laws/lawful.ts";
+import { readPrinted } from "../../lib/testing/check/laws/_printed.ts";
+import type { RanCommand } from "../../lib/testing/check/asking/probe.ts";
+import { total } from "../../lib/testing/check/laws/total.ts";
 import { rounds } from "../_counts.ts";
 
 interface Said {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readPrinted } from "../../lib/testing/check/_printed.ts";
+import { readPrinted } from "../../lib/testing/check/laws/_printed.ts";
 import { checkHook } from "../../lib/testing/index.ts";
 import { hookFiles, sh } from "./_check-files.ts";
 

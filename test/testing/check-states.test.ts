@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pathsIn } from "../../lib/testing/check/_state-paths.ts";
+import { pathsIn } from "../../lib/testing/check/laws/_state-paths.ts";
 import { checkHook } from "../../lib/testing/index.ts";
 import type { LettingGo } from "../../lib/testing/index.ts";
 import { hookFiles, sh } from "./_check-files.ts";

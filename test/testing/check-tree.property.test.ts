@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Tree } from "../../lib/testing/check/_tree.ts";
+import { Tree } from "../../lib/testing/check/asking/_tree.ts";
 import { rounds } from "../_counts.ts";
 import { scratch } from "../hooks/_fire.ts";
 

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { BrokenLaw, checkHook, type Finding, laws } from "../../lib/testing/index.ts";
-import { sandboxHere } from "../../lib/testing/check/_sandbox.ts";
+import { sandboxHere } from "../../lib/testing/check/asking/sandbox.ts";
 import { hookFiles, sh } from "./_check-files.ts";
 
 /** Real processes on a busy machine. */

@@ -1,4 +1,4 @@
-import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report.ts";
+import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report/report.ts";
 import type { Colours } from "../show/colours.ts";
 
 /** So many lines of a play or of rewritings are shown; the rest is in the data. */

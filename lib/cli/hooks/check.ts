@@ -54,7 +54,7 @@ const check: Command = async (args, io) => {
     );
   }
   if (flags.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
-  else if (flags.junit) io.out((await import("../../testing/check/junit.ts")).checkJunit(report));
+  else if (flags.junit) io.out((await import("../../testing/check/report/junit.ts")).checkJunit(report));
   else {
     const columns = io.tty ? process.stdout.columns || 100 : Infinity;
     io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));

@@ -3,10 +3,10 @@ import { readHookFile } from "../../hooks/discover.ts";
 import type { Example } from "../examples/example.ts";
 import { arrange, playExample } from "../examples/play.ts";
 import { readExamples, sidecarsOf } from "../examples/read.ts";
-import type { Asker } from "./asker.ts";
-import type { Findings } from "./_findings.ts";
-import { Lane } from "./lane.ts";
-import type { State } from "./terminating.ts";
+import type { Asker } from "./asking/asker.ts";
+import type { Findings } from "./report/findings.ts";
+import { Lane } from "./asking/lane.ts";
+import type { State } from "./laws/terminating.ts";
 
 /** Plays the examples a hook carries, where it is a file of its own. */
 export async function playExamples(asker: Asker, findings: Findings): Promise<void> {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { extensionOf } from "../../hooks/file/file-name.ts";
-import type { Asker } from "./asker.ts";
+import type { Asker } from "./asking/asker.ts";
 
 /** Whether examples of the hook are worth looking for: its module has some, or a file beside it is named so. */
 export function mayHaveExamples({ subject: { file }, loaded: { examples } }: Asker): boolean {

@@ -1,7 +1,7 @@
 import { COMMANDS } from "../arbitraries/commands.ts";
 import { FILES } from "../arbitraries/texts.ts";
 import { lookedFor, type Probe } from "./events.ts";
-import type { Place } from "./probe.ts";
+import type { Place } from "./asking/probe.ts";
 
 type Fields = { readonly [field: string]: unknown };
 

@@ -2,11 +2,11 @@ import { availableParallelism } from "node:os";
 import type { Host } from "../../hooks/serving/from-host.ts";
 import { type FastCheck, fastCheck } from "../arbitraries/fast-check.ts";
 import { type Checked, checkSubject } from "./engine.ts";
-import { type FindOptions, findSubjects, quoted } from "./find.ts";
-import { order } from "./order.ts";
-import { type CheckReport, type Finding, type HookReport, type Law, LAWS } from "./report.ts";
-import { sandboxHere } from "./_sandbox.ts";
-import { plantedSecrets, Scratch } from "./scratch.ts";
+import { type FindOptions, findSubjects, quoted } from "./find/find.ts";
+import { order } from "./laws/order.ts";
+import { type CheckReport, type Finding, type HookReport, type Law, LAWS } from "./report/report.ts";
+import { sandboxHere } from "./asking/sandbox.ts";
+import { plantedSecrets, Scratch } from "./asking/scratch.ts";
 import type { Session } from "./session.ts";
 import type { Subject } from "./subject.ts";
 

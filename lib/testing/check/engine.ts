@@ -1,23 +1,23 @@
 import type { Arbitrary } from "fast-check";
-import { Asker, refuses } from "./asker.ts";
-import { deterministic } from "./deterministic.ts";
+import { Asker, refuses } from "./asking/asker.ts";
+import { deterministic } from "./laws/deterministic.ts";
 import { isWire, plainProbes, type Probe, probes } from "./events.ts";
-import { Findings } from "./_findings.ts";
-import { cannotLoad, reportOf, slow, SLOW_MS, spread, timingOf } from "./_hook-report.ts";
+import { Findings } from "./report/findings.ts";
+import { cannotLoad, reportOf, slow, SLOW_MS, spread, timingOf } from "./report/hook-report.ts";
 import { mayHaveExamples } from "./_may-have-examples.ts";
-import { eventName, isGate, type Judge, type Violation } from "./judged.ts";
-import { Interrupted, Lane } from "./lane.ts";
-import { lawful } from "./lawful.ts";
-import { changedFields, type Rewrite } from "./order.ts";
-import { polite } from "./polite.ts";
-import type { Probed } from "./probe.ts";
-import { readyPlace } from "./_ready-place.ts";
-import type { HookReport, Law, Termination } from "./report.ts";
+import { eventName, isGate, type Judge, type Violation } from "./laws/judged.ts";
+import { Interrupted, Lane } from "./asking/lane.ts";
+import { lawful } from "./laws/lawful.ts";
+import { changedFields, type Rewrite } from "./laws/order.ts";
+import { polite } from "./laws/polite.ts";
+import type { Probed } from "./asking/probe.ts";
+import { readyPlace } from "./asking/ready-place.ts";
+import type { HookReport, Law, Termination } from "./report/report.ts";
 import type { Session } from "./session.ts";
 import { shrink, slim } from "./_shrink.ts";
 import type { Loaded, Subject } from "./subject.ts";
-import { keepers } from "./_keepers.ts";
-import { total } from "./total.ts";
+import { keepers } from "./laws/keepers.ts";
+import { total } from "./laws/total.ts";
 import { canaries, dangers, laced, unwritten } from "./_tries.ts";
 
 /** What came of one hook, with what only all hooks together tell. */
@@ -233,7 +233,7 @@ class Engine {
 
   async #ends(): Promise<Termination | undefined> {
     if (keepers(this.#asker.loaded.moments).length === 0) return undefined;
-    const { ends } = await import("./_ends.ts");
+    const { ends } = await import("./laws/ends.ts");
     return await ends(this.#asker, this.#session, { blocked: this.#denied.slice(0, 2), findings: this.#findings });
   }
 
@@ -242,7 +242,7 @@ class Engine {
     const { subject, lane, loaded } = this.#asker;
     if (loaded.mode !== "gate" || subject.kind === "prompt") return;
     if (this.#asker.slow && !plain.some((probe) => isGate(eventName(probe)))) return;
-    const { isTelling } = await import("./guard.ts");
+    const { isTelling } = await import("./laws/guard.ts");
     const most = this.#asker.slow ? 8 : Math.max(30, this.#session.runs / 4);
     for (const probe of dangers(plain, lane.place, { wire: isWire(subject), text: subject.text }).slice(0, most)) {
       if (this.#late || this.#denied.filter(isTelling).length >= 2) return;
@@ -255,7 +255,7 @@ class Engine {
     // Of a hook that answers now so, now so, nothing passes or is refused.
     if (mode !== "gate" || this.#asker.subject.kind === "prompt" || this.#findings.has("deterministic.verdict")) return;
     if (keepers(this.#asker.loaded.moments).length === this.#asker.loaded.moments.length) return;
-    const { bypassViolation, guarded, guardStrength } = await import("./guard.ts");
+    const { bypassViolation, guarded, guardStrength } = await import("./laws/guard.ts");
     for (const bypass of await guardStrength(this.#asker, this.#denied.filter(guarded))) {
       this.#findings.addBypass(bypassViolation(bypass), bypass);
     }

@@ -8,8 +8,8 @@ import { matchesIf } from "../../permissions/rules.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
 import type { FastCheck } from "../arbitraries/fast-check.ts";
 import { wordsIn } from "../arbitraries/words.ts";
-import { SOURCES } from "./_matcher.ts";
-import type { Place } from "./probe.ts";
+import { SOURCES } from "./find/matcher.ts";
+import type { Place } from "./asking/probe.ts";
 import type { Moment, Subject } from "./subject.ts";
 
 type Event = { readonly [field: string]: unknown };

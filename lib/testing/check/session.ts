@@ -1,7 +1,7 @@
 import type { FastCheck } from "../arbitraries/fast-check.ts";
-import type { Law } from "./report.ts";
-import type { Confine } from "./_sandbox.ts";
-import type { Scratch } from "./scratch.ts";
+import type { Law } from "./report/report.ts";
+import type { Confine } from "./asking/sandbox.ts";
+import type { Scratch } from "./asking/scratch.ts";
 
 /** What all hooks of one check have in common. */
 export interface Session {

@@ -1,8 +1,8 @@
 import type { HookKind, HookRecord } from "../../core/hook.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
 import type { Example } from "../examples/example.ts";
-import type { Finding } from "./report.ts";
-import type { Target } from "./probe.ts";
+import type { Finding } from "./report/report.ts";
+import type { Target } from "./asking/probe.ts";
 
 /** One moment a hook is for. */
 export interface Moment {

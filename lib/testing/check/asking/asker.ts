@@ -1,0 +1,101 @@
+import type { Probe } from "../events.ts";
+import type { Judged } from "../laws/judged.ts";
+import type { Lane } from "./lane.ts";
+import type { Probed, Question } from "./probe.ts";
+import type { Loaded, Subject } from "../subject.ts";
+import { opinionOf } from "../laws/verdict.ts";
+
+/** So many are sent together. */
+const ROW = 20;
+/** And so many of a hook that takes its time. */
+const SLOW_ROW = 4;
+/** Whoever waits as long for most answers would wait for minutes. */
+const SLOW_MS = 400;
+
+/** Asks one hook, and keeps count of how long it took. */
+export class Asker {
+  readonly subject: Subject;
+  readonly loaded: Loaded;
+  readonly lane: Lane;
+  readonly limit: number;
+  readonly secrets: readonly string[];
+  /** Milliseconds of each call that came back. */
+  readonly times: number[] = [];
+
+  constructor(
+    subject: Subject,
+    loaded: Loaded,
+    lane: Lane,
+    { limit, secrets }: { limit: number; secrets: readonly string[] },
+  ) {
+    this.subject = subject;
+    this.loaded = loaded;
+    this.lane = lane;
+    this.limit = limit;
+    this.secrets = secrets;
+  }
+
+  /** Milliseconds of most calls so far. */
+  get usual(): number {
+    return this.times.toSorted((a, b) => a - b)[Math.floor(this.times.length / 2)] ?? 0;
+  }
+
+  /** Whether it is to be asked no more than is needed. */
+  get slow(): boolean {
+    return this.usual > SLOW_MS;
+  }
+
+  /** Twice the time, where the hook has it. */
+  get #patient(): number {
+    return Math.min(2 * this.limit, (this.loaded.timeout ?? Infinity) * 1000);
+  }
+
+  async ask(probe: Probe, options: Pick<Question, "keep"> = {}): Promise<Probed> {
+    return await this.#heard(probe, await this.#again(probe, options, this.limit), options);
+  }
+
+  async #again({ event, says }: Probe, options: Pick<Question, "keep">, limit: number): Promise<Probed> {
+    return await this.lane.ask({ event, limit, ...(says !== undefined && { says }), ...options });
+  }
+
+  /** An answer with what a host makes of it; what may be the machine's doing is asked for again. */
+  async #heard(probe: Probe, first: Probed, options: Pick<Question, "keep"> = {}): Promise<Probed> {
+    let probed = first;
+    // A machine may be busy with something else: nothing is late that was late once.
+    if (probed.timedOut && !options.keep) probed = await this.#again(probe, options, this.#patient);
+    // Nothing ends itself like this, but a machine out of memory does.
+    if (probed.ran?.signal === "SIGKILL" && !probed.timedOut) probed = await this.#again(probe, options, this.limit);
+    if (!probed.timedOut) this.times.push(probed.ms);
+    if (!probed.ran || probed.timedOut) return probed;
+    return { ...probed, opinion: opinionOf(probed.ran, probe.event, this.subject.host, this.lane.place.kept) };
+  }
+
+  /** Asks about many, as fast as they can be asked. */
+  async *askAll(probes: readonly Probe[]): AsyncGenerator<readonly [Probe, Probed]> {
+    for (let at = 0; at < probes.length;) {
+      const row = probes.slice(at, at + (this.slow ? SLOW_ROW : ROW));
+      const questions = row.map(({ event, says }) => ({
+        event,
+        limit: this.limit,
+        ...(says !== undefined && { says }),
+      }));
+      const answers = await this.lane.askRow(questions);
+      for (const [i, probed] of answers.entries()) yield [row[i]!, await this.#heard(row[i]!, probed)];
+      at += answers.length;
+    }
+  }
+
+  async judge(probe: Probe): Promise<Judged> {
+    return this.judged(probe, await this.ask(probe));
+  }
+
+  judged(probe: Probe, probed: Probed): Judged {
+    const { subject, loaded, limit, secrets } = this;
+    return { subject, loaded, probe, probed, limit, secrets };
+  }
+}
+
+/** Whether the answer keeps something from happening, or an agent from ending. */
+export function refuses({ opinion, inputs }: Probed): boolean {
+  return opinion?.decision === "deny" || opinion?.decision === "ask" || (inputs?.length ?? 0) > 0;
+}

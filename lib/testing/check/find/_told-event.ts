@@ -1,0 +1,58 @@
+import { SHAPES } from "../laws/shapes.ts";
+import { TOOLS } from "./matcher.ts";
+
+/** Names of moments as others write them, longest first: `subagent-stop` ends like `stop`. */
+const EVENTS = [
+  ...["PermissionRequest", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart", "SubagentStop", "SessionStart"],
+  ...["PostToolUse", "PreToolUse", "PreCompact", "SessionEnd", "Notification"],
+];
+
+/** When a script of another host runs, as far as its name or its text tells: `Stop`, `PreToolUse@Bash`. */
+export function toldEvent(name: string, text: string): string | undefined {
+  const event = byName(name) ?? byAnswer(text) ?? byWords(text) ?? byFields(text);
+  return event && `${event}${toolsIn(text, event)}`;
+}
+
+function byName(name: string): string | undefined {
+  const words = name.replace(/\.\w+$/, "").replaceAll(/([a-z])([A-Z])/g, "$1-$2").toLowerCase().split(/[^a-z]+/);
+  const whole = words.join("");
+  const found = EVENTS.find((event) => whole.includes(event.toLowerCase()));
+  return found ?? (words.includes("stop") ? "Stop" : undefined);
+}
+
+/** What it answers names its event, and only some hooks are told whether they blocked before. */
+function byAnswer(text: string): string | undefined {
+  const named = /hookEventName["']?\s*[:=]\s*["'](\w+)["']/.exec(text)?.[1];
+  if (named !== undefined && Object.hasOwn(SHAPES.claude.specific, named)) return named;
+  return /stop_hook_active/.test(text) ? "Stop" : undefined;
+}
+
+function byWords(text: string): string | undefined {
+  const counts = EVENTS.map((event) => [event, text.split(new RegExp(`\\b${event}\\b`)).length - 1] as const)
+    .filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a);
+  if (counts.length > 0) return counts[0]![1] === counts[1]?.[1] ? undefined : counts[0]![0];
+  return /\bstop[ -]hook\b/i.test(text) ? "Stop" : undefined;
+}
+
+/** The fields of an event that only some have. */
+function byFields(text: string): string | undefined {
+  if (/\btool_response\b/.test(text)) return "PostToolUse";
+  if (/\btool_input\b|\btool_name\b/.test(text)) {
+    const refuses = /exit[ (]+2\b|\bblock|\bdeny/i.test(text);
+    return !refuses && /prettier|eslint|\bformat|\blint\b|gofmt|rustfmt|\bruff\b/i.test(text)
+      ? "PostToolUse"
+      : "PreToolUse";
+  }
+  if (/\bnotification_type\b/.test(text)) return "Notification";
+  return /["'.]prompt["']?(?:\]|\)|,|\s)/.test(text) ? "UserPromptSubmit" : undefined;
+}
+
+/** The tools a script asks for by name or by their fields, where it is asked about tools: settings would name them too. */
+function toolsIn(text: string, event: string): string {
+  if (!/ToolUse|PermissionRequest/.test(event)) return "";
+  const named = TOOLS.filter((tool) => new RegExp(`["'\`|(]${tool}["'\`|)]`).test(text));
+  if (named.length > 0) return `@${named.join("+")}`;
+  const commands = /["'.]command\b/.test(text);
+  const files = /["'.](?:file_path|notebook_path)\b/.test(text);
+  return commands === files ? "" : commands ? "@Bash" : "@Edit+Write";
+}

@@ -1,0 +1,77 @@
+import { EVENTS } from "../../../core/events.ts";
+import { pascal, resolveEvent } from "../../../core/names.ts";
+import type { Probe } from "../events.ts";
+import type { Probed } from "../asking/probe.ts";
+import type { Finding } from "../report/report.ts";
+import type { Loaded, Subject } from "../subject.ts";
+
+/** What a law says of one answer. */
+export type Violation = Pick<Finding, "law" | "code" | "severity" | "message" | "mend">;
+
+/** One answer to be judged. */
+export interface Judged {
+  readonly subject: Subject;
+  readonly loaded: Loaded;
+  readonly probe: Probe;
+  readonly probed: Probed;
+  /** Milliseconds it had. */
+  readonly limit: number;
+  /** Values it must not show. */
+  readonly secrets: readonly string[];
+}
+
+/** A law that looks at single answers. */
+export type Judge = (judged: Judged) => readonly Violation[];
+
+/** Gemini's events by the names of ours. */
+const GEMINI: { readonly [name: string]: string } = {
+  BeforeTool: "PreToolUse",
+  AfterTool: "PostToolUse",
+  BeforeAgent: "UserPromptSubmit",
+  AfterAgent: "Stop",
+  PreCompress: "PreCompact",
+};
+
+/** The event by its name on the wire. */
+export function eventName({ event }: Probe): string {
+  if (typeof event.hook_event_name === "string") return event.hook_event_name;
+  const { event: name, parent_agent_id, failed } = event as {
+    event: string;
+    parent_agent_id?: string;
+    failed?: boolean;
+  };
+  if (name === "stop") return parent_agent_id === undefined ? "Stop" : "SubagentStop";
+  if (name === "agent-start" && parent_agent_id !== undefined) return "SubagentStart";
+  return name === "post-tool-use" && failed ? "PostToolUseFailure" : pascal(name);
+}
+
+/** The event by Claude Code's name for it. */
+export function claudeName(name: string): string {
+  return GEMINI[name] ?? name;
+}
+
+/** Events of Claude Code that we do not fire and that a hook can block there. */
+const BLOCKING = new Set(
+  "UserPromptExpansion PostToolBatch TaskCreated TaskCompleted TeammateIdle ConfigChange Elicitation ElicitationResult WorktreeCreate"
+    .split(" "),
+);
+
+/** Whether exit code 2 refuses something at an event, or at least is read by the model. */
+export function canBlock(name: string): boolean {
+  const claude = claudeName(name);
+  if (claude === "PermissionRequest" || claude === "SubagentStart") return false;
+  const on = resolveEvent(claude);
+  return on ? EVENTS[on.event].deny !== "ignored" : BLOCKING.has(claude);
+}
+
+/** Whether a refusal at an event prevents something: a hook there is a guard. */
+export function isGate(name: string): boolean {
+  const on = resolveEvent(claudeName(name));
+  return on ? EVENTS[on.event].deny === "prevents" && name !== "SubagentStart" : BLOCKING.has(name);
+}
+
+/** A text in so many characters, on one line. */
+export function brief(text: string, most = 100): string {
+  const line = text.trim().replaceAll(/\s*\n\s*/g, " ⏎ ");
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}

@@ -1,0 +1,183 @@
+import type { Host } from "../../../hooks/serving/from-host.ts";
+import { beyondHost } from "./_for-host.ts";
+import { answerShape, law, no } from "./_answer-shape.ts";
+import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, type Violation } from "./judged.ts";
+import { isTelling, parsed, type Printed, readPrinted } from "./_printed.ts";
+import type { RanCommand } from "../asking/probe.ts";
+import { isVerdict } from "../events.ts";
+import { exitsOnPurpose, isSandboxed, total } from "./total.ts";
+
+/** Lawful: its output is an answer to its event, in the words of its host. */
+export const lawful: Judge = (judged) => {
+  const { probed: { ran, timedOut } } = judged;
+  if (timedOut) return [];
+  return ran ? ofCommand(ran, judged) : ofAnswer(judged);
+};
+
+function ofCommand(ran: RanCommand, judged: Judged): Violation[] {
+  const { probe, subject: { host }, loaded } = judged;
+  const event = eventName(probe);
+  const printed = readPrinted(ran.stdout, probe.event);
+  const shape = printed.form === "answer" ? answerShape(printed.json, probe.event, event, host) : [];
+  if (loaded.mode === "async") return printed.form === "answer" ? [...shape] : [];
+  return [...shape, ...ofPrinted(printed, ran, event, host), ...ofExit(ran, printed, judged)];
+}
+
+function ofPrinted(printed: Printed, { stdout, stderr, code }: RanCommand, event: string, host: Host): Violation[] {
+  switch (printed.form) {
+    case "surrounded":
+      return [no(
+        "text-around-json",
+        `There is text ${printed.where} its JSON, so ${host} reads none of it: ${brief(stdout, 70)}`,
+        "print the one object and nothing else; what is for people goes to stderr",
+      )];
+    case "broken":
+      return [
+        no(
+          "invalid-json",
+          `It prints what looks like JSON and is none: ${brief(stdout, 70)}`,
+          "build it with a JSON library (jq -n, json.dumps)",
+        ),
+      ];
+    case "echo":
+      return [
+        law(
+          "echo",
+          "warning",
+          "It prints a piece of the event as it is: if that is JSON, its writer decides",
+          "quote it, or print it beside words of its own",
+        ),
+      ];
+    case "words":
+      return host === "codex" && /^(?:Subagent)?Stop$/.test(event) && code === 0
+        ? [no("words", `It prints words at ${event}, which codex takes for a failure`, "print JSON, or nothing")]
+        : [];
+    case "nothing":
+    case "answer": {
+      const json = printed.form === "nothing" ? parsed(stderr.trim()) : undefined;
+      return json && isTelling(json) ? [onStderr(host, code === 2 && canBlock(event))] : [];
+    }
+  }
+}
+
+/** Where it blocks all the same, the model has to make out the reason in it. */
+function onStderr(host: Host, blocks: boolean): Violation {
+  return law(
+    "json-on-stderr",
+    blocks ? "warning" : "fault",
+    `Its JSON goes to stderr, where ${host} does not read it${
+      blocks ? ": it blocks, and the model gets it as it is" : ""
+    }`,
+    blocks
+      ? "write the reason alone to stderr, or print the JSON on stdout and exit 0"
+      : "print it on stdout, and exit 0",
+  );
+}
+
+/** Events at which exit code 2 shows its stderr to a person. */
+const SHOWN = ["SessionStart", "Setup", "SubagentStart", "SessionEnd", "CwdChanged", "FileChanged", "PostCompact"];
+
+function ofExit(ran: RanCommand, printed: Printed, judged: Judged): Violation[] {
+  const { code, stdout, stderr } = ran;
+  const event = eventName(judged.probe);
+  if (code === 0 || printed.form === "answer" || total(judged).length > 0) return [];
+  if (code !== 2) return ofOtherExit(ran, event, judged);
+  if (claudeName(event) === "PermissionRequest") {
+    return [
+      no(
+        "no-effect",
+        "It exits with code 2, which PermissionRequest does not read",
+        'print {"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"…"}}}',
+      ),
+    ];
+  }
+  if (!canBlock(event)) {
+    return SHOWN.includes(event)
+      ? []
+      : [law("no-effect", "warning", `It exits with code 2, and nothing can be refused at ${event}`, "exit 0")];
+  }
+  if (stderr.trim() !== "") return [];
+  const lost = stdout.trim() === "" ? "" : " (stdout is not read)";
+  return [
+    no(
+      "empty-refusal",
+      `It exits with code 2 and writes nothing to stderr${lost}: nobody learns why`,
+      "write the reason to stderr before exit 2",
+    ),
+  ];
+}
+
+function ofOtherExit({ code, stdout, stderr }: RanCommand, event: string, judged: Judged): Violation[] {
+  const said = stderr.trim() || stdout.trim();
+  if (isSandboxed(stderr)) return [];
+  if (said === "") {
+    return !isGate(event) || !exitsOnPurpose(judged) ? [] : [
+      no(
+        "exit-1",
+        `It exits with code ${code} and says nothing: only code 2 blocks, so this lets it through`,
+        "exit 2 to block, with the reason on stderr; exit 0 to let it through",
+      ),
+    ];
+  }
+  const name = claudeName(event);
+  if (isGate(event) || name === "Stop" || name === "SubagentStop") {
+    return [
+      no(
+        "exit-1",
+        `It exits with code ${code} and says '${brief(said, 60)}': only code 2 blocks, so this lets it through`,
+        "exit 2 to block, exit 0 to let it through",
+      ),
+    ];
+  }
+  return [
+    law(
+      "exit-code",
+      "warning",
+      `It exits with code ${code}, which no model hears of: '${brief(said, 60)}'`,
+      "exit 2 hands stderr to the model, exit 0 says that all is well",
+    ),
+  ];
+}
+
+/** Of a hook that our own front ends read: their words for what is wrong are good ones. */
+function ofAnswer(judged: Judged): Violation[] {
+  const { probed: { failure, opinion }, probe, subject, loaded } = judged;
+  const event = eventName(probe);
+  if (failure?.at === "read") {
+    if (subject.kind === "prompt" && !isVerdict(probe.says)) return [];
+    return [
+      no(
+        "answer",
+        `Its answer cannot be read: ${brief(failure.message, 160)}`,
+        "answer with one of the verdicts of its event",
+      ),
+    ];
+  }
+  if (opinion?.decision === "deny" && !canBlock(event) && event !== "PermissionRequest" && event !== "SubagentStart") {
+    return [no("no-effect", `It denies, and nothing can be refused at ${event}`, "return nothing there")];
+  }
+  if (loaded.mode === "gate" && opinion?.decision === "deny" && !opinion.reason?.trim()) {
+    return [
+      law(
+        "no-reason",
+        "warning",
+        "It denies without a reason: the model cannot mend what it does not know",
+        "give a reason",
+      ),
+    ];
+  }
+  return [...ofDefinition(judged), ...beyondHost(judged)];
+}
+
+/** A definition's command answers with one object: what is none of it is dropped without a word. */
+function ofDefinition({ probed: { printed = "" }, probe, subject: { target, kind } }: Judged): Violation[] {
+  if (target.type !== "definition" || kind !== "command") return [];
+  const { form } = readPrinted(printed, probe.event);
+  if (form === "nothing" || form === "answer") return [];
+  const mend = 'print {"action": "deny", "reason": "…"} and nothing else, or nothing';
+  return (form === "words" || form === "echo") && !/\{\s*"(?:action|reason)"/.test(printed)
+    ? [law("words", "warning", `It prints words, which nobody reads: ${brief(printed, 70)}`, mend)]
+    : [
+      no("text-around-json", `What it prints is not one object, so nothing of it is read: ${brief(printed, 70)}`, mend),
+    ];
+}

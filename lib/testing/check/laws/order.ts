@@ -1,0 +1,47 @@
+import type { Finding } from "../report/report.ts";
+
+/** What a hook was seen to rewrite. */
+export interface Rewrite {
+  readonly hook: string;
+  readonly path: string;
+  /** The event, and the tool where it is about one: `PreToolUse:Bash`. */
+  readonly at: string;
+  readonly field: string;
+}
+
+/** The fields of a new subject that are not as they were. */
+export function changedFields(before: unknown, after: unknown): string[] {
+  if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [""];
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Order: two hooks that rewrite the same field are named, once for each pair. */
+export function order(rewrites: readonly Rewrite[], seed: number, reproduce: string): Finding[] {
+  const found = new Map<string, Finding>();
+  for (const [i, a] of rewrites.entries()) {
+    for (const b of rewrites.slice(i + 1)) {
+      const pair = `${a.hook}\0${b.hook}`;
+      if (a.hook === b.hook || a.at !== b.at || a.field !== b.field || found.has(pair)) continue;
+      const what = a.field === "" ? "it" : `'${a.field}'`;
+      found.set(pair, {
+        law: "order",
+        code: "order.same-field",
+        severity: "warning",
+        hook: b.hook,
+        event: a.at.split(":")[0]!,
+        message:
+          `It rewrites ${what} at ${a.at}, and so does ${a.hook}: here the later one sees the earlier's, in a host the last to finish wins`,
+        counterexample: { hooks: [a.hook, b.hook], at: a.at, field: a.field },
+        seed,
+        reproduce,
+        mend: "join the two, or let each rewrite a field of its own",
+      });
+    }
+  }
+  return [...found.values()];
+}
