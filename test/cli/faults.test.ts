@@ -132,7 +132,10 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
     /old\/hi\.chunks\.txt +vercel-chunks +1 +fixtures\/imported\/old-hi\/tape\.jsonl +call 1 has a stand-in/,
   );
   assert.match(imported.out, /fixtures\/imported\/sub-hi\/tape\.jsonl/);
-  assert.match(imported.out, /✗ Cannot import 'old\/notes\.md' as it is in none of the known formats: vcrpy, cassetter,/);
+  assert.match(
+    imported.out,
+    /✗ Cannot import 'old\/notes\.md' as it is in none of the known formats: vcrpy, cassetter,/,
+  );
   assert.match(imported.out, /2 imported, 1 refused\n$/);
   assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt")).code, 0);
   const again = await w.call(fixtures, "import", "old/hi.chunks.txt");
