@@ -1,5 +1,5 @@
 import type { AgentOptions, RunOptions } from "../agent.ts";
-import type { DriftReport } from "../tape/drift.ts";
+import type { DriftReport } from "../tape/drift/drift.ts";
 import type { TapeSession } from "../tape/session.ts";
 
 /** The tape of a session, if it has one: that of its run, of the environment, or of its agent. */
@@ -17,7 +17,7 @@ export async function tapeFor(
   };
   const options = tapeOptions(own, agents, process.env, resolve);
   if (options?.mode !== "record" && options?.mode !== "update") return options && await openTape(options, cwd);
-  const { recordedFrom } = await import("../tape/recorded-from.ts");
+  const { recordedFrom } = await import("../tape/record/recorded-from.ts");
   const by = own !== undefined ? "command" : process.env.CROCHET_TAPE ? "environment" : "agent";
   return await openTape(recordedFrom(options, from, cwd, by), cwd);
 }
@@ -39,6 +39,6 @@ export async function closeTape(
     return;
   }
   if (report.ok || tape.isReported) return;
-  const { reportLines } = await import("../tape/report.ts");
+  const { reportLines } = await import("../tape/drift/report.ts");
   warn(`Tape ${report.tape}: ${reportLines(report).join("\n")}`);
 }

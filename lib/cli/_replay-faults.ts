@@ -1,10 +1,10 @@
 import { relative } from "node:path";
-import { faultText, PRESETS } from "../tape/fault.ts";
-import { saveFaults } from "../tape/fault-file.ts";
+import { faultText, PRESETS } from "../tape/fault/fault.ts";
+import { saveFaults } from "../tape/fault/fault-file.ts";
 import { faultFile, type Fixture } from "../tape/fixture.ts";
-import { invariantsOf } from "../tape/kept-faults.ts";
+import { invariantsOf } from "../tape/fault/kept-faults.ts";
 import { readTape } from "../tape/read.ts";
-import { underFaults } from "../tape/under-faults.ts";
+import { underFaults } from "../tape/fault/under-faults.ts";
 import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import type { Flags } from "./_flags.ts";

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fixtureAt, FIXTURES, nameFor } from "../tape/fixture.ts";
-import { keepFiles } from "../tape/keep-files.ts";
+import { keepFiles } from "../tape/record/keep-files.ts";
 import { isCi } from "../tape/options.ts";
-import { priceText } from "../tape/report.ts";
+import { priceText } from "../tape/drift/report.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "./_fixture-agent.ts";
 import { helpText, readFlags, type Usage } from "./_flags.ts";

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Agent } from "../agent.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
-import { type Case, type Ink, junit, PLAIN, priceText, reportLines } from "../tape/report.ts";
+import { type Case, type Ink, junit, PLAIN, priceText, reportLines } from "../tape/drift/report.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
@@ -43,7 +43,7 @@ interface Outcome extends Case {
 const replay: Command = async (args, io) => {
   const { words, flags } = await readFlags(USAGE, args);
   if (flags.help) {
-    const { PRESETS } = await import("../tape/fault.ts");
+    const { PRESETS } = await import("../tape/fault/fault.ts");
     io.out(`${helpText(USAGE)}\nPresets of --faults\n  ${Object.keys(PRESETS).join(", ")}\n`);
     return EXIT.ok;
   }
@@ -133,7 +133,7 @@ async function outcomeOf(
 /** Faults that a search has kept beside the tape are tried again with every replay. */
 async function brokenAgain(fixture: Fixture, agent: Agent, { wire }: Flags["flags"]): Promise<string | undefined> {
   if (!existsSync(fixture.faults)) return undefined;
-  return await (await import("../tape/kept-faults.ts")).brokenAgain(fixture, agent, { wire: wire === true });
+  return await (await import("../tape/fault/kept-faults.ts")).brokenAgain(fixture, agent, { wire: wire === true });
 }
 
 async function hooksOf(

@@ -2,7 +2,7 @@ import type { Agent, AgentSession, RunOptions } from "../agent.ts";
 import type { Stop } from "../core/events.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { thisOwner } from "../files/owner.ts";
-import { redact } from "../tape/redact.ts";
+import { redact } from "../tape/redact/redact.ts";
 import { appendEvent, beginLog } from "./log.ts";
 import { agentsDir, asked, type OnPrompt, promptTypeOf, startAction } from "./note.ts";
 import { type AgentEvent, nextState, type PromptType } from "./state.ts";

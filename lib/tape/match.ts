@@ -3,7 +3,7 @@ import type { ModelRequest } from "../core/model.ts";
 import { isSame } from "./_same.ts";
 import { comparable, headText, messageText } from "./canonical.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
-import { isRedacted } from "./redact.ts";
+import { isRedacted } from "./redact/redact.ts";
 import { fromModel } from "./request.ts";
 import type { Call, Tape } from "./tape.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { DriftReport } from "./drift.ts";
-import type { FaultRun } from "./fault-run.ts";
+import type { DriftReport } from "./drift/drift.ts";
+import type { FaultRun } from "./fault/fault-run.ts";
 import type { Normaliser } from "./normalise.ts";
 import type { Tape } from "./tape.ts";
 

@@ -20,9 +20,9 @@ import {
 } from "./format.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { unpackEvents } from "./_pack.ts";
-import { type Redactor, redactor } from "./redact.ts";
+import { type Redactor, redactor } from "./redact/redact.ts";
 import { echoOf } from "./reply.ts";
-import { isSuspect, scanFacts, whatIs } from "./scan.ts";
+import { isSuspect, scanFacts, whatIs } from "./redact/scan.ts";
 import type { Attempt, Call, Tape } from "./tape.ts";
 
 /** A tape that cannot be used, with the reason. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { HookRecord } from "../core/hook.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./_workspace.ts";
-import type { DriftReport, FileDrift } from "./drift.ts";
+import type { DriftReport, FileDrift } from "./drift/drift.ts";
 import { type Fixture, inScratch } from "./fixture.ts";
 import type { EndFact } from "./format.ts";
 import type { Normaliser } from "./normalise.ts";

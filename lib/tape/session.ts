@@ -1,20 +1,20 @@
 import { existsSync } from "node:fs";
 import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic.ts";
 import { canonical } from "./canonical.ts";
-import type { Divergence, DriftReport, ToolDrift } from "./drift.ts";
-import { priceOf, wholePrice } from "./drift.ts";
+import type { Divergence, DriftReport, ToolDrift } from "./drift/drift.ts";
+import { priceOf, wholePrice } from "./drift/drift.ts";
 import type { Header } from "./format.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
-import { type Mask, mask } from "./mask.ts";
+import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match.ts";
 import { tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
 import { type Normaliser, normaliserOf } from "./normalise.ts";
-import { placer, placesHere } from "./places.ts";
+import { placer, placesHere } from "./redact/places.ts";
 import { readTape, TapeError } from "./read.ts";
-import { Recording } from "./recording.ts";
-import { lazyRedactor, type Redactor } from "./redact.ts";
+import { Recording } from "./record/recording.ts";
+import { lazyRedactor, type Redactor } from "./redact/redact.ts";
 import { type Answer, inOnePiece } from "./replay.ts";
-import { shortText } from "./report.ts";
+import { shortText } from "./drift/report.ts";
 import { type Call, MAIN, type Tape } from "./tape.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
@@ -191,7 +191,7 @@ export class TapeSession {
   }
 
   async #write(kept: readonly Call[], stop: string | undefined): Promise<void> {
-    const { refusal, tapeOf } = await import("./recorded-tape.ts");
+    const { refusal, tapeOf } = await import("./record/recorded-tape.ts");
     const { writeTape } = await import("./write.ts");
     const why = refusal(this.recording, stop, this.program?.tape);
     if (why !== undefined) throw new TapeError(`Cannot ${this.mode} ${this.#name} as ${why}`);
@@ -208,7 +208,7 @@ export class TapeSession {
 
   async #header(): Promise<Header> {
     return this.program?.tape.header ??
-      (await import("./recorded-tape.ts")).headerOf(this.recording, this.seed, this.epoch, this.#options);
+      (await import("./record/recorded-tape.ts")).headerOf(this.recording, this.seed, this.epoch, this.#options);
   }
 
   async #report(kept: readonly Call[]): Promise<DriftReport> {
@@ -258,7 +258,7 @@ const hasPlaces = new WeakMap<Call, boolean>();
 
 /** What only some sessions need, loaded for those. */
 interface Parts {
-  readonly record?: typeof import("./record.ts");
+  readonly record?: typeof import("./record/record.ts");
   readonly wire?: typeof import("./wire.ts");
 }
 
@@ -267,7 +267,7 @@ export async function openTape(options: TapeOptions, root: string): Promise<Tape
   const { mode = "replay", path, wire = false } = options;
   const tape = options.tape ?? (mode === "record" ? noTape(path!) : await tapeAt(path!, mode));
   return new TapeSession(options, tape, root, {
-    ...((mode === "record" || mode === "update") && { record: await import("./record.ts") }),
+    ...((mode === "record" || mode === "update") && { record: await import("./record/record.ts") }),
     ...(wire && { wire: await import("./wire.ts") }),
   });
 }

@@ -3,10 +3,10 @@ import { isToolResult } from "../core/messages.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
 import { applyChanges, changesSince, snapshot } from "./_workspace.ts";
 import { canonical } from "./canonical.ts";
-import { differs } from "./difference.ts";
-import type { ToolDrift } from "./drift.ts";
+import { differs } from "./drift/difference.ts";
+import type { ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "./format.ts";
-import type { Mask } from "./mask.ts";
+import type { Mask } from "./redact/mask.ts";
 import type { Tape } from "./tape.ts";
 
 /** What the tools of a lane are given of its recording or replay. */

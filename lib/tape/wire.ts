@@ -1,12 +1,12 @@
 import { connectionError } from "../anthropic.ts";
 import type { Middleware } from "../middleware.ts";
 import type { LaneClock } from "./clock.ts";
-import { type Difference, differs, firstDifference } from "./difference.ts";
+import { type Difference, differs, firstDifference } from "./drift/difference.ts";
 import { isSameRequest } from "./_same.ts";
 import { frameOf } from "./_frames.ts";
-import type { Mask } from "./mask.ts";
+import type { Mask } from "./redact/mask.ts";
 import type { Normalise } from "./normalise.ts";
-import { wireHeaders } from "./record.ts";
+import { wireHeaders } from "./record/record.ts";
 import { failureOf } from "./replay.ts";
 import { eventsOf, messageEvents, messageIn, messageOf } from "./reply.ts";
 import { fromBody } from "./request.ts";

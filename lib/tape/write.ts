@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { blobsOf, toBlobs } from "./_blobs.ts";
 import { factsOf } from "./_facts.ts";
 import { factLine } from "./format.ts";
-import { type Finding, type Redactor, redactor } from "./redact.ts";
-import { scanFacts, whatIs } from "./scan.ts";
+import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
+import { scanFacts, whatIs } from "./redact/scan.ts";
 import type { Tape } from "./tape.ts";
 
 export interface WriteOptions {

@@ -1,13 +1,13 @@
 export type { ScriptedReply, ScriptedTool } from "./_reply-events.ts";
 export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./_script.ts";
 export { type Census, census, type Coverage } from "../tape/census.ts";
-export { type Fault, faultText, readFault } from "../tape/fault.ts";
+export { type Fault, faultText, readFault } from "../tape/fault/fault.ts";
 export { type Imported, importRecording } from "../tape/import/import.ts";
-export { type Invariant, INVARIANTS, type Observed } from "../tape/invariants.ts";
+export { type Invariant, INVARIANTS, type Observed } from "../tape/fault/invariants.ts";
 export { readTape } from "../tape/read.ts";
-export { redact } from "../tape/redact.ts";
+export { redact } from "../tape/redact/redact.ts";
 export type { Tape } from "../tape/tape.ts";
-export { type Faultable, type UnderFaults, underFaults, type UnderFaultsOptions } from "../tape/under-faults.ts";
+export { type Faultable, type UnderFaults, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
 export { conversationArbitrary, type ConversationOptions } from "./arbitraries/conversation.ts";
 export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.ts";
 export type { WireEvent } from "./arbitraries/host-events.ts";

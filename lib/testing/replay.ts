@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import type { CallOutcome, Result, RunEvent } from "../core/run-events.ts";
 import type { EventName } from "../core/events.ts";
-import type { DriftReport } from "../tape/drift.ts";
+import type { DriftReport } from "../tape/drift/drift.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
-import { brokenAgain } from "../tape/kept-faults.ts";
+import { brokenAgain } from "../tape/fault/kept-faults.ts";
 import { isCi } from "../tape/options.ts";
-import { scriptOf } from "../tape/recorded-from.ts";
-import { reportLines } from "../tape/report.ts";
+import { scriptOf } from "../tape/record/recorded-from.ts";
+import { reportLines } from "../tape/drift/report.ts";
 import { type FixtureRun, type Replayable, runFixture } from "../tape/run-fixture.ts";
 
 export interface ReplayTestOptions {

@@ -1,8 +1,8 @@
-import { type SavedFaults, saveFaults } from "../tape/fault-file.ts";
+import { type SavedFaults, saveFaults } from "../tape/fault/fault-file.ts";
 import { faultFile } from "../tape/fixture.ts";
-import type { Fault } from "../tape/fault.ts";
+import type { Fault } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
-import { type Faultable, underFaults, type UnderFaultsOptions } from "../tape/under-faults.ts";
+import { type Faultable, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
 import { faults } from "./faults.ts";
 
 export interface SearchOptions extends UnderFaultsOptions {

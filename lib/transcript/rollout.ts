@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Stop } from "../core/events.ts";
 import { addUsage, type Message, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { redactor } from "../tape/redact.ts";
+import { redactor } from "../tape/redact/redact.ts";
 import { damageOf } from "./_damage.ts";
 import { LineLog, readLines } from "./_line-log.ts";
 

@@ -3,7 +3,7 @@ import type { Model, ModelEvent } from "../../lib/core/model.ts";
 import { EMPTY_REPLY } from "../../lib/core/reply.ts";
 import type { Result } from "../../lib/core/run-events.ts";
 import { TapeSession } from "../../lib/tape/session.ts";
-import type { Faultable } from "../../lib/tape/under-faults.ts";
+import type { Faultable } from "../../lib/tape/fault/under-faults.ts";
 
 /** What a loop gets wrong that somebody wrote in an afternoon. */
 export type Mistake =

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { RunOptions } from "../../lib/agent.ts";
 import { type Agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
 import { agent } from "../../lib/index.ts";
-import type { DriftReport } from "../../lib/tape/drift.ts";
+import type { DriftReport } from "../../lib/tape/drift/drift.ts";
 import type { TapeOptions } from "../../lib/tape/options.ts";
 import { readFiles } from "../../lib/tape/_workspace.ts";
 import { scriptedServer, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { readReply } from "../../lib/core/reply.ts";
-import type { Cause } from "../../lib/tape/difference.ts";
+import type { Cause } from "../../lib/tape/drift/difference.ts";
 import { openTape } from "../../lib/tape/session.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { rounds } from "../_counts.ts";

@@ -7,7 +7,7 @@ import { tool } from "../../lib/core/tool.ts";
 import { fixturesIn } from "../../lib/tape/fixture.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import type { Tape } from "../../lib/tape/tape.ts";
-import { type Faultable, type UnderFaults, underFaults } from "../../lib/tape/under-faults.ts";
+import { type Faultable, type UnderFaults, underFaults } from "../../lib/tape/fault/under-faults.ts";
 import { faults, rechunk } from "../../lib/testing/faults.ts";
 import { agentTool, Read, Write } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";

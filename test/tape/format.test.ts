@@ -9,7 +9,7 @@ import { factsOf } from "../../lib/tape/_facts.ts";
 import { frameOf, framesOf } from "../../lib/tape/_frames.ts";
 import { packEvents, unpackEvents } from "../../lib/tape/_pack.ts";
 import { factLine } from "../../lib/tape/format.ts";
-import { placer } from "../../lib/tape/places.ts";
+import { placer } from "../../lib/tape/redact/places.ts";
 import { parseTape, readTape } from "../../lib/tape/read.ts";
 import { writeTape } from "../../lib/tape/write.ts";
 import { rounds } from "../_counts.ts";

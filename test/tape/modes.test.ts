@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type AgentOptions, anthropic, tool, type ToolContext } from "../../lib/index.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
-import { reportLines } from "../../lib/tape/report.ts";
+import { reportLines } from "../../lib/tape/drift/report.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import { Fail, inFolder, Look, Note, offline, readLines, recordWire, take } from "./_stage.ts";
 

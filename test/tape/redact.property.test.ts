@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { agent } from "../../lib/index.ts";
-import { redactor } from "../../lib/tape/redact.ts";
+import { redactor } from "../../lib/tape/redact/redact.ts";
 import { redact, scripted } from "../../lib/testing/index.ts";
 import { rounds } from "../_counts.ts";
 import { words } from "./_arbitraries.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { DriftReport } from "../../lib/tape/drift.ts";
-import { junit, reportLines } from "../../lib/tape/report.ts";
+import type { DriftReport } from "../../lib/tape/drift/drift.ts";
+import { junit, reportLines } from "../../lib/tape/drift/report.ts";
 import { rounds } from "../_counts.ts";
 
 /** A report of one changed text. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { importRecording } from "../../lib/tape/import/import.ts";
-import { placer } from "../../lib/tape/places.ts";
-import { redactor } from "../../lib/tape/redact.ts";
+import { placer } from "../../lib/tape/redact/places.ts";
+import { redactor } from "../../lib/tape/redact/redact.ts";
 
 /** Letters that look as chance has it, and are always the same. */
 function chance(length: number, of = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"): string {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, anthropic } from "../../lib/index.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
-import { keepFiles } from "../../lib/tape/keep-files.ts";
+import { keepFiles } from "../../lib/tape/record/keep-files.ts";
 import { runFixture } from "../../lib/tape/run-fixture.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Bash, BashOutput, Edit, Glob, Grep, KillShell, MultiEdit, Read, Write } from "../../lib/tools/index.ts";

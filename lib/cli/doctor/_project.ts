@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { standings } from "../../hooks/trust.ts";
 import { type Fixture, FIXTURES, fixturesIn } from "../../tape/fixture.ts";
 import { readTape } from "../../tape/read.ts";
-import { reportLines } from "../../tape/report.ts";
+import { reportLines } from "../../tape/drift/report.ts";
 import { runFixture } from "../../tape/run-fixture.ts";
 import { readConfig } from "../_config.ts";
 import { fixtureAgent } from "../_fixture-agent.ts";

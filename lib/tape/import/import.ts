@@ -1,7 +1,7 @@
-import { mask } from "../mask.ts";
-import { placer } from "../places.ts";
-import { type Redactor, redactor } from "../redact.ts";
-import { scanFacts } from "../scan.ts";
+import { mask } from "../redact/mask.ts";
+import { placer } from "../redact/places.ts";
+import { type Redactor, redactor } from "../redact/redact.ts";
+import { scanFacts } from "../redact/scan.ts";
 import type { Tape } from "../tape.ts";
 import { newerDeltas } from "./_newer.ts";
 import { type Beside, ImportRefused } from "./exchange.ts";

@@ -1,4 +1,4 @@
-import { xml } from "../../../tape/report.ts";
+import { xml } from "../../../tape/drift/report.ts";
 import type { CheckReport, Finding, HookReport } from "./report.ts";
 
 /** The report as JUnit reads it: a case for each law each hook was held to; warnings are what a case printed. */

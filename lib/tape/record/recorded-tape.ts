@@ -1,11 +1,11 @@
-import type { Message } from "../core/messages.ts";
-import { runtimeVersion, sourceOf, versionOf } from "./_about.ts";
-import { type ClockFact, type Header, TAPE_VERSION, type ToolFact } from "./format.ts";
-import type { Mask } from "./mask.ts";
-import type { TapeOptions } from "./options.ts";
+import type { Message } from "../../core/messages.ts";
+import { runtimeVersion, sourceOf, versionOf } from "../_about.ts";
+import { type ClockFact, type Header, TAPE_VERSION, type ToolFact } from "../format.ts";
+import type { Mask } from "../redact/mask.ts";
+import type { TapeOptions } from "../options.ts";
 import { finishedCalls } from "./record.ts";
 import type { Recording } from "./recording.ts";
-import type { Call, Tape, TapeRequest } from "./tape.ts";
+import type { Call, Tape, TapeRequest } from "../tape.ts";
 
 /**
  * Why nothing is written, for a sentence that begins with "Cannot record as": the model was never asked, somebody ended

@@ -1,8 +1,8 @@
-import { type Wire, wireOf } from "../anthropic.ts";
-import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
+import { type Wire, wireOf } from "../../anthropic.ts";
+import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../../core/model.ts";
 import { recordAttempts, type WireListener } from "./record-wire.ts";
-import { fromModel } from "./request.ts";
-import type { Attempt, Call, CallError, TapeEvent, TapeRequest } from "./tape.ts";
+import { fromModel } from "../request.ts";
+import type { Attempt, Call, CallError, TapeEvent, TapeRequest } from "../tape.ts";
 
 /** A call while it is recorded; nothing of it is masked yet. */
 export interface LiveCall {

@@ -1,8 +1,8 @@
-import type { Fact, Header } from "./format.ts";
-import { eventsOf } from "./reply.ts";
-import { runDelta } from "./_pack.ts";
+import type { Fact, Header } from "../format.ts";
+import { eventsOf } from "../reply.ts";
+import { runDelta } from "../_pack.ts";
 import type { Finding, Redactor } from "./redact.ts";
-import type { Tape } from "./tape.ts";
+import type { Tape } from "../tape.ts";
 
 /** Every secret that a tape's lines show, also where a reply says it in pieces. */
 export function scanFacts(facts: readonly (Header | Fact)[], tape: Tape, search: Redactor): Finding[] {

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { readFaultFile } from "./fault-file.ts";
 import { faultText } from "./fault.ts";
-import { faultFile, type Fixture } from "./fixture.ts";
+import { faultFile, type Fixture } from "../fixture.ts";
 import { type Invariant, INVARIANTS } from "./invariants.ts";
-import { readTape } from "./read.ts";
+import { readTape } from "../read.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
 
 /**

@@ -1,10 +1,10 @@
-import type { Message } from "../core/messages.ts";
-import type { ModelEvent } from "../core/model.ts";
-import { keyOf } from "./canonical.ts";
+import type { Message } from "../../core/messages.ts";
+import type { ModelEvent } from "../../core/model.ts";
+import { keyOf } from "../canonical.ts";
 import { callsUnder, isForGood } from "./_fault-apply.ts";
 import { checkFault, type Fault, faultText } from "./fault.ts";
 import { blocksOf } from "./_fault-place.ts";
-import { type Call, MAIN, type Tape, type TapeRequest } from "./tape.ts";
+import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";
 
 /** What a model said in one lane, as the agent was given it. */
 export interface Said {

@@ -1,7 +1,7 @@
-import { isToolResult, type Message } from "../core/messages.ts";
-import { comparable } from "./canonical.ts";
-import { isPlain, type Normalise, normalised, normalisedHead } from "./normalise.ts";
-import type { TapeRequest } from "./tape.ts";
+import { isToolResult, type Message } from "../../core/messages.ts";
+import { comparable } from "../canonical.ts";
+import { isPlain, type Normalise, normalised, normalisedHead } from "../normalise.ts";
+import type { TapeRequest } from "../tape.ts";
 
 /**
  * Whose doing a difference is: the author's words (`prompt`), a tool's description or result (`tool`), the agent, which

@@ -1,5 +1,5 @@
-import { isToolUse } from "../core/messages.ts";
-import type { TapeRequest } from "./tape.ts";
+import { isToolUse } from "../../core/messages.ts";
+import type { TapeRequest } from "../tape.ts";
 
 /** Whose a place of a request is, for a person: a tool's by its name, a result's by the tool that gave it; else "". */
 export function whoseIs(path: string, request: TapeRequest): string {

@@ -1,6 +1,6 @@
-import type { InboxFact, ToolFact } from "./format.ts";
+import type { InboxFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
-import type { SecretKind } from "./_secret-patterns.ts";
+import type { SecretKind } from "../redact/secret-patterns.ts";
 
 /** What is known of the wire a run went over. */
 export interface SeenWire {

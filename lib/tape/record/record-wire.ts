@@ -1,6 +1,6 @@
-import type { Middleware } from "../middleware.ts";
-import { type Chunk, framesOf } from "./_frames.ts";
-import type { Attempt } from "./tape.ts";
+import type { Middleware } from "../../middleware.ts";
+import { type Chunk, framesOf } from "../_frames.ts";
+import type { Attempt } from "../tape.ts";
 
 /** The only headers of an answer that are ever written down. */
 const KEPT_HEADERS = ["content-type", "request-id", "retry-after", "retry-after-ms", "x-should-retry"];

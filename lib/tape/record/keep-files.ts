@@ -1,9 +1,9 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { FIXTURES } from "./fixture.ts";
-import { TapeError } from "./read.ts";
-import { type Redactor, redactor } from "./redact.ts";
-import { whatIs } from "./scan.ts";
+import { FIXTURES } from "../fixture.ts";
+import { TapeError } from "../read.ts";
+import { type Redactor, redactor } from "../redact/redact.ts";
+import { whatIs } from "../redact/scan.ts";
 
 /** What is never part of a recorded workspace. */
 const LEFT_OUT = new Set([".git", "node_modules", ".crochet", FIXTURES]);

@@ -1,4 +1,4 @@
-import { looksRandom } from "./_secret-patterns.ts";
+import { looksRandom } from "./secret-patterns.ts";
 
 const SECRET_NAME =
   /(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|CREDENTIALS?|AUTH|COOKIE|PRIVATE|DSN|WEBHOOK)(?:_|$)/i;

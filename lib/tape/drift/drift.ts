@@ -1,9 +1,9 @@
-import { addUsage, NO_USAGE, type Usage } from "../core/messages.ts";
-import { price } from "../prices.ts";
+import { addUsage, NO_USAGE, type Usage } from "../../core/messages.ts";
+import { price } from "../../prices.ts";
 import type { Cause } from "./difference.ts";
-import type { Normaliser } from "./normalise.ts";
-import { usageOf } from "./reply.ts";
-import type { Call, Tape } from "./tape.ts";
+import type { Normaliser } from "../normalise.ts";
+import { usageOf } from "../reply.ts";
+import type { Call, Tape } from "../tape.ts";
 
 /** Where a lane first left its tape. */
 export interface Divergence {

@@ -1,9 +1,9 @@
-import type { ModelEvent } from "../core/model.ts";
-import { onlyEvent } from "./_frames.ts";
-import { runDelta, withText } from "./_pack.ts";
+import type { ModelEvent } from "../../core/model.ts";
+import { onlyEvent } from "../_frames.ts";
+import { runDelta, withText } from "../_pack.ts";
 import type { Form, Placer } from "./places.ts";
 import { mapTexts, type Redactor } from "./redact.ts";
-import type { Attempt, TapeEvent } from "./tape.ts";
+import type { Attempt, TapeEvent } from "../tape.ts";
 
 /** What stands between an agent's texts and a tape's: secrets are taken out for good, places are put back. */
 export interface Mask {

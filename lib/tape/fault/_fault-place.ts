@@ -1,6 +1,6 @@
-import type { ModelEvent } from "../core/model.ts";
-import { eventsOf } from "./reply.ts";
-import type { Call } from "./tape.ts";
+import type { ModelEvent } from "../../core/model.ts";
+import { eventsOf } from "../reply.ts";
+import type { Call } from "../tape.ts";
 
 /** A block of a reply, by its meaning. */
 export interface NamedBlock {

@@ -2,10 +2,10 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { fixtureAt } from "./fixture.ts";
+import { fixtureAt } from "../fixture.ts";
 import { keepFiles } from "./keep-files.ts";
-import type { TapeOptions } from "./options.ts";
-import { TapeError } from "./read.ts";
+import type { TapeOptions } from "../options.ts";
+import { TapeError } from "../read.ts";
 
 /** The script an agent was made in, as a path. */
 export function scriptOf(from: string): string {

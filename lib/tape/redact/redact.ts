@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
-import { sha256 } from "../core/sha256.ts";
-import { SECRET_PATTERNS, type SecretKind } from "./_secret-patterns.ts";
+import { sha256 } from "../../core/sha256.ts";
+import { SECRET_PATTERNS, type SecretKind } from "./secret-patterns.ts";
 import { environmentSecrets } from "./_secrets.ts";
 
 export interface RedactorOptions {

@@ -1,10 +1,10 @@
-import { messageText } from "./canonical.ts";
+import { messageText } from "../canonical.ts";
 import { areReordered, whoseIs } from "./_whose.ts";
 import { type Difference, firstDifference } from "./difference.ts";
 import type { Divergence } from "./drift.ts";
-import type { Match, Program, Served } from "./match.ts";
-import { comparedText } from "./normalise.ts";
-import type { Call, TapeRequest } from "./tape.ts";
+import type { Match, Program, Served } from "../match.ts";
+import { comparedText } from "../normalise.ts";
+import type { Call, TapeRequest } from "../tape.ts";
 
 /** Says why a request was not found: how it differs from the recorded call that is most like it. Never to serve that. */
 export function explain(

@@ -1,11 +1,11 @@
-import { type Block, invalidConversation, isToolUse } from "../core/messages.ts";
-import { EMPTY_REPLY, isCut } from "../core/reply.ts";
-import type { Result, RunEvent } from "../core/run-events.ts";
-import { canonical } from "./canonical.ts";
+import { type Block, invalidConversation, isToolUse } from "../../core/messages.ts";
+import { EMPTY_REPLY, isCut } from "../../core/reply.ts";
+import type { Result, RunEvent } from "../../core/run-events.ts";
+import { canonical } from "../canonical.ts";
 import type { FaultRun, Said } from "./fault-run.ts";
 import { replyEvents } from "./_fault-place.ts";
-import { accumulated } from "./import/_accumulate.ts";
-import type { Tape } from "./tape.ts";
+import { accumulated } from "../import/_accumulate.ts";
+import type { Tape } from "../tape.ts";
 
 /** What was seen of a run under faults. */
 export interface Observed {

@@ -1,5 +1,5 @@
-import { nearest } from "../core/names.ts";
-import { MAIN, type Tape } from "./tape.ts";
+import { nearest } from "../../core/names.ts";
+import { MAIN, type Tape } from "../tape.ts";
 import { blocksOf } from "./_fault-place.ts";
 
 /**

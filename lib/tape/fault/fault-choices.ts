@@ -1,6 +1,6 @@
 import { type Fault } from "./fault.ts";
 import { blocksOf, type NamedBlock } from "./_fault-place.ts";
-import { MAIN, type Tape } from "./tape.ts";
+import { MAIN, type Tape } from "../tape.ts";
 
 /** Where faults can fall on one call, and which: the simplest first, as what is found is made simpler by going there. */
 interface Choice {

@@ -1,8 +1,8 @@
-import type { ModelEvent } from "../core/model.ts";
-import { errorType } from "../testing/_reply-events.ts";
+import type { ModelEvent } from "../../core/model.ts";
+import { errorType } from "../../testing/_reply-events.ts";
 import { type Place, placeOf, replyEvents } from "./_fault-place.ts";
 import { type Fault, FAULTS, kindOf } from "./fault.ts";
-import type { Attempt, Call, TapeEvent } from "./tape.ts";
+import type { Attempt, Call, TapeEvent } from "../tape.ts";
 
 /**
  * What comes of one recorded call under faults: one call for each time the model is asked. Attempts that fail before

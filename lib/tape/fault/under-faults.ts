@@ -1,13 +1,13 @@
-import { textOf } from "../core/messages.ts";
-import type { Result, RunEvent } from "../core/run-events.ts";
+import { textOf } from "../../core/messages.ts";
+import type { Result, RunEvent } from "../../core/run-events.ts";
 import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
-import { inScratch } from "./fixture.ts";
-import { readFiles } from "./_workspace.ts";
+import { inScratch } from "../fixture.ts";
+import { readFiles } from "../_workspace.ts";
 import { type Invariant, INVARIANTS, type Observed } from "./invariants.ts";
-import type { TapeOptions } from "./options.ts";
-import type { Replayable } from "./run-fixture.ts";
-import { MAIN, type Tape } from "./tape.ts";
+import type { TapeOptions } from "../options.ts";
+import type { Replayable } from "../run-fixture.ts";
+import { MAIN, type Tape } from "../tape.ts";
 
 /** What is needed of an agent: `agent({...})` has it. */
 export type Faultable = Pick<Replayable, "open">;
