@@ -30,7 +30,7 @@ async function loadApi(): Promise<Api> {
   try {
     return await import("@opentelemetry/api");
   } catch {
-    return await import(new URL("../dist/opentelemetry-1.10.0.js", import.meta.url).href);
+    return await import(new URL("../dist/opentelemetry-1.9.1.js", import.meta.url).href);
   }
 }
 
