@@ -19,7 +19,7 @@ const files = process.argv.slice(2);
 const runners: [name: string, command: string, args: string[]][] = [
   ["bun", "bun", [
     "test",
-    "--timeout=600000",
+    `--timeout=${process.env.CROCHET_TEST_LONG ? 3_600_000 : 600_000}`,
     "--reporter=junit",
     `--reporter-outfile=${join(out, "bun.xml")}`,
     ...files,
