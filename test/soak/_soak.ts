@@ -5,7 +5,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { agent, jsonlStore } from "../../lib/index.ts";
+import { agent, jsonlStore, type Model } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Bash, Edit, Read } from "../../lib/tools/index.ts";
 
@@ -69,7 +69,8 @@ async function manyRuns(): Promise<{ half: Left; end: Left }> {
 /** One session of many turns; what it holds is its conversation, so the cost of a turn is compared, not the whole. */
 async function manyTurns(): Promise<{ half: Left; end: Left }> {
   let half: Left | undefined;
-  const model = scripted([], { then: { text: "y".repeat(64) } });
+  // A new one for each call: it keeps what it was asked, and that would be what grows.
+  const model: Model = (...asked) => scripted([{ text: "y".repeat(64) }])(...asked);
   const worker = agent({ model, limits: { iterations: Infinity } });
   const session = await worker.open();
   for (let i = 0; i < turns; i++) {
