@@ -30,8 +30,8 @@ const newServer = async () => {
   return server;
 };
 
-/** Kills a process; what had ended a while before was in the journal. */
-async function kill(one: Started): Promise<void> {
+/** Kills a process and starts what takes its place; what had ended a while before was in the journal. */
+async function kill<T>(one: Started, next: () => Promise<T>): Promise<T> {
   const now = Date.now();
   await one.kill();
   running = running.filter((other) => other !== one);
@@ -40,10 +40,12 @@ async function kill(one: Started): Promise<void> {
     if ("step" in effect && effect.at <= now) last.set(effect.step, effect);
   }
   const finished = [...last].filter(([, e]) => "phase" in e && e.phase === "end" && e.at < now - 1000);
-  deaths.push({
-    finished: new Set(finished.map(([name]) => name)),
-    at: Date.now(),
-  });
+  const at = Date.now();
+  const started = await next();
+  // A worker that is dead begins nothing; one whose server is dead may.
+  const over = one.child.spawnfile === binary ? Date.now() : at;
+  deaths.push({ finished: new Set(finished.map(([name]) => name)), at, over });
+  return started;
 }
 
 const lines = (n: number) => until(`${n} lines`, () => effects(dir).length >= n);
@@ -91,7 +93,7 @@ async function drive(): Promise<
   { results: Ended[]; again: string[]; steps: number; agents: number }
 > {
   let server = await newServer();
-  let worker = await newWorker();
+  const worker = await newWorker();
   const isFamily = scenario === "family";
   const agents = isFamily ? 2 : 8;
   if (scenario === "moved") await newWorker();
@@ -104,16 +106,13 @@ async function drive(): Promise<
   );
   await lines(isFamily ? 30 : 70);
   if (scenario === "server") {
-    await kill(server);
-    server = await newServer();
+    server = await kill(server, newServer);
   } else {
-    await kill(worker);
-    if (scenario !== "moved") worker = await newWorker();
+    await kill(worker, async () => scenario !== "moved" && await newWorker());
   }
   if (isFamily) {
     await lines(80);
-    await kill(server);
-    await newServer();
+    await kill(server, newServer);
   }
   const all = Promise.all(waits.map((wait) => wait()));
   if (isFamily) await allowing(ids, all);
