@@ -170,14 +170,14 @@ test("a secret never survives an import: in requests, headers, answers, inputs o
 });
 
 test("a place in the address of a file is a place as well", () => {
-  const { place, restore } = placer({ root: "/work/tea", home: "/home/ada" });
-  const text = "at file:///work/tea/a.ts:1 and file:///home/ada/x, not in http://x/work/tea nor https://home/ada";
+  const { place, restore } = placer({ root: "/srv/tea", home: "/home/ada" });
+  const text = "at file:///srv/tea/a.ts:1 and file:///home/ada/x, not in http://x/srv/tea nor https://home/ada";
   assert.equal(
     place(text),
-    "at file://{ROOT}/a.ts:1 and file://{HOME}/x, not in http://x/work/tea nor https://home/ada",
+    "at file://{ROOT}/a.ts:1 and file://{HOME}/x, not in http://x/srv/tea nor https://home/ada",
   );
   assert.equal(restore(place(text)), text);
-  const json = JSON.stringify({ out: "1\n/work/tea/a\t/home/ada" });
+  const json = JSON.stringify({ out: "1\n/srv/tea/a\t/home/ada" });
   assert.equal(place(json), '{"out":"1\\n{ROOT}/a\\t{HOME}"}');
   assert.equal(restore(place(json)), json);
 });
