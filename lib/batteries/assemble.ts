@@ -12,13 +12,13 @@ import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
 import { sessionEnvFile } from "../hooks/process/env-file.ts";
 import { price } from "../prices.ts";
-import { runningTasks } from "../tools/background-tasks.ts";
 import { memoryStore } from "../transcript/memory.ts";
 import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
 import { changesSince } from "../transcript/resume.ts";
 import { askerOn } from "./asker.ts";
 import { beginRun, notBegun } from "./begin.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
+import { hookHost } from "./hook-host.ts";
 import { hookList } from "./hook-list.ts";
 import { isKept, type Keeper, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
@@ -43,6 +43,7 @@ export interface Parts {
 export type Assembled = AgentSession;
 
 const NEVER = new AbortController().signal;
+
 /** What a model may write in one reply. */
 const MAX_TOKENS = 32_000;
 
@@ -88,6 +89,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   let promptId: string | undefined;
   let begun = false;
   let lastStop: string | undefined;
+
   const emit = (event: RunEvent) => {
     if (event.agent_id === id) {
       keep.note(event);
@@ -157,28 +159,13 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       folders: parts.hookFolders,
       found: own.hooks,
       runner: {
-        host: {
-          projectDir: cwd,
-          wire: (event) => {
-            const { agent_id, parent_agent_id } = event;
-            const mcp_server = "tool_use_id" in event ? set.serverOf(event.tool_name) : undefined;
-            return {
-              transcript_path: store.pathOf?.(id) ?? "",
-              permission_mode: gate?.permissions().mode ?? "default",
-              ...(promptId !== undefined && { prompt_id: promptId }),
-              ...(parent_agent_id !== undefined && { agent_transcript_path: store.pathOf?.(agent_id) ?? "" }),
-              ...(mcp_server && { fields: { mcp_server } }),
-              ...(event.event === "stop" && agent_id === id && { background_tasks: runningTasks(toolState) }),
-            };
-          },
+        host: hookHost({
+          ...{ id, cwd, store, set, gate, toolState },
+          promptId: () => promptId,
           envFile: envFile.path,
           confine: sandbox.hooks,
-          ...(gate && { remember: gate.remember }),
-          ...(isWatched && {
-            onOutput: ({ hook, event, stream, text }) =>
-              emit({ agent_id: event.agent_id, type: "hook_output", hook, event: event.event, stream, text }),
-          }),
-        },
+          emit: isWatched ? emit : undefined,
+        }),
         prompt: { model: priced && !process.env.ANTHROPIC_API_KEY && !tape?.isOffline ? undefined : model },
         warn,
         emit: (event) => emit({ agent_id: id, ...event }),

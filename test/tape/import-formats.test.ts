@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import importAction from "../../lib/cli/fixtures/import.ts";
 import show from "../../lib/cli/fixtures/show.ts";
@@ -200,21 +202,27 @@ test("a stub's body is read from __files beside it, and from nowhere else", asyn
     "stubs/mappings/one.json": stubWith("one.txt"),
     "stubs/mappings/two.json": stubWith("../../secret.txt"),
     "stubs/mappings/three.json": stubWith("none.txt"),
+    "stubs/mappings/four.json": stubWith("link.txt"),
+    "linked/mappings/five.json": stubWith("secret.txt"),
     "stubs/__files/one.txt": stream(WORDS),
     "secret.txt": stream("secret"),
     "stubs/.hidden.json": "no recording",
     "stubs/node_modules/a/package.json": "{}",
   });
-  const { out, code } = await place.call(importAction, "stubs", "--json");
+  symlinkSync(join(place.cwd, "secret.txt"), join(place.cwd, "stubs/__files/link.txt"));
+  symlinkSync(place.cwd, join(place.cwd, "linked/__files"));
+  const { out, code } = await place.call(importAction, "stubs", "linked", "--json");
   assert.equal(code, 1);
   const outcomes = JSON.parse(out);
   assert.deepEqual(outcomes.map(({ file, tape }: { file: string; tape?: string }) => [file, tape]), [
+    ["stubs/mappings/four.json", undefined],
     ["stubs/mappings/one.json", "fixtures/imported/one/tape.jsonl"],
     ["stubs/mappings/three.json", undefined],
     ["stubs/mappings/two.json", undefined],
+    ["linked/mappings/five.json", undefined],
   ]);
-  for (const { refused } of outcomes.slice(1)) {
-    assert.match(refused, /'stubs\/mappings\/\w+\.json' as its body is in another file/);
+  for (const { refused, tape } of outcomes) {
+    if (!tape) assert.match(refused, /'\w+\/mappings\/\w+\.json' as its body is in another file/);
   }
 });
 

@@ -1,0 +1,44 @@
+import type { RunEvent } from "../core/run-events.ts";
+import type { HookHost } from "../hooks/process/host.ts";
+import type { PermissionGate } from "../permissions/gate.ts";
+import { runningTasks } from "../tools/background-tasks.ts";
+import type { TranscriptStore } from "../transcript/store.ts";
+import type { ToolSet } from "./tool-set.ts";
+
+export interface HookHostParts extends Pick<HookHost, "envFile" | "confine"> {
+  readonly id: string;
+  readonly cwd: string;
+  readonly store: TranscriptStore;
+  readonly set: ToolSet;
+  readonly gate: PermissionGate | undefined;
+  readonly toolState: ReadonlyMap<string, unknown>;
+  readonly promptId: () => string | undefined;
+  /** Undefined where nobody watches: then what hooks write is not told while they write it. */
+  readonly emit: ((event: RunEvent) => void) | undefined;
+}
+
+/** What a session tells of itself to hooks outside this process. */
+export function hookHost({ id, cwd, store, set, gate, toolState, promptId, emit, ...more }: HookHostParts): HookHost {
+  return {
+    projectDir: cwd,
+    wire: (event) => {
+      const { agent_id, parent_agent_id } = event;
+      const mcp_server = "tool_use_id" in event ? set.serverOf(event.tool_name) : undefined;
+      const prompt_id = promptId();
+      return {
+        transcript_path: store.pathOf?.(id) ?? "",
+        permission_mode: gate?.permissions().mode ?? "default",
+        ...(prompt_id !== undefined && { prompt_id }),
+        ...(parent_agent_id !== undefined && { agent_transcript_path: store.pathOf?.(agent_id) ?? "" }),
+        ...(mcp_server && { fields: { mcp_server } }),
+        ...(event.event === "stop" && agent_id === id && { background_tasks: runningTasks(toolState) }),
+      };
+    },
+    ...more,
+    ...(gate && { remember: gate.remember }),
+    ...(emit && {
+      onOutput: ({ hook, event, stream, text }) =>
+        emit({ agent_id: event.agent_id, type: "hook_output", hook, event: event.event, stream, text }),
+    }),
+  };
+}
