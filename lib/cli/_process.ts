@@ -12,15 +12,14 @@ export function processIo({ careful = false } = {}): Io {
   readerGone = () => interrupt.abort(new Error("Nobody reads any more"));
   return {
     out: (text) =>
-      careful && toFile()
+      careful && outputKind() === "file"
         ? writeWhole(text)
         : written.stdout || !text.endsWith("\n")
         ? write("stdout", text)
         : console.log(text.slice(0, -1)),
     err: (text) => written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1)),
     get tty() {
-      // A pipe or a file is none: to know that, the streams of node need not be loaded.
-      return process.getBuiltinModule("node:fs").fstatSync(1).isCharacterDevice() && process.stdout.isTTY === true;
+      return outputKind() === "terminal";
     },
     env: process.env,
     cwd: process.cwd(),
@@ -55,14 +54,16 @@ export function boundCompiled(): void {
   }
 }
 
-let isFile: boolean | undefined;
+let kind: "file" | "pipe" | "terminal" | undefined;
 
-/** Whether stdout is a file, or a device that is no terminal. */
-function toFile(): boolean {
-  const kind = isFile ?? process.getBuiltinModule("node:fs").fstatSync(1);
-  return isFile ??= typeof kind === "boolean"
-    ? kind
-    : kind.isFile() || (kind.isCharacterDevice() && process.stdout.isTTY !== true);
+/** Where stdout goes; any device but a terminal is a file. Node's streams are loaded only to ask what may be a terminal. */
+function outputKind(): "file" | "pipe" | "terminal" {
+  if (kind) return kind;
+  const { fstatSync, statSync } = process.getBuiltinModule("node:fs");
+  const output = fstatSync(1);
+  if (!output.isCharacterDevice()) return kind = output.isFile() ? "file" : "pipe";
+  const isTerminal = output.rdev !== statSync("/dev/null").rdev && process.stdout.isTTY === true;
+  return kind = isTerminal ? "terminal" : "file";
 }
 
 /** @throws {Error} where the disk is full */
