@@ -300,6 +300,7 @@ test("what is no recording is always refused with the reason", async () => {
     ["", /it is empty/],
     ['{"log":{"entries":[]}}', new RegExp(`none of the known formats \\(its keys are log\\): ${names}`)],
     ["just a text", /none of the known formats/],
+    ["module.exports = function (req, res) {\n  res.end({ a: 1 });\n};\n", /none of the known formats/],
     ["a: [1, 2", /it is not valid YAML/],
     [new Uint8Array([0x1f, 0x8b, 1, 2]), /cannot be unzipped/],
     [new Uint8Array([0xff, 0xfe, 0x00]), /it is not a text/],
@@ -312,7 +313,7 @@ test("what is no recording is always refused with the reason", async () => {
       /not started/,
     ],
     [JSON.stringify({ ...ELSEWHERE, version: 1 }), /a body of it is of kind 'binary'/],
-    [JSON.stringify({ version: 2, entries: [{ request: {}, response: {} }] }), /version 2 of seinfeld/],
+    [JSON.stringify({ version: 2, entries: [{ matchKey: "a", request: {}, response: {} }] }), /version 2 of seinfeld/],
     [
       Buffer.from(WRITERS.vcrpy![0]!([call()])).toString().replace("v1/messages", "v1/models"),
       /no call of the Messages API/,

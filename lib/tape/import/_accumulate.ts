@@ -14,16 +14,25 @@ export function isStream({ body, headers, status }: Exchange): boolean {
 
 /** @throws {ImportRefused} where the answer is none that the Messages API gives */
 export function accumulate(exchange: Exchange): Accumulated {
-  if (isStream(exchange)) return fold(streamed(exchange.body()));
+  if (isStream(exchange)) {
+    const events = streamed(exchange.body());
+    // What is said to be a stream and has not one event was lost or is kept in a way that is not known.
+    if (events.length === 0 && !/^\s*(?:event|data|id|retry)?:/.test(exchange.body())) throw noAnswer(exchange);
+    return fold(events);
+  }
   const body = parsed(exchange.body());
   if (exchange.status >= 400) {
     const { type = "error", message = exchange.body().slice(0, 500) } = fieldsOf(fieldsOf(body).error);
     return { kind: "error", type: String(type), message: String(message) };
   }
   if (!isFields(body) || body.type !== "message" || !Array.isArray(body.content)) {
-    throw new ImportRefused(`an answer of it is neither a stream nor a message: ${exchange.body().slice(0, 60)}`);
+    throw noAnswer(exchange);
   }
   return { kind: "message", message: body, unparsed: new Map() };
+}
+
+function noAnswer(exchange: Exchange): ImportRefused {
+  return new ImportRefused(`an answer of it is neither a stream nor a message: ${exchange.body().slice(0, 60)}`);
 }
 
 /** The events of a stream by its lines alone: each `data:` line is one. */

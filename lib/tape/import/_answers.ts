@@ -14,15 +14,56 @@ export const vercelChunks: Format = {
   about: "one event of a stream a line, as JSON",
   recognises: (file) =>
     events(file)?.some((event) => event.type === "message_start" || event.type === "error") ?? false,
-  read: (file) => [
-    answer(200, events(file)!.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""), "text/event-stream"),
-  ],
+  read: (file) => [stream(events(file)!)],
 };
 
-function events({ lines, json }: Opened): readonly Fields[] | undefined {
-  const list = lines ?? (Array.isArray(json) ? json : undefined);
-  return list?.every((event) => isFields(event) && typeof event.type === "string") ? list as Fields[] : undefined;
+function events(file: Opened): readonly Fields[] | undefined {
+  const list = itemsOf(file);
+  return list?.every((event) => typeof event.type === "string") ? list : undefined;
 }
+
+/** Claude Code's `stream-json`, and logs with a time beside each event: one stream after the other, among other lines. */
+export const wrappedEvents: Format = {
+  name: "wrapped-events",
+  about: "streams, one event a line, each in a wrapping of its own",
+  recognises: (file) => wrapped(file).some(({ type }) => type === "message_start"),
+  read: (file) => {
+    const streams: Fields[][] = [];
+    for (const event of wrapped(file)) {
+      if (event.type === "message_start" || streams.length === 0) streams.push([]);
+      streams.at(-1)!.push(event);
+    }
+    return streams.map(stream);
+  },
+};
+
+function wrapped(file: Opened): Fields[] {
+  return (itemsOf(file) ?? []).map(({ event }) => fieldsOf(event)).filter(({ type }) => typeof type === "string");
+}
+
+function itemsOf({ lines, json }: Opened): readonly Fields[] | undefined {
+  const list = lines ?? (Array.isArray(json) ? json : undefined);
+  return list?.every(isFields) ? list as Fields[] : undefined;
+}
+
+function stream(list: readonly Fields[]): Exchange {
+  return answer(200, list.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""), "text/event-stream");
+}
+
+/** The results of a batch: a message or an error a line; those that were cancelled or came too late have neither. */
+export const batch: Format = {
+  name: "batch",
+  about: "the results of a batch, one a line",
+  recognises: (file) =>
+    itemsOf(file)?.every(({ custom_id, result }) => typeof custom_id === "string" && isFields(result)) ?? false,
+  read: (file) =>
+    itemsOf(file)!.flatMap(({ result }) => {
+      const { message, error } = fieldsOf(result);
+      if (!isFields(message ?? error)) return [];
+      const status = isFields(message) ? 200 : errorStatus(fieldsOf(fieldsOf(error).error));
+      return [answer(status, JSON.stringify(message ?? error), "application/json")];
+    }),
+};
 
 /** The body of one answer that was no stream. */
 export const vercelJson: Format = {
@@ -34,7 +75,7 @@ export const vercelJson: Format = {
   },
   read: ({ json }) => {
     const { type, error } = fieldsOf(json);
-    const status = type === "error" ? STATUS[String(fieldsOf(error).type)] ?? 500 : 200;
+    const status = type === "error" ? errorStatus(fieldsOf(error)) : 200;
     return [answer(status, JSON.stringify(json), "application/json")];
   },
 };
@@ -52,6 +93,11 @@ const STATUS: { readonly [type: string]: number } = {
   timeout_error: 504,
   overloaded_error: 529,
 };
+
+/** The status that an error has on the wire. */
+export function errorStatus({ type }: Fields): number {
+  return STATUS[String(type)] ?? 500;
+}
 
 function answer(status: number, body: string, type: string): Exchange {
   return { method: "POST", requestHeaders: {}, status, headers: { "content-type": type }, body: () => body };

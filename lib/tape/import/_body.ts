@@ -13,12 +13,13 @@ export function bytesOf(value: unknown): Uint8Array {
 
 /** What is in a wrapping that tools put around a body; undefined where the value is the body itself. */
 function unwrapped(value: Fields): Uint8Array | undefined {
-  const { base64_string, b64, string, encoding } = value;
+  const { base64_string, b64, string, encoding, text } = value;
   if (typeof base64_string === "string") return Buffer.from(base64_string, "base64");
   if (typeof b64 === "string") return Buffer.from(b64, "base64");
   if ("string" in value) {
     return typeof string === "string" && isByteEncoding(encoding) ? fromByteText(string) : bytesOf(string);
   }
+  if (typeof text === "string" && "charset" in value) return Buffer.from(text);
   return Object.keys(value).every((key) => key === "type" || key === "content") ? typed(value) : undefined;
 }
 
@@ -60,17 +61,33 @@ export function answerText(value: () => unknown, encoding: string | undefined): 
 function textOfBody(value: unknown, encoding: string | undefined): string {
   const bytes = bytesOf(value);
   try {
-    return Buffer.from(unpacked(bytes, encoding?.toLowerCase() ?? "")).toString("utf8");
+    return Buffer.from(unpacked(fromBase64(bytes), encoding?.toLowerCase() ?? "")).toString("utf8");
   } catch (error) {
     throw new ImportRefused(`its body cannot be unpacked: ${(error as Error).message}`);
   }
+}
+
+/** What Go, Swift and talkback write of bytes is base64, without a word on it: no body of this API looks like that. */
+function fromBase64(bytes: Uint8Array): Uint8Array {
+  if (bytes.length < 16 || !/^[A-Za-z0-9+/]+={0,2}$/.test(Buffer.from(bytes).toString("latin1"))) return bytes;
+  const inner = Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
+  return isPacked(inner) || isBody(inner.toString("utf8")) ? inner : bytes;
+}
+
+/** Whether a text is what the API is asked or answers: JSON, or a stream. */
+export function isBody(text: string): boolean {
+  return /^\s*(?:\{|event:|data:)/.test(text);
+}
+
+function isPacked([a, b]: Uint8Array): boolean {
+  return a === 0x1f && b === 0x8b;
 }
 
 function unpacked(bytes: Uint8Array, encoding: string): Uint8Array {
   const [a, b, c, d] = bytes;
   // A stream that was cut has no trailer: what came of it is still there.
   const lenient = { finishFlush: constants.Z_SYNC_FLUSH };
-  if (a === 0x1f && b === 0x8b) return gunzipSync(bytes, lenient);
+  if (isPacked(bytes)) return gunzipSync(bytes, lenient);
   if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return zlib.zstdDecompressSync(bytes);
   if (encoding.includes("deflate") && a === 0x78) return inflateSync(bytes, lenient);
   // Brotli has no mark of its own: only what is no text can be it.
@@ -110,6 +127,7 @@ export function headersOf(value: unknown): { [name: string]: string } {
     if (value.every(isFields)) { for (const { name, value: given } of value) add(name, given); }
     else if (value.every(Array.isArray)) { for (const [name, given] of value) add(name, given); }
     else for (let i = 0; i + 1 < value.length; i += 2) add(value[i], value[i + 1]);
-  } else if (isFields(value)) { for (const [name, given] of Object.entries(value)) add(name, given); }
+  } else if (isFields(value) && Array.isArray(value.headers)) return headersOf(value.headers);
+  else if (isFields(value)) { for (const [name, given] of Object.entries(value)) add(name, given); }
   return headers;
 }

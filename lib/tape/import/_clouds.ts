@@ -12,7 +12,7 @@ export function asMessagesCall(exchange: Exchange): Exchange | undefined {
   const { method, url, request } = exchange;
   if (method.toUpperCase() !== "POST") return undefined;
   // Gateways put a path of their own in front.
-  if (url === undefined || /\/v1\/messages(\?|$)/.test(url)) return exchange;
+  if (url === undefined || /(?:^|\/)v1\/messages(\?|$)/.test(url)) return exchange;
   const model = CLOUDS.map((cloud) => cloud.exec(url)?.[1]).find((found) => found !== undefined);
   if (model === undefined) return undefined;
   return {

@@ -17,7 +17,8 @@ export const seinfeld: Format = {
   about: "Braintrust's seinfeld, JSON",
   recognises: (file) => {
     const first = listOf(topOf(file), "entries")?.[0];
-    return isFields(first?.request) && isFields(first.response);
+    return isFields(first?.request) && isFields(first.response) &&
+      ("matchKey" in first || "kind" in fieldsOf(first.response.body));
   },
   read: (file) => {
     const top = topOf(file)!;

@@ -1,10 +1,11 @@
 import { Buffer } from "node:buffer";
 import { answerText, bytesOf, headersOf, requestBody } from "./_body.ts";
+import { plainNames, type Sides, sidesOf } from "./_sides.ts";
 import { type Exchange, type Fields, fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
 
 /**
  * Requests with their responses, as many recorders write them under names of their own: exvcr, Hoverfly, Mastra,
- * ReqLLM, claude-trace and whatever a team has made for itself.
+ * ReqLLM, claude-trace, llm-vcr, talkback, EasyVCR, Helicone and whatever a team has made for itself.
  */
 export const pairs: Format = {
   name: "pairs",
@@ -13,7 +14,7 @@ export const pairs: Format = {
   read: (file) => pairsIn(file)!.map(exchange),
 };
 
-function pairsIn({ json, lines, documents }: Opened): readonly Fields[] | undefined {
+function pairsIn({ json, lines, documents }: Opened): readonly Sides[] | undefined {
   if (lines) return allPairs(lines);
   const top = json ?? (documents?.length === 1 ? documents[0] : documents);
   if (!isFields(top)) return allPairs(top);
@@ -21,33 +22,33 @@ function pairsIn({ json, lines, documents }: Opened): readonly Fields[] | undefi
   return lists.map(allPairs).find((list) => list !== undefined);
 }
 
-function allPairs(list: unknown): readonly Fields[] | undefined {
-  if (!Array.isArray(list) || !list.some((item) => isFields(item) && isFields(item.response))) return undefined;
-  return list.every(isPair) ? list : undefined;
+function allPairs(list: unknown): readonly Sides[] | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const sides = list.map((item) => isFields(item) ? sidesOf(item) : undefined);
+  if (!sides.some((pair) => pair?.response)) return undefined;
+  return sides.every((pair) => pair !== undefined) ? sides : undefined;
 }
 
-function isPair(item: unknown): item is Fields {
-  if (!isFields(item) || !("response" in item)) return false;
-  return isFields(item.request) || isFields(item.requestBody);
-}
-
-function exchange(pair: Fields): Exchange {
-  const request = isFields(pair.request) ? pair.request : { body: pair.requestBody };
-  const response = fieldsOf(pair.response);
-  const headers = headersOf(response.headers);
+function exchange({ pair, request, response }: Sides): Exchange {
+  const headers = headersOf(response?.headers);
   const at = timeOf(pair, request, headers);
-  const url = urlOf(request);
+  const url = urlOf(request) ?? urlOf(pair);
   return {
     method: String(exact(request.method) ?? "POST").toUpperCase(),
     ...(url !== undefined && { url }),
     requestHeaders: headersOf(request.headers),
-    request: requestBody(exact(request.parsed_body ?? request.body ?? request.json ?? request.request_body)),
-    status: Number(fieldsOf(response.status).code ?? response.status ?? response.status_code ?? response.statusCode),
+    request: requestBody(exact(askedBody(request))),
+    status: statusOf(response ?? {}),
     headers,
-    body: answerText(() => bodyOf(response, pair.chunks), headers["content-encoding"]),
+    body: answerText(() => bodyOf(response ?? {}, pair.chunks), headers["content-encoding"]),
     ...(!Number.isNaN(at) && { at }),
-    ...(!isFields(pair.response) && { unanswered: true as const }),
+    ...(!response && { unanswered: true as const }),
   };
+}
+
+function askedBody(request: Fields): unknown {
+  return request.parsed_body ?? request.body ?? request.json ?? request.request_body ??
+    (Array.isArray(request.bodyparts) ? request.bodyparts[0] : undefined);
 }
 
 /** Hoverfly keeps what a field was as what it must be: `[{ matcher: "exact", value }]`, and `{ exactMatch }` before. */
@@ -59,30 +60,44 @@ function exact(field: unknown): unknown {
 
 function urlOf(request: Fields): string | undefined {
   const given = exact(request.url ?? request.uri);
-  if (given !== undefined) return String(given);
-  const [scheme, host, path] = [request.scheme, request.destination ?? request.host, request.path].map(exact);
-  if (path === undefined) return undefined;
+  if (given !== undefined && !isFields(given)) return String(given);
+  const parts = isFields(given) ? plainNames(given) : request;
+  const [scheme, host, path] = [parts.scheme, parts.destination ?? parts.host, parts.path].map(exact);
+  if (path === undefined || path === null) return undefined;
   return typeof host === "string" && host !== "" ? `${scheme ?? "https"}://${host}${path}` : String(path);
 }
 
+/** A number, `{ code }`, or a line of text with the code in front. */
+function statusOf(response: Fields): number {
+  const { status, status_code, statusCode, statuscode, code } = response;
+  const beside = status_code ?? statusCode ?? statuscode;
+  const given = plainNames(fieldsOf(status)).code ?? beside ?? status ?? code;
+  return typeof given === "string" ? Number.parseInt(given, 10) : Number(given);
+}
+
+const TIMES = ["recorded_at", "recordedAt", "captured_at", "createdAt", "RecordedAt", "request_created_at"];
+
 function timeOf(pair: Fields, { timestamp }: Fields, { date }: { readonly [name: string]: string }): number {
-  const given = pair.recorded_at ?? pair.recordedAt ?? pair.captured_at ?? timestamp ?? pair.timestamp ?? date;
+  const own = TIMES.map((name) => pair[name] ?? fieldsOf(pair.meta)[name]).find((given) => given !== undefined);
+  const given = own ?? timestamp ?? pair.timestamp ?? date;
   if (typeof given !== "number") return Date.parse(String(given));
   return given < 1e11 ? given * 1000 : given; // in seconds
 }
 
 function bodyOf(response: Fields, chunks: unknown): unknown {
   const { body_raw, bodyRaw, parsed_body, body, encodedBody, binary } = response;
-  const whole = body_raw ?? bodyRaw ?? parsed_body ?? body ?? response.json;
+  const whole = body_raw ?? bodyRaw ?? parsed_body ?? body ?? response.json ?? response.data;
   if (encodedBody === true || binary === true) return { b64: whole };
   const pieces = response.chunks ?? chunks ?? response.events;
   if (!Array.isArray(pieces) || (whole !== undefined && whole !== null && whole !== "")) return whole;
   return Buffer.concat(pieces.map(pieceOf));
 }
 
-/** A piece of the wire, or one event of the stream. */
+/** A piece of the wire, or one event of the stream: itself, or its JSON with a time beside it. */
 function pieceOf(piece: unknown): Uint8Array {
-  return isFields(piece) && typeof piece.type === "string"
-    ? Buffer.from(`data: ${JSON.stringify(piece)}\n\n`)
-    : bytesOf(piece);
+  if (!isFields(piece)) return bytesOf(piece);
+  if (typeof piece.type === "string") return Buffer.from(`data: ${JSON.stringify(piece)}\n\n`);
+  const { data } = piece;
+  if (typeof data !== "string") return bytesOf(piece);
+  return Buffer.from(data.startsWith("{") ? `data: ${data}\n\n` : data);
 }

@@ -1,8 +1,10 @@
 import { gunzipSync } from "node:zlib";
-import { rawSse, vercelChunks, vercelJson } from "./_answers.ts";
+import { batch, rawSse, vercelChunks, vercelJson, wrappedEvents } from "./_answers.ts";
 import { goVcr } from "./_go-vcr.ts";
 import { har } from "./_har.ts";
 import { httpmock } from "./_httpmock.ts";
+import { httprr } from "./_httprr.ts";
+import { fromJson5 } from "./_json5.ts";
 import { nock, opencode, seinfeld } from "./_json-cassettes.ts";
 import { pairs } from "./_pairs.ts";
 import { rubyVcr } from "./_ruby-vcr.ts";
@@ -25,9 +27,12 @@ export const FORMATS: readonly Format[] = [
   ddapm,
   langchain,
   wiremock,
+  httprr,
   pairs,
   vercelJson,
   vercelChunks,
+  wrappedEvents,
+  batch,
   rawSse,
 ];
 
@@ -50,17 +55,22 @@ export async function readRecording(bytes: Uint8Array, name: string, beside?: Be
 
 async function open(bytes: Uint8Array, name: string): Promise<Opened> {
   const text = textOf(bytes);
-  const start = text.trimStart()[0];
-  if (start === "{" || start === "[") {
+  if (/^\s*(?:[{[]|\/[/*])/.test(text)) {
     const json = parsed(text);
     if (json !== undefined) return { name, text, json };
     const lines = text.split("\n").filter((line) => line.trim() !== "").map(parsed);
     if (lines.every((line) => line !== undefined)) return { name, text, lines };
+    const json5 = parsed(fromJson5(text));
+    if (json5 !== undefined) return { name, text, json: json5 };
   }
-  if (rawSse.recognises({ name, text })) return { name, text };
+  if (rawSse.recognises({ name, text }) || httprr.recognises({ name, text })) return { name, text };
   if (/^version\s*=/m.test(text) && text.includes("[[interactions]]")) return { name, text, json: await toml(text) };
+  if (!YAML_START.test(text)) return { name, text };
   return { name, text, documents: await readDocuments(text) };
 }
+
+/** How a YAML file of a recorder begins: a mark, a list, or a key, after any comments. */
+const YAML_START = /^\ufeff?(?:\s*(?:#[^\n]*)?\n)*\s*(?:---|%YAML|!|-\s|["'\w-]+["']?\s*:|\{|\[)/;
 
 async function toml(text: string): Promise<unknown> {
   const { parse } = await import("smol-toml");
@@ -113,6 +123,9 @@ function unknown({ lines, json, documents, text }: Opened): string {
   if (text.trim() === "") return "it is empty";
   if (/^<{7} /m.test(text) && /^>{7} /m.test(text)) return "it has the marks of a merge: resolve that first";
   if (isFields(first) && "tape" in first) return "it is a tape already";
+  if (lines?.some((line) => isFields(line) && line.type === "assistant" && isFields(line.message))) {
+    return "it is the transcript of a session, without requests and streams: import a recording of its HTTP calls";
+  }
   const keys = isFields(first) ? Object.keys(first).slice(0, 6).join(", ") : undefined;
   const seen = keys === undefined ? "" : ` (its keys are ${keys})`;
   return `it is in none of the known formats${seen}: ${FORMATS.map((format) => format.name).join(", ")}`;

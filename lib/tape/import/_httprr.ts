@@ -1,0 +1,79 @@
+import { Buffer } from "node:buffer";
+import { answerText, headersOf, requestBody } from "./_body.ts";
+import { type Exchange, type Format, ImportRefused } from "./exchange.ts";
+
+const FIRST_LINE = /^httprr trace v1\r?\n/;
+
+/** Go's httprr: requests and answers as the wire has them, with the lengths of both before each pair. */
+export const httprr: Format = {
+  name: "httprr",
+  about: "Go's httprr, messages of HTTP with their lengths",
+  recognises: ({ text }) => FIRST_LINE.test(text),
+  read: ({ text }) => {
+    const [start] = FIRST_LINE.exec(text)!;
+    const exchanges: Exchange[] = [];
+    for (let rest: Buffer = Buffer.from(text.slice(start.length)); rest.toString("latin1").trim() !== "";) {
+      const [line, asks, answers] = /^\s*(\d+) (\d+)\r?\n/.exec(rest.toString("latin1")) ?? [];
+      if (line === undefined) throw new ImportRefused(`no lengths stand before pair ${exchanges.length + 1} of it`);
+      const request = message(rest.subarray(line.length), Number(asks));
+      const response = message(request.rest, Number(answers));
+      exchanges.push(exchange(request, response));
+      rest = response.rest;
+    }
+    return exchanges;
+  },
+};
+
+interface Message {
+  readonly first: string;
+  readonly headers: { readonly [name: string]: string };
+  readonly body: Buffer;
+  readonly rest: Buffer;
+}
+
+/** Its own length counts, but where line breaks were changed on the way, as version control does: then that of its body does. */
+function message(bytes: Buffer, length: number): Message {
+  const text = bytes.toString("latin1");
+  const end = /\r?\n\r?\n/.exec(text);
+  if (!end) throw new ImportRefused("a message of it ends before its body");
+  const [first = "", ...lines] = text.slice(0, end.index).split(/\r?\n/);
+  const headers = headersOf(lines.map((line) => {
+    const [, name = line, value = ""] = /^([^:]+):\s*(.*)$/.exec(line) ?? [];
+    return { name, value };
+  }));
+  const at = end.index + end[0].length;
+  const isChanged = end[0] !== "\r\n\r\n";
+  const body = bytes.subarray(at, isChanged ? at + Number(headers["content-length"] ?? 0) : length);
+  return { first, headers, body, rest: bytes.subarray(at + body.length) };
+}
+
+function exchange(request: Message, response: Message): Exchange {
+  const [method = "", url = ""] = request.first.split(" ");
+  const at = Date.parse(response.headers.date ?? "");
+  const took = Number(response.headers["x-envoy-upstream-service-time"] ?? Number.NaN);
+  return {
+    method,
+    url,
+    requestHeaders: request.headers,
+    request: requestBody(request.body),
+    status: Number(/^HTTP\/[\d.]+ (\d{3})/.exec(response.first)?.[1]),
+    headers: response.headers,
+    body: answerText(() => unchunked(response), response.headers["content-encoding"]),
+    ...(!Number.isNaN(at) && { at }),
+    ...(!Number.isNaN(took) && { took }),
+  };
+}
+
+/** An answer of unknown length is written in chunks, each with its length before it. */
+function unchunked({ body, headers }: Message): Uint8Array {
+  if (!/chunked/i.test(headers["transfer-encoding"] ?? "")) return body;
+  const chunks: Buffer[] = [];
+  for (let rest: Buffer = body; rest.length > 0;) {
+    const [line, size = "0"] = /^([0-9a-f]+)[^\n]*\n/i.exec(rest.subarray(0, 100).toString("latin1")) ?? [];
+    const length = Number.parseInt(size, 16);
+    if (line === undefined || length === 0) break;
+    chunks.push(rest.subarray(line.length, line.length + length));
+    rest = rest.subarray(line.length + length + 2);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { importRecording } from "../../lib/tape/import/import.ts";
+import { OTHER_WRITERS } from "./_other-recordings.ts";
+import { BUSY, isReadAsWritten, said, stream, textOf, WORDS } from "./_written.ts";
+
+for (const [format, writers] of Object.entries(OTHER_WRITERS)) {
+  for (const [n, write] of writers.entries()) {
+    test(`another ${format} recording is always read as it was written, way ${n + 1} of its writers`, () =>
+      isReadAsWritten(format, write));
+  }
+}
+
+const MESSAGE = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "claude-test",
+  content: [{ type: "text", text: WORDS }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 2 },
+};
+
+function lines(...values: unknown[]): Uint8Array {
+  return Buffer.from(values.map((value) => JSON.stringify(value)).join("\n"));
+}
+
+test("answers that were kept without their questions are always read: Saloon, Python's responses, results of a batch", async () => {
+  const url = "https://api.anthropic.com/v1/messages";
+  const kept: [format: string, file: Uint8Array][] = [
+    ["pairs", lines({ statusCode: 200, headers: {}, data: JSON.stringify(MESSAGE), context: [] })],
+    [
+      "pairs",
+      lines({ responses: [{ response: { method: "POST", url, status: 200, body: JSON.stringify(MESSAGE) } }] }),
+    ],
+    [
+      "batch",
+      lines({ custom_id: "a", result: { type: "succeeded", message: MESSAGE } }, {
+        custom_id: "b",
+        result: { type: "expired" },
+      }),
+    ],
+  ];
+  for (const [format, file] of kept) {
+    const { format: found, tape, notes } = await importRecording(file, "x");
+    assert.equal(found, format);
+    assert.equal(await textOf(tape.calls[0]), WORDS);
+    assert.deepEqual(notes, ["call 1 has a stand-in for its request"]);
+  }
+});
+
+test("events in a wrapping, as stream-json has them, are always one answer for each message they begin", async () => {
+  const events = [...`${stream(WORDS)}${stream("again")}`.matchAll(/^data: (.*)$/gm)].map(([, data]) =>
+    JSON.parse(data!)
+  );
+  const file = lines(
+    { type: "system", subtype: "init" },
+    ...events.map((event) => ({ type: "stream_event", event, session_id: "s" })),
+    { type: "assistant", message: MESSAGE },
+  );
+  const { format, tape } = await importRecording(file, "x");
+  assert.equal(format, "wrapped-events");
+  assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, "again"]);
+});
+
+test("escapes of JSON5 are never read as YAML would: a body keeps its line breaks and quotes", async () => {
+  const [asked, answered] = [
+    { model: "m", max_tokens: 1, messages: [{ role: "user", content: 'it\'s\n"late"' }] },
+    MESSAGE,
+  ];
+  const single = (value: unknown) => `'${JSON.stringify(value).replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+  const file = `{ req: { method: 'POST', url: '/v1/messages', body: ${single(asked)} }, res: { status: 200, body: ${
+    single(answered)
+  } }, }`;
+  const { tape } = await importRecording(Buffer.from(file), "x");
+  assert.deepEqual(tape.calls[0]!.request.messages[0]!.content, [{ type: "text", text: 'it\'s\n"late"' }]);
+});
+
+test("what is said to be a stream but has no event is refused, never taken for a cut one", async () => {
+  const call = { ...said("it was a stream once"), status: 200 };
+  const [write] = OTHER_WRITERS.httprr!;
+  await assert.rejects(importRecording(write!([call]), "x"), /neither a stream nor a message: it was a stream once/);
+});
+
+test("what is no recording of HTTP is refused with what it is, or which pair of it is broken", async () => {
+  const [write] = OTHER_WRITERS.httprr!;
+  const torn = Buffer.concat([Buffer.from(write!([BUSY])), Buffer.from("no lengths here")]);
+  await assert.rejects(importRecording(torn, "x"), /no lengths stand before pair 2/);
+  await assert.rejects(importRecording(Buffer.from("httprr trace v1\n12 3\nPOST"), "x"), /ends before its body/);
+  const transcript = lines({ type: "user", message: {} }, { type: "assistant", message: MESSAGE });
+  await assert.rejects(importRecording(transcript, "x"), /the transcript of a session, without requests and streams/);
+});
