@@ -1,5 +1,5 @@
 /**
- * Makes `dist/`: what runtimes other than Bun read of the package, file by file as in `lib/`, and what is needed of two
+ * Makes `dist/`: what runtimes other than Bun read of the package, file by file as in `lib/`, and what is needed of three
  * packages that nobody then has to install. `bun run build`; with `--sdk` only the latter, where it is missing.
  */
 import { execFileSync } from "node:child_process";
@@ -11,9 +11,10 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 /** What is bundled of what, as the file of that name here exports it. No two share a file: what starts an agent is one. */
 const PARTS = [
-  { part: "sdk", of: "@anthropic-ai/sdk" },
-  { part: "sdk-proof", of: "@anthropic-ai/sdk" },
+  { part: "sdk", of: "@anthropic-ai/sdk", and: "@opentelemetry/api" },
+  { part: "sdk-proof", of: "@anthropic-ai/sdk", and: "@opentelemetry/api" },
   { part: "opentelemetry", of: "@opentelemetry/api" },
+  { part: "fast-check", of: "fast-check", and: "pure-rand" },
 ];
 
 /** Before 24.2 Node does not say which file is the main one; a gate that took itself for imported would stay open. */
@@ -25,7 +26,7 @@ if (!process.argv.includes("--sdk")) {
   compile();
   copyAssets();
 }
-for (const { part, of } of PARTS) await bundle(part, join(ROOT, "node_modules", of));
+for (const { part, of, and } of PARTS) await bundle(part, join(ROOT, "node_modules", of), and);
 
 function compile(): void {
   const tsc = join(ROOT, "node_modules/.bin/tsc");
@@ -53,7 +54,7 @@ function copyAssets(): void {
  * A part in one file, without what nobody calls: the SDK's client so loads in a fifth of the time. What of Node it
  * needs for logins is looked up when it is used, as in the SDK itself.
  */
-async function bundle(part: string, source: string): Promise<void> {
+async function bundle(part: string, source: string, and: string | undefined): Promise<void> {
   const { name, version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
   const file = join(DIST, `${part}-${version}.js`);
   if (existsSync(file)) return;
@@ -75,7 +76,7 @@ async function bundle(part: string, source: string): Promise<void> {
     }],
   });
   const licences = globSync("LICENSE*", { cwd: source }).sort().map((file) => readFileSync(join(source, file), "utf8"));
-  const head = `Of ${name} ${version}${name === "@opentelemetry/api" ? "" : " and @opentelemetry/api"}, bundled`;
+  const head = `Of ${name} ${version}${and ? ` and ${and}` : ""}, bundled`;
   const comment = [head, ...licences.map((text) => text.trim())].join("\n\n").replaceAll("*/", "* /");
   mkdirSync(DIST, { recursive: true });
   writeFileSync(file, `/*! ${comment}\n*/\n${await built.outputs[0]!.text()}`);

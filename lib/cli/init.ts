@@ -1,12 +1,22 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ownArgv } from "../hooks/installing/own-command.ts";
 import { trust } from "../hooks/trust.ts";
 import { versionOf } from "../tape/_about.ts";
 import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { denoJson, FIXTURE, type Origin, packageJson, PROMPT, REPLIES, templates } from "./init/_templates.ts";
+import { isFound, linkPackages } from "./init/_link.ts";
+import {
+  commands,
+  denoJson,
+  FIXTURE,
+  type Origin,
+  packageJson,
+  PROMPT,
+  REPLIES,
+  templates,
+} from "./init/_templates.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 
 const USAGE: Usage = {
@@ -28,9 +38,10 @@ const init: Command = async (args, io) => {
   if (existsSync(dir) && !statSync(dir).isDirectory()) {
     throw new UsageError(`Cannot scaffold in '${words[0]}' as it is a file: name a directory`);
   }
-  const made = await scaffold(dir, io);
+  const origin = ownOrigin(dir);
+  const made = await scaffold(dir, origin, io);
   if (flags.json) io.out(`${JSON.stringify({ dir, ...made })}\n`);
-  else io.out(told(relative(io.cwd, dir), made));
+  else io.out(told(relative(io.cwd, dir), made, origin));
   return EXIT.ok;
 };
 export default init;
@@ -42,8 +53,7 @@ interface Scaffold {
   readonly notes: readonly string[];
 }
 
-async function scaffold(dir: string, io: Io): Promise<Scaffold> {
-  const origin = ownOrigin();
+async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> {
   const name = basename(dir);
   const own = existsSync(join(dir, "agent.ts"));
   const files = Object.entries({
@@ -58,17 +68,19 @@ async function scaffold(dir: string, io: Io): Promise<Scaffold> {
     if (path === "agent.ts" && own) continue;
     (writeNew(join(dir, path), text) ? written : kept).push(path);
   }
-  linkPackages(dir, origin);
   // The bytes are ours, and a person asked for them.
   if (freshHooks) trust(dir, io.env, "hooks");
-  const notes: string[] = [];
   const tape = `fixtures/${FIXTURE}/tape.jsonl`;
-  if (own) notes.push('agent.ts was there, so no run was recorded: crochet record agent.ts "<prompt>"');
-  else if (existsSync(join(dir, tape))) kept.push(tape);
-  else {
-    await record(dir, io);
-    written.push(tape);
+  const record = !own && !existsSync(join(dir, tape));
+  if (!own) (record ? written : kept).push(tape);
+  const unlink = linkPackages(dir, origin);
+  try {
+    if (record) await recordRun(dir, io);
+  } finally {
+    // A package may lie in a cache that is emptied, and npm takes a link for an install.
+    if (!origin.clone) unlink();
   }
+  const notes = own ? ['agent.ts was there, so no run was recorded: crochet record agent.ts "<prompt>"'] : [];
   if (kept.includes("package.json") && !readFileSync(join(dir, "package.json"), "utf8").includes('"crochet"')) {
     const { dependencies } = JSON.parse(packageJson(name, origin));
     notes.push(`package.json does not name crochet: add "crochet": "${dependencies.crochet}" to its dependencies`);
@@ -88,32 +100,21 @@ function writeNew(path: string, text: string): boolean {
   }
 }
 
-function ownOrigin(): Origin {
+function ownOrigin(dir: string): Origin {
   const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-  return { root, version: versionOf(), clone: !root.includes("/node_modules/") };
-}
-
-/**
- * Makes `crochet` resolve at once, as an install would: by a link, unless it is found already. Deno looks in the
- * project for the types that the sources of a clone name, so these are linked too.
- */
-function linkPackages(dir: string, { root, clone }: Origin): void {
-  const modules = join(dir, "node_modules");
-  const packages = { crochet: root, ...(clone && { "@types/node": join(root, "node_modules/@types/node") }) };
-  for (const [name, from] of Object.entries(packages)) {
-    if (!existsSync(from) || isFound(dir, name)) continue;
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(from, join(modules, name), "dir");
-  }
-}
-
-function isFound(dir: string, name: string): boolean {
-  if (existsSync(join(dir, "node_modules", name, "package.json"))) return true;
-  return dir !== dirname(dir) && isFound(dirname(dir), name);
+  return {
+    root,
+    version: versionOf(),
+    // What is packed has no settings for Deno; where a package lies does not tell, as every cache has a place of its own.
+    clone: existsSync(join(root, "deno.json")),
+    runtime: "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node",
+    found: isFound(dir, "crochet"),
+    nodeTypes: isFound(dir, "@types/node"),
+  };
 }
 
 /** Records the run of the test with the scaffolded agent, hook and tools, against a scripted model on 127.0.0.1. */
-async function record(dir: string, io: Io): Promise<void> {
+async function recordRun(dir: string, io: Io): Promise<void> {
   const { scriptedServer } = await import("../testing/server.ts");
   const server = await scriptedServer([...REPLIES]);
   try {
@@ -143,13 +144,14 @@ function ran(
   });
 }
 
-function told(dir: string, { written, kept, notes }: Scaffold): string {
-  const deno = "Deno" in globalThis;
+function told(dir: string, { written, kept, notes }: Scaffold, origin: Origin): string {
+  const { install, test, crochet, start } = commands(origin);
   const next = [
     ...(dir === "" ? [] : [[`cd ${dir}`, ""]]),
-    [deno ? "deno test -A" : "bun test", "the agent on its recorded run: no key, no network"],
-    ["crochet hooks check", "tries the hook"],
-    [`${deno ? "deno run -A" : "bun run"} agent.ts "what is here?"`, "needs ANTHROPIC_API_KEY"],
+    ...(install === undefined ? [] : [[install, ""]]),
+    [test, "the agent on its recorded run: no key, no network"],
+    [`${crochet} hooks check`, "tries the hook"],
+    [`${start} "what is here?"`, "needs ANTHROPIC_API_KEY"],
   ];
   const width = Math.max(...next.map(([command]) => command!.length)) + 2;
   return [

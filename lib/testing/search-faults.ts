@@ -3,6 +3,7 @@ import { faultFile } from "../tape/fixture.ts";
 import type { Fault } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
+import { fastCheck } from "./arbitraries/fast-check.ts";
 import { faults } from "./faults.ts";
 
 export interface SearchOptions extends UnderFaultsOptions {
@@ -43,7 +44,7 @@ export interface SearchResult {
  */
 export async function searchFaults(agent: Faultable, tape: Tape, options: SearchOptions = {}): Promise<SearchResult> {
   const { runs = 100, seed, path, signal } = options;
-  const fc = await import("fast-check");
+  const fc = fastCheck();
   const first = async (schedule: readonly Fault[]) => (await underFaults(agent, tape, schedule, options)).broken[0];
   const property = fc.asyncProperty(faults(tape), async (schedule) => {
     return signal?.aborted === true || await first(schedule) === undefined;

@@ -127,6 +127,7 @@ function alone(folder: string, name: string, binary: string): string {
   const place = join(folder, `only-${name}`);
   mkdirSync(place);
   symlinkSync(binary, join(place, name));
+  if (name === "bun") symlinkSync(binary, join(place, "bunx"));
   symlinkSync("/usr/bin/env", join(place, "env"));
   for (const dir of ["/usr/bin", "/bin"]) {
     for (const tool of ["sh", "readlink", "git"]) {

@@ -4,7 +4,9 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { installedCommands, nextLines, npmFolder, registryOf, stranger } from "./_first-project.ts";
 import { install, type Installed, packagesOf, projectWith, runIn } from "./_install.ts";
+import { AGENT, HOOK, SCRIPTED, STREAM, WIRED } from "./_sources.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const TSC = join(MODULES, ".bin/tsc");
@@ -22,76 +24,6 @@ if (!skip) {
 }
 // Thousands of files: longer than a hook of a test may take.
 after(() => made && spawn("rm", ["-rf", made.folder], { detached: true, stdio: "ignore" }).unref());
-
-/** Everything a first project does: a tool of its own and one of ours, hooks in a folder, a call over HTTP, a test double. */
-const AGENT = `
-import { agent, tool } from "crochet";
-import { Read } from "crochet/tools";
-import { scriptedServer } from "crochet/testing";
-
-const server = await scriptedServer([
-  { tools: [{ name: "Read", input: { file_path: "secret.txt" } }, { name: "Shout", input: { text: "hi" } }] },
-  { text: "Hello from the model" },
-]);
-process.env.ANTHROPIC_BASE_URL = server.url;
-process.env.ANTHROPIC_API_KEY = "none";
-const shout = tool({
-  name: "Shout",
-  description: "Says it louder",
-  input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
-  run: ({ text }: { text: string }) => text.toUpperCase(),
-});
-const greeter = agent({ from: import.meta.url, model: "claude-test", tools: [Read, shout], hooks: "./hooks" });
-const { stop, text, messages } = await greeter.run("Greet me");
-const answers = messages[2]!.content.map((block) => "content" in block ? block.content : "");
-console.log(JSON.stringify({ stop, text, answers }));
-await server.close();
-`;
-
-const HOOK = `
-import { deny, type PreToolUseHook } from "crochet";
-
-export default (({ input }, { cwd }) =>
-  cwd !== "" && String(input.file_path).includes("secret") ? deny("it is secret") : undefined) satisfies PreToolUseHook;
-`;
-
-const SCRIPTED = `
-import { agent } from "crochet";
-import { scripted } from "crochet/testing";
-
-export default agent({ model: scripted([{ text: "Hello from a script" }]) });
-`;
-
-/** Asks a model over HTTP, by name: what answers is in the same process. */
-const WIRED = `
-import { agent } from "crochet";
-import { scriptedServer } from "crochet/testing";
-
-const server = await scriptedServer([{ text: "Hello over the wire" }]);
-process.env.ANTHROPIC_BASE_URL = server.url;
-process.env.ANTHROPIC_API_KEY = "none";
-export default agent({ from: import.meta.url, model: "claude-test" });
-`;
-
-const STREAM = [
-  {
-    type: "message_start",
-    message: {
-      id: "m",
-      type: "message",
-      role: "assistant",
-      model: "claude-test",
-      content: [],
-      usage: { input_tokens: 3 },
-    },
-  },
-  { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "t", name: "Read", input: {} } },
-  { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: '{"file_path":"a' } },
-  { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: '.txt"}' } },
-  { type: "content_block_stop", index: 0 },
-  { type: "message_delta", delta: { stop_reason: "tool_use", stop_sequence: null }, usage: { output_tokens: 9 } },
-  { type: "message_stop" },
-].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 
 if (made) {
   mkdirSync(join(made.project, "hooks"));
@@ -177,6 +109,64 @@ for (const { name, args, skip } of RUNTIMES) {
   test(`a run is recorded, replayed through the SDK and a recording proved by it on ${name}`, { skip, ...LONG }, () => {
     recordsAndImports(made!.project, name);
   });
+}
+
+for (const { name, skip } of RUNTIMES) {
+  test(
+    `crochet init makes a first project on ${name} that holds what it says, beside nothing`,
+    { skip, ...LONG },
+    () => {
+      const { project, only } = made!;
+      const here = `first-${name}`;
+      const type = stranger(join(made!.folder, `home-${name}`), only[name]!, "http://127.0.0.1:9");
+      const [cd, tests, check, ...rest] = nextLines(type(project, `node_modules/.bin/crochet init ${here}`));
+      assert.deepEqual([cd, rest], [`cd ${here}`, []]);
+      type(join(project, here), tests!);
+      const crochet = (words: string) => type(join(project, here), `../node_modules/.bin/crochet ${words}`);
+      assert.match(crochet("replay"), /fix-spelling +ok/);
+      assert.match(check!, / crochet hooks check$|npm:crochet hooks check$/);
+      assert.match(crochet("hooks check --runs 5"), /1 hook, none at fault/);
+    },
+  );
+}
+
+const FIRST = {
+  bun: "bunx crochet",
+  deno: "deno run -A --quiet npm:crochet",
+  node: "npx --yes crochet",
+};
+for (const { name, skip } of RUNTIMES) {
+  test(
+    `who has nothing but ${name} and a registry has a first project by typing what is said`,
+    { skip, ...LONG },
+    async () => {
+      const { url, close } = await registryOf(made!);
+      try {
+        const folder = join(made!.folder, `stranger-${name}`);
+        const path = name === "node" ? `${made!.only.node}:${npmFolder()}` : made!.only[name]!;
+        const type = stranger(join(folder, "home"), path, url);
+        const [cd, ...lines] = nextLines(type(folder, `${FIRST[name]} init mine`));
+        assert.equal(cd, "cd mine");
+        const mine = join(folder, "mine");
+        for (const line of lines) type(mine, line);
+        assert.match(type(mine, `${FIRST[name]} replay`), /fix-spelling +ok/);
+        // What another host is told to start begins there too, with all that it needs.
+        for (const words of ["add guard", "install --for claude"]) type(mine, `${FIRST[name]} hooks ${words}`);
+        const call = JSON.stringify({
+          hook_event_name: "PreToolUse",
+          session_id: "s",
+          tool_use_id: "t",
+          tool_name: "Bash",
+          tool_input: { command: "rm -rf /" },
+        });
+        const guard = installedCommands(mine).find((command) => command.includes("guard.rules.yaml"));
+        assert.match(type(mine, `printf %s '${call}' | ${guard}`), /"permissionDecision":"deny"/);
+        assert.doesNotMatch(type(mine, `printf %s '${call}' | ${guard}`), /Cannot/);
+      } finally {
+        close();
+      }
+    },
+  );
 }
 
 /** All that needs the SDK, without a key: a run over HTTP that is recorded, its replay on the wire, the proof of an import. */

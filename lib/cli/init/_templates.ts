@@ -83,21 +83,51 @@ export interface Origin {
   readonly version: string;
   /** Whether it is a clone, whose sources are used as they are. */
   readonly clone: boolean;
+  readonly runtime: "bun" | "deno" | "node";
+  /** Whether the new project has it installed already, itself or in a folder above. */
+  readonly found: boolean;
+  /** The same for the types of Node. */
+  readonly nodeTypes: boolean;
 }
 
-export function packageJson(name: string, { root, version, clone }: Origin): string {
+interface Commands {
+  /** Absent where the runtime gets packages by itself. */
+  readonly install?: string;
+  readonly test: string;
+  readonly crochet: string;
+  readonly start: string;
+}
+
+const COMMANDS: { readonly [runtime in Origin["runtime"]]: Commands } = {
+  bun: { install: "bun install", test: "bun test", crochet: "bunx crochet", start: "bun run agent.ts" },
+  deno: { test: "deno test -A", crochet: "deno run -A npm:crochet", start: "deno run -A agent.ts" },
+  node: { install: "npm install", test: "node --test", crochet: "npx crochet", start: "node agent.ts" },
+};
+
+/** What a person types in the new project; no `install` where nothing has to be installed. */
+export function commands({ clone, runtime, found, nodeTypes }: Origin): Commands {
+  const { test, crochet, start } = COMMANDS[runtime];
+  if (clone) return { test, crochet: "crochet", start };
+  if (!found) return COMMANDS[runtime];
+  // Where others have installed what is there, Deno gets no types for 'node:test'.
+  return { test: runtime === "deno" && !nodeTypes ? `${test} --no-check` : test, crochet, start };
+}
+
+export function packageJson(name: string, origin: Origin): string {
+  const { root, version, clone } = origin;
+  const { start, test } = commands(origin);
   const made = {
     name: name.toLowerCase().replace(/[^a-z0-9._-]+/g, "-").replace(/^[._-]+/, "") || "agent",
     private: true,
     type: "module",
-    scripts: { start: "bun run agent.ts", test: "bun test" },
+    scripts: { start, test },
     dependencies: { crochet: clone ? `file:${root}` : `^${version}` },
   };
   return `${JSON.stringify(made, null, 2)}\n`;
 }
 
 /** For Deno, which takes no TypeScript out of node_modules: a clone is named by its path. */
-export function denoJson({ root, clone }: Origin): string {
+export function denoJson({ root, clone, found }: Origin): string {
   const imports = {
     crochet: `${root}/lib/index.ts`,
     "crochet/tools": `${root}/lib/tools/index.ts`,
@@ -105,5 +135,6 @@ export function denoJson({ root, clone }: Origin): string {
   };
   // Its sources are checked with the project's own, so by the rules they are written to.
   const { compilerOptions } = clone ? JSON.parse(readFileSync(`${root}/deno.json`, "utf8")) : {};
-  return `${JSON.stringify({ nodeModulesDir: "manual", ...(clone && { imports, compilerOptions }) }, null, 2)}\n`;
+  const nodeModulesDir = clone || found ? "manual" : "auto";
+  return `${JSON.stringify({ nodeModulesDir, ...(clone && { imports, compilerOptions }) }, null, 2)}\n`;
 }

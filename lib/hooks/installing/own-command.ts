@@ -1,20 +1,28 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 type Script = "cli/main" | "cli/hook" | "monitor/note";
 
+/** The scripts that need packages, as words of the package's command. */
+const WORDS: { readonly [script in Script]?: readonly string[] } = { "cli/main": [], "cli/hook": ["hook"] };
+
 /** The command that starts a script of ours: runtime and script by their absolute paths, so that no PATH has a say. */
 export function ownArgv(script: Script, ...args: readonly string[]): [runtime: string, ...args: string[]] {
   const self = fileURLToPath(import.meta.url);
   const lib = dirname(dirname(dirname(self)));
+  const root = dirname(lib);
   const file = join(lib, `${script}${self.endsWith(".ts") ? ".ts" : ".js"}`);
+  if (!("Deno" in globalThis)) return [process.execPath, file, ...args];
+  const run: [string, ...string[]] = [process.execPath, "run", "-A", "--quiet"];
   // Deno would take the settings of whatever project it is started in.
-  const config = join(dirname(lib), "deno.json");
-  const flags = "Deno" in globalThis
-    ? ["run", "-A", "--quiet", ...(existsSync(config) ? ["--config", config] : [])]
-    : [];
-  return [process.execPath, ...flags, file, ...args];
+  const config = join(root, "deno.json");
+  if (existsSync(config)) return [...run, "--config", config, file, ...args];
+  const words = WORDS[script];
+  if (words === undefined || root.includes("/node_modules/")) return [...run, file, ...args];
+  // In its cache Deno finds the packages that ours needs only where it is asked for ours by name.
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return [...run, `npm:crochet@${version}`, ...words, ...args];
 }
 
 /** The same as one line for a shell. */
