@@ -121,7 +121,8 @@ export function hookCommand(file: string, host: Host): string {
 
 /** The file that a line of ours serves; undefined for a line that is not ours. */
 export function installedFile(command: string): string | undefined {
-  const line = /(?:\bcli\/hook\.[jt]s'?| npm:crochet@\S+ hook) ('(?:[^']|'\\'')+'|\S+) --dialect (?:claude|codex|gemini)$/;
+  const line =
+    /(?:\bcli\/hook\.[jt]s'?| npm:crochet@\S+ hook) ('(?:[^']|'\\'')+'|\S+) --dialect (?:claude|codex|gemini)$/;
   const found = line.exec(command)?.[1];
   return found?.startsWith("'") ? found.slice(1, -1).replaceAll("'\\''", "'") : found;
 }
