@@ -50,6 +50,20 @@ const HOOKS: readonly (readonly [claim: string, text: string, letsGo: LettingGo]
     "relies on the cap",
   ],
   [
+    "goes through the tasks of a file that another names",
+    sh(
+      'state=".claude/march.local.md"',
+      '[ -f "$state" ] || exit 0',
+      `value() { sed -n "s/^$1: *//p" "$state" | tr -d '"'; }`,
+      'MODE=$(value "mode")',
+      'TASKS=$(value "tasks_file")',
+      '[ "$MODE" != "march" ] && exit 0',
+      "grep -q '^- \\[ \\]' \"$TASKS\" || exit 0",
+      BLOCK,
+    ),
+    "relies on the cap",
+  ],
+  [
     "is switched on by a file and looks at stop_hook_active",
     sh(
       `case "$event" in *'"stop_hook_active":true'*) exit 0;; esac`,

@@ -35,7 +35,8 @@ function plain(pattern: string): readonly string[] {
     .replaceAll(/\\[sS][*+]?|\[\[?:?space:?\]?\][*+]?|\[\\s[^\]]*\][*+]?/g, " ")
     .replaceAll(/\\[wWdD][*+?]?|\[[^\]]*\][*+?]?|\.[*+?]|(?<!\\)\*/g, "")
     .replaceAll(/\\(.)/g, "$1");
-  return spread(open).map((word) => word.trim());
+  // What ends in a blank goes on: `git -C ` is looked for where something follows.
+  return spread(open).map((word) => /\S \S.* $/.test(word) ? `${word.trim()} x` : word.trim());
 }
 
 /** `git (push|pull)` is `git push` and `git pull`; of several groups the first is spread. */

@@ -17,6 +17,8 @@ export interface Copy {
   readonly from: string;
   /** In the place: `project/.claude/hooks`, `home/.claude/hooks`. */
   readonly to: string;
+  /** A folder is made, and what lies in it stays where it is. */
+  readonly empty?: boolean;
 }
 
 /** What is known of a hook once it is loaded. */

@@ -26,6 +26,26 @@ export function copiesFor(text: string, { project, home }: { project: string; ho
   return all.filter(({ from }) => !all.some((other) => from.startsWith(`${other.from}/`)));
 }
 
+/**
+ * What a script finds in its project by the names in its text: scripts, programs and rules, and the folders it writes to.
+ * What else lies there is the person's own.
+ */
+export function copiesNamed(text: string, project: string): Copy[] {
+  const paths = [...text.matchAll(/(?<![\w/.-])\.?[\w-]+(?:\/[\w.-]+)+/g)].map(([path]) => path)
+    .filter((path) => !/(?:^|\/)(?:\.git|node_modules|\.\.)(?:\/|$)/.test(path));
+  const programs = paths.filter((path) => /\.(?:sh|py|rb|[cm]?[jt]s|json)$|(?:^|\/)bin\/[\w-]+$/.test(path))
+    .filter((path) => !/local|state/.test(path));
+  const folders = [...new Set(paths.map((path) => dirname(path)))].filter((path) => isFolder(join(project, path)));
+  return [
+    ...folders.map((path): Copy => ({ from: join(project, path), to: join("project", path), empty: true })),
+    ...copiesFor(programs.join(" "), { project, home: "" }),
+  ];
+}
+
+function isFolder(path: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory();
+}
+
 /** The texts of the scripts a command line names: what is looked for in events stands there. */
 export function scriptsIn(command: string, where: { project: string; home: string }): string {
   return namedIn(command, where)

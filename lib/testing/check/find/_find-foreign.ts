@@ -4,9 +4,10 @@ import { kebab, pascal } from "../../../core/names.ts";
 import type { HookFile } from "../../../hooks/discover.ts";
 import { formatFileName, parseFileName, parseMoment } from "../../../hooks/file/file-name.ts";
 import { isExecutable, type Program, programOf } from "../../../hooks/process/program.ts";
-import { copiesFor } from "./_copies.ts";
+import { copiesFor, copiesNamed } from "./_copies.ts";
 import { fileSubject, type FindOptions } from "./find.ts";
-import { toldEvent } from "./_told-event.ts";
+import { toldEvent, toldHost } from "./_told-event.ts";
+import { unsetNames } from "./_unset-names.ts";
 import type { FoundSubjects, Subject } from "../subject.ts";
 
 const SCRIPT = /\.(?:sh|bash|py|rb|pl|[cm]?[jt]s)$/;
@@ -78,22 +79,21 @@ function scriptSubject(path: string, text: string, event: string, options: FindO
   const name = basename(path);
   const executable = text.startsWith("#!") && isExecutable(path);
   const file: HookFile = { ...parseFileName(`${formatFileName(moment)}.sh`), name, path, text, executable };
-  const copies = copiesBeside(path, text);
-  const subject = { ...fileSubject(file, { ...options, event }, runnerOf(file)), copies };
+  const host = options.host ?? toldHost(path, text) ?? "claude";
+  const subject = {
+    ...fileSubject(file, { ...options, event, host }, runnerOf(file)),
+    copies: copiesBeside(path, text),
+    seen: unsetNames(text, host),
+  };
   return options.event === undefined ? { ...subject, name: `${name} (${pascal(moment.event)})` } : subject;
 }
 
 /** What it finds through the folder of its project, where its host has it run in one. */
 function copiesBeside(path: string, text: string): Subject["copies"] {
-  const [, project, dot] = /^(.*)\/(\.(?:claude|codex|gemini))\//.exec(path) ?? [];
-  if (project === undefined || !/_PROJECT_DIR|show-toplevel/.test(text)) return [];
-  return [...copiesFor(path, { project, home: "" }), ...copiesFor(scriptsNamed(text, dot!), { project, home: "" })];
-}
-
-/** Scripts and rules that a text names in a host's folder; what else lies there is the person's own. */
-function scriptsNamed(text: string, dot: string): string {
-  const named = text.matchAll(new RegExp(`\\${dot}/[\\w./-]+\\.(?:sh|py|[cm]?[jt]s|json)\\b`, "g"));
-  return [...named].map(([path]) => path).filter((path) => !/local|state/.test(path)).join(" ");
+  const [, project] = /^(.*)\/\.(?:claude|codex|gemini)\//.exec(path) ?? [];
+  if (project === undefined) return [];
+  const own = /_PROJECT_DIR|show-toplevel/.test(text) ? copiesFor(path, { project, home: "" }) : [];
+  return [...own, ...copiesNamed(text, project)];
 }
 
 function runnerOf(file: HookFile): Program {
@@ -107,7 +107,10 @@ async function registeredSubjects(path: string, options: FindOptions): Promise<S
   const { settingsSubjects } = await import("./_find-settings.ts");
   const found: Subject[] = [];
   for (let at = dirname(path), i = 0; i < 4 && at !== dirname(at); at = dirname(at), i++) {
-    const places = [".claude/settings.json", ".claude/settings.local.json", "hooks/hooks.json", ".codex/hooks.json"];
+    const places = [
+      ...[".claude/settings.json", ".claude/settings.local.json", "hooks/hooks.json", ".codex/hooks.json"],
+      ".gemini/settings.json",
+    ];
     for (const place of places.map((one) => join(at, one)).filter((one) => existsSync(one))) {
       const { subjects } = await settingsSubjects(place, options).catch(() => ({ subjects: [] }));
       found.push(...subjects.filter(({ runs }) => runs?.includes(`/${basename(path)}`)));

@@ -7,9 +7,11 @@ import type { Host } from "../../../hooks/serving/from-host.ts";
 import { type Handler, isObject, readHandler } from "../../../hooks/setting/handler.ts";
 import { readSettings } from "../../../hooks/setting/settings-file.ts";
 import { CLAUDE_ONLY } from "../../arbitraries/host-events.ts";
-import { copiesFor, scriptsIn } from "./_copies.ts";
+import { copiesFor, copiesNamed, scriptsIn } from "./_copies.ts";
 import { type FindOptions, quoted, shortened } from "./find.ts";
 import { matcherMistake } from "./matcher.ts";
+import { oddTimeout } from "./_odd-timeout.ts";
+import { unsetNames } from "./_unset-names.ts";
 import { SHAPES } from "../laws/shapes.ts";
 import type { FoundSubjects, Subject } from "../subject.ts";
 
@@ -18,8 +20,8 @@ export async function settingsSubjects(path: string, options: FindOptions): Prom
   const settings =
     await (path.endsWith(".toml") ? readToml(path) : readSettings({ path, scope: "command line", required: true }));
   const hooks = settings?.hooks;
-  if (hooks === undefined) return { subjects: [], problems: [] };
   const shown = shortened(path, options.cwd);
+  if (hooks === undefined) return { subjects: [], problems: unwrapped(settings, shown, path, options) };
   if (!isObject(hooks)) return { subjects: [], problems: [`${shown}: Cannot read the hooks as they are no object`] };
   const from = placeOf(path, options);
   const subjects: Subject[] = [];
@@ -42,11 +44,30 @@ export async function settingsSubjects(path: string, options: FindOptions): Prom
           problems.push(`${shown}: Cannot use ${handler.at} as ${handler.why}: ${handler.mend}`);
           continue;
         }
+        if ("unsupported" in handler && !TYPES.includes(handler.unsupported)) {
+          problems.push(
+            `${shown}: Cannot use ${at}.hooks[${k}] as ${from.host} has no hooks of type '${handler.unsupported}'${
+              from.host === "claude" ? ", and drops the whole file for it" : ""
+            }: write "type": "command"`,
+          );
+          continue;
+        }
         subjects.push(subjectOf(`${shown}#${n++}`, event, group.matcher, handler, from));
       }
     }
   }
   return { subjects, problems };
+}
+
+/** Events that stand where the host looks for none. */
+function unwrapped(settings: unknown, shown: string, path: string, options: FindOptions): string[] {
+  const { host } = placeOf(path, options);
+  const [event] = Object.entries(isObject(settings) ? settings : {})
+    .filter(([name, groups]) => Array.isArray(groups) && isEvent(name, host)).map(([name]) => name);
+  if (event === undefined) return [];
+  return [
+    `${shown}: Cannot use '${event}' as ${host} reads no hooks outside of "hooks": write {"hooks": {"${event}": …}}`,
+  ];
 }
 
 /** Codex keeps hooks in its `config.toml` too, under the names of its hooks.json; what it trusts stands beside them. */
@@ -126,11 +147,13 @@ function subjectOf(
   const words = args ? [command, ...args].join(" ") : command;
   const inPlace = (text: string) => plugin === undefined ? text : text.replaceAll("${extensionPath}", plugin);
   const settled = plugin === undefined ? called : inPlace(called).replaceAll(/\$\{?CLAUDE_PLUGIN_ROOT\}?/g, plugin);
+  const text = `${called}\n${scriptsIn(settled, { project, home })}`;
   return {
     ...common,
     name: `${name} ${label(called)}`,
     kind,
-    text: `${called}\n${scriptsIn(settled, { project, home })}`,
+    text,
+    seen: [...common.seen, ...unsetNames(text, host), ...oddTimeout(handler.timeout, host)],
     // Gemini puts the path of an extension into the line itself.
     target: { type: "command", command: inPlace(command), ...(args && { args: args.map(inPlace) }) },
     loaded: {
@@ -145,6 +168,7 @@ function subjectOf(
     runs: asTyped(settled.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, "."), args !== undefined),
     copies: [
       ...copiesFor(words, { project, home }),
+      ...(plugin === undefined ? copiesNamed(text, project) : []),
       ...(existsSync(join(project, "node_modules")) && !plugin
         ? [{ from: join(project, "node_modules"), to: "project/node_modules" }]
         : []),
@@ -189,6 +213,9 @@ function skipped(event: string, seen: Subject["seen"]): Pick<Subject, "skip"> {
     ? { skip: "its matcher never matches" }
     : {};
 }
+
+/** What hooks of hosts can be. */
+const TYPES = ["command", "http", "prompt", "agent", "mcp_tool"];
 
 const NEVER = "lawful.never-runs";
 /** Events at which a host asks no model. */

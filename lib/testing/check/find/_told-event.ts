@@ -1,3 +1,5 @@
+import type { Host } from "../../../hooks/serving/from-host.ts";
+import { GEMINI } from "../laws/judged.ts";
 import { SHAPES } from "../laws/shapes.ts";
 import { TOOLS } from "./matcher.ts";
 
@@ -9,22 +11,40 @@ const EVENTS = [
 
 /** When a script of another host runs, as far as its name or its text tells: `Stop`, `PreToolUse@Bash`. */
 export function toldEvent(name: string, text: string): string | undefined {
-  const event = byName(name) ?? byAnswer(text) ?? byWords(text) ?? byFields(text);
+  const event = byName(name) ?? byAnswer(text) ?? byGemini(text) ?? byWords(text) ?? byFields(text);
   return event && `${event}${toolsIn(text, event)}`;
+}
+
+/** Whose script it is, where the folder it lies in or the name it answers with tells. */
+export function toldHost(path: string, text: string): Host | undefined {
+  const [, folder] = /\/\.(claude|codex|gemini)\//.exec(path) ?? [];
+  if (folder !== undefined) return folder as Host;
+  return Object.hasOwn(GEMINI, answered(text) ?? "") ? "gemini" : undefined;
 }
 
 function byName(name: string): string | undefined {
   const words = name.replace(/\.\w+$/, "").replaceAll(/([a-z])([A-Z])/g, "$1-$2").toLowerCase().split(/[^a-z]+/);
   const whole = words.join("");
   const found = EVENTS.find((event) => whole.includes(event.toLowerCase()));
-  return found ?? (words.includes("stop") ? "Stop" : undefined);
+  const gemini = Object.keys(GEMINI).find((event) => whole.includes(event.toLowerCase()));
+  return found ?? (words.includes("stop") ? "Stop" : gemini && GEMINI[gemini]);
 }
 
 /** What it answers names its event, and only some hooks are told whether they blocked before. */
 function byAnswer(text: string): string | undefined {
-  const named = /hookEventName["']?\s*[:=]\s*["'](\w+)["']/.exec(text)?.[1];
+  const named = answered(text);
   if (named !== undefined && Object.hasOwn(SHAPES.claude.specific, named)) return named;
   return /stop_hook_active/.test(text) ? "Stop" : undefined;
+}
+
+function answered(text: string): string | undefined {
+  return /hookEventName["']?\s*[:=]\s*["'](\w+)["']/.exec(text)?.[1];
+}
+
+/** The one event of Gemini that it names. */
+function byGemini(text: string): string | undefined {
+  const named = Object.keys(GEMINI).filter((event) => new RegExp(`\\b${event}\\b`).test(text));
+  return named.length === 1 ? GEMINI[named[0]!] : undefined;
 }
 
 function byWords(text: string): string | undefined {

@@ -45,7 +45,8 @@ async function fromFile(path: string, options: FindOptions): Promise<FoundSubjec
     return await (await import("./_find-definitions.ts")).definitionSubjects(path, options);
   }
   const foreign = await import("./_find-foreign.ts");
-  const named = options.event !== undefined || isOurs(name);
+  const theirs = HOST_FOLDER.test(basename(dirname(dirname(path))));
+  const named = options.event !== undefined || (isOurs(name) && !theirs);
   if ((!named && foreign.isScript(path)) || foreign.isProgram(path)) {
     return await foreign.foreignSubjects(path, options);
   }
@@ -144,7 +145,8 @@ export function fileSubject(
     text: file.text,
     env: {},
     copies: [],
-    visible: [projectAround(dirname(file.path))],
+    // Its own folder too: a stray package.json above all scratch folders makes none of them a project.
+    visible: [projectAround(dirname(file.path)), dirname(file.path)],
     seen: [],
   };
   const target = { type: "file", path: file.path, ...(event !== undefined && { event }) } as const;

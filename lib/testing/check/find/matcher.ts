@@ -59,6 +59,15 @@ export function matcherMistake(event: string, matcher: string, host: Host): Subj
         mend: `write ${name.replace(/_*$/, "")}__.*`,
       }];
     }
+    if (name !== "Notification" && resolveEvent(name) && !TOOLS.includes(name)) {
+      return [{
+        law: "lawful",
+        code: "lawful.matcher",
+        severity: "fault",
+        message: `Its matcher '${name}' never matches: it is an event, and ${event} is matched with names of tools`,
+        mend: `put the hook under "${name}", or name the tools it is for`,
+      }];
+    }
     const near = nearest(name, TOOLS)!;
     if (meant === undefined && !name.startsWith("mcp__") && name.length > 3 && oneOff(name, near)) {
       return [{

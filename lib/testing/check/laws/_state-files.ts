@@ -40,7 +40,7 @@ export function statesFor(subject: Subject, { place, cwd, session, event }: Stat
     const keys = keysIn(text);
     const limited = keys.some((key) => LIMIT.test(key)) && /\.(?:json|md|ya?ml)$/.test(path);
     return (limited ? [0, 5] : [0]).map((limit) => {
-      const content = made(path, keys, { limit, session, event, text });
+      const content = made(path, keys, { limit, session, event, text, shown });
       const set = limited ? ` (${keys.find((key) => LIMIT.test(key))}: ${limit})` : "";
       return { about: `a file ${shown}${set}`, arrange: () => write(path, content) };
     });
@@ -59,6 +59,7 @@ function keysIn(text: string): string[] {
     ...text.matchAll(/\^\s*([a-z]\w{2,30}):/gi),
     ...text.matchAll(/["'`/]([a-z]\w{2,30}):[ \\*"'`]/gi),
     ...text.matchAll(/(?:get\(|\[)\s*["']([a-z]\w{1,30})["']/gi),
+    ...text.matchAll(/\$\(\w*(?:key|field|get|read|parse|value)\w* ["']?([a-z]\w{1,30})["')]/gi),
     ...text.matchAll(/(?<=[\w)'"?\s|])\.([a-z]\w{1,30})\b(?!\s*\()/gi),
   ];
   for (const [, key] of all) if (key !== "stop_hook_active") found.add(key!);
@@ -68,7 +69,7 @@ function keysIn(text: string): string[] {
 const LIMIT = /max|limit/i;
 
 /** What a key probably means, and a value for a loop that is on. The first that fits counts. */
-function valueOf(key: string, { limit, session, event, text }: Making): unknown {
+function valueOf(key: string, { limit, session, event, text, shown }: Making): unknown {
   const status = ["in_progress", "running", "active", "pending"].find((word) =>
     new RegExp(`["'\`]${word}["'\`]`).test(text)
   );
@@ -95,7 +96,13 @@ function valueOf(key: string, { limit, session, event, text }: Making): unknown 
       passes: false,
     }]],
   ];
-  return kinds.find(([kind]) => kind.test(key))?.[1];
+  return kinds.find(([kind]) => kind.test(key))?.[1] ?? needed(key, text) ??
+    (/_(?:file|path)$/.test(key) ? shown : undefined);
+}
+
+/** What a key must be for the script to go on: `[ "$MODE" != "work" ] && exit 0`. */
+function needed(key: string, text: string): string | undefined {
+  return new RegExp(`\\b${key}\\b["'})\\]]*\\s*!==?\\s*["']([\\w-]+)["']`, "i").exec(text)?.[1];
 }
 
 interface Making {
@@ -103,6 +110,8 @@ interface Making {
   readonly session: string;
   readonly event: string;
   readonly text: string;
+  /** The file itself, from the project: what it names may be in it. */
+  readonly shown: string;
 }
 
 function made(path: string, keys: readonly string[], making: Making): string {

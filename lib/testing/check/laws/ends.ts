@@ -5,6 +5,8 @@ import { type Keeper, keepers } from "./keepers.ts";
 import { Lane } from "../asking/lane.ts";
 import type { Termination } from "../report/report.ts";
 import type { Session } from "../session.ts";
+import { holdsUntried, untried } from "./_untried.ts";
+import { wireName } from "./_lacking.ts";
 import type { State, Terminated } from "./terminating.ts";
 
 /** Plays a hook at each moment at which it can keep an agent going. The worst counts. */
@@ -25,6 +27,9 @@ export async function ends(
       // What it lacks at every event was told with one.
       const known = violation.law === "total" && (findings.has(violation.code) || findings.has("total.missing"));
       if (!known) findings.addPlay(violation, event, trace);
+    }
+    if (termination.letsGo === "never blocks" && violations.length === 0 && holdsUntried(asker.subject)) {
+      findings.addPlay(untried(name), wireName(name), []);
     }
     if (worst === undefined || termination.verdict === "refuted") worst = termination;
   }

@@ -24,7 +24,7 @@ export interface Judged {
 export type Judge = (judged: Judged) => readonly Violation[];
 
 /** Gemini's events by the names of ours. */
-const GEMINI: { readonly [name: string]: string } = {
+export const GEMINI: { readonly [name: string]: string } = {
   BeforeTool: "PreToolUse",
   AfterTool: "PostToolUse",
   BeforeAgent: "UserPromptSubmit",

@@ -75,6 +75,7 @@ function crashed(judged: Judged): Violation[] {
 
 function ofProcess(ran: RanCommand, judged: Judged): Violation[] {
   const { code, signal, stderr } = ran;
+  const { subject } = judged;
   const event = eventName(judged.probe);
   if (signal !== null || (code !== null && code > 128 && code < 160)) {
     const how = signal ?? `signal ${code! - 128}`;
@@ -111,7 +112,9 @@ function ofProcess(ran: RanCommand, judged: Judged): Violation[] {
   return [violation(
     "silent-exit",
     `${how} and says nothing: the host shows an error, and goes on`,
-    "end with exit 0 where there is nothing to say (a last line such as `[ … ] && …` leaves its own code)",
+    /^\s*set -\w*e|errexit/m.test(subject.text)
+      ? "end with exit 0 where there is nothing to say (under `set -e` any command that fails ends it: add `|| true`)"
+      : "end with exit 0 where there is nothing to say (a last line such as `[ … ] && …` leaves its own code)",
     "warning",
   )];
 }

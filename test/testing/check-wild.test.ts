@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { findSubjects } from "../../lib/testing/check/find/find.ts";
+import { unsetNames } from "../../lib/testing/check/find/_unset-names.ts";
+import { checkHook } from "../../lib/testing/index.ts";
+import { hookFiles, sh } from "./_check-files.ts";
+
+/** Real processes on a busy machine. */
+const SLOW = { timeout: 120_000 };
+
+const settings = (event: string, hook: object, matcher?: string) =>
+  JSON.stringify({ hooks: { [event]: [{ ...(matcher && { matcher }), hooks: [{ type: "command", ...hook }] }] } });
+
+/** Projects as others keep them, and all that is to be said of each. */
+const PROJECTS:
+  readonly (readonly [claim: string, files: { readonly [path: string]: string }, found: readonly string[]])[] = [
+    [
+      'events outside of "hooks" are never read',
+      { "hooks/hooks.json": JSON.stringify({ Stop: [{ hooks: [{ type: "command", command: "true" }] }] }) },
+      [`hooks/hooks.json: Cannot use 'Stop' as claude reads no hooks outside of "hooks": write {"hooks": {"Stop": …}}`],
+    ],
+    [
+      "a type that no host has costs the whole file",
+      { ".claude/settings.json": settings("Stop", { type: "process", command: "true" }) },
+      [
+        `.claude/settings.json: Cannot use hooks.Stop[0].hooks[0] as claude has no hooks of type 'process', and drops the whole file for it: write "type": "command"`,
+      ],
+    ],
+    [
+      "a matcher that is an event never matches",
+      { ".claude/settings.json": settings("PostToolUse", { command: "true" }, "Stop") },
+      ["lawful.matcher"],
+    ],
+    [
+      "nobody means 10000 s",
+      { ".claude/settings.json": settings("Notification", { command: "true", timeout: 10000 }) },
+      [
+        "total.timeout",
+      ],
+    ],
+    [
+      "an hour may be meant",
+      { ".claude/settings.json": settings("Notification", { command: "true", timeout: 3600 }) },
+      [],
+    ],
+    [
+      "ten milliseconds are not ten seconds",
+      { ".gemini/settings.json": settings("SessionStart", { command: "true", timeout: 10 }) },
+      ["total.timeout"],
+    ],
+    [
+      "a line that expects a file's name in a variable never gets one",
+      { ".claude/settings.json": settings("PostToolUse", { command: 'echo "$CLAUDE_FILE_PATHS" >/dev/null' }, "Edit") },
+      ["lawful.unset"],
+    ],
+    [
+      "another host's variable is empty",
+      { "hooks/hooks.json": settings("Stop", { command: '[ -d "$ELSE_PLUGIN_ROOT/x" ]; true' }) },
+      ["lawful.unset"],
+    ],
+    [
+      "what a script names in its project is there for it, and the folders it writes to",
+      {
+        ".claude/settings.json": settings(
+          "PreToolUse",
+          { command: '"$CLAUDE_PROJECT_DIR"/.claude/hooks/look.sh' },
+          "Bash",
+        ),
+        ".claude/hooks/look.sh": sh(
+          'cd "$CLAUDE_PROJECT_DIR" && echo x > logs/looked.txt && sh scripts/really.sh && bin/look',
+        ),
+        "scripts/really.sh": "exit 0\n",
+        "bin/look": "#!/bin/sh\nexit 0\n",
+        "logs/.keep": "",
+      },
+      [],
+    ],
+    [
+      "a script of Gemini's folder is asked about Gemini's events",
+      { ".gemini/hooks/before-tool.sh": sh(`echo '{"decision":"deny","reason":"Not here"}'`) },
+      [],
+    ],
+  ];
+
+for (const [claim, files, expected] of PROJECTS) {
+  test(`hooks as others keep them: ${claim}`, SLOW, async () => {
+    using folder = hookFiles(files);
+    const scripts = join(folder.path, ".gemini/hooks");
+    const path = ".gemini/hooks/before-tool.sh" in files ? scripts : folder.path;
+    const { hooks, problems } = await checkHook(path, {
+      cwd: folder.path,
+      runs: 4,
+      seed: 1,
+      laws: ["total", "lawful"],
+    });
+    // Ten milliseconds may be enough for `true`, or not.
+    const found = hooks.flatMap(({ findings }) => findings.map(({ code }) => code)).filter((code) =>
+      code !== "total.late"
+    );
+    assert.deepEqual([...problems, ...found], expected);
+    if (path === scripts) assert.deepEqual(hooks[0]!.events, ["BeforeTool"]);
+  });
+}
+
+/** Texts, and the variable each waits for in vain. */
+const TEXTS: readonly (readonly [text: string, name: string | undefined])[] = [
+  ['[ "$CLAUDE_TOOL_NAME" = Bash ] || exit 0', "CLAUDE_TOOL_NAME"],
+  ['name = os.environ.get("CLAUDE_TOOL_INPUT")', "CLAUDE_TOOL_INPUT"],
+  ["const file = process.env.CLAUDE_FILE_PATH", "CLAUDE_FILE_PATH"],
+  ['n=$(cat "$FILE"); jq -r .phase "$FILE"; echo "$CLAUDE_OUTPUT"', "CLAUDE_OUTPUT"],
+  ['while IFS= read -r line; do :; done < list; echo "$TOOL_INPUT"', "TOOL_INPUT"],
+  ["prettier --write $(jq -r '.tool_input.file_path') # $CLAUDE_FILE_PATHS", undefined],
+  ['input=$(cat); file=${CLAUDE_FILE_PATH:-$(echo "$input" | jq -r .x)}', undefined],
+  ['TOOL_INPUT=$(head -c 100)\necho "$TOOL_INPUT"', undefined],
+  ["# $CLAUDE_TOOL_NAME is gone\necho $CLAUDE_PROJECT_DIR", undefined],
+  ["read -r line\necho $TOOL_NAME", undefined],
+  ["data = json.load(sys.stdin) or os.environ['CLAUDE_TOOL_INPUT']", undefined],
+];
+
+test("a variable that no host sets is named, unless the event is read from stdin too", () => {
+  for (const [text, name] of TEXTS) {
+    const [found] = unsetNames(text, "claude");
+    assert.equal(/\$(\w+)/.exec(found?.message ?? "")?.[1], name, text);
+  }
+});
+
+test("a hook sees its own folder, also where something above it looks like a project", async () => {
+  using folder = hookFiles({ "package.json": "{}", "a/stop.sh": sh("exit 0") });
+  const { subjects: [hook] } = await findSubjects("a/stop.sh", { cwd: folder.path, env: {} });
+  assert.deepEqual(hook!.visible, [folder.path, join(folder.path, "a")]);
+});
+
+/** Stop hooks that nothing here makes block, and whether that is worth a word. */
+const UNTRIED: readonly (readonly [claim: string, text: string, told: boolean])[] = [
+  ["could block for good", sh("[ -e packages/no-such/file ] || exit 0", "echo no >&2", "exit 2"), true],
+  [
+    "lets go when it is told",
+    sh(
+      `case "$event" in *'"stop_hook_active":true'*) exit 0;; esac`,
+      "[ -e packages/no-such/file ] || exit 0",
+      "echo no >&2",
+      "exit 2",
+    ),
+    false,
+  ],
+  ["never blocks", sh("git status --short >&2", "exit 0"), false],
+];
+
+for (const [claim, text, told] of UNTRIED) {
+  test(`a Stop hook that ${claim} and never blocked here is ${told ? "" : "not "}warned of`, SLOW, async () => {
+    using folder = hookFiles({ ".claude/hooks/finish-stop.sh": text });
+    const { hooks: [hook], ok } = await checkHook(join(folder.path, ".claude/hooks"), { runs: 4, seed: 1 });
+    assert.equal(ok, true);
+    assert.deepEqual(hook!.findings.map(({ code }) => code), told ? ["terminating.untried"] : []);
+  });
+}
