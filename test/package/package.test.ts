@@ -251,9 +251,8 @@ test("the types of the package hold in a project that checks strictly", { skip, 
   assert.throws(() => check(options, ["check.ts"]), "types are there, and say no");
   // Every declaration, too: none leans on a package that is not there.
   const every = { ...options, target: "esnext", skipLibCheck: false, types: [join(MODULES, "@types/node")] };
-  writeFileSync(
-    join(made!.project, "check.ts"),
-    'export * from "crochet";\nexport * as tools from "crochet/tools";\nexport { sqliteSteps } from "crochet/durable";\n',
-  );
+  const parts = ["", "/tools", "/testing", "/durable"];
+  const lines = parts.map((part, i) => `export * as part${i} from "crochet${part}";\n`);
+  writeFileSync(join(made!.project, "check.ts"), lines.join(""));
   check(every, ["check.ts"]);
 });
