@@ -12,9 +12,12 @@ export function scriptAndPrompt(
 ): { script: string | undefined; prompt: string } {
   const [first = ""] = words;
   const path = resolve(io.cwd, first);
-  const named = /^\S+\.(ts|js|mjs)$/.test(first) && args[0] !== "--";
+  const named = /\.(ts|js|mjs)$/.test(first) && args[0] !== "--";
   const isScript = named && existsSync(path);
-  if (named && !isScript) io.err(`crochet: there is no script ${path}, so '${first}' is a part of the prompt\n`);
+  // With blanks in it, it is rather a sentence that ends with the name of a file.
+  if (named && !isScript && !/\s/.test(first)) {
+    io.err(`crochet: there is no script ${path}, so '${first}' is a part of the prompt\n`);
+  }
   return isScript ? { script: path, prompt: words.slice(1).join(" ") } : { script: undefined, prompt: words.join(" ") };
 }
 
@@ -47,7 +50,7 @@ interface Position {
 
 function placeIn(stack: string, path: string): string | undefined {
   const at = stack.indexOf(`${path}:`);
-  return at < 0 ? undefined : /^[^\s)]+/.exec(stack.slice(at))?.[0];
+  return at < 0 ? undefined : path + /^[^\s)]+/.exec(stack.slice(at + path.length))![0];
 }
 
 /** The agent of a command that names no script. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fixtureAt, FIXTURES, nameFor } from "../tape/fixture.ts";
 import { keepFiles } from "../tape/record/keep-files.ts";
@@ -41,10 +41,13 @@ const record: Command = async (args, io) => {
   const workspace = resolve(io.cwd, String(flags.cwd ?? "."));
   if (!existsSync(workspace)) throw new UsageError(`Cannot work in '${workspace}' as there is no such directory`);
   const name = String(flags.fixture ?? nameFor(prompt));
-  if (!/^[\w][\w.-]*$/.test(name)) {
+  if (!/^[\w][\w.-]{0,99}$/.test(name)) {
     throw new UsageError(
-      `Cannot name a fixture '${name}' as it becomes a folder: use letters, digits, '.', '_' and '-'`,
+      `Cannot name a fixture '${name}' as it becomes a folder: use up to 100 letters, digits, '.', '_' and '-'`,
     );
+  }
+  if (name === "blobs") {
+    throw new UsageError("Cannot name a fixture 'blobs' as that folder holds long texts of all fixtures: take another");
   }
   const folder = resolve(io.cwd, FIXTURES, name);
   if (existsSync(fixtureAt(folder).tape)) {
@@ -59,26 +62,34 @@ const record: Command = async (args, io) => {
   const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
   const tools = flags.tools === true;
-  mkdirSync(folder, { recursive: true });
   const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
   const ran = script === undefined ? [] : [script, join(dirname(script), "hooks")];
-  for (const { path, why } of keeps ? keepFiles(workspace, folder, ran) : []) {
-    io.err(`${path} is not kept with the fixture: ${why}\n`);
-  }
-  const { result, report, ms } = await runFixture(fixtureAt(folder), agent, {
-    mode: "record",
-    prompts: [prompt],
-    tools,
-    redact: flags.redact === true,
-    ...normalise,
-    agent: script === undefined ? BUILT_IN : relative(folder, script),
-    signal: io.signal,
-    ...(flags.model !== undefined && { model: String(flags.model) }),
-    ...(tools && { cwd: workspace }),
-    ...(io.tty && !flags.json && { on: terminalView(io.out) }),
-  }).catch((error) => {
-    leave(folder, keeps);
-    throw error;
+  mkdirSync(folder, { recursive: true });
+  // Files of its own until the tape is written: another process may record the same, and only one of them comes to keep it.
+  const draft = mkdtempSync(join(folder, ".draft-"));
+  const run = async () => {
+    for (const { path, why } of keeps ? keepFiles(workspace, draft, ran) : []) {
+      io.err(`${path} is not kept with the fixture: ${why}\n`);
+    }
+    const files = keeps ? fixtureAt(draft).files : fixtureAt(folder).files;
+    const done = await runFixture({ ...fixtureAt(folder), files }, agent, {
+      mode: "record",
+      prompts: [prompt],
+      tools,
+      redact: flags.redact === true,
+      ...normalise,
+      agent: script === undefined ? BUILT_IN : relative(folder, script),
+      signal: io.signal,
+      ...(flags.model !== undefined && { model: String(flags.model) }),
+      ...(tools && { cwd: workspace }),
+      ...(io.tty && !flags.json && { on: terminalView(io.out) }),
+    });
+    if (keeps && files !== undefined) renameSync(files, join(folder, "files"));
+    return done;
+  };
+  const { result, report, ms } = await run().finally(() => {
+    rmSync(draft, { recursive: true, force: true });
+    if (readdirSync(folder).length === 0) rmdirSync(folder);
   });
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
@@ -92,9 +103,3 @@ const record: Command = async (args, io) => {
   return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
 };
 export default record;
-
-/** Takes away what a recording that came to nothing has put there: the next one keeps the files as they are then. */
-function leave(folder: string, files: boolean): void {
-  if (files) rmSync(join(folder, "files"), { recursive: true, force: true });
-  if (readdirSync(folder).length === 0) rmdirSync(folder);
-}

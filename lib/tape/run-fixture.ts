@@ -143,8 +143,15 @@ async function runIn(
   } finally {
     await session.close();
   }
-  if (told.error !== undefined) throw told.error;
+  if (told.error !== undefined) throw withReason(told.error, result);
   return { result: result!, report: judged(told.report!, tape?.end, result!, cwd), events, files: readFiles(cwd) };
+}
+
+/** Why a run was not kept, with why it failed where that is not said in it. */
+function withReason(error: unknown, result: Result | undefined): unknown {
+  const why = result?.error?.message;
+  if (!(error instanceof TapeError) || why === undefined || error.message.includes(why)) return error;
+  return new TapeError(`${error.message}: ${why}`);
 }
 
 /** A report that also says whether the run ended as the recorded one did, and left the same files. */

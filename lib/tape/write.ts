@@ -21,9 +21,7 @@ export interface WriteOptions {
  */
 export async function writeTape(path: string, tape: Tape, options: WriteOptions = {}): Promise<void> {
   const { replace = false, redactor: search = redactor() } = options;
-  if (!replace && existsSync(path)) {
-    throw new Error(`Cannot write tape ${path} as it is there already: replay it with --update, or delete it`);
-  }
+  if (!replace && existsSync(path)) throw isThere(path);
   const facts = await factsOf(tape);
   refuseSecrets(path, scanFacts(facts, tape, search));
   const blobs = new Map<string, string>();
@@ -42,9 +40,15 @@ function writeWhole(path: string, text: string, replace: boolean): void {
   if (replace) return renameSync(draft, path);
   try {
     linkSync(draft, path);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === "EEXIST" ? isThere(path) : error;
   } finally {
     rmSync(draft);
   }
+}
+
+function isThere(path: string): Error {
+  return new Error(`Cannot write tape ${path} as it is there already: replay it with --update, or delete it`);
 }
 
 function refuseSecrets(path: string, found: readonly Finding[]): void {

@@ -19,6 +19,7 @@ export function refusal(
   const unsent = calls.find(({ attempts, error }) => attempts.length === 0 && error);
   if (stop === "aborted") return "the run was interrupted: let it come to its end";
   if (unsent) return `the model could not be asked: ${unsent.error!.message}`;
+  if (stop === "error" && calls.length === 0 && was === undefined) return "the run failed before the model was asked";
   if (stop !== "error" || was === undefined || was.end?.end === "error") return undefined;
   const { error } = calls.findLast((call) => call.error) ?? {};
   return `the run ended with an error, and the tape is left as it was: ${error?.message ?? "try again"}`;
