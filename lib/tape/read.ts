@@ -57,8 +57,10 @@ export async function readTape(path: string, options: ReadOptions = {}): Promise
 
 /** The first line of a tape, without looking at the rest. @throws {TapeError} where it is no header of this version */
 export function readHeader(path: string): Header {
-  const [line = ""] = readFileSync(path, "utf8").split("\n", 1);
+  const text = readFileSync(path, "utf8");
+  const [line = ""] = text.split("\n", 1);
   const refuse = (why: string) => new TapeError(`Cannot read tape ${path} as ${why}`);
+  refuseTorn(text, refuse);
   const header = readFact(line, () => "", refuse) as Header;
   checkVersion(header, refuse);
   return header;
@@ -81,7 +83,7 @@ export async function parseTape(
 ): Promise<Tape> {
   const refuse = (why: string, line?: number) =>
     new TapeError(`Cannot read tape ${path} as ${line === undefined ? "" : `line ${line}: `}${why}`);
-  if (!text.endsWith("\n")) throw refuse("its last line is torn");
+  refuseTorn(text, refuse);
   const texts = [text];
   let unpacked = text.length;
   const kept = (name: string) => {
@@ -106,11 +108,21 @@ export async function parseTape(
   return tape;
 }
 
+function refuseTorn(text: string, refuse: (why: string) => TapeError): void {
+  if (text === "") throw refuse(`it is empty: ${RENEW}`);
+  if (!text.endsWith("\n")) throw refuse(`its last line is torn: ${RENEW}`);
+}
+
+const RENEW = "take it from version control, or delete it and record again";
+
 function readFact(line: string, blob: (name: string) => string, refuse: (why: string) => TapeError): Header | Fact {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch (error) {
+    if (/^(?:<{7}|={7}|>{7})/.test(line)) {
+      throw refuse("it is the mark of a merge: take one side whole, or record again");
+    }
     throw refuse(`it is not JSON: ${(error as Error).message}`);
   }
   try {

@@ -183,7 +183,9 @@ test("a reader refuses what it does not know, with the line and the reason", asy
     const cases: [text: string, why: RegExp][] = [
       [edited(0, (h) => h.tape = 2), /its version is 2: this release reads version 1/],
       [lines.slice(1).join("\n") + "\n", /its first line is no header/],
-      [text.slice(0, -10), /its last line is torn/],
+      ["", /it is empty: take it from version control, or delete it and record again/],
+      [text.slice(0, -10), /its last line is torn: take it from version control/],
+      [at(1, "<<<<<<< HEAD"), /line 2: it is the mark of a merge: take one side whole/],
       [at(1, "{nonsense"), /line 2: it is not JSON/],
       [at(1, "[1]"), /line 2: it is no object/],
       [at(1, '{"music":1}'), /line 2: there is no line that begins with 'music'/],
