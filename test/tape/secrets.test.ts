@@ -105,6 +105,18 @@ test("what only sounds like a secret always stays", () => {
   for (const text of PLAIN) assert.equal(search().text(text), text);
 });
 
+test("U16: the value of a variable never survives in an address or in base64, whatever follows it there", () => {
+  const value = "hunter2-Correct Horse!9/é";
+  const { text, suspects, find } = redactor({ env: { MY_PASSWORD: value }, seed: "s" });
+  const base64 = (given: string) => Buffer.from(given).toString("base64");
+  for (const shown of [encodeURIComponent(value), base64(value), base64(`${value}\n`), base64(`${value}, and more`)]) {
+    const told = text(`it is ${shown} there`);
+    assert.match(told, /^it is \{SECRET:MY_PASSWORD\}/);
+    assert.equal(told.includes(shown.slice(0, 16)), false);
+    assert.deepEqual([suspects(shown), find(shown).length, text(told)], [true, 1, told]);
+  }
+});
+
 test("a secret never survives an import: in requests, headers, answers, inputs of tools, and cut by a stream", async () => {
   const secrets = SECRETS.filter(([secret]) => !secret.includes("\n"));
   const said = secrets.map(([secret, before = "", after = ""]) => `${before}${secret}${after}`).join("\n");

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { looksRandom } from "./secret-patterns.ts";
 
 const SECRET_NAME =
@@ -21,4 +22,18 @@ export function environmentSecrets(env: Readonly<Record<string, string | undefin
     for (const [, password] of value.matchAll(/:\/\/[^\s/:@]+:([^\s/@]{6,})@/g)) found.set(password!, name);
   }
   return found;
+}
+
+/**
+ * How a value may stand elsewhere: inside a JSON text, in an address, and in base64, of which only what is the same
+ * whatever follows it: a line break at its end changes the last digits.
+ */
+export function encodedForms(value: string): string[] {
+  const base64 = Buffer.from(value).toString("base64").slice(0, 4 * Math.floor(Buffer.byteLength(value) / 3));
+  const forms = [JSON.stringify(value).slice(1, -1), inAddress(value)];
+  return base64.length >= 12 ? [...forms, base64] : forms;
+}
+
+function inAddress(value: string): string {
+  return encodeURIComponent(value.toWellFormed());
 }

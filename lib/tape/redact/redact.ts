@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { sha256 } from "../../core/sha256.ts";
 import { SECRET_PATTERNS, type SecretKind } from "./secret-patterns.ts";
-import { environmentSecrets } from "./_secrets.ts";
+import { encodedForms, environmentSecrets } from "./_secrets.ts";
 
 export interface RedactorOptions {
   /** Whose values are searched for. @default the process's environment */
@@ -52,8 +52,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
   const seed = options.seed ?? PROCESS_SEED;
   const literals = new Map<string, Literal>();
   const add = (value: string, literal: Literal) => {
-    literals.set(value, literal);
-    literals.set(JSON.stringify(value).slice(1, -1), literal); // as it stands inside a JSON text
+    for (const form of [value, ...encodedForms(value)]) literals.set(form, literal);
   };
   const wanted = (kind: SecretKind) => options.kinds?.includes(kind) ?? true;
   if (wanted("environment")) {
