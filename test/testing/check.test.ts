@@ -11,7 +11,7 @@ import { hookFiles, sh } from "./_check-files.ts";
 /** Real processes on a busy machine. */
 const SLOW = { timeout: 120_000 };
 
-const sandbox = sandboxHere() ? {} : { skip: "bubblewrap does not work here" };
+const sandbox = await sandboxHere() ? {} : { skip: "bubblewrap does not work here" };
 
 async function found(
   files: { readonly [name: string]: string },

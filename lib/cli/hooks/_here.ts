@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type Found, HookSources } from "../../hooks/sources.ts";
+import type { Found } from "../../hooks/sources.ts";
 import type { Flags } from "../_flags.ts";
 import type { Io } from "../_io.ts";
 
@@ -10,6 +10,7 @@ export function projectOf(flags: Flags["flags"], io: Io): string {
 
 /** All hooks of a project as `crochet run` would find them. */
 export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io): Promise<Found> {
+  const { HookSources } = await import("../../hooks/sources.ts");
   const sources = new HookSources({
     cwd,
     env: io.env,

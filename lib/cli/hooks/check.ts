@@ -3,8 +3,7 @@ import { resolve } from "node:path";
 import type { CheckOptions } from "../../testing/check/check.ts";
 import { type Flags, helpText, readFlags, type Usage } from "../_flags.ts";
 import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
-import { coloursFor } from "../show/colours.ts";
-import { checkText } from "./_check-view.ts";
+import { checkText, PLAIN } from "./_check-view.ts";
 import { projectOf } from "./_here.ts";
 
 const USAGE: Usage = {
@@ -57,7 +56,8 @@ const check: Command = async (args, io) => {
   else if (flags.junit) io.out((await import("../../testing/check/report/junit.ts")).checkJunit(report));
   else {
     const columns = io.tty ? process.stdout.columns || 100 : Infinity;
-    io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));
+    const colours = io.tty ? (await import("../show/colours.ts")).coloursFor(true, io.env) : PLAIN;
+    io.out(checkText(report, (performance.now() - began) / 1000, colours, columns));
   }
   if (io.signal.aborted) return EXIT.interrupted;
   return report.ok ? EXIT.ok : EXIT.failed;

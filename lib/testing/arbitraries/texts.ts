@@ -70,8 +70,7 @@ export function textArbitrary(
   usual: readonly string[],
   words: readonly string[] = [],
 ): Arbitrary<string> {
-  const odd = fc.constantFrom(...HOSTILE);
-  const letters = fc.constantFrom(...UNICODE);
+  const { odd, letters, graphemes, codePoints, huge } = strange(fc);
   return fc.oneof(
     { withCrossShrink: true },
     { weight: 50, arbitrary: fc.constantFrom(...usual) },
@@ -79,10 +78,31 @@ export function textArbitrary(
     { weight: 20, arbitrary: odd },
     { weight: 8, arbitrary: letters },
     { weight: 8, arbitrary: fc.tuple(fc.constantFrom(...usual), odd).map(([a, b]) => `${a} ${b}`) },
-    { weight: 8, arbitrary: fc.string({ unit: "grapheme", maxLength: 40 }).map(withoutNul) },
-    { weight: 4, arbitrary: fc.string({ unit: codePoint(fc), maxLength: 20 }).map(withoutNul) },
-    { weight: 2, arbitrary: fc.tuple(fc.oneof(letters, odd), fc.nat({ max: HUGE })).map(grown) },
+    { weight: 8, arbitrary: graphemes },
+    { weight: 4, arbitrary: codePoints },
+    { weight: 2, arbitrary: huge },
   );
+}
+
+type Strange = { readonly [kind in "odd" | "letters" | "graphemes" | "codePoints" | "huge"]: Arbitrary<string> };
+
+const made = new WeakMap<FastCheck, Strange>();
+
+/** What every text may be instead of a usual one. Events have many texts, and to make these takes a while. */
+function strange(fc: FastCheck): Strange {
+  const known = made.get(fc);
+  if (known) return known;
+  const odd = fc.constantFrom(...HOSTILE);
+  const letters = fc.constantFrom(...UNICODE);
+  const all = {
+    odd,
+    letters,
+    graphemes: joined(fc, grapheme(fc), 40),
+    codePoints: joined(fc, codePoint(fc), 20).map(withoutNul),
+    huge: fc.tuple(fc.oneof(letters, odd), fc.nat({ max: HUGE })).map(grown),
+  };
+  made.set(fc, all);
+  return all;
 }
 
 /** A word by itself, and among others. */
@@ -93,6 +113,27 @@ function among(fc: FastCheck, usual: readonly string[], words: readonly string[]
     word,
     fc.tuple(word, fc.constantFrom(...usual)).map(([a, b]) => `${a} ${b}`),
     fc.tuple(fc.constantFrom(...usual), word).map(([a, b]) => `${a} ${b}`),
+  );
+}
+
+/** A string of such characters. That of fast-check first looks which names of JavaScript's can be made of them. */
+function joined(fc: FastCheck, character: Arbitrary<string>, maxLength: number): Arbitrary<string> {
+  return fc.array(character, { maxLength }).map((characters) => characters.join(""));
+}
+
+/** A character as people see one. To make fast-check's own unit for it takes longer than a hundred events. */
+function grapheme(fc: FastCheck): Arbitrary<string> {
+  const among = (first: number, last: number) =>
+    fc.integer({ min: first, max: last }).map((n) => String.fromCodePoint(n));
+  return fc.oneof(
+    { weight: 6, arbitrary: among(0x20, 0x7e) },
+    // Latin, Greek, Cyrillic; Han; signs that are two code units.
+    { weight: 2, arbitrary: among(0xa1, 0x24f) },
+    { weight: 2, arbitrary: among(0x391, 0x4ff) },
+    { weight: 2, arbitrary: among(0x4e00, 0x9fff) },
+    { weight: 2, arbitrary: among(0x1f300, 0x1f64f) },
+    { weight: 2, arbitrary: fc.tuple(among(0x41, 0x7a), among(0x300, 0x36f)).map(([letter, mark]) => letter + mark) },
+    { weight: 2, arbitrary: fc.constantFrom(...UNICODE) },
   );
 }
 

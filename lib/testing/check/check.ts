@@ -1,7 +1,8 @@
 import { availableParallelism } from "node:os";
 import type { Host } from "../../hooks/serving/from-host.ts";
 import { type FastCheck, fastCheck } from "../arbitraries/fast-check.ts";
-import { type Checked, checkSubject } from "./engine.ts";
+import { checkSubject } from "./check-subject.ts";
+import type { Checked } from "./engine.ts";
 import { type FindOptions, findSubjects, quoted } from "./find/find.ts";
 import { order } from "./laws/order.ts";
 import { type CheckReport, type Finding, type HookReport, type Law, LAWS } from "./report/report.ts";
@@ -42,6 +43,7 @@ export interface CheckOptions {
 export async function check(paths: readonly string[], options: CheckOptions = {}): Promise<CheckReport> {
   const { cwd = process.cwd(), env = process.env, host, event } = options;
   const find: FindOptions = { cwd, env, host, event };
+  const sandbox = sandboxHere();
   const found = await Promise.all(paths.map((path) => findSubjects(path, find)));
   const subjects = found.flatMap((one) => one.subjects);
   const problems = found.flatMap((one, i) =>
@@ -51,7 +53,7 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   );
   const scratch = new Scratch();
   try {
-    const session = sessionOf(options, { cwd, env, scratch });
+    const session = sessionOf(options, { cwd, env, scratch, confine: await sandbox });
     const checked = await pooled(subjects, session, options);
     const again = `crochet hooks check ${
       paths.map(quoted).join(" ")
@@ -92,7 +94,7 @@ function withOrder(report: HookReport, findings: readonly Finding[]): HookReport
 
 function sessionOf(
   options: CheckOptions,
-  { cwd, env, scratch }: Pick<Session, "cwd" | "env" | "scratch">,
+  { cwd, env, scratch, confine }: Pick<Session, "cwd" | "env" | "scratch" | "confine">,
 ): Session {
   const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, rounds = 50 } = options;
   const whole = (name: string, value: number, least: number) => {
@@ -118,9 +120,8 @@ function sessionOf(
     get fc() {
       return loadedFastCheck();
     },
-    ...{ runs, seed, timeout, rounds, cwd, env, scratch, flags },
+    ...{ runs, seed, timeout, rounds, cwd, env, scratch, confine, flags },
     laws: new Set(options.laws ?? LAWS),
-    confine: sandboxHere(),
     secrets: plantedSecrets(),
     signal: options.signal ?? new AbortController().signal,
     tick: options.onProgress,

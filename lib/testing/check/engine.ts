@@ -1,17 +1,16 @@
 import type { Arbitrary } from "fast-check";
 import { Asker, refuses } from "./asking/asker.ts";
 import { deterministic } from "./laws/deterministic.ts";
-import { isWire, plainProbes, type Probe, probes } from "./events.ts";
+import { isWire, type MadeEvents, madeEvents, plainProbes, type Probe } from "./events.ts";
 import { Findings } from "./report/findings.ts";
 import { cannotLoad, reportOf, slow, SLOW_MS, spread, timingOf } from "./report/hook-report.ts";
 import { mayHaveExamples } from "./_may-have-examples.ts";
 import { eventName, isGate, type Judge, type Violation } from "./laws/judged.ts";
-import { Interrupted, Lane } from "./asking/lane.ts";
+import { Interrupted, type Lane } from "./asking/lane.ts";
 import { lawful } from "./laws/lawful.ts";
 import { changedFields, type Rewrite } from "./laws/order.ts";
 import { polite } from "./laws/polite.ts";
 import type { Probed } from "./asking/probe.ts";
-import { readyPlace } from "./asking/ready-place.ts";
 import type { HookReport, Law, Termination } from "./report/report.ts";
 import type { Session } from "./session.ts";
 import { shrink, slim } from "./_shrink.ts";
@@ -38,47 +37,39 @@ const TWICE = 20;
 const MOST_MS = 10_000;
 const FEW = 8;
 
-/** Holds one hook to all laws. */
-export async function checkSubject(subject: Subject, session: Session): Promise<Checked> {
+const INTERRUPTED = { skipped: "the check was interrupted" };
+
+/** A hook whose process is starting. */
+export interface Opening {
+  readonly lane: Lane;
+  /** What it says about itself; an error where it cannot be loaded. */
+  readonly loading: Promise<Loaded | Error | undefined>;
+}
+
+/** Holds one hook to all laws; none where there is a reason not to ask it. */
+export async function holdToLaws(subject: Subject, session: Session, opening: Opening | undefined): Promise<Checked> {
   const findings = new Findings(subject, session);
-  const skipped = (why: string): Checked => ({
-    report: reportOf(subject, session, findings, { skipped: why }),
+  for (const seen of subject.seen) findings.add(seen);
+  const ended = (more: Partial<HookReport>): Checked => ({
+    report: reportOf(subject, session, findings, more),
     rewrites: [],
   });
-  for (const seen of subject.seen) findings.add(seen);
-  if (subject.skip !== undefined) return skipped(subject.skip);
-  const place = readyPlace(subject, session.scratch);
-  const lane = new Lane({
-    target: subject.target,
-    place,
-    host: subject.host,
-    env: session.env,
-    more: {
-      ...session.secrets,
-      ...subject.env,
-      ...("CLAUDE_PLUGIN_DATA" in subject.env && { CLAUDE_PLUGIN_DATA: place.tmp }),
-    },
-    confine: session.confine,
-    visible: subject.visible,
-  });
-  const interrupt = () => lane.shut();
-  session.signal.addEventListener("abort", interrupt, { once: true });
+  if (!opening) return ended({ skipped: subject.skip! });
+  const { lane, loading } = opening;
+  // Until the process has started there is time to make the events that it will most likely be asked about.
+  const expected = subject.loaded?.moments ?? subject.named;
+  const made = expected && madeEvents(subject, expected, lane.place, session);
+  const loaded = await loading;
+  if (loaded instanceof Interrupted) return ended(INTERRUPTED);
+  if (loaded instanceof Error) {
+    findings.add(cannotLoad(loaded.message));
+    return ended({});
+  }
   try {
-    const opening = lane.open().catch((error: Error) => error);
-    // While the process of the hook starts there is time to load what makes events.
-    void session.fc;
-    const loaded = await opening;
-    if (loaded instanceof Error) {
-      findings.add(cannotLoad(loaded.message));
-      return { report: reportOf(subject, session, findings, {}), rewrites: [] };
-    }
-    return await new Engine(subject, subject.loaded ?? loaded!, lane, session, findings).check();
+    return await new Engine(subject, subject.loaded ?? loaded!, lane, session, findings).check(made);
   } catch (error) {
-    if (error instanceof Interrupted) return skipped("the check was interrupted");
+    if (error instanceof Interrupted) return ended(INTERRUPTED);
     throw error;
-  } finally {
-    session.signal.removeEventListener("abort", interrupt);
-    lane.close();
   }
 }
 
@@ -105,16 +96,18 @@ class Engine {
     this.#findings = findings;
   }
 
-  async check(): Promise<Checked> {
+  async check(expected: MadeEvents | undefined): Promise<Checked> {
     const { subject, loaded, lane } = this.#asker;
-    const { fc, runs, seed, laws } = this.#session;
+    const { laws } = this.#session;
     const { moments } = loaded;
     const plain = plainProbes(subject, moments, lane.place);
     // A hook that runs what it is given must not be given the rest.
     for (const probe of [...plain, ...canaries(plain, lane.place)]) if (!this.#late) await this.#judge(probe);
     const safe = !this.#findings.has("polite.executes");
-    const arbitrary = probes(fc, subject, moments, lane.place);
-    if (safe) await this.#generated(arbitrary, fc.sample(arbitrary, { seed, numRuns: runs }));
+    if (safe) {
+      const fits = expected && JSON.stringify(expected.moments) === JSON.stringify(moments);
+      await this.#generated(fits ? expected : madeEvents(subject, moments, lane.place, this.#session));
+    }
     let termination: Termination | undefined;
     if (safe && !this.#late) {
       await this.#provoke(plain);
@@ -147,18 +140,18 @@ class Engine {
   }
 
   /** Asks about each, and looks for the smallest event that shows what was found. */
-  async #generated(arbitrary: Arbitrary<Probe>, sampled: readonly Probe[]): Promise<void> {
+  async #generated({ arbitrary, made }: MadeEvents): Promise<void> {
     const { fc, seed, tick } = this.#session;
     const began = performance.now();
     let i = -1;
-    for await (const [probe, probed] of this.#asker.askAll(sampled)) {
+    for await (const [probe, probed] of this.#asker.askAll(made)) {
       if (this.#late || this.#session.signal.aborted) return;
       i++;
       const fresh = this.#take(probe, probed);
       this.#runs++;
       tick?.(this.#asker.subject.name, this.#runs);
       for (const violation of fresh) await this.#smallest(violation, probe, { arbitrary, fc, seed, path: String(i) });
-      if (i >= FEW && this.#asker.slow && performance.now() - began > MOST_MS) return;
+      if (i >= FEW && performance.now() - began > MOST_MS && this.#asker.slow) return;
     }
   }
 

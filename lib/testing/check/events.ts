@@ -10,6 +10,7 @@ import type { FastCheck } from "../arbitraries/fast-check.ts";
 import { wordsIn } from "../arbitraries/words.ts";
 import { SOURCES } from "./find/matcher.ts";
 import type { Place } from "./asking/probe.ts";
+import type { Session } from "./session.ts";
 import type { Moment, Subject } from "./subject.ts";
 
 type Event = { readonly [field: string]: unknown };
@@ -41,8 +42,25 @@ export function isWire({ target }: Subject): boolean {
   return target.type === "command";
 }
 
+/** Generated events for a hook of some moments, and what made them. */
+export interface MadeEvents {
+  readonly moments: readonly Moment[];
+  readonly arbitrary: Arbitrary<Probe>;
+  readonly made: readonly Probe[];
+}
+
+export function madeEvents(
+  subject: Subject,
+  moments: readonly Moment[],
+  place: Place,
+  { fc, seed, runs }: Pick<Session, "fc" | "seed" | "runs">,
+): MadeEvents {
+  const arbitrary = probes(fc, subject, moments, place);
+  return { moments, arbitrary, made: fc.sample(arbitrary, { seed, numRuns: runs }) };
+}
+
 /** Events of all moments of a hook, as they come where it is asked. */
-export function probes(fc: FastCheck, subject: Subject, moments: readonly Moment[], place: Place): Arbitrary<Probe> {
+function probes(fc: FastCheck, subject: Subject, moments: readonly Moment[], place: Place): Arbitrary<Probe> {
   const { host, kind } = subject;
   const form = isWire(subject) ? host : "crochet";
   const says = fc.constantFrom(...VERDICTS, ...NO_VERDICTS);

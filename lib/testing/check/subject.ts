@@ -44,6 +44,8 @@ export interface Subject {
   readonly host: Host;
   /** Absent where only loading it tells: the child does. */
   readonly loaded?: Loaded;
+  /** What its file's name says it is for; what it says about itself may be more. */
+  readonly named?: readonly Moment[];
   /** The file, where the hook is one of its own. */
   readonly file?: string;
   /** The moment that was given for a file whose name does not say it. */

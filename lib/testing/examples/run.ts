@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { discover, type HookFile, readHookFile } from "../../hooks/discover.ts";
 import { Lane } from "../check/asking/lane.ts";
-import { Scratch } from "../check/asking/scratch.ts";
+import { fill, Scratch } from "../check/asking/scratch.ts";
 import type { Example } from "./example.ts";
 import { type Answered } from "./expectation.ts";
 import { fillEvent } from "./fill.ts";
@@ -177,6 +177,8 @@ async function inLane<T>({ file, event, env }: Where, work: (lane: Lane) => Prom
     visible: [],
   });
   try {
+    lane.start();
+    await fill(lane.place);
     // From here on it knows the project to which it goes back.
     await lane.open();
     return await work(lane);

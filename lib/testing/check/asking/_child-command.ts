@@ -1,15 +1,13 @@
 import { withPlaceholders } from "../../../hooks/process/environment.ts";
 import { runProcess } from "../../../hooks/process/process.ts";
-import type { Setup } from "./_child-protocol.ts";
-import type { Probed, Question, Target } from "./probe.ts";
+import type { Asked, Setup } from "./_child-protocol.ts";
+import type { Target } from "./probe.ts";
 
 /** Runs a command as its host would: the event on stdin, a session and group of its own. */
-export function commandAsker(
-  { place, host, env }: Setup,
-  { command, args }: Target & { type: "command" },
-): (question: Question) => Promise<Probed> {
+export function askerFor({ target, place, host, env }: Setup): Asked {
+  const { command, args } = target as Target & { type: "command" };
   const outputDir = () => place.kept;
-  return async ({ event, limit }) => {
+  const ask: Asked["ask"] = async ({ event, limit }) => {
     const session = String(event.session_id ?? "");
     const own = { ...env, CLAUDE_CODE_SESSION_ID: session, ...(host === "gemini" && { GEMINI_SESSION_ID: session }) };
     const start = performance.now();
@@ -30,4 +28,5 @@ export function commandAsker(
       return { ms: performance.now() - start, failure: { at: "start", message: (error as Error).message } };
     }
   };
+  return { ask };
 }

@@ -1,7 +1,7 @@
 import type { Place, Probed, Question, Target } from "./probe.ts";
 import type { Loaded } from "../subject.ts";
 
-/** What a child is told when it is started. */
+/** What a child is told first. */
 export interface Setup {
   /** Begins each line of an answer. */
   readonly token: string;
@@ -16,17 +16,29 @@ export interface Setup {
   readonly mark: string;
 }
 
+/** A hook that can be asked. */
+export interface Asked {
+  readonly ask: (question: Question) => Promise<Probed>;
+  /** What it says about itself, where only loading it tells. */
+  readonly loaded?: Loaded;
+}
+
 export interface Order {
   readonly id: number;
   readonly question: Question;
-  /** Of several that were sent together: the workspace is in order for the first, and for others only if it still is. */
-  readonly row?: "first" | "next";
+  /** Of several that were sent together. */
+  readonly row?: {
+    /** The workspace is in order now: from here on it is compared with this. */
+    readonly begins: boolean;
+    /** What it left behind is looked for afterwards; what comes after it is not asked where the workspace is not in order. */
+    readonly looks: boolean;
+  };
 }
 
 export interface Answering {
   readonly id: number;
   readonly probed?: Probed;
-  /** In a row: whether the workspace is as it was before. */
+  /** In a row, where that was looked at: whether the workspace is no longer in order. */
   readonly dirty?: boolean;
   /** It was not asked, as the workspace has to be put back first. */
   readonly held?: boolean;

@@ -4,11 +4,12 @@ import { systemClock } from "../../../core/clock.ts";
 import { fire } from "../../../core/dispatch.ts";
 import type { EventName, Fired } from "../../../core/events.ts";
 import type { HookEnv, HookRecord } from "../../../core/hook.ts";
-import { exec } from "../../../hooks/process/exec.ts";
+import { readHookFile } from "../../../hooks/discover.ts";
 import { readHeader } from "../../../hooks/file/config.ts";
+import { loadHook } from "../../../hooks/load.ts";
 import type { HookHost } from "../../../hooks/process/host.ts";
 import { scripted } from "../../scripted.ts";
-import type { Setup } from "./_child-protocol.ts";
+import type { Asked, Setup } from "./_child-protocol.ts";
 import { momentsOf } from "../find/moments.ts";
 import type { Example } from "../../examples/example.ts";
 import type { Probed, Question, RanCommand, Target } from "./probe.ts";
@@ -18,9 +19,7 @@ import type { Loaded } from "../subject.ts";
 const STAMPED = ["event_id", "timestamp", "session_id", "agent_id", "parent_agent_id", "turn_id"];
 
 /** Loads a hook by the front end it is for, and asks it as the loop would. */
-export async function recordAsker(
-  setup: Setup,
-): Promise<{ asker: (question: Question) => Promise<Probed>; loaded: Loaded }> {
+export async function askerFor(setup: Setup): Promise<Asked> {
   for (const name of Object.keys(process.env)) if (!Object.hasOwn(setup.env, name)) delete process.env[name];
   Object.assign(process.env, setup.env);
   let says = "";
@@ -31,7 +30,7 @@ export async function recordAsker(
   // An answer of a model is kept for a while: here each question comes an hour after the last.
   const clock = record.kind === "prompt" ? { ...systemClock, now: () => Date.now() + asked * 3_600_000 } : systemClock;
 
-  const asker = async ({ event, limit, says: words = "", keep }: Question): Promise<Probed> => {
+  const ask = async ({ event, limit, says: words = "", keep }: Question): Promise<Probed> => {
     says = words;
     asked++;
     if (!keep) values = new Map();
@@ -75,7 +74,7 @@ export async function recordAsker(
       ...(late ? { timedOut: true } : run?.failure !== undefined && { failure: { at, message: run.failure } }),
     };
   };
-  return { asker, loaded: await loadedOf(record, setup) };
+  return { ask, loaded: await loadedOf(record, setup) };
 }
 
 async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> {
@@ -100,7 +99,6 @@ function mayHaveExamples(path: string): boolean {
 
 async function examplesOf({ path, event }: Target & { type: "file" }): Promise<readonly Example[]> {
   const { readExamples } = await import("../../examples/read.ts");
-  const { readHookFile } = await import("../../../hooks/discover.ts");
   return await readExamples(readHookFile(path, event));
 }
 
@@ -130,7 +128,8 @@ function envOf(
     cwd: place.project,
     values,
     signal,
-    exec,
+    // Few modules start a process: what does that is loaded for those.
+    exec: async (...given) => await (await import("../../../hooks/process/exec.ts")).exec(...given),
   };
 }
 
@@ -141,8 +140,6 @@ async function load(
   const host: HookHost = { projectDir: place.project, env, keepEnv: Object.keys(env), outputDir: () => place.kept };
   switch (target.type) {
     case "file": {
-      const { readHookFile } = await import("../../../hooks/discover.ts");
-      const { loadHook } = await import("../../../hooks/load.ts");
       const file = readHookFile(target.path, target.event);
       const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
       return await loadHook(file, { folder, source: target.path, host, prompt });

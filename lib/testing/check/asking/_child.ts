@@ -1,17 +1,16 @@
-import { existsSync } from "node:fs";
 import type { Answering, Order, Setup } from "./_child-protocol.ts";
 import { eachLine } from "./_lines.ts";
-import type { Place, Probed, Question } from "./probe.ts";
+import type { Probed, Question } from "./probe.ts";
 import { Survivors } from "./_survivors.ts";
 import { Tree } from "./_tree.ts";
 
 /**
- * The process in which one hook is asked: an order a line in, an answer a line out. It can be ended at any moment, so
- * that a hook that never comes back is found and not suffered.
+ * The process in which one hook is asked. It loads what it needs, is told in the first line which hook that is, and then
+ * gets an order a line and gives an answer a line. It can be ended at any moment, so that a hook that never comes back is
+ * found and not suffered.
  */
-const setup: Setup = JSON.parse(process.argv[2]!);
+const loading = process.argv[2] === "command" ? import("./_child-command.ts") : import("./_child-record.ts");
 const write = process.stdout.write.bind(process.stdout);
-const answer = (value: Answering) => write(`${setup.token}${JSON.stringify(value)}\n`);
 
 // What a module prints is its own affair, and no answer.
 let printed = "";
@@ -23,65 +22,65 @@ for (const name of ["log", "info", "debug", "warn", "error"] as const) {
   console[name] = (...words: unknown[]) => void (printed += `${words.map(String).join(" ")}\n`);
 }
 
-const survivors = new Survivors({ alone: setup.alone, mark: setup.mark });
-/** Some hooks leave something short behind: it is waited for once, and then known. */
-let patience = 2000;
+/** Loads the hook and says so; undefined where that cannot be done. */
+async function begin(setup: Setup): Promise<((order: Order) => Promise<void>) | undefined> {
+  const answer = (value: Answering) => void write(`${setup.token}${JSON.stringify(value)}\n`);
+  const survivors = new Survivors({ alone: setup.alone, mark: setup.mark });
+  try {
+    process.chdir(setup.place.project);
+    const { ask, loaded } = await (await loading).askerFor(setup);
+    answer({ id: 0, ...(loaded && { loaded }) });
+    return obeying(answer, ask, survivors, new Tree(setup.place.root));
+  } catch (error) {
+    answer({ id: 0, broken: error instanceof Error ? error.message : String(error) });
+    return undefined;
+  }
+}
 
-async function ask(run: (question: Question) => Promise<Probed>, question: Question): Promise<Probed> {
-  printed = "";
-  const probed = await run(question);
-  const left = await survivors.take(patience);
-  if (left.length > 0) patience = 0;
-  return {
-    ...probed,
-    ...(left.length > 0 && { survivors: left }),
-    ...(printed !== "" && { printed }),
+function obeying(
+  answer: (value: Answering) => void,
+  ask: (question: Question) => Promise<Probed>,
+  survivors: Survivors,
+  tree: Tree,
+): (order: Order) => Promise<void> {
+  /** Some hooks leave something short behind: it is waited for once, and then known. */
+  let patience = 2000;
+  /** Whether the workspace is no longer what it was when the row began. */
+  let dirty = false;
+
+  const asked = async (question: Question, looks: boolean): Promise<Probed> => {
+    printed = "";
+    const probed = await ask(question);
+    const left = looks ? await survivors.take(patience) : [];
+    if (left.length > 0) patience = 0;
+    return {
+      ...probed,
+      ...(left.length > 0 && { survivors: left }),
+      ...(printed !== "" && { printed }),
+    };
+  };
+
+  return async ({ id, question, row }) => {
+    if (row?.begins) {
+      tree.adopt();
+      dirty = false;
+    }
+    if (row && dirty) return answer({ id, held: true });
+    try {
+      const probed = await asked(question, row?.looks ?? true);
+      if (row?.looks) dirty = tree.changes().length > 0;
+      answer({ id, probed, ...(row?.looks && { dirty }) });
+    } catch (error) {
+      answer({ id, broken: error instanceof Error ? error.message : String(error) });
+    }
   };
 }
 
-/** What the workspace was like at the first question of a row. */
-const tree = new Tree(setup.place.root);
-let dirty = false;
-
-async function obey({ id, question, row }: Order, run: (question: Question) => Promise<Probed>): Promise<void> {
-  if (row === "first") {
-    tree.adopt();
-    dirty = false;
-  }
-  if (row === "next" && dirty) return void answer({ id, held: true });
-  try {
-    const probed = await ask(run, question);
-    if (row !== undefined) dirty = tree.changes().length > 0;
-    answer({ id, probed, ...(row !== undefined && { dirty }) });
-  } catch (error) {
-    answer({ id, broken: error instanceof Error ? error.message : String(error) });
-  }
-}
-
-function enter({ project }: Place): void {
-  if (existsSync(project)) process.chdir(project);
-}
-
-async function main(): Promise<void> {
-  enter(setup.place);
-  let run: (question: Question) => Promise<Probed>;
-  try {
-    if (setup.target.type === "command") {
-      run = (await import("./_child-command.ts")).commandAsker(setup, setup.target);
-      answer({ id: 0 });
-    } else {
-      const { asker, loaded } = await (await import("./_child-record.ts")).recordAsker(setup);
-      run = asker;
-      answer({ id: 0, loaded });
-    }
-  } catch (error) {
-    return void answer({ id: 0, broken: error instanceof Error ? error.message : String(error) });
-  }
-  let last = Promise.resolve();
-  await eachLine(process.stdin, (line) => {
-    last = last.then(() => obey(JSON.parse(line) as Order, run));
+let last: ReturnType<typeof begin> | undefined;
+await eachLine(process.stdin, (line) => {
+  last = last === undefined ? begin(JSON.parse(line)) : last.then(async (obey) => {
+    await obey?.(JSON.parse(line));
+    return obey;
   });
-  process.exit(0);
-}
-
-await main();
+});
+process.exit(0);

@@ -54,8 +54,12 @@ export class Asker {
     return await this.#heard(probe, await this.#again(probe, options, this.limit), options);
   }
 
-  async #again({ event, says }: Probe, options: Pick<Question, "keep">, limit: number): Promise<Probed> {
-    return await this.lane.ask({ event, limit, ...(says !== undefined && { says }), ...options });
+  async #again(probe: Probe, options: Pick<Question, "keep">, limit: number): Promise<Probed> {
+    return await this.lane.ask({ ...this.#question(probe), limit, ...options });
+  }
+
+  #question({ event, says }: Probe): Question {
+    return { event, limit: this.limit, ...(says !== undefined && { says }) };
   }
 
   /** An answer with what a host makes of it; what may be the machine's doing is asked for again. */
@@ -70,18 +74,28 @@ export class Asker {
     return { ...probed, opinion: opinionOf(probed.ran, probe.event, this.subject.host, this.lane.place.kept) };
   }
 
-  /** Asks about many, as fast as they can be asked. */
+  /** Asks about many, as fast as they can be asked: while some answers are looked at, the next questions are asked. */
   async *askAll(probes: readonly Probe[]): AsyncGenerator<readonly [Probe, Probed]> {
-    for (let at = 0; at < probes.length;) {
+    let at = 0;
+    const askRow = () => {
       const row = probes.slice(at, at + (this.slow ? SLOW_ROW : ROW));
-      const questions = row.map(({ event, says }) => ({
-        event,
-        limit: this.limit,
-        ...(says !== undefined && { says }),
-      }));
-      const answers = await this.lane.askRow(questions);
-      for (const [i, probed] of answers.entries()) yield [row[i]!, await this.#heard(row[i]!, probed)];
-      at += answers.length;
+      return { row, asked: this.lane.askRow(row.map((probe) => this.#question(probe))) };
+    };
+    let ahead: ReturnType<typeof askRow> | undefined;
+    try {
+      while (at < probes.length) {
+        const { row, asked } = ahead ?? askRow();
+        ahead = undefined;
+        const answers: Probed[] = [];
+        for (const [i, probed] of (await asked).entries()) answers.push(await this.#heard(row[i]!, probed));
+        at += answers.length;
+        const well = answers.length === row.length && answers.every(({ timedOut, failure }) => !timedOut && !failure);
+        if (well && !this.slow && at < probes.length) ahead = askRow();
+        for (const [i, probed] of answers.entries()) yield [row[i]!, probed];
+      }
+    } finally {
+      // Whoever has seen enough does not want these, but what comes next must not come between them.
+      await ahead?.asked.catch(() => {});
     }
   }
 

@@ -1,35 +1,13 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import type { Answering, Order, Setup } from "./_child-protocol.ts";
-import { eachLine } from "./_lines.ts";
-import type { Confine } from "./sandbox.ts";
-import type { Place, Probed, Question, Target } from "./probe.ts";
-import { hookEnv } from "./scratch.ts";
+import type { Answering } from "./_child-protocol.ts";
+import { Child, type LaneOptions } from "./child.ts";
+import type { Place, Probed, Question } from "./probe.ts";
 import type { Loaded } from "../subject.ts";
 import { Tree } from "./_tree.ts";
-
-export interface LaneOptions {
-  readonly target: Target;
-  readonly place: Place;
-  readonly host: Setup["host"];
-  /** The environment of the person who checks. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** What the hook finds in its environment beside that. */
-  readonly more: { readonly [name: string]: string };
-  readonly confine: Confine | undefined;
-  /** Folders the hook must be able to read, wherever they lie. */
-  readonly visible: readonly string[];
-}
 
 /** How long after its limit a hook that blocks its whole process is given. */
 const PATIENCE_MS = 400;
 /** A command is ended by the child itself, which takes as long as a process that ignores being asked to end. */
 const COMMAND_PATIENCE_MS = 6000;
-const START_MS = 20_000;
 
 /** Thrown where a check is interrupted while it asks. */
 export class Interrupted extends Error {
@@ -44,12 +22,23 @@ export class Lane {
   #child: Child | undefined;
   #loaded: Loaded | undefined;
   #adopted = false;
+  /** The process that knows the workspace as it has to be. */
+  #knowing: Child | undefined;
+  /** Whether the hook was seen to write, or to leave something running. */
+  #untidy = false;
+  /** The row that is being asked: a single question waits for it. */
+  #row: Promise<readonly Probed[]> = Promise.resolve([]);
   #shut = false;
 
   constructor(options: LaneOptions) {
     this.options = options;
     this.place = options.place;
     this.#tree = new Tree(options.place.root);
+  }
+
+  /** Starts the process, which waits with loading the hook until it is opened: meanwhile the workspace can be filled. */
+  start(): void {
+    if (!this.#child || this.#child.over) this.#child = new Child(this.options);
   }
 
   /** @throws {Error} where the hook cannot be loaded, in the words of its front end */
@@ -59,55 +48,106 @@ export class Lane {
   }
 
   async ask(question: Question): Promise<Probed> {
+    await this.#row;
     const child = await this.#started();
-    return (await this.#answer(child, child.send(question), question))!;
+    const { probed } = await this.#answer(child, child.send(question), question);
+    return this.#tidied(probed!, question);
   }
 
   /**
    * Asks several in a row without a pause between them, each in the same workspace. Gives the answers to those that
    * could be asked, which is at least the first: the rest comes after what was written has been put back.
    */
-  async askRow(questions: readonly Question[]): Promise<Probed[]> {
+  askRow(questions: readonly Question[]): Promise<Probed[]> {
+    const asked = this.#askRow(questions);
+    this.#row = asked.catch(() => []);
+    return asked;
+  }
+
+  async #askRow(questions: readonly Question[]): Promise<Probed[]> {
+    const answers = this.#untidy ? undefined : await this.#askTidy(questions);
+    return answers ?? await this.#askUntidy(questions);
+  }
+
+  /** Looks after the last one only: to look takes longer than most modules. Undefined where something was left behind. */
+  async #askTidy(questions: readonly Question[]): Promise<Probed[] | undefined> {
     const child = await this.#started();
-    const ids = questions.map((question, i) => child.send(question, i === 0 ? "first" : "next"));
+    const ids = this.#send(child, questions, (i) => i === questions.length - 1);
     const answers: Probed[] = [];
     for (const [i, question] of questions.entries()) {
-      const probed = child.over && i > 0 ? undefined : await this.#answer(child, ids[i]!, question);
+      const { probed, dirty } = await this.#answer(child, ids[i]!, question);
+      if (this.#child !== child) return [...answers, this.#tidied(probed!, question)];
+      if (dirty) this.#untidy = true;
+      answers.push(probed!);
+    }
+    if (!this.#untidy) return answers;
+    // Which of them it was shows when all are asked again, by a hook that remembers none of it.
+    this.restart();
+    return undefined;
+  }
+
+  /** Looks after each, and puts back what it has written. */
+  async #askUntidy(questions: readonly Question[]): Promise<Probed[]> {
+    const child = await this.#started();
+    const ids = this.#send(child, questions, () => true);
+    const answers: Probed[] = [];
+    for (const [i, question] of questions.entries()) {
+      if (child.over && i > 0) break;
+      const { probed, dirty } = await this.#answer(child, ids[i]!, question);
       if (!probed) break;
-      answers.push(probed);
+      answers.push(dirty === false ? probed : this.#tidied(probed, question));
       if (this.#child !== child) break;
     }
     return answers;
   }
 
-  /** What became of a question; undefined where it was not asked. */
-  async #answer(child: Child, id: number, question: Question): Promise<Probed | undefined> {
+  #send(child: Child, questions: readonly Question[], looks: (i: number) => boolean): number[] {
+    const begins = this.#knowing !== child;
+    this.#knowing = child;
+    return questions.map((question, i) => child.send(question, { begins: begins && i === 0, looks: looks(i) }));
+  }
+
+  /** What became of a question; nothing where it was not asked. */
+  async #answer(child: Child, id: number, question: Question): Promise<Pick<Answering, "probed" | "dirty">> {
     const command = this.options.target.type === "command";
     const start = performance.now();
     const answer = await child.wait(id, question.limit + (command ? COMMAND_PATIENCE_MS : PATIENCE_MS));
     const ms = performance.now() - start;
-    if (answer !== "late" && answer !== "gone" && answer.held) return undefined;
-    const probed: Probed | undefined = answer === "late"
-      ? { ms, timedOut: true }
-      : answer === "gone"
-      ? { ms, failure: { at: "exit", message: child.ended } }
-      : answer.probed;
-    if (!probed) throw new Error(`Cannot go on with the check as its process failed: ${(answer as Answering).broken}`);
+    if (answer === "late" || answer === "gone") {
+      if (this.#child === child) this.close();
+      return {
+        probed: answer === "late" ? { ms, timedOut: true } : { ms, failure: { at: "exit", message: child.ended } },
+      };
+    }
+    const { probed, dirty, held, broken } = answer;
+    if (held) return {};
+    if (!probed) throw new Error(`Cannot go on with the check as its process failed: ${broken}`);
     // A module that took too long may still be at it.
-    if (answer === "late" || answer === "gone" || (probed.timedOut && !command)) this.close();
-    if (typeof answer === "object" && answer.dirty === false) return probed;
+    if (probed.timedOut && !command) this.close();
+    if (probed.survivors) this.#untidy = true;
+    if (dirty) this.#knowing = undefined;
+    return { probed, ...(dirty !== undefined && { dirty }) };
+  }
+
+  /** The answer with what the hook has written, which is put back. */
+  #tidied(probed: Probed, { keep }: Question): Probed {
     const changed = this.#tree.changes();
-    if (!question.keep && changed.length > 0) this.#tree.restore(changed);
-    return changed.length > 0 ? { ...probed, changed } : probed;
+    if (changed.length === 0) return probed;
+    this.#untidy = true;
+    this.#knowing = undefined;
+    if (!keep) this.#tree.restore(changed);
+    return { ...probed, changed };
   }
 
   /** Takes the workspace as it is now for the one to go back to. */
   adopt(): void {
     this.#adopted = true;
+    this.#knowing = undefined;
     this.#tree.adopt();
   }
 
   restore(): void {
+    this.#knowing = undefined;
     this.#tree.restore(this.#tree.changes());
   }
 
@@ -130,9 +170,11 @@ export class Lane {
 
   async #started(): Promise<Child> {
     if (this.#shut) throw new Interrupted("Cannot ask the hook as the check was interrupted");
-    if (this.#child && !this.#child.over) return this.#child;
-    const child = this.#child = new Child(this.options);
-    const answer = await child.ready;
+    this.start();
+    const child = this.#child!;
+    if (child.begun) return child;
+    const answer = await child.begin();
+    if (this.#shut) throw new Interrupted("Cannot load the hook as the check was interrupted");
     if (answer === "late" || answer === "gone") {
       throw new Error(answer === "late" ? "it did not load in time" : `it ended while it was loaded: ${child.ended}`);
     }
@@ -142,93 +184,4 @@ export class Lane {
     if (!this.#adopted) this.adopt();
     return child;
   }
-}
-
-type Waiting = (answer: Answering | "late" | "gone") => void;
-
-class Child {
-  readonly #process: ChildProcessWithoutNullStreams;
-  readonly #waiting = new Map<number, Waiting>();
-  /** Answers nobody has asked for yet. */
-  readonly #early = new Map<number, Answering>();
-  readonly ready: Promise<Answering | "late" | "gone">;
-  #next = 1;
-  #stderr = "";
-  over = false;
-  ended = "it ended its own process";
-
-  constructor({ target, place, host, env, more, confine, visible }: LaneOptions) {
-    const token = randomBytes(9).toString("hex");
-    const mark = `CROCHET_CHECK=${token}`;
-    const own = hookEnv(place, env, { ...more, CROCHET_CHECK: token });
-    const setup: Setup = { token, target, place, host, env: own, alone: confine !== undefined, mark };
-    const argv = [...runtime(), fileURLToPath(new URL("./_child.ts", import.meta.url)), JSON.stringify(setup)];
-    const [command, ...args] = confine ? confine(argv, place, visible) : argv;
-    const child = this.#process = spawn(command!, args, {
-      cwd: place.project,
-      env: { ...env, CROCHET_CHECK: undefined, DENO_DIR: process.env.DENO_DIR ?? join(homedir(), ".cache", "deno") },
-      stdio: ["pipe", "pipe", "pipe"],
-    });
-    const gone = (how: string) => {
-      if (this.over) return;
-      this.over = true;
-      this.ended = how;
-      for (const settle of this.#waiting.values()) settle("gone");
-      this.#waiting.clear();
-    };
-    child.stdin.on("error", () => {});
-    child.stderr.on("data", (data) => this.#stderr = `${this.#stderr}${data}`.slice(-4000));
-    child.once("error", (error) => gone(error.message));
-    child.once("close", (code, signal) => {
-      const said = this.#stderr.trim().split("\n").at(-1) ?? "";
-      gone(`it ended its own process ${signal === null ? `with code ${code}` : `by ${signal}`}${said && `: ${said}`}`);
-    });
-    eachLine(child.stdout, (line) => {
-      if (!line.startsWith(token)) return;
-      const answer = JSON.parse(line.slice(token.length)) as Answering;
-      const waiting = this.#waiting.get(answer.id);
-      if (waiting) waiting(answer);
-      else this.#early.set(answer.id, answer);
-    });
-    this.ready = this.wait(0, START_MS);
-  }
-
-  /** The number under which it is answered. */
-  send(question: Question, row?: Order["row"]): number {
-    const id = this.#next++;
-    const order: Order = { id, question, ...(row && { row }) };
-    if (!this.over) this.#process.stdin.write(`${JSON.stringify(order)}\n`);
-    return id;
-  }
-
-  wait(id: number, patience: number): Promise<Answering | "late" | "gone"> {
-    const early = this.#early.get(id);
-    this.#early.delete(id);
-    if (early) return Promise.resolve(early);
-    return new Promise((resolve) => {
-      if (this.over) return resolve("gone");
-      const timer = setTimeout(() => settle("late"), patience);
-      const settle: Waiting = (answer) => {
-        clearTimeout(timer);
-        this.#waiting.delete(id);
-        resolve(answer);
-      };
-      this.#waiting.set(id, settle);
-    });
-  }
-
-  end(): void {
-    this.over = true;
-    this.#process.stdin.destroy();
-    this.#process.kill("SIGKILL");
-  }
-}
-
-/** The runtime this process runs on, and how it is told to run a file. */
-function runtime(): string[] {
-  if (!("Deno" in globalThis)) return [process.execPath];
-  const config = fileURLToPath(new URL("../../../../deno.json", import.meta.url));
-  // The package has none: there Deno goes by the settings of the project.
-  const by = existsSync(config) ? ["--config", config] : [];
-  return [process.execPath, "run", "-A", "--quiet", "--no-lock", "--no-code-cache", ...by];
 }

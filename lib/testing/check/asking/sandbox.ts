@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,14 +7,14 @@ import type { Place } from "./probe.ts";
 /** How to start a program where it can change nothing but its scratch place and reach no network. */
 export type Confine = (argv: readonly string[], place: Place, visible: readonly string[]) => string[];
 
-let known: { readonly confine: Confine | undefined } | undefined;
+let known: Promise<Confine | undefined> | undefined;
 
 /** The sandbox of a check, where bubblewrap is installed and works; looked for once. */
-export function sandboxHere(): Confine | undefined {
-  return (known ??= { confine: look() }).confine;
+export function sandboxHere(): Promise<Confine | undefined> {
+  return known ??= look();
 }
 
-function look(): Confine | undefined {
+async function look(): Promise<Confine | undefined> {
   if (process.platform !== "linux") return undefined;
   const bwrap = (process.env.PATH ?? "").split(delimiter).filter((dir) => dir.startsWith("/"))
     .map((dir) => join(dir, "bwrap")).find((path) => existsSync(path));
@@ -29,8 +29,15 @@ function look(): Confine | undefined {
     ...["--bind", place.root, place.root, "--bind", place.kept, place.kept, "--chdir", place.project, "--"],
     ...argv,
   ];
-  const { status } = spawnSync(bwrap, [...FLAGS, "--", "true"], { stdio: "ignore" });
-  return status === 0 ? confine : undefined;
+  return await succeeds(bwrap, [...FLAGS, "--", "true"]) ? confine : undefined;
+}
+
+function succeeds(command: string, args: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: "ignore" });
+    child.once("error", () => resolve(false));
+    child.once("exit", (code) => resolve(code === 0));
+  });
 }
 
 /** The machine can be read and not written; processes, network and message queues are the hook's own. */

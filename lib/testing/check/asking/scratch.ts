@@ -1,9 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Place } from "./probe.ts";
+import { randomHex } from "./_random-hex.ts";
+import { repositoryOf } from "./_repository.ts";
 
 /** What a small project looks like. */
 const FILES: { readonly [path: string]: string } = {
@@ -58,55 +58,51 @@ const CONVERSATION = [
   },
 ];
 
+/** What lies in each place, by its path there; made once. */
+let contents: Promise<ReadonlyMap<string, string | Uint8Array>> | undefined;
+
+async function contentsOfPlace(): Promise<ReadonlyMap<string, string | Uint8Array>> {
+  const repository = await repositoryOf(FILES);
+  return new Map<string, string | Uint8Array>([
+    ...Object.entries(FILES).map(([path, text]) => [`project/${path}`, text] as const),
+    ...[...repository].map(([path, bytes]) => [`project/.git/${path}`, bytes] as const),
+    ["project/.env", "PORT=8080\n"],
+    ["home/.claude/projects/project/check.jsonl", CONVERSATION.map((line) => `${JSON.stringify(line)}\n`).join("")],
+  ]);
+}
+
+/** Fills a place: a repository with one commit, and the conversation so far. */
+export async function fill({ root }: Place): Promise<void> {
+  const files = await (contents ??= contentsOfPlace());
+  // Where the host keeps its own: hooks count on the folder being there.
+  const folders = new Set(["project/.claude", ...[...files.keys()].map((path) => dirname(path))]);
+  for (const folder of folders) mkdirSync(join(root, folder), { recursive: true });
+  for (const [path, bytes] of files) writeFileSync(join(root, path), bytes);
+}
+
 /** Scratch workspaces of one check, removed with it. */
 export class Scratch {
   readonly #root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-check-")));
-  #template: string | undefined;
   #places = 0;
 
-  /** A new place: a repository with one commit, a home, folders for what is temporary. */
+  /** The folders of a new place, with nothing in them yet: a process can be started there. */
   place(): Place {
     const root = join(this.#root, String(++this.#places));
+    const here = join(root, "here");
     const place: Place = {
-      root: join(root, "here"),
-      project: join(root, "here", "project"),
-      home: join(root, "here", "home"),
-      tmp: join(root, "here", "tmp"),
-      outside: join(root, "here", "outside"),
+      root: here,
+      project: join(here, "project"),
+      home: join(here, "home"),
+      tmp: join(here, "tmp"),
+      outside: join(here, "outside"),
       kept: join(root, "kept"),
-      transcript: join(root, "here", "home", ".claude", "projects", "project", "check.jsonl"),
-      canary: join(root, "here", "canary"),
+      transcript: join(here, "home", ".claude", "projects", "project", "check.jsonl"),
+      canary: join(here, "canary"),
     };
-    for (const folder of [place.home, place.tmp, place.outside, place.kept]) mkdirSync(folder, { recursive: true });
-    mkdirSync(dirname(place.transcript), { recursive: true });
-    writeFileSync(place.transcript, CONVERSATION.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    cpSync(this.#template ??= this.#makeTemplate(), place.project, { recursive: true });
+    for (const folder of [place.project, place.home, place.tmp, place.outside, place.kept]) {
+      mkdirSync(folder, { recursive: true });
+    }
     return place;
-  }
-
-  #makeTemplate(): string {
-    const path = join(this.#root, "template");
-    for (const [name, text] of Object.entries(FILES)) {
-      mkdirSync(dirname(join(path, name)), { recursive: true });
-      writeFileSync(join(path, name), text);
-    }
-    const git = (...args: string[]) =>
-      execFileSync("git", ["-c", "user.name=check", "-c", "user.email=check@example.com", ...args], {
-        cwd: path,
-        stdio: "ignore",
-        env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" },
-      });
-    try {
-      git("init", "-q", "-b", "main", "--template=");
-      git("add", "-A");
-      git("commit", "-q", "-m", "Begin");
-    } catch {
-      // Without git the project is a folder.
-    }
-    writeFileSync(join(path, ".env"), "PORT=8080\n");
-    // Where the host keeps its own: hooks count on the folder being there.
-    mkdirSync(join(path, ".claude"));
-    return path;
   }
 
   close(): void {
@@ -116,7 +112,7 @@ export class Scratch {
 
 /** Values no hook should ever show, under names as they are used. Each check has its own. */
 export function plantedSecrets(): { readonly [name: string]: string } {
-  const part = () => randomBytes(15).toString("hex");
+  const part = () => randomHex(15);
   return {
     ANTHROPIC_API_KEY: `sk-ant-api03-${part()}`,
     OPENAI_API_KEY: `sk-proj-${part()}`,

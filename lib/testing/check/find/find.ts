@@ -150,7 +150,7 @@ export function fileSubject(
     seen: [],
   };
   const target = { type: "file", path: file.path, ...(event !== undefined && { event }) } as const;
-  if (!program) return { ...common, target };
+  if (!program) return { ...common, target, named: momentsOf(recordBase(file, {}, cwd).on) };
   const config = readHeader(file.text);
   const base = recordBase(file, config, cwd);
   const loaded = {

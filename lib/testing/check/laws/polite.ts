@@ -92,9 +92,8 @@ function writesOutside({ probed: { changed = [], ran, failure } }: Judged): Viol
 function leaks({ probed, probe, secrets }: Judged): Violation[] {
   const { ran, opinion, inputs, printed } = probed;
   const all = `${ran?.stdout ?? ""}\n${ran?.stderr ?? ""}\n${JSON.stringify([opinion, inputs])}\n${printed ?? ""}`;
-  const given = JSON.stringify(probe.event);
   const found = secrets.find((secret) =>
-    !given.includes(secret) && (all.includes(secret) || all.includes(encoded(secret)))
+    (all.includes(secret) || all.includes(encoded(secret))) && !JSON.stringify(probe.event).includes(secret)
   );
   if (found === undefined) return [];
   return [

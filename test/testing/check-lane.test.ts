@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Lane } from "../../lib/testing/check/asking/lane.ts";
+import type { Probed, Question } from "../../lib/testing/check/asking/probe.ts";
+import { fill, Scratch } from "../../lib/testing/check/asking/scratch.ts";
+import { hookFiles } from "./_check-files.ts";
+
+const SLOW = { timeout: 120_000 };
+const git = spawnSync("git", ["--version"]).status === 0 ? {} : { skip: "git is not installed" };
+
+/** A module in a lane of its own, asked about commands. */
+async function asked(
+  module: string,
+  work: (lane: Lane, question: (command: string) => Question) => Promise<void>,
+): Promise<void> {
+  using folder = hookFiles({ "pre-tool-use@Bash.ts": module });
+  const scratch = new Scratch();
+  const lane = new Lane({
+    target: { type: "file", path: join(folder.path, "pre-tool-use@Bash.ts") },
+    place: scratch.place(),
+    host: "claude",
+    env: process.env,
+    more: {},
+    confine: undefined,
+    visible: [],
+  });
+  try {
+    lane.start();
+    await fill(lane.place);
+    await lane.open();
+    await work(
+      lane,
+      (command) => ({ event: { event: "pre-tool-use", tool_name: "Bash", input: { command } }, limit: 5000 }),
+    );
+  } finally {
+    lane.close();
+    scratch.close();
+  }
+}
+
+/** All answers, however many rows it takes. */
+async function all(lane: Lane, questions: readonly Question[]): Promise<Probed[]> {
+  const answers: Probed[] = [];
+  while (answers.length < questions.length) answers.push(...await lane.askRow(questions.slice(answers.length)));
+  return answers;
+}
+
+const WRITES = `
+import { existsSync, writeFileSync } from "node:fs";
+let written = 0;
+export default ({ input }) => {
+  if (existsSync("mark")) return { action: "deny", reason: "there is a mark" };
+  if (input.command === "write" || (input.command === "write once" && written++ === 0)) writeFileSync("mark", "");
+};`;
+
+const commands = (...at: readonly (readonly [number, string])[]) =>
+  Array.from({ length: 12 }, (_, i) => at.find(([n]) => n === i)?.[1] ?? "ls");
+const told = ({ changed, opinion }: Probed) => `${changed ?? ""}${opinion?.decision ?? ""}`;
+
+// Kills: rows whose answers are taken though something was written between them.
+test(
+  "in a row each answer has what its own event made the hook write, and no event sees what another left",
+  SLOW,
+  async () => {
+    await asked(WRITES, async (lane, question) => {
+      const first = await all(lane, commands([4, "write"], [9, "write"]).map(question));
+      assert.deepEqual(
+        first.map(told),
+        commands([4, "project/mark"], [9, "project/mark"]).map((c) => c === "ls" ? "" : c),
+      );
+      const clean = await all(lane, commands().map(question));
+      assert.deepEqual(clean.map(told), commands().map(() => ""));
+    });
+  },
+);
+
+// Kills: a row that is asked again of a hook that still knows the first time.
+test("in a row a hook that writes only once in its life is seen to write", SLOW, async () => {
+  await asked(WRITES, async (lane, question) => {
+    const answers = await all(lane, commands([7, "write once"]).map(question));
+    assert.deepEqual(answers.map(told).filter((one) => one !== ""), ["project/mark"]);
+  });
+});
+
+// Kills: single questions that come between those of a row.
+test("a single question always waits for the row that is being asked", SLOW, async () => {
+  await asked(WRITES, async (lane, question) => {
+    const row = lane.askRow(commands([2, "write"]).map(question));
+    const single = await lane.ask(question("ls"));
+    assert.equal(told(single), "");
+    assert.equal((await row).map(told)[2], "project/mark");
+  });
+});
+
+test("a lane that is shut while it asks gives no answer any more, at once", SLOW, async () => {
+  await asked(`export default () => new Promise(() => setTimeout(() => {}, 60_000));`, async (lane, question) => {
+    const asking = lane.askRow([{ ...question("ls"), limit: 100_000 }, question("ls")]);
+    const again = asking.then(() => lane.ask(question("ls")));
+    lane.shut();
+    await assert.rejects(again, /interrupted/);
+  });
+});
+
+test("the project of a place is a sound repository with one commit, and nothing in it has changed", git, async () => {
+  const scratch = new Scratch();
+  try {
+    const place = scratch.place();
+    await fill(place);
+    const run = (...args: string[]) =>
+      execFileSync("git", args, { cwd: place.project, encoding: "utf8", stdio: "pipe" });
+    assert.equal(run("fsck", "--full", "--strict"), "");
+    assert.equal(run("status", "--porcelain"), "");
+    assert.equal(run("log", "--format=%an %s %D"), "check Begin HEAD -> main\n");
+    const files = run("ls-files").trim().split("\n");
+    assert.deepEqual(
+      files.filter((path) => !path.includes("/")),
+      readdirSync(place.project, { withFileTypes: true })
+        .filter((entry) => entry.isFile() && entry.name !== ".env").map(({ name }) => name).sort(),
+    );
+    for (const path of files) {
+      assert.equal(run("show", `HEAD:${path}`), readFileSync(join(place.project, path), "utf8"));
+    }
+    assert.equal(run("check-ignore", ".env"), ".env\n");
+  } finally {
+    scratch.close();
+  }
+});
