@@ -3,7 +3,9 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fixtureAt, FIXTURES, nameFor } from "../tape/fixture.ts";
 import { keepFiles } from "../tape/record/keep-files.ts";
 import { isCi } from "../tape/options.ts";
+import { priceOf } from "../tape/drift/drift.ts";
 import { priceText } from "../tape/drift/report.ts";
+import { readTape } from "../tape/read.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "./_fixture-agent.ts";
 import { helpText, readFlags, type Usage } from "./_flags.ts";
@@ -53,7 +55,7 @@ const record: Command = async (args, io) => {
   if (existsSync(fixtureAt(folder).tape)) {
     const path = relative(io.cwd, folder);
     throw new UsageError(
-      `Cannot record ${path} as there is a tape already: 'crochet replay ${path} --update' renews it`,
+      `Cannot record ${path} as there is a tape already: 'crochet replay ${path} --update' renews what has changed, or delete it`,
     );
   }
   if (isCi(io.env)) {
@@ -94,12 +96,15 @@ const record: Command = async (args, io) => {
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
   else {
-    const { usage, cost } = result;
-    const price = { calls: report.calls.live, tokens: usage.input_tokens + usage.output_tokens, dollars: cost };
-    io.out(`recorded ${fixture}: ${result.stop}, ${priceText(price)}\n`);
+    // Of the tape: what the agents cost that this one started is no part of its own result.
+    const { calls } = await readTape(fixtureAt(folder).tape);
+    io.out(`recorded ${fixture}: ${result.stop}, ${priceText(await priceOf(calls))}\n`);
     io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
   }
-  if (result.error) io.err(`crochet: ${result.error.message}\n`);
+  if (result.error) {
+    io.err(`crochet: ${result.error.message}\n`);
+    io.err(`the tape keeps this failure, to be replayed as it is: delete ${fixture} to record another run\n`);
+  }
   return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
 };
 export default record;

@@ -97,7 +97,7 @@ test(
       const again = await crochet(folder, ["record", "agent.ts", "fix the typo"]);
       assert.deepEqual([again.code, again.err], [
         2,
-        "crochet: Cannot record fixtures/fix-the-typo as there is a tape already: 'crochet replay fixtures/fix-the-typo --update' renews it\n",
+        "crochet: Cannot record fixtures/fix-the-typo as there is a tape already: 'crochet replay fixtures/fix-the-typo --update' renews what has changed, or delete it\n",
       ]);
       assert.match((await crochet(folder, ["record", "agent.ts"])).err, /there is no prompt: crochet record agent\.ts/);
       assert.match((await crochet(folder, ["record", "x", "--cwd", "nowhere"])).err, /no such directory/);
