@@ -64,6 +64,31 @@ test("events in a wrapping, as stream-json has them, are always one answer for e
   assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, "again"]);
 });
 
+test("calls deep in a log are always found in their order, as Inspect has them", async () => {
+  const request = { model: "m", max_tokens: 1, messages: [{ role: "user", content: "hi" }] };
+  const again = { ...MESSAGE, content: [{ type: "text", text: "again" }] };
+  const log = {
+    version: 2,
+    samples: [
+      { events: [{ event: "state" }, { event: "model", call: { request, response: MESSAGE, time: 1.2 } }] },
+      { events: [{ event: "model", call: { request, response: again } }] },
+    ],
+  };
+  const { format, tape, notes } = await importRecording(lines(log), "x");
+  assert.deepEqual([format, notes], ["pairs", []]);
+  assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, "again"]);
+});
+
+test("an answer with its head, as curl prints it, is always read: a stream, a message or an error", async () => {
+  const head = "HTTP/2 200 \r\ndate: Wed, 01 May 2024 10:00:00 GMT\r\nrequest-id: req_1\r\n\r\n";
+  const { format, tape } = await importRecording(Buffer.from(head + stream(WORDS)), "x");
+  assert.deepEqual([format, tape.header.at], ["http", "2024-05-01T10:00:00.000Z"]);
+  assert.equal(await textOf(tape.calls[0]), WORDS);
+  assert.equal(tape.calls[0]!.attempts[0]!.headers!["request-id"], "req_1");
+  const busy = await importRecording(Buffer.from(`HTTP/1.1 529 Overloaded\nx: y\n\n${BUSY.body}\n`), "x");
+  assert.equal(busy.tape.calls[0]!.error!.code, "overloaded_error");
+});
+
 test("escapes of JSON5 are never read as YAML would: a body keeps its line breaks and quotes", async () => {
   const [asked, answered] = [
     { model: "m", max_tokens: 1, messages: [{ role: "user", content: 'it\'s\n"late"' }] },
@@ -88,6 +113,8 @@ test("what is no recording of HTTP is refused with what it is, or which pair of 
   const torn = Buffer.concat([Buffer.from(write!([BUSY])), Buffer.from("no lengths here")]);
   await assert.rejects(importRecording(torn, "x"), /no lengths stand before pair 2/);
   await assert.rejects(importRecording(Buffer.from("httprr trace v1\n12 3\nPOST"), "x"), /ends before its body/);
+  const ofAnApplication = lines({ request: { model: "m", messages: [] }, response: { content: "hi" } });
+  await assert.rejects(importRecording(ofAnApplication, "x"), /neither a stream nor a message: \{"content":"hi"/);
   const transcript = lines({ type: "user", message: {} }, { type: "assistant", message: MESSAGE });
   await assert.rejects(importRecording(transcript, "x"), /the transcript of a session, without requests and streams/);
 });

@@ -24,6 +24,24 @@ export const httprr: Format = {
   },
 };
 
+/** One answer with its head, as `curl -i` prints it. */
+export const httpAnswer: Format = {
+  name: "http",
+  about: "an answer with its head, as the wire has it",
+  recognises: ({ text }) => ANSWER.test(text),
+  read: ({ text }) => {
+    const bytes = Buffer.from(text);
+    const [first = "", ...lines] = text.split(/\r?\n\r?\n/, 1)[0]!.split(/\r?\n/);
+    const end = /\r?\n\r?\n/.exec(bytes.toString("latin1"));
+    const body = end ? bytes.subarray(end.index + end[0].length) : Buffer.alloc(0);
+    const answer = { first, headers: headersIn(lines), body, rest: body };
+    const { url: _, request: __, ...exchanged } = exchange({ ...answer, first: "POST", headers: {} }, answer);
+    return [exchanged];
+  },
+};
+
+const ANSWER = /^HTTP\/[\d.]+ \d{3}\b/;
+
 interface Message {
   readonly first: string;
   readonly headers: { readonly [name: string]: string };
@@ -37,14 +55,18 @@ function message(bytes: Buffer, length: number): Message {
   const end = /\r?\n\r?\n/.exec(text);
   if (!end) throw new ImportRefused("a message of it ends before its body");
   const [first = "", ...lines] = text.slice(0, end.index).split(/\r?\n/);
-  const headers = headersOf(lines.map((line) => {
-    const [, name = line, value = ""] = /^([^:]+):\s*(.*)$/.exec(line) ?? [];
-    return { name, value };
-  }));
+  const headers = headersIn(lines);
   const at = end.index + end[0].length;
   const isChanged = end[0] !== "\r\n\r\n";
   const body = bytes.subarray(at, isChanged ? at + Number(headers["content-length"] ?? 0) : length);
   return { first, headers, body, rest: bytes.subarray(at + body.length) };
+}
+
+function headersIn(lines: readonly string[]): Message["headers"] {
+  return headersOf(lines.map((line) => {
+    const [, name = line, value = ""] = /^([^:]+):\s*(.*)$/.exec(line) ?? [];
+    return { name, value };
+  }));
 }
 
 function exchange(request: Message, response: Message): Exchange {

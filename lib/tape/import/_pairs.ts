@@ -19,7 +19,17 @@ function pairsIn({ json, lines, documents }: Opened): readonly Sides[] | undefin
   const top = json ?? (documents?.length === 1 ? documents[0] : documents);
   if (!isFields(top)) return allPairs(top);
   const lists = [[top], ...Object.values(top), ...Object.values(fieldsOf(top.data))];
-  return lists.map(allPairs).find((list) => list !== undefined);
+  return lists.map(allPairs).find((list) => list !== undefined) ?? allPairs(deepPairs(top));
+}
+
+/** Calls anywhere in a log, as Inspect has them: a request of the API beside an answer of it, nothing less. */
+function deepPairs(value: unknown): Fields[] {
+  if (Array.isArray(value)) return value.flatMap(deepPairs);
+  if (!isFields(value)) return [];
+  const { request, response } = value;
+  const isCall = Array.isArray(fieldsOf(request).messages) &&
+    ["message", "error"].includes(String(fieldsOf(response).type));
+  return isCall ? [value] : Object.values(value).flatMap(deepPairs);
 }
 
 function allPairs(list: unknown): readonly Sides[] | undefined {

@@ -43,11 +43,16 @@ function isText(value: unknown): boolean {
   return typeof value === "string" && isBody(value);
 }
 
+/** What a side has that was written down from the wire. */
+const OF_THE_WIRE =
+  "status status_code statusCode code Status StatusCode body Body headers method url uri URL Uri path chunks events"
+    .split(" ");
+
 /** A side that is a body has no more than that: those who log bodies log no addresses. */
 function sideOf({ name, value }: Found, path: unknown, status?: unknown): Fields {
   if (!isFields(value)) return { body: value, path, status: status ?? bodyStatus(fieldsOf(requestBody(value))) };
-  const isAll = /body$/i.test(name) || Array.isArray(value.messages) || value.type === "message" ||
-    (value.type === "error" && isFields(value.error));
+  const isAll = /body$/i.test(name) || Array.isArray(value.messages) || !OF_THE_WIRE.some((key) => key in value) ||
+    value.type === "message" || (value.type === "error" && isFields(value.error));
   if (!isAll) return plainNames(value);
   return { body: value, path, status: status ?? bodyStatus(value) };
 }

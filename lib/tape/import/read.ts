@@ -3,7 +3,7 @@ import { batch, rawSse, vercelChunks, vercelJson, wrappedEvents } from "./_answe
 import { goVcr } from "./_go-vcr.ts";
 import { har } from "./_har.ts";
 import { httpmock } from "./_httpmock.ts";
-import { httprr } from "./_httprr.ts";
+import { httpAnswer, httprr } from "./_httprr.ts";
 import { fromJson5 } from "./_json5.ts";
 import { nock, opencode, seinfeld } from "./_json-cassettes.ts";
 import { pairs } from "./_pairs.ts";
@@ -33,6 +33,7 @@ export const FORMATS: readonly Format[] = [
   vercelChunks,
   wrappedEvents,
   batch,
+  httpAnswer,
   rawSse,
 ];
 
@@ -63,7 +64,7 @@ async function open(bytes: Uint8Array, name: string): Promise<Opened> {
     const json5 = parsed(fromJson5(text));
     if (json5 !== undefined) return { name, text, json: json5 };
   }
-  if (rawSse.recognises({ name, text }) || httprr.recognises({ name, text })) return { name, text };
+  if ([rawSse, httprr, httpAnswer].some((plain) => plain.recognises({ name, text }))) return { name, text };
   if (/^version\s*=/m.test(text) && text.includes("[[interactions]]")) return { name, text, json: await toml(text) };
   if (!YAML_START.test(text)) return { name, text };
   return { name, text, documents: await readDocuments(text) };
