@@ -7,18 +7,16 @@ const SUBJECT = "Begin";
 const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
 
 /**
- * What lies in `.git` once some files are committed, by path: what `git init`, `add` and `commit` leave there. To start
- * git three times, or to load what packs and hashes in node, takes longer than a hundred questions to a module.
+ * What lies in `.git` once some files are committed, by path: what `git init`, `add`, `commit` and `repack` leave there.
+ * To start git four times, or to load what packs and hashes in node, takes longer than a hundred questions to a module.
  */
 export async function repositoryOf(
   files: { readonly [path: string]: string },
 ): Promise<ReadonlyMap<string, string | Uint8Array>> {
-  const inside = new Map<string, string | Uint8Array>();
-  const store = async (type: "blob" | "tree" | "commit", body: Uint8Array): Promise<Buffer> => {
-    const whole = Buffer.concat([Buffer.from(`${type} ${body.length}\0`), body]);
-    const hash = await sha1(whole);
-    const id = hash.toString("hex");
-    inside.set(`objects/${id.slice(0, 2)}/${id.slice(2)}`, zlibbed(whole));
+  const stored: Stored[] = [];
+  const store = async (type: keyof typeof TYPES, body: Uint8Array): Promise<Buffer> => {
+    const hash = await sha1(Buffer.concat([Buffer.from(`${type} ${body.length}\0`), body]));
+    stored.push({ hash, packed: Buffer.concat([headOf(TYPES[type], body.length), zlibbed(body)]) });
     return hash;
   };
   const blobs = new Map<string, Buffer>();
@@ -38,11 +36,55 @@ export async function repositoryOf(
   const root = (await tree("")).toString("hex");
   const commit = `tree ${root}\nauthor ${MADE_BY}\ncommitter ${MADE_BY}\n\n${SUBJECT}\n`;
   const id = (await store("commit", Buffer.from(commit))).toString("hex");
-  return inside
-    .set("HEAD", "ref: refs/heads/main\n")
-    .set("config", CONFIG)
-    .set("refs/heads/main", `${id}\n`)
-    .set("index", await indexOf(blobs));
+  const { pack, index } = await packOf(stored);
+  return new Map<string, string | Uint8Array>([
+    ["HEAD", "ref: refs/heads/main\n"],
+    ["config", CONFIG],
+    ["refs/heads/main", `${id}\n`],
+    [`objects/pack/pack-${id}.pack`, pack],
+    [`objects/pack/pack-${id}.idx`, index],
+    ["index", await indexOf(blobs)],
+  ]);
+}
+
+interface Stored {
+  readonly hash: Buffer;
+  readonly packed: Buffer;
+}
+
+const TYPES = { commit: 1, tree: 2, blob: 3 };
+
+/** How an object in a pack begins: its type and its length, four bits of it and then seven in each byte. */
+function headOf(type: number, length: number): Buffer {
+  const bytes = [(type << 4) | (length & 15)];
+  for (let rest = length >> 4; rest > 0; rest >>= 7) {
+    bytes[bytes.length - 1]! |= 0x80;
+    bytes.push(rest & 0x7f);
+  }
+  return Buffer.from(bytes);
+}
+
+/** One file with all objects, and one that says where each begins: in the first version, which has no check sums. */
+async function packOf(stored: readonly Stored[]): Promise<{ readonly pack: Buffer; readonly index: Buffer }> {
+  const count = numbers(stored.length);
+  const objects = Buffer.concat([Buffer.from("PACK"), numbers(2), count, ...stored.map(({ packed }) => packed)]);
+  const end = await sha1(objects);
+  let at = 12;
+  const places = stored.map(({ hash, packed }) => {
+    const place = Buffer.concat([numbers(at), hash]);
+    at += packed.length;
+    return place;
+  }).sort((a, b) => Buffer.compare(a.subarray(4), b.subarray(4)));
+  const upTo = Array.from({ length: 256 }, (_, byte) => places.filter((place) => place[4]! <= byte).length);
+  const index = Buffer.concat([numbers(...upTo), ...places, end]);
+  return { pack: Buffer.concat([objects, end]), index: Buffer.concat([index, await sha1(index)]) };
+}
+
+/** Numbers as git writes them, four bytes each. */
+function numbers(...values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(4 * values.length);
+  for (const [i, value] of values.entries()) bytes.writeUInt32BE(value, 4 * i);
+  return bytes;
 }
 
 /** The index, in its second version. It knows no times or sizes of files: git then looks at what is in them. */
@@ -57,11 +99,7 @@ async function indexOf(blobs: ReadonlyMap<string, Uint8Array>): Promise<Uint8Arr
     entry.set(name, 62);
     return entry;
   });
-  const header = Buffer.alloc(12);
-  header.write("DIRC");
-  header.writeUInt32BE(2, 4);
-  header.writeUInt32BE(entries.length, 8);
-  const whole = Buffer.concat([header, ...entries]);
+  const whole = Buffer.concat([Buffer.from("DIRC"), numbers(2, entries.length), ...entries]);
   return Buffer.concat([whole, await sha1(whole)]);
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Answering, Order, Setup } from "./_child-protocol.ts";
 import { eachLine } from "./_lines.ts";
-import type { Place, Question, Target } from "./probe.ts";
+import type { Place, Target } from "./probe.ts";
 import { randomHex } from "./_random-hex.ts";
 import type { Confine } from "./sandbox.ts";
 import { hookEnv } from "./scratch.ts";
@@ -80,12 +80,11 @@ export class Child {
     return this.wait(0, START_MS);
   }
 
-  /** The number under which it is answered. */
-  send(question: Question, row?: Order["row"]): number {
-    const id = this.#next++;
-    const order: Order = { id, question, ...(row && { row }) };
-    if (!this.over) this.#process.stdin.write(`${JSON.stringify(order)}\n`);
-    return id;
+  /** The numbers under which they are answered. */
+  send(orders: readonly Omit<Order, "id">[]): number[] {
+    const numbered: Order[] = orders.map((order) => ({ id: this.#next++, ...order }));
+    if (!this.over) this.#process.stdin.write(numbered.map((order) => `${JSON.stringify(order)}\n`).join(""));
+    return numbered.map(({ id }) => id);
   }
 
   wait(id: number, patience: number): Promise<Answering | "late" | "gone"> {

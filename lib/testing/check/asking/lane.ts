@@ -50,7 +50,8 @@ export class Lane {
   async ask(question: Question): Promise<Probed> {
     await this.#row;
     const child = await this.#started();
-    const { probed } = await this.#answer(child, child.send(question), question);
+    const [id] = child.send([{ question }]);
+    const { probed } = await this.#answer(child, id!, question);
     return this.#tidied(probed!, question);
   }
 
@@ -104,7 +105,9 @@ export class Lane {
   #send(child: Child, questions: readonly Question[], looks: (i: number) => boolean): number[] {
     const begins = this.#knowing !== child;
     this.#knowing = child;
-    return questions.map((question, i) => child.send(question, { begins: begins && i === 0, looks: looks(i) }));
+    return child.send(
+      questions.map((question, i) => ({ question, row: { begins: begins && i === 0, looks: looks(i) } })),
+    );
   }
 
   /** What became of a question; nothing where it was not asked. */
