@@ -4,6 +4,7 @@ import { access, open, stat as statOf } from "node:fs/promises";
 import { type ToolContext, ToolError } from "../core/tool.ts";
 import { commit, type Original } from "./commit.ts";
 import { confine, type Place } from "./confine.ts";
+import { refuseOther } from "./hold.ts";
 import { withFileLock } from "./lock.ts";
 import { makeParents } from "./parents.ts";
 import { forgetPreImage, keepPreImage } from "./pre-image.ts";
@@ -156,6 +157,7 @@ async function readOriginal(place: Place, verb: string, create: boolean): Promis
 async function readWhole(real: string): Promise<Original> {
   const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
+    refuseOther(handle.fd, real);
     const stat = await handle.stat();
     const bytes = Buffer.allocUnsafeSlow(stat.size);
     let filled = 0;

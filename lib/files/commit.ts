@@ -3,7 +3,8 @@ import type { Stats } from "node:fs";
 import { constants } from "node:fs";
 import * as disk from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { hold } from "./hold.ts";
 import { isGone, thisOwner } from "./owner.ts";
 import { pieces, type Splice, splicedLength } from "./splices.ts";
 
@@ -33,12 +34,25 @@ export interface Commit {
  * file with several names (hard links) is written in place, because a rename would cut it off from the others.
  * Mode and owner are carried over; access lists and extended attributes are not, as Node has no call for them.
  */
-export async function commit(change: Commit, system: Disk = disk): Promise<"done" | "changed"> {
+export async function commit(asked: Commit, system: Disk = disk): Promise<"done" | "changed"> {
+  const directory = dirname(asked.real);
+  await sweep(directory, system);
+  const held = hold(directory);
+  try {
+    return await commitIn(held.path, { ...asked, real: join(held.path, basename(asked.real)) }, system);
+  } catch (error) {
+    if (error instanceof Error) error.message = error.message.replaceAll(held.path, directory);
+    throw error;
+  } finally {
+    held.close();
+  }
+}
+
+async function commitIn(directory: string, change: Commit, system: Disk): Promise<"done" | "changed"> {
   if (change.original !== undefined && change.original.stat.nlink > 1) {
     return await commitInPlace(change, change.original, system);
   }
-  await sweep(dirname(change.real), system);
-  const temporary = join(dirname(change.real), `.crochet-${thisOwner()}-${++written}.tmp`);
+  const temporary = join(directory, `.crochet-${thisOwner()}-${++written}.tmp`);
   try {
     await writeBeside(temporary, change, system);
     if (!await isUnchanged(change, system)) {

@@ -5,6 +5,7 @@ import type { Block } from "../core/messages.ts";
 import { type Tool, tool, type ToolContext, ToolError } from "../core/tool.ts";
 import { absolute, confine, type Place } from "../files/confine.ts";
 import { encodingOf } from "../files/encoding.ts";
+import { refuseOther } from "../files/hold.ts";
 import { type ImageFacts, imageFacts } from "./reading/image.ts";
 import { type NotebookFile, notebookFile, renderNotebook } from "./reading/notebook.ts";
 import { recordRead } from "../files/read-record.ts";
@@ -152,13 +153,15 @@ async function bytesOf(place: Place, cwd: string): Promise<Buffer> {
     );
   }
   try {
-    const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK);
+    const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
+      refuseOther(handle.fd, real);
       return await handle.readFile();
     } finally {
       await handle.close();
     }
   } catch (error) {
+    if (error instanceof ToolError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new ToolError(`Cannot read '${path}' as the system refused: ${message}`, { code: code ?? "failed" });
   }

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
+import { hold } from "../../files/hold.ts";
 
 let found: Promise<string | undefined> | undefined;
 
@@ -48,10 +49,7 @@ export function runRipgrep(binary: string, args: readonly string[], options: Rip
   const { signal } = options;
   signal?.throwIfAborted();
   return new Promise<RipgrepRun>((resolve, reject) => {
-    const child = spawn(binary, ["--no-config", "--color=never", ...args], {
-      cwd: options.cwd,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = startIn(options.cwd, binary, ["--no-config", "--color=never", ...args]);
     const chunks: Buffer[] = [];
     let total = 0;
     let stopped = false;
@@ -82,4 +80,13 @@ export function runRipgrep(binary: string, args: readonly string[], options: Rip
       } else resolve({ code: stopped ? "enough" : code!, stdout: Buffer.concat(chunks), stderr });
     });
   });
+}
+
+function startIn(directory: string, binary: string, args: readonly string[]) {
+  const held = hold(directory);
+  try {
+    return spawn(binary, args, { cwd: held.path, stdio: ["ignore", "pipe", "pipe"] });
+  } finally {
+    held.close();
+  }
 }
