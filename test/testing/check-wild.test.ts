@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { findSubjects } from "../../lib/testing/check/find/find.ts";
 import { unsetNames } from "../../lib/testing/check/find/_unset-names.ts";
-import { checkHook } from "../../lib/testing/index.ts";
+import { checkHook, wordsIn } from "../../lib/testing/index.ts";
 import { hookFiles, sh } from "./_check-files.ts";
 
 /** Real processes on a busy machine. */
@@ -77,6 +77,49 @@ const PROJECTS:
       [],
     ],
     [
+      "a field that no event has says nothing",
+      { ".claude/settings.json": settings("PreToolUse", { command: "jq -r '.tool // empty' >/dev/null" }, "Bash") },
+      ["lawful.unknown-field"],
+    ],
+    [
+      "a field of a file is none of the event's",
+      {
+        ".claude/settings.json": settings("SessionStart", { command: "jq -r '.tool' package.json 2>/dev/null; true" }),
+      },
+      [],
+    ],
+    [
+      "a quote that is never closed ends every call with bash's own code 2",
+      { ".claude/hooks/pre-tool-use.sh": '#!/bin/bash\necho "Looking at "$1"\ncat >/dev/null\nexit 0\n' },
+      ["total.own-exit-2"],
+    ],
+    [
+      "words for the model go nowhere where nobody reads them",
+      { ".claude/settings.json": settings("PostToolUse", { command: "echo 'You must fix the lint errors'" }, "Edit") },
+      ["lawful.unheard"],
+    ],
+    [
+      "words for people are no fault",
+      { ".claude/settings.json": settings("PostToolUse", { command: "echo 'Formatted 1 file'" }, "Edit") },
+      [],
+    ],
+    [
+      "a name that says session end is a stop hook where it blocks",
+      {
+        ".claude/hooks/session-end-notes.sh": sh(
+          `case "$event" in *'"stop_hook_active":true'*) exit 0;; esac`,
+          `echo '{"decision": "block", "reason": "Take notes"}'`,
+        ),
+      },
+      [],
+    ],
+    [
+      "a worktree needs a folder, and a hook that only takes notes gives none",
+      { ".claude/settings.json": settings("WorktreeCreate", { command: "cat >/dev/null" }) },
+      ["lawful.no-path"],
+    ],
+    ["a worktree has one", { ".claude/settings.json": settings("WorktreeCreate", { command: 'echo "$PWD/x"' }) }, []],
+    [
       "a script of Gemini's folder is asked about Gemini's events",
       { ".gemini/hooks/before-tool.sh": sh(`echo '{"decision":"deny","reason":"Not here"}'`) },
       [],
@@ -103,6 +146,15 @@ for (const [claim, files, expected] of PROJECTS) {
   });
 }
 
+test("a guard of paths is not told that a relative one passes: Claude Code makes them absolute", SLOW, async () => {
+  using folder = hookFiles({
+    "pre-tool-use@Write.sh": sh('case "$event" in *\'"file_path":"/\'*.env*) echo no >&2; exit 2;; esac'),
+  });
+  const { hooks: [hook] } = await checkHook(folder.path, { runs: 20, seed: 1, laws: ["guard"] });
+  const ways = hook!.findings.flatMap(({ trace = [] }) => trace.map((line) => line.split(":")[0]));
+  assert.ok(!ways.includes("a relative path"), String(ways));
+});
+
 /** Texts, and the variable each waits for in vain. */
 const TEXTS: readonly (readonly [text: string, name: string | undefined])[] = [
   ['[ "$CLAUDE_TOOL_NAME" = Bash ] || exit 0', "CLAUDE_TOOL_NAME"],
@@ -115,6 +167,8 @@ const TEXTS: readonly (readonly [text: string, name: string | undefined])[] = [
   ['TOOL_INPUT=$(head -c 100)\necho "$TOOL_INPUT"', undefined],
   ["# $CLAUDE_TOOL_NAME is gone\necho $CLAUDE_PROJECT_DIR", undefined],
   ["read -r line\necho $TOOL_NAME", undefined],
+  ["const root = process.env.CLAUDE_PLUGIN_ROOT || process.env.CODEX_PLUGIN_ROOT", undefined],
+  ["const root = process.env.CODEX_PLUGIN_ROOT", "CODEX_PLUGIN_ROOT"],
   ["data = json.load(sys.stdin) or os.environ['CLAUDE_TOOL_INPUT']", undefined],
 ];
 
@@ -123,6 +177,11 @@ test("a variable that no host sets is named, unless the event is read from stdin
     const [found] = unsetNames(text, "claude");
     assert.equal(/\$(\w+)/.exec(found?.message ?? "")?.[1], name, text);
   }
+});
+
+test("wordsIn() reads what bash compares without quotes, and goes on where a pattern ends in a blank", () => {
+  assert.deepEqual(wordsIn("[[ $text =~ ^p:(hint|quit) ]] && x"), ["p:hint", "p:quit"]);
+  assert.deepEqual(wordsIn("grep -q 'git -C '"), ["git -C x"]);
 });
 
 test("a hook sees its own folder, also where something above it looks like a project", async () => {
@@ -146,6 +205,27 @@ const UNTRIED: readonly (readonly [claim: string, text: string, told: boolean])[
   ],
   ["never blocks", sh("git status --short >&2", "exit 0"), false],
 ];
+
+test("a stop hook that means 1 to block is at fault, also where only a file of its own makes it", SLOW, async () => {
+  using folder = hookFiles({
+    ".claude/hooks/stop.sh": sh(
+      'TASK_FILE="vault/now/task.md"',
+      '[ -f "$TASK_FILE" ] || exit 0',
+      "echo Go on",
+      "exit 1",
+    ),
+  });
+  const { hooks: [hook] } = await checkHook(join(folder.path, ".claude/hooks"), { runs: 4, seed: 1 });
+  assert.deepEqual(hook!.findings.map(({ code }) => code), ["lawful.exit-1"]);
+  assert.match(hook!.findings[0]!.message, /says 'Go on' with a file vault\/now\/task\.md: only code 2 blocks/);
+});
+
+test("a guard that looks for secrets is shown some, and its refusal is judged", SLOW, async () => {
+  const looks = `case "$event" in *AKIA*|*'BEGIN RSA'*) echo 'Keep secrets out' >&2; exit 1;; esac`;
+  using folder = hookFiles({ "pre-tool-use@Write.sh": sh(looks) });
+  const { hooks: [hook] } = await checkHook(folder.path, { runs: 4, seed: 1, laws: ["lawful"] });
+  assert.deepEqual(hook!.findings.map(({ code }) => code), ["lawful.exit-1"]);
+});
 
 for (const [claim, text, told] of UNTRIED) {
   test(`a Stop hook that ${claim} and never blocked here is ${told ? "" : "not "}warned of`, SLOW, async () => {

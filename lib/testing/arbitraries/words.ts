@@ -18,7 +18,9 @@ export function wordsIn(source: string): readonly string[] {
   const patterns = source.matchAll(/(?<![\w)\]<*/])\/((?:[^/\\\n]|\\.){2,120})\/[dgimsuvy]*(?=[\s,;.)\]])/g);
   const cases = source.matchAll(/^\s*\(?([^\s()][^()\n]{1,120})\)\s/gm);
   const bare = source.matchAll(/\b(?:contains|equals|grep(?: -\w+)*|value:)\s+["']?([^\s"'|&;#][^"'\n|&;#]{1,80})/g);
-  for (const [, ...groups] of [...quoted, ...patterns, ...cases, ...bare]) {
+  // `[[ $x =~ ^p:(.+)$ ]]` and `[[ $x == git* ]]` are written without quotes.
+  const compared = source.matchAll(/\[\[[^\n]*?\s(?:=~|==?|!=)\s+([^\s"'$][^\s"']{1,120})(?=\s)/g);
+  for (const [, ...groups] of [...quoted, ...patterns, ...cases, ...bare, ...compared]) {
     const text = groups.find((group) => group !== undefined) ?? "";
     for (const word of plain(text)) if (isTelling(word)) found.add(word);
   }

@@ -71,6 +71,13 @@ export function unwritten(plain: readonly Probe[], { transcript }: Place): Probe
   return [{ ...first, event: { ...first.event, transcript_path: path } }];
 }
 
+/** What looks for secrets finds here; none of them opens anything. */
+const SECRETS = [
+  `aws_access_key_id = "AKIA${"IOSFODNN7EXAMPLE"}"\npassword = "${"hunter2".repeat(3)}"\n`,
+  `const token = "ghp_${"a1B2c3".repeat(6)}", key = "sk-ant-api03-${"x9Y8z7".repeat(8)}";\n`,
+  `-----BEGIN ${"RSA PRIVATE"} KEY-----\nMIIEow\n`,
+];
+
 /** Calls that guards are there for, of the tools the hook is asked about. */
 export function dangers(
   plain: readonly Probe[],
@@ -90,9 +97,12 @@ export function dangers(
         return [...words, ...COMMANDS].map((command) => made("command", command));
       case "Edit":
       case "Write":
-        return [...words.filter((word) => /^[\w.][^\s]*$/.test(word)), ...FILES].map((file) =>
-          made("file_path", `${project}/${file}`)
-        );
+        return [
+          ...SECRETS.map((secret) => made(probe.event.tool_name === "Edit" ? "new_string" : "content", secret)),
+          ...[...words.filter((word) => /^[\w.][^\s]*$/.test(word)), ...FILES].map((file) =>
+            made("file_path", `${project}/${file}`)
+          ),
+        ];
       default:
         return [];
     }

@@ -7,6 +7,7 @@ import { isExecutable, type Program, programOf } from "../../../hooks/process/pr
 import { copiesFor, copiesNamed } from "./_copies.ts";
 import { fileSubject, type FindOptions } from "./find.ts";
 import { toldEvent, toldHost } from "./_told-event.ts";
+import { unknownFields } from "./_unknown-fields.ts";
 import { unsetNames } from "./_unset-names.ts";
 import type { FoundSubjects, Subject } from "../subject.ts";
 
@@ -83,7 +84,7 @@ function scriptSubject(path: string, text: string, event: string, options: FindO
   const subject = {
     ...fileSubject(file, { ...options, event, host }, runnerOf(file)),
     copies: copiesBeside(path, text),
-    seen: unsetNames(text, host),
+    seen: [...unsetNames(text, host), ...unknownFields(text, host)],
   };
   return options.event === undefined ? { ...subject, name: `${name} (${pascal(moment.event)})` } : subject;
 }

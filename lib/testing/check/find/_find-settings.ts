@@ -11,6 +11,7 @@ import { copiesFor, copiesNamed, scriptsIn } from "./_copies.ts";
 import { type FindOptions, quoted, shortened } from "./find.ts";
 import { matcherMistake } from "./matcher.ts";
 import { oddTimeout } from "./_odd-timeout.ts";
+import { unknownFields } from "./_unknown-fields.ts";
 import { unsetNames } from "./_unset-names.ts";
 import { SHAPES } from "../laws/shapes.ts";
 import type { FoundSubjects, Subject } from "../subject.ts";
@@ -153,7 +154,12 @@ function subjectOf(
     name: `${name} ${label(called)}`,
     kind,
     text,
-    seen: [...common.seen, ...unsetNames(text, host), ...oddTimeout(handler.timeout, host)],
+    seen: [
+      ...common.seen,
+      ...unsetNames(text, host),
+      ...unknownFields(text, host),
+      ...oddTimeout(handler.timeout, host),
+    ],
     // Gemini puts the path of an extension into the line itself.
     target: { type: "command", command: inPlace(command), ...(args && { args: args.map(inPlace) }) },
     loaded: {
@@ -180,7 +186,7 @@ function subjectOf(
 function label(command: string): string {
   const words = command.split(/\s+/).map((word) => word.replaceAll(/["']/g, ""));
   // A runner of scripts is named before what it runs.
-  const script = words.findLast((word) => /\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php)$/.test(word));
+  const script = words.findLast((word) => /^[^*]+\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php)$/.test(word));
   const shown = script ? basename(script) : command;
   return `(${shown.length > 40 ? `${shown.slice(0, 37)}...` : shown})`;
 }

@@ -11,7 +11,7 @@ const EVENTS = [
 
 /** When a script of another host runs, as far as its name or its text tells: `Stop`, `PreToolUse@Bash`. */
 export function toldEvent(name: string, text: string): string | undefined {
-  const event = byName(name) ?? byAnswer(text) ?? byGemini(text) ?? byWords(text) ?? byFields(text);
+  const event = byName(name, text) ?? byAnswer(text) ?? byGemini(text) ?? byWords(text) ?? byFields(text);
   return event && `${event}${toolsIn(text, event)}`;
 }
 
@@ -22,11 +22,13 @@ export function toldHost(path: string, text: string): Host | undefined {
   return Object.hasOwn(GEMINI, answered(text) ?? "") ? "gemini" : undefined;
 }
 
-function byName(name: string): string | undefined {
+function byName(name: string, text: string): string | undefined {
   const words = name.replace(/\.\w+$/, "").replaceAll(/([a-z])([A-Z])/g, "$1-$2").toLowerCase().split(/[^a-z]+/);
   const whole = words.join("");
   const found = EVENTS.find((event) => whole.includes(event.toLowerCase()));
   const gemini = Object.keys(GEMINI).find((event) => whole.includes(event.toLowerCase()));
+  // Many say `session end` where the agent stops; only there can a hook block.
+  if (found === "SessionEnd" && /stop_hook_active|["']decision["']\s*:\s*["']block/.test(text)) return "Stop";
   return found ?? (words.includes("stop") ? "Stop" : gemini && GEMINI[gemini]);
 }
 

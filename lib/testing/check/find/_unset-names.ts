@@ -3,7 +3,7 @@ import type { Subject } from "../subject.ts";
 
 /** Variables that many a hook expects its event in: an event comes on stdin, and no host sets any of these. */
 const NAMES =
-  /^(?:CLAUDE|CODEX|GEMINI)_(?:TOOL|FILE|EVENT|HOOK_EVENT|PROMPT|USER_PROMPT|COMMAND|BASH|OUTPUT|RESPONSE|LAST|MESSAGE|NOTIFICATION|TRANSCRIPT|STOP|EDITED|MODIFIED|CHANGED)(?:_?[A-Z]+)*$|^TOOL_(?:INPUT|NAME|OUTPUT|ARGS|RESULT)(?:_[A-Z]+)*$|^HOOK_(?:INPUT|EVENT|TOOL|FILE)(?:_[A-Z]+)*$/;
+  /^(?:CLAUDE|CODEX|GEMINI)_(?:TOOL|FILE|EVENT|HOOK_(?:EVENT|TOOL|FILE|INPUT)|PROMPT|USER_PROMPT|COMMAND|BASH|OUTPUT|RESPONSE|LAST|MESSAGE|NOTIFICATION|TRANSCRIPT|STOP|EDITED|MODIFIED|CHANGED)(?:_?[A-Z]+)*$|^TOOL_(?:INPUT|NAME|OUTPUT|ARGS|RESULT)(?:_[A-Z]+)*$|^HOOK_(?:INPUT|EVENT|TOOL|FILE)(?:_[A-Z]+)*$/;
 
 /** Other hosts' names for the folder of a plugin. */
 const ROOTS = /^(?!CLAUDE_|PLUGIN_ROOT$)[A-Z]+_PLUGIN_ROOT$/;
@@ -22,7 +22,11 @@ const READS_STDIN = new RegExp(
 /** What a text asks its environment for and never gets: such a hook knows nothing of its event. */
 export function unsetNames(text: string, host: Host): Subject["seen"] {
   const code = text.replaceAll(/^\s*(?:#|\/\/).*$/gm, "");
-  const roots = readNames(code).filter((name) => ROOTS.test(name));
+  const names = readNames(code);
+  // Who asks for several works in several hosts.
+  const roots = names.some((name) => /^(?:CLAUDE_)?PLUGIN_ROOT$/.test(name))
+    ? []
+    : names.filter((name) => ROOTS.test(name));
   if (roots.length > 0) {
     return [{
       law: "lawful",
@@ -33,7 +37,7 @@ export function unsetNames(text: string, host: Host): Subject["seen"] {
     }];
   }
   if (READS_STDIN.test(code)) return [];
-  const [name] = readNames(code).filter((one) => NAMES.test(one));
+  const [name] = names.filter((one) => NAMES.test(one));
   return name === undefined ? [] : [{
     law: "lawful",
     code: "lawful.unset",

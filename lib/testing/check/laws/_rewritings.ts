@@ -73,8 +73,8 @@ function foldsCase(project: string): boolean {
   return existsSync(join(project, "README.md")) && existsSync(join(project, "readme.MD"));
 }
 
-/** Paths of the same file. Makes the links they lead through. */
-export function pathRewritings(path: string, { project, root }: Place): Rewriting[] {
+/** Paths of the same file. Makes the links they lead through. A host that `resolves` hands on absolute ones alone. */
+export function pathRewritings(path: string, { project, root }: Place, resolves: boolean): Rewriting[] {
   const folder = dirname(path);
   const name = basename(path);
   const inside = relative(project, path);
@@ -85,7 +85,7 @@ export function pathRewritings(path: string, { project, root }: Place): Rewritin
     ...(/[a-z]/.test(name) && foldsCase(project) ? [{ how: "capitals", text: `${folder}/${name.toUpperCase()}` }] : []),
   ];
   if (inside.startsWith("..") || inside === "") return found;
-  found.push({ how: "a relative path", text: inside });
+  if (!resolves) found.push({ how: "a relative path", text: inside });
   const link = join(root, "project", "linked");
   mkdirSync(dirname(link), { recursive: true });
   if (!existsSync(link)) symlinkSync(project, link);

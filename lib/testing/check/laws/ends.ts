@@ -25,7 +25,8 @@ export async function ends(
       : plain;
     for (const { trace, event, ...violation } of violations) {
       // What it lacks at every event was told with one.
-      const known = violation.law === "total" && (findings.has(violation.code) || findings.has("total.missing"));
+      const known = violation.law !== "terminating" &&
+        (findings.has(violation.code) || findings.has("total.missing"));
       if (!known) findings.addPlay(violation, event, trace);
     }
     if (termination.letsGo === "never blocks" && violations.length === 0 && holdsUntried(asker.subject)) {
@@ -69,7 +70,6 @@ async function switchedOn(asker: Asker, name: Keeper, session: Session): Promise
   try {
     await lane.open();
     const other = new Asker(subject, loaded, lane, { limit, secrets });
-    other.times.push(...asker.times);
     const found = await played(other, name, session, []);
     if (found.termination.letsGo === "never blocks") return undefined;
     return {

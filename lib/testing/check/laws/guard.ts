@@ -43,7 +43,9 @@ export async function guardStrength(asker: Asker, denied: readonly Probe[]): Pro
     const probe = field === "command" ? await bare(given, text, asker) : given;
     if (!probe) continue;
     if (++tried > MOST_DENIED) break;
-    const others = field === "command" ? commandRewritings(text) : pathRewritings(text, asker.lane.place);
+    const { subject, lane: { place } } = asker;
+    const resolves = subject.host === "claude" && isWire(subject);
+    const others = field === "command" ? commandRewritings(text) : pathRewritings(text, place, resolves);
     // The links they lead through belong to the project from here on.
     if (field === "file_path") asker.lane.adopt();
     const passes: Rewriting[] = [];

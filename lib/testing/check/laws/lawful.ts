@@ -49,15 +49,46 @@ function ofPrinted(printed: Printed, { stdout, stderr, code }: RanCommand, event
         ),
       ];
     case "words":
+      if (code === 0 && isUnheard(stdout, event, host)) return [toNobody(stdout, event)];
       return host === "codex" && /^(?:Subagent)?Stop$/.test(event) && code === 0
         ? [no("words", `It prints words at ${event}, which codex takes for a failure`, "print JSON, or nothing")]
         : [];
     case "nothing":
     case "answer": {
+      if (event === "WorktreeCreate" && code === 0 && printed.form === "nothing") {
+        return [no(
+          "no-path",
+          "It prints nothing, and the host takes the last line for the folder of the worktree: none is made",
+          "make the worktree and print its path, or listen to another event",
+        )];
+      }
       const json = printed.form === "nothing" ? parsed(stderr.trim()) : undefined;
       return json && isTelling(json) ? [onStderr(host, code === 2 && canBlock(event))] : [];
     }
   }
+}
+
+/** Events whose words go to the model, or are read by the host. */
+const HEARD = /^(?:SessionStart|UserPromptSubmit|UserPromptExpansion|PostModelSwitch|PreCompact|WorktreeCreate)$/;
+/** How hooks speak to a model. */
+const TO_MODEL =
+  /\byou (?:must|should|need to)\b|\b(?:please|must) (?:fix|run|use|update|invoke|address|review)\b|\bfix (?:these|them|the|all)\b|\bclaude[,:]/i;
+
+/** Whether words that a model is meant to read are read by nobody. */
+export function isUnheard(stdout: string, event: string, host: Host): boolean {
+  return host === "claude" && !/^\s*\{/.test(stdout) && !HEARD.test(event) && TO_MODEL.test(stdout);
+}
+
+export function toNobody(stdout: string, event: string): Violation {
+  const stops = event === "Stop" || event === "SubagentStop";
+  return law(
+    "unheard",
+    "warning",
+    `It speaks to the model in plain words, which nobody reads at ${event}: ${brief(stdout, 70)}`,
+    stops
+      ? 'print {"decision": "block", "reason": "…"}, once'
+      : `print {"hookSpecificOutput": {"hookEventName": "${event}", "additionalContext": "…"}}`,
+  );
 }
 
 /** Where it blocks all the same, the model has to make out the reason in it. */

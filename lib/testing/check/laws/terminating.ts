@@ -149,7 +149,9 @@ async function blockingStarts(
     if (starts.some(({ mess, given }) => mess === start.mess && given === start.given)) continue;
     const { rounds: [first] } = await playFrom(asker, name, start, () => ({ text: start.text || "Okay." }), 1);
     if (first?.blocked) starts.push(start);
-    else if (first && lacking.length === 0) lacking.push(...lackingAt(name, first, triedWith(start)));
+    else if (first && lacking.length === 0) {
+      lacking.push(...lackingAt(name, first, asker.subject.host, triedWith(start)));
+    }
   }
   return { starts, lacking };
 }

@@ -85,7 +85,7 @@ function ofProcess(ran: RanCommand, judged: Judged): Violation[] {
     const needed = missing(stderr);
     return [
       needed === undefined
-        ? cannotStart(brief(stderr) || `exit code ${code}`, consequence(judged))
+        ? cannotStart(brief(stderr) || brief(ran.stdout) || `exit code ${code}`, consequence(judged))
         : needs(needed, "fault", consequence(judged)),
     ];
   }
@@ -181,7 +181,7 @@ function mendOf(stderr: string): string {
 const OWN_EXIT = [
   /can't open file .*: \[Errno \d+\].*/,
   /^usage: .*\n(?:.*\n)*.*: error: .*/m,
-  /.*[Ss]yntax error.*/,
+  /.*[Ss]yntax error.*|.*unexpected EOF while looking for matching.*/,
   /.*: (?:0: )?(?:Illegal option|Illegal number|illegal option|invalid option|bad substitution|Bad substitution).*/,
   /.*: parameter not set.*/,
   /.*: (?:integer|unary|binary|arithmetic) (?:expression|operator) expected.*/,
