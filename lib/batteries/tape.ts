@@ -10,7 +10,8 @@ export async function tapeFor(
   resolve: (path: string) => string,
   from?: string,
 ): Promise<TapeSession | undefined> {
-  if (agents === undefined && own === undefined && !process.env.CROCHET_TAPE) return undefined;
+  const { CROCHET_TAPE, CROCHET_TAPE_MODE } = process.env;
+  if (agents === undefined && own === undefined && !CROCHET_TAPE && !CROCHET_TAPE_MODE) return undefined;
   const { tapeOptions, openTape } = loaded ??= {
     ...await import("../tape/options.ts"),
     ...await import("../tape/session.ts"),
@@ -18,7 +19,7 @@ export async function tapeFor(
   const options = tapeOptions(own, agents, process.env, resolve);
   if (options?.mode !== "record" && options?.mode !== "update") return options && await openTape(options, cwd);
   const { recordedFrom } = await import("../tape/record/recorded-from.ts");
-  const by = own !== undefined ? "command" : process.env.CROCHET_TAPE ? "environment" : "agent";
+  const by = own !== undefined ? "command" : CROCHET_TAPE ? "environment" : "agent";
   return await openTape(recordedFrom(options, from, cwd, by), cwd);
 }
 

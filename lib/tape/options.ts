@@ -67,7 +67,13 @@ export function tapeOptions(
   const named: TapeOptions | undefined = env.CROCHET_TAPE ? { path: resolve(env.CROCHET_TAPE) } : undefined;
   const mine = asOptions(own, base);
   const given = mine ?? named ?? asOptions(agents, base);
-  if (!given) return undefined;
+  if (!given) {
+    if (mode === undefined || mode === "live") return undefined;
+    // Else the run would ask the real model, and cost money, where somebody thinks of a tape.
+    throw new TypeError(
+      `Cannot ${mode} as CROCHET_TAPE_MODE is '${mode}' and no tape is named: set CROCHET_TAPE=fixtures/<name>`,
+    );
+  }
   const options: TapeOptions = { ...given, mode: mine?.mode ?? mode ?? given.mode ?? "replay" };
   checkMode(options, env);
   return options.mode === "live" ? undefined : options;
@@ -90,7 +96,8 @@ function checkMode({ mode, tape, path }: TapeOptions, env: Environment): void {
   }
   if (mode === "replay" || mode === "verify") return;
   if (isCi(env)) {
-    throw new TypeError(`Cannot ${mode} as CI is set, where tapes are only replayed: ${mode} ${path ?? "it"} at home`);
+    const [does, it] = mode === "live" ? ["run live", "run it live"] : [mode, `${mode} ${path ?? "it"}`];
+    throw new TypeError(`Cannot ${does} as CI is set, where tapes are only replayed: ${it} at home`);
   }
   if (tape !== undefined && mode !== "live") {
     throw new TypeError(`Cannot ${mode} a tape in memory as there is no file to write: give a path`);

@@ -53,7 +53,7 @@ test("where CI is set, only replay and verify are possible", async () => {
       for (const mode of ["record", "update", "live"] as const) {
         await assert.rejects(
           take(offline(options), { folder, tape: { path: folder, mode } }),
-          new RegExp(`Cannot ${mode} as CI is set`),
+          new RegExp(`Cannot ${mode === "live" ? "run live" : mode} as CI is set`),
         );
       }
       assert.equal((await take(offline(options), { folder, tape: { path: folder } })).report?.ok, true);
@@ -89,6 +89,18 @@ test("the environment names a tape and its mode, and overrides what the agent na
     });
     await withEnv({ CROCHET_TAPE: folder, CROCHET_TAPE_MODE: "back" }, async () => {
       await assert.rejects(offline(options).run("go"), /Cannot use CROCHET_TAPE_MODE 'back'/);
+    });
+    const unnamed = agent({ ...options, model: scripted([{ text: "real" }]) });
+    for (const mode of ["replay", "record", "update", "verify"]) {
+      await withEnv({ CROCHET_TAPE: undefined, CROCHET_TAPE_MODE: mode }, async () => {
+        await assert.rejects(unnamed.run("go"), new RegExp(`Cannot ${mode} as .* no tape is named: set CROCHET_TAPE=`));
+      });
+    }
+    await withEnv({ CROCHET_TAPE: undefined, CROCHET_TAPE_MODE: "live" }, async () => {
+      assert.equal((await unnamed.run("go")).text, "real");
+    });
+    await withEnv({ CI: "1", CROCHET_TAPE: folder, CROCHET_TAPE_MODE: "live" }, async () => {
+      await assert.rejects(unnamed.run("go"), /Cannot run live as CI is set, .*: run it live at home/);
     });
   });
 });
