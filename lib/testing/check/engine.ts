@@ -237,9 +237,12 @@ class Engine {
     if (this.#asker.slow && !plain.some((probe) => isGate(eventName(probe)))) return;
     const { isTelling } = await import("./laws/guard.ts");
     const most = this.#asker.slow ? 8 : Math.max(30, this.#session.runs / 4);
-    for (const probe of dangers(plain, lane.place, { wire: isWire(subject), text: subject.text }).slice(0, most)) {
-      if (this.#late || this.#denied.filter(isTelling).length >= 2) return;
-      await this.#judge(probe);
+    const enough = () => this.#late || this.#denied.filter(isTelling).length >= 2;
+    if (enough()) return;
+    const tried = dangers(plain, lane.place, { wire: isWire(subject), text: subject.text }).slice(0, most);
+    for await (const [probe, probed] of this.#asker.askAll(tried)) {
+      this.#take(probe, probed);
+      if (enough()) return;
     }
   }
 
