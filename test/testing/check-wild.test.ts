@@ -146,6 +146,23 @@ for (const [claim, files, expected] of PROJECTS) {
   });
 }
 
+test("skills and agents bring hooks at their head: an agent's Stop is a subagent's", SLOW, async () => {
+  const head = (event: string, command: string) =>
+    `---\nname: x\nhooks:\n  ${event}:\n    - hooks:\n        - type: command\n          command: '${command}'\n---\n\nGo on.\n`;
+  using folder = hookFiles({
+    ".claude/skills/keep/SKILL.md": head("Stop", 'sh "$CLAUDE_SKILL_DIR/keep.sh"'),
+    ".claude/skills/keep/keep.sh": sh("echo 'Not yet' >&2", "exit 2"),
+    ".claude/agents/look.md": head("Stop", "cat >/dev/null"),
+    ".claude/agents/plain.md": "---\nname: plain\n---\n",
+  });
+  const { hooks, problems } = await checkHook(folder.path, { cwd: folder.path, runs: 4, seed: 1 });
+  assert.deepEqual(problems, []);
+  assert.deepEqual(hooks.map(({ events, findings }) => [events, findings.map(({ code }) => code)]), [
+    [["SubagentStop"], []],
+    [["Stop"], ["terminating.loops"]],
+  ]);
+});
+
 test("a guard of paths is not told that a relative one passes: Claude Code makes them absolute", SLOW, async () => {
   using folder = hookFiles({
     "pre-tool-use@Write.sh": sh('case "$event" in *\'"file_path":"/\'*.env*) echo no >&2; exit 2;; esac'),

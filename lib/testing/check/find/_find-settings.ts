@@ -8,6 +8,7 @@ import { type Handler, isObject, readHandler } from "../../../hooks/setting/hand
 import { readSettings } from "../../../hooks/setting/settings-file.ts";
 import { CLAUDE_ONLY } from "../../arbitraries/host-events.ts";
 import { copiesFor, copiesNamed, scriptsIn } from "./_copies.ts";
+import { ownerOf, readFrontmatter } from "./_frontmatter.ts";
 import { type FindOptions, quoted, shortened } from "./find.ts";
 import { matcherMistake } from "./matcher.ts";
 import { oddTimeout } from "./_odd-timeout.ts";
@@ -18,8 +19,7 @@ import type { FoundSubjects, Subject } from "../subject.ts";
 
 /** The hooks of a host's settings, or of a plugin's hooks.json: run as the host would run them. */
 export async function settingsSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
-  const settings =
-    await (path.endsWith(".toml") ? readToml(path) : readSettings({ path, scope: "command line", required: true }));
+  const settings = await readAny(path);
   const hooks = settings?.hooks;
   const shown = shortened(path, options.cwd);
   if (hooks === undefined) return { subjects: [], problems: unwrapped(settings, shown, path, options) };
@@ -71,6 +71,12 @@ function unwrapped(settings: unknown, shown: string, path: string, options: Find
   ];
 }
 
+async function readAny(path: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  if (path.endsWith(".toml")) return await readToml(path);
+  if (path.endsWith(".md")) return await readFrontmatter(path);
+  return await readSettings({ path, scope: "command line", required: true });
+}
+
 /** Codex keeps hooks in its `config.toml` too, under the names of its hooks.json; what it trusts stands beside them. */
 async function readToml(path: string): Promise<Readonly<Record<string, unknown>>> {
   const { parse } = await import("smol-toml");
@@ -86,11 +92,16 @@ interface From {
   readonly project: string;
   readonly home: string;
   readonly plugin: string | undefined;
+  /** The folder of the skill that brings the hook. */
+  readonly skill?: string;
 }
 
 /** What a settings file belongs to, by where it lies. */
 function placeOf(path: string, { cwd, host, env }: FindOptions): From {
   const folder = dirname(path);
+  if (path.endsWith(".md")) {
+    return { shown: shortened(path, cwd), host: host ?? "claude", home: homeOf(env), skill: folder, ...ownerOf(path) };
+  }
   const dot = /^\.(claude|codex|gemini)$/.exec(basename(folder))?.[1] as Host | undefined;
   const plugin = basename(path) === "hooks.json" && basename(folder) === "hooks" ? dirname(folder) : undefined;
   return {
@@ -119,7 +130,7 @@ function subjectOf(
   handler: Handler | { readonly unsupported: string },
   from: From,
 ): Subject {
-  const { shown, host, project, home, plugin } = from;
+  const { shown, host, project, home, plugin, skill } = from;
   const type = "unsupported" in handler ? handler.unsupported : handler.type;
   const pattern = typeof matcher === "string" && matcher !== "" && matcher !== "*" ? matcher : undefined;
   const common = {
@@ -129,8 +140,9 @@ function subjectOf(
     text: "",
     env: {
       ...(plugin !== undefined && { CLAUDE_PLUGIN_ROOT: plugin, PLUGIN_ROOT: plugin, CLAUDE_PLUGIN_DATA: "" }),
+      ...(skill !== undefined && { CLAUDE_SKILL_DIR: skill }),
     },
-    visible: [plugin ?? project],
+    visible: [plugin ?? project, ...(skill === undefined ? [] : [skill])],
     seen: [...seenIn(event, pattern, host), ...neverRuns(event, type, handler)],
   };
   const kind = type === "http" || type === "prompt" ? type : "command";
@@ -147,7 +159,8 @@ function subjectOf(
   const called = args ? [command, ...args].map(quoted).join(" ") : command;
   const words = args ? [command, ...args].join(" ") : command;
   const inPlace = (text: string) => plugin === undefined ? text : text.replaceAll("${extensionPath}", plugin);
-  const settled = plugin === undefined ? called : inPlace(called).replaceAll(/\$\{?CLAUDE_PLUGIN_ROOT\}?/g, plugin);
+  const rooted = plugin === undefined ? called : inPlace(called).replaceAll(/\$\{?CLAUDE_PLUGIN_ROOT\}?/g, plugin);
+  const settled = skill === undefined ? rooted : rooted.replaceAll(/\$\{?CLAUDE_SKILL_DIR\}?/g, skill);
   const text = `${called}\n${scriptsIn(settled, { project, home })}`;
   return {
     ...common,

@@ -6,6 +6,7 @@ import { isSkipped, parseFileName } from "../../../hooks/file/file-name.ts";
 import { recordBase } from "../../../hooks/file/record.ts";
 import { programOf } from "../../../hooks/process/program.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
+import { hasOwnHooks, withOwnHooks } from "./_frontmatter.ts";
 import { momentsOf } from "./moments.ts";
 import type { FoundSubjects, Subject } from "../subject.ts";
 
@@ -40,6 +41,7 @@ async function fromFile(path: string, options: FindOptions): Promise<FoundSubjec
   if (/\.jsonc?$|^config\.toml$/.test(name)) {
     return await (await import("./_find-settings.ts")).settingsSubjects(path, options);
   }
+  if (hasOwnHooks(path)) return await (await import("./_find-settings.ts")).settingsSubjects(path, options);
   if (name === "hook.toml") return await (await import("./_find-definitions.ts")).tomlSubjects(path, options);
   if (/^hooks\.ya?ml$/.test(name)) {
     return await (await import("./_find-definitions.ts")).definitionSubjects(path, options);
@@ -59,7 +61,13 @@ async function fromFile(path: string, options: FindOptions): Promise<FoundSubjec
 
 async function fromFolder(folder: string, options: FindOptions): Promise<FoundSubjects> {
   const inside = (...parts: string[]) => join(folder, ...parts);
-  if (existsSync(inside("hooks", "hooks.json"))) return await fromFile(inside("hooks", "hooks.json"), options);
+  const own = basename(folder) === "hooks" ? [] : withOwnHooks(folder);
+  if (existsSync(inside("hooks", "hooks.json"))) {
+    return await together([inside("hooks", "hooks.json"), ...own], options);
+  }
+  if (existsSync(inside("SKILL.md")) && hasOwnHooks(inside("SKILL.md"))) {
+    return await fromFile(inside("SKILL.md"), options);
+  }
   if (existsSync(inside("hooks.json")) && basename(folder) === "hooks") {
     return await fromFile(inside("hooks.json"), options);
   }
@@ -77,11 +85,22 @@ async function fromFolder(folder: string, options: FindOptions): Promise<FoundSu
   for (const place of ["hooks", ...settings, "hooks.yaml", ".agent/hook.toml"].map((place) => inside(place))) {
     if (existsSync(place) && !(dot && place === inside("hooks"))) found.push(await findSubjects(place, options));
   }
+  found.push(await together(own, options));
   // Scripts that no settings here name may be named by the person's own.
   const scripts = inside(dot ? "hooks" : ".claude/hooks");
   if (existsSync(scripts) && found.every(({ subjects, problems }) => subjects.length + problems.length === 0)) {
     found.push(await fromFolder(scripts, options));
   }
+  return joined(found);
+}
+
+async function together(paths: readonly string[], options: FindOptions): Promise<FoundSubjects> {
+  const found: FoundSubjects[] = [];
+  for (const path of paths) found.push(await findSubjects(path, options));
+  return joined(found);
+}
+
+function joined(found: readonly FoundSubjects[]): FoundSubjects {
   return found.reduce((all, one) => ({
     subjects: [...all.subjects, ...one.subjects],
     problems: [...all.problems, ...one.problems],

@@ -1,0 +1,51 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isObject } from "../../../hooks/setting/handler.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const HEAD = /^---\r?\n([\s\S]*?)\r?\n---\s*(?:\n|$)/;
+
+/** Whether a file is a skill, an agent or a command that brings hooks of its own. */
+export function hasOwnHooks(path: string): boolean {
+  return /(?<!\.prompt)\.md$/.test(path) && /^hooks:/m.test(HEAD.exec(readFileSync(path, "utf8"))?.[1] ?? "");
+}
+
+/** The fields at the head of a skill or an agent. An agent that stops is a subagent: its host says so too. */
+export async function readFrontmatter(path: string): Promise<Fields> {
+  const { parse } = await import("yaml");
+  const fields: unknown = parse(HEAD.exec(readFileSync(path, "utf8"))?.[1] ?? "");
+  if (!isObject(fields) || !isObject(fields.hooks) || basename(dirname(path)) !== "agents") {
+    return isObject(fields) ? fields : {};
+  }
+  const hooks = Object.entries(fields.hooks).map((
+    [event, groups],
+  ) => [event === "Stop" ? "SubagentStop" : event, groups]);
+  return { ...fields, hooks: Object.fromEntries(hooks) };
+}
+
+/** The skills, agents and commands of a project or a plugin that bring hooks. */
+export function withOwnHooks(folder: string): string[] {
+  const found = [folder, join(folder, ".claude")].flatMap((root) => [
+    ...["agents", "commands"].flatMap((name) => inside(join(root, name)).filter((path) => path.endsWith(".md"))),
+    ...inside(join(root, "skills")).map((path) => join(path, "SKILL.md")).filter((path) => existsSync(path)),
+  ]);
+  return found.filter(hasOwnHooks);
+}
+
+function inside(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort().map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
+
+/** What such a file belongs to: the project around its host's folder, or the plugin it lies in. */
+export function ownerOf(path: string): { readonly project: string; readonly plugin: string | undefined } {
+  const folder = dirname(path);
+  const [, project] = /^(.*)\/\.claude\//.exec(path) ?? [];
+  if (project !== undefined) return { project, plugin: undefined };
+  const [, plugin] = /^(.*)\/(?:skills|agents|commands)\//.exec(path) ?? [];
+  return { project: plugin ?? folder, plugin: plugin ?? folder };
+}
