@@ -118,3 +118,20 @@ test("what is no recording of HTTP is refused with what it is, or which pair of 
   const transcript = lines({ type: "user", message: {} }, { type: "assistant", message: MESSAGE });
   await assert.rejects(importRecording(transcript, "x"), /the transcript of a session, without requests and streams/);
 });
+
+test("a text that was made to be read in many ways is never read for long", async () => {
+  const hostile = [
+    `{${"/* ".repeat(50_000)}`,
+    `{a:1,${"// ".repeat(50_000)}x`,
+    `${"\n".repeat(100_000)}@`,
+    `{a:1${", ".repeat(100_000)}`,
+    `{${'"'.repeat(99_999)}`,
+    `httprr trace v1\n${"1 1\n".repeat(50_000)}`,
+    `HTTP/1.1 200 OK\n${"a: b\n".repeat(50_000)}`,
+  ];
+  for (const text of hostile) {
+    const began = performance.now();
+    await assert.rejects(importRecording(Buffer.from(text), "x"), /^ImportRefused: Cannot import 'x' as /);
+    assert.ok(performance.now() - began < 20_000, text.slice(0, 40));
+  }
+});

@@ -12,8 +12,8 @@ export const httprr: Format = {
   read: ({ text }) => {
     const [start] = FIRST_LINE.exec(text)!;
     const exchanges: Exchange[] = [];
-    for (let rest: Buffer = Buffer.from(text.slice(start.length)); rest.toString("latin1").trim() !== "";) {
-      const [line, asks, answers] = /^\s*(\d+) (\d+)\r?\n/.exec(rest.toString("latin1")) ?? [];
+    for (let rest: Buffer = Buffer.from(text.slice(start.length)); rest.toString("latin1", 0, 64).trim() !== "";) {
+      const [line, asks, answers] = /^\s*(\d+) (\d+)\r?\n/.exec(rest.toString("latin1", 0, 64)) ?? [];
       if (line === undefined) throw new ImportRefused(`no lengths stand before pair ${exchanges.length + 1} of it`);
       const request = message(rest.subarray(line.length), Number(asks));
       const response = message(request.rest, Number(answers));
@@ -31,10 +31,8 @@ export const httpAnswer: Format = {
   recognises: ({ text }) => ANSWER.test(text),
   read: ({ text }) => {
     const bytes = Buffer.from(text);
-    const [first = "", ...lines] = text.split(/\r?\n\r?\n/, 1)[0]!.split(/\r?\n/);
-    const end = /\r?\n\r?\n/.exec(bytes.toString("latin1"));
-    const body = end ? bytes.subarray(end.index + end[0].length) : Buffer.alloc(0);
-    const answer = { first, headers: headersIn(lines), body, rest: body };
+    const { at, ...head } = headOf(bytes);
+    const answer = { ...head, body: bytes.subarray(at), rest: Buffer.alloc(0) };
     const { url: _, request: __, ...exchanged } = exchange({ ...answer, first: "POST", headers: {} }, answer);
     return [exchanged];
   },
@@ -51,15 +49,21 @@ interface Message {
 
 /** Its own length counts, but where line breaks were changed on the way, as version control does: then that of its body does. */
 function message(bytes: Buffer, length: number): Message {
-  const text = bytes.toString("latin1");
+  const { first, headers, at, isChanged } = headOf(bytes);
+  const body = bytes.subarray(at, isChanged ? at + Number(headers["content-length"] ?? 0) : length);
+  return { first, headers, body, rest: bytes.subarray(at + body.length) };
+}
+
+/** More than any head has: the rest may be long, and there may be many. */
+const LONGEST_HEAD = 64 * 1024;
+
+/** The head of a message, where what follows it begins, and whether its line breaks are others than the wire has. */
+function headOf(bytes: Buffer): Pick<Message, "first" | "headers"> & { at: number; isChanged: boolean } {
+  const text = bytes.toString("latin1", 0, LONGEST_HEAD);
   const end = /\r?\n\r?\n/.exec(text);
   if (!end) throw new ImportRefused("a message of it ends before its body");
   const [first = "", ...lines] = text.slice(0, end.index).split(/\r?\n/);
-  const headers = headersIn(lines);
-  const at = end.index + end[0].length;
-  const isChanged = end[0] !== "\r\n\r\n";
-  const body = bytes.subarray(at, isChanged ? at + Number(headers["content-length"] ?? 0) : length);
-  return { first, headers, body, rest: bytes.subarray(at + body.length) };
+  return { first, headers: headersIn(lines), at: end.index + end[0].length, isChanged: end[0] !== "\r\n\r\n" };
 }
 
 function headersIn(lines: readonly string[]): Message["headers"] {

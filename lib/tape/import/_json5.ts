@@ -1,14 +1,16 @@
-/** The parts of a text that JSON5 writes otherwise than JSON, or that must not be touched. */
+/** The parts of a text that JSON5 writes otherwise than JSON, or that must not be touched. Each is read in one way only. */
 const PARTS =
-  /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\/\/[^\n]*|\/\*[\s\S]*?\*\/|([A-Za-z_$][\w$]*)(?=\s*:)|,(?=(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*[\]}])/g;
+  /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\/\/[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/|$)|([A-Za-z_$][\w$]*)(?=\s*:)/g;
+const LAST_COMMA = /("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])/g;
 
 /** A text of JSON5 as JSON: keys get quotes, texts double ones; comments and last commas go. */
 export function fromJson5(text: string): string {
-  return text.replace(PARTS, (part, key: string | undefined) => {
+  const plain = text.replace(PARTS, (part, key: string | undefined) => {
     if (key !== undefined) return JSON.stringify(key);
     const [mark] = part;
     return mark === '"' || mark === "'" ? quoted(part.slice(1, -1)) : "";
   });
+  return plain.replace(LAST_COMMA, (_, kept: string | undefined) => kept ?? "");
 }
 
 const ESCAPES: { readonly [letter: string]: string } = {

@@ -66,12 +66,14 @@ async function open(bytes: Uint8Array, name: string): Promise<Opened> {
   }
   if ([rawSse, httprr, httpAnswer].some((plain) => plain.recognises({ name, text }))) return { name, text };
   if (/^version\s*=/m.test(text) && text.includes("[[interactions]]")) return { name, text, json: await toml(text) };
+  // A recorder's YAML never begins like this, and to read damaged JSON as such takes long and tells nothing.
+  if (/^\s*[{[]/.test(text)) throw new ImportRefused(damaged(text));
   if (!YAML_START.test(text)) return { name, text };
   return { name, text, documents: await readDocuments(text) };
 }
 
 /** How a YAML file of a recorder begins: a mark, a list, or a key, after any comments. */
-const YAML_START = /^\ufeff?(?:\s*(?:#[^\n]*)?\n)*\s*(?:---|%YAML|!|-\s|["'\w-]+["']?\s*:|\{|\[)/;
+const YAML_START = /^\ufeff?(?:[^\S\n]*(?:#[^\n]*)?\n)*[^\S\n]*(?:---|%YAML|!|-\s|["'\w-]+["']?\s*:)/;
 
 async function toml(text: string): Promise<unknown> {
   const { parse } = await import("smol-toml");
@@ -119,10 +121,26 @@ function parsed(text: string): unknown {
   }
 }
 
+const MERGING = "it has the marks of a merge: resolve that first";
+
+function isMerging(text: string): boolean {
+  return /^<{7} /m.test(text) && /^>{7} /m.test(text);
+}
+
+/** Where JSON is damaged: in one value that goes over lines, or in a line of many. */
+function damaged(text: string): string {
+  if (isMerging(text)) return MERGING;
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const broken = lines.findIndex((line) => parsed(line) === undefined);
+  return broken > 0
+    ? `line ${broken + 1} of it is not JSON`
+    : "it is not valid JSON: its recorder may have been cut short";
+}
+
 function unknown({ lines, json, documents, text }: Opened): string {
   const [first] = lines ?? documents ?? [json];
   if (text.trim() === "") return "it is empty";
-  if (/^<{7} /m.test(text) && /^>{7} /m.test(text)) return "it has the marks of a merge: resolve that first";
+  if (isMerging(text)) return MERGING;
   if (isFields(first) && "tape" in first) return "it is a tape already";
   if (lines?.some((line) => isFields(line) && line.type === "assistant" && isFields(line.message))) {
     return "it is the transcript of a session, without requests and streams: import a recording of its HTTP calls";
