@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { requestWriter } from "../lib/_request-bytes.ts";
 import { assistant, type Message, toolResult, user } from "../lib/core/messages.ts";
 import type { ModelRequest } from "../lib/core/model.ts";
-import { rounds } from "./_counts.ts";
+import { tries } from "./_counts.ts";
 
 const tools = ["Bash", "Edit"].map((name) => ({
   name,
@@ -87,7 +87,7 @@ test("requestWriter() always writes the request as JSON.stringify would, whateve
         body.release();
       }
     }),
-    { numRuns: rounds(300, 5000) },
+    { numRuns: tries(300, 5000) },
   );
 });
 

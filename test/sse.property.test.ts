@@ -8,7 +8,7 @@ import { type Block, user } from "../lib/core/messages.ts";
 import type { ModelEvent } from "../lib/core/model.ts";
 import { readReply } from "../lib/core/reply.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../lib/testing/index.ts";
-import { rounds } from "./_counts.ts";
+import { tries } from "./_counts.ts";
 import { sharedData } from "./_shared.ts";
 
 const request = { model: "claude-test", system: "", messages: [user("hello")], tools: [], max_tokens: 100 };
@@ -89,7 +89,7 @@ test("law 5: bytes of a streamed reply, cut anywhere and written any way, always
       const { message } = await readReply(parse(chunks), () => {});
       assert.deepEqual(message.content, expected(reply));
     }),
-    { numRuns: rounds(200, 3000) },
+    { numRuns: tries(200, 3000) },
   );
 });
 
@@ -100,7 +100,7 @@ test("law 5: a reply that arrives byte by byte gives the same message", async ()
       const { message } = await readReply(parse(cutAt(bytes, Array.from(bytes, (_, i) => i))), () => {});
       assert.deepEqual(message.content, expected(reply));
     }),
-    { numRuns: rounds(30, 300) },
+    { numRuns: tries(30, 300) },
   );
 });
 
@@ -113,7 +113,7 @@ test("law 5: a reply cut anywhere over HTTP gives the same message through the S
       assert.deepEqual(message.content, expected(reply));
       server.done();
     }),
-    { numRuns: rounds(10, 100) },
+    { numRuns: tries(10, 100) },
   );
 });
 

@@ -8,7 +8,7 @@ import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MAIN = join(ROOT, "lib/cli/main.ts");
 export const RUN = "Deno" in globalThis
-  ? ["deno", "run", "-A", "--no-check", "-q", `--config=${ROOT}/deno.json`, MAIN]
+  ? [process.execPath, "run", "-A", "--no-check", "-q", `--config=${ROOT}/deno.json`, MAIN]
   : ["bun", "run", MAIN];
 
 /** Calls crochet in a process of its own. */

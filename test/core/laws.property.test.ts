@@ -11,7 +11,7 @@ import type { Result, RunEvent } from "../../lib/core/run-events.ts";
 import { keepGoing, type Opinion } from "../../lib/core/verdict.ts";
 import { invalidRequest } from "../../lib/testing/_check-request.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { fakeClock } from "./_clock.ts";
 import { act, calls, echo, record, stage, watch, within } from "./_stage.ts";
 import { ADVERSARIES, build, type Built, HONOURING, reply, type World, world } from "./_worlds.ts";
@@ -63,7 +63,7 @@ test("law 1: every run always ends within its limits with a valid conversation, 
       assertSound(built, result, seen);
       assert.ok(built.clock.tick() <= w.limits.seconds! * 1000 + 2000 + 60_000 * 2 * w.hooks.length);
     }),
-    { numRuns: rounds(120, 2000) },
+    { numRuns: tries(120, 2000) },
   );
 });
 
@@ -82,7 +82,7 @@ test("law 1: every call of the model is always answered exactly once, and a tool
       // An error hook may have a tool that changes nothing tried again; Boom writes.
       assert.deepEqual(again, []);
     }),
-    { numRuns: rounds(100, 1000) },
+    { numRuns: tries(100, 1000) },
   );
 });
 
@@ -131,7 +131,7 @@ test("law 2: idle continuations in a row never exceed stalls, nor model calls it
       assert.ok(built.model.requests.length <= limits.iterations);
       assert.equal(built.model.requests.length, result.iterations);
     }),
-    { numRuns: rounds(150, 1500) },
+    { numRuns: tries(150, 1500) },
   );
 });
 
@@ -154,7 +154,7 @@ test("law 2: hooks that honour stop_hook_active are never asked more than twice 
         assert.deepEqual(asked, [`${turn} false`, `${turn} true`].slice(0, asked.length));
       }
     }),
-    { numRuns: rounds(80, 800) },
+    { numRuns: tries(80, 800) },
   );
 });
 
@@ -186,7 +186,7 @@ test("law 2: a new prompt of a person always starts the count anew", async () =>
         for (const end of ends) assert.deepEqual(end, [ends[0]![0 as never], calls_]);
       },
     ),
-    { numRuns: rounds(60, 500) },
+    { numRuns: tries(60, 500) },
   );
 });
 
@@ -207,7 +207,7 @@ test("law 2: with stalls 0 and no limit of calls, a hook that lets go after n al
       assert.equal((await within(built.run())).stop, "done");
       assert.equal(model.requests.length, (n + 1) * (tools ? 2 : 1));
     }),
-    { numRuns: rounds(20, 100) },
+    { numRuns: tries(20, 100) },
   );
 });
 
@@ -354,7 +354,7 @@ test("law 3: the folding of any hooks always equals its reference", async () => 
     fc.asyncProperty(fc.constantFrom(...Object.keys(FOLDED)), voices, async (event, vs) => {
       assert.deepEqual(summary(await folding(event as EventName, vs)), reference(event as EventName, vs));
     }),
-    { numRuns: rounds(500, 10_000) },
+    { numRuns: tries(500, 10_000) },
   );
 });
 
@@ -366,7 +366,7 @@ test("law 3: the same event and hooks always leave the same ledger, which names 
       assert.deepEqual(await folding(event as EventName, vs), first);
       assert.deepEqual(first.runs.map((r) => r.hook).toSorted(), vs.map((v) => v.name).toSorted());
     }),
-    { numRuns: rounds(150, 2000) },
+    { numRuns: tries(150, 2000) },
   );
 });
 
@@ -403,7 +403,7 @@ test("law 3: a tool never runs where any hook that was asked denied it, and runs
         );
       },
     ),
-    { numRuns: rounds(100, 1000) },
+    { numRuns: tries(100, 1000) },
   );
 });
 
@@ -443,7 +443,7 @@ test("law 3: what hooks say of calls always reaches the model exactly once, deni
         for (const words of said) assert.equal(text.split(words).length, 2, words);
       },
     ),
-    { numRuns: rounds(80, 800) },
+    { numRuns: tries(80, 800) },
   );
 });
 
@@ -493,7 +493,7 @@ test("law 4: an interrupt at any moment always ends the run promptly and cleanly
       const grace = 3 * 2000 + 2 * 60_000 * cleaning;
       assert.ok(built.clock.tick() - pulled.time <= grace, "it was not waited out");
     }),
-    { numRuns: rounds(150, 3000) },
+    { numRuns: tries(150, 3000) },
   );
 });
 
@@ -507,7 +507,7 @@ test("the same script and hooks always leave the same ledger, event for event", 
       assert.deepEqual(plain(results[1]), plain(results[0]));
       assert.deepEqual(second.called, first.called);
     }),
-    { numRuns: rounds(60, 500) },
+    { numRuns: tries(60, 500) },
   );
 });
 
@@ -527,6 +527,6 @@ test("S0.12: without hooks a run is always identical to one with hooks that say 
       assert.deepEqual(plain(heard.model.requests), plain(bare.model.requests));
       assert.deepEqual(heard.called, bare.called);
     }),
-    { numRuns: rounds(60, 500) },
+    { numRuns: tries(60, 500) },
   );
 });

@@ -8,7 +8,7 @@ import type { Engine } from "../../lib/core/engine.ts";
 import { invalidConversation, isToolResult, isToolUse } from "../../lib/core/messages.ts";
 import type { Result } from "../../lib/core/run-events.ts";
 import { sqliteSteps } from "../../lib/durable/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { within } from "../core/_stage.ts";
 import { build, type Built, hook, type World, world } from "../core/_worlds.ts";
 import { type Death, type MemoryEngine, memoryEngine, untilDone } from "./_engines.ts";
@@ -42,7 +42,7 @@ test("law 1 on an engine: every run always ends within its limits with a valid c
       assertLawful(w, built, result);
       assert.deepEqual(engine.broken, []);
     }),
-    { numRuns: rounds(60, 1000) },
+    { numRuns: tries(60, 1000) },
   );
 });
 
@@ -72,7 +72,7 @@ test("law 1 on a journal in SQLite: a run is always the same run that it is in m
           steps.close();
         }
       }),
-      { numRuns: rounds(20, 300) },
+      { numRuns: tries(20, 300) },
     );
   } finally {
     rmSync(dir, { recursive: true, force: true });
@@ -130,7 +130,7 @@ test("law 5: a run whose process dies at any steps, any number of times, always 
       assert.deepEqual(engines.flatMap(({ broken }) => broken), []);
       assertFinishedOnce(engines);
     }),
-    { numRuns: rounds(80, 1500) },
+    { numRuns: tries(80, 1500) },
   );
 });
 
@@ -160,7 +160,7 @@ test("law 5: a family of agents that dies in the middle of steps always ends the
         assertFinishedOnce(engines);
         assert.equal(new Set(asked).size, 1);
       }),
-      { numRuns: rounds(25, 400) },
+      { numRuns: tries(25, 400) },
     );
   } finally {
     rmSync(log, { force: true });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { fileUrl } from "../../lib/files/file-url.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 
 const odd = fc.constantFrom(
   "plain.ts",
@@ -32,6 +32,6 @@ test("fileUrl() always gives what pathToFileURL() gives for a whole path, whatev
       const path = `/${parts.join("/")}`;
       assert.equal(fileUrl(path), pathToFileURL(path).href);
     }),
-    { numRuns: rounds(300, 10_000) },
+    { numRuns: tries(300, 10_000) },
   );
 });

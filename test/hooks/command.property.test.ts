@@ -10,7 +10,7 @@ import { answerOf, listeningTo } from "../../lib/hooks/process/answer.ts";
 import { readStdout } from "../../lib/hooks/process/stdout.ts";
 import { wireInput } from "../../lib/hooks/process/wire.ts";
 import { commandHook } from "../../lib/hooks/command.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { environment, fireHook, POST, PRE, PROMPT, record, scratch, START, STOP } from "./_fire.ts";
 
 const EVENTS: readonly Fired<EventName>[] = [
@@ -94,7 +94,7 @@ test("answerOf() always gives an opinion or a named failure, whatever a process 
         assert.notEqual(code, 2, "exit code 2 is always an answer");
       }
     }),
-    { numRuns: rounds(3_000, 100_000) },
+    { numRuns: tries(3_000, 100_000) },
   );
 });
 
@@ -118,7 +118,7 @@ test("readStdout() never takes a verdict with text around it for plain words", (
         assert.ok("json" in printed, JSON.stringify(text));
       }
     }),
-    { numRuns: rounds(1_000, 50_000) },
+    { numRuns: tries(1_000, 50_000) },
   );
 });
 
@@ -132,7 +132,7 @@ test("wireInput() is always one line of JSON that says the same again", () => {
         assert.deepEqual(JSON.parse(line), JSON.parse(JSON.stringify(wireInput(stamped, "/"))));
       }
     }),
-    { numRuns: rounds(200, 5_000) },
+    { numRuns: tries(200, 5_000) },
   );
 });
 
@@ -197,7 +197,7 @@ for (const warm of [false, true]) {
         assert.ok(run!.opinion !== undefined || run!.failure !== undefined, command);
         if (run!.failure !== undefined) assert.match(folded.warnings.join("\n"), /Hook hook failed on /, command);
       }),
-      { numRuns: rounds(20, 200) },
+      { numRuns: tries(20, 200) },
     );
     stop.abort();
     await within(30, Promise.all(background), "in the background");

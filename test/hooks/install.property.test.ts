@@ -8,7 +8,7 @@ import { withEntries, withoutEntries } from "../../lib/hooks/installing/settings
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import { carryOut, planInstall, planUninstall } from "../../lib/hooks/install.ts";
 import { recordBase } from "../../lib/hooks/file/record.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { scratch } from "./_fire.ts";
 
 const handler = fc.record({ type: fc.constant("command"), command: fc.string(), timeout: fc.nat() }, {
@@ -84,7 +84,7 @@ test("installing and then uninstalling any settings file is always the identity,
         }
       },
     ),
-    { numRuns: rounds(100, 1500) },
+    { numRuns: tries(100, 1500) },
   );
 });
 
@@ -119,7 +119,7 @@ test("without what was kept, taking our entries out always leaves the settings a
       if (got.hooks.Stop?.length === 0) delete got.hooks.Stop;
       assert.deepEqual(got, expected);
     }),
-    { numRuns: rounds(100, 1500) },
+    { numRuns: tries(100, 1500) },
   );
 });
 
@@ -147,6 +147,6 @@ test("taking out what was put in always gives the same bytes, where no list was 
         assert.equal(await withoutEntries(after, (command) => command === "ours"), before);
       },
     ),
-    { numRuns: rounds(100, 1500) },
+    { numRuns: tries(100, 1500) },
   );
 });

@@ -6,7 +6,7 @@ import { ResponseCache } from "../../lib/hooks/prompting/response-cache.ts";
 import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
 import { askModel } from "../../lib/hooks/prompt.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { call, testContext } from "./_fired.ts";
 
 const braces = fc.string({
@@ -27,7 +27,7 @@ test("U13: what is substituted is never expanded again", () => {
         assert.equal(compileTemplate(template).render(call("Bash", input)), expected);
       },
     ),
-    { numRuns: rounds(300, 10000) },
+    { numRuns: tries(300, 10000) },
   );
 });
 
@@ -52,7 +52,7 @@ test("U13: places are filled in, everything else stays byte for byte with one wa
       assert.equal(template.render(event), pieces.map((p) => p.shown).join(""));
       assert.equal(template.warnings.length, pieces.reduce((sum, p) => sum + p.warned, 0));
     }),
-    { numRuns: rounds(300, 10000) },
+    { numRuns: tries(300, 10000) },
   );
 });
 
@@ -96,7 +96,7 @@ test("U13: a verdict is always found, in any surrounding of words, quotes, brace
         assert.deepEqual(jsonInText(text, isVerdict), [JSON.parse(json)]);
       },
     ),
-    { numRuns: rounds(500, 20000) },
+    { numRuns: tries(500, 20000) },
   );
 });
 
@@ -105,7 +105,7 @@ test("U13: looking for a verdict never throws and always ends, whatever the text
     fc.property(fc.string({ unit: fc.constantFrom("{", "}", '"', "\\", "a"), maxLength: 200 }), (text) => {
       for (const object of jsonInText(text.repeat(20), () => true)) assert.equal(typeof object, "object");
     }),
-    { numRuns: rounds(100, 2000) },
+    { numRuns: tries(100, 2000) },
   );
   assert.deepEqual(jsonInText("{".repeat(100_000), () => true), []);
 });
@@ -134,7 +134,7 @@ test("S3.24: the cache always gives the last value that is still fresh, and noth
         assert.equal(cache.get(key, now), fresh);
       }
     }),
-    { numRuns: rounds(200, 5000) },
+    { numRuns: tries(200, 5000) },
   );
 });
 
@@ -151,6 +151,6 @@ test("C14: two events that the template shows differently are always two questio
       const same = JSON.stringify(one) === JSON.stringify(two);
       assert.equal(model.requests.length, same ? 1 : 2);
     }),
-    { numRuns: rounds(50, 500) },
+    { numRuns: tries(50, 500) },
   );
 });

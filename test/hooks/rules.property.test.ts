@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { compileGlob } from "../../lib/hooks/rule/glob.ts";
 import { runaway } from "../../lib/hooks/rule/runaway.ts";
 import { rulesHook } from "../../lib/hooks/rules.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { call, testContext } from "./_fired.ts";
 
 type Condition =
@@ -131,7 +131,7 @@ test("U13: the one-line form and the YAML form of the same rules always decide a
         assert.deepEqual(lines.run(fired, testContext()), yaml.run(fired, testContext()));
       },
     ),
-    { numRuns: rounds(80, 3000) },
+    { numRuns: tries(80, 3000) },
   );
 });
 
@@ -147,7 +147,7 @@ test("S3.28: the first rule that matches alone always decides for the list", asy
       for (const one of rules) first ??= await decide([one]);
       assert.equal(await decide(rules), first);
     }),
-    { numRuns: rounds(40, 1000) },
+    { numRuns: tries(40, 1000) },
   );
 });
 
@@ -168,7 +168,7 @@ test("U13: 'and', 'or' and 'not' always mean what they mean in logic", async () 
       assert.equal(await holds({ not: a }, fired), !p);
       assert.equal(await holds({ not: { or: [a, b] } }, fired), await holds({ and: [{ not: a }, { not: b }] }, fired));
     }),
-    { numRuns: rounds(20, 500) },
+    { numRuns: tries(20, 500) },
   );
 });
 
@@ -186,7 +186,7 @@ test("U12: a glob always matches what the same pattern means as a regular expres
         assert.equal(compileGlob(pieces.join(""))(text), regex.test(text));
       },
     ),
-    { numRuns: rounds(500, 20000) },
+    { numRuns: tries(500, 20000) },
   );
 });
 
@@ -261,7 +261,7 @@ test("U13: a regular expression that is accepted never takes exponential time", 
         assert.ok(steps(tree, unit.repeat(26).slice(0, 26)) < ENOUGH, source(tree));
       },
     ),
-    { numRuns: rounds(300, 5000) },
+    { numRuns: tries(300, 5000) },
   );
 });
 

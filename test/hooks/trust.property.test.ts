@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
 import { revoke, trust } from "../../lib/hooks/trust.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { environment, scratch, STOP } from "./_fire.ts";
 
 type Step =
@@ -85,6 +85,6 @@ test("a hook whose bytes changed never runs before it is trusted again", async (
       for (const line of ran) if (line !== "") assert.ok(allowed.has(line), `${line} ran and was never trusted`);
       appendFileSync(log, "");
     }),
-    { numRuns: rounds(40, 600) },
+    { numRuns: tries(40, 600) },
   );
 });

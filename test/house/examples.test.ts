@@ -46,9 +46,10 @@ function inPages(): Example[] {
   ).filter(({ code }) => !/^\/\/ \S+\.test\.ts\n/.test(code));
 }
 
+// Not by their names: what npm installs as `deno` is a script for Node that starts it.
 const runtime = "Deno" in globalThis
-  ? ["deno", "run", "-A", "--no-check", "--quiet", `--config=${ROOT}/deno.json`]
-  : ["bun", "run"];
+  ? [process.execPath, "run", "-A", "--no-check", "--quiet", `--config=${ROOT}/deno.json`]
+  : [process.execPath, "run"];
 
 for (const { where, code } of [...inComments(), ...inPages()]) {
   test(`the example of ${where} runs as it stands`, () => {

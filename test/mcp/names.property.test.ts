@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { toolNames } from "../../lib/mcp/names.ts";
 import { decide } from "../../lib/permissions/rules.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 
 const word = fc.oneof(
   fc.string({ unit: fc.constantFrom("a", "b", "_", "-", ".", "é"), maxLength: 8 }),
@@ -18,7 +18,7 @@ test("toolNames() always gives names the API takes, all different", () => {
       assert.equal(new Set(names).size, tools.length);
       for (const name of names) assert.match(name, /^mcp__[A-Za-z0-9_-]{1,123}$/);
     }),
-    { numRuns: rounds(300, 10_000) },
+    { numRuns: tries(300, 10_000) },
   );
 });
 
@@ -34,6 +34,6 @@ test("a permission rule for one server never holds for the tools of another", ()
       assert.equal(decide({ allow: [server] }, call).behavior, "ask");
       assert.equal(decide({ allow: [server] }, { ...call, tool_name: mine! }).behavior, "allow");
     }),
-    { numRuns: rounds(300, 10_000) },
+    { numRuns: tries(300, 10_000) },
   );
 });

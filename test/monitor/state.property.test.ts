@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { promptTypeOf } from "../../lib/monitor/note.ts";
 import { type AgentEvent, type AgentState, nextState, stateOf } from "../../lib/monitor/state.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 
 const at = fc.constant("2026-01-01T00:00:00.000Z");
 const event: fc.Arbitrary<AgentEvent> = fc.oneof(
@@ -26,7 +26,7 @@ test("U14: an agent that has ended is never brought back", () => {
       const ended = stateOf([...before, { type: "end", failed, at: "" }]);
       assert.deepEqual(stateOf([...before, { type: "end", failed, at: "" }, ...later]), ended);
     }),
-    { numRuns: rounds(200, 2000) },
+    { numRuns: tries(200, 2000) },
   );
 });
 
@@ -45,7 +45,7 @@ test("U14: a permission prompt never takes the place of a question or a plan, an
       // One pending decision at a time: a state is one object with one prompt_type, and only prompting has it.
       assert.equal("prompt_type" in then, then.state === "prompting");
     }),
-    { numRuns: rounds(200, 2000) },
+    { numRuns: tries(200, 2000) },
   );
 });
 

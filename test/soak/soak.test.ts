@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { rounds } from "../_counts.ts";
 
 const RUNTIME = "Deno" in globalThis
-  ? ["deno", "run", "-A", "--no-check", "--quiet", "--v8-flags=--expose-gc"]
+  ? [process.execPath, "run", "-A", "--no-check", "--quiet", "--v8-flags=--expose-gc"]
   : ["bun", "run"];
 const RUNS = rounds(300, 10_000);
 const TURNS = rounds(300, 5000);

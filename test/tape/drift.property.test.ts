@@ -7,7 +7,7 @@ import { readReply } from "../../lib/core/reply.ts";
 import type { Cause } from "../../lib/tape/drift/difference.ts";
 import { openTape } from "../../lib/tape/session.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { words } from "./_arbitraries.ts";
 import { inFolder } from "./_stage.ts";
 
@@ -161,7 +161,7 @@ test("any single edit to a request is always reported at exactly its path with i
         }
       });
     }),
-    { numRuns: rounds(25, 1000) },
+    { numRuns: tries(25, 1000) },
   );
 });
 
@@ -198,7 +198,7 @@ test("a change of any one text or number of a request is always reported there, 
         }
       });
     }),
-    { numRuns: rounds(10, 300) },
+    { numRuns: tries(10, 300) },
   );
 });
 
@@ -224,7 +224,7 @@ test("cache marks, metadata, the order of keys and fields the API adds to a repl
         assert.deepEqual(report.divergences, []);
       });
     }),
-    { numRuns: rounds(30, 500) },
+    { numRuns: tries(30, 500) },
   );
 });
 
@@ -247,7 +247,7 @@ test("equal requests are always answered in the order they were recorded, and ne
         assert.deepEqual(divergences.map((d) => d.cause), ["order"]);
       });
     }),
-    { numRuns: rounds(20, 300) },
+    { numRuns: tries(20, 300) },
   );
 });
 

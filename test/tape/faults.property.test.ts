@@ -10,7 +10,7 @@ import type { Tape } from "../../lib/tape/tape.ts";
 import { type Faultable, type UnderFaults, underFaults } from "../../lib/tape/fault/under-faults.ts";
 import { faults, rechunk } from "../../lib/testing/faults.ts";
 import { agentTool, Read, Write } from "../../lib/tools/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { taped } from "./_taped.ts";
 
 /** A law over thousands of runs takes as long as it takes. */
@@ -114,7 +114,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
       fc.asyncProperty(faults(tape), async (schedule) => {
         assert.deepEqual((await underFaults(made, tape, schedule, { files })).broken, []);
       }),
-      { numRuns: rounds(50, 1000) },
+      { numRuns: tries(50, 1000) },
     );
   });
 
@@ -131,7 +131,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
           assert.deepEqual(wire.broken, []);
           assert.deepEqual(told(wire), told(seam));
         }),
-        { numRuns: rounds(6, 100) },
+        { numRuns: tries(6, 100) },
       );
     },
   );
@@ -142,7 +142,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
       fc.asyncProperty(rechunk(tape), async (cutAt) => {
         assert.deepEqual(told(await underFaults(made, tape, [], { files, wire: true, cutAt })), plain);
       }),
-      { numRuns: rounds(10, 200) },
+      { numRuns: tries(10, 200) },
     );
   });
 }

@@ -9,7 +9,7 @@ import { readReply } from "../../lib/core/reply.ts";
 import { openTape } from "../../lib/tape/session.ts";
 import { agentTool } from "../../lib/tools/index.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { inFolder, take } from "./_stage.ts";
 
 /** Lets others go first for as many turns of the event loop as it is told, one number after the other. */
@@ -87,7 +87,7 @@ test("parallel lanes always replay the same under any scheduling, agents with th
         });
       },
     ),
-    { numRuns: rounds(15, 400) },
+    { numRuns: tries(15, 400) },
   );
 });
 
@@ -128,7 +128,7 @@ test("what agents in the background report always reaches their lead where it di
         });
       },
     ),
-    { numRuns: rounds(15, 300) },
+    { numRuns: tries(15, 300) },
   );
 });
 

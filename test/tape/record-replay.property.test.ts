@@ -6,7 +6,7 @@ import fc from "fast-check";
 import type { AgentOptions } from "../../lib/index.ts";
 import { agent } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { conversation, rough } from "./_arbitraries.ts";
 import { Fail, inFolder, Look, Note, offline, recordWire, take, type Told } from "./_stage.ts";
 
@@ -51,7 +51,7 @@ test("a run recorded over the wire always replays to the same result, transcript
         assertSame(await take(offline(telling), { folder, tape: { path: folder, wire: true } }), recorded);
       });
     }),
-    { numRuns: rounds(12, 300) },
+    { numRuns: tries(12, 300) },
   );
 });
 
@@ -67,7 +67,7 @@ test("a run recorded at the Model seam always replays the same, at the seam and 
         assertSame(await take(again, { folder, tape: { path: folder, wire: true } }), recorded);
       });
     }),
-    { numRuns: rounds(12, 300) },
+    { numRuns: tries(12, 300) },
   );
 });
 
@@ -89,7 +89,7 @@ test("re-chunking a recorded body never changes anything", async () => {
         });
       },
     ),
-    { numRuns: rounds(8, 150) },
+    { numRuns: tries(8, 150) },
   );
 });
 
@@ -109,6 +109,6 @@ test("a tape always replays in another workspace: its own paths are put in place
         assert.deepEqual(JSON.stringify(elsewhere.result.messages), moved);
       });
     }),
-    { numRuns: rounds(8, 150) },
+    { numRuns: tries(8, 150) },
   );
 });

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { agent } from "../../lib/index.ts";
 import { redactor } from "../../lib/tape/redact/redact.ts";
 import { redact, scripted } from "../../lib/testing/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { words } from "./_arbitraries.ts";
 import { Fail, inFolder, Look, Note, take } from "./_stage.ts";
 
@@ -76,7 +76,7 @@ test("redact() never lets a planted secret through, wherever it stands", () => {
         assert.equal(clean.includes(JSON.stringify(secret).slice(1, -1)), false, clean);
       },
     ),
-    { numRuns: rounds(500, 20_000) },
+    { numRuns: tries(500, 20_000) },
   );
 });
 
@@ -87,7 +87,7 @@ test("redact() shows the home directory only as {HOME}", () => {
       const clean = redact(value).path;
       assert.equal(clean.includes(`${homedir()}/notes`), homedir().length <= 3);
     }),
-    { numRuns: rounds(100, 2000) },
+    { numRuns: tries(100, 2000) },
   );
 });
 
@@ -99,7 +99,7 @@ test("redact() a second time never changes anything", () => {
       const once = value({ text: plants.map((p) => p.text).join(between) });
       assert.deepEqual(value(once), once);
     }),
-    { numRuns: rounds(300, 10_000) },
+    { numRuns: tries(300, 10_000) },
   );
 });
 
@@ -118,7 +118,7 @@ test("redact() never touches opaque base64, and gives the value itself where not
         assert.equal(redactor({ env }).value(harmless), harmless);
       },
     ),
-    { numRuns: rounds(200, 5000) },
+    { numRuns: tries(200, 5000) },
   );
 });
 
@@ -131,7 +131,7 @@ test("equal secrets always get equal placeholders, and different ones different 
       assert.equal(first, again);
       assert.notEqual(first, other);
     }),
-    { numRuns: rounds(100, 2000) },
+    { numRuns: tries(100, 2000) },
   );
 });
 
@@ -185,7 +185,7 @@ test("U16: a secret in a run, whole or in pieces, never reaches the tape or the 
         }
       },
     ),
-    { numRuns: rounds(60, 1500) },
+    { numRuns: tries(60, 1500) },
   );
 });
 

@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Tree } from "../../lib/testing/check/asking/_tree.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { scratch } from "../hooks/_fire.ts";
 
 const PATHS = ["a.txt", "b/c.txt", "b/d/e.txt", "f", "b/link"];
@@ -76,6 +76,6 @@ test("Tree always puts a folder back as it was adopted, whatever was done to it,
         assert.deepEqual(tree.changes(), []);
       }
     }),
-    { numRuns: rounds(150, 3000) },
+    { numRuns: tries(150, 3000) },
   );
 });

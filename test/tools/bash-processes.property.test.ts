@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { BashOutput, type BashOutputResponse, KillShell } from "../../lib/tools/background.ts";
 import { backgroundTasks } from "../../lib/tools/background-tasks.ts";
 import { Bash, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { bench, eventually, running, sleeper, token } from "./_bash.ts";
 
 test("Bash at its time limit ends the whole tree, says so, and goes on in a new shell", () =>
@@ -261,7 +261,7 @@ test(
           assert.equal(code, byAbort ? "aborted" : "timeout");
           assert.equal(running(word), 0);
         }),
-        { numRuns: rounds(6, 60), interruptAfterTimeLimit: 120_000 },
+        { numRuns: tries(6, 60), interruptAfterTimeLimit: 120_000 },
       );
     });
   },
@@ -301,6 +301,6 @@ test("Bash always gives the shell the command exactly as it is", { timeout: 240_
           assert.equal(stdout, `${text}.`);
         },
       ),
-      { numRuns: rounds(60, 600) },
+      { numRuns: tries(60, 600) },
     );
   }));

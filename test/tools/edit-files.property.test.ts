@@ -22,12 +22,12 @@ import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
 import { commit, type Disk } from "../../lib/files/commit.ts";
 import { applyEdit, edit, type EditInput, multiEdit, undo, write } from "../../lib/tools/index.ts";
-import { rounds } from "../_counts.ts";
+import { rounds, tries } from "../_counts.ts";
 import { bytes, call, edited, string, utf8 } from "./_edit-arbitraries.ts";
 import { bothRuntimes, end, script, thisRuntime, withScript } from "./_edit-runtimes.ts";
 import { inWorkspace } from "./_workspace.ts";
 
-const runs = { numRuns: rounds(40, 500) };
+const runs = { numRuns: tries(40, 500) };
 const long = { timeout: 240_000 };
 
 /** "ok", or the code of the refusal. */
@@ -247,7 +247,7 @@ test("P19: no path ever escapes the workspace", long, () =>
         assert.deepEqual(readdirSync(join(outside, "root-evil")), ["secret"], file_path);
         assert.ok(code !== "ok" || made === "ok", `${file_path}: ${code}, ${made}`);
       }),
-      { numRuns: rounds(300, 5000) },
+      { numRuns: tries(300, 5000) },
     );
   }));
 

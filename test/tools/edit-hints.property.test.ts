@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { applyEdit } from "../../lib/tools/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { utf8 } from "./_edit-arbitraries.ts";
 
-const runs = { numRuns: rounds(300, 5_000) };
+const runs = { numRuns: tries(300, 5_000) };
 
 const word = fc.constantFrom(
   "alpha",

@@ -8,10 +8,10 @@ import { hunksOf, unifiedDiff } from "../../lib/tools/edit/diff.ts";
 import { composeSplices } from "../../lib/files/splices.ts";
 import { planEdit } from "../../lib/tools/edit/apply-edit.ts";
 import { applyEdit, type EditApplied, type EditCall, type EditRefused } from "../../lib/tools/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { brokenText, bytes, call, edited, shifted, starts, string, text, unique, utf8 } from "./_edit-arbitraries.ts";
 
-const runs = { numRuns: rounds(400, 10_000) };
+const runs = { numRuns: tries(400, 10_000) };
 const FRESH = "\u0001fresh\u0001";
 
 /** The outcome of an edit of a text, as text: what laws compare. */

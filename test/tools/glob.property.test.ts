@@ -8,7 +8,7 @@ import { selectGlobs } from "../../lib/tools/search/ignore.ts";
 import { findRipgrep } from "../../lib/tools/search/ripgrep.ts";
 import { comparePaths, walk } from "../../lib/tools/search/walk.ts";
 import { glob as globFiles } from "../../lib/tools/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { glob, ignoreFiles, paths, repository } from "./_search-arbitraries.ts";
 import { plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
@@ -67,7 +67,7 @@ test(
           ]);
           assert.deepEqual(await all(walk(root, { requireGit })), theirs);
         })),
-      { numRuns: rounds(50, 3000) },
+      { numRuns: tries(50, 3000) },
     ),
 );
 
@@ -89,7 +89,7 @@ test("selectGlobs() always selects the files that ripgrep selects by --glob", ne
         const theirs = list(root, args);
         assert.deepEqual(list(root, ["--no-ignore"]).filter(selects).sort(), theirs.sort());
       })),
-    { numRuns: rounds(50, 3000) },
+    { numRuns: tries(50, 3000) },
   ));
 
 test(
@@ -123,7 +123,7 @@ test(
             [],
           );
         })),
-      { numRuns: rounds(40, 2000) },
+      { numRuns: tries(40, 2000) },
     ),
 );
 
@@ -144,7 +144,7 @@ test("comparePaths() always orders as ripgrep's --sort path does", needed, () =>
           assert.deepEqual([...theirs].sort().sort(comparePaths), theirs);
         }),
     ),
-    { numRuns: rounds(30, 1000) },
+    { numRuns: tries(30, 1000) },
   ));
 
 test("Glob never depends on the machine's own ignore rules", needed, () =>

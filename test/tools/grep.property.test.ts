@@ -6,7 +6,7 @@ import { ToolError } from "../../lib/core/tool.ts";
 import { findRipgrep } from "../../lib/tools/search/ripgrep.ts";
 import { TYPE_LIST } from "../../lib/tools/search/types.ts";
 import { grep, type GrepInput, type GrepResponse } from "../../lib/tools/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { content, ignoreFiles, pattern } from "./_search-arbitraries.ts";
 import { plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
@@ -62,7 +62,7 @@ test("Grep always finds the same with ripgrep and without", needed, () =>
         plant(root, files);
         assert.deepEqual(await search(input, root, false), await search(input, root));
       })),
-    { numRuns: rounds(80, 5000) },
+    { numRuns: tries(80, 5000) },
   ));
 
 test("Grep always finds the same with ripgrep and without, where ignore files leave files out", needed, () =>
@@ -74,7 +74,7 @@ test("Grep always finds the same with ripgrep and without, where ignore files le
         const input = { pattern: "needle", ...(glob !== undefined && { glob }) };
         assert.deepEqual(await search(input, root, false), await search(input, root));
       })),
-    { numRuns: rounds(40, 2000) },
+    { numRuns: tries(40, 2000) },
   ));
 
 /** What a person would type: the simplest of the forms, so that a mistake in both engines shows. */
@@ -104,7 +104,7 @@ test("Grep always gives the lines that ripgrep itself prints", needed, () =>
           assert.equal(found.content === "" ? "" : `${found.content}\n`, printed);
         }),
     ),
-    { numRuns: rounds(40, 1000) },
+    { numRuns: tries(40, 1000) },
   ));
 
 test(
@@ -134,7 +134,7 @@ test(
             assert.deepEqual(pages, whole);
           }),
       ),
-      { numRuns: rounds(40, 500) },
+      { numRuns: tries(40, 500) },
     ),
 );
 

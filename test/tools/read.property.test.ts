@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
 import { changedSinceRead } from "../../lib/files/read-record.ts";
 import { edit, Read, read, type ReadResponse } from "../../lib/tools/index.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { inWorkspace } from "./_workspace.ts";
 
 type Text = Extract<ReadResponse, { type: "text" }>;
@@ -49,7 +49,7 @@ test("Read always shows every line of a text once, in order, behind its number",
         assert.deepEqual(found.map(([, number]) => Number(number)), lines.map((_, i) => i + 1));
         assert.deepEqual(found.map(([, , line]) => line ?? ""), lines);
       }),
-      { numRuns: rounds(150, 3000) },
+      { numRuns: tries(150, 3000) },
     )
   ));
 
@@ -70,7 +70,7 @@ test("Read always gives a whole file page by page, each line once, by the offset
         const closed = lines.length > 1 && lines.at(-1) === "" ? lines.slice(0, -1) : lines;
         assert.deepEqual(pages.length > closed.length ? pages.slice(0, -1) : pages, closed);
       }),
-      { numRuns: rounds(100, 2000) },
+      { numRuns: tries(100, 2000) },
     )
   ));
 
@@ -109,7 +109,7 @@ test("Read never fails on any bytes but with a ToolError, and always records wha
           }
         },
       ),
-      { numRuns: rounds(300, 5000) },
+      { numRuns: tries(300, 5000) },
     )
   ));
 
@@ -128,6 +128,6 @@ test("what Read shows of a line can always be edited", () =>
         const after = await read({ file_path: "a.txt" }, { cwd: root }) as Text;
         assert.equal(after.file.content, lines.map((l) => l === line ? "CHANGED" : l).join("\n"));
       }),
-      { numRuns: rounds(100, 2000) },
+      { numRuns: tries(100, 2000) },
     )
   ));

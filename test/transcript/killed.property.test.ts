@@ -8,10 +8,13 @@ import { fileURLToPath } from "node:url";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { sqliteStore } from "../../lib/transcript/sqlite.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 
 const CHILD = fileURLToPath(new URL("./_killed-run.ts", import.meta.url));
-const RUNTIME = "Deno" in globalThis ? ["deno", "run", "-A", "--no-check", "--quiet"] : ["bun", "run"];
+// Not by their names: what npm installs as `deno` is a script for Node, whose death Deno survives.
+const RUNTIME = "Deno" in globalThis
+  ? [process.execPath, "run", "-A", "--no-check", "--quiet"]
+  : [process.execPath, "run"];
 
 interface Ended {
   readonly acked: number;
@@ -48,19 +51,19 @@ for (const kind of ["jsonl", "sqlite"] as const) {
   test(`${kind}: a run killed at any moment never loses what was acknowledged and always reaches the same end`, async () => {
     const root = mkdtempSync(join(tmpdir(), "crochet-killed-"));
     try {
-      const each = rounds(10, 100); // twice: both runtimes run this file
+      const each = tries(10, 100);
       for (let round = 0; round < each; round++) {
         const path = join(root, `${round}${kind === "sqlite" ? ".db" : ""}`);
         const open = () => kind === "jsonl" ? jsonlStore(path) : sqliteStore(path);
         let { id, acked, end } = await run([kind, path], 1 + round % 20, round % 5);
         assert.ok(id, "the first message was acknowledged");
-        for (let tries = 0; end === undefined && tries < 30; tries++) {
+        for (let again = 0; end === undefined && again < 30; again++) {
           const found = await open().load(id);
           assert.ok(
             found && found.messages.length >= acked,
             `round ${round}: ${found?.messages.length} of ${acked} messages are there`,
           );
-          ({ acked, end } = await run([kind, path, id], 6 + tries * 2, round % 3));
+          ({ acked, end } = await run([kind, path, id], 6 + again * 2, round % 3));
         }
         assert.equal(end, "all steps done");
         assert.equal(invalidConversation((await open().load(id))!.messages), undefined);

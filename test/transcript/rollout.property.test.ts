@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { agent, deny, tool } from "crochet";
 import { scripted, type ScriptedReply } from "crochet/testing";
 import { readRollout, retell } from "../../lib/transcript/rollout.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 
 const root = mkdtempSync(join(tmpdir(), "crochet-rollout-"));
 after(() => rmSync(root, { recursive: true }));
@@ -41,7 +41,7 @@ test("a rollout alone always tells the transcript, the usage and the end again",
       assert.deepEqual([told.messages, told.usage, told.stop], [result.messages, result.usage, result.stop]);
       assert.equal(torn, 0);
     }),
-    { numRuns: rounds(40, 400) },
+    { numRuns: tries(40, 400) },
   );
 });
 

@@ -9,7 +9,7 @@ import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { memoryStore } from "../../lib/transcript/memory.ts";
 import { resumable } from "../../lib/transcript/resume.ts";
 import { sqliteStore } from "../../lib/transcript/sqlite.ts";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 
 const root = mkdtempSync(join(tmpdir(), "crochet-laws-"));
 after(() => rmSync(root, { recursive: true }));
@@ -52,7 +52,7 @@ for (const [name, store] of Object.entries(STORES)) {
         await store.save("a", messages);
         assert.deepEqual((await store.load("a"))?.messages ?? [], messages);
       }),
-      { numRuns: rounds(name === "memory" ? 100 : 25, name === "memory" ? 1000 : 250) },
+      { numRuns: tries(name === "memory" ? 100 : 25, name === "memory" ? 1000 : 250) },
     );
   });
 }
@@ -63,7 +63,7 @@ test("U15: whatever a conversation was cut to, the resumed one is always valid b
       const cut = messages.slice(0, messages.length === 0 ? 0 : at % (messages.length + 1));
       assert.equal(invalidConversation(resumable(cut)), undefined);
     }),
-    { numRuns: rounds(200, 2000) },
+    { numRuns: tries(200, 2000) },
   );
 });
 

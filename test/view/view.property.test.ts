@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { rounds } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { runPage } from "../../lib/view/html.ts";
 import { viewOf } from "../../lib/view/model.ts";
 import type { WholeView } from "../../lib/view/shape.ts";
@@ -46,7 +46,7 @@ test("a page always holds every text exactly, and no text ever becomes markup", 
       assert.equal((dataOf(html, "view-0") as WholeView).hooks[0]!.name, hook);
       assert.deepEqual(skeleton(html), clean);
     }),
-    { numRuns: rounds(150, 5000) },
+    { numRuns: tries(150, 5000) },
   );
 });
 
@@ -99,7 +99,7 @@ test("viewOf() never fails and never loses the rest, whatever a log's lines are"
       assert.ok(page.endsWith("</html>\n"));
       checkReferences(view);
     }),
-    { numRuns: rounds(120, 3000) },
+    { numRuns: tries(120, 3000) },
   );
 });
 
