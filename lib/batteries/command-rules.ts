@@ -13,9 +13,10 @@ export function commandRules(
     async forbids(command) {
       if (!gate) return undefined;
       const { decide } = await import("../permissions/rules.ts");
+      const { shellWord } = await import("../hooks/process/shell-word.ts");
       const call = {
         tool_name: "Bash",
-        input: { command: command.map(quoted).join(" ") },
+        input: { command: command.map(shellWord).join(" ") },
         cwd,
         effect: "write",
       } as const;
@@ -51,8 +52,4 @@ export function hookExec(confine: Open | undefined): NonNullable<HookEnv["exec"]
     const [program, ...given] = (await confine())([command, ...args], options.cwd);
     return exec(program!, given, options);
   };
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

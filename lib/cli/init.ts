@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ownArgv } from "../hooks/installing/own-command.ts";
+import { shellWord } from "../hooks/process/shell-word.ts";
 import { trust } from "../hooks/trust.ts";
 import { versionOf } from "../tape/_about.ts";
 import { helpText, readFlags, type Usage } from "./_flags.ts";
@@ -147,7 +148,7 @@ function ran(
 function told(dir: string, { written, kept, notes }: Scaffold, origin: Origin): string {
   const { install, test, crochet, start } = commands(origin);
   const next = [
-    ...(dir === "" ? [] : [[`cd ${dir}`, ""]]),
+    ...(dir === "" ? [] : [[`cd ${shellWord(dir)}`, ""]]),
     ...(install === undefined ? [] : [[install, ""]]),
     [test, "the agent on its recorded run: no key, no network"],
     [`${crochet} hooks check`, "tries the hook"],

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { shellWord } from "../process/shell-word.ts";
 
 type Script = "cli/main" | "cli/hook" | "monitor/note";
 
@@ -27,9 +28,5 @@ export function ownArgv(script: Script, ...args: readonly string[]): [runtime: s
 
 /** The same as one line for a shell. */
 export function ownCommand(script: Script, ...args: readonly string[]): string {
-  return ownArgv(script, ...args).map(quoted).join(" ");
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return ownArgv(script, ...args).map(shellWord).join(" ");
 }

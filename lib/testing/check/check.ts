@@ -1,9 +1,10 @@
 import { availableParallelism } from "node:os";
+import { shellWord } from "../../hooks/process/shell-word.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
 import { type FastCheck, fastCheck } from "../arbitraries/fast-check.ts";
 import { checkSubject } from "./check-subject.ts";
 import type { Checked } from "./engine.ts";
-import { type FindOptions, findSubjects, quoted } from "./find/find.ts";
+import { type FindOptions, findSubjects } from "./find/find.ts";
 import { order } from "./laws/order.ts";
 import { type CheckReport, type Finding, type HookReport, type Law, LAWS } from "./report/report.ts";
 import { sandboxHere } from "./asking/sandbox.ts";
@@ -56,7 +57,7 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
     const session = sessionOf(options, { cwd, env, scratch, confine: await sandbox });
     const checked = await pooled(subjects, session, options);
     const again = `crochet hooks check ${
-      paths.map(quoted).join(" ")
+      paths.map(shellWord).join(" ")
     } --seed ${session.seed} --runs ${session.runs}${session.flags}`;
     const rewrites = checked.flatMap((one) => one.rewrites);
     const ordered = session.laws.has("order") ? order(rewrites, session.seed, again) : [];
@@ -112,7 +113,7 @@ function sessionOf(
   const { host, event } = options;
   const flags = [
     ...(host !== undefined ? [` --for ${host}`] : []),
-    ...(event !== undefined ? [` --event ${quoted(event)}`] : []),
+    ...(event !== undefined ? [` --event ${shellWord(event)}`] : []),
     ...(timeout !== 5 ? [` --timeout ${timeout}`] : []),
     ...(rounds !== 50 ? [` --rounds ${rounds}`] : []),
   ].join("");

@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { readDefinitions } from "../../../hooks/definitions.ts";
 import { readTurnCommand } from "../../../hooks/_turn-command.ts";
+import { shellWord } from "../../../hooks/process/shell-word.ts";
 import { momentsOf } from "./moments.ts";
-import { type FindOptions, quoted, shortened } from "./find.ts";
+import { type FindOptions, shortened } from "./find.ts";
 import type { FoundSubjects, Subject } from "../subject.ts";
 
 /** The definitions of a hooks.yaml; what they run lies in their project, which is copied as far as it is named. */
@@ -63,7 +64,7 @@ export async function tomlSubjects(path: string, { cwd, host = "claude" }: FindO
         nondeterministic: false,
         ...(turn.timeout !== undefined && { timeout: turn.timeout }),
       },
-      runs: [turn.command, ...turn.args].map(quoted).join(" "),
+      runs: [turn.command, ...turn.args].map(shellWord).join(" "),
       text,
       env: {},
       copies: [

@@ -3,13 +3,14 @@ import { basename, dirname, join } from "node:path";
 import { compileMatcher } from "../../../core/match.ts";
 import { kebab, resolveEvent } from "../../../core/names.ts";
 import { homeOf } from "../../../hooks/file/places.ts";
+import { shellWord } from "../../../hooks/process/shell-word.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
 import { type Handler, isObject, readHandler } from "../../../hooks/setting/handler.ts";
 import { readSettings } from "../../../hooks/setting/settings-file.ts";
 import { CLAUDE_ONLY } from "../../arbitraries/host-events.ts";
 import { copiesFor, copiesNamed, scriptsIn } from "./_copies.ts";
 import { ownerOf, readFrontmatter } from "./_frontmatter.ts";
-import { type FindOptions, quoted, shortened } from "./find.ts";
+import { type FindOptions, shortened } from "./find.ts";
 import { matcherMistake } from "./matcher.ts";
 import { oddTimeout } from "./_odd-timeout.ts";
 import { unknownFields } from "./_unknown-fields.ts";
@@ -156,7 +157,7 @@ function subjectOf(
     : host === "gemini"
     ? handler.timeout / 1000
     : handler.timeout;
-  const called = args ? [command, ...args].map(quoted).join(" ") : command;
+  const called = args ? [command, ...args].map(shellWord).join(" ") : command;
   const words = args ? [command, ...args].join(" ") : command;
   const inPlace = (text: string) => plugin === undefined ? text : text.replaceAll("${extensionPath}", plugin);
   const rooted = plugin === undefined ? called : inPlace(called).replaceAll(/\$\{?CLAUDE_PLUGIN_ROOT\}?/g, plugin);
@@ -223,7 +224,7 @@ function seenIn(event: string, matcher: string | undefined, host: Host): Subject
 
 /** A line as a person can paste it after a pipe: one that ends its shell or is several commands gets a shell of its own. */
 function asTyped(line: string, isProgram: boolean): string {
-  return isProgram || /^[^;&|<>()`$\n]*$/.test(line) ? line : `sh -c ${quoted(line)}`;
+  return isProgram || /^[^;&|<>()`$\n]*$/.test(line) ? line : `sh -c ${shellWord(line)}`;
 }
 
 function skipped(event: string, seen: Subject["seen"]): Pick<Subject, "skip"> {

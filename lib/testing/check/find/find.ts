@@ -5,6 +5,7 @@ import { readHeader } from "../../../hooks/file/config.ts";
 import { isSkipped, parseFileName } from "../../../hooks/file/file-name.ts";
 import { recordBase } from "../../../hooks/file/record.ts";
 import { programOf } from "../../../hooks/process/program.ts";
+import { shellWord } from "../../../hooks/process/shell-word.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
 import { hasOwnHooks, withOwnHooks } from "./_frontmatter.ts";
 import { momentsOf } from "./moments.ts";
@@ -181,7 +182,7 @@ export function fileSubject(
   };
   if (config.warm) return { ...common, target, loaded };
   const { command, args } = program;
-  const runs = [command, ...args].map((word) => quoted(word === file.path ? shown : word)).join(" ");
+  const runs = [command, ...args].map((word) => shellWord(word === file.path ? shown : word)).join(" ");
   return { ...common, target: { type: "command", command, args }, loaded, runs: withSlash(runs) };
 }
 
@@ -201,9 +202,4 @@ function withSlash(line: string): string {
 /** A path as a person would type it there. */
 export function shortened(path: string, cwd: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
-}
-
-/** A word as a shell reads it back. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

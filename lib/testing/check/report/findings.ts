@@ -1,7 +1,7 @@
 import type { AnyEvent } from "../../../core/events.ts";
 import { wireInput } from "../../../hooks/process/wire.ts";
 import { isWire, type Probe } from "../events.ts";
-import { quoted } from "../find/find.ts";
+import { shellWord } from "../../../hooks/process/shell-word.ts";
 import type { Bypass } from "../laws/guard.ts";
 import { eventName, type Violation } from "../laws/judged.ts";
 import type { Finding } from "./report.ts";
@@ -110,7 +110,7 @@ export class Findings {
   /** The whole check of the hook again. */
   #again(): string {
     const { seed, runs, flags } = this.#session;
-    return `crochet hooks check ${quoted(this.#subject.path)} --seed ${seed} --runs ${runs}${flags}`;
+    return `crochet hooks check ${shellWord(this.#subject.path)} --seed ${seed} --runs ${runs}${flags}`;
   }
 
   /** Those of a host that the hook looks at. */
@@ -122,7 +122,7 @@ export class Findings {
       CLAUDE_PLUGIN_ROOT: env.CLAUDE_PLUGIN_ROOT,
     };
     return Object.entries(known).map(([name, value]) =>
-      value !== undefined && text.includes(name) ? `${name}=${value.startsWith('"') ? value : quoted(value)} ` : ""
+      value !== undefined && text.includes(name) ? `${name}=${value.startsWith('"') ? value : shellWord(value)} ` : ""
     ).join("");
   }
 
@@ -137,8 +137,8 @@ export class Findings {
       return undefined;
     }
     const into = runs === undefined
-      ? `crochet hooks test ${quoted(path)} --input -`
+      ? `crochet hooks test ${shellWord(path)} --input -`
       : `${this.#variables()}${runs}; echo "exit code $?"`;
-    return `printf '%s\\n' ${quoted(text)} | ${into}`;
+    return `printf '%s\\n' ${shellWord(text)} | ${into}`;
   }
 }
