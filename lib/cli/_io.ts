@@ -2,6 +2,8 @@
 export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** As `out` and `err`, for what draws on a terminal: what came from elsewhere in it was made plain before. @default these */
+  readonly draw?: { readonly out: (text: string) => void; readonly err: (text: string) => void };
   /** Whether a person watches the output. */
   readonly tty: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;

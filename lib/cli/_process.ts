@@ -1,3 +1,4 @@
+import { harmless } from "./_harmless.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 
 /**
@@ -10,14 +11,20 @@ export function processIo({ careful = false } = {}): Io {
   process.once("SIGTERM", () => interrupt.abort(new Error("Terminated")));
   process.once("SIGHUP", () => interrupt.abort(new Error("The terminal went away")));
   readerGone = () => interrupt.abort(new Error("Nobody reads any more"));
-  return {
-    out: (text) =>
+  const draw = {
+    out: (text: string) =>
       careful && outputKind() === "file"
         ? writeWhole(text)
         : written.stdout || !text.endsWith("\n")
         ? write("stdout", text)
         : console.log(text.slice(0, -1)),
-    err: (text) => written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1)),
+    err: (text: string) =>
+      written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1)),
+  };
+  return {
+    out: (text) => draw.out(forStream(1, text)),
+    err: (text) => draw.err(forStream(2, text)),
+    draw,
     get tty() {
       return outputKind() === "terminal";
     },
@@ -52,6 +59,12 @@ export function boundCompiled(): void {
   } catch {
     // there is nothing, or another process is at it
   }
+}
+
+/** Names of files, hooks and models are in nearly all that is printed: files and pipes get them as they are. */
+function forStream(fd: 1 | 2, text: string): string {
+  const plain = harmless(text);
+  return plain !== text && process.getBuiltinModule("node:fs").fstatSync(fd).isCharacterDevice() ? plain : text;
 }
 
 let kind: "file" | "pipe" | "terminal" | undefined;

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { type Key, KeyReader } from "../../lib/cli/chat/keys.ts";
 import { LineEditor } from "../../lib/cli/chat/line-editor.ts";
+import { harmless } from "../../lib/cli/_harmless.ts";
 import { Screen } from "../../lib/cli/show/screen.ts";
 import { firstLine, openText, plainText } from "../../lib/cli/show/text.ts";
 import { chop, cut, displayWidth, wrap } from "../../lib/cli/show/width.ts";
@@ -29,6 +30,18 @@ const wild = fc.array(
 ).map((parts) => parts.join(""));
 const line = anyText.map((text) => plainText(text).replace(/[\n\t]/g, " "));
 const columns = fc.integer({ min: 2, max: 50 });
+
+test("harmless() never leaves more than colours, and never takes a word away or changes it a second time", () => {
+  check(fc.property(wild, (text) => {
+    const shown = harmless(text);
+    // deno-lint-ignore no-control-regex
+    const rest = shown.replace(/^\r\u001b\[2?K/, "").replace(/\u001b\[\d{0,3}m|\r\n/g, "");
+    // deno-lint-ignore no-control-regex
+    assert.doesNotMatch(rest, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+    assert.equal(shown.replace(/\\u([0-9a-f]{4})/g, (_, code) => String.fromCharCode(parseInt(code, 16))), text);
+    assert.equal(harmless(shown), shown);
+  }));
+});
 
 test("plainText() never leaves what steers a terminal, and never changes it a second time", () => {
   check(fc.property(wild, (text) => {

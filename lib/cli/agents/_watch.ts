@@ -14,6 +14,7 @@ const SCREEN_OFF = "\u001b[?25h\u001b[?1049l";
 export async function watchAgents(look: () => readonly Standing[], io: Io): Promise<number> {
   const colours = coloursFor(io.tty, io.env);
   const { promise: left, resolve: leave } = Promise.withResolvers<number>();
+  const { out: write } = io.draw ?? io;
   let last = "";
   const draw = () => {
     const { columns = 80, rows = 24 } = process.stdout;
@@ -24,7 +25,7 @@ export async function watchAgents(look: () => readonly Standing[], io: Io): Prom
     const shown = lines.filter((line) => line !== "").slice(0, room);
     // Each row is written over and its rest cleared: nothing is ever blank in between.
     const frame = `\u001b[H${[...shown, "", colours.dim(foot)].map((row) => `${row}\u001b[K`).join("\r\n")}\u001b[J`;
-    if (frame !== last) io.out(frame);
+    if (frame !== last) write(frame);
     last = frame;
   };
   const again = () => {
@@ -37,12 +38,12 @@ export async function watchAgents(look: () => readonly Standing[], io: Io): Prom
         if (key.name === "ctrl-c" || key.text === "q") leave(EXIT.ok);
       },
       onGone: () => leave(EXIT.interrupted),
-      write: io.out,
+      write,
     })
     : undefined;
   const interrupted = () => leave(EXIT.interrupted);
   io.signal.addEventListener("abort", interrupted, { once: true });
-  io.out(SCREEN_ON);
+  write(SCREEN_ON);
   draw();
   const timer = setInterval(draw, EVERY_MS);
   process.stdout.on("resize", again);
@@ -52,6 +53,6 @@ export async function watchAgents(look: () => readonly Standing[], io: Io): Prom
     clearInterval(timer);
     process.stdout.off("resize", again);
     keyboard?.close();
-    io.out(SCREEN_OFF);
+    write(SCREEN_OFF);
   }
 }

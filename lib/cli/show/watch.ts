@@ -49,7 +49,7 @@ async function onStage(
 /** One line on stderr that says a run is alive, where its output goes elsewhere. */
 export function statusLine(io: Io): { see(event: RunEvent): void; print(line: string): void; close(): void } {
   const columns = () => process.stderr.columns || 80;
-  const screen = new Screen({ write: io.err, columns, rows: () => 2 });
+  const screen = new Screen({ write: (io.draw ?? io).err, columns, rows: () => 2 });
   const view = new RunView({ print: () => {}, colours: coloursFor(true, io.env), columns, cwd: io.cwd });
   const timer = setInterval(() => screen.show(view.live().slice(-1)), 100);
   return {
