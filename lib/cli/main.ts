@@ -65,8 +65,21 @@ function overview(): string {
   );
 }
 
+/** To the directory that the launcher was called in; where that is gone, commands say what they miss. */
+function goBack(): void {
+  const { CROCHET_FROM: from } = process.env;
+  delete process.env.CROCHET_FROM;
+  try {
+    if (from !== undefined) process.chdir(from);
+  } catch {
+    console.error(`crochet: Cannot work in ${from} as that directory is gone: go to another one`);
+    process.exit(1);
+  }
+}
+
 /** What a process does that is started as `crochet`. */
 export async function begin(): Promise<void> {
+  goBack();
   const args = process.argv.slice(2);
   // Started for every event of another host: until something has to be said, nothing else is loaded.
   if (args[0] === "agent" && args[1] === "hook" && !args[2]?.startsWith("-")) {

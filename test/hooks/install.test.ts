@@ -130,7 +130,10 @@ test("each host gets its own file, names, units and matchers, and runtime and sc
   assert.equal(hook.name, "pre-tool-use@Bash+Edit.a.ts");
   assert.match(
     hook.command,
-    /^\/\S+ (?:run -A --quiet --config \/\S+\/deno\.json )?\/\S+\/cli\/hook\.ts \/\S+ --dialect gemini$/,
+    "Deno" in globalThis
+      ? /^\/\S+ run -A --quiet --config \/\S+\/deno\.json \/\S+\/cli\/hook\.ts \/\S+ --dialect gemini$/
+      // Nothing of the project it is started in has a say.
+      : /^\/\S+ --no-env-file --config=\/dev\/null --tsconfig-override=\/\S+ \/\S+\/cli\/hook\.ts \/\S+ --dialect gemini$/,
   );
   assert.equal(written.AfterAgent[0].hooks[0].timeout, undefined);
   const theirs = JSON.parse(readFileSync(codex.settings, "utf8")).hooks;

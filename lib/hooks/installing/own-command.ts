@@ -14,6 +14,7 @@ export function ownArgv(script: Script, ...args: readonly string[]): [runtime: s
   const lib = dirname(dirname(dirname(self)));
   const root = dirname(lib);
   const file = join(lib, `${script}${self.endsWith(".ts") ? ".ts" : ".js"}`);
+  if ("Bun" in globalThis) return [process.execPath, ...alone(root), file, ...args];
   if (!("Deno" in globalThis)) return [process.execPath, file, ...args];
   const run: [string, ...string[]] = [process.execPath, "run", "-A", "--quiet"];
   // Deno would take the settings of whatever project it is started in.
@@ -24,6 +25,11 @@ export function ownArgv(script: Script, ...args: readonly string[]): [runtime: s
   // In its cache Deno finds the packages that ours needs only where it is asked for ours by name.
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   return [...run, `npm:crochet@${version}`, ...words, ...args];
+}
+
+/** Bun would run what .env, bunfig.toml and tsconfig.json of whatever project it is started in name. */
+function alone(root: string): string[] {
+  return ["--no-env-file", "--config=/dev/null", `--tsconfig-override=${join(root, "package.json")}`];
 }
 
 /** The same as one line for a shell. */
