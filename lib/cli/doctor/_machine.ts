@@ -13,7 +13,7 @@ import { broken, type Check, ok, parted, warning } from "./_check.ts";
 export async function machineChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
   return [
     ok("crochet", `${versionOf()} on ${runtimeVersion()}, ${process.platform} ${process.arch}`),
-    key(env),
+    key(cwd, env),
     await sandbox(),
     program("git", ["--version"], "install git: hooks and agents that look at changes need it"),
     await ripgrep(),
@@ -22,14 +22,16 @@ export async function machineChecks(cwd: string, env: Io["env"]): Promise<Check[
 }
 
 /** Only whether there is one: nobody needs to see it. */
-function key(env: Io["env"]): Check {
+function key(cwd: string, env: Io["env"]): Check {
   const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL } = env;
   const at = ANTHROPIC_BASE_URL ? `, for ${hostOf(ANTHROPIC_BASE_URL)}` : "";
   if (ANTHROPIC_API_KEY) return ok("key", `ANTHROPIC_API_KEY is set${at}`);
   return warning(
     "key",
     "ANTHROPIC_API_KEY is not set: models cannot be called, but replay, tests and hooks work",
-    "export ANTHROPIC_API_KEY=…",
+    existsSync(join(cwd, ".env"))
+      ? "export ANTHROPIC_API_KEY=… (a .env of a directory is not read: set -a; . ./.env; set +a)"
+      : "export ANTHROPIC_API_KEY=…",
   );
 }
 
