@@ -50,7 +50,7 @@ test("doctor says whether there is a key, and never the key", async () => {
   assert.match(stdout, /^✓ key\s+ANTHROPIC_API_KEY is set, for 127\.0\.0\.1:1$/m);
   assert.doesNotMatch(stdout + stderr, /secret|hush/);
   assert.match((await here.run(["doctor"])).stdout, /^! key\s+ANTHROPIC_API_KEY is not set/m);
-  using withEnv = place({ ".env": "ANTHROPIC_API_KEY=sk-very-secret\n" });
+  using withEnv = place({ ".env": "EDITOR=vi\n" });
   assert.match((await withEnv.run(["doctor"])).stdout, /a \.env of a directory is not read/);
 });
 
