@@ -87,18 +87,31 @@ const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
 const dashed = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
 
-/** The text of `--help`. */
+/** The text of `--help`, for a terminal of the usual width. */
 export function helpText(usage: Usage): string {
   const width = Math.max(0, ...usage.flags.map(([flag]) => flag.length)) + 2;
-  const flags = usage.flags.map(([flag, about]) => `  ${flag.padEnd(width)}${about}`).join("\n");
+  const flags = usage.flags.map(([flag, about]) => `  ${flag.padEnd(width)}${inLines(about, 2 + width)}`).join("\n");
   return [
     `crochet ${usage.name} ${usage.words}`.trim(),
     "",
-    `  ${usage.about}`,
+    `  ${inLines(usage.about, 2)}`,
     ...(flags ? ["", flags] : []),
     "",
     "Example",
     `  ${usage.example}`,
     "",
   ].join("\n");
+}
+
+const COLUMNS = 80;
+
+/** A text in lines that begin below each other. */
+export function inLines(text: string, indent: number): string {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length === 0 || indent + longer.length > COLUMNS) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.join(`\n${" ".repeat(indent)}`);
 }

@@ -15,7 +15,7 @@ export function group(name: string, actions: Actions, options: { bare?: string; 
   const command: Command = async (args, io) => {
     const [word, ...rest] = args;
     if (word === "--help" || word === "-h" || word === "help" || (word === undefined && bare === undefined)) {
-      io.out(groupHelp(name, actions, example));
+      io.out(await groupHelp(name, actions, example));
       return EXIT.ok;
     }
     if (bare !== undefined && (word === undefined || word.startsWith("-"))) {
@@ -32,13 +32,14 @@ export function group(name: string, actions: Actions, options: { bare?: string; 
   return Object.assign(command, { actions });
 }
 
-function groupHelp(name: string, actions: Actions, example: string): string {
+async function groupHelp(name: string, actions: Actions, example: string): Promise<string> {
+  const { inLines } = await import("./_flags.ts");
   const names = Object.keys(actions);
   const width = Math.max(...names.map((one) => one.length)) + 2;
   return [
-    `crochet ${name} [${names.join(" | ")}]`,
+    `crochet ${name} ${inLines(`[${names.join(" | ")}]`, `crochet ${name} `.length)}`,
     "",
-    ...Object.entries(actions).map(([one, [about]]) => `  ${one.padEnd(width)}${about}`),
+    ...Object.entries(actions).map(([one, [about]]) => `  ${one.padEnd(width)}${inLines(about, 2 + width)}`),
     "",
     `crochet ${name} <action> --help tells more`,
     "",

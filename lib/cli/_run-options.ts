@@ -15,8 +15,8 @@ import { lastId } from "./transcripts.ts";
 
 /** How a person is asked, for `--help`. */
 export const ASKING =
-  `On a terminal you are asked before a call that no rule allows. The rule of an 'always' is kept for this project in your
-  own ~/.crochet, never in the project; '/permissions forget <rule>' in a chat takes it back.`;
+  "On a terminal you are asked before a call that no rule allows. The rule of an 'always' is kept for this project in " +
+  "your own ~/.crochet, never in the project; '/permissions forget <rule>' in a chat takes it back.";
 
 /** The flags of whatever runs an agent. */
 export const RUN_FLAGS: Usage["flags"] = [

@@ -10,8 +10,7 @@ const USAGE: Usage = {
   name: "chat",
   words: "[agent.ts] [prompt…]",
   about:
-    `Talks with an agent: the script's default export, or the built-in coding agent. Esc interrupts, /help tells the rest.
-  ${ASKING}`,
+    `Talks with an agent: the script's default export, or the built-in coding agent. Esc interrupts, /help tells the rest. ${ASKING}`,
   flags: [...RUN_FLAGS, ["--debug", "show where an error came from"], ["--help", "this text"]],
   example: "crochet chat",
 };

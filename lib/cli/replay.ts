@@ -7,7 +7,7 @@ import { type Case, type Ink, junit, PLAIN, priceText, reportLines } from "../ta
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
-import { type Flags, helpText, readFlags, type Usage } from "./_flags.ts";
+import { type Flags, helpText, inLines, readFlags, type Usage } from "./_flags.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 import { table } from "./_table.ts";
 
@@ -44,7 +44,7 @@ const replay: Command = async (args, io) => {
   const { words, flags } = await readFlags(USAGE, args);
   if (flags.help) {
     const { PRESETS } = await import("../tape/fault/fault.ts");
-    io.out(`${helpText(USAGE)}\nPresets of --faults\n  ${Object.keys(PRESETS).join(", ")}\n`);
+    io.out(`${helpText(USAGE)}\nPresets of --faults\n  ${inLines(Object.keys(PRESETS).join(", "), 2)}\n`);
     return EXIT.ok;
   }
   if (flags.shadow && flags.hooks === undefined) {

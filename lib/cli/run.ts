@@ -11,8 +11,7 @@ import { plainText } from "./show/text.ts";
 const USAGE: Usage = {
   name: "run",
   words: "[agent.ts] <prompt…>",
-  about: `Runs an agent: the script's default export, or the built-in coding agent. On a terminal you see it work.
-  ${ASKING}`,
+  about: `Runs an agent: the script's default export, or the built-in coding agent. ${ASKING}`,
   flags: [
     ...RUN_FLAGS,
     ["--on <url>", "run on a durable engine, by its ingress, and follow; with --resume and no prompt: follow again"],

@@ -34,6 +34,15 @@ async function exampleOf({ path }: Typed): Promise<string> {
   return example;
 }
 
+test("the help of no command is wider than a terminal of 80 columns, but for what is to be pasted", async () => {
+  for (const { path } of [{ path: [] }, ...await everyCommand(commands(), io)]) {
+    out = "";
+    assert.equal(await main([...path, "--help"], io), 0);
+    const [help = ""] = out.split("\nExample\n");
+    assert.deepEqual(help.split("\n").filter((line) => line.length > 80), [], `crochet ${path.join(" ")} --help`);
+  }
+});
+
 /** A folder where everything that examples speak of is there, and a PATH with this program on it. */
 async function prepare(server: ScriptedServer): Promise<(line: string, cwd: string) => Promise<Ran>> {
   const bin = join(root, "bin");
