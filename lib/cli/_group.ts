@@ -37,7 +37,7 @@ async function groupHelp(name: string, actions: Actions, example: string): Promi
   const names = Object.keys(actions);
   const width = Math.max(...names.map((one) => one.length)) + 2;
   return [
-    `crochet ${name} ${inLines(`[${names.join(" | ")}]`, `crochet ${name} `.length)}`,
+    `crochet ${name} [action]`,
     "",
     ...Object.entries(actions).map(([one, [about]]) => `  ${one.padEnd(width)}${inLines(about, 2 + width)}`),
     "",
