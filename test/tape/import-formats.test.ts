@@ -180,6 +180,17 @@ test("a stub's body is read from __files beside it, and from nowhere else", asyn
   }
 });
 
+test("a recording that is nested without end is refused in words", async () => {
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const pair = { request: { body: "{}" }, response: { body: deep } };
+  for (const text of [deep, `{"type":"message","content":${deep}}`, JSON.stringify(pair)]) {
+    await assert.rejects(
+      importRecording(new TextEncoder().encode(text), "deep.json"),
+      (error: Error) => error.name === "ImportRefused" && /^Cannot import 'deep\.json' as /.test(error.message),
+    );
+  }
+});
+
 test("recordings of one name are always told apart by their folders", async () => {
   const [write] = MORE_WRITERS.pairs!;
   const text = new TextDecoder().decode(write!([said()]));

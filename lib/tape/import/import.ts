@@ -52,8 +52,14 @@ export async function importRecording(bytes: Uint8Array, name: string, beside?: 
     );
     return { tape: safe.tape, format: recording.format, notes: [...notes, ...newer, ...hidden] };
   } catch (error) {
-    if (!(error instanceof ImportRefused)) throw error;
-    throw new ImportRefused(`Cannot import '${name}' as ${error.message}`);
+    const why = error instanceof ImportRefused
+      ? error.message
+      // The stack ran out: no API nests like that.
+      : error instanceof RangeError && /call stack/i.test(error.message)
+      ? "it is nested too deep: it was made to break what reads it"
+      : undefined;
+    if (why === undefined) throw error;
+    throw new ImportRefused(`Cannot import '${name}' as ${why}`);
   }
 }
 
