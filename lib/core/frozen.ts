@@ -22,8 +22,14 @@ function copied<T>(value: T, share: boolean, copies: Map<unknown, unknown>): T {
   if (known !== undefined) return known as T;
   const copy: Record<string, unknown> = list ? [] as never : {};
   copies.set(value, copy);
-  for (const [key, part] of Object.entries(value)) copy[key] = copied(part, share, copies);
+  for (const [key, part] of Object.entries(value)) put(copy, key, copied(part, share, copies));
   return copy as T;
+}
+
+/** A part of that name stays one: assigned, it would become the copy's prototype, and its fields the tool's input. */
+function put(copy: Record<string, unknown>, key: string, part: unknown): void {
+  if (key !== "__proto__") copy[key] = part;
+  else Object.defineProperty(copy, key, { value: part, enumerable: true, configurable: true, writable: true });
 }
 
 /** Freezes plain data all the way down; stops at what is frozen already, so shared parts are walked once. */

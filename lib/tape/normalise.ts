@@ -1,4 +1,5 @@
 import type { Block, TextBlock } from "../core/messages.ts";
+import { runaway } from "../hooks/rule/runaway.ts";
 import { messageText } from "./canonical.ts";
 import type { TapeRequest } from "./tape.ts";
 
@@ -46,11 +47,15 @@ function patternOf(pattern: string, name: string): RegExp {
   if (typeof name !== "string" || !/^[\w-]+$/.test(name)) {
     throw new TypeError(`Cannot use a normaliser as its name is '${name}': give it a word`);
   }
+  let regex: RegExp;
   try {
-    return new RegExp(pattern, "g");
+    regex = new RegExp(pattern, "g");
   } catch (error) {
     throw new TypeError(`Cannot use normaliser '${name}' as its pattern is wrong: ${(error as Error).message}`);
   }
+  const why = runaway(regex);
+  if (why !== undefined) throw new TypeError(`Cannot use normaliser '${name}' as of its pattern ${why}`);
+  return regex;
 }
 
 /** All of a request but its messages, as it is compared. */

@@ -1,4 +1,5 @@
 import { type Tool, tool, ToolError } from "../core/tool.ts";
+import { runaway } from "../hooks/rule/runaway.ts";
 import type { BackgroundRun } from "./shell/agent-shell.ts";
 import { openedShell } from "./bash.ts";
 
@@ -89,6 +90,8 @@ function filterOf(filter: string | undefined): (text: string) => string {
   } catch (error) {
     throw new ToolError(`Cannot use filter '${filter}' as it is no regular expression: ${(error as Error).message}`);
   }
+  const why = runaway(regex);
+  if (why !== undefined) throw new ToolError(`Cannot use filter '${filter}' as ${why}`);
   return (text) => text.split("\n").filter((line) => regex.test(line)).join("\n");
 }
 

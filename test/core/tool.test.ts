@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
+import { frozen, thaw } from "../../lib/core/frozen.ts";
 import { asTool, findTool, type RunnableTool, type Tool, tool, ToolError } from "../../lib/core/tool.ts";
 import { deny } from "../../lib/core/verdict.ts";
 import { agent } from "../../lib/index.ts";
@@ -260,4 +261,14 @@ test("a foreign tool's result is text or blocks; anything else is shown as JSON,
   const foreign = (value: unknown) => ({ ...NAME, input_schema: { type: "object" }, run: () => value });
   assert.equal((await called(foreign({ a: 1 }), {})).content, '{"a":1}');
   assert.equal((await called(foreign(undefined), {})).is_error, true);
+});
+
+test("a field named __proto__ in a model's input never becomes input that rules and hooks did not see", async () => {
+  const input = { type: "object", properties: { place: { type: "string" }, list: { type: "array" } } };
+  const place = tool<{ place?: string }>({ ...NAME, input, run: ({ place = "nowhere" }) => place });
+  const hostile = JSON.parse('{"list":[],"__proto__":{"place":"/etc"}}');
+  assert.deepEqual(await called(place, hostile), { content: "nowhere", is_error: false });
+  assert.equal(JSON.stringify(thaw(hostile)), JSON.stringify(hostile));
+  assert.ok(Object.isFrozen(frozen(hostile)));
+  assert.equal(({} as { place?: string }).place, undefined);
 });

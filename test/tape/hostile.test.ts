@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
+import * as zlib from "node:zlib";
+import { answerText } from "../../lib/tape/import/_body.ts";
 import { readRecording } from "../../lib/tape/import/read.ts";
+import { normaliserOf } from "../../lib/tape/normalise.ts";
 import { readTape, TapeError } from "../../lib/tape/read.ts";
 
 const HELLO = fileURLToPath(new URL("../../fixtures/hello", import.meta.url));
@@ -52,4 +55,31 @@ test("a recording that was zipped to fill the memory is refused", async () => {
   const bomb = gzipSync(Buffer.alloc(300 * 1024 * 1024), { level: 1 });
   assert.ok(bomb.length < 4 * 1024 * 1024);
   await assert.rejects(readRecording(bomb, "bomb.gz"), /it cannot be unzipped/);
+});
+
+test("a recorded body that was packed to fill the memory is refused, however it was packed", () => {
+  const zeros = Buffer.alloc(80 * 1024 * 1024);
+  const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
+  const packed: [string, Uint8Array][] = [
+    ["gzip", gzipSync(zeros, { level: 1 })],
+    ["deflate", deflateSync(zeros, { level: 1 })],
+    ["br", brotliCompressSync(zeros, quick)],
+    ["zstd", zlib.zstdCompressSync(zeros)],
+  ];
+  for (const [encoding, bytes] of packed) {
+    assert.ok(bytes.length < 1024 * 1024);
+    assert.throws(answerText(() => bytes, encoding), /its body cannot be unpacked/, encoding);
+    const b64 = Buffer.from(bytes).toString("base64");
+    assert.throws(answerText(() => ({ b64 }), encoding), /its body cannot be unpacked/, encoding);
+  }
+});
+
+test("a tape whose normaliser could search for ever is refused when it is read", async () => {
+  const declared = (pattern: string) => [{ name: "x", path: "messages.**", pattern }];
+  for (const pattern of ["(a+)+$", "(\\w|\\d)*x"]) {
+    assert.throws(() => normaliserOf(declared(pattern)), /Cannot use normaliser 'x' as .* takes exponential time/);
+    const normalise = JSON.stringify(declared(pattern));
+    await assert.rejects(reading((text) => text.replace("1,", `1,"normalise":${normalise},`)), /exponential time/);
+  }
+  assert.equal(normaliserOf(declared("\\d+ days ago"))!("3 days ago", "messages.0"), "{x}");
 });

@@ -213,6 +213,7 @@ test("a mistake in examples is told with file, place and mend", async () => {
     ["- expect: denied", /stop\.examples\.yaml:1:11 as what example 1 expects cannot be read, "denied" is no verdict/],
     ["- expect: { deny: x, allow: y }", /both 'deny' and 'allow'/],
     ["- expect: { deny: /(/ }", /\/\(\/ is no regular expression/],
+    ["- expect: { deny: /(a+)+$/ }", /\/\(a\+\)\+\$\/ cannot be used safely/],
     ["- expect: { deny: 5 }", /its 'reason' is 5: expected a text/],
     ["- expect: {}", /it is empty/],
     ["- event: [1]", /event of example 1 does not fit/],

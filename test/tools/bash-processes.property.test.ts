@@ -145,6 +145,7 @@ test("BashOutput filters lines, and says what is wrong with a filter or an id", 
     await call(Bash, { command: "seq 1 20", run_in_background: true });
     assert.ok(await eventually(() => backgroundTasks(state)[0]!.status === "ended"));
     await assert.rejects(() => call(BashOutput, { bash_id: "bash_1", filter: "(" }), /Cannot use filter '\('/);
+    await assert.rejects(() => call(BashOutput, { bash_id: "bash_1", filter: "(1+)+$" }), /exponential time/);
     const { content } = await call(BashOutput, { bash_id: "bash_1", filter: "^1" });
     assert.equal(content, "Status: completed, exit code 0\n1\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19");
     await assert.rejects(() => call(BashOutput, { bash_id: "x" }), /the runs are bash_1/);

@@ -83,15 +83,19 @@ function isPacked([a, b]: Uint8Array): boolean {
   return a === 0x1f && b === 0x8b;
 }
 
+/** A body that unpacks to more than this was made to fill the memory. */
+const LARGEST = 64 * 1024 * 1024;
+
 function unpacked(bytes: Uint8Array, encoding: string): Uint8Array {
   const [a, b, c, d] = bytes;
+  const capped = { maxOutputLength: LARGEST };
   // A stream that was cut has no trailer: what came of it is still there.
-  const lenient = { finishFlush: constants.Z_SYNC_FLUSH };
+  const lenient = { ...capped, finishFlush: constants.Z_SYNC_FLUSH };
   if (isPacked(bytes)) return gunzipSync(bytes, lenient);
-  if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return zlib.zstdDecompressSync(bytes);
+  if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return zlib.zstdDecompressSync(bytes, capped);
   if (encoding.includes("deflate") && a === 0x78) return inflateSync(bytes, lenient);
   // Brotli has no mark of its own: only what is no text can be it.
-  if (encoding.includes("br") && !isText(bytes)) return brotliDecompressSync(bytes);
+  if (encoding.includes("br") && !isText(bytes)) return brotliDecompressSync(bytes, capped);
   return bytes;
 }
 

@@ -1,4 +1,5 @@
 import type { Opinion } from "../../core/verdict.ts";
+import { runaway } from "../../hooks/rule/runaway.ts";
 
 /** Words that are looked for: `/force/i` is a regular expression, anything else a text that must be in there. */
 export type Words = string;
@@ -115,6 +116,9 @@ function wordsTest(words: Words): (text: string) => boolean {
   } catch (error) {
     throw new TypeError(`${words} is no regular expression: ${(error as Error).message}`);
   }
+  // The judge does not read the grammar of u and v.
+  const why = regex.unicode || regex.unicodeSets ? undefined : runaway(regex);
+  if (why !== undefined) throw new TypeError(`${words} cannot be used safely, ${why}`);
   return (text) => regex.test(text);
 }
 
