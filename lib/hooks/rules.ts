@@ -3,6 +3,7 @@ import type { HookRecord } from "../core/hook.ts";
 import { fromAction, NO_OPINION, type Opinion } from "../core/verdict.ts";
 import { readHeader } from "./file/config.ts";
 import { fieldReader, fieldText } from "./rule/field.ts";
+import { boundedSearch } from "./rule/bounded-search.ts";
 import { compileGlob } from "./rule/glob.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { recordBase } from "./file/record.ts";
@@ -161,13 +162,7 @@ function comparison(test: FieldTest, file: string): Comparison {
   }
 }
 
-/** Beyond this many characters a text is searched in stretches that overlap by half. */
-const STRETCH = 65_536;
-
-/**
- * A search that ends in bearable time. What is found in a stretch of a long text may owe to the cut, so it is only
- * "unsure": a rule that forbids then applies, one that permits does not.
- */
+/** A search that ends in bearable time, or is unsure: a rule that forbids then applies, one that permits does not. */
 function search(pattern: string, mistake: (why: string) => HookLoadError): Comparison {
   // Other languages write flags in front.
   const [, flags = "", source] = /^(?:\(\?([ims]+)\))?(.*)$/s.exec(pattern)!;
@@ -179,11 +174,5 @@ function search(pattern: string, mistake: (why: string) => HookLoadError): Compa
   }
   const why = runaway(regex);
   if (why !== undefined) throw mistake(`'${pattern}' cannot be used safely, ${why}`);
-  return (text) => {
-    if (text.length <= STRETCH) return regex.test(text);
-    for (let start = 0; start < text.length; start += STRETCH / 2) {
-      if (regex.test(text.slice(start, start + STRETCH))) return undefined;
-    }
-    return false;
-  };
+  return boundedSearch(regex);
 }

