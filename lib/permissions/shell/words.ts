@@ -3,6 +3,9 @@ import { bashOnly, type Hole, MANY, ONE, opensProcess, peek, type Reader, Unread
 
 const END = new Set([" ", "\t", "\n", ";", "&", "|", "<", ">", "(", ")", ""]);
 
+/** Of a user, behind a tilde. */
+const LONGEST_NAME = 256;
+
 /** The word at the reader, or undefined where an operator, a newline or the end stands. */
 export function readWord(r: Reader): Word | undefined {
   const start = r.at;
@@ -10,6 +13,8 @@ export function readWord(r: Reader): Word | undefined {
   let bare = true;
   /** The word as brace expansion sees it: quoted characters cannot take part. */
   let shape = "";
+  /** The parts from the first open bracket to the last that closes: a class may hold quotes, and anything of any length. */
+  let [opened, closed] = [-1, -1];
   while (!END.has(peek(r)) || opensProcess(r)) {
     const c = peek(r);
     if (opensProcess(r)) {
@@ -29,9 +34,12 @@ export function readWord(r: Reader): Word | undefined {
     else {
       r.at++;
       shape += c;
-      if (c === "*" || c === "?" || (c === "[" && closesBracket(r)) || (c === "~" && startsTilde(r, start))) {
+      if (c === "[" && opened < 0) opened = parts.length;
+      if (c === "~" && startsTilde(r, start)) {
         parts.push(MANY);
-      } else parts.push(c);
+        r.at += /^[\w.+-]*/.exec(r.text.slice(r.at, r.at + LONGEST_NAME))![0].length; // whose home, or which folder
+      } else parts.push(c === "*" || c === "?" ? MANY : c);
+      if (c === "]" && opened >= 0) closed = parts.length;
       continue;
     }
     bare = false;
@@ -39,7 +47,8 @@ export function readWord(r: Reader): Word | undefined {
   }
   if (r.at === start) return undefined;
   const source = r.text.slice(start, r.at);
-  if (/\{.*(,|\.\.).*\}/s.test(shape)) return { parts: [MANY], source, bare: false };
+  if (hasBraces(shape)) return { parts: [MANY], source, bare: false };
+  if (closed >= 0) parts.splice(opened, closed - opened, MANY);
   return { parts: joined(parts), source, bare: bare && !parts.some((p) => typeof p !== "string") };
 }
 
@@ -54,8 +63,10 @@ export function skipBlanks(r: Reader): void {
   }
 }
 
-function closesBracket(r: Reader): boolean {
-  return /^[^\s;&|<>()]*\]/.test(r.text.slice(r.at, r.at + 4096));
+/** Whether braces may expand: a comma or two dots between the first that opens and the last that closes. */
+function hasBraces(shape: string): boolean {
+  const open = shape.indexOf("{");
+  return open >= 0 && /,|\.\./.test(shape.slice(open + 1, Math.max(open + 1, shape.lastIndexOf("}"))));
 }
 
 /** Tilde expansion: at the start of a word, and behind `=` and `:` where it may be an assignment. */

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { ofBash } from "./_call.ts";
+
+const LONG = "p".repeat(5000);
+
+test("a deny rule always sees a word that the shell would make of a pattern, braces or a tilde", () => {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-patterns-"));
+  try {
+    writeFileSync(join(dir, "push"), "");
+    const words = [
+      "[p]ush",
+      "pus[h]",
+      "p[uU]sh",
+      "pu[s' ']h",
+      "pu[s\\;]h",
+      'pu[s";"]h',
+      `[${LONG}]ush`,
+      "pu[!x]h",
+      "p?s*",
+    ];
+    for (const word of [...words, "{push,x}", "pu{s,}h"]) {
+      const made = execFileSync("bash", ["-c", `printf '%s\\n' git ${word}`], { cwd: dir, encoding: "utf8" });
+      assert.match(made, /^git\npush\n/, word.slice(0, 20));
+      const { behavior } = ofBash(`git ${word} x`, { allow: ["Bash"], deny: ["Bash(git push *)"] });
+      assert.equal(behavior, "deny", word.slice(0, 20));
+    }
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+  const deny = { allow: ["Bash"], deny: ["Bash(ls /usr/sbin)", "Bash(rm *)"] };
+  for (const command of ["ls ~daemon", "ls ~+", "ls ~-", "/bin/r[m' '] x", `/bin/r[${LONG}m] x`]) {
+    assert.equal(ofBash(command, deny).behavior, "deny", command.slice(0, 20));
+  }
+  for (const command of ["[ -f x ]", "ls [x", "ls x]", "ls ']['", "ls ~/x"]) {
+    assert.equal(ofBash(command, deny).behavior, "allow", command);
+  }
+});
+
+test("no command line takes rules a time that grows with a power of its length", () => {
+  const rules = { allow: ["Bash(echo *)"], deny: ["Bash(rm *)"] };
+  for (const piece of ["{", "{,", "{..", "[", "[a", "~", "*", "a=", "a:~"]) {
+    ofBash(`echo ${piece.repeat(40_000)}x`, rules);
+  }
+});
