@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { BashOutput, type BashOutputResponse } from "../../lib/tools/background.ts";
 import { Bash, type BashResponse, bashTool } from "../../lib/tools/bash.ts";
@@ -66,6 +67,36 @@ test("a sandbox refuses a workspace that is everything, missing or of an unknown
     /as the mode 'open' is unknown: expected workspace/,
   );
 });
+
+test(
+  "what a command in the sandbox exports never reaches what starts the next sandbox, and always what runs in it",
+  { skip },
+  () =>
+    confined(async ({ bash, call, cwd }) => {
+      const outside = realpathSync(mkdtempSync(join(tmpdir(), "crochet-outside-")));
+      try {
+        writeFileSync(join(cwd, "evil.sh"), `touch ${outside}/escaped\n`);
+        mkdirSync(join(cwd, "bin"));
+        writeFileSync(join(cwd, "bin", "bash"), `#!/bin/sh\ntouch ${outside}/escaped\n`, { mode: 0o755 });
+        await bash(
+          `export BASH_ENV="$PWD/evil.sh" ENV="$PWD/evil.sh" WORDS="it's
+two" NOT= PATH="$PWD/bin:$PATH"; unset HOME; hello() { echo "hello $1"; }; export -f hello`,
+        );
+        const command = `echo "$WORDS|$NOT|\${HOME-gone}|\${PATH%%:*}|$BASH_ENV"; hello you`;
+        const { response } = await call(Bash, { command, run_in_background: true });
+        const id = (response as BashResponse).backgroundTaskId!;
+        let said = "";
+        for (let i = 0; i < 100 && !said.includes("you"); i++) {
+          await sleep(20);
+          said += ((await call(BashOutput, { bash_id: id })).response as BashOutputResponse).stdout;
+        }
+        assert.equal(said.trim(), `it's\ntwo||gone|${cwd}/bin|${cwd}/evil.sh\nhello you`);
+        assert.equal(existsSync(join(outside, "escaped")), false);
+      } finally {
+        rmSync(outside, { recursive: true });
+      }
+    }),
+);
 
 test(
   "in the sandbox the workspace can be written, and nothing else",

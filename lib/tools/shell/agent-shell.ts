@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
+import { shellWord } from "../../hooks/process/shell-word.ts";
 import type { Sandbox } from "../../permissions/sandbox.ts";
 import { capture, type Captured } from "./output.ts";
 import { type CommandEnd, type OnOutput, openShell, type RunOptions, type Shell } from "./shell.ts";
@@ -96,6 +97,18 @@ export function agentShell({ cwd: home, place: left, sandbox, env, envFile }: Ag
     return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
   };
 
+  /**
+   * A second shell with the first one's variables. Where there is a sandbox it is given them inside: what starts the
+   * sandbox stands outside, and BASH_ENV or LD_PRELOAD would have it run what lies in the workspace.
+   */
+  const beside = async (): Promise<Shell> => {
+    const variables = await environment();
+    if (!sandbox || variables === undefined) return open(variables);
+    const second = await open(undefined);
+    await second.run(settingAll(variables, { ...process.env, ...env }), { onOutput: () => {} });
+    return second;
+  };
+
   return {
     cwd: () => place,
     background,
@@ -110,7 +123,7 @@ export function agentShell({ cwd: home, place: left, sandbox, env, envFile }: Ag
       }),
     start: (command, { name, description }) =>
       queued(async () => {
-        const run = inBackground(await open(await environment()), command, {
+        const run = inBackground(await beside(), command, {
           id: `bash_${background.size + 1}`,
           output: { cwd: home, name },
           ...(description !== undefined && { description }),
@@ -123,6 +136,19 @@ export function agentShell({ cwd: home, place: left, sandbox, env, envFile }: Ag
       await shell?.close();
     },
   };
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A script that makes one environment of another; functions that were exported are variables of a name of their own. */
+function settingAll(wanted: Variables, given: Variables): string {
+  const gone = Object.keys(given).filter((name) => /^\w+$/.test(name) && wanted[name] === undefined);
+  const set = Object.entries(wanted).flatMap(([name, value = ""]) => {
+    const [, called] = /^BASH_FUNC_([\w.-]+)%%$/.exec(name) ?? [];
+    if (called !== undefined) return [`builtin eval ${shellWord(`${called} ${value}`)}; builtin export -f ${called}`];
+    return /^[A-Za-z_]\w*$/.test(name) ? [`builtin export ${name}=${shellWord(value)}`] : [];
+  });
+  return [...gone.map((name) => `builtin unset ${name}`), ...set].join("\n");
 }
 
 function inBackground(
