@@ -8,6 +8,9 @@ export interface EventParser {
   end(): ModelEvent[];
 }
 
+/** The characters of one event at most: no reply has such a one, and memory ends. */
+const LONGEST_EVENT = 64 * 1024 * 1024;
+
 /**
  * Reads server-sent events as the Messages API and the gateways before it really send them: padded, with any line
  * ending, with or without `event:` lines, blank lines or a closing `[DONE]`.
@@ -47,6 +50,7 @@ export function eventParser(): EventParser {
       from = to + 1;
     }
     line += plain.slice(from);
+    if (line.length + (data?.length ?? 0) > LONGEST_EVENT) throw tooLong();
   }
 
   function addLine(source: string, from: number, to: number): void {
@@ -89,6 +93,13 @@ export function eventParser(): EventParser {
     push: (chunk) => taking(() => addText(text(decoder.decode(chunk, { stream: true }), false))),
     end: () => taking(endText),
   };
+}
+
+function tooLong(): ModelError {
+  return new ModelError(
+    `Cannot read the model's reply as an event of its stream is longer than ${LONGEST_EVENT} characters: check ANTHROPIC_BASE_URL`,
+    { code: "grammar" },
+  );
 }
 
 /** Padding needs no care: JSON allows blanks around a value. */

@@ -187,3 +187,14 @@ test("eventParser() joins the lines of one event's data, whatever the line ends 
     assert.deepEqual(events, [{ type: "ping", a: 1 }]);
   }
 });
+
+test("eventParser() refuses an event that never ends before it fills the memory", () => {
+  const parser = eventParser();
+  const piece = new TextEncoder().encode("a".repeat(4 * 1024 * 1024));
+  const pushing = (lines: string) => {
+    for (let i = 0; i < 20; i++) {
+      parser.push(i % 2 === 0 ? piece : new TextEncoder().encode(lines + "a".repeat(2 ** 22)));
+    }
+  };
+  assert.throws(() => pushing(""), { name: "ModelError", code: "grammar", message: /is longer than \d+ characters/ });
+});

@@ -3,6 +3,7 @@ import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelc
 import { checkSchema, InvalidInput, type JsonSchema, validateJson } from "../core/schema.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { withoutSecrets } from "../hooks/process/environment.ts";
+import { runaway } from "../hooks/rule/runaway.ts";
 import { toolNames } from "./names.ts";
 import { blocksOf, outputOf } from "./results.ts";
 import { isRemote, type McpServer } from "./servers.ts";
@@ -170,7 +171,7 @@ export class McpConnection {
       // What a server says of itself decides what runs together, but never what needs no permission.
       effect: "write",
       ...(given.annotations?.readOnlyHint && { parallel: true }),
-      parse: (input) => checked(schema, input),
+      parse: patternsEnd(schema) ? (input) => checked(schema, input) : (input) => input as Record<string, unknown>,
       render: blocksOf,
       run: (input, context) => this.#call(given.name, input, context),
     };
@@ -198,6 +199,22 @@ export class McpConnection {
       });
     }
     return outputOf(result);
+  }
+}
+
+/** Whether no pattern of a server's schema could search for ever; otherwise the server judges its input by itself. */
+function patternsEnd(schema: unknown): boolean {
+  if (typeof schema !== "object" || schema === null) return true;
+  const { pattern, patternProperties } = schema as JsonSchema;
+  const patterns = [pattern, ...Object.keys(patternProperties ?? {})].filter((one) => typeof one === "string");
+  return patterns.every(ends) && Object.values(schema).every(patternsEnd);
+}
+
+function ends(pattern: string): boolean {
+  try {
+    return runaway(new RegExp(pattern)) === undefined;
+  } catch {
+    return true; // the validator cannot read it either
   }
 }
 

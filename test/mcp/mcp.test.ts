@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -215,6 +215,38 @@ test("where the client is not installed a warning says which package to install,
       "Cannot use MCP servers as '@modelcontextprotocol/client' is not installed: npm install @modelcontextprotocol/client",
     ]);
     await connected.close();
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
+/** A server of one tool, whose input it describes and never looks at. */
+const DESCRIBING = (schema: object) =>
+  `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method, params } = JSON.parse(line);
+    if (id === undefined) return;
+    const result = method === "initialize"
+      ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "x", version: "1" } }
+      : method === "tools/list"
+      ? { tools: [{ name: "take", inputSchema: ${JSON.stringify(schema)} }] }
+      : { content: [{ type: "text", text: "taken" }] };
+    console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  });`;
+
+test("a pattern of a server's schema that could search for ever is never searched with", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-mcp-"));
+  const taking = async (pattern: string, text: string) => {
+    const file = join(dir, "server.cjs");
+    writeFileSync(file, DESCRIBING({ type: "object", properties: { text: { type: "string", pattern } } }));
+    const args = "Deno" in globalThis ? ["run", "-A", "--quiet", file] : ["run", file];
+    const { results } = await calling({ servers: { srv: { command: process.execPath, args } } }, [
+      { name: "mcp__srv__take", input: { text } },
+    ]);
+    return String(results[0]!.content);
+  };
+  try {
+    assert.equal(await taking("^(a+)+$", `${"a".repeat(60)}!`), "taken");
+    assert.match(await taking("^a+$", "b"), /Cannot call mcp__srv__take as its input is not valid/);
   } finally {
     rmSync(dir, { recursive: true });
   }
