@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
@@ -32,6 +34,9 @@ const options: fc.Arbitrary<Partial<GrepInput>> = fc.record({
   offset: fc.nat(3),
 }, { requiredKeys: [] });
 
+/** What ripgrep searches in linear time and JavaScript's engine does not. */
+const RUNAWAY = /without ripgrep as its repetitions/;
+
 type Outcome = GrepResponse | { refused: string };
 
 async function search(input: GrepInput, root: string, engine?: false): Promise<Outcome> {
@@ -39,7 +44,7 @@ async function search(input: GrepInput, root: string, engine?: false): Promise<O
     return await grep(input, { cwd: root, ...(engine === false && { ripgrep: false }) });
   } catch (error) {
     assert.ok(error instanceof ToolError, String(error));
-    return { refused: error.code };
+    return { refused: RUNAWAY.test(error.message) ? "runaway" : error.code };
   }
 }
 
@@ -60,7 +65,9 @@ test("Grep always finds the same with ripgrep and without", needed, () =>
         const input = { pattern, ...more } as GrepInput;
         fc.pre(!isUndefined(input, Object.values(files)));
         plant(root, files);
-        assert.deepEqual(await search(input, root, false), await search(input, root));
+        const plain = await search(input, root, false);
+        fc.pre(!("refused" in plain && plain.refused === "runaway"));
+        assert.deepEqual(plain, await search(input, root));
       })),
     { numRuns: tries(80, 5000) },
   ));
@@ -141,3 +148,12 @@ test(
 test("the table of file types is ripgrep's", needed, () => {
   assert.equal(TYPE_LIST.trim(), execFileSync(ripgrep!, ["--no-config", "--type-list"], { encoding: "utf8" }).trim());
 });
+
+test("Grep without ripgrep refuses a pattern that could search for ever, and no usual one", () =>
+  inWorkspace(async (root) => {
+    writeFileSync(join(root, "a.txt"), `${"a".repeat(60)}!\n`);
+    for (const pattern of ["(a+)+$", "(?i)(a|A)*b", "(?P<x>a*)*c"]) {
+      assert.deepEqual(await search({ pattern }, root, false), { refused: "runaway" }, pattern);
+    }
+    assert.ok(!("refused" in await search({ pattern: "(\\w+\\s)+|a.*b.*c|(foo|bar)+" }, root, false)));
+  }));

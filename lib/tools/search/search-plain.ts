@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ToolError } from "../../core/tool.ts";
+import { runaway } from "../../hooks/rule/runaway.ts";
 import { compileGlob } from "./glob.ts";
 import { type TranslatedRegex, translateRegex } from "./regex.ts";
 import { FLOOD, type Found, type FoundFile, type FoundLine, type SearchRequest, shownLine } from "./search.ts";
@@ -48,10 +49,25 @@ export async function searchPlainly(request: SearchRequest): Promise<Found> {
 
 function translate(request: SearchRequest): TranslatedRegex {
   try {
-    return translateRegex(request.pattern, request);
+    const translated = translateRegex(request.pattern, request);
+    const why = runawayPattern(request);
+    if (why !== undefined) throw new TypeError(`Cannot search for '${request.pattern}' without ripgrep as ${why}`);
+    return translated;
   } catch (error) {
     if (error instanceof TypeError) throw new ToolError(error.message, { code: "invalid_input" });
     throw error;
+  }
+}
+
+/** ripgrep searches in linear time and this engine does not. Read as JavaScript, its dialect repeats the same. */
+function runawayPattern({ pattern, ignoreCase, multiline }: SearchRequest): string | undefined {
+  const flags = ignoreCase || /\(\?\w*i/.test(pattern) ? "i" : "";
+  try {
+    return runaway(
+      new RegExp(pattern.replace(/\(\?[a-zA-Z-]+\)/g, "").replaceAll("(?P<", "(?<"), multiline ? `${flags}s` : flags),
+    );
+  } catch {
+    return undefined;
   }
 }
 
