@@ -18,7 +18,7 @@ export type Wrap = (argv: readonly string[], cwd: string) => string[];
 const INSTALL =
   "install bubblewrap ('apt-get install bubblewrap', 'dnf install bubblewrap' or 'pacman -S bubblewrap'), or turn the sandbox off";
 /** In a workspace, but not for what runs in it: what they hold runs outside. */
-const KEPT = [".git/hooks", ".crochet"];
+const KEPT = [".git/hooks", ".git/config", ".crochet"];
 
 /** How to start commands inside the sandbox. Where it cannot be had this throws: it never falls back to none. */
 export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -222,13 +223,16 @@ test(
   { skip },
   () =>
     bench(async ({ bash, fails, cwd, state }) => {
-      mkdirSync(join(cwd, ".git/hooks"), { recursive: true });
+      execFileSync("git", ["init", "-q", cwd]);
       mkdirSync(join(cwd, ".crochet"));
       state.set("sandbox", sandbox(cwd));
       await fails("echo x > .git/hooks/pre-commit");
       await fails("echo x > .crochet/config.yaml");
       await fails("mv .crochet moved");
-      await bash("echo x > .git/config");
+      // git runs what these name: core.fsmonitor, core.hooksPath, an alias.
+      await fails("echo x > .git/config");
+      await fails("git config core.fsmonitor 'touch out'");
+      await bash("echo a > a.txt && git add a.txt && git -c user.name=a -c user.email=a@b.c commit -qm one");
     }),
 );
 
