@@ -271,7 +271,7 @@ test("what we wrote into trusted settings ourselves stays trusted", async () => 
 
 test("every action has a help with an example", async () => {
   using w = workplace();
-  assert.match((await w.call(hooks, "--help")).out, /crochet hooks \[ls \|/);
+  assert.match((await w.call(hooks, "--help")).out, /^crochet hooks \[action\]\n\n {2}ls /);
   for (const action of ["ls", "add", "test", "install", "uninstall", "enable", "disable", "stats", "explain"]) {
     const { out, code } = await w.call(hooks, action, "--help");
     assert.equal(code, 0, action);
