@@ -60,7 +60,7 @@ test("hooks check gives all of it as data, and as JUnit", SLOW, async () => {
 
 /** A mistake in the call, and the sentence for it. */
 const MISTAKES: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-  [["nowhere.sh"], /Cannot check 'nowhere\.sh' as there is no such file or folder/],
+  [["nowhere.sh"], /Cannot check 'nowhere\.sh' as there is no such file or folder: name a hook/],
   [["--for", "vscode"], /Cannot check for 'vscode' as it is no host: expected claude, codex, gemini/],
   [["--runs", "many"], /Cannot read --runs many as it is no number/],
   [["--runs", "1.5"], /Cannot check as 'runs' must be a whole number of 0 or more: current value is 1\.5/],

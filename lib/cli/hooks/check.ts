@@ -35,7 +35,11 @@ const check: Command = async (args, io) => {
   const cwd = projectOf(flags, io);
   const paths = words.length === 0 ? ["."] : words;
   const missing = paths.find((path) => !existsSync(resolve(cwd, path)));
-  if (missing !== undefined) throw new UsageError(`Cannot check '${missing}' as there is no such file or folder`);
+  if (missing !== undefined) {
+    throw new UsageError(
+      `Cannot check '${missing}' as there is no such file or folder: name a hook, a folder of hooks or a settings file`,
+    );
+  }
   const options = optionsOf(flags, cwd, io);
   const { check } = await import("../../testing/check/check.ts");
   const began = performance.now();
