@@ -10,7 +10,8 @@ import { join } from "node:path";
 
 interface Count {
   passed: number;
-  failed: number;
+  /** The name of each, and what was said of it. */
+  failed: string[];
   skipped: string[];
 }
 
@@ -27,8 +28,7 @@ const runners: [name: string, command: string, args: string[]][] = [
   ["deno", "deno", ["test", "-A", "--no-check", "--quiet", `--junit-path=${join(out, "deno.xml")}`, ...files]],
 ];
 
-let broken = false;
-const total: Count = { passed: 0, failed: 0, skipped: [] };
+const total: Count = { passed: 0, failed: [], skipped: [] };
 // The first is shown as it goes on, the others when it is their turn.
 const runs = runners.map(([name, command, args], i) => {
   const kept = i === 0 ? undefined : join(out, `${name}.txt`);
@@ -39,20 +39,20 @@ for (const { name, kept, ended } of runs) {
   const code = await ended;
   if (kept) process.stdout.write(readFileSync(kept));
   const count = read(join(out, `${name}.xml`));
-  if (code !== 0 && count.failed === 0) {
-    console.log(`${name} ended with code ${code} and reported no failed test`);
-    broken = true;
+  if (count.failed.length === 0 && (code !== 0 || count.passed === 0)) {
+    count.failed.push(`it ended with code ${code}, ${count.passed} tests passed and none that failed`);
   }
-  if (count.passed === 0) broken = true;
   total.passed += count.passed;
-  total.failed += count.failed;
+  total.failed.push(...count.failed.map((f) => `${name}: ${f}`));
   total.skipped.push(...count.skipped.map((s) => `${name}: ${s}`));
 }
 rmSync(out, { recursive: true });
-if (total.skipped.length > 0) console.log(`\nskipped:\n${total.skipped.map((s) => `  ${s}`).join("\n")}`);
-if (broken && total.failed === 0) total.failed = 1;
-console.log(`\n${total.passed} passed, ${total.failed} failed`);
-process.exit(total.failed > 0 ? 1 : 0);
+// At the end, so that the tail of a long log says what failed.
+for (const kind of ["skipped", "failed"] as const) {
+  if (total[kind].length > 0) console.log(`\n${kind}:\n${total[kind].map((one) => `  ${one}`).join("\n")}`);
+}
+console.log(`\n${total.passed} passed, ${total.failed.length} failed`);
+process.exit(total.failed.length > 0 ? 1 : 0);
 
 function run(command: string, args: string[], output: number | "inherit"): Promise<number> {
   return new Promise((resolve) => {
@@ -68,17 +68,24 @@ function run(command: string, args: string[], output: number | "inherit"): Promi
 }
 
 function read(path: string): Count {
-  let xml: string;
+  const count: Count = { passed: 0, failed: [], skipped: [] };
+  let xml = "";
   try {
     xml = readFileSync(path, "utf8");
   } catch {
-    return { passed: 0, failed: 0, skipped: [] };
+    // A runner that died has no report: its code and the count of nothing say so.
   }
-  const count: Count = { passed: 0, failed: 0, skipped: [] };
   for (const [, attributes, , body = ""] of xml.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)) {
-    if (/<skipped\b/.test(body)) count.skipped.push(/ name="([^"]*)"/.exec(attributes!)?.[1] ?? "?");
-    else if (/<(failure|error)\b/.test(body)) count.failed++;
+    const name = plain(/ name="([^"]*)"/.exec(attributes!)?.[1] ?? "?");
+    const fault = /<(?:failure|error)\b[^>]*>([^<]*)/.exec(body);
+    if (/<skipped\b/.test(body)) count.skipped.push(name);
+    else if (fault) count.failed.push([name, ...plain(fault[1]!).split("\n").slice(0, 12)].join("\n    "));
     else count.passed++;
   }
   return count;
+}
+
+function plain(xml: string): string {
+  const signs: Record<string, string> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&", "#10": "\n" };
+  return xml.replace(/&(#?\w+);/g, (written, name) => signs[name] ?? written);
 }
