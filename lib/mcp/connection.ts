@@ -3,7 +3,7 @@ import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelc
 import { checkSchema, InvalidInput, type JsonSchema, validateJson } from "../core/schema.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { withoutSecrets } from "../hooks/process/environment.ts";
-import { runaway } from "../hooks/rule/runaway.ts";
+import { runaway } from "../regex/runaway.ts";
 import { toolNames } from "./names.ts";
 import { blocksOf, outputOf } from "./results.ts";
 import { isRemote, type McpServer } from "./servers.ts";

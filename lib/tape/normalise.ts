@@ -1,5 +1,5 @@
 import type { Block, TextBlock } from "../core/messages.ts";
-import { runaway } from "../hooks/rule/runaway.ts";
+import { runaway } from "../regex/runaway.ts";
 import { messageText } from "./canonical.ts";
 import type { TapeRequest } from "./tape.ts";
 

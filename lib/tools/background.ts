@@ -1,6 +1,6 @@
 import { type Tool, tool, ToolError } from "../core/tool.ts";
-import { boundedSearch } from "../hooks/rule/bounded-search.ts";
-import { runaway } from "../hooks/rule/runaway.ts";
+import { boundedSearch } from "../regex/bounded-search.ts";
+import { runaway } from "../regex/runaway.ts";
 import type { BackgroundRun } from "./shell/agent-shell.ts";
 import { openedShell } from "./bash.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { matcherOf } from "../../lib/hooks/file/matcher.ts";
-import { runaway } from "../../lib/hooks/rule/runaway.ts";
+import { runaway } from "../../lib/regex/runaway.ts";
 import { loadSettings } from "../../lib/hooks/settings.ts";
 
 test("U12: a matcher that could search for ever is refused when its file is loaded, and usual ones are not", () => {

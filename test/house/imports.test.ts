@@ -9,7 +9,7 @@ const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 /** Layers from the ground up: a file may import from its own layer's folder and from layers below. */
 const LAYERS: readonly (readonly string[])[] = [
   ["core"],
-  ["files"],
+  ["files", "regex"],
   ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic", "mcp", "telemetry"],
   ["agent", "batteries"],
   ["durable", "monitor", "view", "cli", "index"],

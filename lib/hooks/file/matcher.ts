@@ -1,5 +1,5 @@
 import { compileMatcher } from "../../core/match.ts";
-import { runaway } from "../rule/runaway.ts";
+import { runaway } from "../../regex/runaway.ts";
 
 /**
  * The matcher of a file: as in code, but one that could search for ever is refused when it is loaded.

@@ -1,5 +1,5 @@
 import type { Opinion } from "../../core/verdict.ts";
-import { runaway } from "../../hooks/rule/runaway.ts";
+import { runaway } from "../../regex/runaway.ts";
 
 /** Words that are looked for: `/force/i` is a regular expression, anything else a text that must be in there. */
 export type Words = string;

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { boundedSearch } from "../../hooks/rule/bounded-search.ts";
+import { boundedSearch } from "../../regex/bounded-search.ts";
 
 /**
  * The globs of ripgrep (and of ignore files as ripgrep reads them): `*` and `?` stop at '/', `**` spans folders,

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ToolError } from "../../core/tool.ts";
-import { runaway } from "../../hooks/rule/runaway.ts";
+import { runaway } from "../../regex/runaway.ts";
 import { compileGlob } from "./glob.ts";
 import { type TranslatedRegex, translateRegex } from "./regex.ts";
 import { FLOOD, type Found, type FoundFile, type FoundLine, type SearchRequest, shownLine } from "./search.ts";

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundedSearch } from "../../lib/hooks/rule/bounded-search.ts";
-import { linearSearch } from "../../lib/hooks/rule/linear-search.ts";
-import { regexTree } from "../../lib/hooks/rule/regex-tree.ts";
+import { boundedSearch } from "../../lib/regex/bounded-search.ts";
+import { linearSearch } from "../../lib/regex/linear-search.ts";
+import { regexTree } from "../../lib/regex/tree.ts";
 import { rulesHook } from "../../lib/hooks/rules.ts";
 import { parseRule } from "../../lib/permissions/_rule.ts";
 import { compileGlob } from "../../lib/tools/search/glob.ts";
 import { tries } from "../_counts.ts";
-import { call, testContext } from "./_fired.ts";
+import { call, testContext } from "../hooks/_fired.ts";
 
 const atoms = [
   "a",

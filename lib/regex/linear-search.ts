@@ -1,4 +1,4 @@
-import { ANY, type CharSet, type RegexTree, WORDS } from "./regex-tree.ts";
+import { ANY, type CharSet, type RegexTree, WORDS } from "./tree.ts";
 
 /** A place in the expression: it reads a character, splits, looks at where it is, or is the end. */
 type Place =

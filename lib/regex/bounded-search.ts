@@ -1,5 +1,5 @@
 import { linearSearch } from "./linear-search.ts";
-import { type RegexTree, regexTree } from "./regex-tree.ts";
+import { type RegexTree, regexTree } from "./tree.ts";
 
 /** Steps that nobody notices, and steps that are borne where there is no other way to be sure. */
 const CHEAP = 1e6;
