@@ -6,11 +6,12 @@ import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture
 import { readHeader, readTape } from "../tape/read.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { viewOf } from "../view/model.ts";
-import { count, readForView } from "../view/read.ts";
+import { readForView } from "../view/read.ts";
 import type { WholeView } from "../view/shape.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { runsDir } from "./_state.ts";
+import { several } from "./show/text.ts";
 
 /** A run to look at, with a name for the file it is drawn into. */
 export interface Viewed {
@@ -96,7 +97,7 @@ async function viewOfFixture(fixture: Fixture, io: Io): Promise<Viewed> {
     const told = readForView(rollout);
     const drift = report.ok ? [] : [
       `The replay differs from the tape in ${
-        count(Math.max(1, report.divergences.length), "place")
+        several(Math.max(1, report.divergences.length), "place")
       }: 'crochet replay ${fixture.name}' says where`,
     ];
     return { name: fixture.name, view: viewOf({ ...told, notes: [...told.notes, ...drift] }, `${source}, replayed`) };

@@ -1,4 +1,4 @@
-import { escapeHtml } from "./html.ts";
+import { endTone } from "./_sections.ts";
 import type { View } from "./shape.ts";
 
 const LOGO =
@@ -61,7 +61,7 @@ function foot(): string {
 }
 
 function pill(stop: string | null): string {
-  const tone = stop === null ? "changed" : ["done", "halted", "waiting"].includes(stop) ? "good" : "bad";
+  const tone = stop === null ? "changed" : endTone(stop);
   return `<span class="pill ${tone}">${escapeHtml(stop ?? "unfinished")}</span>`;
 }
 
@@ -94,6 +94,10 @@ function stats({ totals, ms, hooks }: View): string {
   return rows.map(([name, value, more]) =>
     `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd><dd class="more">${escapeHtml(more)}</dd></div>`
   ).join("");
+}
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 
 const number = (n: number) => n.toLocaleString("en-US", { maximumFractionDigits: 0 });

@@ -1,5 +1,5 @@
 import type { Block } from "../core/messages.ts";
-import type { DiffHunk, Section } from "./shape.ts";
+import type { DiffHunk, Section, Tone } from "./shape.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Diff = Extract<Section, { as: "diff" }>;
@@ -11,6 +11,16 @@ export function isFields(value: unknown): value is Fields {
 /** A value as a person reads it: a text as it is, anything else as JSON. */
 export function wordsOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? String(value);
+}
+
+/** One line, two lines. */
+export function several(n: number, one: string): string {
+  return `${n} ${one}${n === 1 ? "" : "s"}`;
+}
+
+/** How the end of a run or an agent is to be seen: some ends are nobody's failure. */
+export function endTone(stop: string): Tone {
+  return stop === "done" || stop === "halted" || stop === "waiting" ? "good" : "bad";
 }
 
 /** A tool's input, field by field: in JSON the line breaks of a script could not be read. */

@@ -11,7 +11,7 @@ const TONES: Record<string, Tone> = { success: "good", denied: "denied" };
 /** The model asks for a call: the row is there from now on, whatever becomes of it. */
 export function callAsked(run: Telling, agent: OpenAgent, { id, name, input }: ToolUseBlock, now: number): OpenCall {
   const row = run.row("tool", agent, now, { name, line: callLine(input) });
-  const call: OpenCall = { row, index: run.rows.length - 1, name, asked: input };
+  const call: OpenCall = { row, index: run.rows.length - 1, asked: input };
   run.calls.set(`${agent.index} ${id}`, call);
   row.sections.push(fieldsSection("Input", input));
   return call;
@@ -46,7 +46,7 @@ export function callEnded(run: Telling, agent: OpenAgent, event: Of<"tool_end">,
   const call = callOf(run, agent, event.id, event.name, {}, now);
   const { row } = call;
   const { outcome, content, response, ms } = event;
-  Object.assign(call, { ended: outcome, content, response });
+  Object.assign(call, { ended: outcome, content });
   row.ms = Number(ms) || 0;
   row.tone = TONES[outcome] ?? "bad";
   const diff = diffSection(call.asked, response, outcome === "success");

@@ -1,8 +1,9 @@
 import { type Block, isToolResult, isToolUse, type Message } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
+import type { ExecRecord } from "../hooks/toml.ts";
 import { acted, ledgerLines } from "./_ledger.ts";
 import type { OpenAgent, OpenRow, Telling } from "./model.ts";
-import { firstLine, wordsOf } from "./_sections.ts";
+import { endTone, firstLine, wordsOf } from "./_sections.ts";
 import { callAsked, callEnded, callRead, callStarted, startedBy } from "./_tell-tools.ts";
 import type { Tone } from "./shape.ts";
 
@@ -38,7 +39,7 @@ export function tell(run: Telling, agent: OpenAgent, event: RunEvent, now: numbe
         sections: [{ as: "words", text: wordsOf(event.text) }],
       });
     case "exec":
-      return executed(run, agent, event.exec as Exec, now);
+      return executed(run, agent, event.exec as ExecRecord, now);
     case "retry":
       return void note("retry", `attempt ${event.attempt} after ${event.wait_ms} ms: ${event.reason}`, "bad");
     case "model":
@@ -167,35 +168,21 @@ function fired(run: Telling, agent: OpenAgent, { event, folded, tool_use_id }: O
   row.about = call.index;
 }
 
-interface Exec {
-  readonly type: string;
-  readonly id: string;
-  readonly title: string;
-  readonly command?: readonly string[];
-  readonly status?: string;
-  readonly stdout?: string;
-  readonly stderr?: string;
-  readonly duration_ms?: number;
-}
-
 /** A command that runs for a hook is one row from its begin to its end. */
-function executed(run: Telling, agent: OpenAgent, exec: Exec, now: number): void {
+function executed(run: Telling, agent: OpenAgent, exec: ExecRecord, now: number): void {
   if (exec.type === "exec_begin") {
-    const line = firstLine((exec.command ?? []).join(" "));
+    const line = firstLine(exec.command.join(" "));
     run.execs.set(exec.id, run.row("note", agent, now, { name: exec.title, line }));
     return;
   }
   const row = run.execs.get(exec.id);
   if (exec.type !== "exec_end" || !row) return;
   row.ms = Number(exec.duration_ms) || 0;
-  if (exec.status !== "completed") Object.assign(row, { tone: "bad", line: `${row.line} (${exec.status})` });
+  if (exec.status !== "ok") Object.assign(row, { tone: "bad", line: `${row.line} (${exec.status})` });
   for (const title of ["stdout", "stderr"] as const) {
     if (exec[title]) row.sections.push({ as: "output", title, text: wordsOf(exec[title]) });
   }
 }
-
-/** Ends that are nobody's failure. */
-const GOOD_ENDS = new Set(["done", "halted", "waiting"]);
 
 function ended(run: Telling, agent: OpenAgent, event: Of<"end">, now: number): void {
   const stop = wordsOf(event.stop), text = wordsOf(event.text ?? "");
@@ -205,7 +192,7 @@ function ended(run: Telling, agent: OpenAgent, event: Of<"end">, now: number): v
   run.row("end", agent, now, {
     name: stop,
     line: heardAlready ? "" : firstLine(text),
-    tone: GOOD_ENDS.has(stop) ? "good" : "bad",
+    tone: endTone(stop),
     open: true,
     sections: heardAlready || text === "" ? [] : [{ as: "words", text }],
   });

@@ -1,6 +1,6 @@
 import { sha256 } from "../core/sha256.ts";
 import { pageAssets } from "./assets.ts";
-import { compareFrame, runFrame } from "./_frame.ts";
+import { compareFrame, escapeHtml, runFrame } from "./_frame.ts";
 import type { Pair, Section, View, WholeView } from "./shape.ts";
 
 /** So many rows come before the script: enough for the first screen, however long the run. */
@@ -113,10 +113,6 @@ function sizeOf(section: Section): number {
 /** Data for the script. No `<` is left in it, so that no text can end the element or open a comment. */
 function json(id: string, value: unknown): string {
   return `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll("<", "\\u003c")}</script>`;
-}
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 
 /** How a policy names an inline script or style. */

@@ -1,7 +1,7 @@
 import type { RunEvent } from "../core/run-events.ts";
 import type { RolloutLine } from "../transcript/rollout.ts";
 import { Ledgers } from "./_ledger.ts";
-import { firstLine, linesOf, wordsOf } from "./_sections.ts";
+import { firstLine, linesOf, several, wordsOf } from "./_sections.ts";
 import { closeOpen } from "./_tell-tools.ts";
 import { tell } from "./_tell.ts";
 import type { AgentLane, Row, RowKind, Section, Spent, Tone, Totals, WholeView } from "./shape.ts";
@@ -56,10 +56,8 @@ export interface OpenCall {
   readonly row: OpenRow;
   /** The index of the row. */
   readonly index: number;
-  readonly name: string;
   readonly asked: unknown;
   ran?: unknown;
-  response?: unknown;
   content?: string;
   ended?: string;
 }
@@ -83,7 +81,9 @@ export function viewOf({ id, lines, notes }: Told, source: string): WholeView {
   return telling.view({
     id,
     source,
-    notes: lost === 0 ? notes : [...notes, `${lost} line${lost === 1 ? " makes" : "s make"} no sense and are left out`],
+    notes: lost === 0
+      ? notes
+      : [...notes, `${several(lost, "line")} left out as no sense could be made of ${lost === 1 ? "it" : "them"}`],
   });
 }
 

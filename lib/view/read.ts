@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { ROLLOUT_VERSION, type RolloutLine } from "../transcript/rollout.ts";
 import type { Told } from "./model.ts";
+import { several } from "./_sections.ts";
 
 /**
  * Reads a rollout as far as it can be read: a log that a crash tore or somebody cut is looked at because of that. What
@@ -35,15 +36,11 @@ export function readForView(path: string): Told {
   if (bad.length > 0) {
     const where = bad.length > 5 ? `${bad.slice(0, 5).join(", ")} …` : bad.join(", ");
     notes.push(
-      `${count(bad.length, "line")} could not be read and ${bad.length === 1 ? "is" : "are"} left out: ${where}`,
+      `${several(bad.length, "line")} could not be read and ${bad.length === 1 ? "is" : "are"} left out: ${where}`,
     );
   }
-  if (strange > 0) notes.push(`${count(strange, "line")} of another kind left out`);
+  if (strange > 0) notes.push(`${several(strange, "line")} of another kind left out`);
   return { id: head?.id ?? basename(path).replace(/(\.rollout)?\.jsonl$/, ""), lines: known, notes };
-}
-
-export function count(n: number, what: string): string {
-  return `${n} ${what}${n === 1 ? "" : "s"}`;
 }
 
 function readText(path: string): string {

@@ -68,7 +68,7 @@ export interface DiffHunk {
 export interface LedgerLine {
   readonly hook: string;
   readonly tone: Tone;
-  /** `passed over`, `denied`, `continue` … */
+  /** `passed over`, `denied`, `let it pass` … */
   readonly did: string;
   /** In the hook's words, or why it was not asked. */
   readonly why: string;

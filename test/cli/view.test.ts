@@ -68,7 +68,7 @@ test("view shows what is readable of a corrupted rollout, with a note of what is
   const html = readFileSync(out.trim(), "utf8");
   assert.equal(titleOf(out.trim()), "Still here");
   assert.match(html, /3 lines could not be read and are left out: 6, 10, \d+/);
-  assert.match(html, /1 line makes no sense/);
+  assert.match(html, /1 line left out as no sense could be made of it/);
   assert.match(html, /unfinished/);
 });
 

@@ -128,6 +128,22 @@ test("viewOf() marks a call that the log did not live to see the end of", () => 
   assert.equal(view.stop, null);
 });
 
+test("viewOf() marks a hook's command that failed, and none that went well", () => {
+  const exec = (id: string, status: string) => [
+    { type: "exec", exec: { type: "exec_begin", id, title: "Hook(TurnEnd)", command: ["make", id] } },
+    {
+      type: "exec",
+      exec: { type: "exec_end", id, title: "Hook(TurnEnd)", status, stdout: "", stderr: "", duration_ms: 9 },
+    },
+  ];
+  const view = viewOf(told(log([...exec("lint", "ok"), ...exec("test", "failed")])), "x");
+  assert.deepEqual(view.rows.map(({ line, tone, ms }) => [line, tone, ms]), [
+    ["make lint", "plain", 9],
+    ["make test (failed)", "bad", 9],
+  ]);
+  assert.equal(view.totals.problems, 1);
+});
+
 test("viewOf() names a hook that had not answered when the log ends", () => {
   const asked = (hook: string) => ({ type: "hook_start", hook, event: "stop" });
   const answered = { type: "hook_end", hook: "quick.ts", event: "stop", decision: "continue", ms: 1 };
