@@ -232,6 +232,15 @@ test("examples beside a hook are played, and one that does not hold is a fault",
   assert.match(findings[0]!.message, /example 2 .*Expected deny.* it had no objection/);
 });
 
+test("an example whose project cannot be made is a fault, and ends no check", SLOW, async () => {
+  const findings = await found({
+    "stop.sh": sh("exit 0"),
+    "stop.examples.yaml": "- { name: broken, given: exit 3, expect: deny, fix: exit 4 }\n",
+  });
+  assert.deepEqual(codes(findings), ["examples.differs"]);
+  assert.match(findings[0]!.message, /\(broken\): Cannot play the example as 'exit 3' ended with code 3$/);
+});
+
 test("laws throw where a hook breaks them, with the report, and give it back where it does not", SLOW, async () => {
   using folder = hookFiles({
     "stop.bad.sh": sh("echo more >&2", "exit 2"),

@@ -34,13 +34,13 @@ test("a module carries its examples, which may say deny(/words/)", async () => {
       import { deny } from "${LIB}";
       export default ({ input }) => input.command.includes("--force") ? deny("No force") : undefined;
       export const examples = [
-        { event: { input: { command: "git push --force" } }, expect: deny(/force/) },
+        { event: { input: { command: "git push --force" } }, expect: deny(/FORCE/gi) },
         { event: { tool_input: { command: "git push" } } },
         { name: "fails", event: { tool_input: { command: "git push" } }, expect: deny(/force/) },
       ];`,
   });
   assert.deepEqual(results, [
-    "git push --force: deny /force/",
+    "git push --force: deny /FORCE/gi",
     "git push: no objection",
     "fails: Expected deny /force/, but it had no objection",
   ]);
@@ -130,7 +130,9 @@ test("a fix is what makes the hook let go: one that does not is told", async () 
 - { name: by a command, given: echo x > left.txt, expect: deny, fix: rm left.txt }
 - { name: not mended, given: { left.txt: x }, expect: deny, fix: { right.txt: x } }
 - { name: each in a project of its own }
-- { name: outside, given: { ../left.txt: x } }`,
+- { name: outside, given: { ../left.txt: x } }
+- { name: fails, given: "echo 'no such thing' >&2; exit 3" }
+- { name: in the way, given: { README.md/x: x } }`,
   });
   assert.deepEqual(results, [
     "mended",
@@ -138,7 +140,13 @@ test("a fix is what makes the hook let go: one that does not is told", async () 
     "not mended: Expected no objection, but it denied: 'left' (after its fix)",
     "each in a project of its own",
     "outside: Cannot play the example as '../left.txt' is outside the project: name files in it",
+    "fails: Cannot play the example as 'echo 'no such thing' >&2; exit 3' ended with code 3: no such thing",
+    results[6]!,
   ]);
+  assert.match(
+    results[6]!,
+    /^in the way: Cannot play the example as 'README\.md\/x' cannot be put into the project: E/,
+  );
 });
 
 test("what came before is known to the hook, and only in its own example", async () => {
@@ -271,4 +279,7 @@ test("askHook() asks one hook one question, whatever the file is called", async 
   assert.ok(matchers.toDeny.call({}, await ask("rm -rf /"), /Ada says no/).pass);
   assert.ok(matchers.toPass.call({}, await ask("ls")).pass);
   await assert.rejects(askHook(join(folder.path, "guard.sh"), {}, { event: "stop", timeout: 0 }), /seconds above 0/);
+  using two = hooks({ "stop.sh": "#!/bin/sh\n", "notification.sh": "#!/bin/sh\n", "_none/README.md": "" });
+  await assert.rejects(askHook(two.path), /as it is a folder with several hooks: name a hook file/);
+  await assert.rejects(askHook(join(two.path, "_none")), /as it is a folder with no hook: name a hook file/);
 });

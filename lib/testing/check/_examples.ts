@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readHookFile } from "../../hooks/discover.ts";
-import type { Example } from "../examples/example.ts";
+import type { Example, Workspace } from "../examples/example.ts";
 import { arrange, playExample } from "../examples/play.ts";
 import { readExamples, sidecarsOf } from "../examples/read.ts";
 import type { Asker } from "./asking/asker.ts";
@@ -60,21 +60,32 @@ async function examplesOf({ subject, loaded }: Asker): Promise<readonly Example[
     : [];
 }
 
-/** States of the project in which the hook refuses, as its examples tell: few hooks refuse in any. */
+/** States of the project in which the hook refuses, as its examples tell: few hooks refuse in a project that is in order. */
 export async function statesOf(asker: Asker): Promise<readonly State[]> {
   if (asker.subject.file === undefined) return [];
   const examples = await examplesOf(asker).catch(() => []);
   return examples.flatMap(({ name, given, expect }) =>
     given === undefined || expect.action !== "deny"
       ? []
-      : [{ about: `the example '${name}'`, arrange: () => arrange(given, asker.lane.place) }]
+      : [{ about: `the example '${name}'`, arrange: arranging(given, asker) }]
   );
 }
 
-/** What a good agent does about it, as the first example says that tells. */
+/** What a good agent does about it, by the first example that has a fix. */
 export async function fixOf(asker: Asker): Promise<(() => void) | undefined> {
   if (asker.subject.file === undefined) return undefined;
   const examples = await examplesOf(asker).catch(() => []);
   const fix = examples.find((example) => example.fix !== undefined)?.fix;
-  return fix === undefined ? undefined : () => arrange(fix, asker.lane.place);
+  return fix === undefined ? undefined : arranging(fix, asker);
+}
+
+/** What cannot be made so is told of where the examples are played. */
+function arranging(workspace: Workspace, { lane }: Asker): () => void {
+  return () => {
+    try {
+      arrange(workspace, lane.place);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
+  };
 }

@@ -28,7 +28,7 @@ export interface Answered {
 
 type Fields = { readonly [field: string]: unknown };
 
-/** Other words for the same. */
+/** Other words for an action. */
 const SPELLINGS: { readonly [word: string]: ExpectedAction } = {
   pass: "continue",
   nothing: "continue",
@@ -90,12 +90,12 @@ function words(fields: Fields): Pick<Expected, "reason" | "context" | "systemMes
     if (!WORDS.includes(field)) {
       throw new TypeError(`'${field}' means nothing there: expected ${WORDS.join(", ")} or value`);
     }
-    if (value instanceof RegExp) return [field, String(value)];
-    if (typeof value !== "string") {
+    const text = value instanceof RegExp ? String(value) : value;
+    if (typeof text !== "string") {
       throw new TypeError(`its '${field}' is ${JSON.stringify(value)}: expected a text or /words/`);
     }
-    wordsTest(value);
-    return [field, value];
+    wordsTest(text);
+    return [field, text];
   }));
 }
 
@@ -107,12 +107,15 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
 }
 
+const REGEX = /^\/(.+)\/([dgimsuvy]*)$/s;
+
 function wordsTest(words: Words): (text: string) => boolean {
-  const [, source, flags] = /^\/(.+)\/([dimsuvy]*)$/s.exec(words) ?? [];
+  const [, source, flags = ""] = REGEX.exec(words) ?? [];
   if (source === undefined) return (text) => text.includes(words);
   let regex: RegExp;
   try {
-    regex = new RegExp(source, flags);
+    // With g it would remember where it was.
+    regex = new RegExp(source, flags.replace("g", ""));
   } catch (error) {
     throw new TypeError(`${words} is no regular expression: ${(error as Error).message}`);
   }
@@ -190,7 +193,7 @@ function covers(expected: unknown, value: unknown): boolean {
 }
 
 function isRegex(words: Words): boolean {
-  return /^\/.+\/[dimsuvy]*$/s.test(words);
+  return REGEX.test(words);
 }
 
 /** `deny /force/`: what was expected, for names and messages. */

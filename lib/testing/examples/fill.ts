@@ -5,8 +5,8 @@ import { sampleEvent } from "../../hooks/samples.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
-/** Names on the wire for fields of ours. */
-const WIRE: { readonly [field: string]: string } = {
+/** Other names for fields of ours, from the wire and from rules. */
+const ALIASES: { readonly [field: string]: string } = {
   tool: "tool_name",
   tool_input: "input",
   args: "input",
@@ -21,7 +21,7 @@ const AROUND = ["transcript_path", "cwd", "prompt_id", "permission_mode", "effor
 /** What tells one event from another; an example may set it. */
 const STAMPED = ["session_id", "agent_id", "parent_agent_id", "agent_type", "turn_id", "timestamp", "event_id"];
 
-export interface FillOptions {
+interface FillOptions {
   readonly cwd: string;
   /** The moment the hook is named after; an event may name another. */
   readonly on: ResolvedName;
@@ -42,7 +42,7 @@ export function fillEvent(given: Fields, { cwd, on, tool }: FillOptions): Fields
   const failed = moment.outcome === "failure" || (moment.event === "post-tool-use" && typeof rest.error === "string");
   const sample = sampleEvent(moment.event, { cwd, tool: typeof called === "string" ? called : undefined, failed });
   const fields = Object.fromEntries(
-    Object.entries(rest).map(([field, value]) => [WIRE[field] ?? kebabSafe(field), value]),
+    Object.entries(rest).map(([field, value]) => [ALIASES[field] ?? snake(field), value]),
   );
   const { tool_response, ...own } = fields;
   for (const field of Object.keys(own)) check(field, moment.event, sample as unknown as Fields);
@@ -61,7 +61,8 @@ export function fillEvent(given: Fields, { cwd, on, tool }: FillOptions): Fields
   };
 }
 
-function kebabSafe(field: string): string {
+/** `toolName` and `tool-name` are `tool_name`. */
+function snake(field: string): string {
   return kebab(field).replaceAll("-", "_");
 }
 

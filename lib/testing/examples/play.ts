@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import type { HookFile } from "../../hooks/discover.ts";
@@ -21,8 +21,8 @@ export interface ExampleResult {
   readonly event: { readonly [field: string]: unknown };
 }
 
-/** Whom examples are played to: a hook in a workspace of its own. */
-export interface Asked {
+/** What examples are played to: a hook in a workspace of its own. */
+interface Playable {
   readonly place: Place;
   ask(question: Question): Promise<Probed>;
   /** Puts the workspace back. */
@@ -35,7 +35,7 @@ export interface Asked {
 export async function playExample(
   example: Example,
   file: HookFile,
-  lane: Asked,
+  lane: Playable,
   limit: number,
 ): Promise<ExampleResult> {
   const { after, expect, given, fix, name, where, says } = example;
@@ -76,26 +76,40 @@ function sentBack(fields: Example["event"], { on }: HookFile): Example["event"] 
   return on.event === "stop" ? { ...fields, stop_hook_active: true } : fields;
 }
 
-/** Makes the project so. */
+/**
+ * Makes the project so.
+ *
+ * @throws {TypeError} with the part after "as" of a sentence
+ */
 export function arrange(workspace: Workspace, place: Place): void {
-  if (typeof workspace === "string") {
-    execFileSync("/bin/sh", ["-c", workspace], {
-      cwd: place.project,
-      env: hookEnv(place, process.env, {}),
-      stdio: "pipe",
-    });
-    return;
-  }
+  if (typeof workspace === "string") return runLine(workspace, place);
   for (const [path, text] of Object.entries(workspace)) {
     const inside = normalize(path);
     if (inside.startsWith("..") || inside.startsWith("/")) {
       throw new TypeError(`'${path}' is outside the project: name files in it`);
     }
-    const full = join(place.project, inside);
-    if (text === null) rmSync(full, { recursive: true, force: true });
-    else {
-      mkdirSync(dirname(full), { recursive: true });
-      writeFileSync(full, text);
+    try {
+      putFile(join(place.project, inside), text);
+    } catch (error) {
+      throw new TypeError(`'${path}' cannot be put into the project: ${(error as Error).message}`);
     }
   }
+}
+
+function putFile(path: string, text: string | null): void {
+  if (text === null) return rmSync(path, { recursive: true, force: true });
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+function runLine(line: string, place: Place): void {
+  const { status, signal, stderr } = spawnSync("/bin/sh", ["-c", line], {
+    cwd: place.project,
+    env: hookEnv(place, process.env, {}),
+    stdio: ["ignore", "ignore", "pipe"],
+    encoding: "utf8",
+  });
+  if (status === 0) return;
+  const said = stderr.trim().split("\n").at(-1);
+  throw new TypeError(`'${line}' ended with ${signal ?? `code ${status}`}${said && `: ${said}`}`);
 }

@@ -5,7 +5,7 @@ import { discover, type HookFile, readHookFile } from "../../hooks/discover.ts";
 import { Lane } from "../check/asking/lane.ts";
 import { fill, Scratch } from "../check/asking/scratch.ts";
 import type { Example } from "./example.ts";
-import { type Answered } from "./expectation.ts";
+import type { Answered } from "./expectation.ts";
 import { fillEvent } from "./fill.ts";
 import { type ExampleResult, playExample } from "./play.ts";
 import { readExamples } from "./read.ts";
@@ -89,7 +89,7 @@ export async function testExamples(
   if (count > 0) return;
   throw new TypeError(
     `Cannot test the examples of '${
-      shown(path)
+      fullPath(path)
     }' as it has none: export examples from a module, or write '<hook>.examples.yaml'`,
   );
 }
@@ -113,10 +113,15 @@ export async function askHook(
   event: { readonly [field: string]: unknown } = {},
   options: AskOptions = {},
 ): Promise<Answered> {
-  const [file] = hookFiles(path, options);
-  return await inLane({ file: file!, event: options.event, env: options.env ?? {} }, (lane) =>
+  const [file, second] = hookFiles(path, options);
+  if (!file || second) {
+    throw new TypeError(
+      `Cannot ask '${fullPath(path)}' as it is a folder with ${file ? "several hooks" : "no hook"}: name a hook file`,
+    );
+  }
+  return await inLane({ file, event: options.event, env: options.env ?? {} }, (lane) =>
     lane.ask({
-      event: fillEvent(event, { cwd: lane.place.project, on: file!.on, tool: file!.tools[0] }),
+      event: fillEvent(event, { cwd: lane.place.project, on: file.on, tool: file.tools[0] }),
       limit: limitOf(options),
       ...(options.says !== undefined && { says: options.says }),
     }));
@@ -124,7 +129,7 @@ export async function askHook(
 
 /** The hook of a file, or all of a folder. */
 function hookFiles(given: string | URL, { event }: ExampleOptions): readonly HookFile[] {
-  const path = shown(given);
+  const path = fullPath(given);
   if (!existsSync(path)) throw new TypeError(`Cannot find hooks in '${path}' as there is no such file or folder`);
   if (!statSync(path).isDirectory()) return [readHookFile(path, event)];
   const { files, problems: [problem] } = discover(path);
@@ -132,7 +137,7 @@ function hookFiles(given: string | URL, { event }: ExampleOptions): readonly Hoo
   return files;
 }
 
-function shown(path: string | URL): string {
+function fullPath(path: string | URL): string {
   return resolve(typeof path === "string" ? path : fileURLToPath(path));
 }
 
@@ -179,7 +184,7 @@ async function inLane<T>({ file, event, env }: Where, work: (lane: Lane) => Prom
   try {
     lane.start();
     await fill(lane.place);
-    // From here on it knows the project to which it goes back.
+    // From here on it knows the state of the project that it goes back to.
     await lane.open();
     return await work(lane);
   } finally {
