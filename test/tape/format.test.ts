@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -10,7 +10,7 @@ import { frameOf, framesOf } from "../../lib/tape/_frames.ts";
 import { packEvents, unpackEvents } from "../../lib/tape/_pack.ts";
 import { factLine } from "../../lib/tape/format.ts";
 import { placer } from "../../lib/tape/redact/places.ts";
-import { parseTape, readTape } from "../../lib/tape/read.ts";
+import { parseTape, readHeader, readTape } from "../../lib/tape/read.ts";
 import { writeTape } from "../../lib/tape/write.ts";
 import { rounds } from "../_counts.ts";
 import { rough, words } from "./_arbitraries.ts";
@@ -201,7 +201,26 @@ test("a reader refuses what it does not know, with the line and the reason", asy
       [edited(1, (p) => p.prompt = { $blob: "00" }), /line 2: a long text of it is missing/],
     ];
     for (const [broken, why] of cases) await assert.rejects(parseTape(broken, "x.jsonl"), why);
-    await assert.rejects(readTape(join(folder, "none.jsonl")), /Cannot read tape .*none\.jsonl as ENOENT/);
+    await assert.rejects(
+      readTape(join(folder, "none.jsonl")),
+      /Cannot read tape .*none\.jsonl as there is no such file/,
+    );
+  });
+});
+
+test("a byte order mark before a tape is passed over, and a folder in a tape's place is called one", async () => {
+  await inFolder(async (folder) => {
+    await recordWire(options, [{ text: "one" }], { folder });
+    const path = join(folder, "tape.jsonl");
+    const plain = await readTape(path);
+    writeFileSync(path, `\ufeff${readFileSync(path, "utf8")}`);
+    assert.deepEqual(await readTape(path), plain);
+    assert.deepEqual(readHeader(path), plain.header);
+    rmSync(path);
+    mkdirSync(path);
+    const refused = /^Cannot read tape .*tape\.jsonl as it is a folder: a tape is a file/;
+    await assert.rejects(readTape(path), { name: "TapeError", message: refused });
+    assert.throws(() => readHeader(path), { name: "TapeError", message: refused });
   });
 });
 
