@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { Agent } from "../agent.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { type Case, type Ink, junit, PLAIN, priceText, reportLines } from "../tape/drift/report.ts";
+import { refuseInCi } from "../tape/options.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
@@ -118,6 +119,7 @@ async function outcomeOf(
     };
     let { report, ms } = await runFixture(fixture, agent, options);
     if (flags.update && (!report.ok || options.normalise)) {
+      refuseInCi("update", fixture.name, io.env);
       if (!report.ok) io.err(`recording ${fixture.name} again: ${priceText(report.price.update)}\n`);
       ({ report, ms } = await runFixture(fixture, agent, { ...options, mode: "update" }));
     }

@@ -12,7 +12,7 @@ import type { Tape } from "./tape.ts";
  */
 export type TapeMode = "replay" | "record" | "update" | "live" | "verify";
 
-export const TAPE_MODES: readonly TapeMode[] = ["replay", "record", "update", "live", "verify"];
+const TAPE_MODES: readonly TapeMode[] = ["replay", "record", "update", "live", "verify"];
 
 export interface TapeOptions {
   /** A fixture's folder, or a tape's own file (`.jsonl`). */
@@ -95,13 +95,17 @@ function checkMode({ mode, tape, path }: TapeOptions, env: Environment): void {
     );
   }
   if (mode === "replay" || mode === "verify") return;
-  if (isCi(env)) {
-    const [does, it] = mode === "live" ? ["run live", "run it live"] : [mode, `${mode} ${path ?? "it"}`];
-    throw new TypeError(`Cannot ${does} as CI is set, where tapes are only replayed: ${it} at home`);
-  }
+  refuseInCi(mode!, path, env);
   if (tape !== undefined && mode !== "live") {
     throw new TypeError(`Cannot ${mode} a tape in memory as there is no file to write: give a path`);
   }
+}
+
+/** @throws {TypeError} where nobody may do with a tape more than replay it */
+export function refuseInCi(mode: TapeMode, path: string | undefined, env: Environment): void {
+  if (!isCi(env)) return;
+  const [does, it] = mode === "live" ? ["run live", "run it live"] : [mode, `${mode} ${path ?? "it"}`];
+  throw new TypeError(`Cannot ${does} as CI is set, where tapes are only replayed: ${it} at home`);
 }
 
 /** Whether this runs where nobody may record. */

@@ -77,7 +77,8 @@ test(
       const env = { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
       const refused = await crochet(folder, ["replay", "--update"], { ...env, CI: "true" });
       assert.equal(refused.code, 1);
-      assert.match(refused.out, /Cannot update as CI is set/);
+      assert.match(refused.out, /Cannot update as CI is set, .*: update fix-the-typo at home/);
+      assert.equal(refused.err, "", "nothing is announced that is then not done");
       const { code, out, err } = await crochet(folder, ["replay", "--update"], env);
       assert.equal(code, 0, out + err);
       assert.equal(err, "recording fix-the-typo again: 4 calls, 60 tokens, < $0.01\n");
