@@ -12,10 +12,15 @@ export interface ReplyOptions {
   readonly signal: AbortSignal;
   /** Milliseconds of silence after which a reply that has begun is given up. */
   readonly idleTimeout: number;
+  /** Milliseconds after which one is given up that brings nothing but signs of life: pings, comments, bits of an event. */
+  readonly timeout: number;
 }
 
 /** A longer one would fire at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** The bytes of one reply at most: the longest real ones have a tenth of it, and memory ends. */
+const LONGEST_REPLY = 256 * 1024 * 1024;
 
 /**
  * The events of a reply as they arrive. Ends the connection on every way out.
@@ -29,12 +34,14 @@ export function replyStream(open: () => Promise<OpenReply>, options: ReplyOption
 /** What each chunk completes, in one go: one await for many events is what makes long replies cheap. */
 async function* batches(
   open: () => Promise<OpenReply>,
-  { signal, idleTimeout }: ReplyOptions,
+  { signal, idleTimeout, timeout }: ReplyOptions,
 ): AsyncGenerator<readonly ModelEvent[], void> {
   const { response, connection } = await open();
   const reader = bodyOf(response, connection).getReader();
   const parser = eventParser();
   let waitingSince = performance.now(); // Infinity while the consumer is at work: its time is not silence
+  let saidSomething = waitingSince;
+  let size = 0;
   let stalled = false;
   let finished = false;
   const stop = () => {
@@ -59,8 +66,13 @@ async function* batches(
       if (signal.aborted) throw abortedError(signal);
       if (stalled) throw stalledError(idleTimeout);
       finished = done;
+      size += value?.length ?? 0;
+      if (size > LONGEST_REPLY) throw endlessError();
       const events = done ? parser.end() : parser.push(value);
       if (events.length > 0) yield events;
+      const now = performance.now();
+      if (events.some(({ type }) => type !== "ping")) saidSomething = now;
+      else if (now - saidSomething > timeout) throw onlyAliveError(timeout);
     }
   } catch (error) {
     if (error instanceof ModelError) throw error;
@@ -113,6 +125,22 @@ function stalledError(idleTimeout: number): ModelError {
       code: "stalled",
       retryable: true,
     },
+  );
+}
+
+function onlyAliveError(timeout: number): ModelError {
+  return new ModelError(
+    `Cannot finish the reply as nothing but signs of life came for ${
+      timeout / 1000
+    } s: raise timeout if the model needs longer`,
+    { code: "stalled", retryable: true },
+  );
+}
+
+function endlessError(): ModelError {
+  return new ModelError(
+    `Cannot read the model's reply as it is longer than ${LONGEST_REPLY} bytes: check ANTHROPIC_BASE_URL`,
+    { code: "grammar" },
   );
 }
 

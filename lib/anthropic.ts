@@ -1,5 +1,6 @@
 import type { BaseAnthropic, ClientOptions } from "@anthropic-ai/sdk/client";
 import { abortedError, callError } from "./_model-errors.ts";
+import { boundedFetch } from "./_refusal.ts";
 import { requestWriter } from "./_request-bytes.ts";
 import { type OpenReply, replyStream } from "./_reply-stream.ts";
 import { type Model, ModelError, type ModelRequest } from "./core/model.ts";
@@ -18,7 +19,7 @@ export interface AnthropicOptions {
   baseURL?: string;
   /** How often the SDK sends a request again that was refused for now or not answered. @default 2 */
   maxRetries?: number;
-  /** Milliseconds to wait for an answer to begin. @default 600_000 */
+  /** Milliseconds to wait for an answer to begin, and for one that has begun to say more than that it is alive. @default 600_000 */
   timeout?: number;
   /** Milliseconds a reply that has begun may be silent. @default 60_000 */
   idleTimeout?: number;
@@ -60,7 +61,7 @@ export function offlineWire(options: AnthropicOptions): Wire {
 
 function wireFor(options: AnthropicOptions, changed: (client: BaseAnthropic) => BaseAnthropic): Wire {
   const write = requestWriter({ cache: options.cache ?? true });
-  const idleTimeout = options.idleTimeout ?? 60_000;
+  const { idleTimeout = 60_000, timeout = 600_000 } = options;
   let client: BaseAnthropic | undefined;
 
   async function open(
@@ -71,7 +72,7 @@ function wireFor(options: AnthropicOptions, changed: (client: BaseAnthropic) => 
     if (signal.aborted) throw abortedError(signal);
     const { BaseAnthropic } = await loadSdk();
     if (signal.aborted) throw abortedError(signal);
-    client ??= changed(new BaseAnthropic(clientOptions(options)));
+    client ??= changed(new BaseAnthropic({ ...clientOptions(options), fetch: boundedFetch(idleTimeout) }));
     const body = write(request);
     // Not the caller's signal: a reply that stalls is ended too, and no listener is left on it.
     const connection = new AbortController();
@@ -104,7 +105,7 @@ function wireFor(options: AnthropicOptions, changed: (client: BaseAnthropic) => 
   return {
     options,
     call: (request, signal, middleware) =>
-      replyStream(() => open(request, signal, middleware), { signal, idleTimeout }),
+      replyStream(() => open(request, signal, middleware), { signal, idleTimeout, timeout }),
   };
 }
 

@@ -24,6 +24,7 @@ const ALLOWED = new Map([[
 /** Files of no folder belong to the part they serve. */
 const PART_OF: Record<string, string> = {
   "_model-errors": "anthropic",
+  "_refusal": "anthropic",
   "_reply-stream": "anthropic",
   "_request-bytes": "anthropic",
   "_sse": "anthropic",
