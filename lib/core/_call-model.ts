@@ -181,7 +181,8 @@ async function attempts(
       let again = error instanceof ModelError && error.retryable && n < RETRIES;
       if (!again) again = await hooksWantRetry(run, error, hookRetries-- > 0);
       if (!again) throw error;
-      const wait = (error as ModelError).retryAfter ?? Math.min(500 * 2 ** n, 8000) * (0.75 + clock.random() / 2);
+      const wait = (error as Partial<ModelError> | undefined)?.retryAfter ??
+        Math.min(500 * 2 ** n, 8000) * (0.75 + clock.random() / 2);
       run.emit({ type: "retry", attempt: n + 1, reason: thrownWords(error), wait_ms: Math.round(wait) });
       const { engine } = run.agent;
       await run.interruptible(

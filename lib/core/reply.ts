@@ -1,5 +1,4 @@
-import type { Block, TextBlock, Usage } from "./messages.ts";
-import { isToolUse, NO_USAGE, text } from "./messages.ts";
+import { type Block, isToolUse, NO_USAGE, text, type TextBlock, type Usage } from "./messages.ts";
 import {
   type EventsAtOnce,
   ModelError,
@@ -17,6 +16,8 @@ interface OpenBlock {
   readonly block: Record<string, unknown> & { type: string };
   /** String fields under growth, joined once at the end: appending to a string per delta is quadratic in places. */
   readonly pieces: Map<string, string[]>;
+  /** The block's own list of them, once one came. */
+  citations?: unknown[];
   stopped: boolean;
   /** Whether it came with the start of the message: then it may be told once more. */
   readonly given?: true;
@@ -84,14 +85,14 @@ class OpenReply {
         this.#stopReason = event.message?.stop_reason || undefined;
         for (const [index, block] of (event.message?.content ?? []).entries()) {
           this.blocks.set(index, { block: { ...block }, pieces: new Map(), stopped: true, given: true });
-          showStart(block, this.#onDelta);
+          showWords(block, this.#onDelta);
         }
         break;
       case "content_block_start": {
         const known = this.blocks.get(event.index);
         if (known && !known.given) throw outOfGrammar(`block ${event.index} was started twice`);
         this.blocks.set(event.index, { block: { ...event.content_block }, pieces: new Map(), stopped: false });
-        showStart(event.content_block, this.#onDelta);
+        showWords(event.content_block, this.#onDelta);
         break;
       }
       case "content_block_delta":
@@ -192,10 +193,13 @@ function close({ block, pieces }: OpenBlock, cut: boolean): { block: Block; inva
   for (const [key, parts] of pieces) {
     if (key !== "partial_json") block[key] = (typeof block[key] === "string" ? block[key] : "") + parts.join("");
   }
-  if (!("input" in block) && block.type !== "tool_use") return { block: block as Block };
+  if (!("input" in block) && block.type !== "tool_use") {
+    if (isDeep(block)) throw outOfGrammar(`a block of it is nested deeper than ${DEEPEST} levels`);
+    return { block: block as Block };
+  }
   const raw = pieces.get("partial_json")?.join("") ?? "";
   const parsed = raw === "" ? { value: block.input ?? {} } : parseObject(raw);
-  const invalid = cut ? cutReason(raw) : "why" in parsed ? parsed.why : notAnObject(parsed.value);
+  const invalid = cut ? cutReason(raw) : "why" in parsed ? parsed.why : unusableInput(parsed.value);
   // The history needs an object even where the text was none; the call itself is marked and never runs.
   block.input = invalid === undefined && "value" in parsed ? parsed.value : {};
   return invalid === undefined ? { block: block as Block } : { block: block as Block, invalid };
@@ -213,15 +217,31 @@ function parseObject(raw: string): { value: unknown } | { why: string } {
   }
 }
 
-function notAnObject(value: unknown): string | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? undefined
-    : "its input is not a JSON object; send an object";
+function unusableInput(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return "its input is not a JSON object; send an object";
+  }
+  return isDeep(value) ? `its input is nested deeper than ${DEEPEST} levels; send a flatter object` : undefined;
+}
+
+/** No tool needs as many levels, and whatever walks a deeper value runs out of stack. */
+const DEEPEST = 500;
+
+/** Level by level, as it must not run out of stack itself. */
+function isDeep(value: object): boolean {
+  let level: object[] = [value];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > DEEPEST) return true;
+    level = level.flatMap((part) => Object.values(part).filter((v) => typeof v === "object" && v !== null));
+  }
+  return false;
 }
 
 function addDelta(open: OpenBlock, delta: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
   if (delta.type === "citations_delta") {
-    open.block.citations = [...(open.block.citations as unknown[] ?? []), delta.citation];
+    const { citations } = open.block;
+    open.citations ??= open.block.citations = Array.isArray(citations) ? [...citations] : [];
+    open.citations.push(delta.citation);
     return;
   }
   for (const key in delta) {
@@ -234,10 +254,11 @@ function addDelta(open: OpenBlock, delta: RawBlock, onDelta: (delta: ReplyDelta)
       else open.pieces.set(key, [value]);
     }
   }
-  showStart(delta, onDelta);
+  showWords(delta, onDelta);
 }
 
-function showStart(part: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
+/** Tells of the words in a block's beginning, or in a piece of it. */
+function showWords(part: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
   if (typeof part.text === "string" && part.text !== "") onDelta({ type: "text", text: part.text });
   else if (typeof part.thinking === "string" && part.thinking !== "") {
     onDelta({ type: "thinking", text: part.thinking });

@@ -117,6 +117,12 @@ test("readReply() collects citations", async () => {
   assert.deepEqual(message.content, [{ type: "text", text: "a", citations: [{ n: 1 }, { n: 2 }] }]);
 });
 
+test("readReply() never takes longer for a citation because there are many", async () => {
+  const many = Array.from({ length: 100_000 }, (_, n) => delta(0, { type: "citations_delta", citation: { n } }));
+  const { message } = await read(start, open(0, { type: "text", text: "a" }), ...many, close(0), end("end_turn"), stop);
+  assert.equal((message.content as unknown as { citations: unknown[] }[])[0]!.citations.length, many.length);
+});
+
 test("U17: tool input that is not JSON is marked, and the history holds an empty object", async () => {
   for (const json of ['{"command":', '{"a":1}{"b":2}', "undefined", '{"a":1,}']) {
     const { calls, message } = await read(start, ...call(0, [json]), end("tool_use"), stop);
@@ -130,6 +136,20 @@ test("U17: tool input that is JSON but no object is marked", async () => {
     const { calls } = await read(start, ...call(0, [json]), end("tool_use"), stop);
     assert.match(calls[0]!.invalid!, /not a JSON object/, json);
   }
+});
+
+test("U17: tool input that is nested deeper than anything can walk is marked, however it came", async () => {
+  const nested = (levels: number) => `{"x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+  for (const levels of [501, 5000]) {
+    const whole = open(1, { type: "tool_use", id: "toolu_b", name: "Bash", input: JSON.parse(nested(levels)) });
+    const { calls } = await read(start, ...call(0, [nested(levels)]), whole, close(1), end("tool_use"), stop);
+    assert.deepEqual(calls.map(({ input }) => input), [{}, {}]);
+    for (const { invalid } of calls) assert.match(invalid!, /nested deeper than 500 levels; send a flatter object/);
+  }
+  const { calls } = await read(start, ...call(0, [nested(500)]), end("tool_use"), stop);
+  assert.deepEqual(calls[0], { id: "toolu_0", name: "Bash", input: JSON.parse(nested(500)) });
+  const other = open(0, { type: "unheard_of", parts: JSON.parse(nested(5000)) });
+  await assert.rejects(read(start, other, close(0), stop), grammar);
 });
 
 test("U17: a call cut by max_tokens never runs, not even where its JSON happens to parse", async () => {
