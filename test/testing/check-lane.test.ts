@@ -95,6 +95,20 @@ test("a single question always waits for the row that is being asked", SLOW, asy
   });
 });
 
+test("a hook that is renewed remembers nothing, whether it is asked one thing or many", SLOW, async () => {
+  const counts = `let asked = 0;\nexport default () => ({ action: "deny", reason: String(++asked) });`;
+  await asked(counts, async (lane, question) => {
+    const reasons = (answers: readonly Probed[]) => answers.map(({ opinion }) => opinion?.reason);
+    const row = ["ls", "ls"].map(question);
+    assert.deepEqual(reasons(await lane.askRow(row)), ["1", "2"]);
+    assert.deepEqual(reasons([await lane.ask(question("ls"))]), ["3"]);
+    lane.renew();
+    assert.deepEqual(reasons([await lane.ask(question("ls")), await lane.ask(question("ls"))]), ["1", "2"]);
+    lane.renew();
+    assert.deepEqual(reasons(await lane.askRow(row)), ["1", "2"]);
+  });
+});
+
 test("a lane that is shut while it asks gives no answer any more, at once", SLOW, async () => {
   await asked(`export default () => new Promise(() => setTimeout(() => {}, 60_000));`, async (lane, question) => {
     const asking = lane.askRow([{ ...question("ls"), limit: 100_000 }, question("ls")]);

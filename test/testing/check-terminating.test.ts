@@ -81,6 +81,19 @@ const HOOKS: readonly (readonly [claim: string, file: string, text: string, lets
     `export default ({ continuations }) => continuations < 3 ? { action: "deny", reason: "more" } : undefined;`,
     "by itself",
   ],
+  // Kills: plays of a module that still knows what it was asked before.
+  [
+    "a module that counts in a variable",
+    "stop.ts",
+    `let n = 0;\nexport default () => n++ < 5 ? { action: "deny", reason: "more" } : undefined;`,
+    "by itself",
+  ],
+  [
+    "a module that counts where all modules could see it",
+    "stop.ts",
+    `export default () => (globalThis.n = (globalThis.n ?? 0) + 1) < 5 ? { action: "deny", reason: "more" } : undefined;`,
+    "by itself",
+  ],
   [
     "a module that looks once",
     "stop.ts",

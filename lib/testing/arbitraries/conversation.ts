@@ -18,11 +18,15 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 
 const IMAGE: Block = { type: "image", source: { type: "base64", media_type: "image/png", data: PIXEL } };
 
-/** One exchange: what the user adds, what the assistant answers with, and the results its calls get. */
-interface Exchange {
+/** What the user adds, and what the assistant says to it. */
+interface Talk {
   readonly said: readonly Block[];
   readonly thinking: Block | undefined;
   readonly words: string | undefined;
+}
+
+/** The same with calls, and the results they get. */
+interface Exchange extends Talk {
   readonly calls: readonly (Called & { readonly failed: boolean })[];
 }
 
@@ -46,23 +50,34 @@ export function conversationArbitrary(options: ConversationOptions = {}): Arbitr
     );
   }
   const fc = fastCheck();
+  const talk = talkFields(fc);
   return fc.tuple(
-    fc.array(exchange(fc, tool), { minLength: 1, maxLength: replies }),
+    fc.array(all<Exchange>(fc, { ...talk, calls: callsArbitrary(fc, tool) }), { maxLength: replies - 1 }),
+    all<Talk>(fc, talk),
     ends === undefined ? fc.boolean() : fc.constant(ends === "assistant"),
-  ).map(([exchanges, answered]) => messagesOf(exchanges, answered));
+  ).map(([before, last, answered]) => messagesOf([...before, { ...last, calls: [] }], answered));
 }
 
-function exchange(fc: FastCheck, tool: string | undefined): Arbitrary<Exchange> {
+type Fields<T> = { [K in keyof T]: Arbitrary<T[K]> };
+
+function all<T>(fc: FastCheck, fields: Fields<T>): Arbitrary<T> {
+  return fc.record(fields, { noNullPrototype: true }) as Arbitrary<T>;
+}
+
+function talkFields(fc: FastCheck): Fields<Talk> {
   const words = textArbitrary(fc, SENTENCES).map(spoken);
   const prompt = textArbitrary(fc, PROMPTS).map((said): Block => text(spoken(said)));
   const thinking = words.map((thought): Block => ({ type: "thinking", thinking: thought, signature: "c2lnbmF0dXJl" }));
-  const call = callArbitrary(fc, tool, { cwd: "/home/dev/project", files: FILES, words: [] });
-  return fc.record({
+  return {
     said: fc.array(fc.oneof({ withCrossShrink: true }, prompt, fc.constant(IMAGE)), { minLength: 1, maxLength: 2 }),
     thinking: fc.option(thinking, { nil: undefined }),
     words: fc.option(words, { nil: undefined }),
-    calls: fc.array(fc.tuple(call, fc.boolean()).map(([made, failed]) => ({ ...made, failed })), { maxLength: 3 }),
-  }, { noNullPrototype: true });
+  };
+}
+
+function callsArbitrary(fc: FastCheck, tool: string | undefined): Arbitrary<Exchange["calls"]> {
+  const call = callArbitrary(fc, tool, { cwd: "/home/dev/project", files: FILES, words: [] });
+  return fc.array(fc.tuple(call, fc.boolean()).map(([made, failed]) => ({ ...made, failed })), { maxLength: 3 });
 }
 
 /** The API refuses a text that is blank. */
@@ -79,7 +94,7 @@ function messagesOf(exchanges: readonly Exchange[], answered: boolean): readonly
     messages.push(user(next.length > 0 && i % 2 === 1 ? next : [...next, ...said]));
     const last = i === exchanges.length - 1;
     if (last && !answered) return messages;
-    const uses = (last ? [] : made).map(({ tool_name, input }): ToolUseBlock => ({
+    const uses = made.map(({ tool_name, input }): ToolUseBlock => ({
       type: "tool_use",
       id: `toolu_${String(++calls).padStart(4, "0")}`,
       name: tool_name,

@@ -38,7 +38,8 @@ export function partial(
   );
 }
 
-function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage } {
+/** How each tool is called; made for those that are wanted. */
+function usages(fc: FastCheck, place: Place): { readonly [tool: string]: () => Usage } {
   const { cwd, words } = place;
   const text = (...usual: string[]) => textArbitrary(fc, usual, words);
   const path = pathArbitrary(fc, place);
@@ -48,7 +49,7 @@ function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage }
   const folder = fc.constantFrom(cwd, `${cwd}/src`, "/");
   const edit = { old_string: code, new_string: code, replace_all: fc.boolean() };
   return {
-    Bash: {
+    Bash: () => ({
       input: {
         command: commandArbitrary(fc, words),
         description: text("Run the tests", "List files"),
@@ -57,8 +58,8 @@ function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage }
       },
       needs: ["command"],
       response: (_, stdout) => ({ stdout, stderr: "", interrupted: false, isImage: false, noOutputExpected: false }),
-    },
-    Edit: {
+    }),
+    Edit: () => ({
       input: { file_path: path, ...edit },
       needs: ["file_path", "old_string", "new_string"],
       response: ({ file_path, old_string, new_string, replace_all }) => ({
@@ -70,8 +71,8 @@ function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage }
         userModified: false,
         replaceAll: replace_all ?? false,
       }),
-    },
-    Write: {
+    }),
+    Write: () => ({
       input: { file_path: path, content: code },
       needs: ["file_path", "content"],
       response: ({ file_path, content }) => ({
@@ -82,23 +83,23 @@ function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage }
         originalFile: null,
         userModified: false,
       }),
-    },
-    Read: {
+    }),
+    Read: () => ({
       input: { file_path: path, offset: count, limit: count },
       needs: ["file_path"],
       response: ({ file_path }, content) => ({
         type: "text",
         file: { filePath: file_path, content, numLines: 1, startLine: 1, totalLines: 1 },
       }),
-    },
-    MultiEdit: {
+    }),
+    MultiEdit: () => ({
       input: {
         file_path: path,
         edits: fc.array(partial(fc, edit, ["old_string", "new_string"]), { minLength: 1, maxLength: 3 }),
       },
       needs: ["file_path", "edits"],
-    },
-    NotebookEdit: {
+    }),
+    NotebookEdit: () => ({
       input: {
         notebook_path: fc.constant(`${cwd}/a.ipynb`),
         new_source: code,
@@ -106,13 +107,13 @@ function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage }
         edit_mode: fc.constantFrom("replace", "insert", "delete"),
       },
       needs: ["notebook_path", "new_source"],
-    },
-    Glob: { input: { pattern, path: folder }, needs: ["pattern"] },
-    Grep: {
+    }),
+    Glob: () => ({ input: { pattern, path: folder }, needs: ["pattern"] }),
+    Grep: () => ({
       input: { pattern, path: folder, glob: text("*.ts"), output_mode: fc.constantFrom("content", "count") },
       needs: ["pattern"],
-    },
-    Agent: {
+    }),
+    Agent: () => ({
       input: {
         description: text("look around"),
         prompt: text(...PROMPTS),
@@ -121,13 +122,13 @@ function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage }
       },
       needs: ["description", "prompt"],
       response: ({ prompt }, content) => ({ status: "completed", prompt, content: [{ type: "text", text: content }] }),
-    },
-    WebFetch: {
+    }),
+    WebFetch: () => ({
       input: { url: text("https://example.com/", "http://127.0.0.1:8080/x?a=b&c"), prompt: text("Summarise it") },
       needs: ["url", "prompt"],
-    },
-    WebSearch: { input: { query: text("how to knit") }, needs: ["query"] },
-    TodoWrite: {
+    }),
+    WebSearch: () => ({ input: { query: text("how to knit") }, needs: ["query"] }),
+    TodoWrite: () => ({
       input: {
         todos: fc.array(
           partial(fc, { content: text("Write the test"), status: fc.constantFrom("pending", "completed") }, [
@@ -138,12 +139,12 @@ function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage }
         ),
       },
       needs: ["todos"],
-    },
-    TaskCreate: {
+    }),
+    TaskCreate: () => ({
       input: { subject: text("Write the test"), description: text("For the parser") },
       needs: ["subject", "description"],
-    },
-    AskUserQuestion: {
+    }),
+    AskUserQuestion: () => ({
       input: {
         questions: fc.array(
           partial(fc, { question: text("Which database?"), header: text("Database"), multiSelect: fc.boolean() }, [
@@ -153,9 +154,9 @@ function usages(fc: FastCheck, place: Place): { readonly [tool: string]: Usage }
         ),
       },
       needs: ["questions"],
-    },
-    ExitPlanMode: { input: { plan: text("1. Read\n2. Write") }, needs: ["plan"] },
-    EnterPlanMode: { input: {}, needs: [] },
+    }),
+    ExitPlanMode: () => ({ input: { plan: text("1. Read\n2. Write") }, needs: ["plan"] }),
+    EnterPlanMode: () => ({ input: {}, needs: [] }),
   };
 }
 
@@ -188,7 +189,7 @@ export function callArbitrary(fc: FastCheck, matcher: string | undefined, place:
     response: (_, text) => [{ type: "text", text }],
   };
   const calls = toolsOf(matcher, Object.keys(table)).map((tool_name) => {
-    const { input, needs, response = (_: Fields, text: string) => text } = table[tool_name] ?? other;
+    const { input, needs, response = (_: Fields, text: string) => text } = table[tool_name]?.() ?? other;
     return fc.tuple(partial(fc, input, needs), textArbitrary(fc, ["ok", "12 passing", ...SENTENCES]))
       .map(([given, text]): Called => ({ tool_name, input: given, response: response(given, text), text }));
   });

@@ -59,6 +59,7 @@ export async function holdToLaws(subject: Subject, session: Session, opening: Op
   // Until the process has started there is time to make the events that it will most likely be asked about.
   const expected = subject.loaded?.moments ?? subject.named;
   const made = expected && madeEvents(subject, expected, lane.place, session);
+  if (expected && keepers(expected).length > 0) void import("./laws/ends.ts");
   const loaded = await loading;
   if (loaded instanceof Interrupted) return ended(INTERRUPTED);
   if (loaded instanceof Error) {

@@ -19,6 +19,8 @@ export interface Setup {
 /** A hook that can be asked. */
 export interface Asked {
   readonly ask: (question: Question) => Promise<Probed>;
+  /** Loads the file of a module again: nothing it remembers is left. */
+  readonly renew?: () => Promise<void>;
   /** What it says about itself, where only loading it tells. */
   readonly loaded?: Loaded;
 }
@@ -26,6 +28,8 @@ export interface Asked {
 export interface Order {
   readonly id: number;
   readonly question: Question;
+  /** The hook is loaded again first. */
+  readonly renew?: boolean;
   /** Of several that were sent together. */
   readonly row?: {
     /** The workspace is in order now: from here on it is compared with this. */

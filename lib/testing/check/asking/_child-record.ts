@@ -25,7 +25,7 @@ export async function askerFor(setup: Setup): Promise<Asked> {
   let says = "";
   let asked = 0;
   const model = scripted([], { then: () => ({ text: says }) });
-  const record = await load(setup, { model });
+  let record = await load(setup, { model });
   let values = new Map<string, unknown>();
   // An answer of a model is kept for a while: here each question comes an hour after the last.
   const clock = record.kind === "prompt" ? { ...systemClock, now: () => Date.now() + asked * 3_600_000 } : systemClock;
@@ -74,7 +74,9 @@ export async function askerFor(setup: Setup): Promise<Asked> {
       ...(late ? { timedOut: true } : run?.failure !== undefined && { failure: { at, message: run.failure } }),
     };
   };
-  return { ask, loaded: await loadedOf(record, setup) };
+  let times = 0;
+  const renew = async () => void (record = await load(setup, { model }, String(++times)));
+  return { ask, renew, loaded: await loadedOf(record, setup) };
 }
 
 async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> {
@@ -133,15 +135,17 @@ function envOf(
   };
 }
 
+/** @param state tells two loadings apart: the file of a module is read again where it is another */
 async function load(
   { target, place, env }: Setup,
   prompt: { model: ReturnType<typeof scripted> },
+  state = "",
 ): Promise<HookRecord> {
   const host: HookHost = { projectDir: place.project, env, keepEnv: Object.keys(env), outputDir: () => place.kept };
   switch (target.type) {
     case "file": {
       const file = readHookFile(target.path, target.event);
-      const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
+      const folder = { root: dirname(file.path), shared: state, sharedFiles: [] };
       return await loadHook(file, { folder, source: target.path, host, prompt });
     }
     case "definition": {

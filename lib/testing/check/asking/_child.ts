@@ -1,4 +1,4 @@
-import type { Answering, Order, Setup } from "./_child-protocol.ts";
+import type { Answering, Asked, Order, Setup } from "./_child-protocol.ts";
 import { eachLine } from "./_lines.ts";
 import type { Probed, Question } from "./probe.ts";
 import { Survivors } from "./_survivors.ts";
@@ -28,9 +28,9 @@ async function begin(setup: Setup): Promise<((order: Order) => Promise<void>) | 
   const survivors = new Survivors({ alone: setup.alone, mark: setup.mark });
   try {
     process.chdir(setup.place.project);
-    const { ask, loaded } = await (await loading).askerFor(setup);
+    const { loaded, ...asked } = await (await loading).askerFor(setup);
     answer({ id: 0, ...(loaded && { loaded }) });
-    return obeying(answer, ask, survivors, new Tree(setup.place.root));
+    return obeying(answer, asked, survivors, new Tree(setup.place.root));
   } catch (error) {
     answer({ id: 0, broken: error instanceof Error ? error.message : String(error) });
     return undefined;
@@ -39,7 +39,7 @@ async function begin(setup: Setup): Promise<((order: Order) => Promise<void>) | 
 
 function obeying(
   answer: (value: Answering) => void,
-  ask: (question: Question) => Promise<Probed>,
+  { ask, renew }: Asked,
   survivors: Survivors,
   tree: Tree,
 ): (order: Order) => Promise<void> {
@@ -60,13 +60,14 @@ function obeying(
     };
   };
 
-  return async ({ id, question, row }) => {
+  return async ({ id, question, row, renew: anew }) => {
     if (row?.begins) {
       tree.adopt();
       dirty = false;
     }
     if (row && dirty) return answer({ id, held: true });
     try {
+      if (anew) await renew?.();
       const probed = await asked(question, row?.looks ?? true);
       if (row?.looks) dirty = tree.changes().length > 0;
       answer({ id, probed, ...(row?.looks && { dirty }) });

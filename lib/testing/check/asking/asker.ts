@@ -50,6 +50,13 @@ export class Asker {
     return Math.min(2 * this.limit, (this.loaded.timeout ?? Infinity) * 1000);
   }
 
+  /** The hook knows nothing of what it was asked so far. */
+  forget(): void {
+    if (this.subject.kind !== "module") this.lane.restore();
+    else if (hasOtherMemory(this.subject)) this.lane.restart();
+    else this.lane.renew();
+  }
+
   async ask(probe: Probe, options: Pick<Question, "keep"> = {}): Promise<Probed> {
     return await this.#heard(probe, await this.#again(probe, options, this.limit), options);
   }
@@ -107,6 +114,11 @@ export class Asker {
     const { subject, loaded, limit, secrets } = this;
     return { subject, loaded, probe, probed, limit, secrets };
   }
+}
+
+/** Whether it could remember something elsewhere than in its own file, by the looks of it. */
+function hasOtherMemory({ text }: Subject): boolean {
+  return /globalThis|process\.env\.\w+ *=|from ["']\.|import\(["']\./.test(text);
 }
 
 /** Whether the answer keeps something from happening, or an agent from ending. */

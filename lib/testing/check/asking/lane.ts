@@ -29,6 +29,8 @@ export class Lane {
   /** The row that is being asked: a single question waits for it. */
   #row: Promise<readonly Probed[]> = Promise.resolve([]);
   #shut = false;
+  /** Whether the hook is to be loaded again before it is asked. */
+  #renews = false;
 
   constructor(options: LaneOptions) {
     this.options = options;
@@ -50,7 +52,7 @@ export class Lane {
   async ask(question: Question): Promise<Probed> {
     await this.#row;
     const child = await this.#started();
-    const [id] = child.send([{ question }]);
+    const [id] = child.send([{ question, ...this.#renewing() }]);
     const { probed } = await this.#answer(child, id!, question);
     return this.#tidied(probed!, question);
   }
@@ -105,9 +107,17 @@ export class Lane {
   #send(child: Child, questions: readonly Question[], looks: (i: number) => boolean): number[] {
     const begins = this.#knowing !== child;
     this.#knowing = child;
-    return child.send(
-      questions.map((question, i) => ({ question, row: { begins: begins && i === 0, looks: looks(i) } })),
-    );
+    return child.send(questions.map((question, i) => ({
+      question,
+      row: { begins: begins && i === 0, looks: looks(i) },
+      ...(i === 0 && this.#renewing()),
+    })));
+  }
+
+  #renewing(): { readonly renew?: true } {
+    const renews = this.#renews;
+    this.#renews = false;
+    return renews ? { renew: true } : {};
   }
 
   /** What became of a question; nothing where it was not asked. */
@@ -154,7 +164,12 @@ export class Lane {
     this.#tree.restore(this.#tree.changes());
   }
 
-  /** Begins anew: nothing a module remembers is left. */
+  /** Begins anew: nothing is left of what a module remembers in its own file. Much cheaper than a new process. */
+  renew(): void {
+    this.#renews = true;
+  }
+
+  /** Begins anew in another process: nothing a module remembers is left. */
   restart(): void {
     this.close();
     this.restore();

@@ -22,7 +22,7 @@ export async function deterministic(
   // What a stop hook remembers of a turn is its own affair; elsewhere a module has to answer the same each time.
   const forgets = asker.subject.kind === "module" && keepers(asker.loaded.moments).length > 0;
   const round = async (order: readonly Probe[]) => {
-    if (forgets) asker.lane.restart();
+    if (forgets) asker.forget();
     const answers: Probed[] = [];
     for await (const [, probed] of asker.askAll(order)) answers.push(probed);
     return answers;

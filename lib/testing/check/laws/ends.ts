@@ -7,7 +7,7 @@ import type { Termination } from "../report/report.ts";
 import type { Session } from "../session.ts";
 import { holdsUntried, untried } from "./_untried.ts";
 import { wireName } from "./_lacking.ts";
-import type { State, Terminated } from "./terminating.ts";
+import { type State, type Terminated, terminating } from "./terminating.ts";
 
 /** Plays a hook at each moment at which it can keep an agent going. The worst counts. */
 export async function ends(
@@ -38,7 +38,6 @@ export async function ends(
 }
 
 async function played(asker: Asker, name: Keeper, session: Session, blocked: readonly Probe[]): Promise<Terminated> {
-  const { terminating } = await import("./terminating.ts");
   const { fixOf, statesOf } = await import("../_examples.ts");
   const { rounds, seed } = session;
   return await terminating(asker, name, {

@@ -9,7 +9,6 @@ import type { LettingGo, Termination } from "../report/report.ts";
 import { lackingAt, wireName } from "./_lacking.ts";
 import { MESS } from "../asking/scratch.ts";
 import { random } from "./_random.ts";
-import type { Subject } from "../subject.ts";
 
 export interface TerminatingOptions {
   readonly rounds: number;
@@ -219,10 +218,9 @@ async function playFrom(
   most: number,
   work?: () => void,
 ): Promise<Played> {
-  const { lane, subject } = asker;
+  const { lane } = asker;
   // What a module remembers of the last play would be a state of no session.
-  if (remembers(subject)) lane.restart();
-  else lane.restore();
+  asker.forget();
   arranged(start, lane.place);
   try {
     const played = await play(asker, {
@@ -236,13 +234,6 @@ async function playFrom(
   } finally {
     lane.restore();
   }
-}
-
-/** Whether a module could keep something between two calls, by the looks of it; all others need no new process. */
-function remembers({ kind, text }: Subject): boolean {
-  if (kind !== "module") return false;
-  return /^(?:export )?(?:let|var) |^(?:export )?const \w+[^=]*= (?:new \w+|\[|\{)|globalThis|process\.env\.\w+ *=|from "\.|import\("\./m
-    .test(text);
 }
 
 function arranged({ mess, given }: Start, { project }: Place): void {
