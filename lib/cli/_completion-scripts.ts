@@ -1,4 +1,4 @@
-import type { Usage } from "./_flags.ts";
+import { flagsOf, type Usage } from "./_flags.ts";
 import type { Typed } from "./_group.ts";
 
 /** A flag as a shell needs it. */
@@ -9,25 +9,25 @@ interface Flag {
   readonly value: string | undefined;
 }
 
-function flagsOf(usage: Usage | undefined): Flag[] {
-  return (usage?.flags ?? []).map(([flag, about]) => {
+function flagsFor(usage: Usage | undefined): Flag[] {
+  return (usage ? flagsOf(usage) : []).map(([flag, about]) => {
     const [, name, , value] = /^(--[\w-]+)(\s+[<[](.+)[>\]])?$/.exec(flag)!;
     return { name: name!, about, value };
   });
 }
 
-/** Commands that can be followed by `path`: it counts from the first word. */
+/** Those that are one word: what can follow `crochet` itself. */
 const top = (all: readonly Typed[]) => all.filter(({ path }) => path.length === 1);
 const joined = ({ path }: Typed) => path.join(" ");
 
 /** For bash: no other package is needed. */
 export function bashScript(all: readonly Typed[]): string {
   const cases = all.map((one) => {
-    const words = [...one.actions, ...flagsOf(one.usage).map(({ name }) => name)];
+    const words = [...one.actions, ...flagsFor(one.usage).map(({ name }) => name)];
     return `    '${joined(one)}') words='${words.join(" ")}' ;;`;
   });
   const paths = all.map((one) => `'${joined(one)}'`).join(" | ");
-  const valued = [...new Set(all.flatMap(({ usage }) => flagsOf(usage)).filter((f) => f.value).map((f) => f.name))];
+  const valued = [...new Set(all.flatMap(({ usage }) => flagsFor(usage)).filter((f) => f.value).map((f) => f.name))];
   return `# crochet completions bash
 _crochet() {
   local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} at='' next i words
@@ -53,7 +53,7 @@ complete -o default -F _crochet crochet
 `;
 }
 
-/** For zsh: to be evaluated, or kept as a file \`_crochet\` in \`$fpath\`. */
+/** For zsh: to be evaluated, or kept as a file `_crochet` in `$fpath`. */
 export function zshScript(all: readonly Typed[]): string {
   const about = (name: string, text: string) => quoted(`${name}:${text}`);
   const below = (one: Typed) =>
@@ -62,7 +62,7 @@ export function zshScript(all: readonly Typed[]): string {
       return about(action, child?.about ?? "");
     });
   const cases = all.map((one) => {
-    const flags = flagsOf(one.usage).map((flag) => about(flag.name, flag.about));
+    const flags = flagsFor(one.usage).map((flag) => about(flag.name, flag.about));
     return `    ${quoted(joined(one))}) commands=(${below(one).join(" ")}); flags=(${flags.join(" ")}) ;;`;
   });
   return `#compdef crochet
@@ -99,7 +99,7 @@ export function fishScript(all: readonly Typed[]): string {
     const above = one.path.slice(0, -1).join(" ");
     return [
       `complete -c crochet -f ${at(above)} -a ${quoted(one.path.at(-1)!)} -d ${quoted(one.about)}`,
-      ...flagsOf(one.usage).map(({ name, about, value }) =>
+      ...flagsFor(one.usage).map(({ name, about, value }) =>
         `complete -c crochet ${at(joined(one))} -l ${name.slice(2)}${value === undefined ? "" : " -r"} -d ${
           quoted(about)
         }`

@@ -1,5 +1,5 @@
 import { nearest } from "../core/names.ts";
-import { type Command, type Io, UsageError } from "./_io.ts";
+import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 
 /** How a command is called: the whole of its `--help`. */
 export interface Usage {
@@ -7,32 +7,12 @@ export interface Usage {
   /** The words after the name, as a person would write them. */
   readonly words: string;
   readonly about: string;
-  /** Flags as `--name <value>`, `--name [value]` or `--name`, with what each does. */
+  /** Flags as `--name <value>`, `--name [value]` or `--name`, with what each does; every command has `--help` too. */
   readonly flags: readonly (readonly [flag: string, about: string])[];
   /** Works when pasted. */
   readonly example: string;
-}
-
-/** In place of arguments: the command is asked for its table and does nothing. */
-const ASKED = "--\u0000usage";
-
-class Told extends Error {
-  readonly usage: Usage;
-  constructor(usage: Usage) {
-    super(`Cannot do 'crochet ${usage.name}' as only its flags were asked for`);
-    this.usage = usage;
-  }
-}
-
-/** The table a command reads its flags by; undefined where it reads none. */
-export async function usageOf(command: Command, io: Io): Promise<Usage | undefined> {
-  try {
-    await command([ASKED], io);
-  } catch (error) {
-    if (error instanceof Told) return error.usage;
-    throw error;
-  }
-  return undefined;
+  /** What `--help` says below all that; made only when it is asked for. */
+  readonly more?: () => Promise<string>;
 }
 
 export interface Flags {
@@ -40,18 +20,38 @@ export interface Flags {
   readonly flags: { readonly [name: string]: string | boolean | undefined };
 }
 
+/** What was typed, read and as it was. */
+interface Asked extends Flags {
+  readonly args: readonly string[];
+}
+
+/** A command that does `work` with its words and flags, or says how it is called. */
+export function command(usage: Usage, work: (asked: Asked, io: Io) => Promise<number>): Command {
+  const run: Command = async (args, io) => {
+    const read = await readFlags(usage, args);
+    if (!read.flags.help) return await work({ ...read, args }, io);
+    io.out(helpText(usage) + (await usage.more?.() ?? ""));
+    return EXIT.ok;
+  };
+  return Object.assign(run, { usage });
+}
+
+/** Every flag of a command. */
+export function flagsOf({ flags }: Usage): Usage["flags"] {
+  return [...flags, ["--help", "this text"]];
+}
+
 /** Reads a command's words and flags; a flag it does not know, or one without its value, is a usage error with the mend. */
 export async function readFlags(usage: Usage, args: readonly string[]): Promise<Flags> {
-  if (args[0] === ASKED) throw new Told(usage);
   const end = args.indexOf("--");
   const own = end < 0 ? args : args.slice(0, end);
   // The parser takes as long to load as a tape to read.
   if (!own.some((arg) => arg.startsWith("-"))) return { words: end < 0 ? args : args.toSpliced(end, 1), flags: {} };
   const { cac } = await import("cac");
   const cli = cac(usage.name);
-  for (const [flag, about] of usage.flags) cli.option(flag, about);
+  for (const [flag, about] of flagsOf(usage)) cli.option(flag, about);
   const parsed = cli.parse(["", "", ...own.map(keepText)], { run: false });
-  const known = new Map(usage.flags.map(([flag]) => [camel(longName(flag)), flag]));
+  const known = new Map(flagsOf(usage).map(([flag]) => [camel(longName(flag)), flag]));
   const flags: Record<string, string | boolean> = {};
   for (const [key, value] of Object.entries(parsed.options)) {
     if (key === "--") continue;
@@ -89,13 +89,15 @@ const dashed = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase
 
 /** The text of `--help`, for a terminal of the usual width. */
 export function helpText(usage: Usage): string {
-  const width = Math.max(0, ...usage.flags.map(([flag]) => flag.length)) + 2;
-  const flags = usage.flags.map(([flag, about]) => `  ${flag.padEnd(width)}${inLines(about, 2 + width)}`).join("\n");
+  const all = flagsOf(usage);
+  const width = Math.max(...all.map(([flag]) => flag.length)) + 2;
+  const flags = all.map(([flag, about]) => `  ${flag.padEnd(width)}${inLines(about, 2 + width)}`).join("\n");
   return [
     `crochet ${usage.name} ${usage.words}`.trim(),
     "",
     `  ${inLines(usage.about, 2)}`,
-    ...(flags ? ["", flags] : []),
+    "",
+    flags,
     "",
     "Example",
     `  ${usage.example}`,

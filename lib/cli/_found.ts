@@ -11,7 +11,7 @@ import { type Io, UsageError } from "./_io.ts";
 import { privateDir, stateDir } from "./_state.ts";
 
 /** The hooks a working directory brings along, for one session: found before it begins, bound to it when it does. */
-export interface FoundHooks {
+interface FoundHooks {
   readonly first: Found;
   readonly hooks: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
 }

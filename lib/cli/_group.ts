@@ -1,5 +1,5 @@
 import type { Usage } from "./_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { type Command, EXIT, UsageError } from "./_io.ts";
 
 /** What a command of several words can do: each with what it is for, loaded only when it is asked for. */
 export type Actions = {
@@ -7,7 +7,7 @@ export type Actions = {
 };
 
 /** A command of several words. */
-export type Group = Command & { readonly actions: Actions };
+type Group = Command & { readonly actions: Actions };
 
 /** A command that hands its second word to one of `actions`; without one it does `bare`, or says what there is. */
 export function group(name: string, actions: Actions, options: { bare?: string; example: string }): Group {
@@ -59,16 +59,14 @@ export interface Typed {
 }
 
 /** Every command and action there is, with the tables they read their own flags by: help and completion cannot drift. */
-export async function everyCommand(actions: Actions, io: Io, above: readonly string[] = []): Promise<Typed[]> {
-  const { usageOf } = await import("./_flags.ts");
+export async function everyCommand(actions: Actions, above: readonly string[] = []): Promise<Typed[]> {
   const found: Typed[] = [];
   for (const [name, [about, load]] of Object.entries(actions)) {
     const { default: command } = await load();
     const path = [...above, name];
     const below = (command as Partial<Group>).actions;
-    const usage = below ? undefined : await usageOf(command, io);
-    found.push({ path, about, usage, actions: Object.keys(below ?? {}) });
-    if (below) found.push(...await everyCommand(below, io, path));
+    found.push({ path, about, usage: command.usage, actions: Object.keys(below ?? {}) });
+    if (below) found.push(...await everyCommand(below, path));
   }
   return found;
 }

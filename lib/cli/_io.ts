@@ -1,8 +1,13 @@
+import type { Usage } from "./_flags.ts";
+
 /** Where a command reads and writes: the process's own streams, or a test's. */
 export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** As `out` and `err`, for what draws on a terminal: what came from elsewhere in it was made plain before. @default these */
+  /**
+   * As `out` and `err`, but written as it is: for what draws on a terminal and has itself made plain what came from
+   * elsewhere. @default `out` and `err`
+   */
   readonly draw?: { readonly out: (text: string) => void; readonly err: (text: string) => void };
   /** Whether a person watches the output. */
   readonly tty: boolean;
@@ -13,7 +18,11 @@ export interface Io {
 }
 
 /** A command of the CLI: its own arguments in, an exit code out. */
-export type Command = (args: readonly string[], io: Io) => Promise<number>;
+export interface Command {
+  (args: readonly string[], io: Io): Promise<number>;
+  /** The table it reads its flags by: shells complete by it. */
+  readonly usage?: Usage;
+}
 
 /** Exit codes of every command. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;

@@ -14,7 +14,7 @@ import { runsDir } from "./_state.ts";
 import { several } from "./show/text.ts";
 
 /** A run to look at, with a name for the file it is drawn into. */
-export interface Viewed {
+interface Viewed {
   readonly name: string;
   readonly view: WholeView;
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Agent } from "../agent.ts";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, UsageError } from "./_io.ts";
+import { command, type Usage } from "./_flags.ts";
+import { UsageError } from "./_io.ts";
 import { ASKING, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
 import { hasPerson } from "./chat/terminal.ts";
@@ -11,16 +11,11 @@ const USAGE: Usage = {
   words: "[agent.ts] [prompt…]",
   about:
     `Talks with an agent: the script's default export, or the built-in coding agent. Esc interrupts, /help tells the rest. ${ASKING}`,
-  flags: [...RUN_FLAGS, ["--debug", "show where an error came from"], ["--help", "this text"]],
+  flags: [...RUN_FLAGS, ["--debug", "show where an error came from"]],
   example: "crochet chat",
 };
 
-const chat: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, prompt } = scriptAndPrompt(words, args, io);
   if (!hasPerson(io.tty, io.env)) {
     const one = script === undefined ? "" : `${words[0]} `;
@@ -31,5 +26,4 @@ const chat: Command = async (args, io) => {
   const { Conversation } = await import("./chat/conversation.ts");
   const cwd = options.cwd ?? resolve(io.cwd);
   return await new Conversation(watched, options, { io, cwd }).hold(prompt.trim());
-};
-export default chat;
+});

@@ -1,5 +1,5 @@
 import { bashScript, fishScript, zshScript } from "./_completion-scripts.ts";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
+import { command, type Usage } from "./_flags.ts";
 import { type Actions, everyCommand } from "./_group.ts";
 import { type Command, EXIT, UsageError } from "./_io.ts";
 
@@ -9,26 +9,21 @@ const USAGE: Usage = {
   name: "completions",
   words: "bash|zsh|fish",
   about: "Prints a script that lets a shell complete commands and flags; made from the tables the commands read.",
-  flags: [["--help", "this text"]],
+  flags: [],
   example: `eval "$(crochet completions bash)"`,
 };
 
 /** The command, for the table of all commands that it is itself in. */
 export function completing(commands: Actions): { readonly default: Command } {
   return {
-    default: async (args, io) => {
-      const { words: [shell], flags } = await readFlags(USAGE, args);
-      if (flags.help) {
-        io.out(helpText(USAGE));
-        return EXIT.ok;
-      }
+    default: command(USAGE, async ({ words: [shell] }, io) => {
       if (shell === undefined || !Object.hasOwn(SHELLS, shell)) {
         throw new UsageError(
           `Cannot complete for '${shell ?? ""}' as it is no known shell: expected bash, zsh or fish`,
         );
       }
-      io.out(SHELLS[shell as keyof typeof SHELLS](await everyCommand(commands, io)));
+      io.out(SHELLS[shell as keyof typeof SHELLS](await everyCommand(commands)));
       return EXIT.ok;
-    },
+    }),
   };
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, UsageError } from "./_io.ts";
+import { command, type Usage } from "./_flags.ts";
+import { EXIT, UsageError } from "./_io.ts";
 import type { Check } from "./doctor/_check.ts";
 import { projectOf } from "./hooks/_here.ts";
 import { coloursFor } from "./show/colours.ts";
@@ -15,18 +15,12 @@ const USAGE: Usage = {
     ["--cwd <dir>", "the project"],
     ["--replay", "replay the fixtures even where the project is not trusted: that runs its code"],
     ["--json", "print data"],
-    ["--help", "this text"],
   ],
   example: "crochet doctor",
 };
 
 /** Exit code 1 where something is broken; what is only missing is no failure. */
-const doctor: Command = async (args, io) => {
-  const { flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ flags }, io) => {
   const cwd = projectOf(flags, io);
   if (!existsSync(cwd)) throw new UsageError(`Cannot look at '${cwd}' as there is no such directory`);
   const { machineChecks } = await import("./doctor/_machine.ts");
@@ -41,8 +35,7 @@ const doctor: Command = async (args, io) => {
   if (flags.json) io.out(`${JSON.stringify({ ok: bad === 0, checks })}\n`);
   else io.out(`${shown(checks, coloursFor(io.tty, io.env))}`);
   return io.signal.aborted ? EXIT.interrupted : bad > 0 ? EXIT.failed : EXIT.ok;
-};
-export default doctor;
+});
 
 function shown(checks: readonly Check[], { green, yellow, red, dim }: ReturnType<typeof coloursFor>): string {
   const marks = { ok: green("✓"), warning: yellow("!"), broken: red("✗") };

@@ -12,7 +12,6 @@ const USAGE: Usage = {
   flags: [
     ["--event <name>", "the event, where the file's name does not say it"],
     ["--dialect <host>", "whose protocol is spoken: claude, codex or gemini (claude)"],
-    ["--help", "this text"],
   ],
   example: `echo '{"hook_event_name":"Stop"}' | crochet hook hooks/stop.tests-pass.ts`,
 };
@@ -38,7 +37,7 @@ const hook: Command = async (args, io) => {
   if (served.stdout !== "") io.out(served.stdout);
   return served.code;
 };
-export default hook;
+export default Object.assign(hook, { usage: USAGE });
 
 interface Asked {
   readonly file: string;
@@ -127,10 +126,10 @@ async function isQuiet(args: readonly string[]): Promise<boolean> {
     tried = { config, error };
   }
   const { env, real } = ctx;
+  // Last of all it keeps its values: what cannot be kept is something to say too.
   const silent = !("error" in tried) && (tried.answer === undefined || tried.answer === null) &&
-    !real?.said && !real?.inputs && real?.aborted === undefined && !env?.logged.length;
-  if (silent) env?.keepValues();
-  else early = { stdin, tried: { ...tried, ...(env && { env }), ...(real && { ctx: real }) } };
+    !real?.said && !real?.inputs && real?.aborted === undefined && !env?.logged.length && !env?.keepValues();
+  if (!silent) early = { stdin, tried: { ...tried, ...(env && { env }), ...(real && { ctx: real }) } };
   return silent;
 }
 

@@ -6,7 +6,7 @@ import { ownArgv } from "../hooks/installing/own-command.ts";
 import { shellWord } from "../hooks/process/shell-word.ts";
 import { trust } from "../hooks/trust.ts";
 import { versionOf } from "../tape/_about.ts";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
+import { command, type Usage } from "./_flags.ts";
 import { isFound, linkPackages } from "./init/_link.ts";
 import {
   commands,
@@ -18,22 +18,17 @@ import {
   REPLIES,
   templates,
 } from "./init/_templates.ts";
-import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 
 const USAGE: Usage = {
   name: "init",
   words: "[dir]",
   about: "Scaffolds an agent, a hook with its examples and a test with a recorded run; files that are there stay.",
-  flags: [["--json", "print data"], ["--help", "this text"]],
+  flags: [["--json", "print data"]],
   example: "crochet init my-agent",
 };
 
-const init: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   if (words.length > 1) throw new UsageError("Cannot scaffold in several directories at once: name one");
   const dir = resolve(io.cwd, words[0] ?? ".");
   if (existsSync(dir) && !statSync(dir).isDirectory()) {
@@ -44,8 +39,7 @@ const init: Command = async (args, io) => {
   if (flags.json) io.out(`${JSON.stringify({ dir, ...made })}\n`);
   else io.out(told(relative(io.cwd, dir), made, origin));
   return EXIT.ok;
-};
-export default init;
+});
 
 interface Scaffold {
   readonly written: readonly string[];

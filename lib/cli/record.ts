@@ -8,8 +8,8 @@ import { priceText } from "../tape/drift/report.ts";
 import { readTape } from "../tape/read.ts";
 import { runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "./_fixture-agent.ts";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, UsageError } from "./_io.ts";
+import { command, type Usage } from "./_flags.ts";
+import { EXIT, UsageError } from "./_io.ts";
 import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
 import { terminalView } from "./_show.ts";
@@ -27,17 +27,11 @@ const USAGE: Usage = {
     ["--cwd <dir>", "where the tools work"],
     ["--json", "print data"],
     ["--debug", "show where an error came from"],
-    ["--help", "this text"],
   ],
   example: `crochet record agent.ts "fix the typo" && crochet replay`,
 };
 
-const record: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, prompt } = scriptAndPrompt(words, args, io);
   if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
   const workspace = resolve(io.cwd, String(flags.cwd ?? "."));
@@ -106,5 +100,4 @@ const record: Command = async (args, io) => {
     io.err(`the tape keeps this failure, to be replayed as it is: delete ${fixture} to record another run\n`);
   }
   return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
-};
-export default record;
+});

@@ -8,8 +8,8 @@ import { refuseInCi } from "../tape/options.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
-import { type Flags, helpText, inLines, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { command, type Flags, inLines, type Usage } from "./_flags.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 import { table } from "./_table.ts";
 
 const USAGE: Usage = {
@@ -32,22 +32,19 @@ const USAGE: Usage = {
     ["--on <url>", "have workers of a durable engine replay them, by its ingress"],
     ["--json", "print data"],
     ["--debug", "show where an error came from"],
-    ["--help", "this text"],
   ],
   example: "crochet replay",
+  more: async () => {
+    const { PRESETS } = await import("../tape/fault/fault.ts");
+    return `\nPresets of --faults\n  ${inLines(Object.keys(PRESETS).join(", "), 2)}\n`;
+  },
 };
 
 interface Outcome extends Case {
   readonly shadow: readonly ShadowVerdict[];
 }
 
-const replay: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    const { PRESETS } = await import("../tape/fault/fault.ts");
-    io.out(`${helpText(USAGE)}\nPresets of --faults\n  ${inLines(Object.keys(PRESETS).join(", "), 2)}\n`);
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   if (flags.shadow && flags.hooks === undefined) {
     throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
   }
@@ -76,8 +73,7 @@ const replay: Command = async (args, io) => {
   else show(outcomes, io, io.tty ? (await import("picocolors")).default : PLAIN);
   if (io.signal.aborted) return EXIT.interrupted;
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
-};
-export default replay;
+});
 
 function fixturesFor(words: readonly string[], io: Io): Fixture[] {
   if (words.length === 0) {

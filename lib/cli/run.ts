@@ -1,8 +1,8 @@
 import type { Agent, RunOptions } from "../agent.ts";
 import type { Stop } from "../core/events.ts";
 import type { Result } from "../core/run-events.ts";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { command, type Usage } from "./_flags.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
 import { ASKING, type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
@@ -18,34 +18,21 @@ const USAGE: Usage = {
     ["--durable", "survive a crash: the same command with --resume goes on where it was, and questions wait"],
     ["--output <form>", "text, json or stream-json"],
     ["--debug", "show where an error came from"],
-    ["--help", "this text"],
   ],
   example: `crochet run "say hello"`,
 };
 
-const run: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, prompt } = scriptAndPrompt(words, args, io);
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
   return await runPrompt(agent, prompt, { flags, io, script: script !== undefined });
-};
-export default run;
+});
 
 /** What `agent.main()` does: the same as `crochet run` with the script already loaded. */
 export async function runAsScript(agent: Agent, args: readonly string[]): Promise<void> {
   const io = processIo();
-  process.exitCode = await guarded(args, io, async () => {
-    const { words, flags } = await readFlags(USAGE, args);
-    if (flags.help) {
-      io.out(helpText(USAGE));
-      return EXIT.ok;
-    }
-    return await runPrompt(agent, words.join(" "), { flags, io, script: true });
-  });
+  const run = command(USAGE, ({ words, flags }) => runPrompt(agent, words.join(" "), { flags, io, script: true }));
+  process.exitCode = await guarded(args, io, () => run(args, io));
 }
 
 async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<number> {

@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { plain } from "../core/_answer.ts";
 import { nearest } from "../core/names.ts";
 import { type Tool, ToolError } from "../core/tool.ts";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, UsageError } from "./_io.ts";
+import { command, type Usage } from "./_flags.ts";
+import { EXIT, UsageError } from "./_io.ts";
 
 const USAGE: Usage = {
   name: "tool",
@@ -12,17 +12,11 @@ const USAGE: Usage = {
   flags: [
     ["--cwd <dir>", "where the tool works"],
     ["--json", "print the structured result that hooks read"],
-    ["--help", "this text"],
   ],
   example: `crochet tool Bash '{"command":"echo hi"}'`,
 };
 
-const tool: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   const [name, json = "{}"] = words;
   const tools = await toolsByName();
   if (name === undefined) {
@@ -62,8 +56,7 @@ const tool: Command = async (args, io) => {
     const { closeShell } = await import("../tools/bash.ts");
     await closeShell(context.state);
   }
-};
-export default tool;
+});
 
 async function toolsByName(): Promise<Map<string, Tool>> {
   const all = Object.values(await import("../tools/index.ts"));

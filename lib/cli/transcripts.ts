@@ -3,8 +3,8 @@ import { plain } from "../core/_answer.ts";
 import { isToolResult, isToolUse, type Message } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { command, type Usage } from "./_flags.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 import { plainText } from "./_show.ts";
 import { projectStore } from "./_state.ts";
 
@@ -12,16 +12,11 @@ const USAGE: Usage = {
   name: "transcripts",
   words: "[ls | show <id> | checkpoints <id> | export <id> | rm <id>]",
   about: "Lists stored sessions, shows one, or removes it; 'last' is the id of the newest.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print data"], ["--help", "this text"]],
+  flags: [["--cwd <dir>", "the project"], ["--json", "print data"]],
   example: "crochet transcripts ls",
 };
 
-const transcripts: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   const [action = "ls", given] = words;
   const store = projectStore(String(flags.cwd ?? io.cwd), io.env, (warning) => io.err(`crochet: ${warning}\n`));
   if (action === "ls") return await list(store, flags.json === true, io);
@@ -47,8 +42,7 @@ const transcripts: Command = async (args, io) => {
     for (const message of found.full) io.out(`${conversation(message)}\n`);
   }
   return EXIT.ok;
-};
-export default transcripts;
+});
 
 async function list(store: TranscriptStore, json: boolean, io: Io): Promise<number> {
   const all = (await store.list()).sort((a, b) => (b.about?.created ?? "").localeCompare(a.about?.created ?? ""));

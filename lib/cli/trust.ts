@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { allTrusted, revoke, type Standing, standings, trust } from "../hooks/trust.ts";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { command, type Usage } from "./_flags.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 
 const USAGE: Usage = {
   name: "trust",
@@ -12,17 +12,11 @@ const USAGE: Usage = {
     ["--list", "what is trusted, and what has changed since"],
     ["--revoke", "trust it no longer"],
     ["--json", "print data"],
-    ["--help", "this text"],
   ],
   example: "crochet trust",
 };
 
-const command: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   if (words.length > 1) throw new UsageError("Cannot trust several directories at once: name one");
   const dir = resolve(io.cwd, words[0] ?? ".");
   if (flags.list) return list(flags.json === true, io);
@@ -38,8 +32,7 @@ const command: Command = async (args, io) => {
   if (flags.json) io.out(`${JSON.stringify({ dir: made.dir, trusted: Object.keys(made.hashes) })}\n`);
   else io.out(told(made.dir, found));
   return EXIT.ok;
-};
-export default command;
+});
 
 function told(dir: string, found: readonly Standing[]): string {
   const lines = found.map(({ thing, state }) => `  ${thing}${state === "changed" ? " (had changed)" : ""}`);

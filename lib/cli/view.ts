@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { comparePage, runPage } from "../view/html.ts";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { command, type Usage } from "./_flags.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 import { privateDir, stateDir } from "./_state.ts";
 import { findView } from "./_view-source.ts";
 
@@ -18,17 +18,11 @@ const USAGE: Usage = {
     ["--cwd <dir>", "the project"],
     ["--json", "print data"],
     ["--debug", "show where an error came from"],
-    ["--help", "this text"],
   ],
   example: "crochet view",
 };
 
-const view: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   const cwd = resolve(io.cwd, String(flags.cwd ?? "."));
   const wanted = flags.diff === true ? 2 : 1;
   if (words.length > wanted || (flags.diff === true && words.length < 2)) {
@@ -44,8 +38,7 @@ const view: Command = async (args, io) => {
   else tell(path, html, flags.open === true, io);
   if (flags.open === true) await openIn(path, io);
   return EXIT.ok;
-};
-export default view;
+});
 
 async function drawn(given: string | undefined, cwd: string, io: Io): Promise<{ name: string; html: string }> {
   const { name, view } = await findView(given, cwd, io);

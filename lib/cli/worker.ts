@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { helpText, readFlags, type Usage } from "./_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { command, type Usage } from "./_flags.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";
 
 const USAGE: Usage = {
@@ -15,17 +15,11 @@ const USAGE: Usage = {
     ["--url <url>", "this worker as the server reaches it, where that is another address"],
     ["--key <publickeyv1_…>", "take only requests that are signed by a server with this key"],
     ["--fixtures", "replay fixtures of this directory for 'crochet replay --on'"],
-    ["--help", "this text"],
   ],
   example: "crochet worker agent.ts --admin http://127.0.0.1:9070",
 };
 
-const worker: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   const port = Number(flags.port ?? 9080);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new UsageError(`Cannot listen at port '${flags.port}'`);
@@ -52,8 +46,7 @@ const worker: Command = async (args, io) => {
     await served.close();
   }
   return EXIT.ok;
-};
-export default worker;
+});
 
 /** One fixture, as `crochet replay --json` tells of it. */
 async function replayed(request: unknown, io: Io): Promise<unknown> {

@@ -35,7 +35,7 @@ async function exampleOf({ path }: Typed): Promise<string> {
 }
 
 test("the help of no command is wider than a terminal of 80 columns, but for what is to be pasted", async () => {
-  for (const { path } of [{ path: [] }, ...await everyCommand(commands(), io)]) {
+  for (const { path } of [{ path: [] }, ...await everyCommand(commands())]) {
     out = "";
     assert.equal(await main([...path, "--help"], io), 0);
     const [help = ""] = out.split("\nExample\n");
@@ -102,7 +102,7 @@ after(() => server.close());
 let ready: ReturnType<typeof prepare> | undefined;
 let n = 0;
 
-for (const command of await everyCommand(commands(), io)) {
+for (const command of await everyCommand(commands())) {
   const name = `crochet ${command.path.join(" ")}`;
   const isChat = name === "crochet chat";
   test(`the example in the help of '${name}' works when it is pasted`, {

@@ -6,7 +6,7 @@ const USAGE: Usage = {
   name: "agent hook",
   words: "pretooluse|stop|notification <id>",
   about: "Notes an event of a watched agent: its JSON on stdin, nothing on stdout, exit code 0 whatever happens.",
-  flags: [["--help", "this text"]],
+  flags: [],
   example: `echo '{"tool_name":"ExitPlanMode"}' | crochet agent hook pretooluse fixer`,
 };
 
@@ -17,4 +17,4 @@ const hook: Command = async (args, io) => {
   } else await noteEvent(args, io.env);
   return EXIT.ok;
 };
-export default hook;
+export default Object.assign(hook, { usage: USAGE });

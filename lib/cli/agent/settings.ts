@@ -3,30 +3,22 @@ import { readOnPrompt, rememberOnPrompt } from "../../monitor/escalate.ts";
 import { agentsDir, beginLog, isAgentId } from "../../monitor/log.ts";
 import { prepareSettings } from "../../monitor/settings.ts";
 import { onPromptFor, readConfig } from "../_config.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT, UsageError } from "../_io.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT, UsageError } from "../_io.ts";
 import { ownCommand } from "../../hooks/installing/own-command.ts";
 
 const USAGE: Usage = {
   name: "agent settings",
   words: "<id>",
   about: "Prepares the settings file of a watched agent and prints its path.",
-  flags: [["--workspace <dir>", "the agent's project"], [
-    "--on-prompt <what>",
-    "escalate, none or a command; as config.yaml has it where absent",
-  ], [
-    "--help",
-    "this text",
-  ]],
+  flags: [
+    ["--workspace <dir>", "the agent's project"],
+    ["--on-prompt <what>", "escalate, none or a command; as config.yaml has it where absent"],
+  ],
   example: "crochet agent settings fixer",
 };
 
-const settings: Command = async (args, io) => {
-  const { words: [id], flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words: [id], flags }, io) => {
   if (!isAgentId(id)) {
     throw new UsageError(
       `Cannot watch agent '${id ?? ""}' as that is no id: expected letters, digits, '_', '-', '.' or ':'`,
@@ -40,5 +32,4 @@ const settings: Command = async (args, io) => {
   beginLog(dir, id, { type: "start", workspace, at: new Date().toISOString() });
   io.out(`${path}\n`);
   return EXIT.ok;
-};
-export default settings;
+});

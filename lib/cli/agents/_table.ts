@@ -4,7 +4,7 @@ import type { Colours } from "../show/colours.ts";
 import { oneLine } from "../show/text.ts";
 import { cut, displayWidth } from "../show/width.ts";
 
-export interface TableOptions {
+interface TableOptions {
   readonly columns: number;
   readonly colours: Colours;
   /** @default the time now */

@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { sqliteSteps } from "../../durable/sqlite.ts";
 import type { PermissionReply } from "../../permissions/gate.ts";
 import { journalPath } from "../_durable.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
 import { plainText } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -16,13 +16,12 @@ const USAGE: Usage = {
     ["--on <url>", "an agent that runs on a durable engine, by its ingress"],
     ["--cwd <dir>", "the project of a run with --durable"],
     ["--json", "print data"],
-    ["--help", "this text"],
   ],
   example: "crochet agents answer 1f0c… deny 'not on a Friday'",
 };
 
 /** A question as it is shown, and how it is answered. */
-export interface Question {
+interface Question {
   readonly agent_id: string;
   readonly tool_name: string;
   readonly input: unknown;
@@ -30,19 +29,14 @@ export interface Question {
 }
 
 /** Where questions wait. */
-export interface Questions {
+interface Questions {
   /** What an agent asks; of all agents where none is named. */
   open(agentId?: string): Promise<Question[]>;
   /** Answers the oldest question of an agent. */
   answer(agentId: string, reply: PermissionReply): Promise<boolean>;
 }
 
-const answer: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   const [id, verdict, ...rest] = words;
   if (id === undefined) throw new UsageError(`Cannot answer as no agent is named: ${USAGE.example}`);
   const questions = flags.on === undefined
@@ -72,8 +66,7 @@ const answer: Command = async (args, io) => {
   });
   if (!answered) throw new Error(`Cannot answer agent '${id}' as somebody else just did`);
   return EXIT.ok;
-};
-export default answer;
+});
 
 function shown({ tool_name, input, reason }: Question): string {
   return `${plainText(reason)}\n  ${tool_name} ${plainText(JSON.stringify(input))}\n`;

@@ -1,7 +1,7 @@
 import { agentsDir } from "../../monitor/log.ts";
 import { allStandings, hasEnded, type Standing } from "../../monitor/standing.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT, type Io } from "../_io.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT, type Io } from "../_io.ts";
 import { coloursFor } from "../show/colours.ts";
 import { agentsTable } from "./_table.ts";
 
@@ -13,19 +13,13 @@ const USAGE: Usage = {
     ["--watch", "keep showing; q or Ctrl-C ends it"],
     ["--all", "those that have ended too"],
     ["--json", "print data"],
-    ["--help", "this text"],
   ],
   example: "crochet agents",
 };
 
 const NONE = "no agents are at work: 'crochet run' starts one, 'crochet agent --help' tells how to watch others\n";
 
-const ls: Command = async (args, io) => {
-  const { flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ flags }, io) => {
   const look = () => standings(io, flags.all === true);
   const json = flags.json === true;
   if (flags.watch && io.tty && !json) return await (await import("./_watch.ts")).watchAgents(look, io);
@@ -38,8 +32,7 @@ const ls: Command = async (args, io) => {
   if (flags.watch) return await follow(show, io);
   io.out(show());
   return EXIT.ok;
-};
-export default ls;
+});
 
 function standings(io: Io, all: boolean): Standing[] {
   return allStandings(agentsDir(io.env)).filter((one) => all || !hasEnded(one));

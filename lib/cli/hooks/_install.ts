@@ -15,11 +15,10 @@ export const FLAGS: Usage["flags"] = [
   ["--dry-run", "show what would be written, and write nothing"],
   ["--cwd <dir>", "the project"],
   ["--json", "print data"],
-  ["--help", "this text"],
 ];
 
 /** What an install command is about. */
-export interface Asked {
+interface Asked {
   readonly folder: string;
   /** Whether the folder was typed: it is then trusted for this call. */
   readonly typed: boolean;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
 
 /** A hook that comes with crochet. */
-export interface Shipped {
+interface Shipped {
   readonly file: string;
   readonly path: string;
   /** What people call it: its label, or its whole name where it has none. */

@@ -1,6 +1,6 @@
 import { nearest } from "../../core/names.ts";
 import { Switches } from "../../hooks/switches.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
+import { command, type Usage } from "../_flags.ts";
 import { type Command, EXIT, UsageError } from "../_io.ts";
 import { hooksHere, projectOf } from "./_here.ts";
 
@@ -10,15 +10,10 @@ export function switchCommand(to: "enable" | "disable"): Command {
     name: `hooks ${to}`,
     words: "<name>",
     about: `Switches a hook ${to === "enable" ? "on" : "off"} in this project, from its next event on.`,
-    flags: [["--cwd <dir>", "the project"], ["--json", "print data"], ["--help", "this text"]],
+    flags: [["--cwd <dir>", "the project"], ["--json", "print data"]],
     example: `crochet hooks ${to} stop.tests-pass.ts`,
   };
-  return async (args, io) => {
-    const { words, flags } = await readFlags(usage, args);
-    if (flags.help) {
-      io.out(helpText(usage));
-      return EXIT.ok;
-    }
+  return command(usage, async ({ words, flags }, io) => {
     const [name, ...more] = words;
     if (name === undefined || more.length > 0) {
       throw new UsageError(`Cannot ${to} ${words.length} hooks: name one, as in ${usage.example}`);
@@ -34,5 +29,5 @@ export function switchCommand(to: "enable" | "disable"): Command {
     new Switches(cwd, io.env).set(name, to === "enable");
     io.out(flags.json ? `${JSON.stringify({ name, enabled: to === "enable" })}\n` : `${name} is ${to}d here\n`);
     return EXIT.ok;
-  };
+  });
 }

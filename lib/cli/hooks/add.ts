@@ -2,8 +2,8 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { nearest } from "../../core/names.ts";
 import { standings, trust } from "../../hooks/trust.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT, UsageError } from "../_io.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT, UsageError } from "../_io.ts";
 import { sidecarsOf } from "../../testing/examples/read.ts";
 import { projectOf } from "./_here.ts";
 import { shippedHooks } from "./_shipped.ts";
@@ -12,16 +12,11 @@ const USAGE: Usage = {
   name: "hooks add",
   words: "[name]",
   about: "Copies a hook that comes with crochet into ./hooks, to be used and changed; without a name it lists them.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print data"], ["--help", "this text"]],
+  flags: [["--cwd <dir>", "the project"], ["--json", "print data"]],
   example: "crochet hooks add tests-pass",
 };
 
-const add: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   const all = shippedHooks();
   const [name, ...more] = words;
   if (name === undefined) {
@@ -53,5 +48,4 @@ const add: Command = async (args, io) => {
   if (flags.json) io.out(`${JSON.stringify({ added: target, trusted })}\n`);
   else io.out(`added hooks/${hook.file}${trusted ? "" : ": look at ./hooks, then run 'crochet trust'"}\n`);
   return EXIT.ok;
-};
-export default add;
+});

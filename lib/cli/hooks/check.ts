@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { CheckOptions } from "../../testing/check/check.ts";
-import { type Flags, helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
+import { command, type Flags, type Usage } from "../_flags.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
 import { checkText, PLAIN } from "./_check-view.ts";
 import { projectOf } from "./_here.ts";
 
@@ -20,18 +20,12 @@ const USAGE: Usage = {
     ["--cwd <dir>", "the project"],
     ["--json", "print data"],
     ["--junit", "print JUnit XML"],
-    ["--help", "this text"],
   ],
   example: "crochet hooks check hooks --runs 200",
 };
 
 /** Exit code 1 where a law is broken; warnings break none. */
-const check: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   const cwd = projectOf(flags, io);
   const paths = words.length === 0 ? ["."] : words;
   const missing = paths.find((path) => !existsSync(resolve(cwd, path)));
@@ -65,8 +59,7 @@ const check: Command = async (args, io) => {
   }
   if (io.signal.aborted) return EXIT.interrupted;
   return report.ok ? EXIT.ok : EXIT.failed;
-};
-export default check;
+});
 
 const HOSTS = ["claude", "codex", "gemini"] as const;
 

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { expectEvent } from "../../core/names.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
 import { type Fire, firesOf, ledgerName, ledgers, sayRun } from "../_ledger.ts";
 import { projectOf } from "./_here.ts";
 
@@ -15,17 +15,11 @@ const USAGE: Usage = {
     ["--hook <name>", "only events at which this hook was considered"],
     ["--cwd <dir>", "the project"],
     ["--json", "print data"],
-    ["--help", "this text"],
   ],
   example: "crochet hooks explain",
 };
 
-const explain: Command = async (args, io) => {
-  const { words, flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ words, flags }, io) => {
   const path = ledgerFor(words[0], projectOf(flags, io), io);
   const event = typeof flags.event === "string" ? expectEvent(flags.event).event : undefined;
   const fires = firesOf(path).filter((fire) =>
@@ -40,8 +34,7 @@ const explain: Command = async (args, io) => {
   if (fires.length === 0) io.out("No hook was considered\n");
   for (const fire of fires) io.out(`\n${told(fire)}`);
   return EXIT.ok;
-};
-export default explain;
+});
 
 /** The run that is meant: by its id, the beginning of it, or its file; else the newest. */
 function ledgerFor(given: string | undefined, cwd: string, io: Io): string {

@@ -1,8 +1,8 @@
 import { HookFolder } from "../../hooks/hot.ts";
 import { planInstall } from "../../hooks/install.ts";
 import { distrust } from "../../hooks/trust.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT } from "../_io.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT } from "../_io.ts";
 import { finish, FLAGS, readAsked } from "./_install.ts";
 
 const USAGE: Usage = {
@@ -14,12 +14,7 @@ const USAGE: Usage = {
   example: "crochet hooks install --for claude --dry-run",
 };
 
-const install: Command = async (args, io) => {
-  const read = await readFlags(USAGE, args);
-  if (read.flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async (read, io) => {
   const asked = readAsked(read, io);
   const { folder, typed, place } = asked;
   const refused = typed ? undefined : distrust(place.cwd, "hooks", io.env);
@@ -30,5 +25,4 @@ const install: Command = async (args, io) => {
   const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), place);
   finish(plan, asked, read.flags, io, "written");
   return EXIT.ok;
-};
-export default install;
+});

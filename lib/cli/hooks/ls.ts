@@ -1,8 +1,8 @@
 import { EVENTS } from "../../core/events.ts";
 import type { HookRecord } from "../../core/hook.ts";
 import type { Found, Listed } from "../../hooks/sources.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT } from "../_io.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT } from "../_io.ts";
 import { firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { table } from "../_table.ts";
 import { hooksHere, projectOf } from "./_here.ts";
@@ -16,18 +16,12 @@ const USAGE: Usage = {
     ["--hooks <dir>", "a further folder of hooks"],
     ["--settings <file>", "a further settings file"],
     ["--json", "print data"],
-    ["--help", "this text"],
   ],
   example: "crochet hooks",
 };
 
 /** Exit code 1 where a file should be a hook and is not. */
-const ls: Command = async (args, io) => {
-  const { flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ flags }, io) => {
   const cwd = projectOf(flags, io);
   const found = await hooksHere(cwd, flags, io);
   const last = lastResults(cwd, io.env);
@@ -36,8 +30,7 @@ const ls: Command = async (args, io) => {
   if (flags.json) io.out(`${JSON.stringify({ hooks, unloaded, problems }, null, 2)}\n`);
   else io.out(shown(hooks, found));
   return problems.length > 0 ? EXIT.failed : EXIT.ok;
-};
-export default ls;
+});
 
 type Row = ReturnType<typeof row>;
 

@@ -1,5 +1,5 @@
-import { helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT } from "../_io.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT } from "../_io.ts";
 import { firesOf, ledgerName, ledgers } from "../_ledger.ts";
 import { table } from "../_table.ts";
 import { projectOf } from "./_here.ts";
@@ -8,7 +8,7 @@ const USAGE: Usage = {
   name: "hooks stats",
   words: "",
   about: "Counts what each hook did in the stored runs of this project.",
-  flags: [["--cwd <dir>", "the project"], ["--json", "print data"], ["--help", "this text"]],
+  flags: [["--cwd <dir>", "the project"], ["--json", "print data"]],
   example: "crochet hooks stats",
 };
 
@@ -21,12 +21,7 @@ interface Count {
   total_ms: number;
 }
 
-const stats: Command = async (args, io) => {
-  const { flags } = await readFlags(USAGE, args);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async ({ flags }, io) => {
   const counts = new Map<string, Count>();
   for (const path of ledgers(projectOf(flags, io), io.env)) {
     try {
@@ -54,8 +49,7 @@ const stats: Command = async (args, io) => {
     ));
   }
   return EXIT.ok;
-};
-export default stats;
+});
 
 function count(path: string, counts: Map<string, Count>): void {
   for (const { folded } of firesOf(path)) {

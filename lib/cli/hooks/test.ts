@@ -11,7 +11,7 @@ import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { type HookFile, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { loadHook } from "../../hooks/load.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
+import { command, type Flags, type Usage } from "../_flags.ts";
 import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
 import { keepTest, sayRun } from "../_ledger.ts";
 import { stdinText } from "../hook.ts";
@@ -28,7 +28,6 @@ const USAGE: Usage = {
     ["--set <path=value>", "change one field, as often as you like: tool_input.command='rm -rf /'"],
     ["--cwd <dir>", "the project"],
     ["--json", "print data"],
-    ["--help", "this text"],
   ],
   example: `crochet hooks test hooks/stop.tests-pass.ts`,
 };
@@ -39,11 +38,17 @@ type Json = { [field: string]: unknown };
 const test: Command = async (args, io) => {
   const { values: sets, rest: others } = takeValues(args, "--set");
   const { values: [input], rest } = takeValues(others, "--input");
-  const { words, flags } = await readFlags(USAGE, rest);
-  if (flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+  return await command(USAGE, (asked) => fireOnce(asked, { sets, input }, io))(rest, io);
+};
+export default Object.assign(test, { usage: USAGE });
+
+/** What changes the event: fields, and the file it is in. */
+interface Given {
+  readonly sets: readonly string[];
+  readonly input: string | undefined;
+}
+
+async function fireOnce({ words, flags }: Flags, { sets, input }: Given, io: Io): Promise<number> {
   const [path, ...more] = words;
   if (path === undefined || more.length > 0) {
     throw new UsageError(`Cannot test ${words.length} files: name one, as in ${USAGE.example}`);
@@ -94,8 +99,7 @@ const test: Command = async (args, io) => {
   ];
   io.out(lines.map((line) => `${line}\n`).join(""));
   return failed ? EXIT.failed : EXIT.ok;
-};
-export default test;
+}
 
 /** Values that the reader of flags would not keep: it takes the last of several, and no lone dash. */
 function takeValues(args: readonly string[], flag: string): { values: string[]; rest: string[] } {

@@ -1,6 +1,6 @@
 import { planUninstall } from "../../hooks/install.ts";
-import { helpText, readFlags, type Usage } from "../_flags.ts";
-import { type Command, EXIT } from "../_io.ts";
+import { command, type Usage } from "../_flags.ts";
+import { EXIT } from "../_io.ts";
 import { finish, FLAGS, readAsked } from "./_install.ts";
 
 const USAGE: Usage = {
@@ -11,14 +11,8 @@ const USAGE: Usage = {
   example: "crochet hooks uninstall --for claude --dry-run",
 };
 
-const uninstall: Command = async (args, io) => {
-  const read = await readFlags(USAGE, args);
-  if (read.flags.help) {
-    io.out(helpText(USAGE));
-    return EXIT.ok;
-  }
+export default command(USAGE, async (read, io) => {
   const asked = readAsked(read, io);
   finish(await planUninstall(asked.folder, asked.place), asked, read.flags, io, "restored");
   return EXIT.ok;
-};
-export default uninstall;
+});
