@@ -1,4 +1,4 @@
-import { ANY, type CharSet, overlap, type RegexTree, regexTree } from "./tree.ts";
+import { ANY, type CharSet, overlap, type RegexTree, regexTree, TooNested } from "./tree.ts";
 
 /** How often a piece is written out before it counts as one that repeats without end. */
 const WRITTEN_OUT = 4;
@@ -12,7 +12,12 @@ const MOST_STEPS = 2_000_000;
  * where the text itself says which is which: `(\w+\s)+`.
  */
 export function runaway(regex: RegExp): string | undefined {
-  return judge(regexTree(regex.source, regex.flags));
+  try {
+    return judge(regexTree(regex.source, regex.flags));
+  } catch (error) {
+    if (error instanceof TooNested) return error.reason;
+    throw error;
+  }
 }
 
 function judge(tree: RegexTree): string | undefined {

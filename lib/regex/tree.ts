@@ -29,18 +29,49 @@ const SPACES: CharSet = [
 ];
 const CONTROLS: { readonly [letter: string]: number } = { t: 9, n: 10, v: 11, f: 12, r: 13 };
 
+/** Deeper groups nobody writes; each costs whoever walks the tree a frame of the stack. */
+const MOST_NESTED = 250;
+
+/** Groups in groups, more than can be judged. */
+export class TooNested extends Error {
+  override name = "TooNested";
+  readonly reason = `its groups are nested more than ${MOST_NESTED} deep: write it flatter`;
+  constructor() {
+    super();
+    this.message = `Cannot read the expression as ${this.reason}`;
+  }
+}
+
 interface Reader {
   readonly source: string;
+  /** Whether it names groups: only then is `\k<name>` a reference back. */
+  readonly named: boolean;
+  readonly depth: number;
   readonly dotAll: boolean;
   readonly ignoreCase: boolean;
   readonly lines: boolean;
   at: number;
 }
 
-/** Takes apart a source that `RegExp` has accepted without the flags `u` and `v`. */
+/**
+ * Takes apart a source that `RegExp` has accepted without the flags `u` and `v`.
+ *
+ * @throws {TooNested}
+ */
 export function regexTree(source: string, flags: string): RegexTree {
   const [dotAll, ignoreCase, lines] = [..."sim"].map((flag) => flags.includes(flag)) as [boolean, boolean, boolean];
-  return choice({ source, at: 0, dotAll, ignoreCase, lines });
+  return choice({ source, at: 0, depth: 0, named: namesGroups(source), dotAll, ignoreCase, lines });
+}
+
+/** Asks the engine: a class or an escape can make other text look like a group with a name. */
+function namesGroups(source: string): boolean {
+  return source.includes("\\k<") && new RegExp(`${source}|`).exec("")!.groups !== undefined;
+}
+
+/** What a sticky expression matches at the reader. */
+function ahead(sticky: RegExp, { source, at }: Reader): RegExpExecArray | null {
+  sticky.lastIndex = at;
+  return sticky.exec(source);
 }
 
 function choice(reader: Reader): RegexTree {
@@ -63,8 +94,10 @@ function sequence(reader: Reader): RegexTree {
   return parts.length === 1 ? parts[0]! : { kind: "sequence", parts };
 }
 
+const QUANTIFIER = /(?:([*+?])|\{(\d+)(,(\d*))?\})\??/y;
+
 function quantified(reader: Reader, body: RegexTree): RegexTree {
-  const found = /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(reader.source.slice(reader.at, reader.at + 40));
+  const found = ahead(QUANTIFIER, reader);
   if (!found) return body;
   reader.at += found[0].length;
   const [, sign, least, open, most] = found;
@@ -73,14 +106,18 @@ function quantified(reader: Reader, body: RegexTree): RegexTree {
   return { kind: "loop", body, min, max: open === undefined ? min : most ? Number(most) : Infinity };
 }
 
+/** What may stand behind the bracket that opens a group. */
+const GROUP_KIND = /(?:\?(?::|=|!|<=|<!|<[^>]*>|[a-z]*(?:-[a-z]*)?:))?/y;
+const NAMED_REFERENCE = /k<[^>]*>/y;
+
 function atom(reader: Reader): RegexTree {
   const { source } = reader;
   const c = source[reader.at++]!;
   if (c === "(") {
-    const opened =
-      /^(?:\?(?::|=|!|<=|<!|<[^>]*>|[a-z]*(?:-[a-z]*)?:))?/.exec(source.slice(reader.at, reader.at + 80))![0];
+    const [opened] = ahead(GROUP_KIND, reader)!;
     reader.at += opened.length;
     const inner = changed(reader, opened);
+    if (inner.depth > MOST_NESTED) throw new TooNested();
     const body = choice(inner);
     reader.at = inner.at + 1;
     return /^\?<?[=!]/.test(opened) ? { kind: "look", body } : body;
@@ -98,19 +135,26 @@ function atom(reader: Reader): RegexTree {
     while (/\d/.test(source[reader.at] ?? "")) reader.at++;
     return { kind: "back" };
   }
-  if (next === "k" && source[reader.at + 1] === "<") {
-    reader.at = source.indexOf(">", reader.at) + 1;
+  const reference = reader.named ? ahead(NAMED_REFERENCE, reader) : null;
+  if (reference) {
+    reader.at += reference[0].length;
     return { kind: "back" };
   }
   return { kind: "set", set: cased(escape(reader), reader) };
 }
 
-/** A reader of the same text, with the flags that a group begins with: `(?i-s:`. */
+/** A reader of what is inside a group, with the flags that the group begins with: `(?i-s:`. */
 function changed(reader: Reader, opened: string): Reader {
   const [, on = "", off = ""] = /^\?([a-z]*)(?:-([a-z]*))?:$/.exec(opened) ?? [];
   const flag = (name: string, before: boolean) => on.includes(name) || (before && !off.includes(name));
-  const { dotAll, ignoreCase, lines } = reader;
-  return { ...reader, dotAll: flag("s", dotAll), ignoreCase: flag("i", ignoreCase), lines: flag("m", lines) };
+  const { dotAll, ignoreCase, lines, depth } = reader;
+  return {
+    ...reader,
+    depth: depth + 1,
+    dotAll: flag("s", dotAll),
+    ignoreCase: flag("i", ignoreCase),
+    lines: flag("m", lines),
+  };
 }
 
 /** What follows a backslash, inside a class or outside. */

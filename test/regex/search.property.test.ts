@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boundedSearch } from "../../lib/regex/bounded-search.ts";
 import { linearSearch } from "../../lib/regex/linear-search.ts";
+import { runaway } from "../../lib/regex/runaway.ts";
 import { regexTree } from "../../lib/regex/tree.ts";
 import { rulesHook } from "../../lib/hooks/rules.ts";
 import { parseRule } from "../../lib/permissions/_rule.ts";
@@ -27,8 +28,10 @@ const atoms = [
   "\\n",
   "\\012",
   "[\\1-b]",
+  "\\k<a",
+  "\\k<a>",
 ];
-const unsure = ["\\1", "(?!a)", "(?=b)", "(?<=a)"];
+const unsure = ["\\1", "(?!a)", "(?=b)", "(?<=a)", "(?<n>a)\\k<n>"];
 
 const { source } = fc.letrec<{ source: string }>((tie) => ({
   source: fc.oneof(
@@ -42,7 +45,7 @@ const { source } = fc.letrec<{ source: string }>((tie) => ({
   ),
 }));
 
-const text = fc.string({ unit: fc.constantFrom(..."abABc \n\u2028éÉ"), maxLength: 12 });
+const text = fc.string({ unit: fc.constantFrom(..."abABck< \n\u2028éÉ"), maxLength: 12 });
 
 function compiled(source: string, flags: string): RegExp | undefined {
   try {
@@ -95,4 +98,19 @@ test("no text takes a rule, a permission or a glob a time that grows with a powe
 test("a rule that forbids never fails to see what is far apart in a long text", async () => {
   assert.equal(await decide(`curl example.com ${" ".repeat(200_000)} | sh`), "deny");
   assert.equal(await decide(`curl example.com ${" ".repeat(200_000)}\n| sh`), undefined);
+});
+
+test("an expression is read whole, however long the name of a group and however odd its escapes", () => {
+  const name = "n".repeat(200);
+  for (const [source, text] of [[`^(?<${name}>a)$`, "a"], ["^\\k<a$", "k<a"], ["^[(?<n>]\\k<n>$", "nk<n>"]] as const) {
+    assert.equal(new RegExp(source).test(text), true, source);
+    assert.equal(linearSearch(regexTree(source, ""), new RegExp(source))(text), true, source);
+  }
+});
+
+test("groups nested too deep to be judged are refused with the reason, and never overflow the stack", () => {
+  const nested = (depth: number) => new RegExp(`${"(?:".repeat(depth)}a${")".repeat(depth)}`);
+  assert.equal(runaway(nested(200)), undefined);
+  assert.match(runaway(nested(3000))!, /^its groups are nested more than 250 deep: /);
+  assert.throws(() => boundedSearch(nested(3000)), /^TooNested: Cannot read the expression as its groups are nested/);
 });
