@@ -263,6 +263,19 @@ test("U7, U13: mistakes in YAML have their line and column too", async () => {
   for (const [rules, message] of cases) assert.match(await refused(rules, "yaml"), message, rules);
 });
 
+test("U13: conditions or groups nested deeper than can be walked are a mistake with its place, not a full stack", async () => {
+  const deep = (open: string, close: string, depth: number) =>
+    `\n${open.repeat(depth)}tool equals "x"${close.repeat(depth)} -> deny`;
+  assert.equal((await decide(deep("(", ")", 200))).decision, undefined);
+  for (const rules of [deep("(", ")", 15_000), deep("not ", "", 15_000)]) {
+    assert.match(await refused(rules), /^Cannot load g\.rules:2:\d+ as its conditions are nested more than 200 deep$/);
+  }
+  const yaml = `- ${"{not: ".repeat(500)}{field: tool, operator: equals, value: x}${"}".repeat(499)}, action: deny}`;
+  assert.match(await refused(yaml, "yaml"), /^Cannot load g\.rules\.yaml:1:\d+ as its conditions are nested more than/);
+  const groups = `tool matches '${"(".repeat(15_000)}a${")".repeat(15_000)}' -> deny`;
+  assert.match(await refused(groups), /^Cannot load g\.rules:1:14 as .* cannot be used safely, its groups are nested/);
+});
+
 test("U3, U10: an action that means nothing at the event is a load error", async () => {
   assert.match(await refused(`event contains "" -> deny`, "lines", ["stop"]), /gives no reason/);
   assert.match(await refused(`event contains "" -> ask("x")`, "lines", ["stop"]), /'ask' means nothing on Stop/);

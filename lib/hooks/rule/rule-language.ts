@@ -1,5 +1,14 @@
 import { HookLoadError, type Position, positionOf } from "../file/load-error.ts";
-import { type Action, ACTIONS, type Condition, type Operator, OPERATORS, type Rule, scalarText } from "./rule.ts";
+import {
+  type Action,
+  ACTIONS,
+  type Condition,
+  MOST_NESTED,
+  type Operator,
+  OPERATORS,
+  type Rule,
+  scalarText,
+} from "./rule.ts";
 import { isFieldPath } from "./field.ts";
 import { nearest } from "../../core/names.ts";
 
@@ -53,22 +62,25 @@ class Parser {
     return { when, at, ...this.#action() };
   }
 
-  #or(): Condition {
-    const parts = [this.#and()];
-    while (this.#take("or")) parts.push(this.#and());
+  #or(depth = 0): Condition {
+    const parts = [this.#and(depth)];
+    while (this.#take("or")) parts.push(this.#and(depth));
     return parts.length === 1 ? parts[0]! : { or: parts };
   }
 
-  #and(): Condition {
-    const parts = [this.#unary()];
-    while (this.#take("and")) parts.push(this.#unary());
+  #and(depth: number): Condition {
+    const parts = [this.#unary(depth)];
+    while (this.#take("and")) parts.push(this.#unary(depth));
     return parts.length === 1 ? parts[0]! : { and: parts };
   }
 
-  #unary(): Condition {
-    if (this.#take("not")) return { not: this.#unary() };
+  #unary(depth: number): Condition {
+    if (depth > MOST_NESTED) {
+      throw this.#mistake(this.#peek().offset, `its conditions are nested more than ${MOST_NESTED} deep`);
+    }
+    if (this.#take("not")) return { not: this.#unary(depth + 1) };
     if (!this.#take("(")) return this.#test();
-    const inner = this.#or();
+    const inner = this.#or(depth + 1);
     this.#expect(")", "')'");
     return inner;
   }

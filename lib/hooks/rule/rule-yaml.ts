@@ -1,7 +1,16 @@
 import { HookLoadError } from "../file/load-error.ts";
 import { isFieldPath } from "./field.ts";
 import { unknownWord } from "./rule-language.ts";
-import { type Action, ACTIONS, type Condition, type Operator, OPERATORS, type Rule, scalarText } from "./rule.ts";
+import {
+  type Action,
+  ACTIONS,
+  type Condition,
+  MOST_NESTED,
+  type Operator,
+  OPERATORS,
+  type Rule,
+  scalarText,
+} from "./rule.ts";
 import type { YamlText } from "./yaml.ts";
 
 type Path = readonly (string | number)[];
@@ -85,6 +94,9 @@ class RuleReader {
   }
 
   #nested(given: unknown, path: Path): Condition {
+    if (path.length > 2 * MOST_NESTED) {
+      throw this.mistake(path, `its conditions are nested more than ${MOST_NESTED} deep`);
+    }
     return this.#condition(this.#fields(given, path, TEST_KEYS), path);
   }
 

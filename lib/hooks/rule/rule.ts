@@ -32,6 +32,9 @@ export interface Rule {
   readonly at: Position;
 }
 
+/** Deeper conditions nobody writes; each costs whoever walks them a frame of the stack. */
+export const MOST_NESTED = 200;
+
 /** A value as rules compare it; undefined for what is no scalar. */
 export function scalarText(value: unknown): string | undefined {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
