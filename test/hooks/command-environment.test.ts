@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { withoutSecrets } from "../../lib/hooks/process/environment.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { commandHook } from "../../lib/hooks/command.ts";
 import { environment, fireHook, PRE, record, scratch, START } from "./_fire.ts";
@@ -34,6 +35,18 @@ test("a command hook gets the whole environment but for what looks like a secret
   const { vars } = await seen({ env: { PATH, ...secrets, ...kept }, keepEnv: ["KEPT_API_KEY"] });
   for (const name of Object.keys(secrets)) assert.equal(vars[name], undefined, name);
   for (const [name, value] of Object.entries(kept)) assert.equal(vars[name], value, name);
+});
+
+test("a secret is known by the name of its variable, and what only sounds like one is passed on", () => {
+  const secrets = "OPENAI_KEY OPENAI_APIKEY apikey GITHUB_PAT PGPASSWORD DB_PASSWD DB_PASS MYSQL_PWD SSH_PASSPHRASE " +
+    "AWS_SESSION_TOKEN CLIENT_SECRET_2 stripe_key";
+  const others =
+    "MONKEY KEYBOARD KEY_REPEAT TOKENIZER_PATH MAX_TOKENS AWS_ACCESS_KEY_ID SSH_AUTH_SOCK SSH_ASKPASS PWD " +
+    "OLDPWD COMPASS BYPASS COMPAT PATH SSH_PUBLIC_KEY PASSWORD_STORE_DIR GOOGLE_APPLICATION_CREDENTIALS";
+  const names = `${secrets} ${others}`.split(" ");
+  const { env, withheld } = withoutSecrets(Object.fromEntries(names.map((name) => [name, "x"])));
+  assert.deepEqual(withheld, secrets.split(" "));
+  assert.deepEqual(Object.keys(env), others.split(" "));
 });
 
 test("a variable that hooks do not get is said once, with the way to pass it on", async () => {

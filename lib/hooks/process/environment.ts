@@ -4,8 +4,10 @@ import type { AnyEvent } from "../../core/events.ts";
 import type { HookHost } from "./host.ts";
 import type { WireFacts } from "./wire.ts";
 
-/** Names that look like secrets. */
-const SECRET = /(?:^|_)(?:API_KEY|TOKEN)$|(?:^|_)SECRET/i;
+/** Names that look like secrets: their last word is one (`OPENAI_KEY`, not `MONKEY`), or they say so (`PGPASSWORD`). */
+const SECRET = /_KEY$|(?:^|_)(?:API_?KEY|TOKEN|PAT|PASS)$|PASSW(?:OR)?D$|PASSPHRASE$|(?:^|_)SECRET|^MYSQL_PWD$/i;
+/** Names like those that are no secrets. */
+const NO_SECRET = /PUBLIC_KEY$/i;
 /** Secrets by name that hooks are expected to use. */
 const KEPT: ReadonlySet<string> = new Set(["GITHUB_TOKEN", "GH_TOKEN"]);
 /** What belongs to the host's own process, or is set anew where it means something. */
@@ -26,7 +28,8 @@ export function withoutSecrets(
   const withheld: string[] = [];
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || DROPPED.test(name)) continue;
-    if (SECRET.test(name) && !KEPT.has(name) && !keep.includes(name)) withheld.push(name);
+    const isSecret = SECRET.test(name) && !NO_SECRET.test(name) && !KEPT.has(name);
+    if (isSecret && !keep.includes(name)) withheld.push(name);
     else env[name] = value;
   }
   return { env, withheld };
