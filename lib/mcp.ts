@@ -7,15 +7,15 @@ export interface McpHost {
   readonly cwd: string;
   readonly signal: AbortSignal;
   readonly warn: (message: string) => void;
-  /** Is told that the tools are others now. */
+  /** Is told that the list of tools has changed. */
   readonly changed: () => void;
 }
 
 /** The servers of one session. */
 export interface McpServers {
-  /** The tools of all servers that can be used, by what their names and the server's own name are. */
+  /** The tools of all servers that can be used, named `mcp__server__tool`. */
   tools(): readonly Tool[];
-  /** The server a tool is of, as it is called where it was named. */
+  /** The server that a tool belongs to, by its name in the options: the tool's own name may spell it otherwise. */
   serverOf(tool: string): string | undefined;
   /** Ends them, with everything they started. */
   close(): Promise<void>;

@@ -1,11 +1,11 @@
 import { pathToFileURL } from "node:url";
 import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
-import { checkSchema, InvalidInput, type JsonSchema, validateJson } from "../core/schema.ts";
+import { checkSchema, type JsonSchema } from "../core/schema.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { withoutSecrets } from "../hooks/process/environment.ts";
-import { runaway } from "../regex/runaway.ts";
 import { toolNames } from "./names.ts";
 import { blocksOf, outputOf } from "./results.ts";
+import { inputParser } from "./schema.ts";
 import { isRemote, type McpServer } from "./servers.ts";
 import { StdioTransport } from "./stdio.ts";
 
@@ -18,12 +18,12 @@ export interface ConnectionOptions {
   readonly cwd: string;
   readonly startTimeout: number;
   readonly warn: (message: string) => void;
-  /** Is told that the server's tools are others now. */
+  /** Is told that the server's list of tools has changed. */
   readonly changed: () => void;
 }
 
 const CALL_MS = 600_000;
-/** How long a server may take to say goodbye to. */
+/** How long we wait for each step of taking leave of a server. */
 const GOODBYE_MS = 1000;
 /** Servers tell of several changes at once. */
 const SETTLE_MS = 50;
@@ -89,22 +89,21 @@ export class McpConnection {
     });
     client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(this.#options.cwd).href }] }));
     client.onerror = () => {}; // what matters comes back as a failed call
-    const within = new AbortController();
+    const giveUp = new AbortController();
     const late = new Error(`it was not ready within ${startTimeout / 1000} s`);
-    const timer = setTimeout(() => within.abort(late), startTimeout);
-    const leave = () => within.abort(signal.reason);
+    const timer = setTimeout(() => giveUp.abort(late), startTimeout);
+    const leave = () => giveUp.abort(signal.reason);
     signal.addEventListener("abort", leave, { once: true });
     if (signal.aborted) leave();
     try {
-      const options = { signal: within.signal, timeout: startTimeout };
-      await ended(within.signal, client.connect(transport, options));
-      const { tools } = await ended(within.signal, client.listTools(undefined, options));
+      const options = { signal: giveUp.signal, timeout: startTimeout };
+      await unlessAborted(giveUp.signal, client.connect(transport, options));
+      const { tools } = await unlessAborted(giveUp.signal, client.listTools(undefined, options));
       this.#offer(tools);
     } catch (error) {
       await this.#leave(client, transport);
-      const words = transport instanceof StdioTransport ? transport.lastWords : "";
-      const why = within.signal.aborted ? (within.signal.reason as Error)?.message : reasonOf(error);
-      throw new Error(`Cannot use MCP server '${name}' as ${why}${words && `: ${words}`}`, { cause: error });
+      const why = giveUp.signal.aborted ? (giveUp.signal.reason as Error)?.message : reasonOf(error);
+      throw new Error(`Cannot use MCP server '${name}' as ${why}${lastWords(transport)}`, { cause: error });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", leave);
@@ -112,8 +111,7 @@ export class McpConnection {
     client.onclose = () => {
       this.#connecting = undefined;
       if (this.#isClosed) return;
-      const words = transport instanceof StdioTransport ? transport.lastWords : "";
-      warn(`MCP server '${name}' has ended${words && `: ${words}`}`);
+      warn(`MCP server '${name}' has ended${lastWords(transport)}`);
       // What it started is not left behind by its own end.
       void transport.close();
     };
@@ -171,7 +169,7 @@ export class McpConnection {
       // What a server says of itself decides what runs together, but never what needs no permission.
       effect: "write",
       ...(given.annotations?.readOnlyHint && { parallel: true }),
-      parse: patternsEnd(schema) ? (input) => checked(schema, input) : (input) => input as Record<string, unknown>,
+      parse: inputParser(schema),
       render: blocksOf,
       run: (input, context) => this.#call(given.name, input, context),
     };
@@ -202,46 +200,27 @@ export class McpConnection {
   }
 }
 
-/** Whether no pattern of a server's schema could search for ever; otherwise the server judges its input by itself. */
-function patternsEnd(schema: unknown): boolean {
-  if (typeof schema !== "object" || schema === null) return true;
-  const { pattern, patternProperties } = schema as JsonSchema;
-  const patterns = [pattern, ...Object.keys(patternProperties ?? {})].filter((one) => typeof one === "string");
-  return patterns.every(ends) && Object.values(schema).every(patternsEnd);
-}
-
-function ends(pattern: string): boolean {
-  try {
-    return runaway(new RegExp(pattern)) === undefined;
-  } catch {
-    return true; // the validator cannot read it either
-  }
-}
-
-/** What fits the schema the server told; where that cannot be read the server judges by itself. */
-async function checked(schema: JsonSchema, input: unknown): Promise<Record<string, unknown>> {
-  try {
-    return await validateJson(schema, input);
-  } catch (error) {
-    if (error instanceof InvalidInput) throw error;
-    return input as Record<string, unknown>;
-  }
-}
-
 function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: string };
   if (code === "ENOENT") return "there is no such command";
   return message?.replace(/\s+/g, " ").slice(0, 500) || String(error);
 }
 
+/** What a server that is a process complained of, to be appended to what happened to it. */
+function lastWords(transport: Transport): string {
+  const words = transport instanceof StdioTransport ? transport.lastWords : "";
+  return words && `: ${words}`;
+}
+
 /** Waits for work, or for the signal: not everything in the SDK looks at it. */
-function ended<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     work.then(resolve, reject);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 }
 
+/** Waits for work that may fail, but no longer than that. */
 async function within(ms: number, work: Promise<void> | undefined): Promise<void> {
   if (!work) return;
   let timer: ReturnType<typeof setTimeout> | undefined;
