@@ -3,7 +3,7 @@
 # Shows what the agent wants on the desktop. Does nothing where there is none.
 event=$(cat)
 field() {
-  printf '%s' "$event" | sed -n 's/.*"'"$1"'":"\(\([^"\\]\|\\.\)*\)".*/\1/p' | sed 's/\\"/"/g; s/\\n/ /g; s/\\\\/\\/g'
+  printf '%s' "$event" | sed -nE 's/.*"'"$1"'":"(([^"\\]|\\.)*)".*/\1/p' | sed 's/\\"/"/g; s/\\n/ /g; s/\\\\/\\/g'
 }
 message=$(field message)
 title=$(field title)

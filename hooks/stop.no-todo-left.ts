@@ -19,8 +19,7 @@ export default noTodoLeft;
 export const config = { timeout: 60, nondeterministic: true };
 
 /** What an agent does not do after being sent back so often is a person's to do. */
-const MOST = 5;
-const SENT_BACK = "no-todo-left:sent-back";
+const [MOST, SENT_BACK] = [5, "no-todo-left:sent-back"] as const;
 
 function lines(diff: string): { file: string; text: string }[] {
   let file = "";
@@ -31,8 +30,10 @@ function lines(diff: string): { file: string; text: string }[] {
 }
 
 async function untracked(names: string, cwd: string): Promise<{ file: string; text: string }[]> {
-  const { readFileSync } = await import("node:fs");
-  return names.split("\0").filter((file) => file !== "").flatMap((file) => {
+  const { readFileSync, statSync } = await import("node:fs");
+  // Git also names what is no file: a repository in the repository, a link that leads nowhere.
+  const isFile = (file: string) => statSync(`${cwd}/${file}`, { throwIfNoEntry: false })?.isFile() ?? false;
+  return names.split("\0").filter((file) => file !== "" && isFile(file)).flatMap((file) => {
     const bytes = readFileSync(`${cwd}/${file}`);
     return bytes.includes(0) ? [] : bytes.toString("utf8").split("\n").map((text) => ({ file, text }));
   });

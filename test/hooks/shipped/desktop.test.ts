@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { scratch } from "../_fire.ts";
 import { served } from "./_shipped.ts";
 
+const POSIX = spawnSync("sed", ["--posix", "-n", "p"], { input: "" }).status === 0 ? "--posix" : "";
 const NAME = "notification.desktop.sh";
 const INPUT = { session_id: "s", hook_event_name: "Notification", notification_type: "permission_prompt" };
 
@@ -12,6 +14,9 @@ test("desktop shows the message and the title, whatever stands in them, and neve
   mkdirSync(`${folder.path}/bin`);
   writeFileSync(`${folder.path}/bin/notify-send`, `#!/bin/sh\nprintf '%s|' "$@" > ${folder.path}/shown\n`);
   chmodSync(`${folder.path}/bin/notify-send`, 0o755);
+  // Other systems have a sed without GNU's additions.
+  writeFileSync(`${folder.path}/bin/sed`, `#!/bin/sh\nPATH='${process.env.PATH}' exec sed ${POSIX} "$@"\n`);
+  chmodSync(`${folder.path}/bin/sed`, 0o755);
   const env = { ...process.env, PATH: `${folder.path}/bin:${process.env.PATH}` };
   const message = 'May I run "rm $(x)"?';
   const { stdout, code } = await served(NAME, { ...INPUT, cwd: folder.path, message, title: "My agent" }, { env });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { scratch, STOP } from "../_fire.ts";
 import { git, shipped } from "./_shipped.ts";
@@ -31,6 +31,18 @@ test("no-todo-left names each new mark, in changed and in new files", async () =
     assert.match(reason!, /You left 2 to do/);
     assert.match(reason!, /old\.ts: \/\/ FIXME handle null/);
     assert.match(reason!, /new file\.ts: let x;/);
+  });
+});
+
+test("no-todo-left looks past what git names and is no file", async () => {
+  await inRepository(async (cwd, stop) => {
+    git(cwd, "init", "-q", "inner");
+    writeFileSync(`${cwd}/inner/a.ts`, "export {};\n");
+    git(`${cwd}/inner`, "add", ".");
+    git(`${cwd}/inner`, "commit", "-qm", "begin");
+    symlinkSync("nowhere", `${cwd}/dangling`);
+    writeFileSync(`${cwd}/new.ts`, `// ${MARK}: this one\n`);
+    assert.match(await stop() ?? "", /You left 1 to do/);
   });
 });
 
