@@ -53,10 +53,8 @@ export async function serve(path: string, stdin: string, options: ServeOptions):
   const { tried } = options;
   const env = tried?.env ?? new ServedEnv(heard, options);
   const serving: Serving = { path, stdin, heard, env, options };
-  try {
-    if (tried) return await (await import("./serving/serve-answer.ts")).serveAnswer(serving, tried);
-    return await (await import("./serving/serve-whole.ts")).serveWhole(serving);
-  } finally {
-    env.keepValues();
-  }
+  const served = tried
+    ? await (await import("./serving/serve-answer.ts")).serveAnswer(serving, tried)
+    : await (await import("./serving/serve-whole.ts")).serveWhole(serving);
+  return { ...served, stderr: served.stderr + env.keepValues() };
 }

@@ -224,6 +224,9 @@ test("a module that is asked early has the whole context, and whatever it does w
     `export default (_, { values }) => { values.set("n", (values.get("n") ?? 0) + 1); if (values.get("n") > 1) return { action: "deny", reason: "twice" }; };`;
   assert.equal((await at(counting)).stdout, "");
   assert.equal(specific(await at(counting)).permissionDecisionReason, "twice");
+  const { stdout, stderr, code } = await at(`export default (_, { values }) => void values.set("big", 1n);`);
+  assert.deepEqual([stdout, code], ["", 0]);
+  assert.match(stderr, /^Cannot keep the value 'big' as /);
 });
 
 test("a module is not run for what its config rules out", async () => {

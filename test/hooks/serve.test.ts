@@ -382,6 +382,28 @@ test("ctx.values are shared by the processes of a session, a file a key, and swe
   assert.equal(existsSync(`${values}/one`), false);
 });
 
+test("values that cannot be kept are told, and never cost a hook its verdict", async () => {
+  using folder = scratch();
+  const file = `${folder.path}/stop.x.ts`;
+  const answer = `{ action: "deny", reason: "not yet" }`;
+  writeFileSync(
+    file,
+    `export default (_, { values }) => { values.set("big", 1n); values.set("n", 1); return ${answer}; };`,
+  );
+  const served = (CROCHET_HOME: string) =>
+    serve(file, JSON.stringify(EVENTS.stop!.claude), {
+      host: "claude",
+      env: { CROCHET_HOME },
+      signal: new AbortController().signal,
+    });
+  for (const [home, complaints] of [[folder.path, ["big"]], ["/dev/null", ["big", "n"]]] as const) {
+    const { stdout, stderr, code } = await served(home);
+    assert.deepEqual([JSON.parse(stdout), code], [{ decision: "block", reason: "not yet" }, 0]);
+    const told = stderr.trimEnd().split("\n").map((line) => /^Cannot keep the value '(.*)' as ./.exec(line)?.[1]);
+    assert.deepEqual(told, complaints);
+  }
+});
+
 test("stdin that holds no event is told, and refuses nothing", async () => {
   for (const stdin of ["", "{", "null", "[]", '"x"', "{}", '{"hook_event_name":5}']) {
     const { stdout, code } = await serve("/x/stop.ts", stdin, {

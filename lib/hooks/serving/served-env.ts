@@ -60,21 +60,30 @@ export class ServedEnv implements HookEnv {
     return this.#values.map;
   }
 
-  /** Writes down what has changed, a file a key: hosts run hooks side by side, and none must undo another's. */
-  keepValues(): void {
-    if (!this.#values) return;
+  /**
+   * Writes down what has changed, a file a key: hosts run hooks side by side, and none must undo another's. What cannot
+   * be kept is told, a line each, and never costs the hook its answer.
+   */
+  keepValues(): string {
+    if (!this.#values) return "";
     const { map, before } = this.#values;
     const folder = this.#folder();
-    for (const [key, value] of map) {
-      const text = JSON.stringify(value);
-      if (text !== undefined && text !== before.get(key)) writeValue(folder, key, text);
+    let complaints = "";
+    for (const key of new Set([...map.keys(), ...before.keys()])) {
+      try {
+        const text = JSON.stringify(map.get(key));
+        if (text !== before.get(key)) writeValue(folder, key, text);
+      } catch (error) {
+        complaints += `Cannot keep the value '${key}' as ${(error as Error).message}\n`;
+      }
     }
-    for (const key of before.keys()) if (!map.has(key)) writeValue(folder, key, undefined);
+    return complaints;
   }
 
+  /** As `userState()` has it, without what that loads. */
   #folder(): string {
     const { CROCHET_HOME: given, HOME: home } = this.#state;
-    const root = given?.startsWith("/") ? given : `${home ?? "/tmp"}/.crochet`;
+    const root = given?.startsWith("/") ? given : `${home || process.getBuiltinModule("node:os").homedir()}/.crochet`;
     return `${root}/values/${encodeURIComponent(this.session_id || "none").replaceAll(".", "%2E")}`;
   }
 }
