@@ -1,5 +1,6 @@
 import { nearest } from "../core/names.ts";
 import { HookLoadError } from "./file/load-error.ts";
+import { readToml } from "./file/read-toml.ts";
 
 export type TurnTable = "turn_start" | "turn_end";
 
@@ -24,14 +25,7 @@ const KEYS = ["command", "args", "run_on_hook_input", "persist", "json", "timeou
 
 /** Reads one table of the file; undefined where it is not there. */
 export async function readTurnCommand(text: string, file: string, table: TurnTable): Promise<TurnCommand | undefined> {
-  const { parse, TomlError } = await import("smol-toml");
-  let tables: { readonly [table: string]: unknown };
-  try {
-    tables = parse(text);
-  } catch (error) {
-    const at = error instanceof TomlError ? { line: error.line, column: error.column } : undefined;
-    throw new HookLoadError(file, at, `it is not valid TOML: ${(error as Error).message.split("\n", 1)[0]}`);
-  }
+  const tables = await readToml(text, file);
   const bad = (why: string) => new HookLoadError(file, undefined, why);
   const stray = Object.keys(tables).find((name) => !TABLES.includes(name));
   if (stray !== undefined) throw bad(`'${stray}' is no table of it: did you mean '${nearest(stray, TABLES)}'?`);

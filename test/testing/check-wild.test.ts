@@ -21,6 +21,24 @@ const PROJECTS:
       [`hooks/hooks.json: Cannot use 'Stop' as claude reads no hooks outside of "hooks": write {"hooks": {"Stop": …}}`],
     ],
     [
+      "an event that has no list is told of",
+      { ".claude/settings.json": JSON.stringify({ hooks: { Stop: { hooks: [] } } }) },
+      ['.claude/settings.json: Cannot use hooks.Stop as it is no list: write [{ "hooks": [ … ] }]'],
+    ],
+    [
+      "settings that cannot be read are told with their file and the place in it",
+      {
+        ".claude/settings.json": '{ "hooks": {',
+        ".codex/config.toml": "\nx = [\n",
+        ".claude/agents/look.md": "---\nname: look\nhooks:\n  Stop: [\n---\n",
+      },
+      [
+        ".claude/settings.json: Cannot read the settings as CloseBraceExpected at line 1, column 13",
+        "Cannot load .codex/config.toml:3:1 as it is not valid TOML: Invalid TOML document: invalid value",
+        "Cannot load .claude/agents/look.md:4:10 as it is not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]",
+      ],
+    ],
+    [
       "a type that no host has costs the whole file",
       { ".claude/settings.json": settings("Stop", { type: "process", command: "true" }) },
       [

@@ -258,16 +258,35 @@ test("laws throw where a hook breaks them, with the report, and give it back whe
   await laws.total(`${folder.path}/stop.bad.sh`, options);
 });
 
-test("checkHook() refuses options that cannot be meant, and leaves no scratch behind", SLOW, async () => {
+test("checkHook() refuses options that cannot be meant", async () => {
   using folder = hookFiles({ "notification.sh": sh("exit 0") });
-  const before = readdirSync(tmpdir()).filter((name) => name.startsWith("crochet-check-"));
   await assert.rejects(
     checkHook(folder.path, { runs: -1 }),
     /Cannot check as 'runs' must be a whole number of 0 or more: current value is -1/,
   );
   await assert.rejects(checkHook(folder.path, { rounds: 1.5 }), /'rounds'/);
   await assert.rejects(checkHook(folder.path, { timeout: 0 }), /'timeout'/);
-  await checkHook(folder.path, { runs: 1 });
-  const after = readdirSync(tmpdir()).filter((name) => name.startsWith("crochet-check-") && !before.includes(name));
-  assert.deepEqual(after.filter((name) => readdirSync(`${tmpdir()}/${name}`).length === 0), []);
+  await assert.rejects(checkHook(folder.path, { parallel: 0 }), /'parallel' must be a whole number of 1 or more/);
+  await assert.rejects(checkHook(folder.path, { laws: [] }), /'laws' is empty: expected some of total, lawful/);
+  await assert.rejects(
+    checkHook(folder.path, { laws: ["terminates" as "total"] }),
+    /'laws' has 'terminates': expected/,
+  );
+  await assert.rejects(
+    checkHook(folder.path, { host: "cursor" as "claude" }),
+    /'host' must be claude, codex or gemini/,
+  );
+});
+
+test("a check leaves no scratch behind", SLOW, async () => {
+  using folder = hookFiles({ "hooks/notification.sh": sh("exit 0"), "tmp/.keep": "" });
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = `${folder.path}/tmp`;
+  try {
+    await checkHook(`${folder.path}/hooks`, { runs: 1 });
+    assert.deepEqual(readdirSync(`${folder.path}/tmp`), [".keep"]);
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  }
 });

@@ -43,6 +43,7 @@ export interface CheckOptions {
 /** Checks the hooks at some paths. What is wrong with a hook is in the report, never thrown. */
 export async function check(paths: readonly string[], options: CheckOptions = {}): Promise<CheckReport> {
   const { cwd = process.cwd(), env = process.env, host, event } = options;
+  refuseWrong(options);
   const find: FindOptions = { cwd, env, host, event };
   const sandbox = sandboxHere();
   const found = await Promise.all(paths.map((path) => findSubjects(path, find)));
@@ -77,6 +78,36 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   }
 }
 
+/** @throws {TypeError} that names the option: a check that checks nothing must not pass */
+function refuseWrong(
+  { runs = 100, rounds = 50, seed = 0, parallel = 1, timeout = 5, laws = LAWS, host }: CheckOptions,
+) {
+  const whole = (name: string, value: number, least: number) => {
+    if (Number.isSafeInteger(value) && value >= least) return;
+    throw new TypeError(
+      `Cannot check as '${name}' must be a whole number of ${least} or more: current value is ${value}`,
+    );
+  };
+  whole("runs", runs, 0);
+  whole("rounds", rounds, 2);
+  whole("seed", seed, -0x8000_0000);
+  whole("parallel", parallel, 1);
+  if (!(timeout > 0)) {
+    throw new TypeError(`Cannot check as 'timeout' must be seconds above 0: current value is ${timeout}`);
+  }
+  const stray = laws.find((law) => !LAWS.includes(law));
+  if (stray !== undefined || laws.length === 0) {
+    throw new TypeError(
+      `Cannot check as 'laws' ${stray === undefined ? "is empty" : `has '${stray}'`}: expected some of ${
+        LAWS.join(", ")
+      }`,
+    );
+  }
+  if (host !== undefined && !["claude", "codex", "gemini"].includes(host)) {
+    throw new TypeError(`Cannot check as 'host' must be claude, codex or gemini: current value is '${host}'`);
+  }
+}
+
 /** @throws {TypeError} with the mend, where it is not installed: it is nobody's who does not check */
 function loadedFastCheck(): FastCheck {
   try {
@@ -97,20 +128,7 @@ function sessionOf(
   options: CheckOptions,
   { cwd, env, scratch, confine }: Pick<Session, "cwd" | "env" | "scratch" | "confine">,
 ): Session {
-  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, rounds = 50 } = options;
-  const whole = (name: string, value: number, least: number) => {
-    if (Number.isSafeInteger(value) && value >= least) return;
-    throw new TypeError(
-      `Cannot check as '${name}' must be a whole number of ${least} or more: current value is ${value}`,
-    );
-  };
-  whole("runs", runs, 0);
-  whole("rounds", rounds, 2);
-  whole("seed", seed, -0x8000_0000);
-  if (!(timeout > 0)) {
-    throw new TypeError(`Cannot check as 'timeout' must be seconds above 0: current value is ${timeout}`);
-  }
-  const { host, event } = options;
+  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, rounds = 50, host, event } = options;
   const flags = [
     ...(host !== undefined ? [` --for ${host}`] : []),
     ...(event !== undefined ? [` --event ${shellWord(event)}`] : []),

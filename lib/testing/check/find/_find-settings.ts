@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { compileMatcher } from "../../../core/match.ts";
 import { kebab, resolveEvent } from "../../../core/names.ts";
 import { homeOf } from "../../../hooks/file/places.ts";
+import { readToml } from "../../../hooks/file/read-toml.ts";
 import { shellWord } from "../../../hooks/process/shell-word.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
 import { type Handler, isObject, readHandler } from "../../../hooks/setting/handler.ts";
@@ -20,9 +21,9 @@ import type { FoundSubjects, Subject } from "../subject.ts";
 
 /** The hooks of a host's settings, or of a plugin's hooks.json: run as the host would run them. */
 export async function settingsSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
-  const settings = await readAny(path);
-  const hooks = settings?.hooks;
   const shown = shortened(path, options.cwd);
+  const settings = await readAny(path, shown);
+  const hooks = settings?.hooks;
   if (hooks === undefined) return { subjects: [], problems: unwrapped(settings, shown, path, options) };
   if (!isObject(hooks)) return { subjects: [], problems: [`${shown}: Cannot read the hooks as they are no object`] };
   const from = placeOf(path, options);
@@ -34,7 +35,11 @@ export async function settingsSubjects(path: string, options: FindOptions): Prom
       problems.push(`${shown}: Cannot check hooks of '${event}' as ${from.host} has no such event: they never run`);
       continue;
     }
-    for (const [i, group] of (Array.isArray(groups) ? groups : []).entries()) {
+    if (!Array.isArray(groups)) {
+      problems.push(`${shown}: Cannot use hooks.${event} as it is no list: write [{ "hooks": [ … ] }]`);
+      continue;
+    }
+    for (const [i, group] of groups.entries()) {
       const at = `hooks.${event}[${i}]`;
       if (!isObject(group) || !Array.isArray(group.hooks)) {
         problems.push(`${shown}: Cannot use ${at} as it has no list of hooks: the host drops the whole file for it`);
@@ -72,16 +77,18 @@ function unwrapped(settings: unknown, shown: string, path: string, options: Find
   ];
 }
 
-async function readAny(path: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-  if (path.endsWith(".toml")) return await readToml(path);
-  if (path.endsWith(".md")) return await readFrontmatter(path);
-  return await readSettings({ path, scope: "command line", required: true });
+/** @throws {Error} that names the file, as it is `shown`, and the place in it */
+async function readAny(path: string, shown: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  if (path.endsWith(".toml")) return await readCodexConfig(path, shown);
+  if (path.endsWith(".md")) return await readFrontmatter(path, shown);
+  return await readSettings({ path, scope: "command line", required: true }).catch((error: Error) => {
+    throw new Error(`${shown}: ${error.message}`);
+  });
 }
 
 /** Codex keeps hooks in its `config.toml` too, under the names of its hooks.json; what it trusts stands beside them. */
-async function readToml(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const { parse } = await import("smol-toml");
-  const settings = parse(readFileSync(path, "utf8"));
+async function readCodexConfig(path: string, shown: string): Promise<Readonly<Record<string, unknown>>> {
+  const settings = await readToml(readFileSync(path, "utf8"), shown);
   if (!isObject(settings.hooks)) return settings;
   const { state: _, ...hooks } = settings.hooks;
   return { ...settings, hooks };

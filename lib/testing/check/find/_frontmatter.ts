@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { readYaml } from "../../../hooks/rule/yaml.ts";
 import { isObject } from "../../../hooks/setting/handler.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -11,10 +12,11 @@ export function hasOwnHooks(path: string): boolean {
   return /(?<!\.prompt)\.md$/.test(path) && /^hooks:/m.test(HEAD.exec(readFileSync(path, "utf8"))?.[1] ?? "");
 }
 
-/** The fields at the head of a skill or an agent. An agent that stops is a subagent: its host says so too. */
-export async function readFrontmatter(path: string): Promise<Fields> {
-  const { parse } = await import("yaml");
-  const fields: unknown = parse(HEAD.exec(readFileSync(path, "utf8"))?.[1] ?? "");
+/** The fields at the head of a skill or an agent. What an agent calls Stop is SubagentStop: its host takes it so too. */
+export async function readFrontmatter(path: string, shown: string): Promise<Fields> {
+  const head = HEAD.exec(readFileSync(path, "utf8"))?.[1] ?? "";
+  // In the place of the first line, so that places in it are places in the file.
+  const { value: fields } = await readYaml(`\n${head}`, shown);
   if (!isObject(fields) || !isObject(fields.hooks) || basename(dirname(path)) !== "agents") {
     return isObject(fields) ? fields : {};
   }
