@@ -238,6 +238,7 @@ test("the words a hook looks for are found in its source, and come up in what it
   const sources: [source: string, words: readonly string[]][] = [
     [`if grep -q 'rm -rf'; then exit 2; fi`, ["rm -rf"]],
     [`case "$command" in\n*npm\\ publish*) exit 2 ;;\nesac`, ["npm publish"]],
+    [`case $event in *--no-verify*) exit 2 ;; esac`, ["--no-verify"]],
     [`if (/\\bgit\\s+(push|pull)\\b/.test(command)) return;`, ["git push", "git pull"]],
     [`if "secret" in prompt or prompt.startswith('token'):`, ["secret", "token"]],
     [`args.command contains "npm publish" -> deny("no")`, ["npm publish"]],

@@ -16,7 +16,7 @@ export function wordsIn(source: string): readonly string[] {
   const found = new Set<string>();
   const quoted = source.matchAll(/'([^'\n]{2,120})'|"((?:[^"\\\n]|\\.){2,120})"|`([^`\n]{2,120})`/g);
   const patterns = source.matchAll(/(?<![\w)\]<*/])\/((?:[^/\\\n]|\\.){2,120})\/[dgimsuvy]*(?=[\s,;.)\]])/g);
-  const cases = source.matchAll(/^\s*\(?([^\s()][^()\n]{1,120})\)\s/gm);
+  const cases = source.matchAll(/^\s*(?:case\s+\S+\s+in\s+)?\(?([^\s()][^()\n]{1,120})\)\s/gm);
   const bare = source.matchAll(/\b(?:contains|equals|grep(?: -\w+)*|value:)\s+["']?([^\s"'|&;#][^"'\n|&;#]{1,80})/g);
   // `[[ $x =~ ^p:(.+)$ ]]` and `[[ $x == git* ]]` are written without quotes.
   const compared = source.matchAll(/\[\[[^\n]*?\s(?:=~|==?|!=)\s+([^\s"'$][^\s"']{1,120})(?=\s)/g);

@@ -72,7 +72,9 @@ function chosen(denied: readonly Probe[]): Probe[] {
     const { text } = guarded(probe) ?? { text: "" };
     if (text.trim() !== "" && text.length <= MOST_CHARACTERS && !/[\n\0]/.test(text)) byText.set(text, probe);
   }
-  const calls = [...byText].filter(([text]) => isCall(text));
+  // What was refused for its description, and not for what it runs, would take the place of a call that is guarded.
+  const telling = [...byText].filter(([, probe]) => isTelling(probe));
+  const calls = telling.length > 0 ? telling : [...byText].filter(([text]) => isCall(text));
   const sorted = (calls.length > 0 ? calls : [...byText]).sort(([a], [b]) => simplicity(a) - simplicity(b));
   const begins = new Map<string, string>();
   return sorted.filter(([text]) => {
