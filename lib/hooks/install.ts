@@ -1,11 +1,11 @@
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
+import { sha256 } from "../core/sha256.ts";
 import type { Host } from "./serving/from-host.ts";
 import { HOSTS } from "./installing/hosts.ts";
 import { ownCommand } from "./installing/own-command.ts";
-import { type Environment, homeOf, userState, writeWhole } from "./file/places.ts";
+import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
 import { type HostEntry, withEntries, withoutEntries } from "./installing/settings-edit.ts";
 import type { Listened } from "./file/record.ts";
 import type { HookFile } from "./discover.ts";
@@ -140,28 +140,24 @@ interface Kept {
   readonly folder: boolean;
 }
 
-function keptPath(settings: string, env: Environment): string {
-  return join(userState(env), "installed", `${hashOf(settings).slice(0, 32)}.json`);
-}
-
 function keep(settings: string, kept: Kept, env: Environment): void {
-  writeWhole(keptPath(settings, env), `${JSON.stringify({ settings, ...kept })}\n`);
+  writeWhole(stateFile("installed", settings, env), `${JSON.stringify({ settings, ...kept })}\n`);
 }
 
 function forget(settings: string, env: Environment): void {
-  rmSync(keptPath(settings, env), { force: true });
+  rmSync(stateFile("installed", settings, env), { force: true });
 }
 
 function readKept(settings: string, env: Environment): Kept | undefined {
   try {
-    return JSON.parse(readFileSync(keptPath(settings, env), "utf8")) as Kept;
+    return JSON.parse(readFileSync(stateFile("installed", settings, env), "utf8")) as Kept;
   } catch {
     return undefined;
   }
 }
 
 function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return sha256().update(text).digest("hex");
 }
 
 /** The text to the byte: what could not be written back as it was is not read. */
@@ -171,14 +167,6 @@ function readOr(path: string): string | undefined {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
   } catch {
     throw new Error(`Cannot change '${path}' as it is not UTF-8 text: mend that first`);
-  }
-}
-
-function realOr(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }
 

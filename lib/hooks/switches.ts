@@ -1,8 +1,6 @@
-import { createHash } from "node:crypto";
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { join } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
-import { type Environment, userState, writeWhole } from "./file/places.ts";
+import { type Environment, stateFile, writeWhole } from "./file/places.ts";
 
 /**
  * Which hooks a person has switched off in a project. Kept with the person and not in the project: neither a
@@ -16,8 +14,7 @@ export class Switches {
 
   constructor(dir: string, env: Environment) {
     this.#dir = realpathSync(dir);
-    const name = createHash("sha256").update(this.#dir).digest("hex").slice(0, 32);
-    this.#path = join(userState(env), "switches", `${name}.json`);
+    this.#path = stateFile("switches", this.#dir, env);
   }
 
   /** Looks at the file each time: a switch works on the next event, also from another terminal. */

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Environment, userState, writeWhole } from "./file/places.ts";
+import { sha256 } from "../core/sha256.ts";
+import { type Environment, realOr, stateFile, userState, writeWhole } from "./file/places.ts";
 import { treeHash } from "./file/tree.ts";
 
 /** What a working directory may bring along that makes us run something, in the order it is listed. */
@@ -52,7 +52,7 @@ export function distrust(
   env: Environment,
   bytes?: string | Uint8Array,
 ): string | undefined {
-  const hash = bytes === undefined ? hashOf(dir, thing) : sha256(bytes);
+  const hash = bytes === undefined ? hashOf(dir, thing) : hashOfBytes(bytes);
   if (hash === undefined) return undefined;
   const state = stateOf(trustOf(dir, env), thing, hash);
   if (state === "trusted") return undefined;
@@ -67,13 +67,13 @@ export function trust(dir: string, env: Environment, only?: Trustable): Trust {
   const before = only === undefined ? {} : trustOf(real, env)?.hashes ?? {};
   const hashes = { ...before, ...Object.fromEntries(now.filter(([, hash]) => hash !== undefined)) };
   const made: Trust = { dir: real, hashes: hashes as Trust["hashes"], at: new Date().toISOString() };
-  writeWhole(placeOf(real, env), `${JSON.stringify(made, null, 2)}\n`);
+  writeWhole(stateFile("trust", real, env), `${JSON.stringify(made, null, 2)}\n`);
   return made;
 }
 
 /** Forgets a directory; says whether it was known. A directory that is gone can be forgotten by the path it had. */
 export function revoke(dir: string, env: Environment): boolean {
-  const place = placeOf(realOr(dir), env);
+  const place = stateFile("trust", realOr(dir), env);
   const known = statSync(place, { throwIfNoEntry: false }) !== undefined;
   rmSync(place, { force: true });
   return known;
@@ -95,12 +95,8 @@ export function allTrusted(env: Environment): Trust[] {
 
 function trustOf(dir: string, env: Environment): Trust | undefined {
   const real = realOr(dir);
-  const found = readTrust(placeOf(real, env));
+  const found = readTrust(stateFile("trust", real, env));
   return found?.dir === real ? found : undefined;
-}
-
-function placeOf(real: string, env: Environment): string {
-  return join(userState(env), "trust", `${sha256(real).slice(0, 32)}.json`);
 }
 
 /** A file that cannot be read trusts nothing. */
@@ -118,17 +114,9 @@ function hashOf(dir: string, thing: Trustable): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
   if (thing === "hooks") return stat.isDirectory() ? treeHash(path) : undefined;
-  return stat.isFile() ? sha256(readFileSync(path)) : undefined;
+  return stat.isFile() ? hashOfBytes(readFileSync(path)) : undefined;
 }
 
-function sha256(bytes: string | Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
-
-function realOr(dir: string): string {
-  try {
-    return realpathSync(dir);
-  } catch {
-    return dir;
-  }
+function hashOfBytes(bytes: string | Uint8Array): string {
+  return sha256().update(bytes).digest("hex");
 }

@@ -1,6 +1,7 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import { sha256 } from "../../core/sha256.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -16,6 +17,20 @@ export function homeOf(env: Environment): string {
 export function userState(env: Environment): string {
   const given = env.CROCHET_HOME;
   return given && isAbsolute(given) ? given : join(homeOf(env), ".crochet");
+}
+
+/** The file in which a person's decisions of one kind about one path are kept: by its hash, as a path is no file name. */
+export function stateFile(kind: "trust" | "switches" | "installed", path: string, env: Environment): string {
+  return join(userState(env), kind, `${sha256().update(path).digest("hex").slice(0, 32)}.json`);
+}
+
+/** Where a path really leads; one that leads nowhere is taken as it is written. */
+export function realOr(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** A path as a person reads it: relative to where they are, or to their home. */
