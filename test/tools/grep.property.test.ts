@@ -152,8 +152,24 @@ test("the table of file types is ripgrep's", needed, () => {
 test("Grep without ripgrep refuses a pattern that could search for ever, and no usual one", () =>
   inWorkspace(async (root) => {
     writeFileSync(join(root, "a.txt"), `${"a".repeat(60)}!\n`);
-    for (const pattern of ["(a+)+$", "(?i)(a|A)*b", "(?P<x>a*)*c"]) {
+    const classes = [
+      "(\\p{L}+)+$",
+      "(\\pL+)+$",
+      "([[:alpha:]]+)+$",
+      "(\\x{61}+)+$",
+      "([a&&[^b]]+)+$",
+      "\\p{L}+*$",
+      "([😀-😎]|\\p{So})*b",
+    ];
+    for (const pattern of ["(a+)+$", "(?i)(a|A)*b", "(?P<x>a*)*c", ...classes]) {
       assert.deepEqual(await search({ pattern }, root, false), { refused: "runaway" }, pattern);
+    }
+    for (const [open, close] of ["()", "[]"]) {
+      const deep = `${open!.repeat(20_000)}a${close!.repeat(20_000)}`;
+      assert.deepEqual(await search({ pattern: deep }, root, false), { refused: "invalid_input" });
+    }
+    for (const pattern of ["(\\p{Lu}\\p{Ll}+)+", "(?:[[:alpha:]]+\\d)+", "(?i:\\b\\p{Greek}+\\s)*", "(\\w+\\W+){3,}"]) {
+      assert.ok(!("refused" in await search({ pattern }, root, false)), pattern);
     }
     assert.ok(!("refused" in await search({ pattern: "(\\w+\\s)+|a.*b.*c|(foo|bar)+" }, root, false)));
   }));

@@ -127,8 +127,12 @@ function resolveProperty(text: string): string | undefined {
   return undefined;
 }
 
+/** ripgrep's own limit, and no deeper than the stack. */
+export const MOST_NESTED = 250;
+
 /** A bracketed class, with nested classes and the set operators `&&`, `--` and `~~`. */
-export function parseClass(reader: RegexReader): string {
+export function parseClass(reader: RegexReader, depth = 0): string {
+  if (depth >= MOST_NESTED) reader.fail(`classes are nested more than ${MOST_NESTED} deep`);
   reader.next();
   const negated = reader.peek() === "^";
   if (negated) reader.next();
@@ -160,7 +164,7 @@ export function parseClass(reader: RegexReader): string {
       if (set) {
         reader.skip(posix[0]);
         items.push(posix[1] ? negate(set) : set);
-      } else items.push(parseClass(reader));
+      } else items.push(parseClass(reader, depth + 1));
     } else items.push(classRange(reader));
   }
 }

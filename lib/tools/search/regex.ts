@@ -1,11 +1,30 @@
-import { parseClass, type RegexReader, regexReader, singleEscape, SURROGATES, WORD } from "./regex-class.ts";
+import { codeUnits, LONGER } from "./code-units.ts";
+import {
+  MOST_NESTED,
+  parseClass,
+  type RegexReader,
+  regexReader,
+  singleEscape,
+  SURROGATES,
+  WORD,
+} from "./regex-class.ts";
 
 /** A pattern of ripgrep's (Rust) dialect as a JavaScript one. */
 export interface TranslatedRegex {
   readonly regex: RegExp;
+  /** An expression without the flag `v` that repeats as this one does: what it repeats can be judged by it. */
+  readonly judged: RegExp;
   /** Whether a match can hold or touch a line break, so that lines cannot be looked at one by one. */
   readonly spansLines: boolean;
 }
+
+/** A part of the pattern, for the search and for the judge. */
+interface Piece {
+  readonly source: string;
+  readonly judged: string;
+}
+
+const NOTHING: Piece = { source: "", judged: "" };
 
 interface Flags {
   readonly ignoreCase: boolean;
@@ -16,6 +35,10 @@ interface Translation extends RegexReader {
   readonly multiline: boolean;
   readonly ignoreCase: boolean;
   readonly groupNames: Set<string>;
+  /** Whether something is repeated that is more than one character: else there is nothing to judge. */
+  readonly repeatsMore: boolean;
+  /** Whether a set has none but characters of two code units. */
+  onlyLonger: boolean;
   spansLines: boolean;
 }
 
@@ -44,20 +67,30 @@ export function translateRegex(
   pattern: string,
   options: { readonly ignoreCase: boolean; readonly multiline: boolean },
 ): TranslatedRegex {
-  const reader: Translation = { ...regexReader(pattern), ...options, groupNames: new Set(), spansLines: false };
-  const source = alternation(reader, { ignoreCase: options.ignoreCase, dotAll: options.multiline }, 0);
+  const repeatsMore = /[)*+?}][*+{]/.test(pattern);
+  const reader: Translation = {
+    ...regexReader(pattern),
+    ...options,
+    groupNames: new Set(),
+    repeatsMore,
+    onlyLonger: false,
+    spansLines: false,
+  };
+  const { source, judged } = alternation(reader, { ignoreCase: options.ignoreCase, dotAll: options.multiline }, 0);
   const regex = new RegExp(source, options.ignoreCase ? "giv" : "gv");
-  return { regex, spansLines: options.multiline && reader.spansLines };
+  // Nearly all large sets have some of the longer characters, also those that exclude each other.
+  const apart = reader.onlyLonger ? judged : judged.replaceAll(LONGER, "");
+  return { regex, judged: new RegExp(apart), spansLines: options.multiline && reader.spansLines };
 }
 
-function alternation(reader: Translation, given: Flags, depth: number): string {
+function alternation(reader: Translation, given: Flags, depth: number): Piece {
   let flags = given;
-  const branches: string[] = [];
-  let branch = "";
-  let atom: string | undefined;
+  const branches: Piece[] = [];
+  let branch = NOTHING;
+  let atom: Piece | undefined;
   let isSet = false;
-  const push = (next: string | undefined) => {
-    branch += atom ?? "";
+  const push = (next: Piece | undefined) => {
+    if (atom) branch = { source: branch.source + atom.source, judged: branch.judged + atom.judged };
     atom = next;
     isSet = false;
   };
@@ -75,11 +108,13 @@ function alternation(reader: Translation, given: Flags, depth: number): string {
       reader.next();
       push(undefined);
       branches.push(branch);
-      branch = "";
+      branch = NOTHING;
     } else if (c === "*" || c === "+" || c === "?" || c === "{") {
-      if (atom === undefined) reader.fail("repetition operator missing expression");
+      if (atom === undefined) return reader.fail("repetition operator missing expression");
+      const times = quantifier(reader);
       // A repeated set is left bare: engines run out of stack sooner on a repeated group.
-      atom = (isSet ? atom : `(?:${atom})`) + quantifier(reader);
+      const source = isSet ? atom.source : `(?:${atom.source})`;
+      atom = { source: source + times, judged: `(?:${atom.judged})${times}` };
       isSet = false;
     } else if (reader.rest().startsWith("(?") && !/^\(\?(P?<[^=!]|:)/.test(reader.rest())) {
       const changed = flagGroup(reader, flags);
@@ -100,17 +135,22 @@ function alternation(reader: Translation, given: Flags, depth: number): string {
       push(group(reader, flags, depth));
     } else {
       push(single(reader, flags));
-      isSet = !atom!.startsWith("(");
+      isSet = !atom!.source.startsWith("(");
     }
   }
   push(undefined);
-  return [...branches, branch].join("|");
+  branches.push(branch);
+  return {
+    source: branches.map(({ source }) => source).join("|"),
+    judged: branches.map(({ judged }) => judged).join("|"),
+  };
 }
 
-function group(reader: Translation, flags: Flags, depth: number): string {
-  const inner = alternation(reader, flags, depth + 1);
+function group(reader: Translation, flags: Flags, depth: number): Piece {
+  if (depth >= MOST_NESTED) reader.fail(`groups are nested more than ${MOST_NESTED} deep`);
+  const { source, judged } = alternation(reader, flags, depth + 1);
   reader.next();
-  return `(?:${inner})`;
+  return { source: `(?:${source})`, judged: `(?:${judged})` };
 }
 
 /** Reads `(?flags` up to the ':' or ')' that follows, which it leaves. */
@@ -148,21 +188,21 @@ function quantifier(reader: Translation): string {
 }
 
 /** One character, class or assertion, wrapped where its case folding differs from the whole pattern's. */
-function single(reader: Translation, flags: Flags): string {
+function single(reader: Translation, flags: Flags): Piece {
   const c = reader.peek()!;
   if (c === "^" || c === "$") {
     reader.next();
     reader.spansLines = true;
-    return c === "^" ? LINE_START : LINE_END;
+    return { ...NOTHING, source: c === "^" ? LINE_START : LINE_END };
   }
   if (c === "\\") {
     const assertion = /^\\(b\{(?:start|end)(?:-half)?\}|[bB<>Az])/.exec(reader.rest());
     if (assertion) {
       reader.skip(assertion[0]);
       const name = assertion[1]!;
-      if (name !== "A" && name !== "z") return ASSERTIONS[name]!;
+      if (name !== "A" && name !== "z") return { ...NOTHING, source: ASSERTIONS[name]! };
       reader.spansLines = true;
-      return name === "A" ? "(?:^)" : "(?:$)";
+      return { ...NOTHING, source: name === "A" ? "(?:^)" : "(?:$)" };
     }
   }
   const set = c === "."
@@ -178,6 +218,8 @@ function single(reader: Translation, flags: Flags): string {
     }
     reader.spansLines = true;
   }
-  if (flags.ignoreCase === reader.ignoreCase) return set;
-  return `(?${flags.ignoreCase ? "" : "-"}i:${set})`;
+  const judged = reader.repeatsMore ? codeUnits(set, flags.ignoreCase) : "";
+  reader.onlyLonger ||= judged === `[${LONGER}]`;
+  if (flags.ignoreCase === reader.ignoreCase) return { source: set, judged };
+  return { source: `(?${flags.ignoreCase ? "" : "-"}i:${set})`, judged };
 }

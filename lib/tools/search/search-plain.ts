@@ -17,8 +17,9 @@ const LONGEST_SPAN = 1 << 20;
 
 /**
  * The same search in plain TypeScript, for machines without ripgrep: slower, with the same results. Two limits are
- * JavaScript's: a match across lines is looked for in files up to 1 MiB only, which is said, and a pattern that
- * backtracks without end does so here, where ripgrep's time is linear.
+ * JavaScript's: a match across lines is looked for in files up to 1 MiB only, which is said; and a pattern that could
+ * take exponential time is refused, while others may take time that grows with a power of a line's length, where
+ * ripgrep's is linear.
  */
 export async function searchPlainly(request: SearchRequest): Promise<Found> {
   const pattern = translate(request);
@@ -50,24 +51,12 @@ export async function searchPlainly(request: SearchRequest): Promise<Found> {
 function translate(request: SearchRequest): TranslatedRegex {
   try {
     const translated = translateRegex(request.pattern, request);
-    const why = runawayPattern(request);
+    const why = runaway(translated.judged);
     if (why !== undefined) throw new TypeError(`Cannot search for '${request.pattern}' without ripgrep as ${why}`);
     return translated;
   } catch (error) {
     if (error instanceof TypeError) throw new ToolError(error.message, { code: "invalid_input" });
     throw error;
-  }
-}
-
-/** ripgrep searches in linear time and this engine does not. Read as JavaScript, its dialect repeats the same. */
-function runawayPattern({ pattern, ignoreCase, multiline }: SearchRequest): string | undefined {
-  const flags = ignoreCase || /\(\?\w*i/.test(pattern) ? "i" : "";
-  try {
-    return runaway(
-      new RegExp(pattern.replace(/\(\?[a-zA-Z-]+\)/g, "").replaceAll("(?P<", "(?<"), multiline ? `${flags}s` : flags),
-    );
-  } catch {
-    return undefined;
   }
 }
 
