@@ -1,4 +1,5 @@
 import type * as Sdk from "@anthropic-ai/sdk/resources/beta/messages";
+import { parsed } from "../core/json.ts";
 import { PRICED_MODELS } from "../prices.ts";
 import { messageIn } from "./reply.ts";
 import { seamEvents } from "./_frames.ts";
@@ -151,12 +152,8 @@ function countAttempt({ events, body, status, ended }: Attempt, count: Count): v
   }
 }
 
-function errorIn(body: string | undefined): string | undefined {
-  try {
-    return JSON.parse(body ?? "").error?.type;
-  } catch {
-    return undefined;
-  }
+function errorIn(body = ""): string | undefined {
+  return (parsed(body) as { error?: { type?: string } } | null | undefined)?.error?.type;
 }
 
 function coverage(counts: ReadonlyMap<string, number>, known: readonly string[]): Coverage {

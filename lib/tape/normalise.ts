@@ -22,25 +22,37 @@ export type Normalise = (text: string, path: string) => string;
 export function normaliserOf(declared: readonly Normaliser[] | undefined): Normalise | undefined {
   if (!declared || declared.length === 0) return undefined;
   const compiled = declared.map(({ name, path, pattern }) => ({
-    at: pathPattern(path, name),
+    isAt: pathMatcher(path, name),
     find: patternOf(pattern, name),
     instead: `{${name}}`,
   }));
   return (text, path) => {
     let read = text;
-    for (const { at, find, instead } of compiled) if (at.test(path)) read = read.replace(find, () => instead);
+    for (const { isAt, find, instead } of compiled) if (isAt(path)) read = read.replace(find, () => instead);
     return read;
   };
 }
 
-function pathPattern(path: unknown, name: string): RegExp {
-  if (typeof path !== "string" || path === "") {
+function pathMatcher(pattern: unknown, name: string): (path: string) => boolean {
+  if (typeof pattern !== "string" || pattern === "") {
     throw new TypeError(`Cannot use normaliser '${name}' as it has no path: for example 'messages.**' or 'system'`);
   }
-  const parts = path.split(".").map((part) =>
-    part === "**" ? ".*" : part === "*" ? "[^.]+" : part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
-  );
-  return new RegExp(`^${parts.join("\\.")}$`);
+  const wanted = pattern.split(".");
+  return (path) => fits(wanted, path.split("."));
+}
+
+/** By hand: a regular expression with several `**` takes time that grows with a power of the path's length. */
+function fits(wanted: readonly string[], parts: readonly string[]): boolean {
+  let [at, next] = [0, 0];
+  /** What follows the last `**`, and how far that has read: one part more each time the rest does not fit. */
+  let any: { readonly then: number; until: number } | undefined;
+  while (next < parts.length) {
+    if (wanted[at] === "**") any = { then: ++at, until: ++next };
+    else if (wanted[at] === parts[next] || (wanted[at] === "*" && parts[next] !== "")) [at, next] = [at + 1, next + 1];
+    else if (any) [at, next] = [any.then, ++any.until];
+    else return false;
+  }
+  return at === wanted.length;
 }
 
 function patternOf(pattern: string, name: string): RegExp {
@@ -54,7 +66,7 @@ function patternOf(pattern: string, name: string): RegExp {
     throw new TypeError(`Cannot use normaliser '${name}' as its pattern is wrong: ${(error as Error).message}`);
   }
   const why = runaway(regex);
-  if (why !== undefined) throw new TypeError(`Cannot use normaliser '${name}' as of its pattern ${why}`);
+  if (why !== undefined) throw new TypeError(`Cannot use normaliser '${name}' as '${pattern}' is not safe: ${why}`);
   return regex;
 }
 

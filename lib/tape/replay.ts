@@ -7,6 +7,7 @@ import {
   ModelError,
   type ModelEvent,
 } from "../core/model.ts";
+import { parsed } from "../core/json.ts";
 import type { LaneClock } from "./clock.ts";
 import { runDelta, withText } from "./_pack.ts";
 import { eventsOf } from "./reply.ts";
@@ -94,14 +95,6 @@ export function failureOf(call: Call, { status, headers = {}, body = "", ended, 
     error: parsed(body),
   });
   return callError(error, { ...about, missing: undefined });
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What an answer at the Model seam is served to. */

@@ -1,5 +1,6 @@
 import { type Block, isToolUse, type Message, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { ModelEvent, RawBlock, Reply } from "../core/model.ts";
+import { parsed } from "../core/json.ts";
 import { readReply } from "../core/reply.ts";
 import { seamEvents } from "./_frames.ts";
 import type { Attempt, Call } from "./tape.ts";
@@ -49,12 +50,8 @@ export interface ApiMessage {
 
 /** The message a JSON body holds. */
 export function messageIn(body: string): ApiMessage | undefined {
-  try {
-    const value = JSON.parse(body) as ApiMessage;
-    return value?.type === "message" && Array.isArray(value.content) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsed(body) as ApiMessage | null | undefined;
+  return value?.type === "message" && Array.isArray(value.content) ? value : undefined;
 }
 
 /** A message as it would have been streamed, each block in one delta. */

@@ -43,6 +43,10 @@ export const OTHER_WRITERS: { readonly [format: string]: ((calls: readonly Writt
         Request: { Body: JSON.stringify(c.request), Method: "POST", RequestHeaders: { Accept: "*/*" }, Uri: URL },
         Response: { Body: c.body, ResponseHeaders: { "request-id": "r" }, Status: { Code: c.status, Message: "" } },
       }))),
+    // WireMock.Net, which has one stub a file
+    (calls) => json(calls.map((c) => wireMockNet(c, { Body: c.body }))),
+    (calls) => json(calls.map((c) => wireMockNet(c, isJson(c) ? { BodyAsJson: parsed(c) } : { Body: c.body }))),
+    (calls) => json(calls.map((c) => wireMockNet(c, { BodyAsBytes: base64(c.body) }))),
     (calls) =>
       // govcr
       json({
@@ -142,6 +146,20 @@ function talkback(c: Written): string {
     req: { url: '/v1/messages', method: 'POST', headers: { 'x-api-key': 'k', }, body: ${asked}, },
     res: { status: ${c.status}, headers: { 'content-type': [ '${c.type}', ], }, body: '${base64(c.body)}', },
   }`;
+}
+
+function wireMockNet(c: Written, body: object): object {
+  return {
+    Guid: "ff55ac0a-fea9-4d7b-be74-5e483a2c1305",
+    Title: "Proxy Mapping for POST /v1/messages",
+    Request: {
+      Path: { Matchers: [{ Name: "WildcardMatcher", Pattern: "/v1/messages", IgnoreCase: false }] },
+      Methods: ["POST"],
+      Headers: [{ Name: "Accept", Matchers: [{ Name: "WildcardMatcher", Pattern: "*/*" }] }],
+      Body: { Matcher: { Name: "JsonMatcher", Pattern: c.request, IgnoreCase: true } },
+    },
+    Response: { StatusCode: c.status, Headers: { "Content-Type": c.type }, ...body },
+  };
 }
 
 function eventsOf(c: Written): object[] {

@@ -83,3 +83,28 @@ test("a tape whose normaliser could search for ever is refused when it is read",
   }
   assert.equal(normaliserOf(declared("\\d+ days ago"))!("3 days ago", "messages.0"), "{x}");
 });
+
+/** Whether the text of a path is one that a normaliser for a pattern looks at. */
+const looksAt = (pattern: string, path: string) =>
+  normaliserOf([{ name: "x", path: pattern, pattern: "." }])!("a", path) === "{x}";
+
+test("a normaliser's path is read part by part: one for *, one or more for **, and a name for itself", () => {
+  const cases: [pattern: string, at: string[], notAt: string[]][] = [
+    ["system", ["system"], ["systems", "system.0", "a.system"]],
+    ["messages.*.content", ["messages.0.content"], ["messages.content", "messages.0.1.content", "messages..content"]],
+    ["messages.**", ["messages.0", "messages.0.content.0.text"], ["messages", "other.0"]],
+    ["**.text", ["a.text", "a.b.text", "a.text.b.text"], ["text", "a.text.b"]],
+    ["**.a.**.b", ["x.a.y.b", "x.a.a.y.z.b", "a.a.b.b"], ["a.y.b", "x.a.b", "x.a.y.c"]],
+    ["a[.b+", ["a[.b+"], ["a[.bb"]],
+  ];
+  for (const [pattern, at, notAt] of cases) {
+    for (const path of at) assert.equal(looksAt(pattern, path), true, `${pattern} is at ${path}`);
+    for (const path of notAt) assert.equal(looksAt(pattern, path), false, `${pattern} is not at ${path}`);
+  }
+});
+
+test("a normaliser's path never takes a power of what it is held against", () => {
+  const began = performance.now();
+  assert.equal(looksAt(`${"**.".repeat(50)}x`, "a.".repeat(20_000)), false);
+  assert.ok(performance.now() - began < 20_000);
+});

@@ -134,4 +134,34 @@ test("a text that was made to be read in many ways is never read for long", asyn
     await assert.rejects(importRecording(Buffer.from(text), "x"), /^ImportRefused: Cannot import 'x' as /);
     assert.ok(performance.now() - began < 20_000, text.slice(0, 40));
   }
+  const began = performance.now();
+  const { tape } = await importRecording(Buffer.from(`${stream(WORDS)}: ${"data:".repeat(100_000)}\nx\n`), "x");
+  assert.equal(await textOf(tape.calls[0]), WORDS);
+  assert.ok(performance.now() - began < 20_000, "the end of a stream");
+});
+
+test("a request that cannot be unpacked is one that was not recorded, and never takes the other calls away", async () => {
+  const cut = Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).toString("base64");
+  const response = { status: 200, headers: {}, body: stream(WORDS) };
+  const written = (path: string) => ({
+    request: { method: "POST", url: `https://api.anthropic.com/v1/${path}`, headers: {}, body: { b64: cut } },
+    response,
+  });
+  const { tape, notes } = await importRecording(lines(written("files"), written("messages")), "x");
+  assert.equal(await textOf(tape.calls[0]), WORDS);
+  assert.deepEqual(notes, [
+    "left out POST https://api.anthropic.com/v1/files, which is no call of the Messages API",
+    "call 1 has a stand-in for its request",
+  ]);
+});
+
+test("an address that is kept as several patterns is shown as it is, never as an object", async () => {
+  const stub = {
+    Request: { Path: { Matchers: [{ Pattern: "/a*" }, { Pattern: "/b*" }] }, Methods: ["post"] },
+    Response: { StatusCode: 200, Body: "{}" },
+  };
+  await assert.rejects(
+    importRecording(lines(stub), "x"),
+    /it has POST \{"Matchers":\[\{"Pattern":"\/a\*"\},\{"Pattern":"\/b\*"\}\]\}$/,
+  );
 });

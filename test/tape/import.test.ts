@@ -222,6 +222,7 @@ test("a stream of data lines, of CRLF lines or without its last blank line is al
     stream(["hi"], "\n"),
     stream(["hi"]) + "data: [DONE]\n\n",
     `: a comment\n\n${stream(["hi"])}`,
+    `\ufeff${stream(["hi"])}`,
   ];
   for (const form of forms) {
     const { tape, notes } = await plain(form);

@@ -1,3 +1,4 @@
+import { parsed } from "../../core/json.ts";
 import { type Exchange, type Fields, fieldsOf, ImportRefused, isFields } from "./exchange.ts";
 
 /** What an answer says, put together without the SDK, without our own reader of replies and without the tape. */
@@ -50,14 +51,6 @@ export function streamed(body: string): Fields[] {
     else throw new ImportRefused(`an event of its stream is not JSON: ${rest!.trim().slice(0, 60)}`);
   }
   return events;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What the events of a stream come to; undefined where they break its grammar. */

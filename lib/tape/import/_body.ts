@@ -109,18 +109,17 @@ function isText(bytes: Uint8Array): boolean {
   }
 }
 
-/** A request's body, read; undefined where there is none or it is no JSON. */
+/** A request's body, read; undefined where there is none, it is no JSON, or cannot be unpacked. */
 export function requestBody(value: unknown): unknown {
   if (isFields(value) && unwrapped(value) === undefined) return value;
-  const text = textOfBody(value, undefined);
   try {
-    return JSON.parse(text);
+    return JSON.parse(textOfBody(value, undefined));
   } catch {
     return undefined;
   }
 }
 
-/** Headers in any of the forms in which tools keep them, with names in small letters. */
+/** Headers in any of the forms in which tools keep them, with names in lower case. */
 export function headersOf(value: unknown): { [name: string]: string } {
   const headers: { [name: string]: string } = {};
   const add = (name: unknown, given: unknown) => {

@@ -1,4 +1,4 @@
-import { answerText, headersOf, requestBody } from "./_body.ts";
+import { exchangeOf } from "./_written.ts";
 import { fieldsOf, type Format, isFields, listOf, topOf } from "./exchange.ts";
 
 /** go-vcr, all versions: the status is a line of text with the code beside it. */
@@ -13,20 +13,16 @@ export const goVcr: Format = {
     listOf(topOf(file), "interactions")!.map((interaction) => {
       const request = fieldsOf(interaction.request);
       const response = fieldsOf(interaction.response);
-      const headers = headersOf(response.headers);
-      const at = Date.parse(headers.date ?? "");
-      const took = milliseconds(response.duration);
-      return {
-        method: String(request.method ?? "POST"),
+      return exchangeOf({
+        method: request.method,
         url: String(request.url),
-        requestHeaders: headersOf(request.headers),
-        request: requestBody(request.body),
-        status: Number(response.code),
-        headers,
-        body: answerText(() => response.body, headers["content-encoding"]),
-        ...(!Number.isNaN(at) && { at }),
-        ...(took !== undefined && { took }),
-      };
+        requestHeaders: request.headers,
+        request: request.body,
+        status: response.code,
+        headers: response.headers,
+        body: () => response.body,
+        took: milliseconds(response.duration),
+      });
     }),
 };
 

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
-import { answerText, headersOf, requestBody } from "./_body.ts";
+import { parsed } from "../../core/json.ts";
+import { exchangeOf } from "./_written.ts";
 import { type Fields, fieldsOf, type Format, listOf, topOf } from "./exchange.ts";
 
 /** HTTP archives: Polly.js writes them, and so do browsers and proxies. */
@@ -12,20 +13,17 @@ export const har: Format = {
       const request = fieldsOf(entry.request);
       const response = fieldsOf(entry.response);
       const content = fieldsOf(response.content);
-      const headers = headersOf(response.headers);
-      const at = Date.parse(String(entry.startedDateTime));
-      const took = Number(entry.time ?? Number.NaN);
-      return {
-        method: String(request.method ?? "POST"),
+      return exchangeOf({
+        method: request.method,
         url: String(request.url ?? ""),
-        requestHeaders: headersOf(request.headers),
-        request: requestBody(fieldsOf(request.postData).text),
-        status: Number(response.status),
-        headers,
-        body: answerText(() => bodyOf(content), headers["content-encoding"]),
-        ...(!Number.isNaN(at) && { at }),
-        ...(took >= 0 && { took: Math.round(took) }),
-      };
+        requestHeaders: request.headers,
+        request: fieldsOf(request.postData).text,
+        status: response.status,
+        headers: response.headers,
+        body: () => bodyOf(content),
+        at: entry.startedDateTime,
+        took: entry.time,
+      });
     }),
 };
 
@@ -39,11 +37,6 @@ function bodyOf({ text, encoding, _isBinary }: Fields): unknown {
 }
 
 function piecesOf(text: string): string[] | undefined {
-  if (!text.startsWith("[")) return undefined;
-  try {
-    const pieces: unknown = JSON.parse(text);
-    return Array.isArray(pieces) && pieces.every((piece) => typeof piece === "string") ? pieces : undefined;
-  } catch {
-    return undefined;
-  }
+  const pieces = text.startsWith("[") ? parsed(text) : undefined;
+  return Array.isArray(pieces) && pieces.every((piece) => typeof piece === "string") ? pieces : undefined;
 }

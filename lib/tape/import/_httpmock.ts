@@ -1,4 +1,4 @@
-import { answerText, headersOf, requestBody } from "./_body.ts";
+import { exchangeOf } from "./_written.ts";
 import { fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
 
 /** Rust's httpmock: a document an exchange, `when` is the request and `then` the answer. */
@@ -12,16 +12,15 @@ export const httpmock: Format = {
     documents!.map((document) => {
       const when = fieldsOf(fieldsOf(document).when);
       const then = fieldsOf(fieldsOf(document).then);
-      const headers = headersOf(then.header);
       const base64 = (given: unknown) => typeof given === "string" ? { base64_string: given } : undefined;
-      return {
-        method: String(when.method ?? "POST"),
+      return exchangeOf({
+        method: when.method,
         url: String(when.path ?? ""),
-        requestHeaders: headersOf(when.header),
-        request: requestBody(when.json_body ?? when.body ?? base64(when.body_base64)),
-        status: Number(then.status ?? 200),
-        headers,
-        body: answerText(() => then.json_body ?? then.body ?? base64(then.body_base64), headers["content-encoding"]),
-      };
+        requestHeaders: when.header,
+        request: when.json_body ?? when.body ?? base64(when.body_base64),
+        status: then.status ?? 200,
+        headers: then.header,
+        body: () => then.json_body ?? then.body ?? base64(then.body_base64),
+      });
     }),
 };

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
-import { answerText, headersOf, requestBody } from "./_body.ts";
+import { headersOf } from "./_body.ts";
+import { exchangeOf } from "./_written.ts";
 import { type Exchange, type Format, ImportRefused } from "./exchange.ts";
 
 const FIRST_LINE = /^httprr trace v1\r?\n/;
@@ -31,10 +32,8 @@ export const httpAnswer: Format = {
   recognises: ({ text }) => ANSWER.test(text),
   read: ({ text }) => {
     const bytes = Buffer.from(text);
-    const { at, ...head } = headOf(bytes);
-    const answer = { ...head, body: bytes.subarray(at), rest: Buffer.alloc(0) };
-    const { url: _, request: __, ...exchanged } = exchange({ ...answer, first: "POST", headers: {} }, answer);
-    return [exchanged];
+    const { at, first, headers } = headOf(bytes);
+    return [exchangeOf(answered({ first, headers, body: bytes.subarray(at) }))];
   },
 };
 
@@ -44,11 +43,10 @@ interface Message {
   readonly first: string;
   readonly headers: { readonly [name: string]: string };
   readonly body: Buffer;
-  readonly rest: Buffer;
 }
 
 /** Its own length counts, but where line breaks were changed on the way, as version control does: then that of its body does. */
-function message(bytes: Buffer, length: number): Message {
+function message(bytes: Buffer, length: number): Message & { rest: Buffer } {
   const { first, headers, at, isChanged } = headOf(bytes);
   const body = bytes.subarray(at, isChanged ? at + Number(headers["content-length"] ?? 0) : length);
   return { first, headers, body, rest: bytes.subarray(at + body.length) };
@@ -74,20 +72,13 @@ function headersIn(lines: readonly string[]): Message["headers"] {
 }
 
 function exchange(request: Message, response: Message): Exchange {
-  const [method = "", url = ""] = request.first.split(" ");
-  const at = Date.parse(response.headers.date ?? "");
-  const took = Number(response.headers["x-envoy-upstream-service-time"] ?? Number.NaN);
-  return {
-    method,
-    url,
-    requestHeaders: request.headers,
-    request: requestBody(request.body),
-    status: Number(/^HTTP\/[\d.]+ (\d{3})/.exec(response.first)?.[1]),
-    headers: response.headers,
-    body: answerText(() => unchunked(response), response.headers["content-encoding"]),
-    ...(!Number.isNaN(at) && { at }),
-    ...(!Number.isNaN(took) && { took }),
-  };
+  const [method, url = ""] = request.first.split(" ");
+  return exchangeOf({ method, url, requestHeaders: request.headers, request: request.body, ...answered(response) });
+}
+
+function answered(response: Message) {
+  const { first, headers } = response;
+  return { status: /^HTTP\/[\d.]+ (\d{3})/.exec(first)?.[1], headers, body: () => unchunked(response) };
 }
 
 /** An answer of unknown length is written in chunks, each with its length before it. */

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { answerText, bytesOf, headersOf, requestBody } from "./_body.ts";
+import { exchangeOf } from "./_written.ts";
 import {
   type Exchange,
   type Fields,
@@ -83,20 +83,17 @@ export const nock: Format = {
     Array.isArray(json) && json.length > 0 &&
     json.every((item) => isFields(item) && "scope" in item && "method" in item && "path" in item),
   read: ({ json }) =>
-    (json as Fields[]).map((item) => {
-      const headers = headersOf(item.rawHeaders ?? item.headers);
-      const at = Date.parse(headers.date ?? "");
-      return {
-        method: String(item.method),
+    (json as Fields[]).map((item) =>
+      exchangeOf({
+        method: item.method,
         url: `${item.scope}${item.path}`,
-        requestHeaders: headersOf(item.reqheaders),
-        request: requestBody(item.body),
-        status: Number(item.status ?? 200),
-        headers,
-        body: answerText(() => nockBody(item.response, item.responseIsBinary), headers["content-encoding"]),
-        ...(!Number.isNaN(at) && { at }),
-      };
-    }),
+        requestHeaders: item.reqheaders,
+        request: item.body,
+        status: item.status ?? 200,
+        headers: item.rawHeaders ?? item.headers,
+        body: () => nockBody(item.response, item.responseIsBinary),
+      })
+    ),
 };
 
 function nockBody(response: unknown, binary: unknown): unknown {
@@ -113,18 +110,16 @@ interface Reading {
 function exchange(entry: Fields, reading: Reading): Exchange {
   const request = fieldsOf(entry.request);
   const response = fieldsOf(entry.response);
-  const headers = headersOf(response.headers);
-  const at = Date.parse(String(reading.at));
-  return {
-    method: String(request.method ?? "POST"),
+  return exchangeOf({
+    method: request.method,
     url: String(request.url ?? ""),
-    requestHeaders: headersOf(request.headers),
-    request: readable(() => requestBody(bytesOf(reading.body(request.body, request)))),
-    status: Number(response.status),
-    headers,
-    body: answerText(() => reading.body(response.body, response), headers["content-encoding"]),
-    ...(!Number.isNaN(at) && { at }),
-  };
+    requestHeaders: request.headers,
+    request: readable(() => reading.body(request.body, request)),
+    status: response.status,
+    headers: response.headers,
+    body: () => reading.body(response.body, response),
+    at: reading.at,
+  });
 }
 
 /** A request whose body is elsewhere is one that was not recorded. */

@@ -1,3 +1,8 @@
+/**
+ * talkback writes its recordings in JSON5, and this reads what it writes: names without quotes, single quotes, comments
+ * and last commas. Numbers of other forms it never writes. A package for one recorder's files would be one too many.
+ */
+
 /** The parts of a text that JSON5 writes otherwise than JSON, or that must not be touched. Each is read in one way only. */
 const PARTS =
   /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\/\/[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/|$)|([A-Za-z_$][\w$]*)(?=\s*:)/g;

@@ -1,11 +1,12 @@
 import { Buffer } from "node:buffer";
-import { answerText, bytesOf, headersOf, requestBody } from "./_body.ts";
+import { bytesOf } from "./_body.ts";
 import { plainNames, type Sides, sidesOf } from "./_sides.ts";
+import { exchangeOf } from "./_written.ts";
 import { type Exchange, type Fields, fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
 
 /**
  * Requests with their responses, as many recorders write them under names of their own: exvcr, Hoverfly, Mastra,
- * ReqLLM, claude-trace, llm-vcr, talkback, EasyVCR, Helicone and whatever a team has made for itself.
+ * ReqLLM, claude-trace, llm-vcr, talkback, EasyVCR, Helicone, WireMock.Net and whatever a team has made for itself.
  */
 export const pairs: Format = {
   name: "pairs",
@@ -40,32 +41,39 @@ function allPairs(list: unknown): readonly Sides[] | undefined {
 }
 
 function exchange({ pair, request, response }: Sides): Exchange {
-  const headers = headersOf(response?.headers);
-  const at = timeOf(pair, request, headers);
   const url = urlOf(request) ?? urlOf(pair);
-  return {
-    method: String(exact(request.method) ?? "POST").toUpperCase(),
+  const exchanged = exchangeOf({
+    method: exact(request.method) ?? firstOf(request.methods),
     ...(url !== undefined && { url }),
-    requestHeaders: headersOf(request.headers),
-    request: requestBody(exact(askedBody(request))),
+    requestHeaders: request.headers,
+    request: exact(askedBody(request)),
     status: statusOf(response ?? {}),
-    headers,
-    body: answerText(() => bodyOf(response ?? {}, pair.chunks), headers["content-encoding"]),
-    ...(!Number.isNaN(at) && { at }),
-    ...(!response && { unanswered: true as const }),
-  };
+    headers: response?.headers,
+    body: () => bodyOf(response ?? {}, pair.chunks),
+    at: timeOf(pair, request),
+  });
+  return response ? exchanged : { ...exchanged, unanswered: true };
 }
 
 function askedBody(request: Fields): unknown {
-  return request.parsed_body ?? request.body ?? request.json ?? request.request_body ??
-    (Array.isArray(request.bodyparts) ? request.bodyparts[0] : undefined);
+  return request.parsed_body ?? request.body ?? request.json ?? request.request_body ?? firstOf(request.bodyparts);
 }
 
-/** Hoverfly keeps what a field was as what it must be: `[{ matcher: "exact", value }]`, and `{ exactMatch }` before. */
+function firstOf(list: unknown): unknown {
+  return Array.isArray(list) ? list[0] : undefined;
+}
+
+/**
+ * What a field was, where it is kept as what it must be: Hoverfly has `[{ matcher: "exact", value }]`, and had
+ * `{ exactMatch }`; WireMock.Net has `{ Matchers: [{ Pattern }] }`, and `{ Matcher: { Pattern } }` for a body.
+ */
 function exact(field: unknown): unknown {
-  if (isFields(field) && "exactMatch" in field) return field.exactMatch;
-  if (!Array.isArray(field) || field.length !== 1 || !("matcher" in fieldsOf(field[0]))) return field;
-  return fieldsOf(field[0]).value;
+  const { exactMatch, Matcher, Matchers } = fieldsOf(field);
+  if (exactMatch !== undefined) return exactMatch;
+  const rules = Matcher === undefined ? Matchers ?? field : [Matcher];
+  if (!Array.isArray(rules) || rules.length !== 1) return field;
+  const { matcher, value, Pattern } = fieldsOf(rules[0]);
+  return matcher !== undefined ? value : Pattern ?? field;
 }
 
 function urlOf(request: Fields): string | undefined {
@@ -74,30 +82,31 @@ function urlOf(request: Fields): string | undefined {
   const parts = isFields(given) ? plainNames(given) : request;
   const [scheme, host, path] = [parts.scheme, parts.destination ?? parts.host, parts.path].map(exact);
   if (path === undefined || path === null) return undefined;
-  return typeof host === "string" && host !== "" ? `${scheme ?? "https"}://${host}${path}` : String(path);
+  // Of several patterns none is the address: they are shown as they are.
+  const place = typeof path === "object" ? JSON.stringify(path) : String(path);
+  return typeof host === "string" && host !== "" ? `${scheme ?? "https"}://${host}${place}` : place;
 }
 
 /** A number, `{ code }`, or a line of text with the code in front. */
-function statusOf(response: Fields): number {
+function statusOf(response: Fields): unknown {
   const { status, status_code, statusCode, statuscode, code } = response;
   const beside = status_code ?? statusCode ?? statuscode;
   const given = plainNames(fieldsOf(status)).code ?? beside ?? status ?? code;
-  return typeof given === "string" ? Number.parseInt(given, 10) : Number(given);
+  return typeof given === "string" ? Number.parseInt(given, 10) : given;
 }
 
 const TIMES = ["recorded_at", "recordedAt", "captured_at", "createdAt", "RecordedAt", "request_created_at"];
 
-function timeOf(pair: Fields, { timestamp }: Fields, { date }: { readonly [name: string]: string }): number {
+function timeOf(pair: Fields, { timestamp }: Fields): unknown {
   const own = TIMES.map((name) => pair[name] ?? fieldsOf(pair.meta)[name]).find((given) => given !== undefined);
-  const given = own ?? timestamp ?? pair.timestamp ?? date;
-  if (typeof given !== "number") return Date.parse(String(given));
-  return given < 1e11 ? given * 1000 : given; // in seconds
+  return own ?? timestamp ?? pair.timestamp;
 }
 
 function bodyOf(response: Fields, chunks: unknown): unknown {
-  const { body_raw, bodyRaw, parsed_body, body, encodedBody, binary } = response;
-  const whole = body_raw ?? bodyRaw ?? parsed_body ?? body ?? response.json ?? response.data;
+  const { body_raw, bodyRaw, parsed_body, body, bodyasjson, bodyasbytes, encodedBody, binary } = response;
+  const whole = body_raw ?? bodyRaw ?? parsed_body ?? body ?? bodyasjson ?? response.json ?? response.data;
   if (encodedBody === true || binary === true) return { b64: whole };
+  if (whole === undefined && bodyasbytes !== undefined) return { b64: bodyasbytes };
   const pieces = response.chunks ?? chunks ?? response.events;
   if (!Array.isArray(pieces) || (whole !== undefined && whole !== null && whole !== "")) return whole;
   return Buffer.concat(pieces.map(pieceOf));

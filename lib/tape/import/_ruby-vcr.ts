@@ -1,4 +1,4 @@
-import { answerText, headersOf, requestBody } from "./_body.ts";
+import { exchangeOf } from "./_written.ts";
 import { fieldsOf, type Format, listOf, topOf } from "./exchange.ts";
 
 /** Ruby's VCR, and what took over its form: betamax in Python, vcr in R. */
@@ -10,23 +10,21 @@ export const rubyVcr: Format = {
     listOf(topOf(file), "http_interactions")!.map((interaction) => {
       const request = fieldsOf(interaction.request);
       const response = fieldsOf(interaction.response);
-      const headers = headersOf(response.headers);
-      const at = Date.parse(String(interaction.recorded_at));
-      return {
-        method: String(request.method ?? "post").toUpperCase(),
+      return exchangeOf({
+        method: request.method,
         url: String(request.uri ?? ""),
-        requestHeaders: headersOf(request.headers),
-        request: requestBody(request.body),
+        requestHeaders: request.headers,
+        request: request.body,
         status: statusOf(response.status),
-        headers,
-        body: answerText(() => response.body, headers["content-encoding"]),
-        ...(!Number.isNaN(at) && { at }),
-      };
+        headers: response.headers,
+        body: () => response.body,
+        at: interaction.recorded_at,
+      });
     }),
 };
 
 /** Ruby writes the code beside its words, R the code alone. */
-function statusOf(status: unknown): number {
+function statusOf(status: unknown): unknown {
   const { code, status_code } = fieldsOf(status);
-  return Number(code ?? status_code ?? status);
+  return code ?? status_code ?? status;
 }

@@ -45,7 +45,7 @@ function isText(value: unknown): boolean {
 
 /** What a side has that was written down from the wire. */
 const OF_THE_WIRE =
-  "status status_code statusCode code Status StatusCode body Body headers method url uri URL Uri path chunks events"
+  "status status_code statusCode code Status StatusCode body Body headers method Methods url uri URL Uri path Path chunks events"
     .split(" ");
 
 /** A side that is a body has no more than that: those who log bodies log no addresses. */

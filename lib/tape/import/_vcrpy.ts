@@ -1,4 +1,4 @@
-import { answerText, headersOf, requestBody } from "./_body.ts";
+import { exchangeOf } from "./_written.ts";
 import {
   type Exchange,
   type Fields,
@@ -76,21 +76,15 @@ export const ddapm: Format = {
   },
 };
 
-/** @param recordedAt where the format says it; else the answer's date does */
 function pythonExchange(request: Fields, response: Fields, recordedAt?: unknown): Exchange {
-  const headers = headersOf(response.headers);
-  const status = isFields(response.status) ? response.status.code : response.status;
-  const at = Date.parse(String(recordedAt ?? headers.date));
-  const took = Number(headers["x-envoy-upstream-service-time"] ?? Number.NaN);
-  return {
-    method: String(request.method ?? "POST"),
+  return exchangeOf({
+    method: request.method,
     url: String(request.uri ?? request.url ?? ""),
-    requestHeaders: headersOf(request.headers),
-    request: requestBody(request.parsed_body ?? request.body),
-    status: Number(status),
-    headers,
-    body: answerText(() => response.parsed_body ?? response.body, headers["content-encoding"]),
-    ...(!Number.isNaN(at) && { at }),
-    ...(!Number.isNaN(took) && { took }),
-  };
+    requestHeaders: request.headers,
+    request: request.parsed_body ?? request.body,
+    status: isFields(response.status) ? response.status.code : response.status,
+    headers: response.headers,
+    body: () => response.parsed_body ?? response.body,
+    at: recordedAt,
+  });
 }

@@ -1,4 +1,4 @@
-import { answerText, headersOf, requestBody } from "./_body.ts";
+import { exchangeOf } from "./_written.ts";
 import {
   type Beside,
   type Exchange,
@@ -41,19 +41,16 @@ function inOrder(stubs: readonly Fields[]): readonly Fields[] {
 function exchange(stub: Fields, beside: Beside | undefined): Exchange {
   const request = fieldsOf(stub.request);
   const response = fieldsOf(stub.response);
-  const headers = headersOf(response.headers);
-  const at = Date.parse(headers.date ?? "");
   const address = ADDRESSES.map((key) => request[key]).find((given) => typeof given === "string");
-  return {
-    method: String(request.method ?? "POST"),
+  return exchangeOf({
+    method: request.method,
     url: String(address),
-    requestHeaders: headersOf(matched(fieldsOf(request.headers))),
-    request: requestBody(askedBody(request.bodyPatterns)),
-    status: Number(response.status ?? 200),
-    headers,
-    body: answerText(() => bodyOf(response, beside), headers["content-encoding"]),
-    ...(!Number.isNaN(at) && { at }),
-  };
+    requestHeaders: matched(fieldsOf(request.headers)),
+    request: askedBody(request.bodyPatterns),
+    status: response.status ?? 200,
+    headers: response.headers,
+    body: () => bodyOf(response, beside),
+  });
 }
 
 function matched(headers: Fields): Fields {

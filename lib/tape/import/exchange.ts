@@ -1,4 +1,4 @@
-/** One request and its answer, as some tool recorded them. Names of headers are in small letters. */
+/** One request and its answer, as some tool recorded them. Names of headers are in lower case. */
 export interface Exchange {
   readonly method: string;
   /** Absent where the file holds answers only. */

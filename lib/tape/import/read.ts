@@ -1,4 +1,5 @@
 import { gunzipSync } from "node:zlib";
+import { parsed } from "../../core/json.ts";
 import { batch, rawSse, vercelChunks, vercelJson, wrappedEvents } from "./_answers.ts";
 import { goVcr } from "./_go-vcr.ts";
 import { har } from "./_har.ts";
@@ -73,7 +74,7 @@ async function open(bytes: Uint8Array, name: string): Promise<Opened> {
 }
 
 /** How a YAML file of a recorder begins: a mark, a list, or a key, after any comments. */
-const YAML_START = /^\ufeff?(?:[^\S\n]*(?:#[^\n]*)?\n)*[^\S\n]*(?:---|%YAML|!|-\s|["'\w-]+["']?\s*:)/;
+const YAML_START = /^(?:[^\S\n]*(?:#[^\n]*)?\n)*[^\S\n]*(?:---|%YAML|!|-\s|["'\w-]+["']?\s*:)/;
 
 async function toml(text: string): Promise<unknown> {
   const { parse } = await import("smol-toml");
@@ -110,14 +111,6 @@ function unzipped(bytes: Uint8Array): Uint8Array {
     return gunzipSync(bytes, { maxOutputLength: LARGEST });
   } catch (error) {
     throw new ImportRefused(`it cannot be unzipped: ${(error as Error).message}`);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

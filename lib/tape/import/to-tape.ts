@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
+import { parsed } from "../../core/json.ts";
 import { framesOf } from "../_frames.ts";
 import { canonical } from "../canonical.ts";
 import { type Header, TAPE_VERSION } from "../format.ts";
@@ -130,13 +131,11 @@ function eventsOf(body: string): TapeEvent[] {
   return streamed(body).map((event) => ({ ms: 0, event: event as unknown as NonNullable<TapeEvent["event"]> }));
 }
 
+/** Whether the last line that is not blank is an event, and whole. */
 function endsInEvent(body: string): boolean {
-  const last = /data:([^\r\n]*)\s*$/.exec(body);
-  try {
-    return last !== null && JSON.parse(last[1]!) !== undefined;
-  } catch {
-    return false;
-  }
+  const text = body.trimEnd();
+  const last = text.slice(Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
+  return last.startsWith("data:") && parsed(last.slice("data:".length)) !== undefined;
 }
 
 const KEPT = ["request-id", "retry-after", "retry-after-ms", "x-should-retry"];

@@ -1,3 +1,4 @@
+import { parsed } from "../../core/json.ts";
 import type { Fact, Header } from "../format.ts";
 import { eventsOf } from "../reply.ts";
 import { runDelta } from "../_pack.ts";
@@ -9,18 +10,10 @@ export function scanFacts(facts: readonly (Header | Fact)[], tape: Tape, search:
   const inLines = facts.flatMap((fact, i) => search.find(fact, `line ${i + 1}`));
   const inReplies = joinedTexts(tape).flatMap(({ path, text }) => [
     ...search.find(text, path),
+    // The input of a tool is streamed as JSON: in it, texts are written with escapes.
     ...search.find(parsed(text), path),
   ]);
   return [...inLines, ...inReplies];
-}
-
-/** The input of a tool is streamed as JSON: in it, texts are written with escapes. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a tape's texts, or what its replies say in pieces, may show a secret; quick. */
