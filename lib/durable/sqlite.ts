@@ -126,6 +126,9 @@ export function sqliteSteps(path: string): SqliteSteps {
 /** What is wrong with the file, and what to do about it. */
 function reasonOf({ message }: Error): string {
   if (/locked|busy/.test(message)) return "another process keeps it locked: end that one, or wait for it";
+  if (/UNIQUE constraint/.test(message)) {
+    return "another process has run the same step meanwhile: let one process at a time run a session";
+  }
   if (/not a database|no such column|no such table|malformed/.test(message)) {
     return `it is damaged or of another version (${message}): move it away, and runs in it cannot go on`;
   }

@@ -7,13 +7,13 @@ import { appendEvent, beginLog } from "./log.ts";
 import { agentsDir, asked, type OnPrompt, promptTypeOf, startAction } from "./note.ts";
 import { type AgentEvent, nextState, type PromptType } from "./state.ts";
 
-export interface OwnRunOptions {
+interface OwnRunOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workspace: string;
   readonly onPrompt: OnPrompt;
 }
 
-/** The agent, whose runs show up among the watched ones: `crochet agents` tells what each does and asks. */
+/** The agent, with its runs among the watched ones: `crochet agents` tells what each does and asks. */
 export function monitored(agent: Agent, options: OwnRunOptions): Agent {
   return {
     ...agent,
@@ -41,7 +41,7 @@ export function monitored(agent: Agent, options: OwnRunOptions): Agent {
 }
 
 /** How long a message in the log may be: it is read at a glance. */
-const MOST_WORDS = 200;
+const MOST_CHARACTERS = 200;
 
 /** The log of one session of ours: a line when it begins, asks, goes on and ends; nothing in between. */
 class OwnLife {
@@ -111,7 +111,7 @@ class OwnLife {
 
   #prompt(prompt_type: PromptType, message: string, shown: boolean): void {
     const before = this.#state;
-    this.#add({ type: "prompt", prompt_type, message: redact(message).slice(0, MOST_WORDS) });
+    this.#add({ type: "prompt", prompt_type, message: redact(message).slice(0, MOST_CHARACTERS) });
     const after = this.#state;
     if (after?.state !== "prompting" || after === before) return;
     const { onPrompt } = this.#options;

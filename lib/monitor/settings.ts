@@ -14,7 +14,7 @@ type Settings = { readonly hooks?: { readonly [event: string]: readonly Entry[] 
 };
 
 /** The settings of a watched agent: the workspace's own, with our three hooks after the user's (S2.2, S2.10). */
-export function watchedSettings(own: Settings, bin: string, id: string): Settings {
+function watchedSettings(own: Settings, bin: string, id: string): Settings {
   const entry = (name: string, matcher?: string): Entry => ({
     ...(matcher !== undefined && { matcher }),
     hooks: [{ type: "command", command: `${bin} agent hook ${name} ${id}` }],
@@ -34,17 +34,31 @@ export function watchedSettings(own: Settings, bin: string, id: string): Setting
 /** Writes the settings file of an agent into the state directory and gives its path (S2.15). */
 export function prepareSettings(dir: string, id: string, workspace: string, bin: string): string {
   const file = join(workspace, ".claude", "settings.json");
-  let own: Settings = {};
-  if (existsSync(file)) {
-    try {
-      own = JSON.parse(readFileSync(file, "utf8")) as Settings;
-    } catch (error) {
-      throw new TypeError(`Cannot keep the hooks of ${file} as it is not JSON: ${(error as Error).message}`);
-    }
-  }
-  mkdirSync(dir, { recursive: true });
+  const own = existsSync(file) ? readOwn(file) : {};
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
   const path = join(dir, `${id}.settings.json`);
   writeFileSync(`${path}.new`, `${JSON.stringify(watchedSettings(own, bin, id), null, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);
   return path;
+}
+
+/** @throws {TypeError} that names the file, where its hooks cannot be kept */
+function readOwn(file: string): Settings {
+  let own: unknown;
+  try {
+    own = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new TypeError(`Cannot keep the hooks of ${file} as it is not JSON: ${(error as Error).message}`);
+  }
+  const { hooks = {} } = Object(own) as { hooks?: unknown };
+  if (!isObject(own) || !isObject(hooks) || !Object.values(hooks).every(Array.isArray)) {
+    throw new TypeError(
+      `Cannot keep the hooks of ${file} as they are no lists by event: write { "hooks": { "Stop": [ … ] } }`,
+    );
+  }
+  return own;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { test } from "node:test";
-import { sqliteSteps } from "../../lib/durable/index.ts";
+import { type SqliteSteps, sqliteSteps } from "../../lib/durable/index.ts";
 import { remote, serve } from "../../lib/durable/restate.ts";
 import { inFolder } from "./_kill.ts";
 
@@ -28,6 +28,16 @@ test("sqliteSteps() says of a file that is no journal, or another version's, to 
       });
       steps.close();
     }
+  });
+});
+
+test("sqliteSteps() says of a step that two processes run at once that a session is for one at a time", async () => {
+  await inFolder(async (dir) => {
+    const [one, other] = [1, 2].map(() => sqliteSteps(join(dir, "steps.sqlite"))) as [SqliteSteps, SqliteSteps];
+    const twice = one.step("llm:a:0.1:1", () => other.step("llm:a:0.1:1", async () => 1));
+    await assert.rejects(twice, /as another process has run the same step meanwhile: let one process at a time/);
+    one.close();
+    other.close();
   });
 });
 

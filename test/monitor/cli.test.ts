@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -37,6 +37,27 @@ test("S2.9, S2.10, S2.15: agent settings writes exactly one PreToolUse entry bes
   assert.equal(hooks.PreToolUse[0].matcher, "ExitPlanMode|AskUserQuestion|EnterPlanMode");
   assert.match(hooks.PreToolUse[0].hooks[0].command, /^\/.* \/.*note\.ts agent hook pretooluse fresh$/);
   assert.equal(hooks.PreToolUse[0].hooks[0].type, "command");
+});
+
+test("what is kept of watched agents is for their person's eyes only, whichever command comes first", () => {
+  const home = mkdtempSync(join(root, "home-"));
+  const path = spawnSync(BIN, ["agent", "settings", "first"], {
+    cwd: root,
+    env: { ...env, CROCHET_HOME: join(home, "state") },
+    encoding: "utf8",
+  }).stdout.trim();
+  assert.deepEqual([path, dirname(path)].map((one) => statSync(one).mode & 0o777), [0o600, 0o700]);
+});
+
+test("agent settings refuses a workspace whose own hooks it could not keep, and names the file", () => {
+  const workspace = join(root, "odd");
+  mkdirSync(join(workspace, ".claude"), { recursive: true });
+  for (const text of ["{", "[]", "null", '{"hooks":[]}', '{"hooks":{"Stop":{}}}']) {
+    writeFileSync(join(workspace, ".claude", "settings.json"), text);
+    const { status, stderr } = crochet(["agent", "settings", "odd", "--workspace", workspace]);
+    assert.notEqual(status, 0);
+    assert.match(stderr, /Cannot keep the hooks of \S+settings\.json as /, text);
+  }
 });
 
 test("S2.2: the user's own hooks and keys are kept, in front of ours", () => {
