@@ -16,10 +16,7 @@ const TIMES = {
   abortTimeout: { hours: 1 },
 };
 
-/** More than any run tells before its first step. */
-const MOST_EARLY = 1000;
-
-export interface Served {
+interface Served {
   readonly sdk: typeof Sdk;
   readonly agent: Agent;
   /** The ingress as this worker reaches it; that of whoever follows where absent. */
@@ -34,19 +31,9 @@ export function agentObject(served: Served) {
     name: serviceOf(served.agent.name),
     handlers: {
       run: (ctx: Sdk.ObjectContext, request: RunRequest): Promise<Result> =>
-        attempt(
-          served,
-          ctx,
-          request,
-          (session) => session.prompt(request.prompt),
-        ),
+        attempt(served, ctx, request, (session) => session.prompt(request.prompt)),
       below: (ctx: Sdk.ObjectContext, request: BelowRequest): Promise<Below> =>
-        attempt(
-          served,
-          ctx,
-          request,
-          (session) => session.below(request.asked),
-        ),
+        attempt(served, ctx, request, (session) => session.below(request.asked)),
     },
     options: TIMES,
   });
@@ -59,46 +46,23 @@ async function attempt<T>(
   request: RunRequest | BelowRequest,
   work: (session: AgentSession) => Promise<T>,
 ): Promise<T> {
+  const { options, follow } = request;
   const before = await ctx.get<Entry[]>("entries") ?? [];
   const entries = [...before];
   const session_id = "asked" in request ? request.asked.parent.id : ctx.key;
-  const feed = new Feed(
-    request.follow && (ingress ?? request.follow),
-    session_id,
-  );
-  let live = false;
-  // Told before the first step: news, unless that step is known already.
-  let early: RunEvent[] = [];
-  const { engine, pump } = restateEngine(sdk, ctx, {
-    service: serviceOf(agent.name),
-    options: request.options,
-    follow: request.follow,
-    onLive: (after) => {
-      live = true;
-      const message = "The run goes on after an interruption";
-      if (after === "replay") {
-        feed.tell({ agent_id: ctx.key, type: "warning", message });
-      } else for (const event of early) feed.tell(event);
-      early = [];
-    },
-  });
+  const feed = new Feed(follow && (ingress ?? follow), session_id);
+  const news = new News(feed, ctx.key);
+  const service = serviceOf(agent.name);
+  const { engine, pump } = restateEngine(sdk, ctx, { service, options, follow, onLive: (after) => news.begin(after) });
   const over = ctx.request().attemptCompletedSignal;
-  const giveUp = () =>
-    pump.end(
-      new Error("Cannot go on with this attempt as the engine has given it up"),
-    );
+  const giveUp = () => pump.end(new Error("Cannot go on with this attempt as the engine has given it up"));
   over.addEventListener("abort", giveUp, { once: true });
   const session = await agent.open({
-    ...request.options,
+    ...options,
     id: session_id,
     step: engine,
     store: entryStore(ctx.key, entries),
-    on: (event: RunEvent) => {
-      if (live) feed.tell(event);
-      else if (request.follow !== undefined && early.length < MOST_EARLY) {
-        early.push(event);
-      }
-    },
+    on: (event: RunEvent) => news.tell(event),
     // What an attempt that was given up has begun would otherwise go on beside the next one's.
     signal: over,
   });
@@ -112,12 +76,7 @@ async function attempt<T>(
     const result = await pump.run(async () => {
       const end = await work(session);
       await close();
-      if (store) {
-        await engine.step(
-          "keep",
-          () => store.append(ctx.key, entries.slice(before.length)),
-        );
-      }
+      if (store) await engine.step("keep", () => store.append(ctx.key, entries.slice(before.length)));
       return end;
     });
     ctx.set("entries", entries);
@@ -129,6 +88,37 @@ async function attempt<T>(
   } finally {
     over.removeEventListener("abort", giveUp);
     await close().catch(() => {});
+  }
+}
+
+/** More than any run tells before its first step. */
+const MOST_EARLY = 1000;
+
+/** What this attempt tells: nothing of what an attempt before it has told already. */
+class News {
+  readonly #feed: Feed;
+  readonly #agentId: string;
+  #live = false;
+  /** Told before the first step: news, unless that step is known already. */
+  #early: RunEvent[] = [];
+
+  constructor(feed: Feed, agentId: string) {
+    this.#feed = feed;
+    this.#agentId = agentId;
+  }
+
+  tell(event: RunEvent): void {
+    if (this.#live) this.#feed.tell(event);
+    else if (this.#early.length < MOST_EARLY) this.#early.push(event);
+  }
+
+  /** From the first step on that is really run. */
+  begin(after: "begin" | "replay"): void {
+    this.#live = true;
+    const message = "The run goes on after an interruption";
+    if (after === "replay") this.#feed.tell({ agent_id: this.#agentId, type: "warning", message });
+    else for (const event of this.#early) this.#feed.tell(event);
+    this.#early = [];
   }
 }
 

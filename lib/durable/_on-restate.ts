@@ -6,7 +6,7 @@ import { type BelowRequest, DESK, type RemoteOptions } from "./_wire.ts";
 /** A step that fails for the engine's own reasons is tried this often; failures of tools and models are results. */
 const RETRIES = { maxRetryAttempts: 3, initialRetryInterval: 200 };
 
-export interface OnRestate {
+interface OnRestate {
   readonly service: string;
   readonly options: RemoteOptions | undefined;
   readonly follow: string | undefined;
@@ -55,21 +55,12 @@ export function restateEngine(
       );
     },
     sleep: (ms) => pump.wait(ctx.sleep(Math.ceil(ms))),
-    async wait<T>(
-      name: string,
-      announce: (token: string) => Promise<void>,
-      about: unknown = null,
-    ): Promise<T> {
+    async wait<T>(name: string, announce: (token: string) => Promise<void>, about: unknown = null): Promise<T> {
       const { id, promise } = ctx.awakeable<T>();
       const { agent_id = ctx.key } = about as { agent_id?: string };
       const parameter = { token: id, about };
-      ctx.genericSend({
-        service: DESK,
-        method: "ask",
-        key: agent_id,
-        parameter,
-        inputSerde: json as Sdk.Serde<unknown>,
-      });
+      const inputSerde = json as Sdk.Serde<unknown>;
+      ctx.genericSend({ service: DESK, method: "ask", key: agent_id, parameter, inputSerde });
       await step(`announce:${name}`, async () => {
         await announce(id);
         return null;

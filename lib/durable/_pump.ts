@@ -1,8 +1,6 @@
 import type { RestatePromise } from "@restatedev/restate-sdk/fetch";
 
-type Race = (
-  promises: readonly RestatePromise<Settled>[],
-) => RestatePromise<Settled>;
+type Race = (promises: readonly RestatePromise<Settled>[]) => RestatePromise<Settled>;
 
 /** How one of the promises that are raced ended. */
 interface Settled {
@@ -13,7 +11,7 @@ interface Settled {
 /** More microtasks than an agent takes from one step to the next; one that takes more is only waited for a little later. */
 const QUIET = 100;
 
-/** Calls that run together are asked for at once. */
+/** The same once it has asked for a step: others that run together with it ask at once. */
 const TOGETHER = 3;
 
 interface Waiting {
@@ -49,11 +47,7 @@ export class Pump {
     if (this.#over) return Promise.reject(this.#over.error);
     const n = this.#next++;
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(n, {
-        promise,
-        resolve: resolve as Waiting["resolve"],
-        reject,
-      });
+      this.#waiting.set(n, { promise, resolve: resolve as Waiting["resolve"], reject });
       this.#wake?.();
     });
   }
@@ -93,18 +87,14 @@ export class Pump {
     let patience = QUIET;
     for (let still = 0; still < patience && !isOver(); still++) {
       await undefined;
-      if (this.#next !== asked) {
-        [asked, still, patience] = [this.#next, 0, TOGETHER];
-      }
+      if (this.#next !== asked) [asked, still, patience] = [this.#next, 0, TOGETHER];
     }
   }
 
   /** Runs an agent to its end. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     let end: { value: T } | { error: unknown } | undefined;
-    work().then((value) => end = { value }, (error) => end = { error }).then(
-      () => this.#wake?.(),
-    );
+    work().then((value) => end = { value }, (error) => end = { error }).then(() => this.#wake?.());
     for (;;) {
       await this.#quiet(() => end !== undefined);
       if (end) break;

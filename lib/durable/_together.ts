@@ -1,5 +1,5 @@
 /** What Bun gives a stream that writes itself to the connection: nothing is sent before `flush`. */
-export interface Direct {
+interface Direct {
   write(bytes: Uint8Array): unknown;
   flush(): unknown;
   close(): unknown;

@@ -63,12 +63,8 @@ export function remote(ingress: string): Remote {
   const call = async <T>(url: string, body: unknown, whom: Whom = ANYBODY): Promise<T> => {
     const headers = { "content-type": "application/json" };
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }).catch((cause) => {
-      throw new Error(
-        `Cannot reach an engine as nothing answers at ${base}: start restate-server, or name its ingress`,
-        {
-          cause,
-        },
-      );
+      const message = `Cannot reach an engine as nothing answers at ${base}: start restate-server, or name its ingress`;
+      throw new Error(message, { cause });
     });
     const words = await response.text();
     if (response.status === 404) {
@@ -78,7 +74,9 @@ export function remote(ingress: string): Remote {
           : `Cannot reach an engine as ${base} is not its ingress: by itself that is at port 8080`,
       );
     }
-    if (!response.ok) throw new Error(`Cannot do that as ${base} says ${response.status}: ${words.slice(0, 300)}`);
+    if (!response.ok) {
+      throw new Error(`Cannot ask the engine as ${base} says ${response.status}: ${words.slice(0, 300)}`);
+    }
     return (words === "" ? undefined : JSON.parse(words)) as T;
   };
   /** Follows a run to its end: an engine or a connection that is away comes back. */
@@ -130,7 +128,7 @@ export function remote(ingress: string): Remote {
 /** The result of an invocation, whenever it is there: an engine that is away comes back. */
 async function attach<T>(url: string, signal: AbortSignal | undefined): Promise<T> {
   for (;;) {
-    if (signal?.aborted) throw new Error("Nobody follows the run any more; it goes on");
+    if (signal?.aborted) throw new Error("Cannot follow the run any longer as that was aborted: it goes on by itself");
     const response = await fetch(url, signal ? { signal } : {}).catch(() => undefined);
     const words = await response?.text().catch(() => undefined);
     if (response?.ok && words !== undefined) return JSON.parse(words) as T;
