@@ -2,6 +2,7 @@ import type { SessionEngine } from "../core/engine.ts";
 import type { Life } from "../core/life.ts";
 import { type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
+import { thrownWords } from "../core/thrown.ts";
 import { resumable } from "../transcript/resume.ts";
 import type { Transcript } from "../transcript/store.ts";
 import type { Keeper } from "./persist.ts";
@@ -98,6 +99,6 @@ export function notBegun(life: Life, error: unknown): Result {
     usage: NO_USAGE,
     cost: 0,
     denials: [],
-    error: { type: "engine", message: error instanceof Error ? error.message : String(error) },
+    error: { type: "engine", message: thrownWords(error) },
   };
 }

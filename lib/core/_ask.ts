@@ -1,5 +1,5 @@
 import { isThenable } from "./_settle.ts";
-import { thrownWords } from "./_thrown.ts";
+import { thrownWords } from "./thrown.ts";
 import type { AnyEvent } from "./events.ts";
 import { Context, type HookEnv, type HookRecord, type HookRun } from "./hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "./verdict.ts";

@@ -1,5 +1,5 @@
 import { freeze } from "./frozen.ts";
-import { asError, thrownWords } from "./_thrown.ts";
+import { asError, thrownWords } from "./thrown.ts";
 import { Ended } from "./life.ts";
 import { type Run } from "./run.ts";
 import { spend } from "./limits.ts";

@@ -1,6 +1,6 @@
 import { type Answer, answer, type Ending } from "./_answer.ts";
 import { isThenable } from "./_settle.ts";
-import { thrownWords } from "./_thrown.ts";
+import { thrownWords } from "./thrown.ts";
 import type { Folded } from "./fold.ts";
 import { Ended, type Permission } from "./life.ts";
 import type { Run } from "./run.ts";

@@ -1,6 +1,7 @@
 import { EVENTS } from "./events.ts";
 import type { HookChange } from "./hook.ts";
 import type { RunEvent } from "./run-events.ts";
+import { actionOf } from "./verdict.ts";
 
 type HookEvent =
   | Omit<Extract<RunEvent, { type: "hook_start" }>, "agent_id">
@@ -10,9 +11,7 @@ type HookEvent =
 export function hookEvent(change: HookChange): HookEvent {
   if (change.phase === "start") return { type: "hook_start", hook: change.hook, event: change.event };
   const { opinion, failure, ms = 0 } = change.run;
-  const decision = failure !== undefined
-    ? "failed"
-    : opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
+  const decision = failure !== undefined ? "failed" : actionOf(opinion);
   return {
     type: "hook_end",
     hook: change.hook,

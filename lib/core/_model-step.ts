@@ -1,4 +1,4 @@
-import { asError } from "./_thrown.ts";
+import { asError } from "./thrown.ts";
 import type { Message, TextBlock } from "./messages.ts";
 import { ModelError, type Reply } from "./model.ts";
 import type { Run } from "./run.ts";

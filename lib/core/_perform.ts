@@ -1,6 +1,6 @@
 import type { Ready } from "./_gate.ts";
-import { settle } from "./_settle.ts";
-import { asError, thrownWords } from "./_thrown.ts";
+import { NEVER, settle } from "./_settle.ts";
+import { asError, thrownWords } from "./thrown.ts";
 import type { ToolResult } from "./events.ts";
 import { thaw } from "./frozen.ts";
 import { INTERRUPTED, isContent } from "./messages.ts";
@@ -21,7 +21,7 @@ export interface Performed {
 export type Thrown = Pick<Error, "name" | "message" | "stack">;
 
 /** One end of a tool's run: what it gave, or the agents it wants to have run first. */
-interface Ended {
+interface ToolEnd {
   readonly output?: ToolOutput;
   readonly thrown?: Thrown;
   readonly wants?: readonly SpawnRequest[];
@@ -56,9 +56,7 @@ export async function perform(run: Run, ready: Ready, suffix = ""): Promise<Perf
   };
 }
 
-const NEVER = new AbortController().signal;
-
-function direct(run: Run, ready: Ready, key: string): Promise<Ended> {
+function direct(run: Run, ready: Ready, key: string): Promise<ToolEnd> {
   let started = 0;
   const { spawn } = run.life;
   const child = spawn && ((request: SpawnRequest) => spawn(request, run, childOf(ready, key, started++)));
@@ -69,7 +67,7 @@ function direct(run: Run, ready: Ready, key: string): Promise<Ended> {
  * A call as a step. No step may be in a step, so a tool that starts agents is left where it asked for them, they are
  * run, and it is run once more with what they said: what it does before must bear to be done again.
  */
-async function stepped(run: Run, ready: Ready, key: string): Promise<Ended> {
+async function stepped(run: Run, ready: Ready, key: string): Promise<ToolEnd> {
   const { spawn } = run.life;
   const reports: Report[] = [];
   for (;;) {
@@ -92,7 +90,7 @@ async function stepped(run: Run, ready: Ready, key: string): Promise<Ended> {
 }
 
 /** A step that leaves its agent where it did when it was run, also where it is only known. */
-async function placed(run: Run, name: string, work: () => Promise<Ended>): Promise<Ended> {
+async function placed(run: Run, name: string, work: () => Promise<ToolEnd>): Promise<ToolEnd> {
   const { toolState, cwd } = run.life;
   const place = () => (toolState.get("cwd") as (() => string) | undefined)?.() ?? cwd();
   let ran = false;
@@ -108,7 +106,7 @@ async function placed(run: Run, name: string, work: () => Promise<Ended>): Promi
 }
 
 /** Runs the tool until it ends or asks for agents there is no report of yet. */
-async function untilItWants(run: Run, ready: Ready, key: string, reports: readonly Report[]): Promise<Ended> {
+async function untilItWants(run: Run, ready: Ready, key: string, reports: readonly Report[]): Promise<ToolEnd> {
   const wants: SpawnRequest[] = [];
   let asked = 0;
   let wake!: () => void;
@@ -138,7 +136,7 @@ async function attempt(
   { call, tool, input }: Ready,
   key: string,
   spawn: ((request: SpawnRequest) => Promise<Spawned>) | undefined,
-): Promise<Ended> {
+): Promise<ToolEnd> {
   const { life, signal } = run;
   let thrown: Thrown | undefined;
   const output = await run.measured(key, async () => {

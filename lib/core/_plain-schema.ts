@@ -2,7 +2,8 @@ import type { JsonSchema } from "./schema.ts";
 
 /** What says nothing about a value. */
 const NOTES = ["description", "title", "default", "examples", "$schema", "$comment"];
-const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
+/** The types that JSON Schema knows. */
+export const TYPES: readonly string[] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /** What a keyword must be for `fits` to read it. */
 const READ: { readonly [keyword: string]: (said: unknown) => boolean } = {

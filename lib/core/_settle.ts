@@ -4,6 +4,9 @@ export function isThenable(value: unknown): value is Promise<unknown> {
   return typeof value === "object" && value !== null && typeof (value as Promise<unknown>).then === "function";
 }
 
+/** A signal that never aborts. */
+export const NEVER: AbortSignal = new AbortController().signal;
+
 /** How waiting ended: with a value, with an error, or before either. */
 export type Settled<T> = { readonly value: T } | { readonly error: unknown } | { readonly ended: "time" | "aborted" };
 

@@ -42,7 +42,7 @@ function subjectKey(event: EventName, data: Record<string, unknown>): string | u
 }
 
 /** The words a host uses when a hook gives none. */
-export const CLAUDE_NO_REASON = "Blocked by hook";
+const CLAUDE_NO_REASON = "Blocked by hook";
 
 /**
  * Reads the JSON a Claude Code hook printed. Unknown keys are ignored; a known key of the wrong type makes the

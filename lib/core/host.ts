@@ -1,5 +1,5 @@
 import { thaw } from "./frozen.ts";
-import { thrownWords } from "./_thrown.ts";
+import { thrownWords } from "./thrown.ts";
 import type { EventFields } from "./events.ts";
 import { type HookRegistry, idOf, type SessionLike } from "./registry.ts";
 

@@ -1,5 +1,5 @@
 import type { Stop } from "./events.ts";
-import type { Usage } from "./messages.ts";
+import { totalTokens, type Usage } from "./messages.ts";
 
 /** What bounds an agent's run. Every run ends: these are on by default and only a person's new prompt resets them. */
 export interface Limits {
@@ -61,8 +61,7 @@ export function newCount(): Count {
 }
 
 export function spend(spent: Spent, usage: Usage, dollars: number | undefined): void {
-  spent.tokens += usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens +
-    usage.cache_read_input_tokens;
+  spent.tokens += totalTokens(usage);
   spent.dollars = spent.dollars === undefined || dollars === undefined ? undefined : spent.dollars + dollars;
 }
 

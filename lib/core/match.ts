@@ -13,29 +13,33 @@ const EXACT = /^[A-Za-z0-9_\-, |]*$/;
  * @throws {TypeError} for an expression that does not compile
  */
 export function compileMatcher(pattern: string | undefined): (value: string) => boolean {
-  if (pattern === undefined || pattern === "" || pattern === "*") return () => true;
+  if (matchesAll(pattern)) return () => true;
   if (EXACT.test(pattern)) {
     const names = new Set(pattern.split(/[|,]/).map((n) => n.trim()).filter((n) => n !== ""));
     for (const name of [...names]) if (TOOL_ALIASES[name] !== undefined) names.add(TOOL_ALIASES[name]);
     return (value) => names.has(value);
   }
-  const search = compileRegex(pattern, "matcher");
+  const search = compileRegex(pattern);
   return (value) => search.test(value);
 }
 
-/** A regular expression without flags that remember anything between two searches. */
-export function compileRegex(pattern: string, what: string): RegExp {
+function matchesAll(pattern: string | undefined): pattern is undefined | "" | "*" {
+  return pattern === undefined || pattern === "" || pattern === "*";
+}
+
+/** Without flags: a search must remember nothing of the one before. */
+function compileRegex(pattern: string): RegExp {
   try {
     return new RegExp(pattern);
   } catch (error) {
     throw new TypeError(
-      `Cannot use ${what} '${pattern}' as it is not a regular expression: ${(error as Error).message}`,
+      `Cannot use matcher '${pattern}' as it is not a regular expression: ${(error as Error).message}`,
     );
   }
 }
 
 /** The text of an event its matcher is compared with, or undefined where a matcher means nothing. */
-export function matchedText(event: AnyEvent): string | undefined {
+function matchedText(event: AnyEvent): string | undefined {
   const field = EVENTS[event.event].match;
   // Agents of a kind are told apart only below the root: there is one root.
   if (field === null || (field === "agent_type" && event.parent_agent_id === undefined)) return undefined;
@@ -45,7 +49,7 @@ export function matchedText(event: AnyEvent): string | undefined {
 
 /** The matcher of one pattern as a reason why not. */
 export function missing(pattern: string | undefined, test: (value: string) => boolean): HookRecord["misses"] {
-  if (pattern === undefined || pattern === "" || pattern === "*") return undefined;
+  if (matchesAll(pattern)) return undefined;
   return (event) => {
     const value = matchedText(event);
     return value === undefined || test(value) ? undefined : `matcher '${pattern}' does not match '${value}'`;

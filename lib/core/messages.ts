@@ -60,6 +60,11 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** Every token of a call: what was sent, from the cache or not, and what came back. */
+export function totalTokens(usage: Usage): number {
+  return usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+}
+
 export function text(value: string): TextBlock {
   return { type: "text", text: value };
 }

@@ -6,6 +6,7 @@ import type { Folded } from "./fold.ts";
 import { DEFAULTS, type EventFields, type EventName, EVENTS, type Fired } from "./events.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
 import { expectEvent } from "./names.ts";
+import { actionOf } from "./verdict.ts";
 
 /** What one hook answered, for hosts that want each answer and not the sum. */
 export interface HookResult {
@@ -42,10 +43,7 @@ export type Firing<N extends EventName = EventName> = { [K in N]: { readonly eve
 export class HookRegistry {
   #records: readonly HookRecord[] = [];
   readonly #loaders: (() => Promise<readonly HookRecord[]>)[] = [];
-  readonly #stats = new Map<
-    string,
-    { runs: number; denied: number; modified: number; failed: number; total_ms: number }
-  >();
+  readonly #stats = new Map<string, Counted>();
   readonly #values = new Map<string, unknown>();
   readonly #sequence = { next: 0 };
 
@@ -87,8 +85,7 @@ export class HookRegistry {
 
   getStats(): { [hook: string]: HookStats } {
     return Object.fromEntries(this.#records.map((r) => {
-      const counted = this.#stats.get(r.name) ?? { runs: 0, denied: 0, modified: 0, failed: 0, total_ms: 0 };
-      return [r.name, { ...counted, enabled: r.enabled }];
+      return [r.name, { ...this.#stats.get(r.name) ?? notRun(), enabled: r.enabled }];
     }));
   }
 
@@ -126,7 +123,7 @@ export class HookRegistry {
       onHook: (change) => {
         where.onHook?.(change);
         if (change.phase === "start") return;
-        const stats = this.#stats.get(change.hook) ?? { runs: 0, denied: 0, modified: 0, failed: 0, total_ms: 0 };
+        const stats = this.#stats.get(change.hook) ?? notRun();
         stats.runs++;
         stats.total_ms += change.run.ms ?? 0;
         if (change.run.failure !== undefined) stats.failed++;
@@ -136,6 +133,12 @@ export class HookRegistry {
       },
     };
   }
+}
+
+type Counted = { -readonly [K in Exclude<keyof HookStats, "enabled">]: HookStats[K] };
+
+function notRun(): Counted {
+  return { runs: 0, denied: 0, modified: 0, failed: 0, total_ms: 0 };
 }
 
 /** A host's session, as far as hooks need it. */
@@ -153,10 +156,9 @@ function toolFields({ tool, args, ...rest }: { readonly [field: string]: unknown
 function resultsOf(folded: Folded): HookResult[] {
   return folded.runs.filter((run) => run.skipped === undefined).map(({ hook, opinion, failure }) => {
     if (failure !== undefined) return { hook, action: "failed", reason: failure };
-    const action = opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
     return {
       hook,
-      action,
+      action: actionOf(opinion),
       ...(opinion?.reason !== undefined && { reason: opinion.reason }),
       ...(opinion?.value && { value: opinion.value.to }),
     };

@@ -1,6 +1,6 @@
 import { freeze } from "./frozen.ts";
-import { isThenable, settle } from "./_settle.ts";
-import { thrownWords } from "./_thrown.ts";
+import { isThenable, NEVER, settle } from "./_settle.ts";
+import { thrownWords } from "./thrown.ts";
 import type { Clock } from "./clock.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
 import type { EventName, Fired } from "./events.ts";
@@ -284,8 +284,6 @@ export class Run implements HookEnv {
 const STARTS_TURNS: ReadonlySet<EventName> = new Set(["session-start", "turn-end"]);
 
 type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-
-const NEVER = new AbortController().signal;
 
 const specsOf = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
 

@@ -1,4 +1,4 @@
-import { fits, isPlain, type PlainSchema } from "./_plain-schema.ts";
+import { fits, isPlain, type PlainSchema, TYPES } from "./_plain-schema.ts";
 import type { Json } from "./messages.ts";
 
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -25,8 +25,6 @@ type StandardResult<T> = { readonly value: T; readonly issues?: undefined } | {
 export class InvalidInput extends Error {
   override name = "InvalidInput";
 }
-
-const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /** Refuses what only looks like a schema, at the place where it was written and not at the first call. */
 export function checkSchema(name: string, schema: unknown): asserts schema is JsonSchema {

@@ -1,4 +1,5 @@
-import { settle } from "./_settle.ts";
+import { NEVER, settle } from "./_settle.ts";
+import { asError } from "./thrown.ts";
 import type { Folded } from "./fold.ts";
 import type { EventFields, Stop } from "./events.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
@@ -107,7 +108,6 @@ const CLOSED = new Ended("aborted", "The session was closed");
 
 /** How long work in the background may take to end once its session does. */
 const GRACE_MS = 2000;
-const NEVER = new AbortController().signal;
 
 function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
   const { agent: { limits: { seconds }, engine }, life: { clock, begun } } = run;
@@ -256,11 +256,7 @@ async function fromBackground(run: Run): Promise<TurnInput[]> {
 }
 
 function resultOf(run: Run, said: string, end: { stop: Stop; error?: unknown }): Result {
-  const error = end.error instanceof Error
-    ? end.error
-    : end.error === undefined
-    ? undefined
-    : new Error(String(end.error));
+  const error = "error" in end ? asError(end.error) : undefined;
   return {
     id: run.life.id,
     text: said,

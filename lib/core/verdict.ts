@@ -131,6 +131,11 @@ export interface Said {
 
 export const NO_OPINION: Opinion = Object.freeze({});
 
+/** An opinion as the one action that says most of it. */
+export function actionOf(opinion: Opinion | undefined): "continue" | "allow" | "deny" | "modify" | "ask" | "halt" {
+  return opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
+}
+
 /** A hook's output that is no verdict. It is a failure (U7), never a silent "continue". */
 export class UnusableAnswer extends Error {
   override name = "UnusableAnswer";
@@ -197,7 +202,7 @@ export function fromAction(event: EventName, given: string, fields: Record<strin
 }
 
 /** The value if it fits the event's subject; otherwise a failure that says what would. */
-export function checkedSubject(event: EventName, value: unknown): unknown {
+function checkedSubject(event: EventName, value: unknown): unknown {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const wrong = (expected: string) =>
     unusable(event, `its 'modify' gives ${show(value)} where ${expected} is expected`);

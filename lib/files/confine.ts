@@ -49,7 +49,7 @@ export function isInside(real: string, root: string): boolean {
   return real === root || real.startsWith(root.endsWith("/") ? root : `${root}/`);
 }
 
-export async function rootsOf({ cwd, state }: Workspace): Promise<string[]> {
+async function rootsOf({ cwd, state }: Workspace): Promise<string[]> {
   const set = state.get(ROOTS);
   // The working directory follows the agent's shell: were it a root too, `cd /` would open the whole machine.
   const given = Array.isArray(set) ? set.filter((root) => typeof root === "string") : [cwd];

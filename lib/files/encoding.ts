@@ -1,4 +1,4 @@
-import { Buffer, isUtf8 } from "node:buffer";
+import { Buffer } from "node:buffer";
 
 /** How a file's text lies in its bytes. "bytes" is UTF-8, or a legacy encoding that shares ASCII with it. */
 export type Encoding = "bytes" | "utf16le" | "utf16be";
@@ -32,10 +32,6 @@ const DECODERS: Record<Encoding, TextDecoder> = {
 /** For people and hooks to read: what is not valid becomes U+FFFD, so the result must never be written back. */
 export function decode(bytes: Uint8Array, encoding: Encoding): string {
   return DECODERS[encoding].decode(bytes);
-}
-
-export function isValidUtf8(bytes: Uint8Array): boolean {
-  return isUtf8(bytes);
 }
 
 export function isAscii(text: string): boolean {

@@ -30,7 +30,7 @@ export function standaloneContext(name: string, input: unknown, options: Standal
     cwd: resolve(cwd),
     toolUseId: id,
     agentId: STANDALONE,
-    sessionId: "standalone",
+    sessionId: STANDALONE,
     idempotencyKey: id,
     state,
     progress,

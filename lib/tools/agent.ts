@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { totalTokens } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 
@@ -110,8 +111,7 @@ async function start(input: AgentInput, context: ToolContext, options: AgentTool
       content: [{ type: "text", text: report }],
       resolvedModel: spawned.model,
       totalDurationMs: Math.round(spawned.duration_ms),
-      totalTokens: usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens +
-        usage.cache_read_input_tokens,
+      totalTokens: totalTokens(usage),
       totalToolUseCount: spawned.tools.length,
       usage,
     },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventOf } from "../../lib/core/events.ts";
 import type { Model } from "../../lib/core/model.ts";
-import { agent, type AgentOptions, deny, type RunEvent, type RunOptions, tool } from "../../lib/index.ts";
+import { agent, type AgentOptions, deny, modify, type RunEvent, type RunOptions, tool } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { act, calls, echo, shown, within } from "./_stage.ts";
 
@@ -231,4 +231,28 @@ test("a session of an agent takes several prompts and keeps its transcript", asy
   assert.equal(messages.length, 4);
   assert.equal(id, session.id);
   await session.close();
+});
+
+test("whatever is thrown, there is always a Result that says so", async () => {
+  const unshown = Object.create(null);
+  const told = "it threw something that cannot be shown";
+  for (const [thrown, message] of [[unshown, told], ["words", "words"], [undefined, "undefined"], [null, "null"]]) {
+    const broken: Model = () => {
+      throw thrown;
+    };
+    const { stop, error } = await agent({ model: broken }).run("hi");
+    assert.deepEqual([stop, error?.message], ["error", message]);
+    const deaf = await agent({
+      model: ok(),
+      on: (event) => {
+        if (event.type === "message") throw thrown;
+      },
+    }).run("hi");
+    assert.deepEqual([deaf.stop, deaf.error?.message], ["error", message]);
+    // A hook may ask for another try, whatever was thrown.
+    let tries = 0;
+    const second: Model = (request, signal) => tries++ === 0 ? broken(request, signal) : ok()(request, signal);
+    const retried = await agent({ model: second, hooks: { error: () => modify(true) } }).run("hi");
+    assert.equal(retried.text, "ok");
+  }
 });

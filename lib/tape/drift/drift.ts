@@ -1,4 +1,4 @@
-import { addUsage, NO_USAGE, type Usage } from "../../core/messages.ts";
+import { addUsage, NO_USAGE, totalTokens, type Usage } from "../../core/messages.ts";
 import { price } from "../../prices.ts";
 import type { Cause } from "./difference.ts";
 import type { Normaliser } from "../normalise.ts";
@@ -83,7 +83,5 @@ export async function priceOf(calls: Iterable<Call>): Promise<Price> {
     usage = addUsage(usage, used);
     dollars = dollars === undefined || cost === undefined ? undefined : dollars + cost;
   }
-  const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = usage;
-  const tokens = input_tokens + output_tokens + cache_creation_input_tokens + cache_read_input_tokens;
-  return { calls: count, tokens, dollars };
+  return { calls: count, tokens: totalTokens(usage), dollars };
 }

@@ -1,7 +1,8 @@
+import { isUtf8 } from "node:buffer";
 import { ToolError } from "../../core/tool.ts";
 import { eachMatch } from "../../files/byte-search.ts";
 import { type CallCode, checkEditCall, type EditCall } from "./edit-call.ts";
-import { encode, type Encoding, encodingOf, isAscii, isValidUtf8, unitOf } from "../../files/encoding.ts";
+import { encode, type Encoding, encodingOf, isAscii, unitOf } from "../../files/encoding.ts";
 import { explainMiss } from "./explain-miss.ts";
 import {
   countLines,
@@ -167,7 +168,7 @@ function ambiguous({ count, firstLines }: Matches): ToolError {
 function refuseMixedEncodings(bytes: Uint8Array, call: EditCall, splices: readonly Splice[]): void {
   const ascii = isAscii(call.new_string);
   const halved = splices.find(({ start }) => start > 0 && bytes[start - 1]! >= 0x80 && bytes[start]! >= 0x40);
-  if ((ascii && halved === undefined) || isValidUtf8(bytes)) return;
+  if ((ascii && halved === undefined) || isUtf8(bytes)) return;
   throw refuse(
     "not_utf8",
     ascii

@@ -1,5 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import type { EditCall } from "./edit-call.ts";
-import { decode, type Encoding, isValidUtf8 } from "../../files/encoding.ts";
+import { decode, type Encoding } from "../../files/encoding.ts";
 import { type Fold, linesOf } from "./folds.ts";
 import { hasCrlf, toLf } from "../../files/line-breaks.ts";
 import { linesAt, type NearMiss, nearMiss } from "./near-miss.ts";
@@ -21,7 +22,7 @@ export function explainMiss(bytes: Uint8Array, call: EditCall, encoding: Encodin
   const decoded = decode(bytes, encoding);
   const text = translated ? toLf(decoded) : decoded;
   const miss = nearMiss(text, wanted);
-  const help = miss ? explain(miss, wanted, encoding === "bytes" && !isValidUtf8(bytes)) : closest(text, wanted);
+  const help = miss ? explain(miss, wanted, encoding === "bytes" && !isUtf8(bytes)) : closest(text, wanted);
   return help + alreadyThere(text, new_string);
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** How many characters of a stream the model and hooks see. */
-export const SHOWN_CHARS = 30_000;
+const SHOWN_CHARS = 30_000;
 const TAIL_CHARS = 10_000;
 /** With this many bytes a stream has more than SHOWN_CHARS characters, however they are encoded. */
 const HEAD_BYTES = 4 * SHOWN_CHARS;

@@ -7,6 +7,7 @@ export function thrownWords(error: unknown): string {
   }
 }
 
+/** What was thrown as an error, which it mostly is already. */
 export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(thrownWords(error));
 }
