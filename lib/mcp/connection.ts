@@ -3,6 +3,7 @@ import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelc
 import { checkSchema, type JsonSchema } from "../core/schema.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { withoutSecrets } from "../hooks/process/environment.ts";
+import { crochetVersion } from "../version.ts";
 import { toolNames } from "./names.ts";
 import { blocksOf, outputOf } from "./results.ts";
 import { inputParser } from "./schema.ts";
@@ -76,7 +77,7 @@ export class McpConnection {
   async #begin(signal: AbortSignal, mode: "legacy" | "auto"): Promise<Client> {
     const { sdk, name, server, startTimeout, warn } = this.#options;
     const transport = this.#transportTo(server);
-    const client = new sdk.Client({ name: "crochet", version: "0.1.0" }, {
+    const client = new sdk.Client({ name: "crochet", version: crochetVersion() }, {
       capabilities: { roots: {} },
       listChanged: {
         tools: {

@@ -30,6 +30,7 @@ const PART_OF: Record<string, string> = {
   "_sse": "anthropic",
   "middleware": "anthropic",
   "prices": "anthropic",
+  "version": "files",
 };
 
 function files(dir: string): string[] {

@@ -1,5 +1,5 @@
 import type { Message } from "../../core/messages.ts";
-import { runtimeVersion, sourceOf, versionOf } from "../_about.ts";
+import { crochetVersion, runtimeVersion } from "../../version.ts";
 import { type ClockFact, type Header, TAPE_VERSION, type ToolFact } from "../format.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { TapeOptions } from "../options.ts";
@@ -39,7 +39,7 @@ export function headerOf(
     at: new Date(epoch).toISOString(),
     seed,
     versions: {
-      crochet: versionOf(),
+      crochet: crochetVersion(),
       ...(sdk !== undefined && { sdk }),
       ...(api !== undefined && { api }),
       runtime: runtimeVersion(),
@@ -48,6 +48,13 @@ export function headerOf(
     tools,
     ...(normalise.length > 0 && { normalise }),
   };
+}
+
+/** What answered, as far as the wire tells. */
+function sourceOf(url: string | undefined, requestId: string | null): string {
+  if (requestId?.startsWith("req_scripted_")) return "scripted server";
+  const { hostname = "" } = url === undefined ? {} : new URL(url);
+  return hostname === "api.anthropic.com" ? "live API" : `gateway ${hostname}`;
 }
 
 /** The tape: what was kept of an old one, and what was recorded after it. */

@@ -1,0 +1,12 @@
+import { readFileSync } from "node:fs";
+
+/** The version of this package. */
+export function crochetVersion(): string {
+  return JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
+}
+
+/** What it runs on: `bun 1.4.4`. */
+export function runtimeVersion(): string {
+  const { bun, deno, node } = process.versions;
+  return bun ? `bun ${bun}` : deno ? `deno ${deno}` : `node ${node}`;
+}
