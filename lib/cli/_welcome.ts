@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Environment, shortPath } from "../hooks/file/places.ts";
 import { isSkipped } from "../hooks/file/file-name.ts";
 import { type Standing, standings } from "../hooks/trust.ts";
-import { versionOf } from "../tape/_about.ts";
+import { crochetVersion } from "../version.ts";
 import { FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import type { Io } from "./_io.ts";
 
@@ -54,7 +54,7 @@ function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here
 
 /** `crochet` alone: what this is, what is here, what to do next. */
 export async function welcome(form: "--json" | undefined, io: Io): Promise<void> {
-  const version = versionOf();
+  const version = crochetVersion();
   const here = lookAround(io.cwd, io.env);
   if (form === "--json") return io.out(`${JSON.stringify({ version, ...here, next: nextCommands(here) })}\n`);
   const bold = io.tty ? (await import("picocolors")).default.bold : (text: string) => text;

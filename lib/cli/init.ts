@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { ownArgv } from "../hooks/installing/own-command.ts";
 import { shellWord } from "../hooks/process/shell-word.ts";
 import { trust } from "../hooks/trust.ts";
-import { versionOf } from "../tape/_about.ts";
+import { crochetVersion } from "../version.ts";
 import { command, type Usage } from "./_flags.ts";
 import { isFound, linkPackages } from "./init/_link.ts";
 import {
@@ -99,7 +99,7 @@ function ownOrigin(dir: string): Origin {
   const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
   return {
     root,
-    version: versionOf(),
+    version: crochetVersion(),
     // What is packed has no settings for Deno; where a package lies does not tell, as every cache has a place of its own.
     clone: existsSync(join(root, "deno.json")),
     runtime: "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node",

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { homeOf, userState } from "../../hooks/file/places.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";
-import { runtimeVersion, versionOf } from "../../tape/_about.ts";
+import { crochetVersion, runtimeVersion } from "../../version.ts";
 import type { Io } from "../_io.ts";
 import { stateDir } from "../_state.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
@@ -12,7 +12,7 @@ import { broken, type Check, ok, parted, warning } from "./_check.ts";
 /** What the machine and the environment have for us. */
 export async function machineChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
   return [
-    ok("crochet", `${versionOf()} on ${runtimeVersion()}, ${process.platform} ${process.arch}`),
+    ok("crochet", `${crochetVersion()} on ${runtimeVersion()}, ${process.platform} ${process.arch}`),
     key(cwd, env),
     await sandbox(),
     program("git", ["--version"], "install git: hooks and agents that look at changes need it"),
