@@ -23,7 +23,7 @@ export interface Config {
 
 const FIELDS = ["model", "hookModel", "permissions", "limits", "memory", "hooks", "mcp", "onPrompt"];
 
-const CONFIG_FILE = ".crochet/config.yaml";
+export const CONFIG_FILE = ".crochet/config.yaml";
 
 /**
  * Reads the settings of a project; a field it does not know, or of the wrong kind, is an error with the mend. What

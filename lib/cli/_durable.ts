@@ -3,7 +3,7 @@ import type { Agent, RunOptions } from "../agent.ts";
 import type { Result } from "../core/run-events.ts";
 import { type SqliteSteps, sqliteSteps } from "../durable/sqlite.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { runsDir } from "./_state.ts";
+import { runsDir } from "./_project.ts";
 
 /** The journal of a project's runs. */
 export function journalPath(cwd: string, env: Io["env"]): string {
@@ -52,15 +52,24 @@ async function expectInterrupted(steps: SqliteSteps, id: string, { store }: RunO
   );
 }
 
-/** Says how to answer, where nobody is there to be asked. */
+interface Waiting {
+  readonly agent_id: string;
+  readonly reason: string;
+}
+
+/** Says what an agent waits for, and the command that answers. */
+export function tellWaiting({ agent_id, reason }: Waiting, flags: string, io: Io): void {
+  io.err(`crochet: agent ${agent_id} waits: ${reason}\n`);
+  io.err(`crochet: answer with: crochet agents answer ${flags}${agent_id} allow|deny [reason]\n`);
+}
+
+/** Tells each question where nobody is there to be asked. */
 function telling(steps: SqliteSteps, io: Io): SqliteSteps {
   return {
     ...steps,
     wait: (name, announce, about) =>
       steps.wait(name, async (token) => {
-        const { agent_id, reason } = about as { agent_id: string; reason: string };
-        io.err(`crochet: agent ${agent_id} waits: ${reason}\n`);
-        io.err(`crochet: answer with: crochet agents answer ${agent_id} allow|deny [reason]\n`);
+        tellWaiting(about as Waiting, "", io);
         await announce(token);
       }, about),
   };

@@ -87,6 +87,13 @@ const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
 const dashed = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
 
+/** Refuses flags that mean nothing beside another: silently left out, a gate that was asked for would stand open. */
+export function refuseTogether(flags: Flags["flags"], one: string, others: readonly string[], why: string): void {
+  const other = others.find((name) => flags[name] !== undefined);
+  if (other === undefined) return;
+  throw new UsageError(`Cannot use --${other} with --${one} as ${why}: leave one of them out`);
+}
+
 /** The text of `--help`, for a terminal of the usual width. */
 export function helpText(usage: Usage): string {
   const all = flagsOf(usage);

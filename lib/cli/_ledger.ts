@@ -1,12 +1,11 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import type { EventName } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
+import type { Environment } from "../hooks/file/places.ts";
 import { readRollout, rolloutWriter } from "../transcript/rollout.ts";
-import { runsDir, stateDir } from "./_state.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { newestFirst, privateDir, rolloutName, rollouts, stateDir } from "./_project.ts";
 
 /** One event of a run with all that was decided at it. */
 export interface Fire {
@@ -16,27 +15,9 @@ export interface Fire {
   readonly folded: Folded;
 }
 
-const ENDING = ".rollout.jsonl";
-
 /** The rollouts of a project and what `hooks test` fired last, newest first. */
 export function ledgers(cwd: string, env: Environment): string[] {
-  const runs = runsDir(cwd, env);
-  let names: string[] = [];
-  try {
-    names = readdirSync(runs).filter((name) => name.endsWith(ENDING));
-  } catch {
-    // No run yet.
-  }
-  return [...names.map((name) => join(runs, name)), testLedger(cwd, env)]
-    .map((path) => ({ path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs }))
-    .filter((one): one is { path: string; at: number } => one.at !== undefined)
-    .sort((a, b) => b.at - a.at)
-    .map(({ path }) => path);
-}
-
-/** What a person calls a ledger: the run's id. */
-export function ledgerName(path: string): string {
-  return basename(path).slice(0, -ENDING.length);
+  return newestFirst([...rollouts(cwd, env), join(testsDir(cwd, env), TEST)]);
 }
 
 /** The fires in a rollout, in order. A torn last line costs that line. */
@@ -46,14 +27,15 @@ export function firesOf(path: string): Fire[] {
   );
 }
 
-function testLedger(cwd: string, env: Environment): string {
-  return join(stateDir(cwd, env), `test${ENDING}`);
+const TEST = rolloutName("test");
+
+function testsDir(cwd: string, env: Environment): string {
+  return join(stateDir(cwd, env), "tests");
 }
 
 /** Keeps what a test fired, so that it can be explained. */
 export function keepTest(cwd: string, env: Environment, event: EventName, folded: Folded): void {
-  const path = testLedger(cwd, env);
-  mkdirSync(stateDir(cwd, env), { recursive: true });
+  const path = join(privateDir(testsDir(cwd, env)), TEST);
   rmSync(path, { force: true });
   const rollout = rolloutWriter(path, "test", Date.now);
   rollout.write({ type: "fired", agent_id: "test", event, folded });

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { sha256 } from "../core/sha256.ts";
 import { remote } from "../durable/remote.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
-import type { Flags } from "./_flags.ts";
-import { type Io, UsageError } from "./_io.ts";
+import { type Flags, refuseTogether } from "./_flags.ts";
+import type { Io } from "./_io.ts";
 
 /** How many fixtures are under way at once: workers take what they can. */
 const AT_ONCE = 64;
@@ -16,9 +16,7 @@ export function tapeSign(name: string, cwd: string): string | undefined {
 
 /** Has workers replay fixtures of their own checkouts; the outcomes, in the order of the fixtures. */
 export async function replayOn<T>(fixtures: readonly Fixture[], flags: Flags["flags"], io: Io): Promise<T[]> {
-  for (const flag of ["update", "hooks", "shadow", "normalise"]) {
-    if (flags[flag] !== undefined) throw new UsageError(`Cannot replay with --on and --${flag}: leave one of them out`);
-  }
+  refuseTogether(flags, "on", ["update", "hooks", "shadow", "normalise"], "workers replay what they have");
   const args = ["wire", "verify"].filter((flag) => flags[flag]).map((flag) => `--${flag}`);
   const engine = remote(String(flags.on));
   const outcomes: T[] = [];

@@ -2,8 +2,10 @@ import type { RunOptions } from "../agent.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { remote, type RemoteOptions } from "../durable/remote.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
-import type { Flags } from "./_flags.ts";
+import { tellWaiting } from "./_durable.ts";
+import { type Flags, refuseTogether } from "./_flags.ts";
 import type { Io } from "./_io.ts";
+import { limitsFrom } from "./_run-options.ts";
 
 /**
  * A run on an engine, submitted and followed from here; `agent` is the name under which workers serve it. With no prompt
@@ -15,6 +17,7 @@ export function runOn(
   flags: Flags["flags"],
   io: Io,
 ): (more: RunOptions) => Promise<Result> {
+  refuseTogether(flags, "on", ["settings", "hooks", "trust", "rollout", "durable"], "a worker runs the agent");
   const url = String(flags.on);
   const id = flags.resume === undefined ? crypto.randomUUID() : String(flags.resume);
   const options = optionsFrom(flags);
@@ -23,10 +26,7 @@ export function runOn(
       id,
       signal: io.signal,
       on: (event: RunEvent) => {
-        if (event.type === "question") {
-          io.err(`crochet: agent ${event.agent_id} waits: ${event.reason}\n`);
-          io.err(`crochet: answer with: crochet agents answer --on ${url} ${event.agent_id} allow|deny [reason]\n`);
-        }
+        if (event.type === "question") tellWaiting(event, `--on ${url} `, io);
         more.on?.(event);
       },
     };
@@ -42,12 +42,7 @@ function optionsFrom(flags: Flags["flags"]): RemoteOptions {
   return {
     ...(flags.model !== undefined && { model: String(flags.model) }),
     ...(flags.cwd !== undefined && { cwd: String(flags.cwd) }),
-    ...((flags.maxIterations !== undefined || flags.budget !== undefined) && {
-      limits: {
-        ...(flags.maxIterations !== undefined && { iterations: Number(flags.maxIterations) }),
-        ...(flags.budget !== undefined && { dollars: Number(flags.budget) }),
-      },
-    }),
+    ...((flags.maxIterations !== undefined || flags.budget !== undefined) && { limits: limitsFrom(flags) }),
     ...(flags.permissionMode !== undefined && { permissions: { mode: flags.permissionMode as PermissionMode } }),
   };
 }

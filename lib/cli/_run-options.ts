@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Agent, RunOptions } from "../agent.ts";
 import type { Limits } from "../core/limits.ts";
@@ -6,12 +5,11 @@ import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
 import { onPromptFor, readConfig } from "./_config.ts";
 import type { Flags, Usage } from "./_flags.ts";
-import { findHooks, tellUnloaded } from "./_found.ts";
+import { findHooks, tellUnloaded } from "./_find-hooks.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { findServers } from "./_servers.ts";
-import { rememberedRules } from "./_remembered.ts";
-import { privateDir, projectStore, runsDir } from "./_state.ts";
-import { lastId } from "./transcripts.ts";
+import { findServers } from "./_find-servers.ts";
+import { rememberedRules } from "./_remembered-rules.ts";
+import { lastId, privateDir, projectOf, projectStore, rolloutName, runsDir } from "./_project.ts";
 
 /** How a person is asked, for `--help`. */
 export const ASKING =
@@ -48,7 +46,7 @@ export async function runOptions(
   { flags, io, script }: Call,
   agent: Agent,
 ): Promise<{ readonly options: RunOptions; readonly watched: Agent }> {
-  const cwd = flags.cwd === undefined ? io.cwd : directory(resolve(io.cwd, String(flags.cwd)));
+  const cwd = projectOf(flags, io);
   const config = await readConfig(cwd, io, flags.trust === true);
   const found = await findHooks(cwd, flags, config, io, !script);
   tellUnloaded(found.first, io);
@@ -63,13 +61,11 @@ export async function runOptions(
     store,
     hooks: found.hooks,
     memory: config.memory ?? true,
-    limits: limitsFrom(flags, config.limits, io),
+    limits: { ...config.limits, ...stallsFrom(io.env), ...limitsFrom(flags) },
     permissions: permissionsFrom(flags, config.permissions, found.first.permissions, {
       allow: rememberedRules(cwd, io.env),
     }),
-    rollout: flags.rollout === undefined
-      ? (id) => join(runs, `${id}.rollout.jsonl`)
-      : resolve(io.cwd, String(flags.rollout)),
+    rollout: flags.rollout === undefined ? (id) => join(runs, rolloutName(id)) : resolve(io.cwd, String(flags.rollout)),
     ...(mcp && { mcp }),
     ...(model !== undefined && { model: String(model) }),
     ...(resume !== undefined && pastFrom(resume)),
@@ -84,11 +80,14 @@ function pastFrom(resume: string): Pick<RunOptions, "resume" | "fork"> {
   return at < 0 ? { resume } : { resume: resume.slice(0, at), fork: resume };
 }
 
-function limitsFrom(flags: Flags["flags"], config: Partial<Limits> | undefined, io: Io): Partial<Limits> {
-  const cap = io.env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
+/** The limit as Claude Code has it. */
+function stallsFrom({ CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: cap }: Io["env"]): Partial<Limits> {
+  return cap !== undefined && /^-?\d+$/.test(cap) ? { stalls: Math.max(0, Number(cap)) } : {};
+}
+
+/** The limits that flags set. */
+export function limitsFrom(flags: Flags["flags"]): Partial<Limits> {
   return {
-    ...config,
-    ...(cap !== undefined && /^-?\d+$/.test(cap) && { stalls: Math.max(0, Number(cap)) }),
     ...(flags.maxIterations !== undefined && { iterations: numberOf("--max-iterations", flags.maxIterations) }),
     ...(flags.budget !== undefined && { dollars: numberOf("--budget", flags.budget) }),
   };
@@ -106,9 +105,4 @@ function numberOf(flag: string, value: string | boolean): number {
   const number = Number(value);
   if (Number.isFinite(number) && number >= 0) return number;
   throw new UsageError(`Cannot use ${flag} ${value} as it is not a number of 0 or more`);
-}
-
-function directory(path: string): string {
-  if (existsSync(path)) return path;
-  throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { nearest } from "../core/names.ts";
@@ -10,7 +10,7 @@ import { readForView } from "../view/read.ts";
 import type { WholeView } from "../view/shape.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { runsDir } from "./_state.ts";
+import { newestFirst, rolloutId, rolloutName, rollouts, runsDir } from "./_project.ts";
 import { several } from "./show/text.ts";
 
 /** A run to look at, with a name for the file it is drawn into. */
@@ -18,8 +18,6 @@ interface Viewed {
   readonly name: string;
   readonly view: WholeView;
 }
-
-const ENDING = ".rollout.jsonl";
 
 /** Finds what a person means: a run by its id or the beginning of it, a fixture, a rollout; nothing: the newest run. */
 export async function findView(given: string | undefined, cwd: string, io: Io): Promise<Viewed> {
@@ -36,24 +34,12 @@ export async function findView(given: string | undefined, cwd: string, io: Io): 
 }
 
 function runIds(cwd: string, io: Io): string[] {
-  try {
-    return readdirSync(runsDir(cwd, io.env)).filter((name) => name.endsWith(ENDING)).map((name) =>
-      name.slice(0, -ENDING.length)
-    );
-  } catch {
-    return [];
-  }
-}
-
-function rolloutOf(id: string, cwd: string, io: Io): string {
-  return join(runsDir(cwd, io.env), `${id}${ENDING}`);
+  return rollouts(cwd, io.env).map(rolloutId);
 }
 
 function newestRun(cwd: string, io: Io): string {
-  const newest = runIds(cwd, io)
-    .map((id) => ({ path: rolloutOf(id, cwd, io), at: statSync(rolloutOf(id, cwd, io)).mtimeMs }))
-    .sort((a, b) => b.at - a.at)[0];
-  if (newest) return newest.path;
+  const [newest] = newestFirst(rollouts(cwd, io.env));
+  if (newest !== undefined) return newest;
   const [fixture] = fixturesIn(join(cwd, FIXTURES));
   const other = fixture ? `or name a fixture: crochet view ${fixture.name}` : "or name a rollout";
   throw new UsageError(`Cannot view a run as there is none here yet: 'crochet run "<prompt>"' makes one, ${other}`);
@@ -65,7 +51,7 @@ function runNamed(given: string, cwd: string, io: Io): string | undefined {
   if (found.length > 1) {
     throw new UsageError(`Cannot view '${given}' as it begins ${found.length} runs: ${found.slice(0, 5).join(", ")}`);
   }
-  return found[0] === undefined ? undefined : rolloutOf(found[0], cwd, io);
+  return found[0] === undefined ? undefined : join(runsDir(cwd, io.env), rolloutName(found[0]));
 }
 
 function mend(given: string, cwd: string, io: Io): string {
@@ -78,7 +64,7 @@ function mend(given: string, cwd: string, io: Io): string {
 function viewOfRollout(path: string): Viewed {
   const told = readForView(path);
   const name = basename(path).replace(/(\.rollout)?\.jsonl$/, "");
-  return { name, view: viewOf(told, path.endsWith(ENDING) && name === told.id ? `run ${told.id}` : basename(path)) };
+  return { name, view: viewOf(told, basename(path) === rolloutName(told.id) ? `run ${told.id}` : basename(path)) };
 }
 
 /** A fixture is replayed: its tape knows what the model said, and the replay what tools and hooks made of it. */
@@ -91,7 +77,7 @@ async function viewOfFixture(fixture: Fixture, io: Io): Promise<Viewed> {
   }
   const scratch = mkdtempSync(join(tmpdir(), "crochet-view-"));
   try {
-    const rollout = join(scratch, `${fixture.name}${ENDING}`);
+    const rollout = join(scratch, rolloutName(fixture.name));
     const agent = await fixtureAgent(fixture);
     const { report } = await runFixture(fixture, agent, { rollout, signal: io.signal });
     const told = readForView(rollout);

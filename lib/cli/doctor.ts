@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
 import { command, type Usage } from "./_flags.ts";
-import { EXIT, UsageError } from "./_io.ts";
+import { EXIT } from "./_io.ts";
 import type { Check } from "./doctor/_check.ts";
-import { projectOf } from "./hooks/_here.ts";
+import { projectOf } from "./_project.ts";
 import { coloursFor } from "./show/colours.ts";
 import { plainText } from "./show/text.ts";
 
@@ -22,7 +21,6 @@ const USAGE: Usage = {
 /** Exit code 1 where something is broken; what is only missing is no failure. */
 export default command(USAGE, async ({ flags }, io) => {
   const cwd = projectOf(flags, io);
-  if (!existsSync(cwd)) throw new UsageError(`Cannot look at '${cwd}' as there is no such directory`);
   const { machineChecks } = await import("./doctor/_machine.ts");
   const { projectChecks } = await import("./doctor/_project.ts");
   const { hostChecks } = await import("./doctor/_hosts.ts");

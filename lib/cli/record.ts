@@ -12,7 +12,9 @@ import { command, type Usage } from "./_flags.ts";
 import { EXIT, UsageError } from "./_io.ts";
 import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
-import { terminalView } from "./_show.ts";
+import { projectOf } from "./_project.ts";
+import { coloursFor } from "./show/colours.ts";
+import { terminalView } from "./show/terminal-view.ts";
 
 const USAGE: Usage = {
   name: "record",
@@ -34,8 +36,7 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, prompt } = scriptAndPrompt(words, args, io);
   if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
-  const workspace = resolve(io.cwd, String(flags.cwd ?? "."));
-  if (!existsSync(workspace)) throw new UsageError(`Cannot work in '${workspace}' as there is no such directory`);
+  const workspace = projectOf(flags, io);
   const name = String(flags.fixture ?? nameFor(prompt));
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
     throw new UsageError(
@@ -78,7 +79,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       signal: io.signal,
       ...(flags.model !== undefined && { model: String(flags.model) }),
       ...(tools && { cwd: workspace }),
-      ...(io.tty && !flags.json && { on: terminalView(io.out) }),
+      ...(io.tty && !flags.json && { on: terminalView(io.out, coloursFor(true, io.env)) }),
     });
     if (keeps && files !== undefined) renameSync(files, join(folder, "files"));
     return done;

@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
 import { plain } from "../core/_answer.ts";
 import { nearest } from "../core/names.ts";
 import { type Tool, ToolError } from "../core/tool.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, UsageError } from "./_io.ts";
+import { projectOf } from "./_project.ts";
 
 const USAGE: Usage = {
   name: "tool",
@@ -29,7 +29,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     );
   }
   const input = parse(json);
-  const cwd = resolve(io.cwd, String(flags.cwd ?? "."));
+  const cwd = projectOf(flags, io);
   const { standaloneContext } = await import("../tools/_standalone.ts");
   const context = standaloneContext(name, input, { cwd, signal: io.signal });
   try {

@@ -1,12 +1,11 @@
-import pc from "picocolors";
-import { plain } from "../core/_answer.ts";
-import { isToolResult, isToolUse, type Message } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { plainText } from "./_show.ts";
-import { projectStore } from "./_state.ts";
+import { coloursFor } from "./show/colours.ts";
+import { messageLines } from "./show/message.ts";
+import { dollars, plainText, several } from "./show/text.ts";
+import { lastId, projectOf, projectStore, storedSessions } from "./_project.ts";
 
 const USAGE: Usage = {
   name: "transcripts",
@@ -18,7 +17,7 @@ const USAGE: Usage = {
 
 export default command(USAGE, async ({ words, flags }, io) => {
   const [action = "ls", given] = words;
-  const store = projectStore(String(flags.cwd ?? io.cwd), io.env, (warning) => io.err(`crochet: ${warning}\n`));
+  const store = projectStore(projectOf(flags, io), io.env, (warning) => io.err(`crochet: ${warning}\n`));
   if (action === "ls") return await list(store, flags.json === true, io);
   if (!["show", "checkpoints", "export", "rm"].includes(action)) {
     const meant = nearest(action, ["ls", "show", "checkpoints", "export", "rm"]);
@@ -37,34 +36,38 @@ export default command(USAGE, async ({ words, flags }, io) => {
   } else if (action === "export" || flags.json) {
     io.out(`${JSON.stringify(action === "checkpoints" ? found.checkpoints : { id, ...found }, null, 2)}\n`);
   } else if (action === "checkpoints") {
-    for (const c of found.checkpoints) io.out(`${c.id}  ${c.kind}  ${c.at} messages  ${c.time}\n`);
+    for (const c of found.checkpoints) io.out(`${c.id}  ${c.kind}  ${several(c.at, "message")}  ${c.time}\n`);
   } else {
-    for (const message of found.full) io.out(`${conversation(message)}\n`);
+    const colours = coloursFor(io.tty, io.env);
+    for (const message of found.full) io.out(messageLines(message, colours).map((line) => `${line}\n`).join(""));
   }
   return EXIT.ok;
 });
 
 async function list(store: TranscriptStore, json: boolean, io: Io): Promise<number> {
-  const all = (await store.list()).sort((a, b) => (b.about?.created ?? "").localeCompare(a.about?.created ?? ""));
+  const all = await storedSessions(store);
   const code = all.some(({ problem }) => problem !== undefined) ? EXIT.failed : EXIT.ok;
   if (json) {
     io.out(`${JSON.stringify(all)}\n`);
     return code;
   }
+  const { bold, dim, green, red, yellow } = coloursFor(io.tty, io.env);
   if (all.length === 0) io.out("no stored sessions here\n");
   for (const { id, about, messages, ending, problem } of all) {
     if (problem !== undefined) {
-      io.out(`${pc.bold(id)}  ${pc.red("cannot be read")}\n  ${problem}\n`);
+      io.out(`${bold(id)}  ${red("cannot be read")}\n  ${problem}\n`);
       continue;
     }
     const how = ending === undefined
-      ? pc.yellow("unfinished")
+      ? yellow("unfinished")
       : ending.stop === "done"
-      ? pc.green(ending.stop)
-      : pc.red(ending.stop);
-    const cost = ending === undefined ? "" : ending.cost === null ? "cost unknown" : `$${ending.cost.toFixed(4)}`;
+      ? green(ending.stop)
+      : red(ending.stop);
+    const cost = ending === undefined ? "" : dollars(ending.cost ?? undefined);
     const prompt = plainText(about?.prompt ?? "").split("\n", 1)[0]!.slice(0, 60);
-    io.out(`${pc.bold(id)}  ${how}  ${messages} messages  ${cost}  ${pc.dim(about?.created ?? "")}\n  ${prompt}\n`);
+    io.out(
+      `${bold(id)}  ${how}  ${several(messages, "message")}  ${cost}  ${dim(about?.created ?? "")}\n  ${prompt}\n`,
+    );
   }
   return code;
 }
@@ -74,23 +77,4 @@ async function idOf(store: TranscriptStore, given: string | undefined, action: s
     throw new UsageError(`Cannot ${action} a transcript as none is named: crochet transcripts ${action} last`);
   }
   return given === "last" ? await lastId(store) : given;
-}
-
-/** The newest session of a store that no other session started. */
-export async function lastId(store: TranscriptStore): Promise<string> {
-  const roots = (await store.list()).filter((t) => t.about?.parent === undefined);
-  const newest = roots.sort((a, b) => (a.about?.created ?? "").localeCompare(b.about?.created ?? "")).at(-1);
-  if (!newest) throw new UsageError("Cannot find the last session as none is stored here: run one first");
-  return newest.id;
-}
-
-function conversation(message: Message): string {
-  return message.content.map((block) => {
-    if (isToolUse(block)) return `${pc.cyan("▸")} ${pc.bold(block.name)} ${pc.dim(JSON.stringify(block.input))}`;
-    if (isToolResult(block)) {
-      return `${block.is_error ? pc.red("✗") : pc.green("✓")} ${pc.dim(plainText(plain(block.content)))}`;
-    }
-    const words = block.type === "text" ? plainText((block as { text: string }).text) : `[${block.type}]`;
-    return message.role === "user" ? `${pc.bold("›")} ${words}` : words;
-  }).join("\n");
 }

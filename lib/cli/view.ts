@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { comparePage, runPage } from "../view/html.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { privateDir, stateDir } from "./_state.ts";
+import { privateDir, projectOf, stateDir } from "./_project.ts";
 import { findView } from "./_view-source.ts";
 
 const USAGE: Usage = {
@@ -23,7 +23,7 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  const cwd = resolve(io.cwd, String(flags.cwd ?? "."));
+  const cwd = projectOf(flags, io);
   const wanted = flags.diff === true ? 2 : 1;
   if (words.length > wanted || (flags.diff === true && words.length < 2)) {
     throw new UsageError(

@@ -22,7 +22,7 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags }, io) => {
   const port = Number(flags.port ?? 9080);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new UsageError(`Cannot listen at port '${flags.port}'`);
+    throw new UsageError(`Cannot listen at port '${flags.port}' as it is none: give a number from 0 to 65535`);
   }
   const agents = await Promise.all(words.map((script) => loadAgent(resolve(io.cwd, script))));
   const { serve } = await import("../durable/restate.ts");

@@ -36,6 +36,12 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["run", "--permission-mode", "wild", "hi"], 2, /'wild' as it is unknown: expected default/],
   [["run", "--max-iterations", "many", "hi"], 2, /--max-iterations many/],
   [["run", "--output", "xml", "hi"], 2, /expected text, json or stream-json/],
+  [["run", "--on", "http://127.0.0.1:9", "--budget", "much", "hi"], 2, /--budget much as it is not a number/],
+  [
+    ["run", "--on", "http://127.0.0.1:9", "--hooks", "hooks", "hi"],
+    2,
+    /--hooks with --on as a worker runs the agent: leave/,
+  ],
   [["run", "--resume", "none", "hi"], 2, /no transcript of that id/],
   [["chat"], 2, /this is no terminal: use crochet run/],
   [["record", "plain.ts", "hi"], 2, /default export is no agent/],
@@ -48,8 +54,11 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["hooks", "test", "none.ts"], 2, /none\.ts/],
   [["hooks", "test", "hooks/pre-tool-uze.ts"], 2, /pre-tool-use/],
   [["hooks", "check", "none.ts"], 2, /no such file or folder/],
+  [["hooks", "--cwd", "none"], 2, /Cannot work in '.*none' as there is no such directory/],
+  [["hooks", "stats", "--cwd", "plain.ts"], 2, /no such directory/],
   [["hooks", "enable", "none"], 2, /no such hook here/],
   [["hooks", "install", "--for", "cladue"], 2, /did you mean 'claude'/],
+  [["transcripts", "--cwd", "none"], 2, /no such directory/],
   [["transcripts", "show", "damaged"], 1, /damaged\.jsonl as line 1 is not JSON/],
   [["transcripts", "show", "../../x"], 2, /as a transcript id/],
   [["view", "other"], 1, /other\.rollout\.jsonl as no line of it is a rollout's/],
@@ -60,6 +69,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["init", "plain.ts"], 2, /it is a file: name a directory/],
   [["doctor", "--cwd", "none"], 2, /no such directory/],
   [["agent", "settings", "../x"], 2, /no id/],
+  [["worker", "--port", "many"], 2, /port 'many' as it is none: give a number from 0 to 65535/],
   [["completions"], 2, /expected bash, zsh or fish/],
 ];
 

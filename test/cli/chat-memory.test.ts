@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { forgetRule, rememberedRules, rememberRules } from "../../lib/cli/_remembered.ts";
+import { forgetRule, rememberedRules, rememberRules } from "../../lib/cli/_remembered-rules.ts";
 import { History } from "../../lib/cli/chat/history.ts";
 import { place } from "./_pty.ts";
 

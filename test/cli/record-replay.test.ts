@@ -233,8 +233,8 @@ test(
       put(folder, { [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
       const found = await crochet(folder, ["fixtures", "scan", "--json"]);
       assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
-      assert.equal((await crochet(folder, ["fixtures", "prune", "--dry-run"])).out, `${orphan}\n1 blobs to remove\n`);
-      assert.equal((await crochet(folder, ["fixtures", "prune"])).out, `${orphan}\n1 blobs removed\n`);
+      assert.equal((await crochet(folder, ["fixtures", "prune", "--dry-run"])).out, `${orphan}\n1 blob to remove\n`);
+      assert.equal((await crochet(folder, ["fixtures", "prune"])).out, `${orphan}\n1 blob removed\n`);
       assert.equal((await crochet(folder, ["fixtures", "scan"])).code, 0);
       assert.match((await crochet(folder, ["fixtures", "shwo"])).err, /did you mean 'crochet fixtures show'\?/);
       assert.match(

@@ -86,6 +86,6 @@ test("prune never removes what a tape of any name needs, nor what is no blob", a
   for (const name of [used, deep, orphan, "tape.jsonl", "files/notes.md"]) w.put(`fixtures/blobs/${name}`, "text");
   assert.match((await w.call(prune, "nowhere")).err, /Cannot prune 'nowhere' as there is no such folder/);
   const { out } = await w.call(prune);
-  assert.equal(out, `${orphan}\n1 blobs removed\n`);
+  assert.equal(out, `${orphan}\n1 blob removed\n`);
   assert.deepEqual(readdirSync(join(w.cwd, "fixtures/blobs")).sort(), [used, deep, "files", "tape.jsonl"].sort());
 });

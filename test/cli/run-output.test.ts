@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { agent, type RunEvent } from "crochet";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { Agent, Glob } from "crochet/tools";
-import { plainText, terminalView } from "../../lib/cli/_show.ts";
+import { coloursFor } from "../../lib/cli/show/colours.ts";
+import { terminalView } from "../../lib/cli/show/terminal-view.ts";
 import { CROCHET, NO_PTY, place, Pty } from "./_pty.ts";
 
 const pty = NO_PTY === undefined ? {} : { skip: NO_PTY };
@@ -154,16 +155,21 @@ test("run in a pipe prints the last words alone: no escape of ours or of anybody
   await using server = await scriptedServer([{ tools: [{ name: "Glob", input: { pattern: "*" } }] }, { text: EVIL }]);
   using where = place();
   const env = { PATH: process.env.PATH!, HOME: where.home, CI: "1", FORCE_COLOR: "1", TERM: "xterm" };
-  const [command, ...args] = CROCHET;
-  const child = spawn(command!, [...args, "run", "go"], {
-    cwd: where.cwd,
-    env: { ...env, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url },
-  });
-  let out = "";
-  child.stdout.on("data", (chunk) => out += chunk);
-  child.stderr.on("data", (chunk) => out += chunk);
-  await new Promise((resolve) => child.once("close", resolve));
-  assert.equal(out, "abcd\n");
+  const piped = async (...words: string[]) => {
+    const [command, ...args] = CROCHET;
+    const child = spawn(command!, [...args, ...words], {
+      cwd: where.cwd,
+      env: { ...env, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url },
+    });
+    let out = "";
+    child.stdout.on("data", (chunk) => out += chunk);
+    child.stderr.on("data", (chunk) => out += chunk);
+    await new Promise((resolve) => child.once("close", resolve));
+    return out;
+  };
+  assert.equal(await piped("run", "go"), "abcd\n");
+  assert.match(await piped("transcripts"), /^[\w-]+ {2}done {2}4 messages {2}\$[\d.]+ {2}\S+\n {2}go\n$/);
+  assert.match(await piped("transcripts", "show", "last"), /^› go\n▸ Glob \{"pattern":"\*"\}\n✓ .*\nabcd\n$/);
 });
 
 test("run into a pipe with a person at stderr shows them that it lives, and wipes that", pty, async () => {
@@ -207,8 +213,10 @@ test("a sub-agent's calls stand indented before the call that began it, and its 
     { text: "It says there is nothing" },
   ], { routes: [{ when: ({ messages }) => JSON.stringify(messages[0]).includes("SUB"), replies: calls }] });
   let out = "";
-  await agent({ model, tools: [Agent, Glob], on: terminalView((text) => out += text) }).run("go");
-  assert.match(plainText(out), /^ {2}✓ Glob \*\.none {2}.*\n✓ Agent Look around {2}.*\n\nIt says there is nothing\n$/);
+  await agent({ model, tools: [Agent, Glob], on: terminalView((text) => out += text, coloursFor(false, {})) }).run(
+    "go",
+  );
+  assert.match(out, /^ {2}✓ Glob \*\.none {2}.*\n✓ Agent Look around {2}.*\n\nIt says there is nothing\n$/);
 });
 
 test("what command hooks write is told to listeners while they write it, and is in no rollout", async () => {

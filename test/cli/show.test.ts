@@ -2,14 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, keepGoing, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
-import { terminalView } from "../../lib/cli/_show.ts";
+import { coloursFor } from "../../lib/cli/show/colours.ts";
+import { terminalView } from "../../lib/cli/show/terminal-view.ts";
+
+const PLAIN = coloursFor(false, {});
 
 function shown(events: readonly Partial<RunEvent>[]): string {
   let out = "";
-  const show = terminalView((text) => out += text);
+  const show = terminalView((text) => out += text, PLAIN);
   for (const event of events) show({ agent_id: "a", ...event } as RunEvent);
-  // deno-lint-ignore no-control-regex
-  return out.replace(/\u001b\[\d+m/g, "");
+  return out;
 }
 
 test("S1.18, S1.19: a hook's command and its input are shown as such", () => {
@@ -66,7 +68,7 @@ test("a stop hook that sends the agent back is shown in those words", async () =
   await agent({
     model: scripted([], { then: { text: "done" } }),
     hooks: { stop: (e) => e.stop_hook_active ? undefined : keepGoing("not yet") },
-    on: terminalView((text) => out += text),
+    on: terminalView((text) => out += text, PLAIN),
   }).run("go");
   assert.match(out, /Hook\(Stop\) code:stop#0: .*sent back.*: not yet/);
 });

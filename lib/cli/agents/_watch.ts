@@ -2,6 +2,7 @@ import type { Standing } from "../../monitor/standing.ts";
 import { EXIT, type Io } from "../_io.ts";
 import { hasPerson, openKeyboard } from "../chat/terminal.ts";
 import { coloursFor } from "../show/colours.ts";
+import { several } from "../show/text.ts";
 import { cut } from "../show/width.ts";
 import { agentsTable } from "./_table.ts";
 
@@ -19,7 +20,7 @@ export async function watchAgents(look: () => readonly Standing[], io: Io): Prom
   const draw = () => {
     const { columns = 80, rows = 24 } = process.stdout;
     const all = look();
-    const foot = cut(`${all.length} ${all.length === 1 ? "agent" : "agents"} · q quits`, columns);
+    const foot = cut(`${several(all.length, "agent")} · q quits`, columns);
     const lines = all.length === 0 ? ["no agents are at work"] : agentsTable(all, { columns, colours }).split("\n");
     const room = Math.max(1, rows - 2);
     const shown = lines.filter((line) => line !== "").slice(0, room);

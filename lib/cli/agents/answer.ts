@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { sqliteSteps } from "../../durable/sqlite.ts";
 import type { PermissionReply } from "../../permissions/gate.ts";
 import { journalPath } from "../_durable.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
+import { projectOf } from "../_project.ts";
 import { plainText } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -39,9 +39,7 @@ interface Questions {
 export default command(USAGE, async ({ words, flags }, io) => {
   const [id, verdict, ...rest] = words;
   if (id === undefined) throw new UsageError(`Cannot answer as no agent is named: ${USAGE.example}`);
-  const questions = flags.on === undefined
-    ? ofProject(flags.cwd === undefined ? io.cwd : resolve(io.cwd, String(flags.cwd)), io)
-    : await onEngine(String(flags.on));
+  const questions = flags.on === undefined ? ofProject(projectOf(flags, io), io) : await onEngine(String(flags.on));
   const asked = await questions.open(id);
   if (asked.length === 0) {
     const others = [...new Set((await questions.open()).map(({ agent_id }) => agent_id))].join(", ");

@@ -4,9 +4,10 @@ import type { HookRecord } from "../../core/hook.ts";
 import { nearest } from "../../core/names.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
 import { UsageError } from "../_io.ts";
-import { forgetRule, rememberedRules } from "../_remembered.ts";
+import { ownSessions } from "../_project.ts";
+import { forgetRule, rememberedRules } from "../_remembered-rules.ts";
 import { table } from "../_table.ts";
-import { type Tally, tokensOf } from "../show/tally.ts";
+import type { Tally } from "../show/tally.ts";
 import { count, dollars, oneLine, openText, plainText, several } from "../show/text.ts";
 import { cut } from "../show/width.ts";
 import type { Stage } from "./stage.ts";
@@ -153,8 +154,7 @@ const OFFERED = 9;
 
 async function resume(rest: string, chat: ChatState, signal: AbortSignal): Promise<string[]> {
   const { store, session, stage } = chat;
-  const stored = (await store.list()).filter((one) => one.about?.parent === undefined && one.id !== session.id)
-    .sort((a, b) => (b.about?.created ?? "").localeCompare(a.about?.created ?? ""));
+  const stored = (await ownSessions(store)).filter(({ id }) => id !== session.id);
   const id = rest === "last" ? stored[0]?.id : rest || await chosen(stored.slice(0, OFFERED), stage, signal);
   if (id === undefined) return stored.length === 0 ? ["No other session is stored here"] : [];
   if (id === session.id) return ["That is this session"];
@@ -199,9 +199,4 @@ function permissions(rest: string, { session, cwd, env }: ChatState): string[] {
       return `  ${name.padEnd(6)}${openText(rule)}${n > 0 ? `  always, since you said so (forget ${n})` : ""}`;
     });
   return [`mode ${rules.mode ?? "default"}`, ...list("deny"), ...list("ask"), ...list("allow")];
-}
-
-/** What a turn or a chat took, for its closing line. */
-export function taken(tally: Tally): { calls: number; tokens: number; cost: number | undefined } {
-  return { calls: tally.calls, tokens: tokensOf(tally.usage), cost: tally.cost };
 }

@@ -7,7 +7,7 @@ import { closing, Tally } from "../show/tally.ts";
 import { oneLine, plainText, several } from "../show/text.ts";
 import { chop, cut, wrap } from "../show/width.ts";
 import { permissionAsker, personAsker } from "./asking.ts";
-import { type ChatState, completed, isCommand, runCommand, taken, worksAtOnce } from "./commands.ts";
+import { type ChatState, completed, isCommand, runCommand, worksAtOnce } from "./commands.ts";
 import { PromptDesk } from "./desk.ts";
 import { History } from "./history.ts";
 import type { Key } from "./keys.ts";
@@ -96,7 +96,7 @@ export class Conversation {
     const { view, colours } = this.#stage;
     if (error) view.warn(error.message);
     const words = stop === "aborted" ? "interrupted" : stop;
-    const end = closing(words, { ...taken(view.tally), ms: view.lasted }, colours);
+    const end = closing(words, { ...view.tally.taken, ms: view.lasted }, colours);
     this.#stage.print(["", ...wrap(end, this.#stage.columns - 1, 2)]);
   }
 
@@ -189,7 +189,7 @@ export class Conversation {
 
   #farewell(): void {
     const { colours, columns } = this.#stage;
-    const end = wrap(closing("all together", taken(this.#tally), colours), columns - 1, 2);
+    const end = wrap(closing("all together", this.#tally.taken, colours), columns - 1, 2);
     this.#io.out(`\n${end.join("\n")}\n`);
     this.#io.out(`${colours.dim(`crochet chat --resume ${this.#session.id}`)}\n`);
   }

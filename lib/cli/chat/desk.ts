@@ -1,3 +1,4 @@
+import { EXIT } from "../_io.ts";
 import type { Colours } from "../show/colours.ts";
 import type { Cursor } from "../show/screen.ts";
 import { oneLine } from "../show/text.ts";
@@ -95,7 +96,7 @@ export class PromptDesk implements Desk {
         return this.#stop();
       case "ctrl-d":
         if (this.#editor.text !== "") break;
-        if (!busy()) quit(0);
+        if (!busy()) quit(EXIT.ok);
         else this.#note = "Esc interrupts, /quit leaves";
         return;
       case "ctrl-l":
@@ -130,7 +131,7 @@ export class PromptDesk implements Desk {
   #stop(): void {
     const { busy, interrupt, quit } = this.#options;
     const now = performance.now();
-    if (now - this.#stoppedAt < AGAIN_MS) return quit(130);
+    if (now - this.#stoppedAt < AGAIN_MS) return quit(EXIT.interrupted);
     this.#stoppedAt = now;
     if (busy()) interrupt();
     else this.#editor.set("");

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeWhole } from "../../hooks/file/places.ts";
-import { privateDir, stateDir } from "../_state.ts";
+import { privateDir, stateDir } from "../_project.ts";
 
 /** How many prompts are remembered. */
 const MOST = 500;

@@ -1,5 +1,5 @@
 import type { Cursor } from "../show/screen.ts";
-import { chop, displayWidth } from "../show/width.ts";
+import { chop, displayWidth, graphemes } from "../show/width.ts";
 import type { Key } from "./keys.ts";
 
 /** A text that a person writes, of one or many lines, with its cursor. */
@@ -121,12 +121,13 @@ export class LineEditor {
   /** Where the character before the cursor begins: what a person sees as one is one. */
   #before(): number {
     const head = this.#text.slice(Math.max(0, this.#at - 40), this.#at);
-    return this.#at - (graphemes(head).at(-1)?.length ?? 0);
+    return this.#at - ([...graphemes(head)].at(-1)?.length ?? 0);
   }
 
   #after(): number {
     const tail = this.#text.slice(this.#at, this.#at + 40);
-    return this.#at + (graphemes(tail)[0]?.length ?? 0);
+    const [first = ""] = graphemes(tail);
+    return this.#at + first.length;
   }
 
   #wordBefore(): number {
@@ -155,11 +156,4 @@ export class LineEditor {
     this.#at = Math.min(from + column, this.#lineEnd());
     return true;
   }
-}
-
-let segmenter: Intl.Segmenter | undefined;
-
-function graphemes(text: string): string[] {
-  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }

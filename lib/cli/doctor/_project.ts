@@ -5,10 +5,11 @@ import { type Fixture, FIXTURES, fixturesIn } from "../../tape/fixture.ts";
 import { readTape } from "../../tape/read.ts";
 import { reportLines } from "../../tape/drift/report.ts";
 import { runFixture } from "../../tape/run-fixture.ts";
-import { readConfig } from "../_config.ts";
+import { CONFIG_FILE, readConfig } from "../_config.ts";
 import { fixtureAgent } from "../_fixture-agent.ts";
 import { hooksHere } from "../hooks/_here.ts";
 import type { Io } from "../_io.ts";
+import { several } from "../show/text.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
 
 /** What a project has, and whether it is as it should be. */
@@ -30,10 +31,10 @@ function trustChecks(cwd: string, io: Io): Check[] {
 }
 
 async function config(cwd: string, io: Io): Promise<Check[]> {
-  if (!existsSync(join(cwd, ".crochet/config.yaml"))) return [];
+  if (!existsSync(join(cwd, CONFIG_FILE))) return [];
   try {
     await readConfig(cwd, { env: io.env, err: () => {} });
-    return [ok("config", ".crochet/config.yaml is right")];
+    return [ok("config", `${CONFIG_FILE} is right`)];
   } catch (error) {
     return [broken("config", (error as Error).message)];
   }
@@ -42,7 +43,7 @@ async function config(cwd: string, io: Io): Promise<Check[]> {
 /** Settings have checks of their own. */
 async function hooks(cwd: string, io: Io): Promise<Check[]> {
   const { listed, problems } = await hooksHere(cwd, {}, io);
-  const count = `${listed.length} ${listed.length === 1 ? "hook loads" : "hooks load"}`;
+  const count = several(listed.length, "hook loads", "hooks load");
   const own = problems.filter((problem) => !/settings(\.local)?\.json/.test(problem));
   if (own.length === 0) return [ok("hooks", count)];
   return own.map((problem) => {

@@ -1,5 +1,6 @@
 import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report/report.ts";
 import type { Colours as All } from "../show/colours.ts";
+import { several } from "../show/text.ts";
 
 type Colours = Pick<All, "bold" | "dim" | "red" | "yellow" | "green">;
 
@@ -111,12 +112,11 @@ function summary({ hooks, problems, seed, runs, sandbox }: CheckReport, seconds:
   const all = hooks.flatMap(({ findings }) => findings);
   const faulty = hooks.filter(({ findings }) => findings.some(({ severity }) => severity === "fault")).length;
   const warnings = all.filter(({ severity }) => severity === "warning").length;
-  const count = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`;
   const parts = [
-    count(hooks.length, "hook"),
+    several(hooks.length, "hook"),
     faulty > 0 ? colours.red(`${faulty} at fault`) : colours.green("none at fault"),
     ...(problems.length > 0 ? [colours.red(`${problems.length} could not be read`)] : []),
-    ...(warnings > 0 ? [colours.yellow(count(warnings, "warning"))] : []),
+    ...(warnings > 0 ? [colours.yellow(several(warnings, "warning"))] : []),
   ];
   const how = sandbox === "bubblewrap" ? "in bubblewrap" : "without a sandbox: bubblewrap is not to be had here";
   return `${parts.join(", ")}${colours.dim(` · seed ${seed} · ${runs} runs each · ${how} · ${seconds.toFixed(1)} s`)}`;

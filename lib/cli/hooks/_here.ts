@@ -1,12 +1,6 @@
-import { resolve } from "node:path";
 import type { Found } from "../../hooks/sources.ts";
 import type { Flags } from "../_flags.ts";
 import type { Io } from "../_io.ts";
-
-/** The project a command is about. */
-export function projectOf(flags: Flags["flags"], io: Io): string {
-  return typeof flags.cwd === "string" ? resolve(io.cwd, flags.cwd) : io.cwd;
-}
 
 /** All hooks of a project as `crochet run` would find them. */
 export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io): Promise<Found> {

@@ -7,7 +7,7 @@ import { carryOut, type Installation, type Place } from "../../hooks/install.ts"
 import { standings, trust } from "../../hooks/trust.ts";
 import type { Flags, Usage } from "../_flags.ts";
 import { type Io, UsageError } from "../_io.ts";
-import { projectOf } from "./_here.ts";
+import { projectOf } from "../_project.ts";
 
 export const FLAGS: Usage["flags"] = [
   ["--for <host>", "claude, codex or gemini"],

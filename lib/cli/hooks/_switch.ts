@@ -2,7 +2,8 @@ import { nearest } from "../../core/names.ts";
 import { Switches } from "../../hooks/switches.ts";
 import { command, type Usage } from "../_flags.ts";
 import { type Command, EXIT, UsageError } from "../_io.ts";
-import { hooksHere, projectOf } from "./_here.ts";
+import { projectOf } from "../_project.ts";
+import { hooksHere } from "./_here.ts";
 
 /** The commands that switch a hook on or off in a project; it counts from the next event on. */
 export function switchCommand(to: "enable" | "disable"): Command {

@@ -5,7 +5,7 @@ import { standings, trust } from "../../hooks/trust.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
 import { sidecarsOf } from "../../testing/examples/read.ts";
-import { projectOf } from "./_here.ts";
+import { projectOf } from "../_project.ts";
 import { shippedHooks } from "./_shipped.ts";
 
 const USAGE: Usage = {

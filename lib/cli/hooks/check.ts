@@ -4,7 +4,7 @@ import type { CheckOptions } from "../../testing/check/check.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { checkText, PLAIN } from "./_check-view.ts";
-import { projectOf } from "./_here.ts";
+import { projectOf } from "../_project.ts";
 
 const USAGE: Usage = {
   name: "hooks check",

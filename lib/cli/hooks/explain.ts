@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { expectEvent } from "../../core/names.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
-import { type Fire, firesOf, ledgerName, ledgers, sayRun } from "../_ledger.ts";
-import { projectOf } from "./_here.ts";
+import { type Fire, firesOf, ledgers, sayRun } from "../_ledger.ts";
+import { projectOf, rolloutId } from "../_project.ts";
 
 const USAGE: Usage = {
   name: "hooks explain",
@@ -27,10 +27,10 @@ export default command(USAGE, async ({ words, flags }, io) => {
     (flags.hook === undefined || fire.folded.runs.some((run) => run.hook === flags.hook))
   );
   if (flags.json) {
-    io.out(`${JSON.stringify({ run: ledgerName(path), fires }, null, 2)}\n`);
+    io.out(`${JSON.stringify({ run: rolloutId(path), fires }, null, 2)}\n`);
     return EXIT.ok;
   }
-  io.out(`run ${ledgerName(path)}\n`);
+  io.out(`run ${rolloutId(path)}\n`);
   if (fires.length === 0) io.out("No hook was considered\n");
   for (const fire of fires) io.out(`\n${told(fire)}`);
   return EXIT.ok;
@@ -40,12 +40,12 @@ export default command(USAGE, async ({ words, flags }, io) => {
 function ledgerFor(given: string | undefined, cwd: string, io: Io): string {
   if (given !== undefined && existsSync(resolve(io.cwd, given))) return resolve(io.cwd, given);
   const all = ledgers(cwd, io.env);
-  const found = given === undefined ? all : all.filter((path) => ledgerName(path).startsWith(given));
+  const found = given === undefined ? all : all.filter((path) => rolloutId(path).startsWith(given));
   if (found[0] !== undefined) return found[0];
   throw new UsageError(
     given === undefined
       ? "Cannot explain a run as there is none here: 'crochet hooks test' and 'crochet run' leave one"
-      : `Cannot explain '${given}' as there is no such run: the newest is ${all[0] ? ledgerName(all[0]) : "none"}`,
+      : `Cannot explain '${given}' as there is no such run: the newest is ${all[0] ? rolloutId(all[0]) : "none"}`,
   );
 }
 

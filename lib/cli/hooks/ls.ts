@@ -5,7 +5,8 @@ import { command, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";
 import { firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { table } from "../_table.ts";
-import { hooksHere, projectOf } from "./_here.ts";
+import { projectOf } from "../_project.ts";
+import { hooksHere } from "./_here.ts";
 
 const USAGE: Usage = {
   name: "hooks ls",

@@ -1,8 +1,8 @@
 import { command, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";
-import { firesOf, ledgerName, ledgers } from "../_ledger.ts";
+import { firesOf, ledgers } from "../_ledger.ts";
+import { projectOf, rolloutId } from "../_project.ts";
 import { table } from "../_table.ts";
-import { projectOf } from "./_here.ts";
 
 const USAGE: Usage = {
   name: "hooks stats",
@@ -27,7 +27,7 @@ export default command(USAGE, async ({ flags }, io) => {
     try {
       count(path, counts);
     } catch (error) {
-      io.err(`crochet: ${ledgerName(path)} is left out: ${(error as Error).message}\n`);
+      io.err(`crochet: ${rolloutId(path)} is left out: ${(error as Error).message}\n`);
     }
   }
   const hooks = [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([hook, c]) => ({ hook, ...c }));

@@ -15,7 +15,7 @@ import { command, type Flags, type Usage } from "../_flags.ts";
 import { type Command, EXIT, type Io, UsageError } from "../_io.ts";
 import { keepTest, sayRun } from "../_ledger.ts";
 import { stdinText } from "../hook.ts";
-import { projectOf } from "./_here.ts";
+import { projectOf } from "../_project.ts";
 import { modelSees } from "./_model-sees.ts";
 
 const USAGE: Usage = {

@@ -9,9 +9,9 @@ const MOST_ROWS = 24;
 interface DiffOptions {
   readonly columns: number;
   readonly colours: Colours;
-  /** How many rows at most. */
+  /** How many rows at most. @default 24 */
   readonly most?: number;
-  /** Long lines go on in the next row, where a person is to agree to them; else they are cut.  false */
+  /** Long lines go on in the next row, where a person is to agree to them; else they are cut. @default false */
   readonly whole?: boolean;
 }
 

@@ -1,5 +1,6 @@
 import { pascal } from "../../core/names.ts";
 import type { RunEvent } from "../../core/run-events.ts";
+import type { ExecRecord } from "../../hooks/toml.ts";
 import type { Colours } from "./colours.ts";
 import { elapsed, firstLine, plainText } from "./text.ts";
 
@@ -43,17 +44,6 @@ export function inputLines(event: Event<"hook_input">, { magenta }: Colours): st
   return [`${magenta(HOOK)} HookInput: ${head}`, ...rest.map((line) => `  ${line}`)];
 }
 
-interface ExecShown {
-  readonly id?: string;
-  readonly type: string;
-  readonly title: string;
-  readonly command?: readonly string[];
-  readonly stream?: string;
-  readonly text?: string;
-  readonly status?: string;
-  readonly duration_ms?: number;
-}
-
 interface Writing {
   readonly title: string | undefined;
   rest: string;
@@ -69,19 +59,19 @@ export class HookOutput {
   /** A hook's command looks as a person's own would: its begin, what it writes, its end (S1.18). */
   exec(given: unknown, colours: Colours): string[] {
     const { magenta, dim, green, red } = colours;
-    const exec = given as ExecShown;
+    const exec = given as ExecRecord;
     const key = `exec ${exec.id}`;
     switch (exec.type) {
       case "exec_begin":
         this.#writing.delete(key);
-        return [`${magenta(HOOK)} ${exec.title} ${dim(plainText(exec.command!.join(" ")))}`];
+        return [`${magenta(HOOK)} ${exec.title} ${dim(plainText(exec.command.join(" ")))}`];
       case "exec_output":
-        return this.#write(key, undefined, exec.text!, colours);
+        return this.#write(key, undefined, exec.text, colours);
       case "exec_end": {
-        const status = exec.status === "ok" ? green("ok") : red(exec.status!);
+        const status = exec.status === "ok" ? green("ok") : red(exec.status);
         return [
           ...this.#flush(key, colours),
-          `${magenta(HOOK)} ${exec.title} ${status} ${dim(elapsed(exec.duration_ms!))}`,
+          `${magenta(HOOK)} ${exec.title} ${status} ${dim(elapsed(exec.duration_ms))}`,
         ];
       }
       default:

@@ -1,11 +1,23 @@
 import { addUsage, NO_USAGE, type Usage } from "../../core/messages.ts";
-import type { RunEvent } from "../../core/run-events.ts";
+import type { Result, RunEvent } from "../../core/run-events.ts";
 import type { Colours } from "./colours.ts";
 import { count, dollars, elapsed, several } from "./text.ts";
 
 /** Every token of a call: what was sent, from the cache or not, and what came back. */
-export function tokensOf(usage: Usage): number {
+function tokensOf(usage: Usage): number {
   return usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+}
+
+/** What a closing line tells of. */
+interface Taken {
+  readonly calls: number;
+  readonly tokens: number;
+  readonly cost: number | undefined;
+}
+
+/** What one run took. */
+export function takenBy({ iterations: calls, usage, cost }: Pick<Result, "iterations" | "usage" | "cost">): Taken {
+  return { calls, tokens: tokensOf(usage), cost };
 }
 
 /** What model calls took, of all agents of a session together. */
@@ -29,6 +41,10 @@ export class Tally {
   get tokens(): number {
     return tokensOf(this.usage);
   }
+
+  get taken(): Taken {
+    return { calls: this.calls, tokens: this.tokens, cost: this.cost };
+  }
 }
 
 function sum(a: number | undefined, b: number | undefined): number | undefined {
@@ -40,7 +56,7 @@ const QUIET: ReadonlySet<string> = new Set(["done", "all together"]);
 /** How a run ended and what it took, as one line. */
 export function closing(
   stop: string,
-  taken: { calls: number; tokens: number; cost: number | undefined; ms?: number },
+  taken: Taken & { readonly ms?: number },
   { dim, yellow }: Colours,
 ): string {
   const parts = [

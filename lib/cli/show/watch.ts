@@ -1,14 +1,14 @@
 import type { RunOptions } from "../../agent.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
 import type { Io } from "../_io.ts";
-import { terminalView } from "../_show.ts";
 import { permissionAsker, personAsker } from "../chat/asking.ts";
 import { Stage } from "../chat/stage.ts";
 import { hasPerson } from "../chat/terminal.ts";
 import { coloursFor } from "./colours.ts";
 import { Screen } from "./screen.ts";
-import { closing, tokensOf } from "./tally.ts";
+import { closing, takenBy } from "./tally.ts";
 import { plainText } from "./text.ts";
+import { terminalView } from "./terminal-view.ts";
 import { RunView } from "./view.ts";
 import { wrap } from "./width.ts";
 
@@ -19,9 +19,10 @@ export async function watchRun(
 ): Promise<Result> {
   const began = performance.now();
   const colours = coloursFor(true, io.env);
-  const result = io.env.TERM === "dumb" ? await start({ on: terminalView(io.out) }) : await onStage(start, { io, cwd });
-  const taken = { calls: result.iterations, tokens: tokensOf(result.usage), cost: result.cost };
-  const end = closing(result.stop, { ...taken, ms: performance.now() - began }, colours);
+  const result = io.env.TERM === "dumb"
+    ? await start({ on: terminalView(io.out, colours) })
+    : await onStage(start, { io, cwd });
+  const end = closing(result.stop, { ...takenBy(result), ms: performance.now() - began }, colours);
   io.out(`\n${wrap(end, (process.stdout.columns || 80) - 1, 2).join("\n")}\n`);
   if (result.error) io.err(`crochet: ${plainText(result.error.message)}\n`);
   return result;

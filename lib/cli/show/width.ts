@@ -9,7 +9,7 @@ const PLAIN = /^[\u0020-\u007e]*$/;
 let segmenter: Intl.Segmenter | undefined;
 
 /** What a person sees as one character, one after the other; read only as far as it is asked for. */
-function* graphemes(text: string): Generator<string> {
+export function* graphemes(text: string): Generator<string> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   for (const { segment } of segmenter.segment(text)) yield segment;
 }

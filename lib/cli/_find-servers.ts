@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { distrust } from "../hooks/trust.ts";
 import type { McpOptions, McpServer } from "../mcp/servers.ts";
-import type { Config } from "./_config.ts";
+import { type Config, CONFIG_FILE } from "./_config.ts";
 import type { Io } from "./_io.ts";
 
 const FILE = ".mcp.json";
@@ -18,10 +18,10 @@ export async function findServers(
   trusted: boolean,
 ): Promise<McpOptions | undefined> {
   const tell = (problem: string) => io.err(`crochet: ${problem}\n`);
-  const written = [{ file: FILE, given: inFile(cwd, io.env, trusted, tell) }, {
-    file: ".crochet/config.yaml",
-    given: config.mcp?.servers,
-  }].filter(({ given }) => given !== undefined);
+  const written = [
+    { file: FILE, given: inFile(cwd, io.env, trusted, tell) },
+    { file: CONFIG_FILE, given: config.mcp?.servers },
+  ].filter(({ given }) => given !== undefined);
   if (written.length === 0) return undefined;
   const { readServers } = await import("../mcp/servers.ts");
   const servers: Record<string, McpServer> = {};

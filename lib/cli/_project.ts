@@ -1,0 +1,88 @@
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import type { Environment } from "../hooks/file/places.ts";
+import { jsonlStore } from "../transcript/jsonl.ts";
+import type { Listed, TranscriptStore } from "../transcript/store.ts";
+import type { Flags } from "./_flags.ts";
+import { type Io, UsageError } from "./_io.ts";
+
+/** The directory a command is about: what `--cwd` names, or where it was called. */
+export function projectOf({ cwd = "." }: Flags["flags"], io: Pick<Io, "cwd">): string {
+  const path = resolve(io.cwd, String(cwd));
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
+}
+
+/** Where a project's state lives: `.crochet` in it, or `CROCHET_HOME`. */
+export function stateDir(cwd: string, env: Environment): string {
+  return env.CROCHET_HOME ? resolve(cwd, env.CROCHET_HOME) : join(cwd, ".crochet");
+}
+
+/** Makes a folder for what is nobody's source: git leaves it out, and so do the agent's own searches. */
+export function privateDir(path: string): string {
+  mkdirSync(path, { recursive: true });
+  const ignore = join(path, ".gitignore");
+  if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
+  return path;
+}
+
+/** The runs of a project: transcripts and logs. */
+export function runsDir(cwd: string, env: Environment): string {
+  return join(stateDir(cwd, env), "runs");
+}
+
+const ENDING = ".rollout.jsonl";
+
+/** The file that a run is logged in, by the run's id. */
+export function rolloutName(id: string): string {
+  return `${id}${ENDING}`;
+}
+
+/** The id of a run by the path of its log. */
+export function rolloutId(path: string): string {
+  return basename(path, ENDING);
+}
+
+/** The logs of a project's runs. */
+export function rollouts(cwd: string, env: Environment): string[] {
+  const dir = runsDir(cwd, env);
+  try {
+    return readdirSync(dir).filter((name) => name.endsWith(ENDING)).map((name) => join(dir, name));
+  } catch {
+    return []; // no run yet
+  }
+}
+
+/** Those of some files that are there, by when they were last written. */
+export function newestFirst(paths: readonly string[]): string[] {
+  return paths
+    .map((path) => ({ path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? -1 }))
+    .filter(({ at }) => at >= 0)
+    .sort((a, b) => b.at - a.at)
+    .map(({ path }) => path);
+}
+
+/** The transcripts of a project, as `crochet run` keeps them. */
+export function projectStore(cwd: string, env: Environment, warn: (message: string) => void): TranscriptStore {
+  return jsonlStore(runsDir(cwd, env), {
+    onTorn: (id, bytes) => warn(`The last line of session ${id} was torn by a crash: ${bytes} bytes are left out`),
+  });
+}
+
+/** What is stored, the newest session first. */
+export async function storedSessions(store: TranscriptStore): Promise<Listed[]> {
+  const created = ({ about }: Listed) => about?.created ?? "";
+  return (await store.list()).sort((a, b) => created(b).localeCompare(created(a)));
+}
+
+/** Those that no other session started: what a person can go on with. */
+export async function ownSessions(store: TranscriptStore): Promise<Listed[]> {
+  return (await storedSessions(store)).filter(({ about }) => about?.parent === undefined);
+}
+
+/** The session that `last` stands for. */
+export async function lastId(store: TranscriptStore): Promise<string> {
+  const [newest] = await ownSessions(store);
+  if (!newest) throw new UsageError("Cannot find the last session as none is stored here: run one first");
+  return newest.id;
+}
