@@ -1,4 +1,5 @@
 import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { withFileLock } from "../files/lock.ts";
 import { isGone, thisOwner } from "../files/owner.ts";
 
 /**
@@ -16,14 +17,14 @@ export async function claim(file: string, id: string): Promise<() => Promise<voi
         return async () => rmSync(file, { force: true });
       } catch (error) {
         if ((error as { code?: string }).code !== "EEXIST") throw error;
-        const owner = ownerOf(file);
-        if (owner && !isGone(owner.name, owner.age)) {
-          throw new Error(
-            `Cannot run '${id}' as process ${owner.name.split("-")[0]} is running it: wait for it or end it`,
-          );
-        }
-        rmSync(file, { force: true });
       }
+      const owner = ownerOf(file);
+      if (owner && !owner.gone) {
+        throw new Error(
+          `Cannot run '${id}' as process ${owner.name.split("-")[0]} is running it: wait for it or end it`,
+        );
+      }
+      if (owner) await removeStale(file);
     }
     throw new Error(`Cannot run '${id}' as its lock ${file} keeps changing hands: try again`);
   } finally {
@@ -32,9 +33,17 @@ export async function claim(file: string, id: string): Promise<() => Promise<voi
 }
 let counter = 0;
 
-function ownerOf(file: string): { name: string; age: number } | undefined {
+/** One at a time may look again and remove it: else a late one would remove the claim that an early one has made since. */
+async function removeStale(file: string): Promise<void> {
+  await withFileLock(file, new AbortController().signal, async () => {
+    if (ownerOf(file)?.gone) rmSync(file, { force: true });
+  });
+}
+
+function ownerOf(file: string): { readonly name: string; readonly gone: boolean } | undefined {
   try {
-    return { name: readFileSync(file, "utf8"), age: Date.now() - statSync(file).mtimeMs };
+    const name = readFileSync(file, "utf8");
+    return { name, gone: isGone(name, Date.now() - statSync(file).mtimeMs) };
   } catch {
     return undefined;
   }

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { thisOwner } from "../../lib/files/owner.ts";
+import { tries } from "../_counts.ts";
+
+const CHILD = fileURLToPath(new URL("./_claimer.ts", import.meta.url));
+const RUNTIME = "Deno" in globalThis
+  ? [process.execPath, "run", "-A", "--no-check", "--quiet"]
+  : [process.execPath, "run"];
+
+/** A process that claims, and a way to have its next line. */
+function claimer(dir: string): { child: ChildProcess; next: () => Promise<string | undefined> } {
+  const child = spawn(RUNTIME[0]!, [...RUNTIME.slice(1), CHILD, dir], { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  return { child, next: async () => (await lines.next()).value };
+}
+
+test("U15: of several processes that find a session whose process has ended, one alone always goes on with it", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-claims-"));
+  const claimers = Array.from({ length: 4 }, () => claimer(join(dir, "runs")));
+  try {
+    mkdirSync(join(dir, "runs"));
+    await Promise.all(claimers.map(({ next }) => next()));
+    const ended = thisOwner().replace(/^\d+-[^-]+/, "999999999-1");
+    for (let n = 0; n < tries(100, 1000); n++) {
+      writeFileSync(join(dir, "runs", `s${n}.jsonl.lock`), ended);
+      for (const { child } of claimers) child.stdin!.write(`s${n}\n`);
+      const got = await Promise.all(claimers.map(({ next }) => next()));
+      assert.deepEqual(got.toSorted(), ["no", "no", "no", "yes"], `round ${n}`);
+    }
+  } finally {
+    for (const { child } of claimers) child.kill("SIGKILL");
+    rmSync(dir, { recursive: true });
+  }
+});
