@@ -6,7 +6,14 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,12 +32,50 @@ const root = realpathSync(
   mkdtempSync(join(tmpdir(), "crochet-bench-hooks-check-")),
 );
 
-/** Asks the hook of a folder so many times, by itself; started as a process, as a check is. */
-const BARE = {
-  module: `
+interface Measured {
+  readonly file: string;
+  readonly text: string;
+  /** What it is asked bare, as one of its kind reads it. */
+  readonly event: object;
+}
+
+const READS = "#!/bin/sh\nevent=$(cat)\n";
+
+/** Those that guard a tool, and those that keep an agent going: of the latter whole conversations are played. */
+const HOOKS: { readonly [kind: string]: Measured } = {
+  "module, guard": {
+    file: "pre-tool-use@Bash.tiny.ts",
+    text:
+      `export default ({ input }: any) => /rm -rf/.test(String(input.command)) ? { action: "deny", reason: "no" } : undefined;\n`,
+    event: { input: { command: "ls" } },
+  },
+  "module, stop": {
+    file: "stop.tiny.ts",
+    text:
+      `export default ({ stop_hook_active, last_assistant_message }: any) => stop_hook_active || /done/i.test(last_assistant_message) ? undefined : { action: "deny", reason: "not done" };\n`,
+    event: { stop_hook_active: false, last_assistant_message: "Okay." },
+  },
+  "command, guard": {
+    file: "pre-tool-use@Bash.tiny.sh",
+    text: `${READS}exit 0\n`,
+    event: { tool_input: { command: "ls" } },
+  },
+  "command, stop": {
+    file: "stop.tiny.sh",
+    text:
+      `${READS}case "$event" in *'"stop_hook_active":true'*) exit 0 ;; esac\necho 'not done' >&2\nexit 2\n`,
+    event: { stop_hook_active: false },
+  },
+};
+
+/** Asks a hook so many times, by itself; started as a process, as a check is. */
+function bareOf({ file, event }: Measured): string {
+  const line = JSON.stringify(JSON.stringify(event));
+  return file.endsWith(".ts")
+    ? `
 import { spawn } from "node:child_process";
 if (process.argv[2] === "child") {
-  const { default: hook } = await import("./hooks/pre-tool-use@Bash.tiny.ts");
+  const { default: hook } = await import("./hooks/${file}");
   process.stdin.on("data", async (data) => {
     for (const line of String(data).split("\\n").filter(Boolean)) {
       await hook(JSON.parse(line));
@@ -41,32 +86,21 @@ if (process.argv[2] === "child") {
   const child = spawn(process.execPath, [process.argv[1], "child"], { stdio: ["pipe", "pipe", "inherit"] });
   for (let i = 0; i < ${RUNS}; i++) {
     const answered = new Promise((resolve) => child.stdout.once("data", resolve));
-    child.stdin.write('{"input":{"command":"ls"}}\\n');
+    child.stdin.write(${line} + "\\n");
     await answered;
   }
   child.stdin.end();
-}`,
-  command: `
+}`
+    : `
 import { spawn } from "node:child_process";
 for (let i = 0; i < ${RUNS}; i++) {
   await new Promise((resolve) => {
-    const child = spawn("hooks/pre-tool-use@Bash.tiny.sh", { stdio: "pipe" });
-    child.stdin.end('{"tool_input":{"command":"ls"}}');
+    const child = spawn("hooks/${file}", { stdio: "pipe" });
+    child.stdin.end(${line});
     child.on("close", resolve);
   });
-}`,
-};
-
-const HOOKS = {
-  module: [
-    "pre-tool-use@Bash.tiny.ts",
-    `export default ({ input }: any) => /rm -rf/.test(String(input.command)) ? { action: "deny", reason: "no" } : undefined;\n`,
-  ],
-  command: [
-    "pre-tool-use@Bash.tiny.sh",
-    "#!/bin/sh\ncat > /dev/null\nexit 0\n",
-  ],
-} as const;
+}`;
+}
 
 /** Milliseconds of a whole process. */
 async function took(
@@ -88,17 +122,17 @@ async function took(
   return performance.now() - start;
 }
 
-const median = (list: readonly number[]) => list.toSorted((a, b) => a - b)[list.length >> 1]!;
+const median = (list: readonly number[]) =>
+  list.toSorted((a, b) => a - b)[list.length >> 1]!;
 
 const results = [];
 try {
-  for (const kind of ["module", "command"] as const) {
+  for (const [kind, hook] of Object.entries(HOOKS)) {
     const folder = join(root, kind);
-    const [name, text] = HOOKS[kind];
     mkdirSync(join(folder, "hooks"), { recursive: true });
-    writeFileSync(join(folder, "hooks", name), text);
-    chmodSync(join(folder, "hooks", name), 0o755);
-    writeFileSync(join(folder, "bare.ts"), BARE[kind]);
+    writeFileSync(join(folder, "hooks", hook.file), hook.text);
+    chmodSync(join(folder, "hooks", hook.file), 0o755);
+    writeFileSync(join(folder, "bare.ts"), bareOf(hook));
     const times: { bare: number[]; start: number[]; check: number[] } = {
       bare: [],
       start: [],
@@ -125,7 +159,9 @@ try {
         }
       }
     }
-    const each = times.check.map((check, i) => check / (MOST * times.bare[i]! + times.start[i]!));
+    const each = times.check.map((check, i) =>
+      check / (MOST * times.bare[i]! + times.start[i]!)
+    );
     const result = {
       kind,
       of_allowed: median(each),
@@ -138,9 +174,11 @@ try {
     if (values.json) continue;
     const ms = (time: number) => `${Math.round(time)} ms`;
     console.log(
-      `${result.of_allowed <= 1 ? "ok    " : "MISSED"} ${kind.padEnd(7)} ${
+      `${result.of_allowed <= 1 ? "ok    " : "MISSED"} ${kind.padEnd(14)} ${
         (100 * result.of_allowed).toFixed(0)
-      } % of what it may take: ${ms(result.check_ms)} of ${ms(result.allowed_ms)} (${MOST} × ${RUNS} bare calls in ${
+      } % of what it may take: ${ms(result.check_ms)} of ${
+        ms(result.allowed_ms)
+      } (${MOST} × ${RUNS} bare calls in ${
         ms(result.bare_ms)
       }, and a start in ${ms(result.start_ms)})`,
     );

@@ -129,7 +129,7 @@ test("runProcess() tells what a command writes while it writes it", async () => 
     onOutput: (stream, text) => {
       heard.push(`${stream} ${text}`);
       if (text === "one\n") {
-        exec("touch", [join(folder.path, "go")], { cwd: "/tmp", signal: AbortSignal.timeout(5000) });
+        exec("touch", [join(folder.path, "go")], { cwd: "/tmp", signal: AbortSignal.timeout(60_000) });
       }
     },
   });

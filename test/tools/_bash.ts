@@ -66,8 +66,8 @@ export function sleeper(word: string): string {
   return `sh -c 'while :; do sleep 0.05; done' ${word}`;
 }
 
-/** Waits until `holds`, for at most five seconds. */
+/** Waits until `holds`, for at most twenty seconds. */
 export async function eventually(holds: () => boolean): Promise<boolean> {
-  for (const end = performance.now() + 5000; performance.now() < end; await sleep(20)) if (holds()) return true;
+  for (const end = performance.now() + 20_000; performance.now() < end; await sleep(20)) if (holds()) return true;
   return holds();
 }

@@ -1,18 +1,10 @@
 import { nearest } from "../../../core/names.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
-import type { Violation } from "./judged.ts";
+import { type Violation, violationsOf } from "./judged.ts";
 import type { Json } from "./_printed.ts";
 import { BLOCKABLE, REQUIRED, SHAPES, TYPES } from "./shapes.ts";
 
-export const law = (code: string, severity: Violation["severity"], message: string, mend: string): Violation => ({
-  law: "lawful",
-  code: `lawful.${code}`,
-  severity,
-  message,
-  mend,
-});
-
-export const no = (code: string, message: string, mend: string): Violation => law(code, "fault", message, mend);
+const { fault, warning } = violationsOf("lawful");
 
 /** What is wrong with an object as an answer to an event of a host: the first thing that makes it no answer. */
 export function answerShape(json: Json, given: Json, event: string, host: Host): Violation[] {
@@ -40,7 +32,7 @@ function types(object: Json, at: string): Violation[] {
     const type = Object.hasOwn(TYPES, key) ? TYPES[key]! : undefined;
     if (type === undefined || (typeof value === type && value !== null)) return [];
     return [
-      no(
+      fault(
         "value",
         `Its '${at}${key}' is ${JSON.stringify(value)}, and a ${type} is expected: the whole answer is dropped`,
         `make it a ${type}, or leave it out`,
@@ -89,7 +81,7 @@ function topKeys(json: Json, given: Json, event: string, host: Host): Violation[
     if (INSIDE.includes(key)) {
       const code = key === "additionalContext" ? "top-level-context" : "top-level";
       return [
-        no(
+        fault(
           code,
           `Its '${key}' stands at the top, where ${host} does not read it`,
           `put it into hookSpecificOutput, beside "hookEventName": "${event}"`,
@@ -98,7 +90,7 @@ function topKeys(json: Json, given: Json, event: string, host: Host): Violation[
     }
     if (strict) {
       return [
-        no(
+        fault(
           "unknown-key",
           `Its key '${key}' is unknown to ${host}, which drops the whole answer for it`,
           "leave it out",
@@ -107,12 +99,12 @@ function topKeys(json: Json, given: Json, event: string, host: Host): Violation[
     }
     const meant = Object.hasOwn(FOREIGN, key) ? FOREIGN[key]! : near(key, top);
     if (key === "additional_context") {
-      return [no("top-level-context", `'${key}' is not read by ${host}`, `use ${meant}`)];
+      return [fault("top-level-context", `'${key}' is not read by ${host}`, `use ${meant}`)];
     }
     return [
       meant === undefined
-        ? law("unknown-key", "warning", `Its key '${key}' is not read by ${host}`, "leave it out")
-        : no("unknown-key", `Its key '${key}' is not read by ${host}`, `did you mean ${meant}?`),
+        ? warning("unknown-key", `Its key '${key}' is not read by ${host}`, "leave it out")
+        : fault("unknown-key", `Its key '${key}' is not read by ${host}`, `did you mean ${meant}?`),
     ];
   });
 }
@@ -132,7 +124,7 @@ function specific(inside: Json, event: string, host: Host): Violation[] {
   const { hookEventName: named } = inside;
   if (named === undefined && namesEvent) {
     found.push(
-      no(
+      fault(
         "event-name",
         'Its hookSpecificOutput has no "hookEventName": the whole answer is dropped',
         `add "hookEventName": "${event}"`,
@@ -140,7 +132,7 @@ function specific(inside: Json, event: string, host: Host): Violation[] {
     );
   } else if (named !== undefined && named !== event && typeof named === "string") {
     found.push(
-      no(
+      fault(
         "event-name",
         `Its hookEventName is '${named}', and the event is ${event}: the whole answer is dropped`,
         "repeat the hook_event_name of the input",
@@ -153,12 +145,12 @@ function specific(inside: Json, event: string, host: Host): Violation[] {
     const others = Object.keys(table).filter((name) => table[name]!.includes(key));
     found.push(
       others.length > 0
-        ? no(
+        ? fault(
           "wrong-event",
           `Its '${key}' is for ${others.slice(0, 3).join(", ")}, not for ${event}: it does nothing`,
           wrongEventMend(event, key, known),
         )
-        : no(
+        : fault(
           "unknown-key",
           `Its key 'hookSpecificOutput.${key}' is unknown to ${host}`,
           `known there: ${known.join(", ") || "nothing"}`,
@@ -181,7 +173,7 @@ function decision({ decision: given, reason }: Json, event: string, host: Host):
   const { decisions } = SHAPES[host];
   if (!decisions.includes(given as string)) {
     return [
-      no(
+      fault(
         "value",
         `Its decision ${JSON.stringify(given)} is not ${
           decisions.map((d) => `'${d}'`).join(" or ")
@@ -193,7 +185,7 @@ function decision({ decision: given, reason }: Json, event: string, host: Host):
   if (given === "approve" && event !== "PermissionRequest" || given === "allow") return [];
   if (!BLOCKABLE[host].includes(event) && Object.hasOwn(SHAPES[host].specific, event)) {
     return [
-      no(
+      fault(
         "no-effect",
         `Its decision '${given}' does nothing at ${event}`,
         event === "PermissionRequest" ? 'use hookSpecificOutput.decision: {"behavior": "deny"}' : "leave it out",
@@ -202,8 +194,8 @@ function decision({ decision: given, reason }: Json, event: string, host: Host):
   }
   return typeof reason === "string" && reason.trim() !== "" ? [] : [
     host === "codex"
-      ? no("no-reason", "It blocks without a reason, which codex takes for a failure", "give a reason")
-      : law("no-reason", "warning", "It blocks without a reason: the model reads 'Blocked by hook'", "give a reason"),
+      ? fault("no-reason", "It blocks without a reason, which codex takes for a failure", "give a reason")
+      : warning("no-reason", "It blocks without a reason: the model reads 'Blocked by hook'", "give a reason"),
   ];
 }
 
@@ -212,7 +204,7 @@ function permission(inside: Json, event: string, host: Host): Violation[] {
   const { permissionDecision: given, decision: behavior } = inside;
   if (given !== undefined && permissions.length > 0 && !permissions.includes(given as string)) {
     return [
-      no(
+      fault(
         "value",
         `Its permissionDecision ${JSON.stringify(given)} is none of ${
           permissions.join(", ")
@@ -225,7 +217,7 @@ function permission(inside: Json, event: string, host: Host): Violation[] {
     const said = (behavior as { behavior?: unknown } | null)?.behavior;
     if (said !== "allow" && said !== "deny") {
       return [
-        no(
+        fault(
           "value",
           `Its decision ${JSON.stringify(behavior)} has no behavior 'allow' or 'deny'`,
           'write "decision": {"behavior": "deny", "message": "…"}',
@@ -235,9 +227,8 @@ function permission(inside: Json, event: string, host: Host): Violation[] {
   }
   if (given === "deny" && !inside.permissionDecisionReason) {
     return [
-      law(
+      warning(
         "no-reason",
-        "warning",
         "It denies without a reason: the model reads 'Blocked by hook'",
         "give permissionDecisionReason",
       ),
@@ -253,7 +244,7 @@ function replaced({ updatedInput, updatedToolOutput: output }: Json, given: Json
     const gone = needed.filter((key) => !Object.hasOwn(updatedInput, key));
     if (gone.length > 0) {
       return [
-        no(
+        fault(
           "updated-input",
           `Its updatedInput lacks '${gone[0]}': it replaces the whole input, and the call fails`,
           "give back all of tool_input with the change in it",
@@ -264,7 +255,7 @@ function replaced({ updatedInput, updatedToolOutput: output }: Json, given: Json
   const kind = (value: unknown) => Array.isArray(value) ? "list" : value === null ? "null" : typeof value;
   if (output !== undefined && given.tool_response !== undefined && kind(output) !== kind(given.tool_response)) {
     return [
-      no(
+      fault(
         "tool-output",
         `Its updatedToolOutput is a ${kind(output)}, and ${given.tool_name} gives a ${
           kind(given.tool_response)
@@ -279,7 +270,7 @@ function replaced({ updatedInput, updatedToolOutput: output }: Json, given: Json
 function codexOnly(json: Json, inside: Json | undefined, event: string): Violation[] {
   if (event === "PreToolUse" && inside?.permissionDecision === "allow" && inside.updatedInput === undefined) {
     return [
-      no(
+      fault(
         "value",
         "Its permissionDecision 'allow' without updatedInput is a failure to codex",
         "print nothing to let the call through",
@@ -288,7 +279,7 @@ function codexOnly(json: Json, inside: Json | undefined, event: string): Violati
   }
   if (event === "PreToolUse" && (json.continue === false || json.suppressOutput !== undefined)) {
     return [
-      no(
+      fault(
         "no-effect",
         "codex takes neither 'continue' nor 'suppressOutput' at PreToolUse",
         "deny with a reason instead",

@@ -77,7 +77,7 @@ function leading(text: string): { readonly text: string; readonly json: Json } |
 }
 
 /** Whether the event itself holds the text: a hook that repeats what it was given has not said it. */
-export function isPiece(text: string, event: unknown): boolean {
+function isPiece(text: string, event: unknown): boolean {
   if (typeof event === "string") return event.includes(text);
   if (typeof event !== "object" || event === null) return false;
   return Object.values(event).some((value) => isPiece(text, value));

@@ -1,3 +1,4 @@
+import { mayHaveExamples } from "../_may-have-examples.ts";
 import { Asker } from "../asking/asker.ts";
 import type { Probe } from "../events.ts";
 import type { Findings } from "../report/findings.ts";
@@ -38,14 +39,14 @@ export async function ends(
 }
 
 async function played(asker: Asker, name: Keeper, session: Session, blocked: readonly Probe[]): Promise<Terminated> {
-  const { fixOf, statesOf } = await import("../_examples.ts");
   const { rounds, seed } = session;
+  const examples = mayHaveExamples(asker) ? await import("../_examples.ts") : undefined;
   return await terminating(asker, name, {
     rounds,
     seed,
     blocked,
-    fix: await fixOf(asker),
-    states: [...await statesOf(asker), ...await statesFor(asker, name, session)],
+    fix: await examples?.fixOf(asker),
+    states: [...await examples?.statesOf(asker) ?? [], ...await statesFor(asker, name, session)],
   });
 }
 

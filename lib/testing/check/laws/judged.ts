@@ -2,11 +2,23 @@ import { EVENTS } from "../../../core/events.ts";
 import { pascal, resolveEvent } from "../../../core/names.ts";
 import type { Probe } from "../events.ts";
 import type { Probed } from "../asking/probe.ts";
-import type { Finding } from "../report/report.ts";
+import type { Finding, Law, Severity } from "../report/report.ts";
 import type { Loaded, Subject } from "../subject.ts";
 
 /** What a law says of one answer. */
 export type Violation = Pick<Finding, "law" | "code" | "severity" | "message" | "mend">;
+
+/** How a law says what is wrong. Its codes begin with its name. */
+export function violationsOf(law: Law) {
+  const as = (severity: Severity) => (code: string, message: string, mend: string): Violation => ({
+    law,
+    code: `${law}.${code}`,
+    severity,
+    message,
+    mend,
+  });
+  return { fault: as("fault"), warning: as("warning") };
+}
 
 /** One answer to be judged. */
 export interface Judged {

@@ -1,11 +1,23 @@
 import type { Host } from "../../../hooks/serving/from-host.ts";
 import { beyondHost } from "./_for-host.ts";
-import { answerShape, law, no } from "./_answer-shape.ts";
-import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, type Violation } from "./judged.ts";
+import { answerShape } from "./_answer-shape.ts";
+import {
+  brief,
+  canBlock,
+  claudeName,
+  eventName,
+  isGate,
+  type Judge,
+  type Judged,
+  type Violation,
+  violationsOf,
+} from "./judged.ts";
 import { isTelling, parsed, type Printed, readPrinted } from "./_printed.ts";
 import type { RanCommand } from "../asking/probe.ts";
 import { isVerdict } from "../events.ts";
 import { exitsOnPurpose, isSandboxed, total } from "./total.ts";
+
+const { fault, warning } = violationsOf("lawful");
 
 /** Lawful: its output is an answer to its event, in the words of its host. */
 export const lawful: Judge = (judged) => {
@@ -26,14 +38,16 @@ function ofCommand(ran: RanCommand, judged: Judged): Violation[] {
 function ofPrinted(printed: Printed, { stdout, stderr, code }: RanCommand, event: string, host: Host): Violation[] {
   switch (printed.form) {
     case "surrounded":
-      return [no(
-        "text-around-json",
-        `There is text ${printed.where} its JSON, so ${host} reads none of it: ${brief(stdout, 70)}`,
-        "print the one object and nothing else; what is for people goes to stderr",
-      )];
+      return [
+        fault(
+          "text-around-json",
+          `There is text ${printed.where} its JSON, so ${host} reads none of it: ${brief(stdout, 70)}`,
+          "print the one object and nothing else; what is for people goes to stderr",
+        ),
+      ];
     case "broken":
       return [
-        no(
+        fault(
           "invalid-json",
           `It prints what looks like JSON and is none: ${brief(stdout, 70)}`,
           "build it with a JSON library (jq -n, json.dumps)",
@@ -41,9 +55,8 @@ function ofPrinted(printed: Printed, { stdout, stderr, code }: RanCommand, event
       ];
     case "echo":
       return [
-        law(
+        warning(
           "echo",
-          "warning",
           "It prints a piece of the event as it is: if that is JSON, its writer decides",
           "quote it, or print it beside words of its own",
         ),
@@ -51,16 +64,18 @@ function ofPrinted(printed: Printed, { stdout, stderr, code }: RanCommand, event
     case "words":
       if (code === 0 && isUnheard(stdout, event, host)) return [toNobody(stdout, event)];
       return host === "codex" && /^(?:Subagent)?Stop$/.test(event) && code === 0
-        ? [no("words", `It prints words at ${event}, which codex takes for a failure`, "print JSON, or nothing")]
+        ? [fault("words", `It prints words at ${event}, which codex takes for a failure`, "print JSON, or nothing")]
         : [];
     case "nothing":
     case "answer": {
       if (event === "WorktreeCreate" && code === 0 && printed.form === "nothing") {
-        return [no(
-          "no-path",
-          "It prints nothing, and the host takes the last line for the folder of the worktree: none is made",
-          "make the worktree and print its path, or listen to another event",
-        )];
+        return [
+          fault(
+            "no-path",
+            "It prints nothing, and the host takes the last line for the folder of the worktree: none is made",
+            "make the worktree and print its path, or listen to another event",
+          ),
+        ];
       }
       const json = printed.form === "nothing" ? parsed(stderr.trim()) : undefined;
       return json && isTelling(json) ? [onStderr(host, code === 2 && canBlock(event))] : [];
@@ -81,9 +96,8 @@ export function isUnheard(stdout: string, event: string, host: Host): boolean {
 
 export function toNobody(stdout: string, event: string): Violation {
   const stops = event === "Stop" || event === "SubagentStop";
-  return law(
+  return warning(
     "unheard",
-    "warning",
     `It speaks to the model in plain words, which nobody reads at ${event}: ${brief(stdout, 70)}`,
     stops
       ? 'print {"decision": "block", "reason": "…"}, once'
@@ -93,9 +107,8 @@ export function toNobody(stdout: string, event: string): Violation {
 
 /** Where it blocks all the same, the model has to make out the reason in it. */
 function onStderr(host: Host, blocks: boolean): Violation {
-  return law(
+  return (blocks ? warning : fault)(
     "json-on-stderr",
-    blocks ? "warning" : "fault",
     `Its JSON goes to stderr, where ${host} does not read it${
       blocks ? ": it blocks, and the model gets it as it is" : ""
     }`,
@@ -115,7 +128,7 @@ function ofExit(ran: RanCommand, printed: Printed, judged: Judged): Violation[] 
   if (code !== 2) return ofOtherExit(ran, event, judged);
   if (claudeName(event) === "PermissionRequest") {
     return [
-      no(
+      fault(
         "no-effect",
         "It exits with code 2, which PermissionRequest does not read",
         'print {"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"…"}}}',
@@ -125,12 +138,12 @@ function ofExit(ran: RanCommand, printed: Printed, judged: Judged): Violation[] 
   if (!canBlock(event)) {
     return SHOWN.includes(event)
       ? []
-      : [law("no-effect", "warning", `It exits with code 2, and nothing can be refused at ${event}`, "exit 0")];
+      : [warning("no-effect", `It exits with code 2, and nothing can be refused at ${event}`, "exit 0")];
   }
   if (stderr.trim() !== "") return [];
   const lost = stdout.trim() === "" ? "" : " (stdout is not read)";
   return [
-    no(
+    fault(
       "empty-refusal",
       `It exits with code 2 and writes nothing to stderr${lost}: nobody learns why`,
       "write the reason to stderr before exit 2",
@@ -143,7 +156,7 @@ function ofOtherExit({ code, stdout, stderr }: RanCommand, event: string, judged
   if (isSandboxed(stderr)) return [];
   if (said === "") {
     return !isGate(event) || !exitsOnPurpose(judged) ? [] : [
-      no(
+      fault(
         "exit-1",
         `It exits with code ${code} and says nothing: only code 2 blocks, so this lets it through`,
         "exit 2 to block, with the reason on stderr; exit 0 to let it through",
@@ -153,7 +166,7 @@ function ofOtherExit({ code, stdout, stderr }: RanCommand, event: string, judged
   const name = claudeName(event);
   if (isGate(event) || name === "Stop" || name === "SubagentStop") {
     return [
-      no(
+      fault(
         "exit-1",
         `It exits with code ${code} and says '${brief(said, 60)}': only code 2 blocks, so this lets it through`,
         "exit 2 to block, exit 0 to let it through",
@@ -161,9 +174,8 @@ function ofOtherExit({ code, stdout, stderr }: RanCommand, event: string, judged
     ];
   }
   return [
-    law(
+    warning(
       "exit-code",
-      "warning",
       `It exits with code ${code}, which no model hears of: '${brief(said, 60)}'`,
       "exit 2 hands stderr to the model, exit 0 says that all is well",
     ),
@@ -177,7 +189,7 @@ function ofAnswer(judged: Judged): Violation[] {
   if (failure?.at === "read") {
     if (subject.kind === "prompt" && !isVerdict(probe.says)) return [];
     return [
-      no(
+      fault(
         "answer",
         `Its answer cannot be read: ${brief(failure.message, 160)}`,
         "answer with one of the verdicts of its event",
@@ -185,16 +197,11 @@ function ofAnswer(judged: Judged): Violation[] {
     ];
   }
   if (opinion?.decision === "deny" && !canBlock(event) && event !== "PermissionRequest" && event !== "SubagentStart") {
-    return [no("no-effect", `It denies, and nothing can be refused at ${event}`, "return nothing there")];
+    return [fault("no-effect", `It denies, and nothing can be refused at ${event}`, "return nothing there")];
   }
   if (loaded.mode === "gate" && opinion?.decision === "deny" && !opinion.reason?.trim()) {
     return [
-      law(
-        "no-reason",
-        "warning",
-        "It denies without a reason: the model cannot mend what it does not know",
-        "give a reason",
-      ),
+      warning("no-reason", "It denies without a reason: the model cannot mend what it does not know", "give a reason"),
     ];
   }
   return [...ofDefinition(judged), ...beyondHost(judged)];
@@ -207,8 +214,12 @@ function ofDefinition({ probed: { printed = "" }, probe, subject: { target, kind
   if (form === "nothing" || form === "answer") return [];
   const mend = 'print {"action": "deny", "reason": "…"} and nothing else, or nothing';
   return (form === "words" || form === "echo") && !/\{\s*"(?:action|reason)"/.test(printed)
-    ? [law("words", "warning", `It prints words, which nobody reads: ${brief(printed, 70)}`, mend)]
+    ? [warning("words", `It prints words, which nobody reads: ${brief(printed, 70)}`, mend)]
     : [
-      no("text-around-json", `What it prints is not one object, so nothing of it is read: ${brief(printed, 70)}`, mend),
+      fault(
+        "text-around-json",
+        `What it prints is not one object, so nothing of it is read: ${brief(printed, 70)}`,
+        mend,
+      ),
     ];
 }

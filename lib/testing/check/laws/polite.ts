@@ -1,7 +1,19 @@
 import { Buffer } from "node:buffer";
-import { brief, canBlock, claudeName, eventName, isGate, type Judge, type Judged, type Violation } from "./judged.ts";
+import {
+  brief,
+  canBlock,
+  claudeName,
+  eventName,
+  isGate,
+  type Judge,
+  type Judged,
+  type Violation,
+  violationsOf,
+} from "./judged.ts";
 import { parsed } from "./_printed.ts";
 import { isSandboxed } from "./total.ts";
+
+const { fault, warning } = violationsOf("polite");
 
 /** Polite: what it says is short, what it writes stays in its workspace, and it keeps secrets to itself. */
 export const polite: Judge = (judged) => [
@@ -11,21 +23,13 @@ export const polite: Judge = (judged) => [
   ...executes(judged),
 ];
 
-const violation = (code: string, severity: Violation["severity"], message: string, mend: string): Violation => ({
-  law: "polite",
-  code: `polite.${code}`,
-  severity,
-  message,
-  mend,
-});
-
 /** Hosts hand on so many characters and put the rest into a file. */
 const MOST_CHARACTERS = 10_000;
 /** An event beyond this size may well have a long answer. */
 const SMALL_EVENT = 4_000;
 
 /** What the model would read, by what it is called. */
-export function spoken({ probed, probe }: Pick<Judged, "probed" | "probe">): { readonly [name: string]: string } {
+function spoken({ probed, probe }: Pick<Judged, "probed" | "probe">): { readonly [name: string]: string } {
   const { opinion, ran, inputs } = probed;
   const event = eventName(probe);
   const text = (value: unknown) => typeof value === "string" ? value : "";
@@ -58,34 +62,26 @@ function tooLong(judged: Judged): Violation[] {
   const said = `Its ${name} has ${text!.length} characters${
     small ? "" : ", as long as the event makes it"
   }: hosts hand on ${MOST_CHARACTERS}`;
-  return [violation("too-long", small ? "fault" : "warning", said, "cut what it says to what the model needs")];
+  return [(small ? fault : warning)("too-long", said, "cut what it says to what the model needs")];
 }
 
 function writesOutside({ probed: { changed = [], ran, failure } }: Judged): Violation[] {
   const outside = changed.find((path) => path.startsWith("outside/"));
   if (outside !== undefined) {
     const path = `/tmp/${outside.slice("outside/".length)}`;
-    return [
-      violation("writes", "warning", `It writes ${path}, outside the workspace`, "write to $TMPDIR or to the project"),
-    ];
+    return [warning("writes", `It writes ${path}, outside the workspace`, "write to $TMPDIR or to the project")];
   }
   const said = `${ran?.stderr ?? ""}${failure?.message ?? ""}`;
   if (said === "" || !isSandboxed(said)) return [];
   const network = !/Read-only file system|EROFS/.test(said);
   return [
     network
-      ? violation(
+      ? warning(
         "network",
-        "warning",
         `It needs the network, which a check does not have: ${brief(said, 60)}`,
         "answer without it too",
       )
-      : violation(
-        "writes",
-        "warning",
-        `It writes outside the workspace: ${brief(said, 80)}`,
-        "write to the project or to $TMPDIR",
-      ),
+      : warning("writes", `It writes outside the workspace: ${brief(said, 80)}`, "write to the project or to $TMPDIR"),
   ];
 }
 
@@ -96,14 +92,7 @@ function leaks({ probed, probe, secrets }: Judged): Violation[] {
     (all.includes(secret) || all.includes(encoded(secret))) && !JSON.stringify(probe.event).includes(secret)
   );
   if (found === undefined) return [];
-  return [
-    violation(
-      "leak",
-      "fault",
-      "It shows a secret of its environment in its output",
-      "print nothing of the environment",
-    ),
-  ];
+  return [fault("leak", "It shows a secret of its environment in its output", "print nothing of the environment")];
 }
 
 function encoded(secret: string): string {
@@ -114,10 +103,11 @@ function encoded(secret: string): string {
 function executes({ probed: { changed = [] }, probe }: Judged): Violation[] {
   if (!changed.includes("canary")) return [];
   const gate = isGate(eventName(probe)) ? " before anybody has allowed it" : "";
-  return [violation(
-    "executes",
-    "fault",
-    `It runs what the event holds${gate}: whoever writes a command or a file name decides what is run`,
-    "never give a field to eval, sh -c or an unquoted expansion",
-  )];
+  return [
+    fault(
+      "executes",
+      `It runs what the event holds${gate}: whoever writes a command or a file name decides what is run`,
+      "never give a field to eval, sh -c or an unquoted expansion",
+    ),
+  ];
 }

@@ -58,7 +58,9 @@ export async function terminating(asker: Asker, name: Name, options: Terminating
   }
   const plays: Named[] = [];
   for (const start of starts.slice(0, asker.slow ? 1 : 2)) {
-    plays.push(...await playAll(asker, name, start, { ...options, rounds }));
+    // What let go of every model from one start is tried from another with few.
+    const content = plays.length > 0 && plays.every(({ played }) => !played.stuck);
+    plays.push(...await playAll(asker, name, start, { ...options, rounds }, content));
   }
   const stuck = plays.filter(({ short, played }) => played.stuck && !short);
   const state = [...new Set(plays.flatMap(({ played }) => played.state))];
@@ -100,6 +102,8 @@ function affordable(rounds: number, { usual }: Asker): number {
 }
 
 const MOST_PLAY_MS = 6000;
+/** Models that tell whether a hook holds on: one does nothing, one works. */
+const FEW = 2;
 
 function loops(
   asker: Asker,
@@ -174,6 +178,7 @@ async function playAll(
   name: Name,
   start: Start,
   { rounds, seed, fix }: TerminatingOptions,
+  few: boolean,
 ): Promise<Named[]> {
   const draw = random(seed);
   const okay = start.text || "Okay.";
@@ -206,6 +211,7 @@ async function playAll(
     const played = await playFrom(asker, name, start, strategy, most, work);
     plays.push({ label, tools, played, start, short: most < rounds });
     lost ||= plays.filter((one) => one.played.stuck).length > 1;
+    if (few && plays.length >= FEW && plays.every((one) => !one.played.stuck)) break;
   }
   return plays;
 }

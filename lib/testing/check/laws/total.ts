@@ -1,25 +1,14 @@
-import { brief, canBlock, eventName, isGate, type Judge, type Judged, type Violation } from "./judged.ts";
+import { brief, canBlock, eventName, isGate, type Judge, type Judged, type Violation, violationsOf } from "./judged.ts";
 import type { Probed, RanCommand } from "../asking/probe.ts";
 import { isVerdict } from "../events.ts";
+
+const { fault, warning } = violationsOf("total");
 
 /** Total: it answers every event, in time, without a crash, and leaves nothing running. */
 export const total: Judge = (judged) => {
   const { probed } = judged;
   return [...late(judged), ...left(probed), ...(probed.timedOut ? [] : crashed(judged))];
 };
-
-const violation = (
-  code: string,
-  message: string,
-  mend: string,
-  severity: Violation["severity"] = "fault",
-): Violation => ({
-  law: "total",
-  code: `total.${code}`,
-  severity,
-  message,
-  mend,
-});
 
 function late({ probed, limit, loaded }: Judged): Violation[] {
   // What only waits for a network has its own name.
@@ -30,7 +19,7 @@ function late({ probed, limit, loaded }: Judged): Violation[] {
     ? `It did not answer within ${seconds} s, the limit of this check (its own is ${own} s, and the agent would wait as long)`
     : `It did not answer within its limit of ${seconds} s`;
   return [
-    violation("late", said, "answer sooner, or do the work in the background; --timeout raises the limit of the check"),
+    fault("late", said, "answer sooner, or do the work in the background; --timeout raises the limit of the check"),
   ];
 }
 
@@ -38,11 +27,7 @@ function left({ survivors }: Probed): Violation[] {
   if (!survivors?.length) return [];
   const count = survivors.length === 1 ? "a process" : `${survivors.length} processes`;
   return [
-    violation(
-      "leaves",
-      `It leaves ${count} running: ${brief(survivors[0]!, 60)}`,
-      "wait for what it starts, or end it",
-    ),
+    fault("leaves", `It leaves ${count} running: ${brief(survivors[0]!, 60)}`, "wait for what it starts, or end it"),
   ];
 }
 
@@ -55,7 +40,7 @@ function crashed(judged: Judged): Violation[] {
     if (failure.at === "start") return [cannotStart(failure.message)];
     if (failure.at === "exit") {
       return [
-        violation(
+        fault(
           "exits",
           `It ends the process it runs in: ${brief(failure.message)}`,
           "return, never call process.exit()",
@@ -63,7 +48,7 @@ function crashed(judged: Judged): Violation[] {
       ];
     }
     return [
-      violation(
+      fault(
         "crash",
         `It throws: ${brief(failure.message)}${consequence(judged)}`,
         "check that a field is there before it is read",
@@ -79,7 +64,7 @@ function ofProcess(ran: RanCommand, judged: Judged): Violation[] {
   const event = eventName(judged.probe);
   if (signal !== null || (code !== null && code > 128 && code < 160)) {
     const how = signal ?? `signal ${code! - 128}`;
-    return [violation("crash", `It is ended by ${how}${consequence(judged)}`, "find out what ends it")];
+    return [fault("crash", `It is ended by ${how}${consequence(judged)}`, "find out what ends it")];
   }
   if (code === 126 || code === 127) {
     const needed = missing(stderr);
@@ -92,13 +77,15 @@ function ofProcess(ran: RanCommand, judged: Judged): Violation[] {
   if (code === 2 && canBlock(event)) {
     const whose = interpreterSays(stderr);
     if (whose === undefined) return [];
-    return [violation(
-      "own-exit-2",
-      `Exit code 2 is not its answer but its interpreter's (${
-        brief(whose, 80)
-      }), and blocks all the same: it can lock a session`,
-      "mend that, and exit 2 only where it means to block",
-    )];
+    return [
+      fault(
+        "own-exit-2",
+        `Exit code 2 is not its answer but its interpreter's (${
+          brief(whose, 80)
+        }), and blocks all the same: it can lock a session`,
+        "mend that, and exit 2 only where it means to block",
+      ),
+    ];
   }
   const needed = code === 0 ? missing(stderr) : undefined;
   // It goes on without an answer of what it asks: a guard then lets everything through, and nobody notices.
@@ -106,17 +93,18 @@ function ofProcess(ran: RanCommand, judged: Judged): Violation[] {
   if (code === 0 || isSandboxed(stderr)) return [];
   const how = `It exits with code ${code}`;
   const trace = isTraceback(stderr);
-  if (trace) return [violation("crash", `${how}: ${brief(lastWords(stderr))}${consequence(judged)}`, mendOf(stderr))];
+  if (trace) return [fault("crash", `${how}: ${brief(lastWords(stderr))}${consequence(judged)}`, mendOf(stderr))];
   const silent = stderr.trim() === "" && ran.stdout.trim() === "";
   if (!silent || (isGate(event) && exitsOnPurpose(judged))) return [];
-  return [violation(
-    "silent-exit",
-    `${how} and says nothing: the host shows an error, and goes on`,
-    /^\s*set -\w*e|errexit/m.test(subject.text)
-      ? "end with exit 0 where there is nothing to say (under `set -e` any command that fails ends it: add `|| true`)"
-      : "end with exit 0 where there is nothing to say (a last line such as `[ … ] && …` leaves its own code)",
-    "warning",
-  )];
+  return [
+    warning(
+      "silent-exit",
+      `${how} and says nothing: the host shows an error, and goes on`,
+      /^\s*set -\w*e|errexit/m.test(subject.text)
+        ? "end with exit 0 where there is nothing to say (under `set -e` any command that fails ends it: add `|| true`)"
+        : "end with exit 0 where there is nothing to say (a last line such as `[ … ] && …` leaves its own code)",
+    ),
+  ];
 }
 
 /** Whether its text ends it with a code of its own choice: at a guard that is a refusal that refuses nothing. */
@@ -137,24 +125,19 @@ const DESKTOP =
 
 function needs(program: string, severity: Violation["severity"], more: string): Violation {
   if (DESKTOP.test(program)) {
-    return violation(
+    return warning(
       "missing",
       `It needs '${program}', which only some desktops have and this machine does not${more}`,
       `look for it first: command -v ${program} >/dev/null || exit 0`,
-      "warning",
     );
   }
-  const code = severity === "fault" ? "cannot-start" : "missing";
-  return violation(
-    code,
-    `It needs '${program}', which is not installed here${more}`,
-    `install ${program}, or look for it first (command -v ${program})`,
-    severity,
-  );
+  const message = `It needs '${program}', which is not installed here${more}`;
+  const mend = `install ${program}, or look for it first (command -v ${program})`;
+  return severity === "fault" ? fault("cannot-start", message, mend) : warning("missing", message, mend);
 }
 
 function cannotStart(why: string, more = ""): Violation {
-  return violation(
+  return fault(
     "cannot-start",
     `It cannot be started: ${brief(why)}${more}`,
     "mend the command, the path or the executable bit",
