@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { discover } from "../../../lib/hooks/discover.ts";
 import { runExamples } from "../../../lib/testing/index.ts";
-import { sidecarsOf } from "../../../lib/testing/examples/read.ts";
+import { sidecarsOf } from "../../../lib/testing/examples/sidecars.ts";
 import { SHIPPED } from "./_shipped.ts";
 
 const { files } = discover(SHIPPED);
