@@ -43,7 +43,7 @@ export function readBlob(folder: string, name: string): string {
   return text;
 }
 
-export function blobName(text: string): string {
+function blobName(text: string): string {
   return sha256().update(text).digest("hex");
 }
 

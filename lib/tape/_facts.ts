@@ -30,7 +30,7 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
 }
 
 /** The lanes of a tape: the agent's own first, the others by name. */
-export function lanesOf({ calls, clocks, tools }: Tape): string[] {
+function lanesOf({ calls, clocks, tools }: Tape): string[] {
   const names = new Set([...calls.map((c) => c.lane), ...clocks.map((c) => c.clock), ...tools.map((t) => t.lane)]);
   return [...names].sort((a, b) => a === MAIN ? -1 : b === MAIN ? 1 : a < b ? -1 : 1);
 }

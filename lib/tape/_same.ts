@@ -1,4 +1,4 @@
-import { comparable } from "./canonical.ts";
+import { comparable, unmarked } from "./canonical.ts";
 import type { TapeRequest } from "./tape.ts";
 
 /** Whether two values of JSON are the same; false also where that is not plain at once. */
@@ -21,15 +21,7 @@ export function isSame(a: unknown, b: unknown): boolean {
 
 /** Whether two requests are the same to a tape; false also where that takes a closer look. */
 export function isSameRequest(a: TapeRequest, b: TapeRequest): boolean {
-  return a.model === b.model && isSame(a.params, b.params) && isSame(withoutMarks(a.system), withoutMarks(b.system)) &&
-    isSame(withoutMarks(a.tools), withoutMarks(b.tools)) && a.messages.length === b.messages.length &&
+  return a.model === b.model && isSame(a.params, b.params) && isSame(a.system.map(unmarked), b.system.map(unmarked)) &&
+    isSame(a.tools.map(unmarked), b.tools.map(unmarked)) && a.messages.length === b.messages.length &&
     a.messages.every((message, i) => isSame(comparable(message), comparable(b.messages[i]!)));
-}
-
-function withoutMarks(list: readonly object[]): readonly object[] {
-  return list.map((part) => {
-    if (!("cache_control" in part)) return part;
-    const { cache_control: _, ...rest } = part;
-    return rest;
-  });
 }

@@ -4,10 +4,10 @@ import { sha256 } from "../core/sha256.ts";
 import type { Json } from "../core/messages.ts";
 
 /** Folders that are no part of a workspace's content. */
-const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
+export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
 
 /** What tells that a file has changed without reading it. */
-export type Snapshot = ReadonlyMap<string, string>;
+type Snapshot = ReadonlyMap<string, string>;
 
 /** Every file of a workspace by its path from the root, with `/` between parts; links are not followed. */
 function walk(root: string, below: string, found: (path: string) => void): void {

@@ -29,13 +29,14 @@ export function headText({ model, params, system, tools }: TapeRequest): string 
   return canonical({ model, params, system: system.map(unmarked), tools: tools.map(unmarked) });
 }
 
+/** A message without what does not count when it is compared. */
 export function comparable({ role, content }: Message): Message {
   const strip = role === "assistant" ? unechoed : unmarked;
   return content.some((block) => strip(block) !== block) ? { role, content: content.map(strip) } : { role, content };
 }
 
-/** A block without its cache mark; the block itself where there is none. */
-function unmarked<T extends { readonly [key: string]: unknown } | Block>(block: T): T {
+/** A block or a tool without its cache mark; the same object where there is none. */
+export function unmarked<T extends { readonly [key: string]: unknown } | Block>(block: T): T {
   const { content } = block as { content?: unknown };
   const inner = Array.isArray(content) ? content.map((part) => isObject(part) ? unmarked(part) : part) : undefined;
   const changed = inner?.some((part, i) => part !== (content as unknown[])[i]) ?? false;
@@ -59,21 +60,17 @@ function isObject(value: unknown): value is { [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The chain of hashes over a request: head, then each message. What one hash stands for is all that came before. */
-export function chain(head: string, messages: readonly string[]): string {
-  let key = hash(`tape\n${head}`);
-  for (const message of messages) key = hash(`${key}\n${message}`);
-  return key;
-}
-
-/** One more link. */
+/**
+ * One link of the chain of hashes over a request: first the head, without a key before it, then each message with the
+ * key of the one before. So each key stands for all that came before.
+ */
 export function link(key: string | undefined, text: string): string {
-  return hash(key === undefined ? `tape\n${text}` : `${key}\n${text}`);
+  return hash(`${key ?? "tape"}\n${text}`);
 }
 
 /** The key of a request, as its call line carries it. */
 export function keyOf(request: TapeRequest): string {
-  return chain(headText(request), request.messages.map(messageText));
+  return request.messages.map(messageText).reduce(link, link(undefined, headText(request)));
 }
 
 export function hash(text: string): string {

@@ -2,7 +2,7 @@ import { type Hashing, sha256 } from "../core/sha256.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { ClockFact } from "./format.ts";
 
-export interface LaneClockOptions {
+interface LaneClockOptions {
   readonly lane: string;
   /** When the tape began. */
   readonly epoch: number;

@@ -3,6 +3,7 @@ import type { ModelRequest } from "../core/model.ts";
 import { isSame } from "./_same.ts";
 import { comparable, headText, messageText } from "./canonical.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
+import { namesPlace } from "./redact/places.ts";
 import { isRedacted } from "./redact/redact.ts";
 import { fromModel } from "./request.ts";
 import type { Call, Tape } from "./tape.ts";
@@ -17,7 +18,7 @@ interface Node {
 }
 
 /** Calls of one key and lane: first in, first out. */
-export interface Queue {
+interface Queue {
   readonly calls: Call[];
 }
 
@@ -32,7 +33,6 @@ export interface Program {
   readonly hasSecrets: boolean;
 }
 
-const PLACE = /\{=*(?:ROOT|HOME|TMP|USER)\}/;
 const programs = new WeakMap<Tape, Program>();
 
 /** Compiles a tape, once. */
@@ -49,7 +49,7 @@ function compile(tape: Tape): Program {
   let [hasPlaces, hasUser, hasSecrets] = [false, false, false];
   const seen = (text: string) => {
     if (!text.includes("{")) return;
-    hasPlaces ||= PLACE.test(text);
+    hasPlaces ||= namesPlace(text);
     hasUser ||= text.includes("{USER}");
     hasSecrets ||= isRedacted(text);
   };

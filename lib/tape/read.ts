@@ -14,7 +14,7 @@ export class TapeError extends Error {
 /** A tape comes from anywhere: one that is small and unpacks to more than this was made to fill the memory. */
 const MOST_CHARACTERS = 512 * 1024 * 1024;
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Searches for secrets in what is read. @default one of this process's environment */
   readonly redactor?: Redactor;
 }

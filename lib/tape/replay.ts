@@ -98,7 +98,7 @@ export function failureOf(call: Call, { status, headers = {}, body = "", ended, 
 }
 
 /** What an answer at the Model seam is served to. */
-export interface SeamListener {
+interface SeamListener {
   readonly signal: AbortSignal;
   readonly clock: LaneClock;
   /** Whether somebody sees it come. */

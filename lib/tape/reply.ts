@@ -39,7 +39,7 @@ async function* streamed(events: readonly ModelEvent[]): AsyncGenerator<ModelEve
 }
 
 /** A whole message of the API. */
-export interface ApiMessage {
+interface ApiMessage {
   readonly type: "message";
   readonly content: readonly RawBlock[];
   readonly stop_reason?: string | null;

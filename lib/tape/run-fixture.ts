@@ -20,7 +20,7 @@ export interface Replayable {
   }>;
 }
 
-export interface ReplayableOptions {
+interface ReplayableOptions {
   cwd: string;
   tape: TapeOptions;
   on: (event: RunEvent) => void;

@@ -9,7 +9,7 @@ import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match.ts";
 import { tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
 import { type Normaliser, normaliserOf } from "./normalise.ts";
-import { placer, placesHere } from "./redact/places.ts";
+import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { readTape, TapeError } from "./read.ts";
 import { Recording } from "./record/recording.ts";
 import { lazyRedactor, type Redactor } from "./redact/redact.ts";
@@ -150,13 +150,10 @@ export class TapeSession {
     return answer;
   }
 
+  /** Whether places of this machine are put into what a call is answered with. On a tape a placeholder is never cut in pieces. */
   restores(call: Call): boolean {
     let has = hasPlaces.get(call);
-    if (has === undefined) {
-      has = /\{=*(?:ROOT|HOME|TMP|USER)\}/.test(JSON.stringify([call.attempts, call.error]));
-      // A place may be cut in pieces only where it was put in one: what stands on a tape is whole.
-      hasPlaces.set(call, has);
-    }
+    if (has === undefined) hasPlaces.set(call, has = namesPlace(JSON.stringify([call.attempts, call.error])));
     return has;
   }
 

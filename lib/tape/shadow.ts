@@ -1,5 +1,6 @@
 import type { AnyEvent, EventName } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
+import { thrownWords } from "../core/thrown.ts";
 import { NO_OPINION, type Opinion } from "../core/verdict.ts";
 
 /** What a hook would have done, had it been allowed to. */
@@ -36,7 +37,7 @@ export function shadows(records: readonly HookRecord[], tell: (verdict: ShadowVe
           const opinion = record.read(await record.run(event, harmless(ctx, event, say)), event);
           for (const [would, reason] of verdictsOf(opinion, event)) say(event, would, reason);
         } catch (error) {
-          say(event, "fail", error instanceof Error ? error.message : String(error));
+          say(event, "fail", thrownWords(error));
         }
       },
       read: () => NO_OPINION,

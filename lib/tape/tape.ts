@@ -44,6 +44,15 @@ export interface TapeRequest {
   readonly wire?: { readonly [header: string]: string };
 }
 
+/** The only headers of an answer that are ever written down: what a client acts on. */
+export const KEPT_HEADERS: readonly string[] = [
+  "content-type",
+  "request-id",
+  "retry-after",
+  "retry-after-ms",
+  "x-should-retry",
+];
+
 /** One attempt to answer a call: one HTTP exchange, or one run of a Model function. */
 export interface Attempt {
   readonly status?: number;

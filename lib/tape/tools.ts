@@ -1,5 +1,6 @@
 import type { Json } from "../core/messages.ts";
 import { isToolResult } from "../core/messages.ts";
+import { thrownWords } from "../core/thrown.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
 import { applyChanges, changesSince, snapshot } from "./_workspace.ts";
 import { canonical } from "./canonical.ts";
@@ -75,7 +76,12 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
     note(resultOf(returned));
     return returned;
   } catch (error) {
-    note({ content: words(error), is_error: true, threw: (error as Error)?.name ?? "Error", ...responseOf(error) });
+    note({
+      content: thrownWords(error),
+      is_error: true,
+      threw: (error as Error)?.name ?? "Error",
+      ...responseOf(error),
+    });
     throw error;
   }
 }
@@ -107,7 +113,7 @@ async function verify(
   try {
     real = resultOf(await tool.run(input, context));
   } catch (error) {
-    real = { content: words(error), is_error: true, ...responseOf(error) };
+    real = { content: thrownWords(error), is_error: true, ...responseOf(error) };
   }
   const shown = tape.mask.on({ content: real.content, ...(real.is_error && { is_error: real.is_error }) });
   const { content, is_error } = fact.result;
@@ -165,10 +171,6 @@ function resultOf(returned: ToolReturn): ToolFact["result"] {
 
 function plainJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value) ?? "null");
-}
-
-function words(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 function responseOf(error: unknown): { response?: Json } {

@@ -7,7 +7,7 @@ import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
 import { scanFacts, whatIs } from "./redact/scan.ts";
 import type { Tape } from "./tape.ts";
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Writes over a tape that is there. @default false */
   readonly replace?: boolean;
   /** Searches for secrets before anything is written. @default one of this process's environment */

@@ -62,7 +62,7 @@ test("faultText() and readFault() are always each other's reverse", () => {
     { numRuns: rounds(200, 2000) },
   );
   const written = "call 2 of main/toolu_1:hook, tool_use:Edit#2, delta 3: http:429:retry-after=2 x3";
-  assert.throws(() => readFault(written), /it hits before of a reply/);
+  assert.throws(() => readFault(written), /'http' can only happen before the reply$/);
   const below = "call 2 of main/toolu_1:hook, tool_use:Edit#2, delta 3: error:overloaded_error x3";
   assert.equal(faultText(readFault(below)), below);
 });
@@ -71,8 +71,9 @@ test("a fault that is none, or is nowhere, is always refused with the mend", asy
   const refused: [text: string, reason: RegExp][] = [
     ["cut", /not in the form 'call 2, tool_use:Edit, delta 3: cut'/],
     ["call 1: cat", /there is no 'cat': did you mean 'cut'\?/],
-    ["call 1: http:42", /it is the API answers with a status/],
-    ["call 1, text: json drop", /it hits tool of a reply/],
+    ["call 1: http:42", /'http:42' is not how 'http' is written: the API answers with a status, as http:529/],
+    ["call 1, text: json drop", /'json drop' can only happen in the input of a tool$/],
+    ["call 1: cut:3", /'cut:3' is not how 'cut' is written: the stream ends$/],
     ["call 0: cut", /calls are counted from 1/],
   ];
   for (const [text, reason] of refused) assert.throws(() => readFault(text), reason, text);

@@ -1,5 +1,5 @@
 import { isToolResult, type Message } from "../../core/messages.ts";
-import { comparable } from "../canonical.ts";
+import { comparable, unmarked } from "../canonical.ts";
 import { isPlain, type Normalise, normalised, normalisedHead } from "../normalise.ts";
 import type { TapeRequest } from "../tape.ts";
 
@@ -27,7 +27,7 @@ export function firstDifference(
   return within("model", "prompt", was.model, is.model) ??
     paramsDiffer(was.params, is.params) ??
     systemDiffers(was.system, is.system) ??
-    within("tools", "tool", unmarkedTools(was), unmarkedTools(is)) ??
+    within("tools", "tool", was.tools.map(unmarked), is.tools.map(unmarked)) ??
     messagesDiffer(expected.messages, actual.messages, normalise);
 }
 
@@ -51,15 +51,6 @@ function systemDiffers(expected: TapeRequest["system"], actual: TapeRequest["sys
   return plain
     ? within("system", "prompt", text(expected), text(actual))
     : within("system", "prompt", expected.map(unmarked), actual.map(unmarked));
-}
-
-function unmarkedTools({ tools }: TapeRequest): unknown[] {
-  return tools.map(unmarked);
-}
-
-function unmarked(value: { readonly [key: string]: unknown } | object): object {
-  const { cache_control: _, ...rest } = value as { [key: string]: unknown };
-  return rest;
 }
 
 function messagesDiffer(

@@ -24,11 +24,19 @@ export interface Fault {
   readonly times?: number;
 }
 
+/** Where in a reply something can go wrong, in words. */
+const PLACES = {
+  before: "before the reply",
+  block: "in a block",
+  tool: "in the input of a tool",
+  end: "at the end",
+} as const;
+
 /** What can go wrong, and where in a reply that can be. */
 export const FAULTS: {
   readonly [kind: string]: {
     readonly about: string;
-    readonly places: readonly ("before" | "block" | "tool" | "end")[];
+    readonly places: readonly (keyof typeof PLACES)[];
     /** Whether it makes an attempt fail, which is then repeated; otherwise it changes the reply. */
     readonly fails: boolean;
     readonly argument?: RegExp;
@@ -109,12 +117,14 @@ export function checkFault(fault: Fault): void {
   const known = Object.hasOwn(FAULTS, kind) ? FAULTS[kind] : undefined;
   const refuse = (why: string) => new TypeError(`Cannot use fault '${faultText(fault)}' as ${why}`);
   if (!known) throw refuse(`there is no '${kind}': did you mean '${nearest(kind, Object.keys(FAULTS))}'?`);
-  if (known.argument ? !known.argument.test(argument) : argument !== "") throw refuse(`it is ${known.about}`);
+  if (known.argument ? !known.argument.test(argument) : argument !== "") {
+    throw refuse(`'${fault.what}' is not how '${kind}' is written: ${known.about}`);
+  }
   const { block } = fault;
   const place = block === undefined ? "before" : block === "end" ? "end" : "block";
   const there = known.places.includes(place) ||
     (known.places.includes("tool") && /^\w*tool_use(:|#|$)/.test(block ?? ""));
-  if (!there) throw refuse(`it hits ${known.places.join(" or ")} of a reply`);
+  if (!there) throw refuse(`'${kind}' can only happen ${known.places.map((where) => PLACES[where]).join(" or ")}`);
   if (!(fault.call >= 1)) throw refuse("calls are counted from 1");
 }
 

@@ -1,6 +1,7 @@
 import { type Block, invalidConversation, isToolUse } from "../../core/messages.ts";
 import { EMPTY_REPLY, isCut } from "../../core/reply.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
+import { thrownWords } from "../../core/thrown.ts";
 import { canonical } from "../canonical.ts";
 import type { FaultRun, Said } from "./fault-run.ts";
 import { replyEvents } from "./_fault-place.ts";
@@ -152,7 +153,7 @@ function unanswered({ run, results }: Observed): string | undefined {
 
 function endless({ run, results, thrown, tape }: Observed): string | undefined {
   if (run.stuck.aborted) return `the model was asked ${run.asked.length} times`;
-  if (thrown !== undefined) return `it threw ${thrown instanceof Error ? thrown.message : thrown}`;
+  if (thrown !== undefined) return `it threw ${thrownWords(thrown)}`;
   const prompts = Math.max(1, tape.prompts.length);
   return results.length === prompts ? undefined : `${results.length} of ${prompts} prompts were answered`;
 }

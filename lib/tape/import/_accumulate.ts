@@ -1,4 +1,5 @@
 import { parsed } from "../../core/json.ts";
+import { beginsAsStream } from "./_body.ts";
 import { type Exchange, type Fields, fieldsOf, ImportRefused, isFields } from "./exchange.ts";
 
 /** What an answer says, put together without the SDK, without our own reader of replies and without the tape. */
@@ -10,7 +11,7 @@ export type Accumulated =
 /** Whether an answer is a stream: what it looks like decides, as its content type may be blacked out. */
 export function isStream({ body, headers, status }: Exchange): boolean {
   if (status >= 400) return false;
-  return /^(event|data|id|retry)?:/.test(body().trimStart()) || /event-stream/.test(headers["content-type"] ?? "");
+  return beginsAsStream(body()) || /event-stream/.test(headers["content-type"] ?? "");
 }
 
 /** @throws {ImportRefused} where the answer is none that the Messages API gives */
@@ -18,7 +19,7 @@ export function accumulate(exchange: Exchange): Accumulated {
   if (isStream(exchange)) {
     const events = streamed(exchange.body());
     // What is said to be a stream and has not one event was lost or is kept in a way that is not known.
-    if (events.length === 0 && !/^\s*(?:event|data|id|retry)?:/.test(exchange.body())) throw noAnswer(exchange);
+    if (events.length === 0 && !beginsAsStream(exchange.body())) throw noAnswer(exchange);
     return fold(events);
   }
   const body = parsed(exchange.body());

@@ -1,10 +1,11 @@
+import { beginsAsStream } from "./_body.ts";
 import { type Exchange, type Fields, fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
 
 /** The text of one stream as the wire had it. */
 export const rawSse: Format = {
   name: "raw-sse",
   about: "the text of one stream of events",
-  recognises: ({ text }) => /^(event|data|id|retry)?:/.test(text.trimStart()),
+  recognises: ({ text }) => beginsAsStream(text),
   read: ({ text }) => [answer(200, text, "text/event-stream")],
 };
 

@@ -79,6 +79,11 @@ export function isBody(text: string): boolean {
   return /^\s*(?:\{|event:|data:)/.test(text);
 }
 
+/** Whether a text begins as a stream of events does. */
+export function beginsAsStream(text: string): boolean {
+  return /^\s*(?:event|data|id|retry)?:/.test(text);
+}
+
 function isPacked([a, b]: Uint8Array): boolean {
   return a === 0x1f && b === 0x8b;
 }

@@ -5,7 +5,7 @@ import { framesOf } from "../_frames.ts";
 import { canonical } from "../canonical.ts";
 import { type Header, TAPE_VERSION } from "../format.ts";
 import { fromBody } from "../request.ts";
-import { type Attempt, type Call, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
+import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
 import { accumulate, isStream, streamed } from "./_accumulate.ts";
 import { asMessagesCall } from "./_clouds.ts";
 import { promptsOf } from "./_prompts.ts";
@@ -138,13 +138,14 @@ function endsInEvent(body: string): boolean {
   return last.startsWith("data:") && parsed(last.slice("data:".length)) !== undefined;
 }
 
-const KEPT = ["request-id", "retry-after", "retry-after-ms", "x-should-retry"];
-
-/** Only what a client acts on, unless it was blacked out; the content type is what the body is. */
+/** What a tape keeps, unless it was blacked out; the content type is what the body is. */
 function keptHeaders({ headers }: Exchange, stream: boolean): { [name: string]: string } {
   const type = stream ? "text/event-stream; charset=utf-8" : "application/json";
-  const kept = KEPT.flatMap((name) => /^[\w.:-]+$/.test(headers[name] ?? "") ? [[name, headers[name]!]] : []);
-  return { "content-type": type, ...Object.fromEntries(kept) };
+  return Object.fromEntries(KEPT_HEADERS.flatMap((name) => {
+    if (name === "content-type") return [[name, type]];
+    const text = headers[name] ?? "";
+    return /^[\w.:-]+$/.test(text) ? [[name, text]] : [];
+  }));
 }
 
 /** Without the headers of the wire: those of today's SDK are others, and an imported tape is for today's. */

@@ -1,19 +1,20 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { SKIPPED } from "../_workspace.ts";
 import { FIXTURES } from "../fixture.ts";
 import { TapeError } from "../read.ts";
 import { type Redactor, redactor } from "../redact/redact.ts";
 import { whatIs } from "../redact/scan.ts";
 
 /** What is never part of a recorded workspace. */
-const LEFT_OUT = new Set([".git", "node_modules", ".crochet", FIXTURES]);
-/** Where people keep secrets; their patterns to be filled in are none. */
+const LEFT_OUT = new Set([...SKIPPED, FIXTURES]);
+/** Where people keep secrets; the templates of such files hold none. */
 const ENV_FILE = /^\.env(?!.*\.(?:example|sample|template)$)(?:\.|$)/;
 const MOST_FILES = 2000;
 const MOST_BYTES = 10 * 1024 * 1024;
 
 /** A file that a fixture does without, and why. */
-export interface LeftOut {
+interface LeftOut {
   readonly path: string;
   readonly why: string;
 }

@@ -1,9 +1,7 @@
+import { thrownWords } from "../../core/thrown.ts";
 import type { Middleware } from "../../middleware.ts";
 import { type Chunk, framesOf } from "../_frames.ts";
-import type { Attempt } from "../tape.ts";
-
-/** The only headers of an answer that are ever written down. */
-const KEPT_HEADERS = ["content-type", "request-id", "retry-after", "retry-after-ms", "x-should-retry"];
+import { type Attempt, KEPT_HEADERS } from "../tape.ts";
 
 /** Is told what goes over the wire for one call. */
 export interface WireListener {
@@ -33,7 +31,7 @@ export function recordAttempts(listener: WireListener, signal: AbortSignal): Mid
       throw error;
     }
     listener.response(response.headers);
-    const answer = { ...waited, status: response.status, headers: keptHeaders(response.headers) };
+    const answer = { ...waited, status: response.status, headers: headersNamed(KEPT_HEADERS, response.headers) };
     const { body } = response;
     if (response.ok && body && !/json|html/.test(response.headers.get("content-type") ?? "")) {
       const watched = watch(body, took, signal);
@@ -47,8 +45,9 @@ export function recordAttempts(listener: WireListener, signal: AbortSignal): Mid
   };
 }
 
-function keptHeaders(headers: Headers): { [name: string]: string } {
-  return Object.fromEntries(KEPT_HEADERS.flatMap((name) => {
+/** Those headers of a list of names that are there. */
+export function headersNamed(names: readonly string[], headers: Headers): { [name: string]: string } {
+  return Object.fromEntries(names.flatMap((name) => {
     const value = headers.get(name);
     return value === null ? [] : [[name, value]];
   }));
@@ -100,5 +99,5 @@ function failureOf(error: unknown, signal: AbortSignal): NonNullable<Attempt["en
 function rootWords(error: unknown): string {
   let cause = error;
   while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause;
-  return cause instanceof Error ? cause.message : String(cause);
+  return thrownWords(cause);
 }

@@ -1,6 +1,7 @@
 import { type Wire, wireOf } from "../../anthropic.ts";
+import { thrownWords } from "../../core/thrown.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../../core/model.ts";
-import { recordAttempts, type WireListener } from "./record-wire.ts";
+import { headersNamed, recordAttempts, type WireListener } from "./record-wire.ts";
 import { fromModel } from "../request.ts";
 import type { Attempt, Call, CallError, TapeEvent, TapeRequest } from "../tape.ts";
 
@@ -24,10 +25,7 @@ export interface WireFacts {
 const WIRE_HEADERS = ["anthropic-version", "anthropic-beta"];
 
 export function wireHeaders(headers: Headers): { [name: string]: string } {
-  return Object.fromEntries(WIRE_HEADERS.flatMap((name) => {
-    const value = headers.get(name);
-    return value === null ? [] : [[name, value]];
-  }));
+  return headersNamed(WIRE_HEADERS, headers);
 }
 
 /**
@@ -100,7 +98,7 @@ async function* atSeam(
       yield event;
     }
   } catch (error) {
-    end = { ...end, ended: signal.aborted ? "aborted" : "cut", why: (error as Error)?.message ?? String(error) };
+    end = { ...end, ended: signal.aborted ? "aborted" : "cut", why: thrownWords(error) };
     throw error;
   } finally {
     end = { ...end, took: took() };
@@ -109,7 +107,7 @@ async function* atSeam(
 
 function errorOf(error: unknown): CallError {
   if (!(error instanceof ModelError)) {
-    return { code: "error", message: error instanceof Error ? error.message : String(error) };
+    return { code: "error", message: thrownWords(error) };
   }
   const { code, message, retryable, retryAfter } = error;
   return { code, message, ...(retryable && { retryable }), ...(retryAfter !== undefined && { retryAfter }) };

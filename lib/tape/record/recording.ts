@@ -3,7 +3,7 @@ import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secret-patterns.ts";
 
 /** What is known of the wire a run went over. */
-export interface SeenWire {
+interface SeenWire {
   url?: string;
   /** Whether anything answered, and the first answer's id. */
   answer?: { readonly requestId: string | null };

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 
 /** What differs from machine to machine, and stands on a tape as `{ROOT}`, `{HOME}`, `{TMP}` and `{USER}`. */
-export interface Places {
+interface Places {
   readonly root?: string;
   readonly home?: string;
   readonly tmp?: string;
@@ -39,6 +39,11 @@ const COMMON_NAMES =
 
 /** A text that could be taken for a placeholder gets a mark, which restoring takes off. */
 const LOOKALIKE = /\{(=*)(ROOT|HOME|TMP|USER)\}/g;
+
+/** Whether a text of a tape names a place, or has what was marked as it looked like one. */
+export function namesPlace(text: string): boolean {
+  return text.includes("{") && text.search(LOOKALIKE) >= 0;
+}
 
 interface Known {
   readonly text: string;

@@ -3,7 +3,7 @@ import { sha256 } from "../../core/sha256.ts";
 import { SECRET_PATTERNS, type SecretKind } from "./secret-patterns.ts";
 import { encodedForms, environmentSecrets } from "./_secrets.ts";
 
-export interface RedactorOptions {
+interface RedactorOptions {
   /** Whose values are searched for. @default the process's environment */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** A directory to be shown as `{HOME}`. @default none */

@@ -2,7 +2,7 @@
 export type SecretKind = "environment" | "key" | "cookie" | "organisation";
 
 /** A secret of a known look. Texts without one of its anchors are not searched; without anchors, all are. */
-export interface SecretPattern {
+interface SecretPattern {
   readonly kind: SecretKind;
   readonly name: string;
   readonly anchors: readonly string[];
