@@ -38,13 +38,13 @@ export interface ScriptedReply {
 }
 
 /** Names what a script hands out, in order. */
-export interface Names {
+interface Names {
   readonly message: string;
   readonly model: string;
   readonly tool: () => string;
 }
 
-export const SCRIPTED_USAGE: Usage = {
+const SCRIPTED_USAGE: Usage = {
   input_tokens: 10,
   output_tokens: 5,
   cache_creation_input_tokens: 0,

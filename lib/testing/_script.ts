@@ -22,7 +22,7 @@ export interface Answer {
   readonly events: readonly ModelEvent[];
 }
 
-export interface Script {
+interface Script {
   next(request: ModelRequest): Promise<Answer>;
   /** @throws {Error} where replies were not used, naming them */
   done(): void;

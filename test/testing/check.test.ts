@@ -22,7 +22,7 @@ async function found(
   const { hooks } = await checkHook(`${folder.path}/${name}`, {
     runs: 12,
     seed: 1,
-    timeout: 2,
+    timeout: 20,
     rounds: 10,
     ...options,
   });

@@ -2,7 +2,7 @@ import type { Arbitrary } from "fast-check";
 import type { AnyEvent, EventName, EventOf } from "../../core/events.ts";
 import { expectEvent, pascal, type ResolvedName } from "../../core/names.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
-import { fieldsArbitrary } from "./event-fields.ts";
+import { fieldsArbitrary, type Wanted } from "./event-fields.ts";
 import { type FastCheck, fastCheck } from "./fast-check.ts";
 import {
   type Around,
@@ -29,6 +29,8 @@ export interface EventArbitraryOptions {
   readonly files?: readonly string[];
   /** Texts the hook looks for, which then come up often: `wordsIn()` finds them in its source. */
   readonly words?: readonly string[];
+  /** Whether events of a whole turn each have a conversation of their own; else all have the same short one. @default true */
+  readonly conversations?: boolean;
 }
 
 /**
@@ -59,13 +61,21 @@ export function eventArbitrary(
 ): Arbitrary<WireEvent>;
 export function eventArbitrary(name: string, options?: EventArbitraryOptions): Arbitrary<AnyEvent | WireEvent>;
 export function eventArbitrary(name: string, options: EventArbitraryOptions = {}): Arbitrary<AnyEvent | WireEvent> {
-  const { tool, host = "crochet", cwd = "/home/dev/project", home = "/home/dev", files = FILES, words = [] } = options;
+  const {
+    tool,
+    host = "crochet",
+    cwd = "/home/dev/project",
+    home = "/home/dev",
+    files = FILES,
+    words = [],
+    conversations = true,
+  } = options;
   if (!["crochet", "claude", "codex", "gemini"].includes(host)) {
     throw new TypeError(`Cannot make events of '${host}' as it is no host: expected crochet, claude, codex or gemini`);
   }
   const fc = fastCheck();
   const place: Place = { cwd, files, words };
-  if (host === "crochet") return stampedArbitrary(fc, expectEvent(name), place, tool);
+  if (host === "crochet") return stampedArbitrary(fc, expectEvent(name), place, { tool, conversations });
   return wireArbitrary(fc, ourName(name, host), place, { tool, host, home });
 }
 
@@ -73,7 +83,7 @@ function stampedArbitrary(
   fc: FastCheck,
   named: ResolvedName,
   place: Place,
-  tool: string | undefined,
+  about: Pick<Wanted, "tool" | "conversations">,
 ): Arbitrary<AnyEvent> {
   const { event, scope, outcome } = named;
   const sub = scope === "sub" ? fc.constant(true) : scope === "root" ? fc.constant(false) : fc.boolean();
@@ -81,7 +91,7 @@ function stampedArbitrary(
     uuid(fc),
     sub,
     fc.nat({ max: 99_999 }),
-    fieldsArbitrary(fc, event, { ...place, tool, outcome }),
+    fieldsArbitrary(fc, event, { ...place, ...about, outcome }),
   )
     .map(([session_id, isSub, minute, fields]) =>
       ({
@@ -147,7 +157,8 @@ function wireArbitrary(fc: FastCheck, name: string, place: Place, { tool, host, 
     fc,
     named.event === "post-tool-use" ? { outcome: "success", ...named } : named,
     place,
-    tool,
+    // No host sends one.
+    { tool, conversations: false },
   );
   return fc.tuple(around, made, fc.boolean()).map(([facts, event, lean]) => {
     const claude = asClaude({ ...event, session_id: facts.session_id }, place.cwd, facts, name, lean);

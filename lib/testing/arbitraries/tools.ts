@@ -164,7 +164,7 @@ function usages(fc: FastCheck, place: Place): { readonly [tool: string]: () => U
 const MCP_TOOLS: readonly string[] = ["mcp__github__create_issue", "mcp__my-server__do_it", "mcp__memory__delete"];
 
 /** The tools of one matcher, by name: those we know how to call, and names made of the matcher itself. */
-export function toolsOf(matcher: string | undefined, known: readonly string[]): readonly string[] {
+function toolsOf(matcher: string | undefined, known: readonly string[]): readonly string[] {
   const matches = compileMatcher(matcher);
   const usual = [...known, ...MCP_TOOLS].filter(matches);
   const spelled = (matcher ?? "").split(/[|,]/).map((part) =>

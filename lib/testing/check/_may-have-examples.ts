@@ -1,13 +1,8 @@
 import { existsSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { extensionOf } from "../../hooks/file/file-name.ts";
+import { sidecarsOf } from "../examples/sidecars.ts";
 import type { Asker } from "./asking/asker.ts";
 
-/** Whether examples of the hook are worth looking for: its module has some, or a file beside it is named so. */
+/** Whether examples of the hook are worth loading what plays them: its module has some, or a file beside it is named so. */
 export function mayHaveExamples({ subject: { file }, loaded: { examples } }: Asker): boolean {
-  if (file === undefined) return false;
-  const name = basename(file);
-  const stem = name.slice(0, name.length - extensionOf(name).length);
-  return examples !== undefined ||
-    [name, stem].some((part) => existsSync(join(dirname(file), `${part}.examples.yaml`)));
+  return file !== undefined && (examples !== undefined || sidecarsOf(file).some((path) => existsSync(path)));
 }

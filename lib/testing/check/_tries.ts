@@ -5,27 +5,7 @@ import type { Place } from "./asking/probe.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
-/** Events whose texts leave a mark where a shell gets to run them, in each of the ways texts are put into commands. */
-export function canaries(plain: readonly Probe[], { canary, project }: Place): Probe[] {
-  const touch = `touch ${canary}`;
-  const payload = `x $(${touch}) \`${touch}\` ; ${touch} ; '; ${touch}; ' "; ${touch}; "`;
-  const laced = (value: unknown, field: string): unknown => {
-    if (typeof value === "string") {
-      return /path/.test(field) ? `${project}/${payload}` : TEXTS.includes(field) ? payload : value;
-    }
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value as Fields).map(([name, inner]) => [name, laced(inner, name)]));
-  };
-  return plain.slice(0, 4).map((probe) => ({
-    ...probe,
-    event: Object.fromEntries(
-      Object.entries(probe.event).map((
-        [name, value],
-      ) => [name, name === "transcript_path" || name === "cwd" ? value : laced(value, name)]),
-    ),
-  }));
-}
-
+/** Fields whose text is free: what an agent or a person writes. */
 const TEXTS = [
   "command",
   "description",
@@ -39,6 +19,24 @@ const TEXTS = [
   "pattern",
   "url",
 ];
+
+/** The same with other texts in it; lists are left as they are. */
+function withTexts(value: unknown, change: (text: string, field: string) => string, field = ""): unknown {
+  if (typeof value === "string") return change(value, field);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withTexts(inner, change, name)]));
+}
+
+/** Events whose texts leave a mark where a shell gets to run them, in each of the ways texts are put into commands. */
+export function canaries(plain: readonly Probe[], { canary, project }: Place): Probe[] {
+  const touch = `touch ${canary}`;
+  const payload = `x $(${touch}) \`${touch}\` ; ${touch} ; '; ${touch}; ' "; ${touch}; "`;
+  const change = (text: string, field: string) => {
+    if (field === "transcript_path" || field === "cwd") return text;
+    return /path/.test(field) ? `${project}/${payload}` : TEXTS.includes(field) ? payload : text;
+  };
+  return plain.slice(0, 4).map((probe) => ({ ...probe, event: withTexts(probe.event, change) as Fields }));
+}
 
 /** What breaks answers that are put together of pieces. */
 const STRANGE = [
@@ -54,12 +52,8 @@ const STRANGE = [
 /** The event again and again, with something strange in its texts. */
 export function laced(probe: Probe): Probe[] {
   return STRANGE.map((strange) => {
-    const lace = (value: unknown, field: string): unknown => {
-      if (typeof value === "string") return TEXTS.includes(field) ? `${value}${strange}` : value;
-      if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-      return Object.fromEntries(Object.entries(value as Fields).map(([name, inner]) => [name, lace(inner, name)]));
-    };
-    return { ...probe, event: lace(probe.event, "") as Fields };
+    const change = (text: string, field: string) => TEXTS.includes(field) ? `${text}${strange}` : text;
+    return { ...probe, event: withTexts(probe.event, change) as Fields };
   });
 }
 

@@ -81,7 +81,7 @@ export function lookedFor({ text }: Pick<Subject, "text">): readonly string[] {
   return wordsIn(text).filter((word) => !/[{}]/.test(word));
 }
 
-export function isAboutTool(event: string): boolean {
+function isAboutTool(event: string): boolean {
   const on = resolveEvent(event);
   return on ? /tool|permission-request/.test(on.event) : /Tool|Permission/.test(event);
 }

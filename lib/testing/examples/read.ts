@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { sha256 } from "../../core/sha256.ts";
-import { extensionOf } from "../../hooks/file/file-name.ts";
 import { importModule } from "../../hooks/file/import.ts";
 import { HookLoadError } from "../../hooks/file/load-error.ts";
 import type { HookFile } from "../../hooks/discover.ts";
 import { readYaml } from "../../hooks/rule/yaml.ts";
 import { BadExample, type Example, readExampleList } from "./example.ts";
+import { sidecarsOf } from "./sidecars.ts";
 
 /**
  * The examples of a hook: those its module exports, and those of `<hook>.examples.yaml` beside it. Importing the
@@ -16,13 +16,6 @@ import { BadExample, type Example, readExampleList } from "./example.ts";
  */
 export async function readExamples(file: HookFile): Promise<readonly Example[]> {
   return [...file.kind === "module" ? await exported(file) : [], ...await beside(file)];
-}
-
-/** Where examples of a hook may stand: `stop.tests.examples.yaml` for `stop.tests.ts`, or with the whole name. */
-export function sidecarsOf(path: string): readonly string[] {
-  const name = basename(path);
-  const stem = name.slice(0, name.length - extensionOf(name).length);
-  return [...new Set([name, stem])].map((part) => join(dirname(path), `${part}.examples.yaml`));
 }
 
 async function exported(file: HookFile): Promise<readonly Example[]> {

@@ -47,7 +47,7 @@ function isFolder(path: string): boolean {
 }
 
 /** The texts of the scripts a command line names: what is looked for in events stands there. */
-export function scriptsIn(command: string, where: { project: string; home: string }): string {
+export function scriptTexts(command: string, where: { project: string; home: string }): string {
   return namedIn(command, where)
     .filter((path) => statSync(path).isFile() && statSync(path).size < 200_000 && /\.\w{1,5}$/.test(path))
     .map((path) => readFileSync(path, "utf8")).join("\n");
