@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { type Opinion, OutOfTime, type Said } from "../core/verdict.ts";
+import type { KindParts } from "./file/record.ts";
 import { answerOf, FailedCommand, lateAnswer, listeningTo, speakerOf } from "./process/answer.ts";
-import { hookEnvironment, tellWithheld, withPlaceholders } from "./process/environment.ts";
+import { hookEnvironment, hookFolder, type HookStart, withPlaceholders } from "./process/environment.ts";
 import { type HookHost, outputFolder } from "./process/host.ts";
 import { type GroupOptions, startedBy } from "./process/group.ts";
 import { type ProcessOptions, type Ran, runProcess, type Stream } from "./process/process.ts";
@@ -37,8 +36,8 @@ export interface CommandOptions {
   readonly blocking?: string | undefined;
 }
 
-/** The parts of a record that make it a command hook: how it runs, and how its answer is read. */
-export type HookKindParts = Pick<HookRecord, "kind" | "dialect" | "run" | "read" | "refusal">;
+/** The parts of a record that make it a hook of the host's protocol: a failure that refuses has the host's words too. */
+export type HookKindParts = KindParts & Pick<HookRecord, "refusal">;
 
 /** A hook that is a command: an event on its stdin, its answer in its exit code and output, as the host has it. */
 export function commandHook(options: CommandOptions, host: HookHost): HookKindParts {
@@ -53,7 +52,7 @@ export function commandHook(options: CommandOptions, host: HookHost): HookKindPa
     const input = lineOf(options, event, ctx, facts);
     const wrap = host.confine && await host.confine();
     const place = () => {
-      const own = placeOf(options, host, event, ctx, facts);
+      const own = placeOf(options, { host, event, ctx, facts });
       return wrap ? startedBy(wrap, own) : own;
     };
     const { onOutput: heard } = host;
@@ -99,16 +98,9 @@ function lineOf({ registered }: CommandOptions, event: AnyEvent, ctx: HookContex
 }
 
 /** Where and in what the process of a hook runs. */
-function placeOf(
-  { command, args }: CommandOptions,
-  host: HookHost,
-  event: AnyEvent,
-  ctx: HookContext,
-  facts: WireFacts,
-): GroupOptions {
-  const cwd = [ctx.cwd, host.projectDir].find((path) => existsSync(path)) ?? homedir();
-  const { env, withheld } = hookEnvironment(host, event, facts, cwd);
-  tellWithheld(host, withheld, ctx.log);
+function placeOf({ command, args }: CommandOptions, start: HookStart): GroupOptions {
+  const cwd = hookFolder(start);
+  const env = hookEnvironment(start, cwd);
   return {
     command: args ? withPlaceholders(command, env) : command,
     args: args?.map((arg) => withPlaceholders(arg, env)),

@@ -10,6 +10,7 @@ import { definitionCommand } from "./definition/definition-command.ts";
 import { conditionsOf, momentsOf } from "./definition/definition-match.ts";
 import type { HookHost } from "./process/host.ts";
 import { HookLoadError } from "./file/load-error.ts";
+import type { KindParts } from "./file/record.ts";
 import { programAt } from "./process/program.ts";
 import { parseRules } from "./rule/rule-language.ts";
 import { readRules } from "./rule/rule-yaml.ts";
@@ -111,12 +112,12 @@ interface Place extends DefinitionsOptions {
   readonly file: string;
   readonly path: Path;
   readonly modelName: string | undefined;
-  /** Stands for whom nobody has given. */
+  /** Stands in where no model was given: one for the whole file, so that it is told once. */
   readonly nobody: PromptModel;
   readonly reader: DefinitionReader;
 }
 
-type Parts = Pick<HookRecord, "kind" | "dialect" | "run" | "read" | "misses">;
+type Parts = KindParts & Pick<HookRecord, "misses">;
 
 function recordOf(definition: Definition, place: Place): HookRecord | undefined {
   const { name, timeout, priority, enabled, onError, matcher } = definition;

@@ -44,7 +44,6 @@ export interface Discovery {
 export function discover(folder: string): Discovery {
   const root = realpathSync(folder);
   const problems: Problem[] = [];
-  const told = (file: string, error: unknown) => void problems.push({ file, message: loadMessage(file, error) });
   // Names first, then bytes: going back and forth between the two takes twice as long.
   const named = entries(root).filter(({ name }) => !isSkipped(name)).map((entry) => ({
     entry,
@@ -62,7 +61,7 @@ export function discover(folder: string): Discovery {
       files.push(fileAt(entry.name, path, name));
       byPath.set(path, entry.name);
     } catch (error) {
-      told(entry.name, error);
+      problems.push({ file: entry.name, message: loadMessage(entry.name, error) });
     }
   }
   return { files: files.sort(inOrder), problems };
@@ -115,12 +114,9 @@ function fileAt(file: string, path: string, named: FileName | BadFileName): Hook
   return { event, on, tools, priority, label, ext, kind, name: file, path, text, executable: program };
 }
 
-/** The sentence for a file that cannot be loaded; one that is a sentence already is kept. */
+/** The sentence for a file that cannot be loaded; an error that is such a sentence already is kept as it is. */
 export function loadMessage(file: string, error: unknown): string {
   const said = error instanceof Error ? error.message || error.name : String(error);
-  return said.startsWith("Cannot load ") ? said : `Cannot load hook '${file}' as ${decapitalized(said)}`;
-}
-
-function decapitalized(text: string): string {
-  return text.startsWith("Cannot ") ? `it has a mistake: ${text}` : text;
+  if (said.startsWith("Cannot load ")) return said;
+  return `Cannot load hook '${file}' as ${said.startsWith("Cannot ") ? `it has a mistake: ${said}` : said}`;
 }

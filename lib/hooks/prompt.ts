@@ -10,7 +10,7 @@ import { checkedConfig, type HookConfig, readHeader } from "./file/config.ts";
 import { splitFrontMatter } from "./prompting/front-matter.ts";
 import { jsonInText } from "./prompting/json-in-text.ts";
 import { HookLoadError } from "./file/load-error.ts";
-import { recordBase } from "./file/record.ts";
+import { type KindParts, recordBase } from "./file/record.ts";
 import { CACHE_SECONDS, ResponseCache } from "./prompting/response-cache.ts";
 import { SharedCalls } from "./prompting/shared-calls.ts";
 import { compileTemplate, type Template } from "./prompting/template.ts";
@@ -123,7 +123,7 @@ function answerIn(text: string): object {
 }
 
 /** What a prompt hook is beside its name and moments. */
-export interface PromptHook extends Pick<HookRecord, "kind" | "dialect" | "run" | "read"> {
+export interface PromptHook extends KindParts {
   readonly config: HookConfig;
   readonly warnings: readonly string[];
 }

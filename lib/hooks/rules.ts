@@ -6,7 +6,7 @@ import { fieldReader, fieldText } from "./rule/field.ts";
 import { boundedSearch } from "../regex/bounded-search.ts";
 import { compileGlob } from "./rule/glob.ts";
 import { HookLoadError } from "./file/load-error.ts";
-import { recordBase } from "./file/record.ts";
+import { type KindParts, recordBase } from "./file/record.ts";
 import type { Condition, FieldTest, Rule } from "./rule/rule.ts";
 import { parseRules } from "./rule/rule-language.ts";
 import { readRules } from "./rule/rule-yaml.ts";
@@ -15,9 +15,6 @@ import { subjectSetter } from "./rule/subject.ts";
 import { type Projection, projection } from "./process/wire.ts";
 import { readYaml } from "./rule/yaml.ts";
 import type { HookFile } from "./discover.ts";
-
-/** What a rules hook is beside its name, moments and config. */
-export type RulesHook = Pick<HookRecord, "kind" | "dialect" | "run" | "read">;
 
 export interface RulesOptions {
   /** Where the rules come from, for mistakes. */
@@ -34,7 +31,7 @@ export interface RulesOptions {
  *
  * @throws {HookLoadError} with file, line and column
  */
-export async function rulesHook(text: string, { file, form, events }: RulesOptions): Promise<RulesHook> {
+export async function rulesHook(text: string, { file, form, events }: RulesOptions): Promise<KindParts> {
   const rules = form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file), file);
   return compileRules(rules, file, events);
 }
@@ -47,7 +44,7 @@ export async function loadRules(file: HookFile, source: string): Promise<HookRec
 }
 
 /** Makes a hook of rules that are read already. */
-export function compileRules(rules: readonly Rule[], file: string, events: readonly EventName[]): RulesHook {
+export function compileRules(rules: readonly Rule[], file: string, events: readonly EventName[]): KindParts {
   if (rules.length === 0) {
     throw new HookLoadError(file, undefined, "it holds no rule: add one, or begin its name with '_'");
   }

@@ -2,59 +2,59 @@ import { type EventFields, type EventName, EVENTS, type Fired } from "../core/ev
 
 type Input = { readonly [field: string]: unknown };
 
+/** A call, what hooks read as its response, and what the model reads of it. */
 interface SampleCall {
   readonly input: Input;
   readonly response: unknown;
   readonly text: string;
 }
 
-/** A call of each tool and what it gives, as such calls look. */
-const CALLS: { readonly [tool: string]: { readonly input: Input; readonly response: unknown; readonly text: string } } =
-  {
-    Bash: {
-      input: { command: "npm test", description: "Run the tests" },
-      response: { stdout: "12 passing", stderr: "", interrupted: false, isImage: false, noOutputExpected: false },
-      text: "12 passing",
+/** What a call of each tool looks like. */
+const CALLS: { readonly [tool: string]: SampleCall } = {
+  Bash: {
+    input: { command: "npm test", description: "Run the tests" },
+    response: { stdout: "12 passing", stderr: "", interrupted: false, isImage: false, noOutputExpected: false },
+    text: "12 passing",
+  },
+  Read: {
+    input: { file_path: "src/app.ts" },
+    response: {
+      type: "text",
+      file: { filePath: "src/app.ts", content: "export {};\n", numLines: 2, startLine: 1, totalLines: 2 },
     },
-    Read: {
-      input: { file_path: "src/app.ts" },
-      response: {
-        type: "text",
-        file: { filePath: "src/app.ts", content: "export {};\n", numLines: 2, startLine: 1, totalLines: 2 },
-      },
-      text: "1\texport {};\n",
+    text: "1\texport {};\n",
+  },
+  Edit: {
+    input: { file_path: "src/app.ts", old_string: "alpha", new_string: "beta", replace_all: false },
+    response: {
+      filePath: "src/app.ts",
+      oldString: "alpha",
+      newString: "beta",
+      originalFile: "alpha\n",
+      structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-alpha", "+beta"] }],
+      userModified: false,
+      replaceAll: false,
     },
-    Edit: {
-      input: { file_path: "src/app.ts", old_string: "alpha", new_string: "beta", replace_all: false },
-      response: {
-        filePath: "src/app.ts",
-        oldString: "alpha",
-        newString: "beta",
-        originalFile: "alpha\n",
-        structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-alpha", "+beta"] }],
-        userModified: false,
-        replaceAll: false,
-      },
-      text: "The file src/app.ts has been updated successfully.",
+    text: "The file src/app.ts has been updated successfully.",
+  },
+  Write: {
+    input: { file_path: "src/new.ts", content: "export const answer = 42;\n" },
+    response: {
+      type: "create",
+      filePath: "src/new.ts",
+      content: "export const answer = 42;\n",
+      structuredPatch: [],
+      originalFile: null,
+      userModified: false,
     },
-    Write: {
-      input: { file_path: "src/new.ts", content: "export const answer = 42;\n" },
-      response: {
-        type: "create",
-        filePath: "src/new.ts",
-        content: "export const answer = 42;\n",
-        structuredPatch: [],
-        originalFile: null,
-        userModified: false,
-      },
-      text: "File created successfully at: src/new.ts",
-    },
-    Agent: {
-      input: { description: "look around", prompt: "Find the entry point", subagent_type: "general-purpose" },
-      response: { status: "completed", content: [{ type: "text", text: "It is src/app.ts" }] },
-      text: "It is src/app.ts",
-    },
-  };
+    text: "File created successfully at: src/new.ts",
+  },
+  Agent: {
+    input: { description: "look around", prompt: "Find the entry point", subagent_type: "general-purpose" },
+    response: { status: "completed", content: [{ type: "text", text: "It is src/app.ts" }] },
+    text: "It is src/app.ts",
+  },
+};
 
 const OTHER: SampleCall = { input: { query: "example" }, response: "an example", text: "an example" };
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
 import type { Permissions } from "../permissions/rules.ts";
-import { isSkipped, type Moment, parseFileName } from "./file/file-name.ts";
+import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { markOwn, OWN_TYPE } from "./installing/own-entries.ts";
 import { type Environment, homeOf, shortPath, userState } from "./file/places.ts";
 import { type Scope, TextSource } from "./file/text-source.ts";
@@ -87,33 +87,28 @@ export class HookSources {
       const keeper = thing && !options.trust ? () => distrust(cwd, thing, env) : undefined;
       return { scope, folder: new HookFolder(path, { ...options, source: shortPath(path, cwd, env), keeper }) };
     };
-    const text = (path: string, scope: Scope, thing?: Trustable) =>
-      new TextSource(join(cwd, path), scope, {
-        distrust: thing && !options.trust ? (text) => distrust(cwd, thing, env, text) : undefined,
+    const brought = (thing: Trustable, scope: Scope) =>
+      new TextSource(join(cwd, thing), scope, {
+        distrust: options.trust ? undefined : (text) => distrust(cwd, thing, env, text),
       });
-    const home = homeOf(env);
-    this.#folders = [
-      ...[
-        folder(join(userState(env), "hooks"), "user"),
-        ...(ownFolder ? [folder(join(cwd, "hooks"), "project", "hooks")] : []),
-      ]
-        .filter((one) => existsSync(one.folder.path)),
-      ...hooks.map((path) => folder(resolve(cwd, path), "command line")),
-    ];
-    const claude = join(".claude", "settings.json");
+    const found = [
+      folder(join(userState(env), "hooks"), "user"),
+      ...(ownFolder ? [folder(join(cwd, "hooks"), "project", "hooks")] : []),
+    ].filter((one) => existsSync(one.folder.path));
+    this.#folders = [...found, ...hooks.map((path) => folder(resolve(cwd, path), "command line"))];
     this.#settings = [
-      new TextSource(join(home, claude), "user"),
-      text(claude, "project", ".claude/settings.json"),
-      text(join(".claude", "settings.local.json"), "local", ".claude/settings.local.json"),
+      new TextSource(join(homeOf(env), ".claude", "settings.json"), "user"),
+      brought(".claude/settings.json", "project"),
+      brought(".claude/settings.local.json", "local"),
       ...settings.filter((given) => !isInline(given))
         .map((given) => new TextSource(resolve(cwd, given), "command line", { required: true })),
     ];
     this.#given = settings.filter(isInline);
     this.#definitions = [
       new TextSource(join(userState(env), "hooks.yaml"), "user"),
-      text("hooks.yaml", "project", "hooks.yaml"),
+      brought("hooks.yaml", "project"),
     ];
-    this.#toml = text(join(".agent", "hook.toml"), "project", ".agent/hook.toml");
+    this.#toml = brought(".agent/hook.toml", "project");
   }
 
   /** Loads what has changed since the last time; for an agent, at each turn and model call. */
@@ -261,7 +256,7 @@ function isInline(given: string): boolean {
 function unloadedFiles(path: string, source: string, why: string): Unloaded[] {
   return readdirSync(path).filter((name) => !isSkipped(name)).sort().map((name) => {
     try {
-      const { event, tools, kind }: Moment & { kind: string } = parseFileName(name, { executable: true });
+      const { event, tools, kind } = parseFileName(name, { executable: true });
       return { name, source, why, event, kind, ...(tools.length > 0 && { matcher: tools.join("|") }) };
     } catch (error) {
       return { name, source, why: (error as Error).message };

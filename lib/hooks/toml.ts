@@ -4,14 +4,14 @@ import { join } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
-import { hookEnvironment, tellWithheld } from "./process/environment.ts";
+import { hookEnvironment } from "./process/environment.ts";
 import { type HookHost, outputFolder } from "./process/host.ts";
 import { persisted } from "./process/persisted.ts";
-import { type Ran, runProcess, type Stream } from "./process/process.ts";
+import { howEnded, type Ran, runProcess, type Stream } from "./process/process.ts";
 import { readTurnCommand, type TurnCommand, type TurnTable } from "./_turn-command.ts";
 
 /** Where a workspace keeps its commands for turns. */
-export const TOML_FILE = ".agent/hook.toml";
+const TOML_FILE = ".agent/hook.toml";
 
 /** How a command of a turn ended. */
 export type ExecStatus = "ok" | "failed" | "timeout" | "cancelled" | "rejected";
@@ -134,7 +134,7 @@ class TurnRun {
       return { halt: `${this.#name}: ${(error as Error).message}` };
     }
     const failed = this.#turn.stopOnFailure && ran.code !== 0;
-    return failed ? { halt: `${this.#name} ${endOf(ran)}` } : NO_OPINION;
+    return failed ? { halt: `${this.#name} ${howEnded(ran)}` } : NO_OPINION;
   }
 
   /** For an input that is too long for the model. */
@@ -169,14 +169,12 @@ class TurnRun {
         throw new UnusableAnswer(`Cannot run '${written.join(" ")}' as a rule forbids it: ${rule}`);
       }
       const [command, ...args] = await confine?.(written) ?? written;
-      const { env, withheld } = hookEnvironment(host, this.#event, host.wire?.(this.#event) ?? {}, workspace);
-      tellWithheld(host, withheld, ctx.log);
       const { timeout } = this.#turn;
       const ran = await runProcess({
         command: command!,
         args,
         cwd: workspace,
-        env,
+        env: hookEnvironment({ host, event: this.#event, ctx }, workspace),
         signal,
         timeout: timeout === undefined ? undefined : timeout * 1000,
         outputDir: () => outputFolder(host, this.#event.session_id),
@@ -198,10 +196,6 @@ class TurnRun {
 
 /** What is kept for the end of a command that is cancelled. */
 const MOST_SHOWN = 1_000_000;
-
-function endOf({ code, signal }: Ran): string {
-  return code === null ? `was ended by ${signal}` : `exited with code ${code}`;
-}
 
 /** A HookInput as JSON: a text, or an object that holds one. */
 function jsonInput(stdout: string): string {

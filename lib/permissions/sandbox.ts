@@ -12,7 +12,7 @@ export interface Sandbox {
   readonly network?: boolean;
 }
 
-/** A command to start instead of the one that was meant. */
+/** Gives the command to start in place of the one that was meant. */
 export type Wrap = (argv: readonly string[], cwd: string) => string[];
 
 const INSTALL =

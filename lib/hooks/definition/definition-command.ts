@@ -1,12 +1,11 @@
-import { existsSync } from "node:fs";
 import { readDefinition } from "../../core/dialects.ts";
 import type { AnyEvent } from "../../core/events.ts";
-import type { HookRecord } from "../../core/hook.ts";
 import { NO_OPINION, type Opinion, UnusableAnswer } from "../../core/verdict.ts";
-import { hookEnvironment, tellWithheld } from "../process/environment.ts";
+import type { KindParts } from "../file/record.ts";
+import { hookEnvironment, hookFolder } from "../process/environment.ts";
 import { startedBy } from "../process/group.ts";
 import { type HookHost, outputFolder } from "../process/host.ts";
-import { type Ran, runProcess } from "../process/process.ts";
+import { howEnded, type Ran, runProcess } from "../process/process.ts";
 import { readStdout } from "../process/stdout.ts";
 import { projection } from "../process/wire.ts";
 
@@ -17,16 +16,15 @@ import { projection } from "../process/wire.ts";
 export function definitionCommand(
   { name, command, args }: { name: string; command: string; args?: readonly string[] },
   host: HookHost,
-): Pick<HookRecord, "kind" | "dialect" | "run" | "read"> {
+): KindParts {
   return {
     kind: "command",
     dialect: "definition",
     async run(event, ctx) {
       const { onOutput } = host;
-      const cwd = existsSync(ctx.cwd) ? ctx.cwd : host.projectDir;
-      const { env, withheld } = hookEnvironment(host, event, host.wire?.(event) ?? {}, cwd);
-      tellWithheld(host, withheld, ctx.log);
-      const place = { command, args, cwd, env };
+      const start = { host, event, ctx };
+      const cwd = hookFolder(start);
+      const place = { command, args, cwd, env: hookEnvironment(start, cwd) };
       return runProcess({
         ...(host.confine ? startedBy(await host.confine(), place) : place),
         input: `${JSON.stringify(told(event))}\n`,
@@ -53,8 +51,7 @@ function readRan(ran: Ran, event: AnyEvent): Opinion {
   const printed = readStdout(ran.stdout);
   if ("json" in printed) return readJson(printed.json, event);
   if (ran.code === 0) return NO_OPINION;
-  const end = ran.code === null ? `was ended by ${ran.signal}` : `exited with code ${ran.code}`;
-  throw new UnusableAnswer(`Cannot read an answer as the command ${end}${words === "" ? "" : `: ${words}`}`);
+  throw new UnusableAnswer(`Cannot read an answer as the command ${howEnded(ran)}${words && `: ${words}`}`);
 }
 
 function readJson(json: Readonly<Record<string, unknown>>, event: AnyEvent): Opinion {

@@ -6,8 +6,11 @@ import type { HookConfig } from "./config.ts";
 import { DEFAULT_PRIORITY, type FileKind, type Moment, parseMoment } from "./file-name.ts";
 import type { HookFile } from "../discover.ts";
 
-/** All of a record that its file's name and config decide; the kind adds how it runs and how its answer is read. */
-export type RecordBase = Omit<HookRecord, "kind" | "dialect" | "run" | "read">;
+/** What a hook's kind decides: how it runs, and how its answer is read. */
+export type KindParts = Pick<HookRecord, "kind" | "dialect" | "run" | "read">;
+
+/** All the rest of a record, which its file's name and config decide. */
+type RecordBase = Omit<HookRecord, keyof KindParts>;
 
 /** Time limits where a file sets none, in seconds. Rules take no time. */
 const TIMEOUTS: { readonly [K in FileKind]?: number } = { module: 60, command: 600, prompt: 30 };

@@ -6,7 +6,7 @@ import { kebab } from "../../core/names.ts";
 import { type Opinion, type Said, unusable, UnusableAnswer } from "../../core/verdict.ts";
 import { type HookHost, outputFolder } from "./host.ts";
 import { persisted } from "./persisted.ts";
-import type { Ran } from "./process.ts";
+import { howEnded, type Ran } from "./process.ts";
 import { asyncLine, readStdout } from "./stdout.ts";
 import { wireName } from "./wire.ts";
 import { complaint, inHostWords, lateWords, plainWords, type Speaker } from "./words.ts";
@@ -203,8 +203,8 @@ function fromWords(text: string, ran: Ran, about: Listening): Opinion {
   return said ? { contexts: [said] } : {};
 }
 
-function failed({ code, signal, stderr }: Ran): FailedCommand {
-  const how = signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
-  const first = stderr.trim().split("\n")[0]!;
-  return new FailedCommand(`Cannot use the hook's answer as ${how}${first && `: ${first}`}`, stderr);
+/** What a process that failed is told of as: how it ended, and the first line of what it complained of. */
+export function failed(ran: Ran): FailedCommand {
+  const first = ran.stderr.trim().split("\n")[0]!;
+  return new FailedCommand(`Cannot use the hook's answer as it ${howEnded(ran)}${first && `: ${first}`}`, ran.stderr);
 }

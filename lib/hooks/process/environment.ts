@@ -1,6 +1,8 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname } from "node:path";
 import type { AnyEvent } from "../../core/events.ts";
+import type { HookContext } from "../../core/hook.ts";
 import type { HookHost } from "./host.ts";
 import type { WireFacts } from "./wire.ts";
 
@@ -13,13 +15,10 @@ const KEPT: ReadonlySet<string> = new Set(["GITHUB_TOKEN", "GH_TOKEN"]);
 /** What belongs to the host's own process, or is set anew where it means something. */
 const DROPPED = /^OTEL_|^CLAUDE_(?:ENV_FILE|EFFORT|PLUGIN_ROOT|PLUGIN_DATA)$/;
 
-interface HookEnvironment {
-  readonly env: { readonly [name: string]: string };
-  /** The variables that were left out because they look like secrets. */
-  readonly withheld: readonly string[];
-}
-
-/** An environment as processes that work for us get it: without what looks like a secret, but for what is kept. */
+/**
+ * An environment as processes that work for us get it: without what looks like a secret, but for the names to keep.
+ * `withheld` are the variables that were left out.
+ */
 export function withoutSecrets(
   given: { readonly [name: string]: string | undefined },
   keep: readonly string[] = [],
@@ -35,9 +34,28 @@ export function withoutSecrets(
   return { env, withheld };
 }
 
-/** The environment of a hook's process: ours without secrets, and what a hook of the host expects, in our values. */
-export function hookEnvironment(host: HookHost, event: AnyEvent, facts: WireFacts, cwd: string): HookEnvironment {
+/** Who starts a process for which hook, on what event. */
+export interface HookStart {
+  readonly host: HookHost;
+  readonly event: AnyEvent;
+  readonly ctx: HookContext;
+  /** @default what the host tells of the event */
+  readonly facts?: WireFacts;
+}
+
+/** Where a hook's process runs: where the agent is, or where that is gone, the nearest folder there is. */
+export function hookFolder({ host, ctx }: HookStart): string {
+  return [ctx.cwd, host.projectDir].find((path) => existsSync(path)) ?? homedir();
+}
+
+/**
+ * The environment of a hook's process: ours without secrets, and what a hook of the host expects, in our values. What it
+ * does not get is said in its log.
+ */
+export function hookEnvironment(start: HookStart, cwd: string): { readonly [name: string]: string } {
+  const { host, event, ctx, facts = host.wire?.(event) ?? {} } = start;
   const { env, withheld } = withoutSecrets(host.env ?? process.env, host.keepEnv);
+  tellWithheld(host, withheld, ctx.log);
   Object.assign(env, {
     PWD: cwd,
     CROCHET: "1",
@@ -52,13 +70,13 @@ export function hookEnvironment(host: HookHost, event: AnyEvent, facts: WireFact
     env.CLAUDE_ENV_FILE = host.envFile(event.session_id);
     mkdirSync(dirname(env.CLAUDE_ENV_FILE), { recursive: true });
   }
-  return { env, withheld };
+  return env;
 }
 
 const told = new WeakMap<HookHost, Set<string>>();
 
 /** Says, once per host, which variables hooks do not get and how they would. */
-export function tellWithheld(host: HookHost, withheld: readonly string[], tell: (message: string) => void): void {
+function tellWithheld(host: HookHost, withheld: readonly string[], tell: (message: string) => void): void {
   let known = told.get(host);
   if (!known) told.set(host, known = new Set());
   const fresh = withheld.filter((name) => !known.has(name));

@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { Wrap } from "../../permissions/sandbox.ts";
 
 export interface GroupOptions {
   /** A line for `/bin/sh -c`; with `args`, a program found on PATH and started as it is. */
@@ -9,10 +10,7 @@ export interface GroupOptions {
 }
 
 /** The same process, started by way of another command. */
-export function startedBy(
-  wrap: (argv: readonly string[], cwd: string) => readonly string[],
-  { command, args, cwd, env }: GroupOptions,
-): GroupOptions {
+export function startedBy(wrap: Wrap, { command, args, cwd, env }: GroupOptions): GroupOptions {
   const [program, ...given] = wrap(argvOf(command, args), cwd);
   return { command: program!, args: given, cwd, env };
 }

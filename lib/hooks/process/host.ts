@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AnyEvent } from "../../core/events.ts";
+import type { Wrap } from "../../permissions/sandbox.ts";
 import type { Stream } from "./process.ts";
 import type { WireContext } from "./wire.ts";
 
@@ -26,13 +27,10 @@ export interface HookHost {
   /** Takes rules for the session that a PermissionRequest hook gives with its answer. */
   readonly remember?: ((behavior: "allow" | "ask" | "deny", rules: readonly string[]) => void) | undefined;
   /** How to start commands of hooks where they are confined to the session's sandbox. @default they run as you */
-  readonly confine?: (() => Promise<Confined>) | undefined;
+  readonly confine?: (() => Promise<Wrap>) | undefined;
   /** Is told what a command hook writes while it writes it. */
   readonly onOutput?: ((output: HookOutput) => void) | undefined;
 }
-
-/** A command to start instead of the one that was meant. */
-export type Confined = (argv: readonly string[], cwd: string) => readonly string[];
 
 interface HookOutput {
   readonly hook: string;

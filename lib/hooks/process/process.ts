@@ -33,6 +33,11 @@ export interface Ran {
   readonly stdoutFile?: string;
 }
 
+/** How it ended, in words that follow "it" or the name of the command. */
+export function howEnded({ code, signal }: Pick<Ran, "code" | "signal">): string {
+  return code === null ? `was ended by ${signal}` : `exited with code ${code}`;
+}
+
 /** How long the pipes must have been silent once the process has ended, and how long that is waited for. */
 const QUIET_MS = 40;
 const DRAIN_MS = 1000;

@@ -25,7 +25,7 @@ export async function serveAnswer(serving: Serving, tried: Tried): Promise<Serve
     run: (_, ctx) => repeated(tried, ctx as Context),
     read: (raw, event) => readNative(raw, event.event),
   };
-  return inHostWords(await askedByHost(record, serving), serving);
+  return servedAnswer(await askedByHost(record, serving), serving);
 }
 
 /** What the module did when it was asked, done again for those who keep the books. */
@@ -62,7 +62,8 @@ function underHostNames(record: HookRecord, { toolNames }: HostEvent): HookRecor
   };
 }
 
-export function inHostWords(folded: Folded, { heard, env, options }: Serving): Served {
+/** What the host gets to read: the answer, and on stderr what the hook logged too. */
+export function servedAnswer(folded: Folded, { heard, env, options }: Serving): Served {
   const answer = toHost(folded, heard.fired as AnyEvent, options.host, heard.wireName);
   return { ...answer, stderr: env.logged.join("") + answer.stderr };
 }

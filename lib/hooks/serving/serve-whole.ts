@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { HookRecord } from "../../core/hook.ts";
 import type { Ran } from "../process/process.ts";
-import { askedByHost, inHostWords } from "./serve-answer.ts";
+import { askedByHost, servedAnswer } from "./serve-answer.ts";
 import type { ServedCommand } from "./served-command.ts";
 import type { Served } from "./to-host.ts";
 import { type HookFile, loadMessage, readHookFile } from "../discover.ts";
@@ -24,7 +24,7 @@ export async function serveWhole(serving: Serving): Promise<Served> {
   // What was written for this host is handed on as it is, unless a failure of it has to refuse.
   const refuses = failed && folded.decision === "deny";
   if (end && options.host === "claude" && record.mode === "gate" && !refuses) return asItIs(end);
-  return inHostWords(folded, serving);
+  return servedAnswer(folded, serving);
 }
 
 function sayUnusable(path: string, error: unknown): string {

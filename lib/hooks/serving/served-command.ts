@@ -1,9 +1,10 @@
 import { readClaude } from "../../core/dialects.ts";
 import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import type { HookContext, HookRecord } from "../../core/hook.ts";
-import { type Opinion, UnusableAnswer } from "../../core/verdict.ts";
+import type { Opinion } from "../../core/verdict.ts";
 import { readHeader } from "../file/config.ts";
 import type { HostEvent } from "./from-host.ts";
+import { failed } from "../process/answer.ts";
 import { type Ran, runProcess } from "../process/process.ts";
 import { programOf } from "../process/program.ts";
 import { recordBase } from "../file/record.ts";
@@ -47,11 +48,7 @@ function opinionOf(ran: Ran, event: AnyEvent, name: string): Opinion {
   if (ran.code === 2) return refusal(ran, event, name);
   const printed = readStdout(ran.stdout);
   if ("json" in printed) return readClaude(printed.json, event.event, name);
-  if (ran.code !== 0) {
-    const how = ran.signal === null ? `it exited with code ${ran.code}` : `it was ended by ${ran.signal}`;
-    const first = ran.stderr.trim().split("\n")[0]!;
-    throw new UnusableAnswer(`Cannot use the hook's answer as ${how}${first && `: ${first}`}`);
-  }
+  if (ran.code !== 0) throw failed(ran);
   const heeded = event.event === "session-start" || event.event === "user-prompt-submit";
   return heeded && printed.plain !== "" ? { contexts: [{ text: printed.plain }] } : {};
 }
