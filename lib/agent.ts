@@ -1,4 +1,4 @@
-import type { Assembled, Parts } from "./batteries/assemble.ts";
+import type { Parts } from "./batteries/assemble.ts";
 import type { AskedBelow, Below } from "./batteries/spawn.ts";
 import { streamed } from "./batteries/streamed.ts";
 import type { CodeHooks } from "./core/code-hooks.ts";
@@ -216,7 +216,7 @@ export function agent(options: AgentOptions = {}): Agent {
     store: options.store ?? memoryStore(),
     resolve: (path) => pathFrom(options.from, path, "tape"),
   };
-  const open = async (own: RunOptions = {}): Promise<Assembled> => {
+  const open = async (own: RunOptions = {}): Promise<AgentSession> => {
     checkOptions(own, RUN_OPTIONS, `run agent '${parts.name}'`);
     if (own.mcp) checkMcp(own.mcp);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");

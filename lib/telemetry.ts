@@ -96,16 +96,12 @@ class Tracing {
    * Runs each model call and tool call in a span, so that what they do is below it. Steps are named
    * `llm:<agent>:<turn>:<number>` and `tool:<agent>:<turn>:<tool>:<id>`.
    */
-  step(inner: Step): Step {
-    return (name, work) => {
-      const [, kind, agentId, rest = ""] = /^(llm|tool):(.+?):[\d.]+:(.*)$/s.exec(name) ?? [];
-      const lane = this.#lanes.get(agentId ?? "");
-      if (!lane) return inner(name, work);
-      return kind === "llm"
-        ? this.#chat(lane, () => inner(name, work))
-        : this.#tool(lane, rest, () => inner(name, work));
-    };
-  }
+  readonly step: Step = (name, work) => {
+    const [, kind, agentId, rest = ""] = /^(llm|tool):(.+?):[\d.]+:(.*)$/s.exec(name) ?? [];
+    const lane = this.#lanes.get(agentId ?? "");
+    if (!lane) return work();
+    return kind === "llm" ? this.#chat(lane, work) : this.#tool(lane, rest, work);
+  };
 
   #begin({ agent_id, agent_type, session_id, model, prompt }: Extract<RunEvent, { type: "start" }>): void {
     const run = this.#span(`invoke_agent ${agent_type}`, within.getStore(), {

@@ -5,24 +5,25 @@ import { engineOf } from "../core/engine.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { type AgentSpec, type Life, newLife } from "../core/life.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
-import { NO_USAGE } from "../core/messages.ts";
+import { NO_USAGE, totalTokens } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
+import { ASKER, HIDES, PLAN_MODE, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
 import { sessionEnvFile } from "../hooks/process/env-file.ts";
 import { price } from "../prices.ts";
+import type { Tracing } from "../telemetry.ts";
 import { memoryStore } from "../transcript/memory.ts";
-import { type About, hashOf, type TranscriptStore } from "../transcript/store.ts";
-import { changesSince } from "../transcript/resume.ts";
+import { hashOf, type TranscriptStore } from "../transcript/store.ts";
+import { agentSession } from "./agent-session.ts";
 import { askerOn } from "./asker.ts";
-import { beginRun, notBegun } from "./begin.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
 import { hookHost } from "./hook-host.ts";
 import { hookList } from "./hook-list.ts";
-import { isKept, type Keeper, keeper } from "./persist.ts";
-import { type Past, pastFor } from "./past.ts";
-import { runBelow, spawner } from "./spawn.ts";
+import { isKept, keeper } from "./persist.ts";
+import { pastFor } from "./past.ts";
+import { spawner } from "./spawn.ts";
 import { closeTape, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
@@ -40,16 +41,26 @@ export interface Parts {
   readonly resolve: (path: string) => string;
 }
 
-export type Assembled = AgentSession;
-
-const NEVER = new AbortController().signal;
-
 /** What a model may write in one reply. */
 const MAX_TOKENS = 32_000;
 
 /** Puts an agent's session together: model, rules, hooks, store, memory, and the loop that uses them. */
-export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled> {
-  const { options, name } = parts;
+export async function assemble(parts: Parts, own: RunOptions): Promise<AgentSession> {
+  const ground = await groundOf(parts, own);
+  const unlock = await ground.store.lock?.(ground.id);
+  try {
+    return await sessionOn(ground, unlock);
+  } catch (error) {
+    await unlock?.();
+    throw error;
+  }
+}
+
+type Ground = Awaited<ReturnType<typeof groundOf>>;
+
+/** What stands before a session is opened: where it works, what it talks to, and what it goes on from. */
+async function groundOf(parts: Parts, own: RunOptions) {
+  const { options } = parts;
   const cwd = own.cwd ?? parts.cwd;
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
   const lane = tape?.lane("main");
@@ -66,87 +77,69 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   const engine = engineOf(own.step ?? options.step);
   const past = await pastFor(store, own);
   const id = past?.id ?? own.id ?? clock.uuid();
-  const release = await store.lock?.(id);
+  return { parts, options, own, cwd, tape, lane, clock, model, modelName, priced, limits, store, engine, past, id };
+}
+
+async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefined): Promise<AgentSession> {
+  const { parts, options, own, cwd, tape, lane, clock, model, priced, limits, store, engine, past, id } = ground;
   const memory = own.memory ?? options.memory ?? false;
   const { system, afterWrite } = await withMemory(options.system ?? "", cwd, memory);
   const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
   const gate = await gateOf(own.permissions ?? options.permissions, ask, cwd);
-  const log = typeof own.rollout === "function" ? own.rollout(id) : own.rollout;
-  const rollout = log &&
-    (await import("../transcript/rollout.ts")).rolloutWriter(
-      log,
-      id,
-      tape ? () => tape.epoch + lane!.clock.elapsed() : Date.now,
-    );
   const compactor = memory === false ? undefined : await import("./compact.ts");
-  const spans = openTelemetry()?.trace
-    ? await (await import("../telemetry.ts")).tracing({
-      provider: priced || wireOf(model) ? "anthropic" : "custom",
-      maxTokens: MAX_TOKENS,
-    })
-    : undefined;
+  const spans = await spansOf(ground);
+  const rollout = await rolloutOf(ground);
   let contextTokens = 0;
   let promptId: string | undefined;
-  let begun = false;
-  let lastStop: string | undefined;
 
   const emit = (event: RunEvent) => {
     if (event.agent_id === id) {
       keep.note(event);
-      if (event.type === "usage") {
-        const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = event.usage;
-        contextTokens = input_tokens + output_tokens + cache_creation_input_tokens + cache_read_input_tokens;
-      }
+      if (event.type === "usage") contextTokens = totalTokens(event.usage);
     }
     if (rollout) rollout.write(event);
     spans?.note(event);
     options.on?.(event);
     own.on?.(event);
   };
+  const warn = (message: string) => emit({ agent_id: id, type: "warning", message });
   const isWatched = own.on !== undefined || options.on !== undefined;
-  const toolState = new Map<string, unknown>([["crochet.roots", [cwd]]]);
+  const toolState = new Map<string, unknown>([[ROOTS, [cwd]]]);
   const envFile = sessionEnvFile(toolState);
   const sandbox = sessionSandbox(own.sandbox ?? options.sandbox, cwd);
-  if (own.asker) toolState.set("crochet.asker", own.asker);
-  if (gate) toolState.set("crochet.plan-mode", gate.plan).set("crochet.hides", gate.hides);
-  if (sandbox.turn) toolState.set("sandbox", { mode: "workspace", roots: [cwd] });
+  if (own.asker) toolState.set(ASKER, own.asker);
+  if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
+  if (sandbox.turn) toolState.set(SANDBOX, { mode: "workspace", roots: [cwd] });
+  const stored = past?.forked ? undefined : past?.transcript;
   const life: Life = newLife({
     id,
-    model: past?.model !== undefined && own.model === undefined ? past.model : modelName,
+    model: past?.model !== undefined && own.model === undefined ? past.model : ground.modelName,
     clock,
     ...(lane && { inbox: lane.inbox }),
-    cwd: () => (toolState.get("cwd") as (() => string) | undefined)?.() ?? cwd,
+    cwd: () => shellCwd(toolState) ?? cwd,
     emit,
     ...(!isWatched && !rollout && !spans && { hears: isKept }),
     toolState,
     messages: past?.messages ?? [],
-    runs: past && !past.forked ? past.transcript.endings.length : 0,
+    runs: stored?.endings.length ?? 0,
     save: (...given) => keep.save(...given),
     spawn: (...given) => spawner(spec, () => life, store)(...given),
   });
   const about = {
-    agent_type: name,
+    agent_type: parts.name,
     model: life.model,
     system: hashOf(system),
-    tools: [] as string[],
+    tools: [] as readonly string[],
     prompt: "",
     cwd,
     created: new Date(clock.now()).toISOString(),
   };
-  const stored = past?.forked ? undefined : past?.transcript;
   const keep = keeper(store, id, stored ? undefined : about, () => life, stored);
-  const warn = (message: string) => emit({ agent_id: id, type: "warning", message });
-  const set = await toolSet({
-    own: parts.tools,
-    mcp: [options.mcp, own.mcp],
-    tape,
-    cwd,
-    signals: [own.signal, options.signal],
-    warn,
-  });
+  const signals = [options.signal, own.signal].filter((signal) => signal !== undefined);
+  const set = await toolSet({ own: parts.tools, mcp: [options.mcp, own.mcp], tape, cwd, signals, warn });
   about.tools = set.tools.map((tool) => tool.name);
   const definition: AgentSpec = {
-    type: name,
+    type: parts.name,
     model,
     system,
     get tools() {
@@ -173,7 +166,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
       },
     }),
     ...(engine && { engine }),
-    ...(spans && { step: spans.step((_, work) => work()) }),
+    ...(spans && { step: spans.step }),
     price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
     exec: hookExec(sandbox.hooks),
     ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
@@ -189,83 +182,38 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<Assembled
   const spec = lane ? lane.spec(definition) : definition;
   if (tape) tape.isWatched = isWatched;
   const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
-  let wentOn = false;
-  const goingOn = async () => {
-    if (past && !wentOn) await goOn(past, about, life, keep);
-    wentOn = true;
-  };
-  return {
-    id,
-    get model() {
-      return life.model;
-    },
-    async prompt(words, { signal } = {}) {
-      promptId = clock.uuid();
-      tape?.recording.prompts.push(words);
-      let trigger: "user" | "resume" = past ? "resume" : "user";
-      if (engine) {
-        const begin = await beginRun(engine, { prompt: words, trigger, life, keep, stored }).catch((error) => {
-          if (engine.failure) return undefined;
-          throw error;
-        });
-        if (!begin) return notBegun(life, engine.failure!.error);
-        ({ prompt: words, trigger } = begin);
-        wentOn ||= begin.again;
-      }
-      await goingOn();
-      if (!begun) Object.assign(about, { prompt: words.slice(0, 200), model: life.model });
-      begun = true;
-      const signals = [options.signal, own.signal, signal].filter((s) => s !== undefined);
-      const result = await session.prompt(words, {
-        trigger,
-        ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
-      });
-      lastStop = result.stop;
-      // It has not ended: whoever has its engine in order again goes on with it.
-      if (engine?.failure) return result;
-      try {
-        await keep.ended(result);
-      } catch (error) {
-        return { ...result, stop: "error", error: { type: "store", message: (error as Error).message } };
-      }
-      return result;
-    },
-    setModel: (name) => session.setModel(name),
-    below: (asked) => runBelow({ agent: spec, life, store, signal: own.signal ?? options.signal ?? NEVER }, asked),
-    hooks: async () => await spec.hooks(),
-    permissions: () => gate?.permissions(),
-    checkpoint: async () => {
-      await goingOn();
-      return await keep.checkpoint(await session.between(), "manual");
-    },
-    compact: async ({ signal } = {}) => {
-      await goingOn();
-      return await (await import("./compact.ts")).compact(await session.between(signal), "manual");
-    },
-    async close(reason) {
-      await session.close(reason);
-      if (toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(toolState);
+  return agentSession({
+    ...{ spec, life, session, store, keep, about, past, stored, engine, gate, tape, signals },
+    onPrompt: (id) => promptId = id,
+    release: async (stop) => {
+      if (toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(toolState);
       await set.close();
       envFile.remove();
-      if (tape) await closeTape(tape, lastStop, warn);
+      if (tape) await closeTape(tape, stop, warn);
       if (rollout) rollout.close();
-      await release?.();
+      await unlock?.();
     },
-  };
+  });
+}
+
+/** The log of everything that happens, where one is wanted. */
+async function rolloutOf({ own: { rollout }, id, tape, lane }: Ground) {
+  const path = typeof rollout === "function" ? rollout(id) : rollout;
+  if (!path) return undefined;
+  const { rolloutWriter } = await import("../transcript/rollout.ts");
+  return rolloutWriter(path, id, tape ? () => tape.epoch + lane!.clock.elapsed() : Date.now);
+}
+
+/** The spans of the session, where an application collects them. */
+async function spansOf({ model, priced }: Ground): Promise<Tracing | undefined> {
+  if (!openTelemetry()?.trace) return undefined;
+  const { tracing } = await import("../telemetry.ts");
+  return await tracing({ provider: priced || wireOf(model) ? "anthropic" : "custom", maxTokens: MAX_TOKENS });
 }
 
 /** What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded. */
 function openTelemetry(): { trace?: unknown } | undefined {
   return (globalThis as { [key: symbol]: { trace?: unknown } })[Symbol.for("opentelemetry.js.api.1")];
-}
-
-/** Says what a session that goes on finds changed, and writes what it has beyond the stored transcript. */
-async function goOn(past: Past, now: About, life: Life, keep: Keeper): Promise<void> {
-  for (const change of changesSince(past.transcript, now)) {
-    life.emit({ agent_id: life.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
-  }
-  const stored = past.forked ? 0 : past.transcript.messages.length;
-  for (let index = stored; index < life.messages.length; index++) await keep.copy(life.messages[index]!, index);
 }
 
 function modelOf(

@@ -7,6 +7,7 @@ import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import { sha256 } from "../core/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
+import { INHERITED, SHELL } from "../core/tool-state.ts";
 import { tellTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
 import { hashOf, type Transcript, type TranscriptStore } from "../transcript/store.ts";
@@ -199,7 +200,7 @@ async function live(
     return { ...blankOf(request, id, model), text, stop, usage, tools: called, duration_ms: clock.tick() - start };
   } finally {
     await session.close();
-    if (life.toolState.has("shell")) await (await import("../tools/bash.ts")).closeShell(life.toolState);
+    if (life.toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(life.toolState);
   }
 }
 
@@ -216,10 +217,8 @@ async function beginBelow(
   return await (engine ? engine.step(`begin:${key}`, now) : now());
 }
 
-/** What confines an agent's tools and whom they ask holds for those it starts; a shell and what was read are its own. */
 function inherited(state: ReadonlyMap<string, unknown>): Map<string, unknown> {
-  const keys = ["crochet.roots", "crochet.asker", "crochet.plan-mode", "crochet.hides", "sandbox", "env-file"];
-  return new Map([...state].filter(([key]) => keys.includes(key)));
+  return new Map([...state].filter(([key]) => INHERITED.includes(key)));
 }
 
 /** What an agent in the background has to say in the end; never an error. */

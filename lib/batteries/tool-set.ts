@@ -9,7 +9,7 @@ export interface ToolSetOptions {
   readonly mcp: readonly (McpOptions | undefined)[];
   readonly tape: TapeSession | undefined;
   readonly cwd: string;
-  readonly signals: readonly (AbortSignal | undefined)[];
+  readonly signals: readonly AbortSignal[];
   readonly warn: (message: string) => void;
 }
 
@@ -37,7 +37,7 @@ export async function toolSet({ own, mcp, tape, cwd, signals, warn }: ToolSetOpt
       };
       const startTimeout = given.find((one) => one.startTimeout !== undefined)?.startTimeout;
       const options = { servers, ...(startTimeout !== undefined && { startTimeout }) };
-      const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
+      const signal = AbortSignal.any([...signals]);
       connected = await connectServers(options, { cwd, signal, warn, changed });
       changed();
     }

@@ -6,6 +6,7 @@ import { thaw } from "./frozen.ts";
 import { INTERRUPTED, isContent } from "./messages.ts";
 import type { Run } from "./run.ts";
 import { type Spawned, type SpawnRequest, ToolError, type ToolOutput, type ToolReturn } from "./tool.ts";
+import { CWD, shellCwd } from "./tool-state.ts";
 
 /** How long a tool may go on after it was told to stop, before it is given up on. */
 const GRACE_MS = 2000;
@@ -92,7 +93,7 @@ async function stepped(run: Run, ready: Ready, key: string): Promise<ToolEnd> {
 /** A step that leaves its agent where it did when it was run, also where it is only known. */
 async function placed(run: Run, name: string, work: () => Promise<ToolEnd>): Promise<ToolEnd> {
   const { toolState, cwd } = run.life;
-  const place = () => (toolState.get("cwd") as (() => string) | undefined)?.() ?? cwd();
+  const place = () => shellCwd(toolState) ?? cwd();
   let ran = false;
   const end = await run.named(name, async () => {
     ran = true;
@@ -101,7 +102,7 @@ async function placed(run: Run, name: string, work: () => Promise<ToolEnd>): Pro
     const after = place();
     return after === before ? ended : { ...ended, place: after };
   });
-  if (!ran && end.place !== undefined) toolState.set("cwd", () => end.place);
+  if (!ran && end.place !== undefined) toolState.set(CWD, () => end.place);
   return end;
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from "./json.ts";
 import type { JsonSchema } from "./schema.ts";
 
 /** What says nothing about a value. */
@@ -81,10 +82,6 @@ function objectFits(schema: PlainSchema, value: { readonly [key: string]: unknow
     } else if (additionalProperties === false) return false;
   }
   return true;
-}
-
-function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isNumber(value: unknown): boolean {

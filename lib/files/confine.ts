@@ -1,6 +1,7 @@
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { ToolError } from "../core/tool.ts";
+import { ROOTS } from "../core/tool-state.ts";
 
 /** Where a tool works, and the directories it must stay in. */
 export interface Workspace {
@@ -8,9 +9,6 @@ export interface Workspace {
   /** Holds the roots under `ROOTS`; without them the working directory is the one root. */
   readonly state: ReadonlyMap<string, unknown>;
 }
-
-/** The key in a tool's `state` under which an agent keeps the directories (`string[]`) its tools may use. */
-export const ROOTS = "crochet.roots";
 
 export interface Place {
   /** The absolute path as it was asked for: what results and hooks show. */

@@ -31,15 +31,6 @@ export interface Asker {
   approve(request: PlanRequest, signal: AbortSignal): Promise<PlanReply | undefined>;
 }
 
-/** The key in a tool's `state` under which an `Asker` is kept. */
-export const ASKER = "crochet.asker";
-
-/**
- * The key in a tool's `state` of a function `(on: boolean) => void` that turns plan mode on and off, kept there by
- * whoever holds the permissions.
- */
-export const PLAN_MODE = "crochet.plan-mode";
-
 /** What is being asked now, per asker: a person can look at one question only. */
 const asking = new WeakMap<Asker, Promise<unknown>>();
 

@@ -1,7 +1,7 @@
 import { STANDALONE } from "./_standalone.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
-import { type Answers, ASKER, type Asker, oneAtATime, PLAN_MODE, type PlanReply, type PlanRequest } from "./_asker.ts";
-import type { Question } from "./_asker.ts";
+import { ASKER, PLAN_MODE } from "../core/tool-state.ts";
+import { type Answers, type Asker, oneAtATime, type PlanReply, type PlanRequest, type Question } from "./_asker.ts";
 
 export interface AskUserQuestionInput {
   readonly questions: readonly Question[];

@@ -1,5 +1,5 @@
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
-import { ROOTS } from "../files/confine.ts";
+import { CWD, ENV_FILE, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
 import { type BackgroundTask, tellTasks } from "./background-tasks.ts";
 import { type AgentShell, agentShell, type BackgroundRun } from "./shell/agent-shell.ts";
@@ -37,13 +37,6 @@ export interface BashOptions {
   env?: Record<string, string>;
 }
 
-const SHELL = "shell";
-/** The key in a tool's `state` of a function that says where the agent's shell is. */
-const CWD = "cwd";
-/** The key in a tool's `state` under which an agent keeps the sandbox of its commands. */
-const SANDBOX = "sandbox";
-/** The key in a tool's `state` of the file with variables that hooks left for the shell. */
-const ENV_FILE = "env-file";
 const DEFAULT_MS = 120_000;
 const MAX_MS = 600_000;
 
@@ -124,14 +117,6 @@ export async function bash(input: BashInput, options: StandaloneOptions & BashOp
   } finally {
     if (options.state === undefined) await closeShell(context.state);
   }
-}
-
-/**
- * The folder an agent's shell is in, or undefined where no command has run. The same function is in the agent's
- * `state` under "cwd", for who must not import tools.
- */
-export function shellCwd(state: ReadonlyMap<string, unknown>): string | undefined {
-  return (state.get(CWD) as (() => string) | undefined)?.();
 }
 
 /** Ends an agent's shell with everything it started; call it when the session ends. */

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { agent, memoryStore, type RunEvent, tool } from "crochet";
+import { agent, jsonlStore, memoryStore, type RunEvent, tool } from "crochet";
 import { scripted } from "crochet/testing";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
 
@@ -103,4 +106,19 @@ test("fork() goes on under a new id from a number of messages, a checkpoint, or 
   assert.equal((await store.load(session.id))?.messages.length, 4);
   await assert.rejects(() => helper.fork(session.id, "x", { at: "nope" }), /no such checkpoint/);
   await assert.rejects(() => helper.fork(session.id, "x", { at: 9 }), /has 4 messages/);
+});
+
+test("U15: an id that could not be opened is never left claimed", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "crochet-claimed-"));
+  try {
+    writeFileSync(join(dir, "file"), "");
+    const helper = agent({ model: scripted([], { then: { text: "ok" } }), store: jsonlStore(join(dir, "runs")) });
+    await assert.rejects(
+      helper.run("go", { id: "a", rollout: join(dir, "file", "log.jsonl") }),
+      /ENOTDIR|EEXIST|ENOENT/,
+    );
+    assert.equal((await helper.run("go", { id: "a" })).stop, "done");
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });

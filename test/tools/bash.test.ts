@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Bash, bash, type BashResponse, closeShell, shellCwd } from "../../lib/tools/bash.ts";
+import { shellCwd } from "../../lib/core/tool-state.ts";
+import { Bash, bash, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
 import { sharedData } from "../_shared.ts";
 import { bench, eventually, running, sleeper, token } from "./_bash.ts";
 

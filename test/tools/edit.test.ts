@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ToolError, type ToolOutput } from "../../lib/core/tool.ts";
 import { thisOwner } from "../../lib/files/owner.ts";
-import { ROOTS } from "../../lib/files/confine.ts";
+import { ROOTS } from "../../lib/core/tool-state.ts";
 import { changeFile } from "../../lib/files/change-file.ts";
 import { recordRead, refreshRead } from "../../lib/files/read-record.ts";
 import { standaloneContext } from "../../lib/tools/_standalone.ts";

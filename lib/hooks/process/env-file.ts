@@ -1,3 +1,5 @@
+import { ENV_FILE } from "../../core/tool-state.ts";
+
 /** The file through which SessionStart hooks set variables for the shell of a session. */
 interface EnvFile {
   /** Its path; the folder is made when it is first asked for, and the shell then knows of it. */
@@ -5,7 +7,7 @@ interface EnvFile {
   readonly remove: () => void;
 }
 
-/** Keeps the file of one session; Bash finds it in its `state` under "env-file". */
+/** Keeps the file of one session; Bash finds it in its state. */
 export function sessionEnvFile(toolState: Map<string, unknown>): EnvFile {
   // Asked for when needed: every session begins here, and few have such a hook.
   const disk = () => process.getBuiltinModule("node:fs");
@@ -14,7 +16,7 @@ export function sessionEnvFile(toolState: Map<string, unknown>): EnvFile {
     path: () => {
       folder ??= disk().mkdtempSync(`${process.getBuiltinModule("node:os").tmpdir()}/crochet-env-`);
       const path = `${folder}/sessionstart-hook-0.sh`;
-      toolState.set("env-file", path);
+      toolState.set(ENV_FILE, path);
       return path;
     },
     remove: () => {

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { type ToolContext, ToolError } from "../../core/tool.ts";
+import { HIDES } from "../../core/tool-state.ts";
 import { confine } from "../../files/confine.ts";
 import type { PermissionGate } from "../../permissions/gate.ts";
 import { findRipgrep, RipgrepFailed } from "./ripgrep.ts";
@@ -57,7 +58,7 @@ export function told<T>(
   { directory, file }: SearchPlace,
   { state, cwd }: SearchContext,
 ): { readonly files: readonly T[]; readonly withheld: string | undefined } {
-  const hides = (state.get("crochet.hides") as Hides | undefined)?.({ tool, cwd, directory, file });
+  const hides = (state.get(HIDES) as Hides | undefined)?.({ tool, cwd, directory, file });
   const files = hides ? found.filter((file) => !hides(join(directory, pathOf(file)))) : found;
   const left = found.length - files.length;
   const withheld = left === 0

@@ -1,0 +1,110 @@
+import type { AgentSession } from "../agent.ts";
+import type { SessionEngine } from "../core/engine.ts";
+import type { AgentSpec, Life } from "../core/life.ts";
+import type { Session } from "../core/session.ts";
+import type { PermissionGate } from "../permissions/gate.ts";
+import type { TapeSession } from "../tape/session.ts";
+import { changesSince } from "../transcript/resume.ts";
+import type { About, Transcript, TranscriptStore } from "../transcript/store.ts";
+import { beginRun, notBegun } from "./begin.ts";
+import type { Past } from "./past.ts";
+import type { Keeper } from "./persist.ts";
+import { runBelow } from "./spawn.ts";
+
+/** What a session of an agent is made of, once all of it is there. */
+export interface SessionParts {
+  readonly spec: AgentSpec;
+  readonly life: Life;
+  readonly session: Session;
+  readonly store: TranscriptStore;
+  readonly keep: Keeper;
+  /** What its transcript says of it: the first prompt is added when it comes. */
+  readonly about: { -readonly [K in keyof About]: About[K] };
+  readonly past: Past | undefined;
+  /** Its own transcript, where it goes on with one. */
+  readonly stored: Transcript | undefined;
+  readonly engine: SessionEngine | undefined;
+  readonly gate: PermissionGate | undefined;
+  readonly tape: TapeSession | undefined;
+  /** Whatever ends all its runs. */
+  readonly signals: readonly AbortSignal[];
+  /** Is told of each prompt's id, as hooks outside this process are. */
+  readonly onPrompt: (id: string) => void;
+  /** Lets go of everything, once the session is closed; `stop` is how its last run ended. */
+  readonly release: (stop: string | undefined) => Promise<void>;
+}
+
+/** The session as whoever opened it has it. */
+export function agentSession(parts: SessionParts): AgentSession {
+  const { spec, life, session, store, keep, about, past, stored, engine, gate, tape } = parts;
+  let hasBegun = false;
+  let hasGoneOn = false;
+  let lastStop: string | undefined;
+  const goingOn = async () => {
+    if (past && !hasGoneOn) await goOn(past, about, life, keep);
+    hasGoneOn = true;
+  };
+  const until = (signal?: AbortSignal) => signal ? [...parts.signals, signal] : parts.signals;
+  return {
+    id: life.id,
+    get model() {
+      return life.model;
+    },
+    async prompt(words, { signal } = {}) {
+      parts.onPrompt(life.clock.uuid());
+      tape?.recording.prompts.push(words);
+      let trigger: "user" | "resume" = past ? "resume" : "user";
+      if (engine) {
+        const begin = await beginRun(engine, { prompt: words, trigger, life, keep, stored }).catch((error) => {
+          if (engine.failure) return undefined;
+          throw error;
+        });
+        if (!begin) return notBegun(life, engine.failure!.error);
+        ({ prompt: words, trigger } = begin);
+        hasGoneOn ||= begin.again;
+      }
+      await goingOn();
+      if (!hasBegun) Object.assign(about, { prompt: words.slice(0, 200), model: life.model });
+      hasBegun = true;
+      const signals = until(signal);
+      const result = await session.prompt(words, {
+        trigger,
+        ...(signals.length > 0 && { signal: AbortSignal.any([...signals]) }),
+      });
+      lastStop = result.stop;
+      // It has not ended: whoever has its engine in order again goes on with it.
+      if (engine?.failure) return result;
+      try {
+        await keep.ended(result);
+      } catch (error) {
+        return { ...result, stop: "error", error: { type: "store", message: (error as Error).message } };
+      }
+      return result;
+    },
+    setModel: (name) => session.setModel(name),
+    below: (asked) => runBelow({ agent: spec, life, store, signal: AbortSignal.any([...parts.signals]) }, asked),
+    hooks: async () => await spec.hooks(),
+    permissions: () => gate?.permissions(),
+    checkpoint: async () => {
+      await goingOn();
+      return await keep.checkpoint(await session.between(), "manual");
+    },
+    compact: async ({ signal } = {}) => {
+      await goingOn();
+      return await (await import("./compact.ts")).compact(await session.between(signal), "manual");
+    },
+    async close(reason) {
+      await session.close(reason);
+      await parts.release(lastStop);
+    },
+  };
+}
+
+/** Says what a session that goes on finds changed, and writes what it has beyond the stored transcript. */
+async function goOn(past: Past, now: About, life: Life, keep: Keeper): Promise<void> {
+  for (const change of changesSince(past.transcript, now)) {
+    life.emit({ agent_id: life.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
+  }
+  const stored = past.forked ? 0 : past.transcript.messages.length;
+  for (let index = stored; index < life.messages.length; index++) await keep.copy(life.messages[index]!, index);
+}

@@ -1,0 +1,38 @@
+/**
+ * The keys under which an agent and its tools keep in `ToolContext.state` what more than one of them reads. What a single
+ * tool keeps for itself has its key there.
+ */
+
+/** The directories (`string[]`) the tools may use. */
+export const ROOTS = "crochet.roots";
+
+/** The `Asker` whom tools ask. */
+export const ASKER = "crochet.asker";
+
+/**
+ * A function `(on: boolean) => void` that turns plan mode on and off, kept there by whoever holds the permissions.
+ */
+export const PLAN_MODE = "crochet.plan-mode";
+
+/** A function by which a search learns which of the found files permission rules keep to themselves. */
+export const HIDES = "crochet.hides";
+
+/** The sandbox that commands run in. */
+export const SANDBOX = "sandbox";
+
+/** The file with variables that hooks left for the shell. */
+export const ENV_FILE = "env-file";
+
+/** The agent's shell, once a command has run. */
+export const SHELL = "shell";
+
+/** A function that says where the agent's shell is. */
+export const CWD = "cwd";
+
+/** What holds for the agents that an agent starts too; a shell, and what was read, are their own. */
+export const INHERITED: readonly string[] = [ROOTS, ASKER, PLAN_MODE, HIDES, SANDBOX, ENV_FILE];
+
+/** The folder an agent's shell is in, or undefined where no command has run. */
+export function shellCwd(state: ReadonlyMap<string, unknown>): string | undefined {
+  return (state.get(CWD) as (() => string) | undefined)?.();
+}
