@@ -6,7 +6,7 @@ import type { FastCheck } from "./fast-check.ts";
 import { pathArbitrary, type Place, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
 
-interface Wanted extends Place {
+export interface Wanted extends Place {
   readonly tool: string | undefined;
   /** How tool calls ended, where only one way is asked for. */
   readonly outcome: "success" | "failure" | undefined;
