@@ -84,7 +84,7 @@ async function expectTyped(cwd: string, { settings, hooks }: Flags["flags"]): Pr
   const path = inline ? "--settings" : resolve(cwd, settings);
   const { readSettings } = await import("../hooks/setting/settings-file.ts");
   try {
-    await readSettings({ path, scope: "command line", required: true, ...(inline && { text: settings }) });
+    await readSettings({ path, required: true, ...(inline && { text: settings }) });
   } catch (error) {
     const why = (error as Error).message.replace(/^Cannot read the settings as /, "");
     throw new UsageError(`Cannot use --settings ${inline ? "" : `${settings} `}as ${why}`);

@@ -1,3 +1,8 @@
+/** Whether a value of JSON has fields: an object, and no list. */
+export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** The value of a text of JSON; undefined where it is none. */
 export function parsed(text: string): unknown {
   try {

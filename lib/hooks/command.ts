@@ -1,5 +1,6 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
+import { thrownWords } from "../core/thrown.ts";
 import { type Opinion, OutOfTime, type Said } from "../core/verdict.ts";
 import type { KindParts } from "./file/record.ts";
 import { answerOf, FailedCommand, lateAnswer, listeningTo, speakerOf } from "./process/answer.ts";
@@ -86,7 +87,7 @@ const NOTHING: readonly Said[] = [];
 /** Why a failure blocks, in the host's words. */
 export function failureWords(error: unknown, blocking = 'onError is "deny"'): string {
   if (error instanceof OutOfTime) return `timed out; blocking because ${blocking}`;
-  const said = error instanceof FailedCommand ? error.stderr : error instanceof Error ? error.message : String(error);
+  const said = error instanceof FailedCommand ? error.stderr : thrownWords(error);
   return `failed; blocking because ${blocking}\n${said}`;
 }
 

@@ -1,6 +1,7 @@
 import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { kebab } from "../core/names.ts";
+import { thrownWords } from "../core/thrown.ts";
 import {
   BadFileName,
   DEFAULT_PRIORITY,
@@ -116,7 +117,7 @@ function fileAt(file: string, path: string, named: FileName | BadFileName): Hook
 
 /** The sentence for a file that cannot be loaded; an error that is such a sentence already is kept as it is. */
 export function loadMessage(file: string, error: unknown): string {
-  const said = error instanceof Error ? error.message || error.name : String(error);
+  const said = thrownWords(error);
   if (said.startsWith("Cannot load ")) return said;
   return `Cannot load hook '${file}' as ${said.startsWith("Cannot ") ? `it has a mistake: ${said}` : said}`;
 }

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { HookRecord } from "../core/hook.ts";
+import { thrownWords } from "../core/thrown.ts";
 import { guarded } from "./file/guarded.ts";
 import type { HookHost } from "./process/host.ts";
 import type { ModuleFolder } from "./file/import.ts";
@@ -71,8 +72,8 @@ export class HookFolder {
       this.#sign = sign;
     } catch (error) {
       this.#sign = undefined;
-      const why = error instanceof Error ? error.message : String(error);
-      this.#set([], [{ file: this.path, message: `Cannot read hooks folder '${this.path}' as ${why}` }]);
+      const message = `Cannot read hooks folder '${this.path}' as ${thrownWords(error)}`;
+      this.#set([], [{ file: this.path, message }]);
     }
     return this.records;
   }

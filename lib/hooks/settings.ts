@@ -1,14 +1,14 @@
 import type { HookRecord } from "../core/hook.ts";
-import { matcherOf } from "./file/matcher.ts";
+import { isObject } from "../core/json.ts";
 import { EVENT_NAMES, kebab, nearest, pascal, type ResolvedName, resolveEvent } from "../core/names.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
-import { isObject, readHandler } from "./setting/handler.ts";
+import { readHandler } from "./setting/handler.ts";
+import { matcherOf } from "./file/matcher.ts";
+import { type Environment, shortPath } from "./file/places.ts";
 import type { HookHost } from "./process/host.ts";
-import { readSettings, type SettingsFile, shortPath } from "./setting/settings-file.ts";
+import { readSettings, type SettingsFile } from "./setting/settings-file.ts";
 import { type Draft, isAboutCall, recordsOf } from "./setting/settings-record.ts";
 import type { PromptModel } from "./prompt.ts";
-
-export { type SettingsFile, settingsFiles } from "./setting/settings-file.ts";
 
 /** Something in a settings file that does not count, or does not mean what it seems to. */
 export interface SettingsProblem {
@@ -50,7 +50,7 @@ export async function loadSettings(
   prompt: PromptModel = { model: undefined },
   warn: (message: string) => void = () => {},
 ): Promise<LoadedSettings> {
-  const reading = new Reading(host.projectDir);
+  const reading = new Reading(host);
   for (const file of files) {
     try {
       const settings = await readSettings(file);
@@ -80,17 +80,28 @@ class Reading {
   readonly problems: SettingsProblem[] = [];
   disabled = false;
   readonly #projectDir: string;
+  readonly #env: Environment;
   readonly #rules: { allow: string[]; ask: string[]; deny: string[] } = { allow: [], ask: [], deny: [] };
   readonly #folders: string[] = [];
   #mode: Permissions["mode"];
 
-  constructor(projectDir: string) {
+  constructor({ projectDir, env = process.env }: HookHost) {
     this.#projectDir = projectDir;
+    this.#env = env;
+  }
+
+  /** How a file is called in names and messages. */
+  #shown({ path }: SettingsFile): string {
+    return shortPath(path, this.#projectDir, this.#env);
   }
 
   problem(file: SettingsFile, level: SettingsProblem["level"], path: string, message: string): undefined {
-    const where = shortPath(file.path, this.#projectDir);
-    this.problems.push({ level, file: file.path, path, message: `${where}${path && ` ${path}`}: ${message}` });
+    this.problems.push({
+      level,
+      file: file.path,
+      path,
+      message: `${this.#shown(file)}${path && ` ${path}`}: ${message}`,
+    });
   }
 
   take(settings: Readonly<Record<string, unknown>>, file: SettingsFile): void {
@@ -112,7 +123,7 @@ class Reading {
         const matcher = this.#matcherOf(group, at, file);
         if (!matcher) continue;
         for (const [k, entry] of (group as { hooks: unknown[] }).hooks.entries()) {
-          const name = `${shortPath(file.path, this.#projectDir)}#${n++}`;
+          const name = `${this.#shown(file)}#${n++}`;
           this.#takeHandler(entry, { event, at: `${at}.hooks[${k}]`, file, name }, matcher);
         }
       }

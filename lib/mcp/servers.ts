@@ -1,3 +1,4 @@
+import { isObject } from "../core/json.ts";
 import { nearest } from "../core/names.ts";
 
 /** A server that is started as a process and spoken to over its stdin and stdout. */
@@ -44,7 +45,7 @@ export function checkMcp(given: unknown): asserts given is McpOptions {
   if (unknown !== undefined) {
     throw new TypeError(`Cannot use mcp as option '${unknown}' is unknown: expected servers or startTimeout`);
   }
-  if (!isRecord(servers)) throw new TypeError("Cannot use mcp as it has no servers: give { servers: { name: {…} } }");
+  if (!isObject(servers)) throw new TypeError("Cannot use mcp as it has no servers: give { servers: { name: {…} } }");
   if (startTimeout !== undefined && !(typeof startTimeout === "number" && startTimeout > 0)) {
     throw new TypeError(`Cannot use mcp as startTimeout is ${String(startTimeout)}: give milliseconds`);
   }
@@ -62,9 +63,9 @@ export function readServers(
 ): { servers: { [name: string]: McpServer }; problems: string[] } {
   const servers: { [name: string]: McpServer } = {};
   const problems: string[] = [];
-  if (!isRecord(given)) return { servers, problems: [`Cannot use the MCP servers of ${file} as they are no object`] };
+  if (!isObject(given)) return { servers, problems: [`Cannot use the MCP servers of ${file} as they are no object`] };
   for (const [name, written] of Object.entries(given)) {
-    if (isRecord(written) && written.disabled === true) continue;
+    if (isObject(written) && written.disabled === true) continue;
     try {
       const server = expanded(written, env) as Record<string, unknown>;
       const why = problemOf(server);
@@ -84,7 +85,7 @@ export function isRemote(server: McpServer): server is McpRemote {
 }
 
 function problemOf(server: unknown): string | undefined {
-  if (!isRecord(server)) return "it is no object: give a command or a url";
+  if (!isObject(server)) return "it is no object: give a command or a url";
   const { type, command, args, env, cwd, url, headers, timeout } = server;
   const remote = url !== undefined;
   if (remote === (command !== undefined)) {
@@ -103,7 +104,7 @@ function problemOf(server: unknown): string | undefined {
   }
   for (const [field, value] of Object.entries({ env, headers })) {
     if (value === undefined) continue;
-    if (!isRecord(value) || Object.values(value).some((v) => typeof v !== "string")) {
+    if (!isObject(value) || Object.values(value).some((v) => typeof v !== "string")) {
       return `its ${field} are not texts by name`;
     }
   }
@@ -132,10 +133,6 @@ function expanded(value: unknown, env: { readonly [name: string]: string | undef
     });
   }
   if (Array.isArray(value)) return value.map((one) => expanded(one, env));
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, expanded(one, env)]));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -165,7 +165,7 @@ fuzz("settings that are damaged always load as far as they can, with a problem f
     "// note\n",
     '"args":[]',
   ],
-  read: (text) => loadSettings([{ path: join(DIR, "settings.json"), scope: "project", text }], { projectDir: DIR }),
+  read: (text) => loadSettings([{ path: join(DIR, "settings.json"), text }], { projectDir: DIR }),
 });
 
 fuzz("hook.toml that is damaged is always read, or refused with its place", {

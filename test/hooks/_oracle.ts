@@ -9,9 +9,10 @@ import { exitCode } from "../../lib/cli/run.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
-import { loadSettings, settingsFiles } from "../../lib/hooks/settings.ts";
+import { loadSettings } from "../../lib/hooks/settings.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
+import { settingsFiles } from "./_settings-files.ts";
 
 /** One case: what was configured, what the model said, and what the host then did. */
 export interface Case {
@@ -94,7 +95,7 @@ export async function runCase(given: Case): Promise<Outcome> {
   });
   const stops: [string, boolean, string][] = [];
   const warnings: string[] = [];
-  const where = settingsFiles({ projectDir: proj, home: join(base, "home") });
+  const where = settingsFiles(proj, join(base, "home"));
   const hostOf = (given: HookHost): HookHost => ({
     ...given,
     env: { ...process.env, HOME: join(base, "home"), ...env },

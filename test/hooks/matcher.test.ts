@@ -24,7 +24,7 @@ test("such a matcher in settings is named with its place, and the hooks beside i
     const hooks = [{ type: "command", command: "true" }];
     const text = JSON.stringify({ hooks: { PreToolUse: [{ matcher: "(a+)+$", hooks }, { matcher: "Bash", hooks }] } });
     writeFileSync(join(dir, "settings.json"), text);
-    const { records, problems } = await loadSettings([{ path: join(dir, "settings.json"), scope: "project" }], {
+    const { records, problems } = await loadSettings([{ path: join(dir, "settings.json") }], {
       projectDir: dir,
     });
     assert.equal(records.length, 1);

@@ -5,8 +5,9 @@ import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
-import { type LoadedSettings, loadSettings, settingsFiles } from "../../lib/hooks/settings.ts";
+import { type LoadedSettings, loadSettings } from "../../lib/hooks/settings.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { settingsFiles } from "./_settings-files.ts";
 import { environment, POST, PRE, PROMPT, scratch, START, STOP } from "./_fire.ts";
 
 /** A project with settings files, read as hooks. */
@@ -23,7 +24,10 @@ async function project(
     mkdirSync(dirname(full), { recursive: true });
     writeFileSync(full, typeof content === "string" ? content : JSON.stringify(content));
   }
-  const loaded = await loadSettings(settingsFiles({ projectDir, home, given }), { projectDir, ...host });
+  const named = given.map((text) =>
+    text.startsWith("{") ? { path: "--settings", text } : { path: join(projectDir, text), required: true }
+  );
+  const loaded = await loadSettings([...settingsFiles(projectDir, home), ...named], { projectDir, ...host });
   const log = join(folder.path, "log");
   writeFileSync(log, "");
   return {
@@ -296,7 +300,7 @@ test("a prompt hook asks its model with the event, and a no ends the loop in the
   using folder = scratch();
   const hook = { type: "prompt", prompt: "Is this fine? $ARGUMENTS", model: "small" };
   const text = JSON.stringify(on("PreToolUse", { hooks: [hook] }));
-  const files = [{ path: "--settings", scope: "command line", text }] as const;
+  const files = [{ path: "--settings", text }] as const;
   const { records, problems } = await loadSettings(files, { projectDir: folder.path }, { model });
   assert.deepEqual(problems, []);
   const { env } = environment(folder.path);
@@ -316,7 +320,7 @@ test("a prompt hook is passed over while there is nobody to ask, which is said o
   );
   const by: { model: ReturnType<typeof scripted> | undefined } = { model: undefined };
   const warnings: string[] = [];
-  const files = [{ path: "--settings", scope: "command line", text }] as const;
+  const files = [{ path: "--settings", text }] as const;
   const { records } = await loadSettings(
     files,
     { projectDir: folder.path },

@@ -21,7 +21,7 @@ async function sentTo(events: readonly string[]): Promise<Sent[]> {
   const hooks = Object.fromEntries(
     events.map((e) => [e, [{ hooks: [{ type: "command", command: `cat >> ${log}` }] }]]),
   );
-  const files = [{ path: "--settings", scope: "command line", text: JSON.stringify({ hooks }) }] as const;
+  const files = [{ path: "--settings", text: JSON.stringify({ hooks }) }] as const;
   const call = (name: string, input: object) => ({ tools: [{ name, input }] });
   const model = scripted([
     call("Bash", { command: "echo hi", description: "say hi" }),
@@ -126,7 +126,7 @@ test("what a SessionStart hook exports reaches every Bash call of the session, t
   using folder = scratch();
   const command = `echo "export GREETING='it is set'" >> "$CLAUDE_ENV_FILE"`;
   const text = JSON.stringify({ hooks: { SessionStart: [{ hooks: [{ type: "command", command }] }] } });
-  const files = [{ path: "--settings", scope: "command line", text }] as const;
+  const files = [{ path: "--settings", text }] as const;
   const say = { tools: [{ name: "Bash", input: { command: 'echo "$GREETING"' } }] };
   const model = scripted([say, { tools: [{ name: "Agent", input: { description: "d", prompt: "SUBPROMPT" } }] }, {
     text: ".",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { homeOf, shortPath } from "../../hooks/file/places.ts";
 import { installedFile } from "../../hooks/install.ts";
 import { loadSettings } from "../../hooks/settings.ts";
-import { isObject } from "../../hooks/setting/handler.ts";
+import { isObject } from "../../core/json.ts";
 import { readSettings } from "../../hooks/setting/settings-file.ts";
 import type { Io } from "../_io.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
@@ -36,7 +36,7 @@ export async function hostChecks(cwd: string, env: Io["env"]): Promise<Check[]> 
 }
 
 async function problemsOf(host: Host, path: string, cwd: string): Promise<Check[]> {
-  const file = { path, scope: "project" as const };
+  const file = { path };
   let settings: Readonly<Record<string, unknown>>;
   try {
     settings = await readSettings(file) ?? {};

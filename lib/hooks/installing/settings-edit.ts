@@ -1,3 +1,4 @@
+import { isObject } from "../../core/json.ts";
 import { JsonText } from "./json-edit.ts";
 
 /** One hook in another host's settings. */
@@ -82,8 +83,4 @@ function hooksIn(edit: JsonText): Hooks | undefined {
     }
   }
   return hooks as Hooks;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { thrownWords } from "../../core/thrown.ts";
 import { GRACE_MS, type GroupOptions, startGroup } from "./group.ts";
 import { Output } from "./output.ts";
 
@@ -138,5 +139,5 @@ function letGo(stream: Readable & { unref?: () => void }): void {
 }
 
 function cannotStart(command: string, error: unknown): Error {
-  return new Error(`Cannot start '${command}' as ${error instanceof Error ? error.message : error}`);
+  return new Error(`Cannot start '${command}' as ${thrownWords(error)}`);
 }

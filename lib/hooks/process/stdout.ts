@@ -1,3 +1,4 @@
+import { isObject, parsed } from "../../core/json.ts";
 import { UnusableAnswer } from "../../core/verdict.ts";
 
 type Printed = { readonly json: Readonly<Record<string, unknown>> } | { readonly plain: string };
@@ -15,18 +16,9 @@ export function readStdout(stdout: string): Printed {
     return { plain: text };
   }
   const json = parsed(text);
-  if (json) return { json };
+  if (isObject(json)) return { json };
   if (!/^\{\s*["}]/.test(text) && !text.endsWith("}")) return { plain: text };
   throw unreadable("it looks like a JSON object and is not valid JSON", text);
-}
-
-function parsed(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether words end in an object that would have decided something by itself. */
@@ -34,7 +26,7 @@ function holdsVerdict(text: string): boolean {
   const [first, last] = [text.indexOf("\n{"), text.lastIndexOf("\n{")];
   if (first < 0) return false;
   const json = parsed(text.slice(first + 1)) ?? (last === first ? undefined : parsed(text.slice(last + 1)));
-  return json !== undefined && ["decision", "hookSpecificOutput", "continue"].some((key) => Object.hasOwn(json, key));
+  return isObject(json) && ["decision", "hookSpecificOutput", "continue"].some((key) => Object.hasOwn(json, key));
 }
 
 function unreadable(why: string, text: string): UnusableAnswer {
@@ -46,6 +38,6 @@ function unreadable(why: string, text: string): UnusableAnswer {
 export function asyncLine(line: string): { readonly timeout: number | undefined } | undefined {
   if (!line.trimStart().startsWith("{")) return undefined;
   const json = parsed(line);
-  if (json?.async !== true) return undefined;
+  if (!isObject(json) || json.async !== true) return undefined;
   return { timeout: typeof json.asyncTimeout === "number" ? json.asyncTimeout : undefined };
 }

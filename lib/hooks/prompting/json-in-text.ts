@@ -1,3 +1,5 @@
+import { isObject, parsed } from "../../core/json.ts";
+
 type Fields = { readonly [key: string]: unknown };
 
 /** More characters than an answer has; what looks through text must end soon whatever the text is. */
@@ -14,7 +16,7 @@ export function jsonInText(text: string, wanted: (object: Fields) => boolean): F
     const end = closing(text, start);
     steps += (end ?? text.length) - start;
     const object = end === undefined ? undefined : parsed(text.slice(start, end));
-    const taken = object !== undefined && wanted(object);
+    const taken = isObject(object) && wanted(object);
     if (taken) found.push(object);
     start = text.indexOf("{", taken ? end : start + 1);
   }
@@ -35,12 +37,4 @@ function closing(text: string, start: number): number | undefined {
     else if (c === "}" && --depth === 0) return i + 1;
   }
   return undefined;
-}
-
-function parsed(text: string): Fields | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { type AnyEvent, type EventName, EVENTS } from "../../core/events.ts";
+import { isObject } from "../../core/json.ts";
 
 type Fields = { readonly [key: string]: unknown };
 
@@ -78,8 +79,4 @@ function responseOf(event: AnyEvent): unknown {
 function isResult(value: unknown): boolean {
   return typeof value === "string" || value === null ||
     (isObject(value) && ("content" in value || "response" in value));
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

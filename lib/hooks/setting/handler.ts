@@ -1,3 +1,5 @@
+import { isObject } from "../../core/json.ts";
+
 /** One hook of a settings file, checked: what its type needs is there, and every value fits. */
 export type Handler =
   & Common
@@ -112,10 +114,6 @@ export function identityOf(handler: Handler): string {
     case "prompt":
       return JSON.stringify(["prompt", handler.prompt, handler.model ?? null]);
   }
-}
-
-export function isObject(value: unknown): value is Given {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function show(value: unknown): string {

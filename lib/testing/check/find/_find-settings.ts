@@ -4,7 +4,8 @@ import { kebab, resolveEvent } from "../../../core/names.ts";
 import { homeOf } from "../../../hooks/file/places.ts";
 import { readToml } from "../../../hooks/file/read-toml.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
-import { isObject, readHandler } from "../../../hooks/setting/handler.ts";
+import { isObject } from "../../../core/json.ts";
+import { readHandler } from "../../../hooks/setting/handler.ts";
 import { readSettings } from "../../../hooks/setting/settings-file.ts";
 import { CLAUDE_ONLY } from "../../arbitraries/host-events.ts";
 import { ownerOf, readFrontmatter } from "./_frontmatter.ts";
@@ -76,7 +77,7 @@ function unwrapped(settings: unknown, shown: string, path: string, options: Find
 async function readAny(path: string, shown: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   if (path.endsWith(".toml")) return await readCodexConfig(path, shown);
   if (path.endsWith(".md")) return await readFrontmatter(path, shown);
-  return await readSettings({ path, scope: "command line", required: true }).catch((error: Error) => {
+  return await readSettings({ path, required: true }).catch((error: Error) => {
     throw new Error(`${shown}: ${error.message}`);
   });
 }

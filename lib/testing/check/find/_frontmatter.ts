@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readYaml } from "../../../hooks/rule/yaml.ts";
-import { isObject } from "../../../hooks/setting/handler.ts";
+import { isObject } from "../../../core/json.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
