@@ -9,7 +9,8 @@ import { findHooks, tellUnloaded } from "./_find-hooks.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { findServers } from "./_find-servers.ts";
 import { rememberedRules } from "./_remembered-rules.ts";
-import { lastId, privateDir, projectOf, projectStore, rolloutName, runsDir } from "./_project.ts";
+import { privateDir, projectOf, rolloutName, runsDir } from "./_project.ts";
+import { lastId, projectStore } from "./_sessions.ts";
 
 /** How a person is asked, for `--help`. */
 export const ASKING =

@@ -5,7 +5,8 @@ import { EXIT, type Io, UsageError } from "./_io.ts";
 import { coloursFor } from "./show/colours.ts";
 import { messageLines } from "./show/message.ts";
 import { dollars, plainText, several } from "./show/text.ts";
-import { lastId, projectOf, projectStore, storedSessions } from "./_project.ts";
+import { projectOf } from "./_project.ts";
+import { lastId, projectStore, storedSessions } from "./_sessions.ts";
 
 const USAGE: Usage = {
   name: "transcripts",

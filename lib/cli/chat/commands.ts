@@ -1,10 +1,9 @@
 import type { AgentSession } from "../../agent.ts";
-import { EVENTS } from "../../core/events.ts";
-import type { HookRecord } from "../../core/hook.ts";
 import { nearest } from "../../core/names.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
+import { eventNames, kindWords } from "../_hook-words.ts";
 import { UsageError } from "../_io.ts";
-import { ownSessions } from "../_project.ts";
+import { ownSessions } from "../_sessions.ts";
 import { forgetRule, rememberedRules } from "../_remembered-rules.ts";
 import { table } from "../_table.ts";
 import type { Tally } from "../show/tally.ts";
@@ -114,16 +113,12 @@ async function hooks(_: string, { session }: ChatState): Promise<string[]> {
   if (all.length === 0) return ["No hooks are asked here: 'crochet hooks add' shows some to begin with"];
   const rows = all.map((hook) => [
     plainText(hook.name),
-    hook.on.map((on) => EVENTS[on.event] && on.event).join(" "),
+    eventNames(hook).join(" "),
     plainText(hook.matcher ?? ""),
-    kindOf(hook),
+    kindWords(hook),
     hook.enabled ? "on" : "off",
   ]);
   return table(["hook", "event", "matcher", "kind", "on"], rows).trimEnd().split("\n");
-}
-
-function kindOf({ kind, mode }: HookRecord): string {
-  return mode === "gate" ? kind : `${kind} (${mode})`;
 }
 
 async function model(rest: string, { session }: ChatState): Promise<string[]> {
