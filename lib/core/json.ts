@@ -11,8 +11,3 @@ export function parsed(text: string): unknown {
     return undefined;
   }
 }
-
-/** Whether a value is an object of JSON: no list, and not null. */
-export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
