@@ -1,8 +1,3 @@
-/** Whether a value of JSON has fields: an object, and no list. */
-export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The value of a text of JSON; undefined where it is none. */
 export function parsed(text: string): unknown {
   try {
@@ -10,4 +5,9 @@ export function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Whether a value is an object of JSON: no list, and not null. */
+export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
