@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isObject } from "../core/json.ts";
 
 /** Exactly the tools that wait for a person (S2.9). */
 const PROMPT_TOOLS = "ExitPlanMode|AskUserQuestion|EnterPlanMode";
@@ -57,8 +58,4 @@ function readOwn(file: string): Settings {
     );
   }
   return own;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

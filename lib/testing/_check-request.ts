@@ -1,3 +1,4 @@
+import { isObject } from "../core/json.ts";
 import { type Block, invalidConversation, type Message } from "../core/messages.ts";
 import type { ModelRequest, ToolSpec } from "../core/model.ts";
 
@@ -8,7 +9,7 @@ type Fields = Record<string, unknown>;
  * the API in one point: roles must alternate, as joining turns hides mistakes in a loop.
  */
 export function invalidRequest(body: unknown): string | undefined {
-  if (!isFields(body)) return "the body is not an object";
+  if (!isObject(body)) return "the body is not an object";
   const { model, max_tokens, messages, tools = [], stream } = body;
   if (typeof model !== "string" || model === "") return "model: Field required";
   if (!Number.isInteger(max_tokens) || (max_tokens as number) < 1) {
@@ -30,7 +31,7 @@ export function invalidRequest(body: unknown): string | undefined {
 }
 
 function invalidMessage(message: unknown, path: string): string | undefined {
-  if (!isFields(message)) return `${path}: Input should be an object`;
+  if (!isObject(message)) return `${path}: Input should be an object`;
   const extra = Object.keys(message).find((key) => key !== "role" && key !== "content");
   if (extra) return `${path}.${extra}: Extra inputs are not permitted`;
   if (message.role !== "user" && message.role !== "assistant") {
@@ -50,7 +51,7 @@ function invalidMessage(message: unknown, path: string): string | undefined {
 }
 
 function invalidBlock(block: unknown, path: string): string | undefined {
-  if (!isFields(block) || typeof block.type !== "string") return `${path}.type: Field required`;
+  if (!isObject(block) || typeof block.type !== "string") return `${path}.type: Field required`;
   switch (block.type) {
     case "text":
       if (typeof block.text !== "string") return `${path}.text: Field required`;
@@ -60,7 +61,7 @@ function invalidBlock(block: unknown, path: string): string | undefined {
         return `${path}.id: should match '^[a-zA-Z0-9_-]+$'`;
       }
       if (typeof block.name !== "string" || block.name === "") return `${path}.name: Field required`;
-      return isFields(block.input) ? undefined : `${path}.input: Input should be an object`;
+      return isObject(block.input) ? undefined : `${path}.input: Input should be an object`;
     case "tool_result":
       return typeof block.tool_use_id === "string" ? undefined : `${path}.tool_use_id: Field required`;
     default:
@@ -71,11 +72,11 @@ function invalidBlock(block: unknown, path: string): string | undefined {
 function invalidTools(tools: readonly unknown[]): string | undefined {
   const names = new Set<unknown>();
   for (const [i, tool] of tools.entries()) {
-    if (!isFields(tool) || typeof tool.name !== "string") return `tools.${i}.name: Field required`;
+    if (!isObject(tool) || typeof tool.name !== "string") return `tools.${i}.name: Field required`;
     if (names.has(tool.name)) return `tools: Tool names must be unique, '${tool.name}' is not`;
     names.add(tool.name);
     if (tool.type !== undefined && tool.type !== "custom") continue;
-    if (!isFields(tool.input_schema) || tool.input_schema.type !== "object") {
+    if (!isObject(tool.input_schema) || tool.input_schema.type !== "object") {
       return `tools.${i}.input_schema.type: Field required`;
     }
   }
@@ -107,8 +108,4 @@ function plainMessage(message: unknown): Message {
 
 function unmarked({ cache_control: _, ...rest }: Fields): Fields {
   return rest;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

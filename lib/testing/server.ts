@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
+import { parsed } from "../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
@@ -76,7 +77,7 @@ export async function scriptedServer(
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const text = await readText(incoming);
-    const body = parsed(text);
+    const body: any = parsed(text);
     const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
     const served: ServedRequest = { port: incoming.socket.remotePort ?? 0, headers, body, status: 0 };
     requests.push(served);
@@ -135,14 +136,6 @@ async function readText(incoming: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
-}
-
-function parsed(text: string): any {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function sendError(response: ServerResponse, served: ServedRequest, status: number, message: string): void {

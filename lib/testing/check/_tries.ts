@@ -1,3 +1,4 @@
+import { isObject } from "../../core/json.ts";
 import { COMMANDS } from "../arbitraries/commands.ts";
 import { FILES } from "../arbitraries/texts.ts";
 import { lookedFor, type Probe } from "./events.ts";
@@ -23,7 +24,7 @@ const TEXTS = [
 /** The same with other texts in it; lists are left as they are. */
 function withTexts(value: unknown, change: (text: string, field: string) => string, field = ""): unknown {
   if (typeof value === "string") return change(value, field);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withTexts(inner, change, name)]));
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from "../../core/json.ts";
 import { kebab, nearest, resolveEvent } from "../../core/names.ts";
 import { type Expected, readExpected, sayExpected } from "./expectation.ts";
 
@@ -67,7 +68,7 @@ export function readExampleList(given: unknown, file: string): Example[] {
 }
 
 function readExample(given: unknown, i: number, file: string): Example {
-  if (!isFields(given)) {
+  if (!isObject(given)) {
     throw new BadExample([i], `example ${i + 1} is ${JSON.stringify(given)}: expected { event: { … }, expect: … }`);
   }
   const wrong = (field: string, why: string) =>
@@ -79,11 +80,11 @@ function readExample(given: unknown, i: number, file: string): Example {
     }
   }
   const { name, event = {}, after = [], env = {}, says, given: before, fix } = given;
-  if (!isFields(event)) throw wrong("event", "expected fields such as { tool_input: { … } }");
-  if (!Array.isArray(after) || !after.every(isFields)) throw wrong("after", "expected a list of events");
+  if (!isObject(event)) throw wrong("event", "expected fields such as { tool_input: { … } }");
+  if (!Array.isArray(after) || !after.every(isObject)) throw wrong("after", "expected a list of events");
   if (name !== undefined && typeof name !== "string") throw wrong("name", "expected a text");
   if (says !== undefined && typeof says !== "string") throw wrong("says", "expected the text a model would answer");
-  if (!isFields(env) || !Object.values(env).every((value) => typeof value === "string")) {
+  if (!isObject(env) || !Object.values(env).every((value) => typeof value === "string")) {
     throw wrong("env", "expected variables and their texts");
   }
   for (const [field, workspace] of Object.entries({ given: before, fix })) {
@@ -110,13 +111,9 @@ function readExample(given: unknown, i: number, file: string): Example {
   };
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isWorkspace(value: unknown): value is Workspace {
   if (typeof value === "string") return value.trim() !== "";
-  return isFields(value) && Object.values(value).every((text) => text === null || typeof text === "string");
+  return isObject(value) && Object.values(value).every((text) => text === null || typeof text === "string");
 }
 
 /** An event that names itself names one that exists. */
@@ -137,7 +134,7 @@ function sayEvent(fields: Fields): string {
   const called = tool_name ?? tool ?? event ?? hook_event_name;
   const name = typeof called === "string" ? (resolveEvent(called) ? kebab(called) : called) : undefined;
   const given = input ?? tool_input ?? args;
-  const texts = [...Object.values(isFields(given) ? given : {}), ...Object.values(rest)];
+  const texts = [...Object.values(isObject(given) ? given : {}), ...Object.values(rest)];
   const said = [name, texts.find((text) => typeof text === "string")].filter((part) => part !== undefined).join(" ");
   return (said.replaceAll(/\s+/g, " ").trim() || "the usual event").slice(0, 80);
 }

@@ -1,3 +1,4 @@
+import { isObject } from "../../../core/json.ts";
 import { nearest } from "../../../core/names.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
 import { type Violation, violationsOf } from "./judged.ts";
@@ -24,7 +25,7 @@ export function answerShape(json: Json, given: Json, event: string, host: Host):
 }
 
 function specificOf({ hookSpecificOutput: given }: Json): Json | undefined {
-  return typeof given === "object" && given !== null && !Array.isArray(given) ? given as Json : undefined;
+  return isObject(given) ? given : undefined;
 }
 
 function types(object: Json, at: string): Violation[] {

@@ -1,3 +1,4 @@
+import { isObject, parsed as parsedJson } from "../../../core/json.ts";
 import { TELLING } from "./shapes.ts";
 
 export type Json = { readonly [key: string]: unknown };
@@ -44,12 +45,8 @@ export function isTelling(json: Json): boolean {
 
 export function parsed(text: string): Json | undefined {
   if (!text.startsWith("{") || !text.endsWith("}")) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Json : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  return isObject(value) ? value : undefined;
 }
 
 /** Where objects could begin: few places are tried. */

@@ -1,3 +1,4 @@
+import { isObject } from "../../../core/json.ts";
 import type { Finding } from "../report/report.ts";
 
 /** What a hook was seen to rewrite. */
@@ -14,10 +15,6 @@ export function changedFields(before: unknown, after: unknown): string[] {
   if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [""];
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
-}
-
-function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Order: two hooks that rewrite the same field are named, once for each pair. */
