@@ -47,7 +47,7 @@ export async function refusing(
   }
 }
 
-/** One damage: a part taken out, doubled, moved, or replaced by a word, a character or a part of another input. */
+/** One damage: a part taken out or doubled, or a word, a character or a part of another input put in. */
 type Damage = { readonly at: number; readonly length: number; readonly put: string | "twice" | "nothing" };
 
 function damaged(corpus: readonly string[], words: readonly string[]): fc.Arbitrary<string> {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
+import { filesUnder, LIB, ROOT } from "./_files.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRIES: Record<string, string> = JSON.parse(readFileSync(join(ROOT, "deno.json"), "utf8")).imports;
 
 interface Example {
@@ -14,20 +14,9 @@ interface Example {
   readonly code: string;
 }
 
-function files(dir: string, ending: string): string[] {
-  if (!existsSync(dir)) return [];
-  return readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory()
-      ? files(join(dir, entry.name), ending)
-      : entry.name.endsWith(ending)
-      ? [join(dir, entry.name)]
-      : []
-  );
-}
-
 /** Every example of a doc comment, with the comment's stars taken off. */
 function inComments(): Example[] {
-  return files(join(ROOT, "lib"), ".ts").flatMap((file) =>
+  return filesUnder(LIB, ".ts").flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/^ \* ```ts\n([\s\S]*?)^ \* ```$/gm)].map(([, body], n) => ({
       where: `${relative(ROOT, file)} example ${n + 1}`,
       code: body!.replace(/^ \* ?/gm, ""),
@@ -37,7 +26,11 @@ function inComments(): Example[] {
 
 /** Every TypeScript block of the README and the pages under docs; tests among them are run by their page's own commands. */
 function inPages(): Example[] {
-  const pages = [join(ROOT, "README.md"), ...files(join(ROOT, "docs"), ".md"), ...files(join(ROOT, "hooks"), ".md")];
+  const pages = [
+    join(ROOT, "README.md"),
+    ...filesUnder(join(ROOT, "docs"), ".md"),
+    ...filesUnder(join(ROOT, "hooks"), ".md"),
+  ];
   return pages.flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, body], n) => ({
       where: `${relative(ROOT, file)} block ${n + 1}`,

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-
-const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
+import { filesUnder, LIB } from "./_files.ts";
 
 /** Layers from the ground up: a file may import from its own layer's folder and from layers below. */
 const LAYERS: readonly (readonly string[])[] = [
@@ -33,12 +31,6 @@ const PART_OF: Record<string, string> = {
   "version": "files",
 };
 
-function files(dir: string): string[] {
-  return readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory() ? files(join(dir, entry.name)) : entry.name.endsWith(".ts") ? [join(dir, entry.name)] : []
-  );
-}
-
 function layerOf(path: string): number {
   const first = path.split("/")[0]!.replace(/\.ts$/, "");
   const part = PART_OF[first] ?? first;
@@ -47,7 +39,7 @@ function layerOf(path: string): number {
   return layer;
 }
 
-const imports = files(LIB).flatMap((file) => {
+const imports = filesUnder(LIB, ".ts").flatMap((file) => {
   const text = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
   return [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, to]) => ({
     from: relative(LIB, file),
@@ -71,7 +63,7 @@ test("the core never imports anything of ours but itself", () => {
 const OF_THE_SDK = ["anthropic.ts", "tape/import/proof.ts"];
 
 test("only the model and the proof of an import ever name the SDK as a value", () => {
-  const naming = files(LIB)
+  const naming = filesUnder(LIB, ".ts")
     .filter((file) =>
       /^(?!import type).*["']@anthropic-ai\/sdk/m.test(readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\//g, ""))
     )

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { filesUnder, ROOT } from "./_files.ts";
 
 test("every threat of SECURITY.md names tests that are there", () => {
-  const tests = readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".test.ts"))
-    .map((file) => readFileSync(join(ROOT, "test", file), "utf8")).join("\n");
+  const tests = filesUnder(join(ROOT, "test"), ".test.ts").map((file) => readFileSync(file, "utf8")).join("\n");
   const rows = readFileSync(join(ROOT, "SECURITY.md"), "utf8").split("\n").filter((line) =>
     line.split("|").length === 5
   );
