@@ -5,7 +5,7 @@ import type { HookContext } from "../core/hook.ts";
 import type { Opinion } from "../core/verdict.ts";
 import { answerOf, FailedCommand, listeningTo, speakerOf } from "./process/answer.ts";
 import type { HookHost } from "./process/host.ts";
-import { isLocalAddress } from "./setting/local-address.ts";
+import { isLocalAddress } from "./process/local-address.ts";
 import { wireInput } from "./process/wire.ts";
 import { refusalWords } from "./process/words.ts";
 import { failureWords, type HookKindParts } from "./command.ts";

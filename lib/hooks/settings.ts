@@ -1,10 +1,11 @@
 import type { HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
-import { EVENT_NAMES, kebab, nearest, pascal, type ResolvedName, resolveEvent } from "../core/names.ts";
+import { EVENT_NAMES, kebab, nearest, pascal, resolveEvent } from "../core/names.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
 import { readHandler } from "./setting/handler.ts";
 import { matcherOf } from "./file/matcher.ts";
 import { type Environment, shortPath } from "./file/places.ts";
+import { asInHost } from "./file/record.ts";
 import type { HookHost } from "./process/host.ts";
 import { readSettings, type SettingsFile } from "./setting/settings-file.ts";
 import { type Draft, isAboutCall, recordsOf } from "./setting/settings-record.ts";
@@ -170,7 +171,7 @@ class Reading {
         return this.problem(file, "error", `${at}.if`, (error as Error).message);
       }
     }
-    this.drafts.push({ name, event, on: narrowed(on), ...matcher, handler, source: file.path });
+    this.drafts.push({ name, event, on: asInHost(on), ...matcher, handler, source: file.path });
   }
 
   #takePermissions(given: unknown, file: SettingsFile): void {
@@ -206,11 +207,6 @@ class Reading {
     ...(this.#mode && { mode: this.#mode }),
     ...(this.#folders.length > 0 && { roots: [this.#projectDir, ...this.#folders] }),
   });
-}
-
-/** As in the host, PostToolUse is for what went well. */
-function narrowed(on: ResolvedName): ResolvedName {
-  return on.event === "post-tool-use" ? { outcome: "success", ...on } : on;
 }
 
 /** Why permissions cannot be used; undefined where they can. */

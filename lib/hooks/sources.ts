@@ -5,7 +5,7 @@ import type { Permissions } from "../permissions/rules.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { markOwn, OWN_TYPE } from "./installing/own-entries.ts";
 import { type Environment, homeOf, shortPath, userState } from "./file/places.ts";
-import { type Scope, TextSource } from "./file/text-source.ts";
+import { type SourceScope, TextSource } from "./file/text-source.ts";
 import { HookFolder, type Runner } from "./hot.ts";
 import { switched, Switches } from "./switches.ts";
 import type { TomlOptions } from "./toml.ts";
@@ -30,7 +30,7 @@ export interface SourcesOptions extends Runner {
 /** A hook that is loaded, and where it is from. */
 export interface Listed {
   readonly record: HookRecord;
-  readonly scope: Scope;
+  readonly scope: SourceScope;
   /** The folder or file as a person reads it. */
   readonly source: string;
   /** The hook's own file. */
@@ -62,7 +62,7 @@ export interface Found {
 
 interface FolderSource {
   readonly folder: HookFolder;
-  readonly scope: Scope;
+  readonly scope: SourceScope;
 }
 
 /** The hooks that are found without being named: `refresh` looks for what has changed. */
@@ -83,11 +83,11 @@ export class HookSources {
     const { cwd, env, settings = [], hooks = [], ownFolder = true } = options;
     this.#options = options;
     this.#switches = new Switches(cwd, env);
-    const folder = (path: string, scope: Scope, thing?: Trustable): FolderSource => {
+    const folder = (path: string, scope: SourceScope, thing?: Trustable): FolderSource => {
       const keeper = thing && !options.trust ? () => distrust(cwd, thing, env) : undefined;
       return { scope, folder: new HookFolder(path, { ...options, source: shortPath(path, cwd, env), keeper }) };
     };
-    const brought = (thing: Trustable, scope: Scope) =>
+    const brought = (thing: Trustable, scope: SourceScope) =>
       new TextSource(join(cwd, thing), scope, {
         distrust: options.trust ? undefined : (text) => distrust(cwd, thing, env, text),
       });
@@ -132,7 +132,7 @@ export class HookSources {
     const settings = await this.#fromSettings(paths, problems, unloaded);
     const definitions = await this.#fromDefinitions(problems, unloaded);
     const turns = await this.#fromToml(problems, unloaded);
-    const scopes: readonly Scope[] = ["user", "project", "local", "command line"];
+    const scopes: readonly SourceScope[] = ["user", "project", "local", "command line"];
     const listed = scopes.flatMap((scope) =>
       [...files, ...settings.listed, ...definitions, ...turns].filter((one) => one.scope === scope)
     );

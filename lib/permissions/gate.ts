@@ -117,9 +117,10 @@ function denied(call: PermissionCall, { reason, rule }: Permission): string {
   return `Permission to use ${call.tool_name}${what} has been denied.\nThe rule ${rule} denies it.`;
 }
 
+/** `rules` that would allow the call are given where nobody can be asked: the words are then a refusal. */
 function asked(call: PermissionCall, { reason, rule }: Permission, rules: readonly string[] | undefined): string {
-  const words = `Claude requested permissions to use ${call.tool_name}, but you haven't granted it yet.`;
   if (rules === undefined) return `${call.tool_name} asks for permission: ${reason}`;
+  const words = `Claude requested permissions to use ${call.tool_name}, but you haven't granted it yet.`;
   const mend = rules.length > 0
     ? `Nobody can be asked here, and ${reason}. What would allow it: permissions.allow ${JSON.stringify(rules)}`
     : `Nobody can be asked here, and ${reason}.${rule ? ` No allow rule can change that: take ${rule} away` : ""}`;

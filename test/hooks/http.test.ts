@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Folded } from "../../lib/core/fold.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
-import { isLocalAddress } from "../../lib/hooks/setting/local-address.ts";
+import { isLocalAddress } from "../../lib/hooks/process/local-address.ts";
 import { httpHook, type HttpOptions } from "../../lib/hooks/http.ts";
 import { environment, fireHook, PRE, PROMPT, record } from "./_fire.ts";
 

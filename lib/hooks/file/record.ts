@@ -54,14 +54,16 @@ interface Listener {
   readonly misses: HookRecord["misses"];
 }
 
+/** As in the host: a post-tool-use hook sees what went well, post-tool-use-failure the rest. */
+export function asInHost(on: ResolvedName): ResolvedName {
+  return on.event === "post-tool-use" ? { outcome: "success", ...on } : on;
+}
+
 function listener({ on, tools }: Moment, matcher?: string): Listener {
   const pattern = matcher ?? (tools.length > 0 ? tools.join("|") : undefined);
-  // As in the host: a post-tool-use hook sees successes, post-tool-use-failure the rest.
-  const outcome = on.event === "post-tool-use" ? { outcome: "success" as const } : {};
   return {
     on: {
-      ...outcome,
-      ...on,
+      ...asInHost(on),
       ...(pattern !== undefined && { pattern }),
       ...(matcher === undefined && tools.length > 0 && { tools }),
     },

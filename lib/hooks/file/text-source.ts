@@ -1,18 +1,21 @@
 import { readFileSync } from "node:fs";
 
-/** A settings or definitions file: its text as far as it may count. */
+/** Where hooks are from, in the order in which they are asked. */
+export type SourceScope = "user" | "project" | "local" | "command line";
+
+/** A settings or definitions file, of which only a trusted text counts. */
 export class TextSource {
   readonly path: string;
-  readonly scope: Scope;
+  readonly scope: SourceScope;
   readonly #distrust: ((text: string) => string | undefined) | undefined;
   readonly #required: boolean;
-  /** The last text that was in order; undefined where there is none. */
+  /** The last text that was trusted; undefined where there is none. */
   text: string | undefined;
   /** Why what lies there now does not count. */
   refused: string | undefined;
   problem: string | undefined;
 
-  constructor(path: string, scope: Scope, options: {
+  constructor(path: string, scope: SourceScope, options: {
     /** Why a text is not to be used. @default all are */
     distrust?: ((text: string) => string | undefined) | undefined;
     /** Named by a person: it must be there. */
@@ -24,7 +27,7 @@ export class TextSource {
     this.#required = options.required ?? false;
   }
 
-  /** Looks at the file; what was in order before stays in use while its new text is not. */
+  /** Looks at the file; the trusted text stays in use while a new one is not trusted. */
   refresh(): void {
     this.refused = this.problem = undefined;
     let text: string;
@@ -42,6 +45,3 @@ export class TextSource {
     if (this.refused === undefined) this.text = text;
   }
 }
-
-/** Where hooks are from, in the order in which they are asked. */
-export type Scope = "user" | "project" | "local" | "command line";

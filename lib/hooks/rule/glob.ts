@@ -7,9 +7,9 @@ type Token = string | { readonly kind: "any" | "star" } | {
 const MOST_BRANCHES = 256;
 
 /**
- * The globs of rules and definitions (U12): `*` also crosses '/', a leading or inner double star with '/' may stand for no folder at all, `?`, `[a-z]`,
- * `[!a]`, `{a,b}`, backslash escapes. Made for this and not taken from a library, because those of files stop `*` at
- * '/' and turn into regular expressions; this one compares in time bounded by pattern × text.
+ * The globs of rules and definitions (U12): `*` (which also crosses '/'), a double star before '/' (any folders, or
+ * none), `?`, `[a-z]`, `[!a]`, `{a,b}` and backslash escapes. Libraries' globs are for files: they stop `*` at '/' and
+ * turn into regular expressions, while this one compares in a time bounded by pattern × text.
  *
  * @throws {TypeError} where a bracket is not closed, or the alternatives are too many
  */

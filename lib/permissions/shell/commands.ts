@@ -36,14 +36,14 @@ export function readCommandLine(text: string, options: { posix?: boolean; depth?
     bodies: [],
     list: (outer) => {
       const inner: Reader = { ...outer, bodies: [] };
-      readList(inner, commands, CLOSE);
+      readList(inner, commands, NO_WORD);
       expectOperator(inner, ")");
       if (inner.bodies.length > 0) throw new Unreadable("a here-document has no body");
-      separate(outer, outer.text.slice(outer.at, inner.at));
+      expectOneLine(outer, outer.text.slice(outer.at, inner.at));
       outer.at = inner.at;
     },
     script: (inside, outer) => {
-      separate(outer, inside);
+      expectOneLine(outer, inside);
       readAll(start(inside, outer.posix, outer.depth + 1), commands);
     },
   });
@@ -57,7 +57,8 @@ export function readCommandLine(text: string, options: { posix?: boolean; depth?
   }
 }
 
-const CLOSE = new Set<string>();
+/** No reserved word ends the list: only a bracket, or the end of the text. */
+const NO_WORD: ReadonlySet<string> = new Set();
 const THEN = new Set(["then"]);
 const BRANCH = new Set(["elif", "else", "fi"]);
 const DO = new Set(["do"]);
@@ -68,13 +69,13 @@ const CLOSING = ["then", "elif", "else", "fi", "do", "done", "esac", "}", "in"];
 
 function readAll(r: Reader, commands: Command[]): void {
   if (r.text.includes("\0")) throw new Unreadable("it holds a NUL character");
-  readList(r, commands, CLOSE);
+  readList(r, commands, NO_WORD);
   if (r.bodies.length > 0) throw new Unreadable("a here-document has no body");
   if (r.at < r.text.length) throw new Unreadable(`'${peek(r)}' stands where a command is expected`);
 }
 
-/** Whose newline ends a here-document's line is not the same in all shells. */
-function separate(outer: Reader, inside: string): void {
+/** Shells differ in whose newline starts the body of a here-document, so a substitution may not bring one along. */
+function expectOneLine(outer: Reader, inside: string): void {
   if (outer.bodies.length > 0 && inside.includes("\n")) {
     throw new Unreadable("a substitution spans the line of a here-document");
   }
@@ -136,7 +137,7 @@ function readCommand(r: Reader, commands: Command[]): void {
       r.at -= 2;
     }
     r.at++;
-    readList(r, commands, CLOSE);
+    readList(r, commands, NO_WORD);
     expectOperator(r, ")");
     return readRedirects(r, commands);
   }
@@ -155,9 +156,13 @@ function readCommand(r: Reader, commands: Command[]): void {
       next = list(BRANCH);
     } while (next === "elif");
     if (next === "else") list(FI);
-  } else if (word === "while" || word === "until") list(DO), list(DONE);
-  else if (word === "for") readFor(r), list(DONE);
-  else if (word === "case") readCase(r, (until) => readList(r, commands, until));
+  } else if (word === "while" || word === "until") {
+    list(DO);
+    list(DONE);
+  } else if (word === "for") {
+    readFor(r);
+    list(DONE);
+  } else if (word === "case") readCase(r, (until) => readList(r, commands, until));
   else if (word === "[[") readTest(r);
   else if (word === "function") {
     bashOnly(r, "'function'");

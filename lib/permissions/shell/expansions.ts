@@ -79,6 +79,7 @@ function suspectCode(text: string): string {
   return text;
 }
 
+/** Reads what begins with `$`: a variable, a substitution, arithmetic, a quote, or just the character. */
 export function readDollar(r: Reader, quoted: boolean): (string | Hole)[] {
   const next = peek(r, 1);
   const hole = quoted ? ONE : MANY;
@@ -96,8 +97,14 @@ export function readDollar(r: Reader, quoted: boolean): (string | Hole)[] {
   if (next === "{") return [readBraced(r, quoted)];
   if (next === "[") throw new Unreadable("'$[' is arithmetic of an old kind");
   if (next === "\\" && peek(r, 2) === "\n") throw new Unreadable("a line is continued inside an expansion");
-  if (!quoted && next === "'") return bashOnly(r, "$'…'"), [readAnsi(r)];
-  if (!quoted && next === '"') return r.at++, ["", ...readDouble(r)];
+  if (!quoted && next === "'") {
+    bashOnly(r, "$'…'");
+    return [readAnsi(r)];
+  }
+  if (!quoted && next === '"') {
+    r.at++;
+    return ["", ...readDouble(r)];
+  }
   const name = /^(?:[A-Za-z_]\w*|[0-9@*#?$!-])/.exec(r.text.slice(r.at + 1, r.at + 300));
   r.at += 1 + (name?.[0].length ?? 0);
   return [name ? (name[0] === "@" ? MANY : hole) : "$"];
