@@ -1,4 +1,5 @@
 import { nearest } from "../core/names.ts";
+import { wrap } from "./show/width.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 
 /** How a command is called: the whole of its `--help`. */
@@ -116,11 +117,5 @@ const COLUMNS = 80;
 
 /** A text in lines that begin below each other. */
 export function inLines(text: string, indent: number): string {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (lines.length === 0 || indent + longer.length > COLUMNS) lines.push(word);
-    else lines[lines.length - 1] = longer;
-  }
-  return lines.join(`\n${" ".repeat(indent)}`);
+  return wrap(text, COLUMNS - indent, 0).join(`\n${" ".repeat(indent)}`);
 }

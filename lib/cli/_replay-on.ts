@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { sha256 } from "../core/sha256.ts";
 import { remote } from "../durable/remote.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
+import { eachOf } from "./_each-of.ts";
 import { type Flags, refuseTogether } from "./_flags.ts";
 import type { Io } from "./_io.ts";
 
@@ -19,14 +20,7 @@ export async function replayOn<T>(fixtures: readonly Fixture[], flags: Flags["fl
   refuseTogether(flags, "on", ["update", "hooks", "shadow", "normalise"], "workers replay what they have");
   const args = ["wire", "verify"].filter((flag) => flags[flag]).map((flag) => `--${flag}`);
   const engine = remote(String(flags.on));
-  const outcomes: T[] = [];
-  let next = 0;
-  const one = async () => {
-    for (let i = next++; i < fixtures.length && !io.signal.aborted; i = next++) {
-      const { name } = fixtures[i]!;
-      outcomes[i] = await engine.replay({ name, tape: tapeSign(name, io.cwd), args }) as T;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, fixtures.length) }, one));
-  return outcomes;
+  return await eachOf(fixtures, { atOnce: AT_ONCE, signal: io.signal }, async ({ name }) => {
+    return await engine.replay({ name, tape: tapeSign(name, io.cwd), args }) as T;
+  });
 }

@@ -1,15 +1,16 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import type { Agent } from "../agent.ts";
 import { fixtureAt, FIXTURES, nameFor } from "../tape/fixture.ts";
 import { keepFiles } from "../tape/record/keep-files.ts";
 import { isCi } from "../tape/options.ts";
 import { priceOf } from "../tape/drift/drift.ts";
 import { priceText } from "../tape/drift/report.ts";
 import { readTape } from "../tape/read.ts";
-import { runFixture } from "../tape/run-fixture.ts";
+import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "./_fixture-agent.ts";
 import { command, type Usage } from "./_flags.ts";
-import { EXIT, UsageError } from "./_io.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
 import { projectOf } from "./_project.ts";
@@ -37,7 +38,34 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, prompt } = scriptAndPrompt(words, args, io);
   if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
   const workspace = projectOf(flags, io);
-  const name = String(flags.fixture ?? nameFor(prompt));
+  const folder = folderFor(String(flags.fixture ?? nameFor(prompt)), io);
+  const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
+  const agent = script === undefined ? await builtIn() : await loadAgent(script);
+  const tools = flags.tools === true;
+  const { result, report, ms } = await recordInto(folder, agent, { workspace, script, tools, io }, {
+    prompts: [prompt],
+    redact: flags.redact === true,
+    ...normalise,
+    ...(flags.model !== undefined && { model: String(flags.model) }),
+    ...(io.tty && !flags.json && { on: terminalView(io.out, coloursFor(true, io.env)) }),
+  });
+  const fixture = relative(io.cwd, folder);
+  if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
+  else {
+    // Of the tape: what the agents cost that this one started is no part of its own result.
+    const { calls } = await readTape(fixtureAt(folder).tape);
+    io.out(`recorded ${fixture}: ${result.stop}, ${priceText(await priceOf(calls))}\n`);
+    io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
+  }
+  if (result.error) {
+    io.err(`crochet: ${result.error.message}\n`);
+    io.err(`the tape keeps this failure, to be replayed as it is: delete ${fixture} to record another run\n`);
+  }
+  return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
+});
+
+/** The folder of a fixture that is not there yet. */
+function folderFor(name: string, io: Io): string {
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
     throw new UsageError(
       `Cannot name a fixture '${name}' as it becomes a folder: use up to 100 letters, digits, '.', '_' and '-'`,
@@ -56,49 +84,49 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   if (isCi(io.env)) {
     throw new UsageError(`Cannot record as CI is set, where tapes are only replayed: record ${name} at home`);
   }
-  const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
-  const agent = script === undefined ? await builtIn() : await loadAgent(script);
-  const tools = flags.tools === true;
+  return folder;
+}
+
+/** What a run that is recorded works on. */
+interface Place {
+  readonly workspace: string;
+  readonly script: string | undefined;
+  /** Whether tools work in the workspace itself, and their results are recorded. */
+  readonly tools: boolean;
+  readonly io: Io;
+}
+
+/**
+ * Records a run with copies of the files it begins with. They are a draft until the tape is written: another process
+ * may record the same fixture, and only one of them comes to keep it.
+ */
+async function recordInto(
+  folder: string,
+  agent: Agent,
+  { workspace, script, tools, io }: Place,
+  options: ReplayOptions,
+): Promise<FixtureRun> {
   const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
   const ran = script === undefined ? [] : [script, join(dirname(script), "hooks")];
   mkdirSync(folder, { recursive: true });
-  // Files of its own until the tape is written: another process may record the same, and only one of them comes to keep it.
   const draft = mkdtempSync(join(folder, ".draft-"));
-  const run = async () => {
+  try {
     for (const { path, why } of keeps ? keepFiles(workspace, draft, ran) : []) {
       io.err(`${path} is not kept with the fixture: ${why}\n`);
     }
-    const files = keeps ? fixtureAt(draft).files : fixtureAt(folder).files;
+    const files = fixtureAt(keeps ? draft : folder).files;
     const done = await runFixture({ ...fixtureAt(folder), files }, agent, {
+      ...options,
       mode: "record",
-      prompts: [prompt],
       tools,
-      redact: flags.redact === true,
-      ...normalise,
       agent: script === undefined ? BUILT_IN : relative(folder, script),
       signal: io.signal,
-      ...(flags.model !== undefined && { model: String(flags.model) }),
       ...(tools && { cwd: workspace }),
-      ...(io.tty && !flags.json && { on: terminalView(io.out, coloursFor(true, io.env)) }),
     });
     if (keeps && files !== undefined) renameSync(files, join(folder, "files"));
     return done;
-  };
-  const { result, report, ms } = await run().finally(() => {
+  } finally {
     rmSync(draft, { recursive: true, force: true });
     if (readdirSync(folder).length === 0) rmdirSync(folder);
-  });
-  const fixture = relative(io.cwd, folder);
-  if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
-  else {
-    // Of the tape: what the agents cost that this one started is no part of its own result.
-    const { calls } = await readTape(fixtureAt(folder).tape);
-    io.out(`recorded ${fixture}: ${result.stop}, ${priceText(await priceOf(calls))}\n`);
-    io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
   }
-  if (result.error) {
-    io.err(`crochet: ${result.error.message}\n`);
-    io.err(`the tape keeps this failure, to be replayed as it is: delete ${fixture} to record another run\n`);
-  }
-  return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
-});
+}

@@ -7,6 +7,7 @@ import { type Case, type Ink, junit, PLAIN, priceText, reportLines } from "../ta
 import { refuseInCi } from "../tape/options.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
+import { eachOf } from "./_each-of.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { command, type Flags, inLines, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
@@ -61,10 +62,10 @@ export default command(USAGE, async ({ words, flags }, io) => {
     : (await import("./_normaliser.ts")).normaliserAsked(flags.normalise);
   const fixtures = fixturesFor(words, io);
   const outcomes = flags.on === undefined
-    ? await inParallel(
+    ? await replayHere(
       fixtures,
       io,
-      !flags.json && io.tty,
+      !flags.json && io.tty && fixtures.length > 1,
       (fixture) => outcomeOf(fixture, normalise, flags, io),
     )
     : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
@@ -153,27 +154,23 @@ async function hooksOf(
   };
 }
 
-/** A few at a time: agents wait for processes, and a fixture's files are copied. */
-async function inParallel<T>(
+/** Replays fixtures side by side: agents wait for processes, and a fixture's files are copied. */
+async function replayHere(
   fixtures: readonly Fixture[],
   io: Io,
   progress: boolean,
-  work: (fixture: Fixture) => Promise<T>,
-): Promise<T[]> {
-  const results: T[] = [];
-  let next = 0;
+  replayed: (fixture: Fixture) => Promise<Outcome>,
+): Promise<Outcome[]> {
   let done = 0;
-  const worker = async () => {
-    for (let i = next++; i < fixtures.length && !io.signal.aborted; i = next++) {
-      results[i] = await work(fixtures[i]!);
-      done++;
-      if (progress && fixtures.length > 1) io.err(`\r\u001b[K${done}/${fixtures.length} ${fixtures[i]!.name}`);
-    }
-  };
-  const workers = fixtures.length === 1 ? 1 : Math.min(fixtures.length, 2 * availableParallelism());
-  await Promise.all(Array.from({ length: workers }, worker));
-  if (progress && fixtures.length > 1) io.err("\r\u001b[K");
-  return results.filter((result) => result !== undefined);
+  const pace = { atOnce: 2 * availableParallelism(), signal: io.signal };
+  const outcomes = await eachOf(fixtures, pace, async (fixture) => {
+    const outcome = await replayed(fixture);
+    done++;
+    if (progress) io.err(`\r\u001b[K${done}/${fixtures.length} ${fixture.name}`);
+    return outcome;
+  });
+  if (progress) io.err("\r\u001b[K");
+  return outcomes;
 }
 
 function show(outcomes: readonly Outcome[], io: Io, ink: Ink): void {
@@ -186,10 +183,8 @@ function show(outcomes: readonly Outcome[], io: Io, ink: Ink): void {
   io.out(table(["fixture", "result", "calls", "time"], rows));
   for (const { name, report, error, shadow } of outcomes) {
     const lines = error !== undefined ? [error] : reportLines(report!, ink);
-    if (report?.ok && lines.length > 0) io.out(`\n${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
-    else if (lines.length > 0) {
-      io.out(`\n${ink.red("✗")} ${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
-    }
+    const mark = report?.ok ? "" : `${ink.red("✗")} `;
+    if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
     if (shadow.length > 0) io.out(`\n${ink.bold(name)}, had these hooks been there:\n${shadowTable(shadow)}`);
   }
 }

@@ -11,6 +11,9 @@ export const RUN = "Deno" in globalThis
   ? [process.execPath, "run", "-A", "--no-check", "-q", `--config=${ROOT}/deno.json`, MAIN]
   : ["bun", "run", MAIN];
 
+/** For tests that start a process for each command: on a busy machine one takes seconds. */
+export const LONG = { timeout: 240_000 };
+
 /** Calls crochet in a process of its own. */
 export function crochet(
   cwd: string,

@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { inFolder } from "../tape/_stage.ts";
-import { agentScript, crochet, put, recorded, SYSTEM } from "./_recorded.ts";
-
-const LONG = { timeout: 240_000 };
+import { agentScript, crochet, LONG, put, recorded, SYSTEM } from "./_recorded.ts";
 
 test(
   "U16: record never keeps a file that shows a secret, and says so; scan finds those that came otherwise",

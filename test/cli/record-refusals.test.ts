@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { inFolder } from "../tape/_stage.ts";
-import { agentScript, crochet, put, recorded, SYSTEM } from "./_recorded.ts";
+import { agentScript, crochet, LONG, put, recorded, SYSTEM } from "./_recorded.ts";
 
-const LONG = { timeout: 240_000 };
 const TAPE = "fixtures/fix-the-typo/tape.jsonl";
 
 test("a run that never reached a model is not kept, and leaves no files for the next recording", LONG, async () => {

@@ -5,9 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { inFolder } from "../tape/_stage.ts";
-import { agentScript, crochet, HOOK, put, recorded, RUN, SYSTEM } from "./_recorded.ts";
-
-const LONG = { timeout: 240_000 };
+import { agentScript, crochet, HOOK, LONG, put, recorded, RUN, SYSTEM } from "./_recorded.ts";
 
 test(
   "a stranger records a run, replays it offline, changes the system prompt and reads which line changed and what it costs",

@@ -7,9 +7,8 @@ import record from "../../lib/cli/record.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { inFolder } from "../tape/_stage.ts";
 import { workplace } from "./_call.ts";
-import { agentScript, crochet, HOOK, put, SYSTEM } from "./_recorded.ts";
+import { agentScript, crochet, HOOK, LONG, put, SYSTEM } from "./_recorded.ts";
 
-const LONG = { timeout: 240_000 };
 const READ: ScriptedReply = { tools: [{ name: "Read", input: { file_path: "tea.md" } }] };
 
 test(

@@ -1,6 +1,7 @@
 import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report/report.ts";
 import type { Colours as All } from "../show/colours.ts";
 import { several } from "../show/text.ts";
+import { wrap } from "../show/width.ts";
 
 type Colours = Pick<All, "bold" | "dim" | "red" | "yellow" | "green">;
 
@@ -93,14 +94,7 @@ function printable(text: string): string {
 }
 
 function wrapped(text: string, columns: number, indent: number): string[] {
-  const width = Math.max(40, columns - indent);
-  const lines: string[] = [""];
-  for (const word of printable(text.replaceAll("\n", "⏎")).split(" ")) {
-    const last = lines.at(-1)!;
-    if (last !== "" && last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = last === "" ? word : `${last} ${word}`;
-  }
-  return lines;
+  return wrap(printable(text.replaceAll("\n", "⏎")), Math.max(40, columns - indent), 0);
 }
 
 function time(ms: number): string {

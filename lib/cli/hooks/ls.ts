@@ -1,7 +1,6 @@
-import { EVENTS } from "../../core/events.ts";
-import type { HookRecord } from "../../core/hook.ts";
 import type { Found, Listed } from "../../hooks/sources.ts";
 import { command, type Usage } from "../_flags.ts";
+import { eventNames, kindWords } from "../_hook-words.ts";
 import { EXIT } from "../_io.ts";
 import { firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { table } from "../_table.ts";
@@ -39,7 +38,7 @@ function row({ record, scope, source, path }: Listed, i: number, last: ReadonlyM
   return {
     order: i + 1,
     name: record.name,
-    events: record.on.map(eventName),
+    events: eventNames(record),
     matcher: record.matcher ?? null,
     kind: record.kind,
     scope,
@@ -52,19 +51,6 @@ function row({ record, scope, source, path }: Listed, i: number, last: ReadonlyM
     trusted: true,
     last: last.get(record.name) ?? null,
   };
-}
-
-/** Under the name that says most: the alias where the hook is for some agents or outcomes only. */
-function eventName(on: HookRecord["on"][number]): string {
-  const { scope, aliases } = EVENTS[on.event] as {
-    scope: string;
-    aliases: Record<string, { scope?: string; outcome?: string }>;
-  };
-  const narrow = Object.entries(aliases).find(([, alias]) =>
-    (alias.scope !== undefined && alias.scope === on.scope && alias.scope !== scope) ||
-    (alias.outcome !== undefined && alias.outcome === on.outcome)
-  );
-  return narrow?.[0] ?? on.event;
 }
 
 /** By priority, as they are asked; within one, by where they are from. */
@@ -82,7 +68,7 @@ function shown(hooks: readonly Row[], { unloaded, problems }: Found): string {
         h.name,
         h.events.join(" "),
         h.matcher ?? "",
-        h.mode === "gate" ? h.kind : `${h.kind} (${h.mode})`,
+        kindWords(h),
         h.source,
         h.enabled ? "on" : "off",
         "yes",
