@@ -4,7 +4,6 @@ import { compileMatcher } from "../../core/match.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
-import { matchesIf } from "../../permissions/rules.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
 import type { FastCheck } from "../arbitraries/fast-check.ts";
 import { wordsIn } from "../arbitraries/words.ts";
@@ -65,8 +64,9 @@ function probes(fc: FastCheck, subject: Subject, moments: readonly Moment[], pla
   const form = isWire(subject) ? host : "crochet";
   const says = fc.constantFrom(...VERDICTS, ...NO_VERDICTS);
   const words = lookedFor(subject);
+  const conversations = mayLookAtConversation(subject);
   return fc.oneof(...moments.map(({ event, matcher }) => {
-    const about = { host: form, cwd: place.project, home: place.home, words } as const;
+    const about = { host: form, cwd: place.project, home: place.home, words, conversations } as const;
     const tool = matcher !== undefined && isAboutTool(event) ? { tool: matcher } : {};
     const events = eventArbitrary(event, { ...about, ...tool } as { host: "claude" }) as Arbitrary<unknown>;
     const fitting = events.map((made) => narrowed(made as Event, matcher, subject, place));
@@ -79,6 +79,11 @@ function probes(fc: FastCheck, subject: Subject, moments: readonly Moment[], pla
 /** What the hook looks for in events, as far as its source shows it. What it answers is not among it: that would be an echo. */
 export function lookedFor({ text }: Pick<Subject, "text">): readonly string[] {
   return wordsIn(text).filter((word) => !/[{}]/.test(word));
+}
+
+/** Whether it could read what was said before, by the looks of it; what it calls, or hands the whole event to, could too. */
+function mayLookAtConversation({ text }: Subject): boolean {
+  return /messages|stringify|from ["']\.|import\(["']\./.test(text);
 }
 
 function isAboutTool(event: string): boolean {
@@ -122,8 +127,8 @@ function narrowed(event: Event, matcher: string | undefined, { rule }: Subject, 
   }
   if (rule === undefined || typeof made.tool_name !== "string") return made;
   const tool_input = made.tool_input as Event;
-  if (matchesIf(rule, { tool_name: made.tool_name, input: tool_input, cwd: place.project })) return made;
-  return fitted(made, rule, place);
+  if (rule.isAbout({ tool_name: made.tool_name, input: tool_input, cwd: place.project })) return made;
+  return fitted(made, rule.text, place);
 }
 
 /** The conversation is there, but for a session that is just beginning. */

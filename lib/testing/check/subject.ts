@@ -1,5 +1,6 @@
 import type { HookKind, HookRecord } from "../../core/hook.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
+import type { matchesIf } from "../../permissions/rules.ts";
 import type { Example } from "../examples/example.ts";
 import type { Finding } from "./report/report.ts";
 import type { Target } from "./asking/probe.ts";
@@ -50,8 +51,8 @@ export interface Subject {
   readonly file?: string;
   /** The moment that was given for a file whose name does not say it. */
   readonly event?: string;
-  /** The one permission rule of a settings hook. */
-  readonly rule?: string;
+  /** The one permission rule of a settings hook, and whether it is about a call. */
+  readonly rule?: { readonly text: string; readonly isAbout: (call: Parameters<typeof matchesIf>[1]) => boolean };
   /** How a person would run it: the event's JSON goes to its stdin. Absent for what is no command. */
   readonly runs?: string;
   /** Its own text, where it is a file. */

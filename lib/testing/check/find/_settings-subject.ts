@@ -4,6 +4,7 @@ import { compileMatcher } from "../../../core/match.ts";
 import { shellWord } from "../../../hooks/process/shell-word.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
 import type { Handler } from "../../../hooks/setting/handler.ts";
+import { matchesIf } from "../../../permissions/rules.ts";
 import { copiesFor, copiesNamed, scriptTexts } from "./_copies.ts";
 import { matcherMistake } from "./matcher.ts";
 import { oddTimeout } from "./_odd-timeout.ts";
@@ -76,11 +77,15 @@ export function settingsSubject(
       nondeterministic: false,
       ...(handler.onFailure === "block" && { onError: "deny" as const }),
     },
-    ...(handler.if !== undefined && { rule: handler.if }),
+    ...(handler.if !== undefined && { rule: ruleOf(handler.if) }),
     ...skipped(event, common.seen),
     runs: asTyped(settled.replaceAll(/\$\{?CLAUDE_PROJECT_DIR\}?/g, "."), handler.args !== undefined),
     copies: copiesOf([handler.command, ...handler.args ?? []].join(" "), text, from),
   };
+}
+
+function ruleOf(text: string): NonNullable<Subject["rule"]> {
+  return { text, isAbout: (call) => matchesIf(text, call) };
 }
 
 /** Its line as it is written, as a person can run it, and as its host does. */

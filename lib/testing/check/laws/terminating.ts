@@ -1,46 +1,22 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { type Asker, refuses } from "../asking/asker.ts";
-import { plainProbes, type Probe } from "../events.ts";
+import { plainProbes } from "../events.ts";
 import { brief, type Violation } from "./judged.ts";
-import { play, type Played, type PlayOptions, type Strategy } from "./_play.ts";
-import type { Place } from "../asking/probe.ts";
+import type { Keeper } from "./keepers.ts";
+import type { Played, Strategy } from "./_play.ts";
 import type { LettingGo, Termination } from "../report/report.ts";
-import { lackingAt, wireName } from "./_lacking.ts";
-import { MESS } from "../asking/scratch.ts";
+import { wireName } from "./_lacking.ts";
 import { random } from "./_random.ts";
+import { arranged, type Blocking, blockingStarts, mostStarts, playFrom, type StartOptions, textOf } from "./_starts.ts";
 
-export interface TerminatingOptions {
-  readonly rounds: number;
+export interface TerminatingOptions extends StartOptions {
   readonly seed: number;
-  /** Events the hook was seen to block at. */
-  readonly blocked: readonly Probe[];
   /** What a good agent does about it, as an example tells. */
   readonly fix?: (() => void) | undefined;
-  /** Makes the project one in which the hook blocks, as examples tell. */
-  readonly states?: readonly State[];
 }
 
 export interface Terminated {
   readonly termination: Termination;
   readonly violations: readonly (Violation & { readonly trace: readonly string[]; readonly event: string })[];
-}
-
-type Name = PlayOptions["event"];
-
-/** A state of the project in which the hook blocks, and what the model says meanwhile. */
-interface Start {
-  readonly mess: boolean;
-  readonly text: string;
-  readonly says?: string;
-  /** Makes it so, where an example tells how. */
-  readonly given?: State;
-}
-
-/** Makes a state of the workspace, and says what it is. */
-export interface State {
-  readonly arrange: () => void;
-  readonly about: string;
 }
 
 const DONE =
@@ -50,14 +26,14 @@ const DONE =
  * Terminating: whatever the model does, the hook lets go of it. Plays it against models that do nothing, say that they
  * are done, repeat what they are told, work each time, mend what an example says, or mix these.
  */
-export async function terminating(asker: Asker, name: Name, options: TerminatingOptions): Promise<Terminated> {
-  const { starts, lacking } = await blockingStarts(asker, name, options);
+export async function terminating(asker: Asker, name: Keeper, options: TerminatingOptions): Promise<Terminated> {
   const rounds = affordable(options.rounds, asker);
+  const { starts, lacking } = await blockingStarts(asker, name, { ...options, rounds });
   if (starts.length === 0) {
     return { termination: { verdict: "not refuted", rounds, letsGo: "never blocks" }, violations: lacking };
   }
   const plays: Named[] = [];
-  for (const start of starts.slice(0, asker.slow ? 1 : 2)) {
+  for (const start of starts.slice(0, mostStarts(asker))) {
     // What let go of every model from one start is tried from another with few.
     const content = plays.length > 0 && plays.every(({ played }) => !played.stuck);
     plays.push(...await playAll(asker, name, start, { ...options, rounds }, content));
@@ -107,7 +83,7 @@ const FEW = 2;
 
 function loops(
   asker: Asker,
-  name: Name,
+  name: Keeper,
   letsGo: LettingGo,
   { label, tools, played, start }: Named,
   { rounds, state }: { rounds: number; state: readonly string[] },
@@ -133,36 +109,6 @@ function loops(
   };
 }
 
-/** Where the hook blocks at all: as the project is, as an example has it, in a mess, and after words it was seen to block at. */
-async function blockingStarts(
-  asker: Asker,
-  name: Name,
-  { blocked, states = [] }: TerminatingOptions,
-): Promise<{ readonly starts: readonly Start[]; readonly lacking: Terminated["violations"] }> {
-  const says = asker.subject.kind === "prompt" ? { says: '{"ok": false, "reason": "Not yet"}' } : {};
-  const texts = [
-    "Okay.",
-    ...blocked.map(({ event }) => String(event.last_assistant_message ?? event.prompt_response ?? "")),
-  ];
-  const said = (mess: boolean): Start[] => texts.slice(0, 3).map((text) => ({ mess, text, ...says }));
-  const told = states.map((given): Start => ({ mess: false, text: "Okay.", given, ...says }));
-  const starts: Start[] = [];
-  const lacking: Terminated["violations"][number][] = [];
-  for (const start of [...said(false), ...told, ...said(true)]) {
-    if (starts.some(({ mess, given }) => mess === start.mess && given === start.given)) continue;
-    const { rounds: [first] } = await playFrom(asker, name, start, () => ({ text: start.text || "Okay." }), 1);
-    if (first?.blocked) starts.push(start);
-    else if (first && lacking.length === 0) {
-      lacking.push(...lackingAt(name, first, asker.subject.host, triedWith(start)));
-    }
-  }
-  return { starts, lacking };
-}
-
-function triedWith({ given, mess }: Start): string {
-  return given?.about ?? (mess ? "a project with open work" : "the project as it is");
-}
-
 /** One play, and who played. */
 interface Named {
   readonly label: string;
@@ -170,24 +116,23 @@ interface Named {
   /** It was not given all rounds: that it blocked to the end means nothing. */
   readonly short: boolean;
   readonly played: Played;
-  readonly start: Start;
+  readonly start: Blocking;
 }
 
 async function playAll(
   asker: Asker,
-  name: Name,
-  start: Start,
+  name: Keeper,
+  start: Blocking,
   { rounds, seed, fix }: TerminatingOptions,
   few: boolean,
 ): Promise<Named[]> {
   const draw = random(seed);
-  const okay = start.text || "Okay.";
+  const okay = textOf(start);
   const mix: Strategy = (_, feedback) => {
     const texts = [okay, DONE, feedback || okay, "I will look into it."];
     return { tool: draw() < 0.5, text: texts[Math.floor(draw() * texts.length)]! };
   };
   const all: [label: string, tools: boolean, strategy: Strategy, work?: () => void][] = [
-    ["does nothing", false, () => ({ text: okay })],
     ["calls a tool each time", true, () => ({ tool: true, text: okay })],
     ["says that it is done", false, () => ({ text: DONE })],
     ["repeats what it is told", false, (_, feedback) => ({ text: feedback || okay })],
@@ -203,7 +148,7 @@ async function playAll(
       : []),
     ["does now this, now that", true, mix],
   ];
-  const plays: Named[] = [];
+  const plays: Named[] = [{ label: "does nothing", tools: false, played: start.idle, start, short: false }];
   let lost = false;
   for (const [label, tools, strategy, work] of all) {
     // Once two kinds of model were kept for good, others only tell whether anything makes it let go.
@@ -216,47 +161,11 @@ async function playAll(
   return plays;
 }
 
-async function playFrom(
-  asker: Asker,
-  event: Name,
-  start: Start,
-  strategy: Strategy,
-  most: number,
-  work?: () => void,
-): Promise<Played> {
-  const { lane } = asker;
-  // What a module remembers of the last play would be a state of no session.
-  asker.forget();
-  arranged(start, lane.place);
-  try {
-    const played = await play(asker, {
-      strategy,
-      most,
-      event,
-      ...(start.says !== undefined && { says: start.says }),
-      ...(work && { work }),
-    });
-    return { ...played, state: played.state.filter((path) => !path.startsWith("project/.git/")) };
-  } finally {
-    lane.restore();
-  }
-}
-
-function arranged({ mess, given }: Start, { project }: Place): void {
-  given?.arrange();
-  if (!mess) return;
-  for (const [path, text] of Object.entries(MESS)) {
-    const full = join(project, path);
-    mkdirSync(dirname(full), { recursive: true });
-    writeFileSync(full, text);
-  }
-}
-
 /** Why a hook that blocked no longer does. */
 async function howItLetsGo(
   asker: Asker,
-  name: Name,
-  start: Start,
+  name: Keeper,
+  start: Blocking,
   plays: readonly Named[],
   state: readonly string[],
 ): Promise<LettingGo> {
