@@ -37,7 +37,7 @@ export interface ScriptedReply {
   readonly retryAfter?: number;
 }
 
-/** Names what a script hands out, in order. */
+/** The ids and the model that a reply is given, counted over the script. */
 interface Names {
   readonly message: string;
   readonly model: string;

@@ -65,7 +65,7 @@ export function readScript(replies: readonly ScriptEntry[], { then, routes = [] 
   };
 }
 
-/** How many of its events a reply sends before its fault, if it has one. */
+/** The events a reply sends before its fault, or all where it has none. */
 export function sentEvents({ reply, events }: Answer): readonly ModelEvent[] {
   if (reply.stall === "start") return [];
   if (reply.stall) return events.slice(0, Math.ceil(events.length / 2));

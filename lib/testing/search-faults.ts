@@ -45,9 +45,9 @@ export interface SearchResult {
 export async function searchFaults(agent: Faultable, tape: Tape, options: SearchOptions = {}): Promise<SearchResult> {
   const { runs = 100, seed, path, signal } = options;
   const fc = fastCheck();
-  const first = async (schedule: readonly Fault[]) => (await underFaults(agent, tape, schedule, options)).broken[0];
+  const brokenBy = async (schedule: readonly Fault[]) => (await underFaults(agent, tape, schedule, options)).broken[0];
   const property = fc.asyncProperty(faults(tape), async (schedule) => {
-    return signal?.aborted === true || await first(schedule) === undefined;
+    return signal?.aborted === true || await brokenBy(schedule) === undefined;
   });
   const details = await fc.check(property, {
     numRuns: runs,
@@ -55,7 +55,7 @@ export async function searchFaults(agent: Faultable, tape: Tape, options: Search
   });
   const schedule = details.counterexample?.[0];
   if (!schedule) return { runs: details.numRuns, seed: details.seed };
-  const broken = await first(schedule);
+  const broken = await brokenBy(schedule);
   const broke = broken ? `${broken.invariant}: ${broken.seen}` : "it failed once and not again";
   const found = { broke, faults: [...schedule] };
   if (path === undefined) return { runs: details.numRuns, seed: details.seed, found };

@@ -24,8 +24,8 @@ const about: About = {
 };
 
 /**
- * Everything a transcript store promises, as checks for any test runner. `open` gives a store on the same storage
- * each time it is called within one check, so that what was written is read back by another store.
+ * Everything a transcript store promises, as checks for any test runner. `storage` is called once for each check, and
+ * gives the function that opens a store on it: each time another one, so that it reads what the last one wrote.
  *
  * @example
  * ```ts

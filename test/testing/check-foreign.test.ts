@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkHook } from "../../lib/testing/index.ts";
-import { hookFiles, sh } from "./_check-files.ts";
-
-/** Real processes on a busy machine. */
-const SLOW = { timeout: 120_000 };
+import { hookFiles, sh, SLOW } from "./_check-files.ts";
 
 /** Hooks as people write them, and all that is to be said of each. */
 const HOOKS: readonly (readonly [claim: string, file: string, text: string, codes: readonly string[]])[] = [

@@ -4,10 +4,8 @@ import { test } from "node:test";
 import { checkHook } from "../../lib/testing/index.ts";
 import { check } from "../../lib/testing/check/check.ts";
 import type { CheckReport } from "../../lib/testing/check/report/report.ts";
-import { hookFiles, sh } from "./_check-files.ts";
+import { hookFiles, sh, SLOW } from "./_check-files.ts";
 
-/** Real processes on a busy machine. */
-const SLOW = { timeout: 120_000 };
 const FEW = { runs: 4, seed: 1 };
 
 const codes = ({ hooks }: CheckReport) => hooks.map(({ findings }) => findings.map(({ code }) => code));

@@ -6,9 +6,8 @@ import { test } from "node:test";
 import { Lane } from "../../lib/testing/check/asking/lane.ts";
 import type { Probed, Question } from "../../lib/testing/check/asking/probe.ts";
 import { fill, Scratch } from "../../lib/testing/check/asking/scratch.ts";
-import { hookFiles } from "./_check-files.ts";
+import { hookFiles, SLOW } from "./_check-files.ts";
 
-const SLOW = { timeout: 120_000 };
 const git = spawnSync("git", ["--version"]).status === 0 ? {} : { skip: "git is not installed" };
 
 /** A module in a lane of its own, asked about commands. */

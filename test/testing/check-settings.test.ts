@@ -2,12 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readPrinted } from "../../lib/testing/check/laws/_printed.ts";
 import { checkHook } from "../../lib/testing/index.ts";
-import { hookFiles, sh } from "./_check-files.ts";
-
-/** Real processes on a busy machine. */
-const SLOW = { timeout: 120_000 };
-const settings = (event: string, command: string, matcher?: string) =>
-  JSON.stringify({ hooks: { [event]: [{ ...(matcher && { matcher }), hooks: [{ type: "command", command }] }] } });
+import { hookFiles, settings, sh, SLOW } from "./_check-files.ts";
 
 test("an empty answer is no echo, though the event holds the same two characters", () => {
   const event = { tool_input: { content: 'export {};\n{"decision":"block"}\n' } };
@@ -16,7 +11,7 @@ test("an empty answer is no echo, though the event holds the same two characters
 });
 
 test("a hook of SessionStart whose matcher names no way to start is at fault, and is not asked", SLOW, async () => {
-  using folder = hookFiles({ ".claude/settings.json": settings("SessionStart", "echo '{'", "init") });
+  using folder = hookFiles({ ".claude/settings.json": settings("SessionStart", { command: "echo '{'" }, "init") });
   const { hooks: [hook], ok } = await checkHook(`${folder.path}/.claude/settings.json`, { runs: 2, seed: 1 });
   assert.equal(ok, false);
   assert.deepEqual(hook!.findings.map(({ code }) => code), ["lawful.matcher"]);
@@ -26,7 +21,7 @@ test("a hook of SessionStart whose matcher names no way to start is at fault, an
 test("a Gemini extension is known by its manifest, and its path is put into the command", SLOW, async () => {
   using folder = hookFiles({
     "gemini-extension.json": "{}",
-    "hooks/hooks.json": settings("BeforeTool", "sh ${extensionPath}/scripts/look.sh"),
+    "hooks/hooks.json": settings("BeforeTool", { command: "sh ${extensionPath}/scripts/look.sh" }),
     "scripts/look.sh": sh(`echo '{"decision":"deny","reason":"not here"}'`),
   });
   const { hooks: [hook], ok } = await checkHook(folder.path, { runs: 4, seed: 1 });
@@ -36,7 +31,9 @@ test("a Gemini extension is known by its manifest, and its path is put into the 
 
 test("a hook that a runner runs is named by what is run", SLOW, async () => {
   using folder = hookFiles({
-    "hooks/hooks.json": settings("Notification", 'sh "${CLAUDE_PLUGIN_ROOT}"/run.sh "${CLAUDE_PLUGIN_ROOT}"/tell.sh'),
+    "hooks/hooks.json": settings("Notification", {
+      command: 'sh "${CLAUDE_PLUGIN_ROOT}"/run.sh "${CLAUDE_PLUGIN_ROOT}"/tell.sh',
+    }),
     "run.sh": sh('sh "$1"'),
     "tell.sh": sh("exit 0"),
   });

@@ -3,10 +3,8 @@ import { test } from "node:test";
 import { pathsIn } from "../../lib/testing/check/laws/_state-paths.ts";
 import { checkHook } from "../../lib/testing/index.ts";
 import type { LettingGo } from "../../lib/testing/index.ts";
-import { hookFiles, sh } from "./_check-files.ts";
+import { hookFiles, sh, SLOW } from "./_check-files.ts";
 
-/** Real processes on a busy machine. */
-const SLOW = { timeout: 120_000 };
 const BLOCK = `echo '{"decision":"block","reason":"Once more"}'`;
 /** The value of a key in the frontmatter of a file. */
 const field = (name: string, file: string) => `$(sed -n 's/^${name}: *//p' ${file})`;

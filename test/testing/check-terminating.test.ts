@@ -3,10 +3,7 @@ import { test } from "node:test";
 import { checkHook } from "../../lib/testing/index.ts";
 import type { LettingGo } from "../../lib/testing/index.ts";
 import { rounds } from "../_counts.ts";
-import { hookFiles, sh } from "./_check-files.ts";
-
-/** Real processes on a busy machine. */
-const SLOW = { timeout: 120_000 };
+import { hookFiles, sh, SLOW } from "./_check-files.ts";
 
 const BLOCK = `echo '{"decision":"block","reason":"Look again"}'`;
 const UNTIL_ACTIVE = `case "$event" in *'"stop_hook_active":true'*) exit 0;; esac`;

@@ -4,13 +4,7 @@ import { test } from "node:test";
 import { findSubjects } from "../../lib/testing/check/find/find.ts";
 import { unsetNames } from "../../lib/testing/check/find/_unset-names.ts";
 import { checkHook, wordsIn } from "../../lib/testing/index.ts";
-import { hookFiles, sh } from "./_check-files.ts";
-
-/** Real processes on a busy machine. */
-const SLOW = { timeout: 120_000 };
-
-const settings = (event: string, hook: object, matcher?: string) =>
-  JSON.stringify({ hooks: { [event]: [{ ...(matcher && { matcher }), hooks: [{ type: "command", ...hook }] }] } });
+import { hookFiles, settings, sh, SLOW } from "./_check-files.ts";
 
 /** Projects as others keep them, and all that is to be said of each. */
 const PROJECTS:
@@ -225,22 +219,6 @@ test("a hook sees its own folder, also where something above it looks like a pro
   assert.deepEqual(hook!.visible, [folder.path, join(folder.path, "a")]);
 });
 
-/** Stop hooks that nothing here makes block, and whether that is worth a word. */
-const UNTRIED: readonly (readonly [claim: string, text: string, told: boolean])[] = [
-  ["could block for good", sh("[ -e packages/no-such/file ] || exit 0", "echo no >&2", "exit 2"), true],
-  [
-    "lets go when it is told",
-    sh(
-      `case "$event" in *'"stop_hook_active":true'*) exit 0;; esac`,
-      "[ -e packages/no-such/file ] || exit 0",
-      "echo no >&2",
-      "exit 2",
-    ),
-    false,
-  ],
-  ["never blocks", sh("git status --short >&2", "exit 0"), false],
-];
-
 test("a stop hook that means 1 to block is at fault, also where only a file of its own makes it", SLOW, async () => {
   using folder = hookFiles({
     ".claude/hooks/stop.sh": sh(
@@ -261,6 +239,22 @@ test("a guard that looks for secrets is shown some, and its refusal is judged", 
   const { hooks: [hook] } = await checkHook(folder.path, { runs: 4, seed: 1, laws: ["lawful"] });
   assert.deepEqual(hook!.findings.map(({ code }) => code), ["lawful.exit-1"]);
 });
+
+/** Stop hooks that nothing here makes block, and whether that is worth a word. */
+const UNTRIED: readonly (readonly [claim: string, text: string, told: boolean])[] = [
+  ["could block for good", sh("[ -e packages/no-such/file ] || exit 0", "echo no >&2", "exit 2"), true],
+  [
+    "lets go when it is told",
+    sh(
+      `case "$event" in *'"stop_hook_active":true'*) exit 0;; esac`,
+      "[ -e packages/no-such/file ] || exit 0",
+      "echo no >&2",
+      "exit 2",
+    ),
+    false,
+  ],
+  ["never blocks", sh("git status --short >&2", "exit 0"), false],
+];
 
 for (const [claim, text, told] of UNTRIED) {
   test(`a Stop hook that ${claim} and never blocked here is ${told ? "" : "not "}warned of`, SLOW, async () => {

@@ -6,10 +6,7 @@ import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { BrokenLaw, checkHook, type Finding, laws } from "../../lib/testing/index.ts";
 import { sandboxHere } from "../../lib/testing/check/asking/sandbox.ts";
-import { hookFiles, sh } from "./_check-files.ts";
-
-/** Real processes on a busy machine. */
-const SLOW = { timeout: 120_000 };
+import { hookFiles, sh, SLOW } from "./_check-files.ts";
 
 const sandbox = await sandboxHere() ? {} : { skip: "bubblewrap does not work here" };
 

@@ -1,28 +1,15 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { deny, keepGoing, type PreToolUseHook } from "../../lib/index.ts";
 import { askHook, matchers, runExamples, testExamples } from "../../lib/testing/index.ts";
-import { scratch } from "../hooks/_fire.ts";
+import { hookFiles } from "./_check-files.ts";
 
 const LIB = new URL("../../lib/index.ts", import.meta.url).href;
 
-/** A folder of hooks. */
-function hooks(files: { readonly [name: string]: string }): { path: string } & Disposable {
-  const folder = scratch();
-  for (const [name, text] of Object.entries(files)) {
-    const path = join(folder.path, name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-    chmodSync(path, 0o755);
-  }
-  return folder;
-}
-
 /** How each example of a folder ended: its name, or why it failed. */
 async function played(files: { readonly [name: string]: string }, timeout = 10): Promise<string[]> {
-  using folder = hooks(files);
+  using folder = hookFiles(files);
   return (await runExamples(folder.path, { timeout })).map(({ name, ok, why }) => ok ? name : `${name}: ${why}`);
 }
 
@@ -82,7 +69,7 @@ test("every spelling of an expectation is understood, and each can fail", async 
   ];
   const yaml = (expects: readonly string[]) =>
     expects.map((expect) => `- { event: { args: { command: git push } }, expect: ${expect} }\n`).join("");
-  using good = hooks({ "pre-tool-use.rules": RULES, "pre-tool-use.examples.yaml": yaml(wants) });
+  using good = hookFiles({ "pre-tool-use.rules": RULES, "pre-tool-use.examples.yaml": yaml(wants) });
   for (const { ok, why } of await runExamples(good.path)) assert.ok(ok, why ?? "");
   const not = [
     "continue",
@@ -96,7 +83,7 @@ test("every spelling of an expectation is understood, and each can fail", async 
     "{ deny: robots }",
     "{ deny: /PUSH/ }",
   ];
-  using bad = hooks({ "pre-tool-use.rules": RULES, "pre-tool-use.examples.yaml": yaml(not) });
+  using bad = hookFiles({ "pre-tool-use.rules": RULES, "pre-tool-use.examples.yaml": yaml(not) });
   for (const { ok, name } of await runExamples(bad.path)) assert.ok(!ok, name);
 });
 
@@ -235,15 +222,15 @@ test("a mistake in examples is told with file, place and mend", async () => {
     ["- {", /not valid YAML/],
   ];
   for (const [yaml, message] of cases) {
-    using folder = hooks({ "stop.sh": "#!/bin/sh\n", "stop.examples.yaml": yaml });
+    using folder = hookFiles({ "stop.sh": "#!/bin/sh\n", "stop.examples.yaml": yaml });
     await assert.rejects(runExamples(folder.path), message, yaml);
   }
-  using folder = hooks({ "stop.ts": "export default () => {};\nexport const examples = { expect: 1 };" });
+  using folder = hookFiles({ "stop.ts": "export default () => {};\nexport const examples = { expect: 1 };" });
   await assert.rejects(runExamples(folder.path), /Cannot load stop\.ts as its examples are no list/);
 });
 
 test("testExamples() makes a test of each example, which fails with all one needs to know", async () => {
-  using folder = hooks({
+  using folder = hookFiles({
     "pre-tool-use.rules": RULES,
     "pre-tool-use.examples.yaml":
       "- event: { args: { command: git push } }\n  expect: { deny: /robots/ }\n- expect: continue",
@@ -262,15 +249,17 @@ test("testExamples() makes a test of each example, which fails with all one need
 });
 
 test("testExamples() of hooks without examples, or of no hooks, is a mistake", async () => {
-  using folder = hooks({ "stop.sh": "#!/bin/sh\n" });
+  using folder = hookFiles({ "stop.sh": "#!/bin/sh\n" });
   await assert.rejects(testExamples(folder.path, () => {}), /as it has none: export examples from a module/);
   await assert.rejects(testExamples(join(folder.path, "nowhere"), () => {}), /there is no such file or folder/);
-  using wrong = hooks({ "stpo.sh": "#!/bin/sh\n", "stop.shh": "" });
+  using wrong = hookFiles({ "stpo.sh": "#!/bin/sh\n", "stop.shh": "" });
   await assert.rejects(testExamples(wrong.path, () => {}), /Cannot load/);
 });
 
 test("askHook() asks one hook one question, whatever the file is called", async () => {
-  using folder = hooks({ "guard.sh": '#!/bin/sh\ngrep -q "rm -rf" && { echo "$WHO says no" >&2; exit 2; }\nexit 0\n' });
+  using folder = hookFiles({
+    "guard.sh": '#!/bin/sh\ngrep -q "rm -rf" && { echo "$WHO says no" >&2; exit 2; }\nexit 0\n',
+  });
   const ask = (command: string) =>
     askHook(join(folder.path, "guard.sh"), { tool_input: { command } }, {
       event: "pre-tool-use@Bash",
@@ -279,7 +268,7 @@ test("askHook() asks one hook one question, whatever the file is called", async 
   assert.ok(matchers.toDeny.call({}, await ask("rm -rf /"), /Ada says no/).pass);
   assert.ok(matchers.toPass.call({}, await ask("ls")).pass);
   await assert.rejects(askHook(join(folder.path, "guard.sh"), {}, { event: "stop", timeout: 0 }), /seconds above 0/);
-  using two = hooks({ "stop.sh": "#!/bin/sh\n", "notification.sh": "#!/bin/sh\n", "_none/README.md": "" });
+  using two = hookFiles({ "stop.sh": "#!/bin/sh\n", "notification.sh": "#!/bin/sh\n", "_none/README.md": "" });
   await assert.rejects(askHook(two.path), /as it is a folder with several hooks: name a hook file/);
   await assert.rejects(askHook(join(two.path, "_none")), /as it is a folder with no hook: name a hook file/);
 });
