@@ -8,7 +8,8 @@ import type { ExecRecord } from "../hooks/toml.ts";
 import type { Config } from "./_config.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { privateDir, stateDir } from "./_project.ts";
+import { stateDir } from "../files/state-dir.ts";
+import { privateDir } from "./_project.ts";
 
 /** The hooks a working directory brings along, for one session: found before it begins, bound to it when it does. */
 interface FoundHooks {

@@ -5,7 +5,8 @@ import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
 import type { Environment } from "../hooks/file/places.ts";
 import { readRollout, rolloutWriter } from "../transcript/rollout.ts";
-import { newestFirst, privateDir, rolloutName, rollouts, stateDir } from "./_project.ts";
+import { stateDir } from "../files/state-dir.ts";
+import { newestFirst, privateDir, rolloutName, rollouts } from "./_project.ts";
 
 /** One event of a run with all that was decided at it. */
 export interface Fire {

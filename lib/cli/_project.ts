@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { stateDir } from "../files/state-dir.ts";
 import type { Environment } from "../hooks/file/places.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
@@ -9,11 +10,6 @@ export function projectOf({ cwd = "." }: Flags["flags"], io: Pick<Io, "cwd">): s
   const path = resolve(io.cwd, String(cwd));
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
-}
-
-/** Where a project's state lives: `.crochet` in it, or `CROCHET_HOME`. */
-export function stateDir(cwd: string, env: Environment): string {
-  return env.CROCHET_HOME ? resolve(cwd, env.CROCHET_HOME) : join(cwd, ".crochet");
 }
 
 /** Makes a folder for what is nobody's source: git leaves it out, and so do the agent's own searches. */

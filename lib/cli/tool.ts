@@ -1,4 +1,4 @@
-import { plain } from "../core/_answer.ts";
+import { contentText } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
 import { type Tool, ToolError } from "../core/tool.ts";
 import { command, type Usage } from "./_flags.ts";
@@ -38,7 +38,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     const { content, response = undefined, isError = false } = typeof output === "string" || Array.isArray(output)
       ? { content: output }
       : output as Exclude<typeof output, readonly unknown[] | string>;
-    io.out(flags.json ? `${JSON.stringify(response ?? content)}\n` : `${plain(content)}\n`);
+    io.out(flags.json ? `${JSON.stringify(response ?? content)}\n` : `${contentText(content)}\n`);
     return isError ? EXIT.failed : EXIT.ok;
   } catch (error) {
     if (flags.json) {

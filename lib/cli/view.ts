@@ -4,7 +4,8 @@ import { dirname, join, relative, resolve } from "node:path";
 import { comparePage, runPage } from "../view/html.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { privateDir, projectOf, stateDir } from "./_project.ts";
+import { stateDir } from "../files/state-dir.ts";
+import { privateDir, projectOf } from "./_project.ts";
 import { findView } from "./_view-source.ts";
 
 const USAGE: Usage = {

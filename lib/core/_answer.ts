@@ -1,5 +1,5 @@
 import type { Run } from "./run.ts";
-import { type Block, toolResult, type ToolResultBlock } from "./messages.ts";
+import { type Block, contentText, toolResult, type ToolResultBlock } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import type { CallOutcome } from "./run-events.ts";
 
@@ -28,7 +28,7 @@ export function answer(run: Run, call: ToolCall, ending: Ending): Answer {
     id: call.id,
     name: call.name,
     outcome,
-    content: plain(content),
+    content: contentText(content),
     ...(response !== undefined && { response }),
     ms,
   });
@@ -37,9 +37,4 @@ export function answer(run: Run, call: ToolCall, ending: Ending): Answer {
     after: ending.after ?? [],
     waiting: ending.waiting ?? false,
   };
-}
-
-export function plain(content: string | readonly Block[]): string {
-  if (typeof content === "string") return content;
-  return content.map((b) => b.type === "text" ? (b as { text: string }).text : `[${b.type}]`).join("\n");
 }

@@ -1,10 +1,10 @@
-import { type Answer, answer, type Ending, plain } from "./_answer.ts";
+import { type Answer, answer, type Ending } from "./_answer.ts";
 import type { Ready } from "./_gate.ts";
 import { perform, type Performed, type Thrown } from "./_perform.ts";
 import type { ToolResult } from "./events.ts";
 import type { Run } from "./run.ts";
 import { countTool } from "./limits.ts";
-import { type Block, isContent, text } from "./messages.ts";
+import { type Block, contentText, isContent, text } from "./messages.ts";
 import { wordings } from "./said.ts";
 import type { Tool } from "./tool.ts";
 import { UnusableAnswer } from "./verdict.ts";
@@ -80,7 +80,7 @@ async function reviewed(run: Run, ready: Ready, ran: Performed, ending: Ending):
     result: ran.result,
     outcome: failed ? "failure" : "success",
     failed,
-    error: failed ? plain(ran.result.content) : null,
+    error: failed ? contentText(ran.result.content) : null,
     duration_ms: Math.round(ending.ms ?? 0),
   } as const;
   const post = await run.inOrder(() => run.fire(fired, { accept: (value) => acceptResult(tool, ran.result, value) }));

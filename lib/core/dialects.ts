@@ -1,4 +1,5 @@
 import { type EventName, EVENTS } from "./events.ts";
+import { isObject } from "./json.ts";
 import { pascal, resolveEvent } from "./names.ts";
 import { fromAction, NO_OPINION, type Opinion, type Said, unusable } from "./verdict.ts";
 
@@ -160,8 +161,8 @@ function readBehavior(decision: unknown, event: EventName): Opinion {
 }
 
 function expectObject(raw: unknown, event: EventName): Record<string, unknown> {
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw unusable(event, "it is not a JSON object");
-  return raw as Record<string, unknown>;
+  if (!isObject(raw)) throw unusable(event, "it is not a JSON object");
+  return raw;
 }
 
 function checkTypes(

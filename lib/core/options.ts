@@ -1,3 +1,4 @@
+import { isObject } from "./json.ts";
 import { nearest } from "./names.ts";
 
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
@@ -38,7 +39,7 @@ function isA(kind: OptionKind, value: unknown): boolean {
     case "a list":
       return Array.isArray(value);
     case "an object":
-      return typeof value === "object" && value !== null && !Array.isArray(value);
+      return isObject(value);
     case "a function":
       return typeof value === "function";
     case "an AbortSignal":

@@ -1,3 +1,4 @@
+import { isObject } from "./json.ts";
 import { type Block, isToolUse, NO_USAGE, text, type TextBlock, type Usage } from "./messages.ts";
 import {
   type EventsAtOnce,
@@ -218,9 +219,7 @@ function parseObject(raw: string): { value: unknown } | { why: string } {
 }
 
 function unusableInput(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return "its input is not a JSON object; send an object";
-  }
+  if (!isObject(value)) return "its input is not a JSON object; send an object";
   return isDeep(value) ? `its input is nested deeper than ${DEEPEST} levels; send a flatter object` : undefined;
 }
 

@@ -1,4 +1,5 @@
 import { fits, isPlain, type PlainSchema, TYPES } from "./_plain-schema.ts";
+import { isObject } from "./json.ts";
 import type { Json } from "./messages.ts";
 
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -31,18 +32,14 @@ export function checkSchema(name: string, schema: unknown): asserts schema is Js
   const fail = (why: string): never => {
     throw new TypeError(`Cannot make tool '${name}' as its input is not a schema: ${why}`);
   };
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
-    fail("expected a JSON Schema object or a zod schema");
-  }
-  if ((schema as JsonSchema).type !== "object") {
-    fail(`type must be "object", current value is ${JSON.stringify((schema as JsonSchema).type)}`);
+  if (!isObject(schema)) return fail("expected a JSON Schema object or a zod schema");
+  if (schema.type !== "object") {
+    fail(`type must be "object", current value is ${JSON.stringify(schema.type)}`);
   }
   const walk = (node: unknown, path: string): void => {
     if (typeof node === "boolean") return;
-    if (typeof node !== "object" || node === null || Array.isArray(node)) {
-      return fail(`${path} must be a schema object`);
-    }
-    const { type, properties, required, items, enum: values } = node as Record<string, unknown>;
+    if (!isObject(node)) return fail(`${path} must be a schema object`);
+    const { type, properties, required, items, enum: values } = node;
     for (const t of Array.isArray(type) ? type : [type]) {
       if (t !== undefined && !TYPES.includes(t as string)) {
         fail(`${path}.type ${JSON.stringify(t)} is not one of ${TYPES.join(", ")}`);

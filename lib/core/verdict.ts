@@ -1,4 +1,5 @@
 import { type EventName, EVENTS, type Subjects } from "./events.ts";
+import { isObject } from "./json.ts";
 import { pascal } from "./names.ts";
 
 /** What any verdict may carry beside its action. */
@@ -203,7 +204,6 @@ export function fromAction(event: EventName, given: string, fields: Record<strin
 
 /** The value if it fits the event's subject; otherwise a failure that says what would. */
 function checkedSubject(event: EventName, value: unknown): unknown {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   const wrong = (expected: string) =>
     unusable(event, `its 'modify' gives ${show(value)} where ${expected} is expected`);
   switch (event) {
@@ -215,7 +215,7 @@ function checkedSubject(event: EventName, value: unknown): unknown {
       return value;
     case "turn-start":
     case "iteration":
-      if (!isObject || !isTextOrNone((value as { system?: unknown }).system)) {
+      if (!isObject(value) || !isTextOrNone(value.system)) {
         throw wrong("an object, its 'system' a text,");
       }
       return value;

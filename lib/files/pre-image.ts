@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isGone, thisOwner } from "./owner.ts";
 import type { Original } from "./commit.ts";
 import { reflink } from "./reflink.ts";
+import { stateDir } from "./state-dir.ts";
 import { LARGE, type PreImage } from "./undo-log.ts";
 
 let clones = 0;
@@ -14,7 +15,7 @@ let clones = 0;
 export async function keepPreImage(real: string, original: Original | undefined, cwd: string): Promise<PreImage> {
   if (original === undefined) return { kind: "absent" };
   if (original.bytes.length <= LARGE) return { kind: "bytes", bytes: original.bytes };
-  const directory = join(process.env.CROCHET_HOME ?? join(cwd, ".crochet"), "undo");
+  const directory = join(stateDir(cwd), "undo");
   const file = join(directory, `${thisOwner()}-${++clones}`);
   if (!await reflink(real, file, original.stat.dev)) {
     return { kind: "dropped", why: "the file is over 8 MiB and its file system cannot share blocks" };

@@ -1,7 +1,8 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeWhole } from "../../hooks/file/places.ts";
-import { privateDir, stateDir } from "../_project.ts";
+import { stateDir } from "../../files/state-dir.ts";
+import { privateDir } from "../_project.ts";
 
 /** How many prompts are remembered. */
 const MOST = 500;

@@ -6,7 +6,7 @@ import { homeOf, userState } from "../../hooks/file/places.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";
 import { crochetVersion, runtimeVersion } from "../../version.ts";
 import type { Io } from "../_io.ts";
-import { stateDir } from "../_project.ts";
+import { stateDir } from "../../files/state-dir.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
 
 /** What the machine and the environment have for us. */

@@ -1,5 +1,11 @@
-import { plain } from "../../core/_answer.ts";
-import { type Block, isToolResult, isToolUse, type Message, type ToolUseBlock } from "../../core/messages.ts";
+import {
+  type Block,
+  contentText,
+  isToolResult,
+  isToolUse,
+  type Message,
+  type ToolUseBlock,
+} from "../../core/messages.ts";
 import type { Colours } from "./colours.ts";
 import { plainText } from "./text.ts";
 
@@ -10,7 +16,7 @@ export function messageLines({ role, content }: Message, { bold, cyan, dim, gree
       return `${cyan("▸")} ${bold(plainText(block.name))} ${dim(plainText(JSON.stringify(block.input)))}`;
     }
     if (isToolResult(block)) {
-      return `${block.is_error ? red("✗") : green("✓")} ${dim(plainText(plain(block.content ?? "")))}`;
+      return `${block.is_error ? red("✗") : green("✓")} ${dim(plainText(contentText(block.content ?? "")))}`;
     }
     const words = block.type === "text" ? plainText((block as { text: string }).text) : `[${block.type}]`;
     return role === "user" ? `${bold("›")} ${words}` : words;

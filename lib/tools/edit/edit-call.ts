@@ -1,3 +1,4 @@
+import { isObject } from "../../core/json.ts";
 import { ToolError } from "../../core/tool.ts";
 
 /** What an edit asks for, apart from the file. */
@@ -30,7 +31,7 @@ export function checkEditCall(value: unknown, name = ""): Required<EditCall> {
 }
 
 export function checkObject(value: unknown, name: string): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw refuse("invalid_input", `Cannot use ${name} as it must be an object: current value is ${show(value)}`);
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { stateDir } from "../../files/state-dir.ts";
 
 /** How many characters of a stream the model and hooks see. */
 const SHOWN_CHARS = 30_000;
@@ -33,7 +34,7 @@ export interface Capture {
 /** Where full outputs go: the project's own state folder, where Read may look; else the machine's. */
 export function outputFolder(cwd: string): string {
   const folders = [
-    join(process.env.CROCHET_HOME ?? join(cwd, ".crochet"), "tool-results"),
+    join(stateDir(cwd), "tool-results"),
     join(tmpdir(), "crochet-tool-results"),
   ];
   for (const folder of folders) {
