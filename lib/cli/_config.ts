@@ -5,7 +5,7 @@ import { nearest } from "../core/names.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { userState } from "../hooks/file/places.ts";
 import { distrust } from "../hooks/trust.ts";
-import type { OnPrompt } from "../monitor/escalate.ts";
+import type { OnPrompt } from "../monitor/on-prompt.ts";
 import { type Io, UsageError } from "./_io.ts";
 
 /** A project's own settings, `.crochet/config.yaml`; flags win over them. */

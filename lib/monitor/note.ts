@@ -3,6 +3,7 @@
  * agent's way (S2.8). A process is started for each event, and loading is nearly all it does: this file imports nothing
  * (node:fs alone takes more than half as long to load as the runtime), and is what a watched agent's settings start.
  */
+import type { OnPrompt } from "./on-prompt.ts";
 import type { AgentEvent, PromptType } from "./state.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -34,8 +35,8 @@ export function promptTypeOf(tool_name: unknown): PromptType | undefined {
   return typeof tool_name === "string" && Object.hasOwn(PROMPTS, tool_name) ? PROMPTS[tool_name] : undefined;
 }
 
-/** What a person is asked, as far as a tool's input tells. */
-export function asked(input: unknown): string {
+/** What a person is asked, as far as a tool's input tells: at most 200 characters, as it is read at a glance. */
+export function questionIn(input: unknown): string {
   const { questions, plan } = (input ?? {}) as { questions?: { question?: unknown }[]; plan?: unknown };
   if (typeof plan === "string") return plan.split("\n", 1)[0]!.slice(0, 200);
   const question = Array.isArray(questions) ? questions[0]?.question : undefined;
@@ -85,15 +86,16 @@ function eventOf(name: string | undefined, input: Record<string, unknown>): Note
     return input.notification_type === "idle_prompt" ? { type: "turn_end", at } : undefined;
   }
   const prompt_type = name === "pretooluse" ? promptTypeOf(input.tool_name) : undefined;
-  return prompt_type && { type: "prompt", prompt_type, message: asked(input.tool_input), at };
+  return prompt_type && { type: "prompt", prompt_type, message: questionIn(input.tool_input), at };
 }
 
-/** What is done when an agent begins to wait for a decision: tell a person, run a command, or nothing. */
-export type OnPrompt = "escalate" | "none" | { readonly command: string };
+/** Where it is remembered what to do for one agent. */
+export function onPromptFile(dir: string, id: string): string {
+  return `${dir}/${id}.on-prompt.json`;
+}
 
-/** What is remembered for the agent; the default is to escalate (S2.14). */
 async function onPromptOf(dir: string, id: string): Promise<OnPrompt> {
-  const file = `${dir}/${id}.on-prompt.json`;
+  const file = onPromptFile(dir, id);
   // To be told that a file is not there is quicker than to be thrown an error.
   const text = BUN
     ? await BUN.file(file).exists() && await BUN.file(file).text()

@@ -4,7 +4,8 @@ import type { RunEvent } from "../core/run-events.ts";
 import { thisOwner } from "../files/owner.ts";
 import { redact } from "../tape/redact/redact.ts";
 import { appendEvent, beginLog } from "./log.ts";
-import { agentsDir, asked, type OnPrompt, promptTypeOf, startAction } from "./note.ts";
+import { agentsDir, promptTypeOf, questionIn, startAction } from "./note.ts";
+import type { OnPrompt } from "./on-prompt.ts";
 import { type AgentEvent, nextState, type PromptType } from "./state.ts";
 
 interface OwnRunOptions {
@@ -80,8 +81,9 @@ class OwnLife {
       ...(asker && {
         asker: {
           answer: (questions, signal) =>
-            asking("question", asked({ questions }), () => asker.answer(questions, signal)),
-          approve: (request, signal) => asking("plan_approval", asked(request), () => asker.approve(request, signal)),
+            asking("question", questionIn({ questions }), () => asker.answer(questions, signal)),
+          approve: (request, signal) =>
+            asking("plan_approval", questionIn(request), () => asker.approve(request, signal)),
         },
       }),
     };
@@ -91,7 +93,7 @@ class OwnLife {
     if (event.type === "start" && this.#id === undefined) return this.#begin(event.session_id);
     if (event.agent_id !== this.#id) return;
     const prompt = event.type === "tool_start" && alone ? promptTypeOf(event.name) : undefined;
-    if (prompt !== undefined) this.#prompt(prompt, asked((event as { input?: unknown }).input), false);
+    if (prompt !== undefined) this.#prompt(prompt, questionIn((event as { input?: unknown }).input), false);
     else if (event.type === "end") this.#turnEnds();
     else if (GOES_ON.has(event.type) && this.#state?.state !== "working") this.#add({ type: "activity" });
   }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { readOnPrompt, rememberOnPrompt } from "../../monitor/escalate.ts";
+import { readOnPrompt, rememberOnPrompt } from "../../monitor/on-prompt.ts";
 import { agentsDir, beginLog, isAgentId } from "../../monitor/log.ts";
 import { prepareSettings } from "../../monitor/settings.ts";
 import { onPromptFor, readConfig } from "../_config.ts";

@@ -1,12 +1,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import type { OnPrompt } from "./note.ts";
+import { onPromptFile } from "./note.ts";
 
-export type { OnPrompt };
+/** What is done when an agent begins to wait for a decision: tell a person, run a command, or nothing. */
+export type OnPrompt = "escalate" | "none" | { readonly command: string };
 
-/** Remembers what to do for one agent; the default is to escalate (S2.14). */
+/** Remembers what to do for one agent, where `note.ts` finds it; the default is to escalate (S2.14). */
 export function rememberOnPrompt(dir: string, id: string, onPrompt: OnPrompt): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  writeFileSync(`${dir}/${id}.on-prompt.json`, JSON.stringify(onPrompt), { mode: 0o600 });
+  writeFileSync(onPromptFile(dir, id), JSON.stringify(onPrompt), { mode: 0o600 });
 }
 
 /** What to do, as a person writes it in a flag; undefined where it is not given. */
