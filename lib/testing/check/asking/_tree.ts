@@ -77,9 +77,9 @@ export class Tree {
   #walk(): [path: string, stats: Stats][] {
     const found: [string, Stats][] = [];
     const enter = (folder: string) => {
-      for (const name of readdirSync(join(this.#root, folder))) {
+      for (const name of readdirSync(`${this.#root}/${folder}`)) {
         const path = folder === "" ? name : `${folder}/${name}`;
-        const stats = lstatSync(join(this.#root, path), { throwIfNoEntry: false });
+        const stats = lstatSync(`${this.#root}/${path}`, { throwIfNoEntry: false });
         if (!stats) continue;
         found.push([path, stats]);
         if (stats.isDirectory()) enter(path);

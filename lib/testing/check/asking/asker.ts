@@ -21,6 +21,8 @@ export class Asker {
   readonly secrets: readonly string[];
   /** Milliseconds of each call that came back. */
   readonly times: number[] = [];
+  /** How many of them took longer than one should have to wait. */
+  #long = 0;
 
   constructor(
     subject: Subject,
@@ -42,7 +44,7 @@ export class Asker {
 
   /** Whether it is to be asked no more than is needed. */
   get slow(): boolean {
-    return this.usual > SLOW_MS;
+    return this.#long > 0 && 2 * this.#long >= this.times.length;
   }
 
   /** Twice the time, where the hook has it. */
@@ -76,7 +78,10 @@ export class Asker {
     if (probed.timedOut && !options.keep) probed = await this.#again(probe, options, this.#patient);
     // Nothing ends itself like this, but a machine out of memory does.
     if (probed.ran?.signal === "SIGKILL" && !probed.timedOut) probed = await this.#again(probe, options, this.limit);
-    if (!probed.timedOut) this.times.push(probed.ms);
+    if (!probed.timedOut) {
+      this.times.push(probed.ms);
+      if (probed.ms > SLOW_MS) this.#long++;
+    }
     if (!probed.ran || probed.timedOut) return probed;
     return { ...probed, opinion: opinionOf(probed.ran, probe.event, this.subject.host, this.lane.place.kept) };
   }
