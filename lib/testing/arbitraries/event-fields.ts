@@ -3,10 +3,10 @@ import type { EventFields, EventName, Stop } from "../../core/events.ts";
 import { assistant, type Message, text, user } from "../../core/messages.ts";
 import { conversationArbitrary } from "./conversation.ts";
 import type { FastCheck } from "./fast-check.ts";
-import { pathArbitrary, type Place, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
+import { pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
 
-export interface Wanted extends Place {
+export interface Wanted extends Scene {
   readonly tool: string | undefined;
   /** How tool calls ended, where only one way is asked for. */
   readonly outcome: "success" | "failure" | undefined;

@@ -14,7 +14,7 @@ import {
   ourName,
   type WireEvent,
 } from "./host-events.ts";
-import { FILES, type Place } from "./texts.ts";
+import { FILES, type Scene } from "./texts.ts";
 
 export interface EventArbitraryOptions {
   /** The tools a tool event is about: a name or a matcher such as `Edit|Write` or `mcp__.*`. @default every tool we know */
@@ -74,15 +74,15 @@ export function eventArbitrary(name: string, options: EventArbitraryOptions = {}
     throw new TypeError(`Cannot make events of '${host}' as it is no host: expected crochet, claude, codex or gemini`);
   }
   const fc = fastCheck();
-  const place: Place = { cwd, files, words };
-  if (host === "crochet") return stampedArbitrary(fc, expectEvent(name), place, { tool, conversations });
-  return wireArbitrary(fc, ourName(name, host), place, { tool, host, home });
+  const scene: Scene = { cwd, files, words };
+  if (host === "crochet") return stampedArbitrary(fc, expectEvent(name), scene, { tool, conversations });
+  return wireArbitrary(fc, ourName(name, host), scene, { tool, host, home });
 }
 
 function stampedArbitrary(
   fc: FastCheck,
   named: ResolvedName,
-  place: Place,
+  scene: Scene,
   about: Pick<Wanted, "tool" | "conversations">,
 ): Arbitrary<AnyEvent> {
   const { event, scope, outcome } = named;
@@ -91,7 +91,7 @@ function stampedArbitrary(
     uuid(fc),
     sub,
     fc.nat({ max: 99_999 }),
-    fieldsArbitrary(fc, event, { ...place, ...about, outcome }),
+    fieldsArbitrary(fc, event, { ...scene, ...about, outcome }),
   )
     .map(([session_id, isSub, minute, fields]) =>
       ({
@@ -101,7 +101,7 @@ function stampedArbitrary(
         timestamp: new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString(),
         session_id,
         agent_id: isSub ? "a1ee93139424ef3ca" : session_id,
-        ...(isSub && { parent_agent_id: session_id, agent_type: "general-purpose", ...typed(fields) }),
+        ...(isSub && { parent_agent_id: session_id, agent_type: "general-purpose", ...ownType(fields) }),
         turn_id: `${session_id}:turn`,
       }) as unknown as AnyEvent
     );
@@ -116,7 +116,7 @@ function uuid(fc: FastCheck): Arbitrary<string> {
 }
 
 /** The kind of the agent, where the event says it itself. */
-function typed(fields: object): { agent_type?: unknown } {
+function ownType(fields: object): { agent_type?: unknown } {
   return "agent_type" in fields ? { agent_type: fields.agent_type } : {};
 }
 
@@ -129,7 +129,7 @@ interface Wire {
   readonly home: string;
 }
 
-function wireArbitrary(fc: FastCheck, name: string, place: Place, { tool, host, home }: Wire): Arbitrary<WireEvent> {
+function wireArbitrary(fc: FastCheck, name: string, scene: Scene, { tool, host, home }: Wire): Arbitrary<WireEvent> {
   const around = fc.record({
     session_id: uuid(fc),
     prompt_id: fc.option(uuid(fc), { nil: undefined, freq: 2 }),
@@ -138,13 +138,13 @@ function wireArbitrary(fc: FastCheck, name: string, place: Place, { tool, host, 
     minute: fc.nat({ max: 99_999 }),
   }, { noNullPrototype: true }).map((given): Around => ({
     ...given,
-    transcript_path: `${home}/.claude/projects/${place.cwd.replace(/[^A-Za-z0-9]/g, "-")}/${given.session_id}.jsonl`,
+    transcript_path: `${home}/.claude/projects/${scene.cwd.replace(/[^A-Za-z0-9]/g, "-")}/${given.session_id}.jsonl`,
   }));
   if (Object.hasOwn(CLAUDE_ONLY, name)) {
-    return fc.tuple(around, claudeOnly(fc, name, place, tool)).map(([facts, fields]) => ({
+    return fc.tuple(around, claudeOnly(fc, name, scene, tool)).map(([facts, fields]) => ({
       session_id: facts.session_id,
       transcript_path: facts.transcript_path,
-      cwd: place.cwd,
+      cwd: scene.cwd,
       ...(facts.prompt_id !== undefined && name !== "setup" && { prompt_id: facts.prompt_id }),
       ...(WITH_MODE.has(name) && { permission_mode: facts.permission_mode }),
       hook_event_name: pascal(name),
@@ -156,12 +156,12 @@ function wireArbitrary(fc: FastCheck, name: string, place: Place, { tool, host, 
   const made = stampedArbitrary(
     fc,
     named.event === "post-tool-use" ? { outcome: "success", ...named } : named,
-    place,
+    scene,
     // No host sends one.
     { tool, conversations: false },
   );
   return fc.tuple(around, made, fc.boolean()).map(([facts, event, lean]) => {
-    const claude = asClaude({ ...event, session_id: facts.session_id }, place.cwd, facts, name, lean);
+    const claude = asClaude({ ...event, session_id: facts.session_id }, scene.cwd, facts, name, lean);
     return host === "codex" ? asCodex(claude, facts) : host === "gemini" ? asGemini(claude, facts) : claude;
   });
 }

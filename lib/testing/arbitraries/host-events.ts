@@ -4,7 +4,7 @@ import { kebab, pascal } from "../../core/names.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
 import { GEMINI_TOOLS, type Host } from "../../hooks/serving/from-host.ts";
 import type { FastCheck } from "./fast-check.ts";
-import { pathArbitrary, type Place, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
+import { pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, partial } from "./tools.ts";
 
 /** An event as a host writes it to a hook's stdin. */
@@ -17,20 +17,23 @@ export interface WireEvent {
 
 type Fields = Record<string, unknown>;
 
-/** Events of Claude Code that are no moments here, by their own fields; `?` marks one that may be absent. */
+/**
+ * Events of Claude Code that are no moments here, by their own fields. `?` marks one that may be absent; the one without a
+ * name brings several that hang together.
+ */
 export const CLAUDE_ONLY: {
   readonly [name: string]: (
     fc: FastCheck,
-    place: Place,
+    scene: Scene,
     tool: string | undefined,
   ) => { readonly [field: string]: Arbitrary<unknown> };
 } = {
   "setup": (fc) => ({ trigger: fc.constantFrom("init", "maintenance") }),
-  "instructions-loaded": (fc, place) => ({
-    file_path: pathArbitrary(fc, { ...place, files: ["CLAUDE.md", "sub/CLAUDE.md"] }),
+  "instructions-loaded": (fc, scene) => ({
+    file_path: pathArbitrary(fc, { ...scene, files: ["CLAUDE.md", "sub/CLAUDE.md"] }),
     memory_type: fc.constantFrom("Project", "User", "Local", "Managed"),
     load_reason: fc.constantFrom("session_start", "nested_traversal"),
-    "trigger_file_path?": pathArbitrary(fc, place),
+    "trigger_file_path?": pathArbitrary(fc, scene),
   }),
   "user-prompt-expansion": (fc) => ({
     expansion_type: fc.constantFrom("slash_command", "mcp_prompt"),
@@ -39,14 +42,14 @@ export const CLAUDE_ONLY: {
     "command_source?": fc.constantFrom("projectSettings", "userSettings"),
     prompt: textArbitrary(fc, ["/review src/app.ts"]),
   }),
-  "permission-denied": (fc, place, tool) => ({
-    "": callArbitrary(fc, tool, place).map(({ tool_name, input }) => ({ tool_name, tool_input: input })),
+  "permission-denied": (fc, scene, tool) => ({
+    "": callArbitrary(fc, tool, scene).map(({ tool_name, input }) => ({ tool_name, tool_input: input })),
     tool_use_id: fc.constant("toolu_0001"),
     reason: textArbitrary(fc, ["Classifier unavailable"]),
   }),
-  "post-tool-batch": (fc, place, tool) => ({
+  "post-tool-batch": (fc, scene, tool) => ({
     tool_calls: fc.array(
-      callArbitrary(fc, tool, place).map(({ tool_name, input, text }) => ({
+      callArbitrary(fc, tool, scene).map(({ tool_name, input, text }) => ({
         tool_name,
         tool_input: input,
         tool_use_id: "toolu_0001",
@@ -96,13 +99,13 @@ export const CLAUDE_ONLY: {
     "mode?": fc.constantFrom("form", "url"),
     action: fc.constantFrom("cancel", "accept", "decline"),
   }),
-  "config-change": (fc, place) => ({
+  "config-change": (fc, scene) => ({
     source: fc.constantFrom("project_settings", "local_settings", "user_settings", "policy_settings", "skills"),
-    "file_path?": pathArbitrary(fc, { ...place, files: [".claude/settings.json"] }),
+    "file_path?": pathArbitrary(fc, { ...scene, files: [".claude/settings.json"] }),
   }),
   "cwd-changed": (fc, { cwd }) => ({ old_cwd: fc.constant(cwd), new_cwd: fc.constantFrom(`${cwd}/src`, "/") }),
-  "file-changed": (fc, place) => ({
-    file_path: pathArbitrary(fc, place),
+  "file-changed": (fc, scene) => ({
+    file_path: pathArbitrary(fc, scene),
     event: fc.constantFrom("change", "add", "unlink"),
   }),
   "directory-added": (fc, { cwd }) => ({
@@ -122,9 +125,9 @@ function taskFields(fc: FastCheck): { readonly [field: string]: Arbitrary<unknow
   };
 }
 
-/** One of those events' own fields. */
-export function claudeOnly(fc: FastCheck, name: string, place: Place, tool: string | undefined): Arbitrary<Fields> {
-  const fields = CLAUDE_ONLY[name]!(fc, place, tool);
+/** The own fields of one of those events. */
+export function claudeOnly(fc: FastCheck, name: string, scene: Scene, tool: string | undefined): Arbitrary<Fields> {
+  const fields = CLAUDE_ONLY[name]!(fc, scene, tool);
   const optional = Object.keys(fields).filter((field) => field.endsWith("?"));
   const needs = Object.keys(fields).filter((field) => !optional.includes(field));
   return partial(fc, fields, needs).map((given) =>

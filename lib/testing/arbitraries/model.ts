@@ -2,7 +2,7 @@ import type { Arbitrary } from "fast-check";
 import type { ScriptedReply } from "../_reply-events.ts";
 import { scripted, type ScriptedModel } from "../scripted.ts";
 import { type FastCheck, fastCheck } from "./fast-check.ts";
-import { FILES, type Place, SENTENCES, textArbitrary } from "./texts.ts";
+import { FILES, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary } from "./tools.ts";
 
 export interface ModelArbitraryOptions {
@@ -57,10 +57,10 @@ export function modelArbitrary(options: ModelArbitraryOptions = {}): Arbitrary<S
 function movesOf(
   fc: FastCheck,
   tool: string | undefined,
-  place: Place,
+  scene: Scene,
 ): { [kind in "says" | "calls" | "both"]: Arbitrary<Move> } {
   const words = textArbitrary(fc, SENTENCES).map((said) => said.trim() === "" ? "ok" : said);
-  const call = callArbitrary(fc, tool, place).map(({ tool_name, input }) => ({ name: tool_name, input }));
+  const call = callArbitrary(fc, tool, scene).map(({ tool_name, input }) => ({ name: tool_name, input }));
   const tools = fc.array(call, { minLength: 1, maxLength: 3 });
   return {
     says: words.map((text): Move => ({ text })),

@@ -171,8 +171,8 @@ export const FILES: readonly string[] = [
   "données/größe.py",
 ];
 
-/** Where events happen. */
-export interface Place {
+/** Where events happen, and what they are about. */
+export interface Scene {
   readonly cwd: string;
   /** Files that are named, relative to it. */
   readonly files: readonly string[];
@@ -181,7 +181,7 @@ export interface Place {
 }
 
 /** Absolute paths, most of them in the working directory, as the hosts give them. */
-export function pathArbitrary(fc: FastCheck, { cwd, files, words }: Place): Arbitrary<string> {
+export function pathArbitrary(fc: FastCheck, { cwd, files, words }: Scene): Arbitrary<string> {
   const named = words.filter((word) => /^[^\s/~:-][^\s:]*$/.test(word));
   return fc.oneof(
     { withCrossShrink: true },

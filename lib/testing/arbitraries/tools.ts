@@ -2,7 +2,7 @@ import type { Arbitrary } from "fast-check";
 import { compileMatcher } from "../../core/match.ts";
 import { commandArbitrary } from "./commands.ts";
 import type { FastCheck } from "./fast-check.ts";
-import { pathArbitrary, type Place, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
+import { pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 
 type Fields = { readonly [field: string]: unknown };
 
@@ -17,7 +17,7 @@ export interface Called {
 }
 
 /** How one tool is called: its fields, which of them are always there, and its structured result. */
-interface Usage {
+interface Signature {
   readonly input: { readonly [field: string]: Arbitrary<unknown> };
   readonly needs: readonly string[];
   readonly response?: (input: Fields, text: string) => unknown;
@@ -39,10 +39,10 @@ export function partial(
 }
 
 /** How each tool is called; made for those that are wanted. */
-function usages(fc: FastCheck, place: Place): { readonly [tool: string]: () => Usage } {
-  const { cwd, words } = place;
+function signatures(fc: FastCheck, scene: Scene): { readonly [tool: string]: () => Signature } {
+  const { cwd, words } = scene;
   const text = (...usual: string[]) => textArbitrary(fc, usual, words);
-  const path = pathArbitrary(fc, place);
+  const path = pathArbitrary(fc, scene);
   const code = text("export {};\n", "const a = 1;\n", "// TODO later\n", "password = 'hunter2'\n", "a\r\nb\r\n");
   const count = fc.nat({ max: 2_000 });
   const pattern = text("**/*.ts", "TODO", "function \\w+", "[");
@@ -177,9 +177,9 @@ function toolsOf(matcher: string | undefined, known: readonly string[]): readonl
 }
 
 /** Calls of every tool a matcher matches. */
-export function callArbitrary(fc: FastCheck, matcher: string | undefined, place: Place): Arbitrary<Called> {
-  const table = usages(fc, place);
-  const other: Usage = {
+export function callArbitrary(fc: FastCheck, matcher: string | undefined, scene: Scene): Arbitrary<Called> {
+  const table = signatures(fc, scene);
+  const other: Signature = {
     input: {
       text: textArbitrary(fc, ["x"]),
       id: fc.nat({ max: 99 }),
