@@ -137,8 +137,13 @@ test(
     assert.equal(await selected(), "tool-3");
     await page.keyboard.press("?");
     assert.ok(await page.locator("#help").isVisible());
+    await page.keyboard.press("3");
     await page.keyboard.press("Escape");
     assert.ok(await page.locator("#help").isHidden());
+    const tab = page.locator("#tabs [aria-selected=true]");
+    assert.equal(await tab.textContent(), "Conversation", "no key works behind the list of keys");
+    await page.keyboard.press("2");
+    assert.match(await tab.textContent() ?? "", /^Edits/);
   },
 );
 
@@ -236,6 +241,11 @@ test("two runs are drawn beside each other, and a key leads from difference to d
   assert.match(sides[1]!, /Step hundred:/);
   await page.keyboard.press("x");
   assert.match(await page.textContent(".pair.selected") ?? "", /make test-201.*make check-201/s);
+  await page.keyboard.press("/");
+  await page.keyboard.type("step hundred");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.textContent("#found"), "1 / 1");
+  assert.match(await page.textContent(".pair.selected") ?? "", /Step hundred:/);
   await page.click("text=differences only");
   assert.equal(await page.locator(".pair").count(), 2);
   const hash = await page.evaluate<string>("location.hash");

@@ -10,8 +10,11 @@ import { startTheme, switchTheme } from "./theme.js";
 const runs = /** @type {const} */ ([new RunData(0), new RunData(1)]);
 startTheme();
 
-/** What the runs are measured by: a name, the value, and how it is said. */
-/** @type {readonly (readonly [string, (totals: Totals, ms: number) => number | null, (n: number) => string])[]} */
+/**
+ * What the runs are measured by: a name, the value, and how it is said.
+ *
+ * @type {readonly (readonly [string, (totals: Totals, ms: number) => number | null, (n: number) => string])[]}
+ */
 const MEASURES = [
   ["time", (_, ms) => ms, duration],
   ["model calls", ({ calls }) => calls, String],
@@ -77,10 +80,10 @@ whenWhole(() => {
     [["X", "D"], "difference before", () => pairs.step(-1, true)],
     [["Enter", "o"], "open or close the pair", () => pairs.toggleSelected()],
     [["/"], "search", () => byId("search").focus()],
-    [["n"], "next found", () => pairs.stepFound(1)],
-    [["N"], "found before", () => pairs.stepFound(-1)],
+    [["n"], "next found", () => pairs.search.step(1)],
+    [["N"], "found before", () => pairs.search.step(-1)],
     [["t"], "light or dark", switchTheme],
-    [["Escape"], "clear the search, close", () => pairs.clear()],
+    [["Escape"], "clear the search, close", () => pairs.search.clear()],
   ]);
   performance.mark("whole");
 });

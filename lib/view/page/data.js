@@ -73,8 +73,11 @@ export class RunData {
   }
 }
 
-/** Runs once the whole page has been read. */
-/** @param {() => void} work */
+/**
+ * Runs once the whole page has been read.
+ *
+ * @param {() => void} work
+ */
 export function whenWhole(work) {
   if (document.readyState !== "loading") work();
   else document.addEventListener("DOMContentLoaded", work, { once: true });

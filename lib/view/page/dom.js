@@ -1,5 +1,6 @@
-/** An element with attributes and children. A text is always text: no markup is ever made of one. */
 /**
+ * An element with attributes and children. A text is always text: no markup is ever made of one.
+ *
  * @param {string} tag
  * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} attributes
  * @param {...(Node | string | undefined | null | false)} children
@@ -9,8 +10,9 @@ export function el(tag, attributes = {}, ...children) {
   return /** @type {HTMLElement} */ (filled(document.createElement(tag), attributes, children));
 }
 
-/** The same for a drawing. */
 /**
+ * The same for a drawing.
+ *
  * @param {string} tag
  * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} attributes
  * @param {...(Node | string | undefined | null | false)} children
@@ -37,8 +39,11 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** The element of an id that the page is known to have. */
-/** @param {string} id */
+/**
+ * The element of an id that the page is known to have.
+ *
+ * @param {string} id
+ */
 export function byId(id) {
   return /** @type {HTMLElement} */ (document.getElementById(id));
 }

@@ -1,7 +1,7 @@
 import { byId, el } from "./dom.js";
 
 /**
- * @typedef {readonly [keys: readonly string[], about: string, act: () => void]} Key
+ * @typedef {readonly [keys: readonly string[], about: string, act: (key: string) => void]} Key
  */
 
 /** @type {Record<string, string>} */
@@ -43,6 +43,6 @@ export function startKeys(keys) {
     const act = acts.get(event.key);
     if (!act) return;
     event.preventDefault();
-    act();
+    act(event.key);
   });
 }

@@ -65,8 +65,11 @@ export class List {
     if (this.#all) this.drawAll(true);
   }
 
-  /** Draws every row, for print; or goes back to those near the screen. */
-  /** @param {boolean} all */
+  /**
+   * Draws every row, for print; or goes back to those near the screen.
+   *
+   * @param {boolean} all
+   */
   drawAll(all) {
     this.#all = all;
     if (all) { for (const block of this.#blocks.keys()) this.#fill(block); }
@@ -101,8 +104,11 @@ export class List {
     this.onDrawn();
   }
 
-  /** Draws one row again in its place. */
-  /** @param {number} item */
+  /**
+   * Draws one row again in its place.
+   *
+   * @param {number} item
+   */
   update(item) {
     const old = this.element(item);
     if (!old) return undefined;

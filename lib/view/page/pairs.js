@@ -1,7 +1,7 @@
 import { byId, el, many } from "./dom.js";
 import { List } from "./list.js";
 import { drawRow } from "./row.js";
-import { findRows, highlight } from "./search.js";
+import { findRows, highlight, Search } from "./search.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Pair } from "../shape.ts" */
@@ -17,9 +17,6 @@ export class Pairs {
   #opened = new Map();
   /** @type {number | undefined} */
   #selected;
-  /** @type {readonly number[]} */
-  #found = [];
-  #wanted = "";
 
   /** @param {readonly [RunData, RunData]} runs */
   constructor(runs) {
@@ -33,6 +30,21 @@ export class Pairs {
       },
     });
     this.#list.onDrawn = () => this.#markSoon();
+    this.search = new Search({
+      find: (wanted) => this.#find(wanted),
+      found: () => this.#markSoon(),
+      go: (index) => this.#go(index),
+      selected: () => this.#selected,
+    });
+  }
+
+  /** @param {string} wanted */
+  #find(wanted) {
+    const [a, b] = this.#runs.map((run) => new Set(findRows(run, wanted)));
+    return [...this.#pairs.keys()].filter((index) => {
+      const pair = /** @type {Pair} */ (this.#pairs[index]);
+      return a?.has(pair.a) || b?.has(pair.b);
+    });
   }
 
   begin() {
@@ -48,9 +60,7 @@ export class Pairs {
     byId("tabs").replaceChildren(
       el("p", { class: "verdict" }, differing === 0 ? "The two runs say the same" : many(differing, "difference")),
     );
-    const search = /** @type {HTMLInputElement} */ (byId("search"));
-    search.addEventListener("input", () => this.find(search.value));
-    search.addEventListener("keydown", (event) => event.key === "Enter" && this.stepFound(event.shiftKey ? -1 : 1));
+    this.search.begin();
     byId("list").addEventListener("click", (event) => {
       const pair = event.target instanceof Element && event.target.closest(".pair");
       if (pair) this.#select(Number(pair.id.slice("pair-".length)) - 1);
@@ -135,47 +145,13 @@ export class Pairs {
     }
   }
 
-  /** @param {string} wanted */
-  find(wanted) {
-    this.#wanted = wanted.trim();
-    const [a, b] = this.#runs.map((run) => new Set(findRows(run, this.#wanted)));
-    this.#found = [...this.#pairs.keys()].filter((index) => {
-      const pair = /** @type {Pair} */ (this.#pairs[index]);
-      return a?.has(pair.a) || b?.has(pair.b);
-    });
-    if (this.#found[0] !== undefined) this.#go(this.#found[0]);
-    this.#say();
-    this.#markSoon();
-  }
-
-  /** @param {1 | -1} by */
-  stepFound(by) {
-    if (this.#found.length === 0) return;
-    const at = this.#found.indexOf(this.#selected ?? -1);
-    this.#go(/** @type {number} */ (this.#found[(at + by + this.#found.length) % this.#found.length]));
-    this.#say();
-  }
-
-  #say() {
-    const at = this.#found.indexOf(this.#selected ?? -1);
-    const none = this.#wanted === "" ? "" : "none";
-    byId("found").textContent = this.#found.length === 0 ? none : `${at + 1} / ${this.#found.length}`;
-  }
-
-  clear() {
-    const search = /** @type {HTMLInputElement} */ (byId("search"));
-    search.value = "";
-    search.blur();
-    this.find("");
-  }
-
   #pending = 0;
 
   /** Marks what was searched for, and the lines that only one side of a pair has. */
   #markSoon() {
     cancelAnimationFrame(this.#pending);
     this.#pending = requestAnimationFrame(() => {
-      highlight(byId("list"), this.#wanted);
+      highlight(byId("list"), this.search.wanted);
       if ("highlights" in CSS) CSS.highlights.set("differs", new Highlight(...differingLines(byId("list"))));
     });
   }

@@ -2,14 +2,14 @@ import { byId, el } from "./dom.js";
 import { drawHooks } from "./hooks.js";
 import { List } from "./list.js";
 import { drawRow } from "./row.js";
-import { findRows, highlight } from "./search.js";
+import { findRows, highlight, Search } from "./search.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Row } from "../shape.ts" */
 
 /** @typedef {"conversation" | "edits" | "hooks"} Tab */
 
-/** The rows of a run: what is shown of them, which one is chosen, and which were found. */
+/** The rows of a run: what is shown of them, and which one is chosen. */
 export class Reader {
   #data;
   /** @type {Tab} */
@@ -22,9 +22,6 @@ export class Reader {
   #quiet = false;
   /** @type {number | undefined} only the rows of this agent */
   #agent;
-  /** @type {readonly number[]} */
-  #found = [];
-  #wanted = "";
   /** @type {(row: number | undefined) => void} */
   onSelect = () => {};
   /** @type {(rows: readonly number[]) => void} */
@@ -41,24 +38,32 @@ export class Reader {
       },
     });
     this.#list.onDrawn = () => this.#highlightSoon();
+    this.search = new Search({
+      find: (wanted) => findRows(data, wanted),
+      found: (rows) => {
+        this.onFound(rows);
+        highlight(byId("list"), this.search.wanted);
+      },
+      go: (row) => this.#goFound(row),
+      selected: () => this.#selected,
+    });
+  }
+
+  /**
+   * What was found is shown, also in a row that is closed.
+   *
+   * @param {number} index
+   */
+  #goFound(index) {
+    if (!this.#isOpen(index)) this.#opened.set(index, true);
+    this.go(index);
+    this.#list.update(index);
   }
 
   /** Listens to clicks, search and links, once everything is there. */
   begin() {
     this.show(this.#tab);
-    const search = /** @type {HTMLInputElement} */ (byId("search"));
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    let timer;
-    search.addEventListener("input", () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => this.find(search.value), 120);
-    });
-    search.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter") return;
-      clearTimeout(timer);
-      if (search.value !== this.#wanted) this.find(search.value);
-      else this.stepFound(event.shiftKey ? -1 : 1);
-    });
+    this.search.begin();
     addEventListener("hashchange", () => this.#follow());
     byId("list").addEventListener("click", (event) => {
       const row = event.target instanceof Element && event.target.closest("[data-row]");
@@ -218,57 +223,12 @@ export class Reader {
     if (index !== undefined) this.go(index, "end");
   }
 
-  /** @param {string} wanted */
-  find(wanted) {
-    this.#wanted = wanted;
-    this.#found = findRows(this.#data, wanted.trim());
-    this.onFound(this.#found);
-    this.#say();
-    highlight(byId("list"), wanted.trim());
-    const next = this.#found.find((row) => row >= (this.#selected ?? 0)) ?? this.#found[0];
-    if (next !== undefined) this.#goFound(next);
-  }
-
-  /** @param {1 | -1} by */
-  stepFound(by) {
-    if (this.#found.length === 0) return;
-    const at = this.#found.indexOf(this.#selected ?? -1);
-    const next = this.#found[(at + by + this.#found.length) % this.#found.length];
-    if (next !== undefined) this.#goFound(next);
-  }
-
-  /** What was found is shown, also in a row that is closed. */
-  /** @param {number} index */
-  #goFound(index) {
-    if (!this.#isOpen(index)) this.#opened.set(index, true);
-    this.go(index);
-    this.#list.update(index);
-    this.#say();
-  }
-
-  #say() {
-    const at = this.#found.indexOf(this.#selected ?? -1);
-    const none = this.#wanted.trim() === "" ? "" : "none";
-    byId("found").textContent = this.#found.length === 0 ? none : `${at + 1} / ${this.#found.length}`;
-  }
-
-  clear() {
-    const search = /** @type {HTMLInputElement} */ (byId("search"));
-    search.value = "";
-    search.blur();
-    this.#wanted = "";
-    this.#found = [];
-    this.onFound([]);
-    this.#say();
-    highlight(byId("list"), "");
-  }
-
   #pending = 0;
 
   #highlightSoon() {
-    if (this.#wanted === "") return;
+    if (this.search.wanted === "") return;
     cancelAnimationFrame(this.#pending);
-    this.#pending = requestAnimationFrame(() => highlight(byId("list"), this.#wanted.trim()));
+    this.#pending = requestAnimationFrame(() => highlight(byId("list"), this.search.wanted));
   }
 
   /** Goes where the address says. */

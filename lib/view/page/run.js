@@ -6,6 +6,8 @@ import { startTheme, switchTheme } from "./theme.js";
 import { Timeline } from "./timeline.js";
 import { Reader } from "./reader.js";
 
+const TABS = /** @type {const} */ (["conversation", "edits", "hooks"]);
+
 /** The page of one run. */
 const data = new RunData(0);
 startTheme();
@@ -34,9 +36,9 @@ whenWhole(() => {
     [["x"], "next problem or denial", () => reader.stepTo(1, (row) => row.tone === "bad" || row.tone === "denied")],
     [["Enter", "o"], "open or close the row", () => reader.toggleSelected()],
     [["/"], "search", () => byId("search").focus()],
-    [["n"], "next found", () => reader.stepFound(1)],
-    [["N"], "found before", () => reader.stepFound(-1)],
-    [["1", "2", "3"], "conversation, edits, hooks", () => {}],
+    [["n"], "next found", () => reader.search.step(1)],
+    [["N"], "found before", () => reader.search.step(-1)],
+    [["1", "2", "3"], TABS.join(", "), (key) => reader.show(TABS[Number(key) - 1] ?? "conversation")],
     [["s"], "timeline by time or by steps", () => timeline.switchScale()],
     [["+", "="], "zoom in", () => timeline.zoom(0.5)],
     [["-"], "zoom out", () => timeline.zoom(2)],
@@ -46,11 +48,7 @@ whenWhole(() => {
     [["t"], "light or dark", switchTheme],
     [["g"], "to the top", () => scrollTo(0, 0)],
     [["G"], "to the end", () => reader.last()],
-    [["Escape"], "clear the search, close", () => reader.clear()],
+    [["Escape"], "clear the search, close", () => reader.search.clear()],
   ]);
-  document.addEventListener("keydown", (event) => {
-    const tab = /** @type {const} */ (["conversation", "edits", "hooks"])[Number(event.key) - 1];
-    if (tab && !(event.target instanceof HTMLInputElement) && !event.ctrlKey && !event.metaKey) reader.show(tab);
-  });
   performance.mark("whole");
 });

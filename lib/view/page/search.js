@@ -1,3 +1,5 @@
+import { byId } from "./dom.js";
+
 /** @import { RunData } from "./data.js" */
 /** @import { Section } from "../shape.ts" */
 
@@ -65,4 +67,74 @@ export function highlight(box, wanted) {
     }
   }
   CSS.highlights.set("found", new Highlight(...ranges));
+}
+
+/** Who types is let finish a word before rows are searched. */
+const PAUSE_MS = 120;
+
+/**
+ * @typedef {object} Searched
+ * @property {(wanted: string) => readonly number[]} find the items in which a text occurs
+ * @property {(items: readonly number[]) => void} found
+ * @property {(item: number) => void} go
+ * @property {() => number | undefined} selected
+ */
+
+/** The field that is searched by: what is wanted, where it was found, and the way from one place to the next. */
+export class Search {
+  #of;
+  #field = /** @type {HTMLInputElement} */ (byId("search"));
+  /** @type {readonly number[]} */
+  #found = [];
+  wanted = "";
+
+  /** @param {Searched} of */
+  constructor(of) {
+    this.#of = of;
+  }
+
+  /** Listens to who types. */
+  begin() {
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
+    this.#field.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.#find(), PAUSE_MS);
+    });
+    this.#field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      clearTimeout(timer);
+      if (this.#field.value.trim() !== this.wanted) this.#find();
+      else this.step(event.shiftKey ? -1 : 1);
+    });
+  }
+
+  /** Goes to the next place, from where the reader is. */
+  #find() {
+    this.wanted = this.#field.value.trim();
+    this.#found = this.#of.find(this.wanted);
+    this.#of.found(this.#found);
+    const from = this.#of.selected() ?? 0;
+    this.#go(this.#found.find((item) => item >= from) ?? this.#found[0]);
+  }
+
+  /** @param {1 | -1} by */
+  step(by) {
+    const at = this.#found.indexOf(this.#of.selected() ?? -1);
+    this.#go(this.#found[(at + by + this.#found.length) % this.#found.length]);
+  }
+
+  /** @param {number | undefined} item */
+  #go(item) {
+    if (item !== undefined) this.#of.go(item);
+    const at = this.#found.indexOf(this.#of.selected() ?? -1);
+    const none = this.wanted === "" ? "" : "none";
+    byId("found").textContent = this.#found.length === 0 ? none : `${at + 1} / ${this.#found.length}`;
+  }
+
+  clear() {
+    this.#field.value = "";
+    this.#field.blur();
+    this.#find();
+  }
 }
