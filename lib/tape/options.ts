@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Cuts } from "./cuts.ts";
 import type { DriftReport } from "./drift/drift.ts";
 import type { FaultRun } from "./fault/fault-run.ts";
 import type { Normaliser } from "./normalise.ts";
@@ -34,7 +35,7 @@ export interface TapeOptions {
   /** The agent's script relative to the fixture, for the header. */
   readonly agent?: string;
   /** Where streamed bodies are cut on the wire. @default one event a piece */
-  readonly cutAt?: number | ((length: number) => Iterable<number>);
+  readonly cutAt?: Cuts;
   /** A run under faults: whatever is asked is answered, and nothing is compared. */
   readonly faults?: FaultRun;
   /** Hashes of the files the run left, for the tape's end. */

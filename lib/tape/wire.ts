@@ -1,6 +1,7 @@
 import { connectionError } from "../anthropic.ts";
 import type { Middleware } from "../middleware.ts";
 import type { LaneClock } from "./clock.ts";
+import { cut } from "./cuts.ts";
 import { type Difference, differs, firstDifference } from "./drift/difference.ts";
 import { isSameRequest } from "./_same.ts";
 import { frameOf } from "./_frames.ts";
@@ -136,11 +137,4 @@ function bodyOf(pieces: readonly Uint8Array[], attempt: Attempt, call: Call): Re
       controller.error(attempt.ended === "cut" ? new Error(attempt.why) : failureOf(call, attempt));
     },
   }, { highWaterMark: 0 });
-}
-
-function cut(bytes: Uint8Array, cutAt: NonNullable<TapeOptions["cutAt"]>): Uint8Array[] {
-  const positions = typeof cutAt === "function"
-    ? [...new Set(cutAt(bytes.length))].filter((at) => at > 0 && at < bytes.length).sort((a, b) => a - b)
-    : Array.from({ length: Math.max(0, Math.ceil(bytes.length / cutAt) - 1) }, (_, i) => (i + 1) * cutAt);
-  return [...positions, bytes.length].map((end, i) => bytes.subarray(positions[i - 1] ?? 0, end));
 }

@@ -1,5 +1,6 @@
 import type { Arbitrary } from "fast-check";
 import { choicesOf } from "../tape/fault/fault-choices.ts";
+import type { Cuts } from "../tape/cuts.ts";
 import { frameOf } from "../tape/_frames.ts";
 import { type Fault, faultText } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
@@ -50,9 +51,6 @@ function shown(fc: typeof import("fast-check"), schedule: Fault[]): readonly Fau
     value: () => `[${schedule.map((fault) => JSON.stringify(faultText(fault))).join(", ")}]`,
   });
 }
-
-/** Where a streamed body is cut into pieces: every so many bytes, or at positions. */
-export type Cuts = number | ((length: number) => Iterable<number>);
 
 /**
  * Ways to cut a tape's streams into pieces on the wire, also inside a character, as an arbitrary of fast-check: give

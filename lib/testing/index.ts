@@ -1,5 +1,6 @@
 export type { ScriptedReply, ScriptedTool } from "./_reply-events.ts";
 export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./_script.ts";
+export type { Cuts } from "../tape/cuts.ts";
 export { type Census, census, type Coverage } from "../tape/census.ts";
 export { type Fault, faultText, readFault } from "../tape/fault/fault.ts";
 export { type Imported, importRecording } from "../tape/import/import.ts";
@@ -36,7 +37,7 @@ export {
   runExamples,
   testExamples,
 } from "./examples/run.ts";
-export { type Cuts, faults, rechunk } from "./faults.ts";
+export { faults, rechunk } from "./faults.ts";
 export { type HookMatchers, matchers } from "./matchers.ts";
 export {
   replay,

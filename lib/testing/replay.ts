@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import type { CallOutcome, Result, RunEvent } from "../core/run-events.ts";
 import type { EventName } from "../core/events.ts";
+import type { Cuts } from "../tape/cuts.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
 import { brokenAgain } from "../tape/fault/kept-faults.ts";
@@ -18,7 +19,7 @@ export interface ReplayTestOptions {
   /** Runs the tools for real and fails where they give another result; the model is given the recorded ones. @default false */
   verify?: boolean;
   /** Where streamed bodies are cut on the wire. @default one event a piece */
-  cutAt?: number | ((length: number) => Iterable<number>);
+  cutAt?: Cuts;
   /** Further differences that do not count: in texts at `path`, what `pattern` finds. */
   normalise?: readonly { name: string; path: string; pattern: string }[];
   /** The project whose `fixtures/` is meant. @default the process's directory */

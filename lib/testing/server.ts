@@ -5,16 +5,14 @@ import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promi
 import { parsed } from "../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
+import { cut, type Cuts } from "../tape/cuts.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
 import { errorType } from "./_reply-events.ts";
 import { type Answer, readScript, type ScriptEntry, type ScriptOptions, sentEvents } from "./_script.ts";
 
 export interface ScriptedServerOptions extends ScriptOptions {
-  /**
-   * Where a streamed body is cut into writes: every so many bytes, or at the positions given for a body of that length.
-   * @default one event per write
-   */
-  cutAt?: number | ((length: number) => Iterable<number>);
+  /** Where a streamed body is cut into writes. @default one event per write */
+  cutAt?: Cuts;
 }
 
 /** One request the server got. */
@@ -183,14 +181,14 @@ async function sendStream(
   response: ServerResponse,
   served: ServedRequest,
   answer: Answer,
-  cutAt: ScriptedServerOptions["cutAt"],
+  cutAt: Cuts | undefined,
 ): Promise<void> {
   served.status = 200;
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
   const events = sentEvents(answer).map((event) =>
     Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
   );
-  for (const part of cutAt === undefined ? events : cutApart(Buffer.concat(events), cutAt)) {
+  for (const part of cutAt === undefined ? events : cut(Buffer.concat(events), cutAt)) {
     if (response.destroyed) return;
     response.write(part);
     if (cutAt !== undefined) await nextTick(); // lets the part leave by itself
@@ -200,16 +198,5 @@ async function sendStream(
   else {
     await nextTick();
     response.destroy();
-  }
-}
-
-function* cutApart(body: Uint8Array, cutAt: NonNullable<ScriptedServerOptions["cutAt"]>): Generator<Uint8Array> {
-  const positions = typeof cutAt === "function"
-    ? [...new Set(cutAt(body.length))].filter((at) => at > 0 && at < body.length).sort((a, b) => a - b)
-    : Array.from({ length: Math.ceil(body.length / cutAt) - 1 }, (_, i) => (i + 1) * cutAt);
-  let from = 0;
-  for (const at of [...positions, body.length]) {
-    yield body.subarray(from, at);
-    from = at;
   }
 }
