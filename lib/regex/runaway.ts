@@ -3,13 +3,16 @@ import { ANY, type CharSet, overlap, type RegexTree, regexTree, TooNested } from
 /** How often a piece is written out before it counts as one that repeats without end. */
 const WRITTEN_OUT = 4;
 const EXACTLY_WRITTEN_OUT = 64;
-/** Beyond this an expression is too tangled to be judged. */
+/** How often a piece that can read a text in two ways may follow itself: each time may double the time of a search. */
+const MOST_FORKS = 8;
+/** Beyond these an expression is too tangled to be judged. */
 const MOST_STEPS = 2_000_000;
+const MOST_POSITIONS = 100_000;
 
 /**
  * Why a search with this expression could take exponential time, or undefined when it cannot. That happens when, going
- * round a loop, the same text can be read in two ways: `(a+)+`, `(\w+\s?)*`, `(a|ab|b)*`. A loop in a loop is no harm
- * where the text itself says which is which: `(\w+\s)+`.
+ * round a loop, the same text can be read in two ways: `(a+)+`, `(\w+\s?)*`, `(a|ab|b)*`, `(aa?){30}`. A loop in a
+ * loop is no harm where the text itself says which is which: `(\w+\s)+`.
  */
 export function runaway(regex: RegExp): string | undefined {
   try {
@@ -20,15 +23,17 @@ export function runaway(regex: RegExp): string | undefined {
   }
 }
 
-function judge(tree: RegexTree): string | undefined {
+function judge(tree: RegexTree, judged: Set<RegexTree> = new Set()): string | undefined {
   const machine = new Machine();
   machine.add(tree);
   if (machine.isAmbiguous()) {
     return "its repetitions can read the same text in several ways, which takes exponential time: " +
       "make the parts of the repeated group exclude each other";
   }
-  for (const look of machine.looks) {
-    const why = judge(look);
+  for (const [part, asLoop] of machine.apart) {
+    if (judged.has(part)) continue;
+    judged.add(part);
+    const why = judge(asLoop ?? part, judged);
     if (why !== undefined) return why;
   }
   return undefined;
@@ -43,7 +48,8 @@ interface Part {
 
 /** The positions of an expression, each with its characters and the positions that may come next, one edge for each way. */
 class Machine {
-  readonly looks: RegexTree[] = [];
+  /** Parts to be judged by themselves: what only looks, and what is counted so high that it is as bad as a loop of it. */
+  readonly apart = new Map<RegexTree, RegexTree | undefined>();
   readonly #sets: CharSet[] = [];
   readonly #next: number[][] = [];
   /** The positions of each outermost loop, from and to: all of them can reach each other, and no others can. */
@@ -59,9 +65,10 @@ class Machine {
       case "set":
         this.#sets.push(tree.set);
         this.#next.push([]);
+        if (this.#sets.length > MOST_POSITIONS) this.#steps = Infinity;
         return { first: [this.#sets.length - 1], last: [this.#sets.length - 1], nullable: false };
       case "look":
-        this.looks.push(tree.body);
+        this.apart.set(tree.body, undefined);
         return NOTHING;
       case "choice": {
         const parts = tree.parts.map((part) => this.add(part));
@@ -80,6 +87,11 @@ class Machine {
 
   #loop({ body, min, max }: RegexTree & { kind: "loop" }): Part {
     if (max === 0) return NOTHING;
+    if ((max === Infinity ? min : max) > MOST_FORKS) {
+      // Twice, as one that may be empty is harmless in a loop, and not where it is counted: `(a?){30}`.
+      const twice: RegexTree = { kind: "sequence", parts: [body, body] };
+      this.apart.set(body, { kind: "loop", body: twice, min: 0, max: Infinity });
+    }
     const writtenOut = max <= WRITTEN_OUT || (min === max && max <= EXACTLY_WRITTEN_OUT && !repeats(body));
     if (!writtenOut) {
       const from = this.#sets.length;
@@ -89,12 +101,14 @@ class Machine {
       this.#connect(part, part);
       return min === 0 ? { ...part, nullable: true } : part;
     }
-    let all = NOTHING;
-    for (let i = 0; i < max; i++) {
-      const part = this.add(body);
-      all = this.#join(all, i < min ? part : { ...part, nullable: true });
+    // A copy begins only where the one before it has ended: of three that may be there, none can be left out in the middle.
+    let copies = NOTHING;
+    const last = new Set<number>();
+    for (let i = 1; i <= max && this.#steps <= MOST_STEPS; i++) {
+      copies = this.#join(copies, this.add(body));
+      if (i >= min) { for (const position of copies.last) last.add(position); }
     }
-    return all;
+    return { first: copies.first, last: [...last], nullable: min === 0 || copies.nullable };
   }
 
   #join(a: Part, b: Part): Part {
@@ -147,6 +161,7 @@ class Machine {
 
 const NOTHING: Part = { first: [], last: [], nullable: true };
 
+/** Whether a piece repeats more often than it would be written out. */
 function repeats(tree: RegexTree): boolean {
   switch (tree.kind) {
     case "set":
@@ -155,7 +170,7 @@ function repeats(tree: RegexTree): boolean {
     case "back":
       return false;
     case "loop":
-      return tree.max > 1 || repeats(tree.body);
+      return tree.max > WRITTEN_OUT || repeats(tree.body);
     default:
       return tree.parts.some(repeats);
   }

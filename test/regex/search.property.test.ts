@@ -108,6 +108,12 @@ test("an expression is read whole, however long the name of a group and however 
   }
 });
 
+test("counted groups in counted groups are judged without writing all of them out", () => {
+  const nested = (depth: number, count: string) => new RegExp(`${"(?:".repeat(depth)}ab${`)${count}`.repeat(depth)}c`);
+  assert.equal(runaway(nested(5, "{4}")), undefined);
+  for (const count of ["{4}", "{0,4}", "{20}", "{64}"]) assert.match(runaway(nested(100, count))!, /exponential time/);
+});
+
 test("groups nested too deep to be judged are refused with the reason, and never overflow the stack", () => {
   const nested = (depth: number) => new RegExp(`${"(?:".repeat(depth)}a${")".repeat(depth)}`);
   assert.equal(runaway(nested(200)), undefined);
