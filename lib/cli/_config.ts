@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isObject } from "../core/json.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { nearest } from "../core/names.ts";
 import type { Permissions } from "../permissions/rules.ts";
@@ -20,8 +21,6 @@ export interface Config {
   /** What is done when an agent begins to wait for a decision of a person. */
   readonly onPrompt?: OnPrompt;
 }
-
-const FIELDS = ["model", "hookModel", "permissions", "limits", "memory", "hooks", "mcp", "onPrompt"];
 
 export const CONFIG_FILE = ".crochet/config.yaml";
 
@@ -59,31 +58,45 @@ async function readFile(file: string): Promise<Config> {
   } catch (error) {
     throw fail(`it is not YAML: ${(error as Error).message.split("\n")[0]}`);
   }
-  if (typeof given !== "object" || Array.isArray(given)) {
-    throw fail("it is not a list of settings: write 'model: …' and the like");
-  }
-  for (const key of Object.keys(given as object)) {
-    if (!FIELDS.includes(key)) throw fail(`'${key}' is no setting: did you mean '${nearest(key, FIELDS)}'?`);
+  if (!isObject(given)) throw fail("it is not a list of settings: write 'model: …' and the like");
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(SETTINGS, name)) {
+      throw fail(`'${name}' is no setting: did you mean '${nearest(name, Object.keys(SETTINGS))}'?`);
+    }
+    const [isRight, must] = SETTINGS[name as keyof Config];
+    if (!isRight(value)) throw fail(`'${name}' must ${must}`);
   }
   const config = given as Config;
-  for (const key of ["model", "hookModel"] as const) {
-    if (config[key] !== undefined && typeof config[key] !== "string") throw fail(`'${key}' must be a model's name`);
-  }
-  if (config.permissions !== undefined && (typeof config.permissions !== "object" || config.permissions === null)) {
-    throw fail("'permissions' must have mode, allow, ask or deny");
-  }
-  if (config.mcp !== undefined && (typeof config.mcp !== "object" || config.mcp === null)) {
-    throw fail("'mcp' must have servers");
-  }
   try {
     limitsOf(config.limits);
   } catch (error) {
     throw fail((error as Error).message);
   }
-  const { onPrompt } = config;
-  const isCommand = typeof (onPrompt as { command?: unknown } | undefined)?.command === "string";
-  if (onPrompt !== undefined && onPrompt !== "escalate" && onPrompt !== "none" && !isCommand) {
-    throw fail("'onPrompt' must be escalate, none or { command: … }");
-  }
   return config;
 }
+
+const isText = (value: unknown) => typeof value === "string";
+const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
+const isSwitch = (value: unknown) => typeof value === "boolean";
+/** An object whose fields, where they are there, are what they must be. */
+const having = (fields: { readonly [name: string]: (value: unknown) => boolean }) => (value: unknown) =>
+  isObject(value) &&
+  Object.entries(fields).every(([name, isRight]) => value[name] === undefined || isRight(value[name]));
+
+/** What each setting must be. */
+const SETTINGS: { readonly [name in keyof Config]-?: readonly [isRight: (value: unknown) => boolean, must: string] } = {
+  model: [isText, "be a model's name"],
+  hookModel: [isText, "be a model's name"],
+  permissions: [isObject, "have mode, allow, ask or deny"],
+  limits: [isObject, "have iterations, dollars or the like"],
+  memory: [(value) => isSwitch(value) || isTexts(value), "be true, false or a list of files"],
+  hooks: [having({ env: isTexts, allowLocal: isSwitch }), "have env, a list of names, or allowLocal, true or false"],
+  mcp: [
+    having({ startTimeout: (value) => typeof value === "number" }),
+    "have servers, or startTimeout, in milliseconds",
+  ],
+  onPrompt: [
+    (value) => value === "escalate" || value === "none" || (isObject(value) && isText(value.command)),
+    "be escalate, none or { command: … }",
+  ],
+};

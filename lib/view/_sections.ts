@@ -1,12 +1,9 @@
+import { isObject } from "../core/json.ts";
 import type { Block } from "../core/messages.ts";
 import type { DiffHunk, Section, Tone } from "./shape.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Diff = Extract<Section, { as: "diff" }>;
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** A value as a person reads it: a text as it is, anything else as JSON. */
 export function wordsOf(value: unknown): string {
@@ -25,7 +22,7 @@ export function endTone(stop: string): Tone {
 
 /** A tool's input, field by field: in JSON the line breaks of a script could not be read. */
 export function fieldsSection(title: string, input: unknown): Section {
-  const fields = isFields(input)
+  const fields = isObject(input)
     ? Object.entries(input).map(([name, value]) => [name, wordsOf(value)] as const)
     : [["input", wordsOf(input)] as const];
   return { as: "fields", title, fields };
@@ -36,7 +33,7 @@ const TELLING = ["command", "file_path", "pattern", "description", "url", "query
 
 /** A call in one line. */
 export function callLine(input: unknown): string {
-  if (!isFields(input)) return firstLine(wordsOf(input));
+  if (!isObject(input)) return firstLine(wordsOf(input));
   const name = TELLING.find((field) => typeof input[field] === "string") ??
     Object.keys(input).find((field) => typeof input[field] === "string");
   if (name !== undefined) return firstLine(input[name] as string);
@@ -54,8 +51,8 @@ export function firstLine(text: unknown): string {
 
 /** The change a call made to a file; where it made none, the one it wanted. */
 export function diffSection(input: unknown, response: unknown, applied: boolean): Diff | undefined {
-  const asked = isFields(input) ? input : {};
-  const told = isFields(response) ? response : {};
+  const asked = isObject(input) ? input : {};
+  const told = isObject(response) ? response : {};
   const file = [asked.file_path, told.filePath].find((path) => typeof path === "string");
   if (file === undefined) return undefined;
   const hunks = applied ? patchOf(told) ?? wantedOf(asked) : wantedOf(asked);
@@ -65,7 +62,7 @@ export function diffSection(input: unknown, response: unknown, applied: boolean)
 /** The patch in a tool's response, in the form the edit tools share with other hosts. */
 function patchOf({ structuredPatch, type, content }: Fields): DiffHunk[] | undefined {
   if (!Array.isArray(structuredPatch)) return undefined;
-  const hunks = structuredPatch.filter((hunk) => isFields(hunk) && Array.isArray(hunk.lines)).map((hunk) => ({
+  const hunks = structuredPatch.filter((hunk) => isObject(hunk) && Array.isArray(hunk.lines)).map((hunk) => ({
     oldStart: Number(hunk.oldStart) || 0,
     newStart: Number(hunk.newStart) || 0,
     lines: hunk.lines.map(String),
@@ -76,7 +73,7 @@ function patchOf({ structuredPatch, type, content }: Fields): DiffHunk[] | undef
 
 function wantedOf({ old_string, new_string, edits, content }: Fields): DiffHunk[] | undefined {
   if (typeof old_string === "string" && typeof new_string === "string") return whole(old_string, new_string);
-  if (Array.isArray(edits)) return edits.flatMap((edit) => isFields(edit) ? wantedOf(edit) ?? [] : []);
+  if (Array.isArray(edits)) return edits.flatMap((edit) => isObject(edit) ? wantedOf(edit) ?? [] : []);
   return typeof content === "string" ? whole("", content) : undefined;
 }
 

@@ -1,7 +1,8 @@
+import { isObject } from "../core/json.ts";
 import type { ToolResultBlock, ToolUseBlock } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { OpenAgent, OpenCall, Telling } from "./model.ts";
-import { callLine, contentText, countChanges, diffSection, fieldsSection, isFields } from "./_sections.ts";
+import { callLine, contentText, countChanges, diffSection, fieldsSection } from "./_sections.ts";
 import type { Tone } from "./shape.ts";
 
 type Of<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
@@ -34,7 +35,7 @@ export function callStarted(run: Telling, agent: OpenAgent, event: Of<"tool_star
 
 /** Whether hooks changed what the model asked for; what the tool itself filled in does not count. */
 function rewritten({ asked, ran }: OpenCall): boolean {
-  if (!isFields(asked) || !isFields(ran)) return JSON.stringify(asked) !== JSON.stringify(ran);
+  if (!isObject(asked) || !isObject(ran)) return JSON.stringify(asked) !== JSON.stringify(ran);
   return Object.entries(asked).some(([name, value]) => {
     const now = ran[name];
     if (typeof value === "string" && typeof now === "string") return now !== value && !now.endsWith(`/${value}`);
@@ -62,7 +63,7 @@ export function callEnded(run: Telling, agent: OpenAgent, event: Of<"tool_end">,
   }
   // What denied a call is told beside its line.
   row.open = diff !== undefined || (bad && outcome !== "denied") || row.name === "Bash" && !bad;
-  const agentId = isFields(response) ? response.agentId : undefined;
+  const agentId = isObject(response) ? response.agentId : undefined;
   const started = typeof agentId === "string" ? run.agents.find(({ id }) => id === agentId) : undefined;
   if (started) row.started ??= started.index;
 }
@@ -86,7 +87,7 @@ export function callRead(run: Telling, agent: OpenAgent, block: ToolResultBlock)
 export function startedBy(run: Telling, agent: OpenAgent): void {
   if (agent.index === 0 || agent.prompt === "") return;
   for (const { row, asked } of run.calls.values()) {
-    if (row.started !== undefined || !isFields(asked) || asked.prompt !== agent.prompt) continue;
+    if (row.started !== undefined || !isObject(asked) || asked.prompt !== agent.prompt) continue;
     row.started = agent.index;
     agent.parent = row.agent;
     const name = [asked.description, asked.subagent_type].find((name) => typeof name === "string" && name !== "");

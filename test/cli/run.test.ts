@@ -126,10 +126,15 @@ test("a script without an agent is an error that says what to export", async () 
 
 test("a broken config names its file, the field and the mend", async () => {
   for (
-    const [text, words] of [["modl: x\n", /'modl' is no setting: did you mean 'model'/], [
-      "limits: { iterations: -1 }\n",
-      /'iterations'/,
-    ], ["a: [", /not YAML/]] as const
+    const [text, words] of [
+      ["modl: x\n", /'modl' is no setting: did you mean 'model'/],
+      ["limits: { iterations: -1 }\n", /'iterations'/],
+      ["limits: 3\n", /'limits' must have iterations/],
+      ["permissions: [Bash]\n", /'permissions' must have mode, allow, ask or deny/],
+      ["hooks: { env: A_TOKEN }\n", /'hooks' must have env, a list of names/],
+      ["memory: NOTES.md\n", /'memory' must be true, false or a list of files/],
+      ["a: [", /not YAML/],
+    ] as const
   ) {
     const { code, stderr } = await crochet(["run", "go"], [], workspace({ ".crochet/config.yaml": text }));
     assert.equal(code, 2);

@@ -1,3 +1,4 @@
+import { isObject } from "../../core/json.ts";
 import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report/report.ts";
 import type { Colours as All } from "../show/colours.ts";
 import { several } from "../show/text.ts";
@@ -73,10 +74,8 @@ function findingLines(finding: Finding, colours: Colours, columns: number): stri
 
 /** The part of an event that such a hook is about. */
 function input(counterexample: unknown): string[] {
-  if (typeof counterexample !== "object" || counterexample === null || Array.isArray(counterexample)) return [];
-  const { tool_name, tool_input, input = tool_input, prompt, last_assistant_message } = counterexample as {
-    [field: string]: unknown;
-  };
+  if (!isObject(counterexample)) return [];
+  const { tool_name, tool_input, input = tool_input, prompt, last_assistant_message } = counterexample;
   const about = tool_name !== undefined
     ? `${tool_name} ${JSON.stringify(input)}`
     : prompt !== undefined

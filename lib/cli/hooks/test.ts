@@ -4,6 +4,7 @@ import { systemClock } from "../../core/clock.ts";
 import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent, EventName, Fired } from "../../core/events.ts";
 import type { HookEnv, HookRecord } from "../../core/hook.ts";
+import { isObject, parsed } from "../../core/json.ts";
 import { exec } from "../../hooks/process/exec.ts";
 import { fromHost } from "../../hooks/serving/from-host.ts";
 import type { HookHost } from "../../hooks/process/host.ts";
@@ -141,12 +142,8 @@ async function readInput(from: string, io: Io): Promise<Json> {
   } catch (error) {
     throw new UsageError(`Cannot read --input ${from} as ${(error as Error).message}`);
   }
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  } catch {
-    // Said below.
-  }
+  const value = parsed(text);
+  if (isObject(value)) return value;
   throw new UsageError(`Cannot use --input ${from} as it is no JSON object`);
 }
 
