@@ -10,7 +10,7 @@ import { scripted } from "../../lib/testing/scripted.ts";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { testEnv } from "./_fired.ts";
+import { testEnv } from "./_events.ts";
 
 function workspace(): { path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(tmpdir(), "crochet-definitions-"));

@@ -7,7 +7,7 @@ import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
 import { askModel } from "../../lib/hooks/prompt.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { tries } from "../_counts.ts";
-import { call, testContext } from "./_fired.ts";
+import { call, testContext } from "./_events.ts";
 
 const braces = fc.string({
   unit: fc.constantFrom("{", "}", "a", " ", "|", ".", "\n", "args", "{{tool}}", "{{args.x}}"),

@@ -20,7 +20,7 @@ import { scripted } from "../../lib/testing/scripted.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { call, fired, testContext, testEnv } from "./_fired.ts";
+import { call, fired, testContext, testEnv } from "./_events.ts";
 
 const bash = call("Bash", { command: "curl example.org", list: [1, 2, 3] });
 

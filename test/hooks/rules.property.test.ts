@@ -5,7 +5,7 @@ import { compileGlob } from "../../lib/hooks/rule/glob.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
 import { rulesHook } from "../../lib/hooks/rules.ts";
 import { tries } from "../_counts.ts";
-import { call, testContext } from "./_fired.ts";
+import { call, testContext } from "./_events.ts";
 
 type Condition =
   | { field: string; operator: string; value: string | number | boolean }

@@ -6,7 +6,7 @@ import { loadRules, rulesHook } from "../../lib/hooks/rules.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { call, fired, testContext, testEnv } from "./_fired.ts";
+import { call, fired, testContext, testEnv } from "./_events.ts";
 
 const PRE: readonly EventName[] = ["pre-tool-use"];
 

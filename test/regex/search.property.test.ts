@@ -9,7 +9,7 @@ import { rulesHook } from "../../lib/hooks/rules.ts";
 import { parseRule } from "../../lib/permissions/_rule.ts";
 import { compileGlob } from "../../lib/tools/search/glob.ts";
 import { tries } from "../_counts.ts";
-import { call, testContext } from "../hooks/_fired.ts";
+import { call, testContext } from "../hooks/_events.ts";
 
 const atoms = [
   "a",
