@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { pascal } from "../../core/names.ts";
-import { GEMINI_TOOLS, type Host } from "../serving/from-host.ts";
+import { GEMINI_EVENTS, GEMINI_TOOLS, type Host } from "../serving/from-host.ts";
 
 /** How another host is told of a hook. */
 export interface HostSettings {
@@ -42,16 +42,13 @@ const RENAMED: { readonly [event: string]: string } = {
   "model-switch": "PreModelSwitch",
 };
 
-const GEMINI_EVENTS: { readonly [event: string]: string } = {
+/** Gemini's names of moments by ours. */
+const IN_GEMINI: { readonly [event: string]: string } = {
   "session-start": "SessionStart",
   "session-end": "SessionEnd",
-  "user-prompt-submit": "BeforeAgent",
-  "pre-tool-use": "BeforeTool",
-  "post-tool-use": "AfterTool",
-  "post-tool-use-failure": "AfterTool",
-  "stop": "AfterAgent",
-  "pre-compact": "PreCompress",
   "notification": "Notification",
+  ...Object.fromEntries(Object.entries(GEMINI_EVENTS).map(([theirs, ours]) => [ours, theirs])),
+  "post-tool-use-failure": "AfterTool",
 };
 
 function claudeEvent(event: string): string | undefined {
@@ -91,7 +88,7 @@ export const HOSTS: { readonly [H in Host]: HostSettings } = {
   },
   gemini: {
     file: join(".gemini", "settings.json"),
-    eventOf: (event) => GEMINI_EVENTS[event],
+    eventOf: (event) => IN_GEMINI[event],
     toolsOf: geminiTools,
     sharesMatchers: false,
     second: 1000,

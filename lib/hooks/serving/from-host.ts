@@ -19,8 +19,8 @@ export interface HostEvent {
 
 type Input = { readonly [field: string]: unknown };
 
-/** Gemini's names of events we have. */
-const GEMINI_EVENTS: { readonly [name: string]: string } = {
+/** Gemini's names of events we have under another. */
+export const GEMINI_EVENTS: { readonly [name: string]: string } = {
   BeforeAgent: "user-prompt-submit",
   BeforeTool: "pre-tool-use",
   AfterTool: "post-tool-use",

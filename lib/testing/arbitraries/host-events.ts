@@ -2,7 +2,7 @@ import type { Arbitrary } from "fast-check";
 import type { AnyEvent } from "../../core/events.ts";
 import { kebab, pascal } from "../../core/names.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
-import { GEMINI_TOOLS, type Host } from "../../hooks/serving/from-host.ts";
+import { GEMINI_EVENTS, GEMINI_TOOLS, type Host } from "../../hooks/serving/from-host.ts";
 import type { FastCheck } from "./fast-check.ts";
 import { pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, partial } from "./tools.ts";
@@ -207,16 +207,13 @@ export function asCodex(claude: WireEvent, around: Around): WireEvent {
   };
 }
 
-const GEMINI_NAMES: { readonly [name: string]: string } = {
-  UserPromptSubmit: "BeforeAgent",
-  PreToolUse: "BeforeTool",
-  PostToolUse: "AfterTool",
+/** Gemini's names of events by those of Claude Code. */
+const IN_GEMINI: { readonly [name: string]: string } = {
+  ...Object.fromEntries(Object.entries(GEMINI_EVENTS).map(([theirs, ours]) => [pascal(ours), theirs])),
   PostToolUseFailure: "AfterTool",
-  Stop: "AfterAgent",
-  PreCompact: "PreCompress",
 };
 
-const GEMINI_EVENTS = ["SessionStart", "SessionEnd", "Notification", ...Object.values(GEMINI_NAMES)];
+const ALL_OF_GEMINI = ["SessionStart", "SessionEnd", "Notification", ...Object.keys(GEMINI_EVENTS)];
 
 /** Gemini's own names of events and tools, and its own forms of what they carry. */
 export function asGemini(claude: WireEvent, around: Around): WireEvent {
@@ -226,7 +223,7 @@ export function asGemini(claude: WireEvent, around: Around): WireEvent {
     session_id,
     transcript_path,
     cwd,
-    hook_event_name: GEMINI_NAMES[hook_event_name] ?? hook_event_name,
+    hook_event_name: IN_GEMINI[hook_event_name] ?? hook_event_name,
     timestamp: new Date(Date.UTC(2026, 0, 1) + around.minute * 60_000).toISOString(),
   };
   if (tool_name !== undefined) return { ...base, tool_name: tool, tool_input, ...responded(rest, hook_event_name) };
@@ -251,10 +248,10 @@ function without(fields: Fields, gone: readonly string[]): Fields {
 /** Our name of a host's event, and whether that host has it. */
 export function ourName(name: string, host: Host): string {
   if (host !== "gemini") return kebab(name);
-  const ours = Object.entries(GEMINI_NAMES).find(([, theirs]) => theirs === name)?.[0] ?? name;
-  const theirs = GEMINI_NAMES[pascal(kebab(ours))] ?? pascal(kebab(ours));
-  if (GEMINI_EVENTS.includes(theirs)) return kebab(ours);
+  const ours = GEMINI_EVENTS[name] ?? kebab(name);
+  const theirs = IN_GEMINI[pascal(ours)] ?? pascal(ours);
+  if (ALL_OF_GEMINI.includes(theirs)) return ours;
   throw new TypeError(
-    `Cannot make a '${name}' of gemini as it has no such event: expected one of ${GEMINI_EVENTS.join(", ")}`,
+    `Cannot make a '${name}' of gemini as it has no such event: expected one of ${ALL_OF_GEMINI.join(", ")}`,
   );
 }

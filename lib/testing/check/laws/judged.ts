@@ -1,5 +1,6 @@
 import { EVENTS } from "../../../core/events.ts";
 import { pascal, resolveEvent } from "../../../core/names.ts";
+import { GEMINI_EVENTS } from "../../../hooks/serving/from-host.ts";
 import type { Probe } from "../events.ts";
 import type { Probed } from "../asking/probe.ts";
 import type { Finding, Law, Severity } from "../report/report.ts";
@@ -35,14 +36,10 @@ export interface Judged {
 /** A law that looks at single answers. */
 export type Judge = (judged: Judged) => readonly Violation[];
 
-/** Gemini's events by the names of ours. */
-export const GEMINI: { readonly [name: string]: string } = {
-  BeforeTool: "PreToolUse",
-  AfterTool: "PostToolUse",
-  BeforeAgent: "UserPromptSubmit",
-  AfterAgent: "Stop",
-  PreCompress: "PreCompact",
-};
+/** Claude Code's names of Gemini's events. */
+export const GEMINI: { readonly [name: string]: string } = Object.fromEntries(
+  Object.entries(GEMINI_EVENTS).map(([theirs, ours]) => [theirs, pascal(ours)]),
+);
 
 /** The event by its name on the wire. */
 export function eventName({ event }: Probe): string {
