@@ -4,7 +4,7 @@ import { boundedFetch } from "./_refusal.ts";
 import { requestWriter } from "./_request-bytes.ts";
 import { type OpenReply, replyStream } from "./_reply-stream.ts";
 import { type Model, ModelError, type ModelRequest } from "./core/model.ts";
-import { nearest } from "./core/names.ts";
+import { checkOptions, type OptionKind } from "./core/options.ts";
 import type { Middleware } from "./middleware.ts";
 
 /** The model an agent talks to when none is named. */
@@ -43,8 +43,9 @@ export interface AnthropicOptions {
  * ```
  */
 export function anthropic(options: AnthropicOptions = {}): Model {
-  checkOptions(options);
-  const wire = wireFor(options, (client) => client);
+  // Here and not in the SDK, which would complain at the first call.
+  checkOptions(options, OPTIONS, "use anthropic()");
+  const wire = wireFor(options);
   const model: Model = (request, signal) => wire.call(request, signal);
   wires.set(model, wire);
   // An agent asks a model function for the model that the function is named after.
@@ -55,11 +56,11 @@ export function anthropic(options: AnthropicOptions = {}): Model {
 export function offlineWire(options: AnthropicOptions): Wire {
   return wireFor(
     { baseURL: "https://api.anthropic.com", ...options, apiKey: "replayed" },
-    (client) => Object.assign(client, { calculateDefaultRetryTimeoutMillis: () => 0 }),
+    (client) => void Object.assign(client, { calculateDefaultRetryTimeoutMillis: () => 0 }),
   );
 }
 
-function wireFor(options: AnthropicOptions, changed: (client: BaseAnthropic) => BaseAnthropic): Wire {
+function wireFor(options: AnthropicOptions, prepare?: (client: BaseAnthropic) => void): Wire {
   const write = requestWriter({ cache: options.cache ?? true });
   const { idleTimeout = 60_000, timeout = 600_000 } = options;
   let client: BaseAnthropic | undefined;
@@ -72,7 +73,10 @@ function wireFor(options: AnthropicOptions, changed: (client: BaseAnthropic) => 
     if (signal.aborted) throw abortedError(signal);
     const { BaseAnthropic } = await loadSdk();
     if (signal.aborted) throw abortedError(signal);
-    client ??= changed(new BaseAnthropic({ ...clientOptions(options), fetch: boundedFetch(idleTimeout) }));
+    if (!client) {
+      client = new BaseAnthropic({ ...clientOptions(options), fetch: boundedFetch(idleTimeout) });
+      prepare?.(client);
+    }
     const body = write(request);
     // Not the caller's signal: a reply that stalls is ended too, and no listener is left on it.
     const connection = new AbortController();
@@ -181,34 +185,17 @@ export function warm(): void {
   loadSdk().catch(() => {}); // the first call reports it
 }
 
-const OPTIONS = [
-  "model",
-  "apiKey",
-  "baseURL",
-  "maxRetries",
-  "timeout",
-  "idleTimeout",
-  "cache",
-  "headers",
-  "middleware",
-] as const satisfies readonly (keyof AnthropicOptions)[];
-
-/** Here and not in the SDK, which would complain at the first call. */
-function checkOptions(options: AnthropicOptions): void {
-  for (const key of Object.keys(options)) {
-    if ((OPTIONS as readonly string[]).includes(key)) continue;
-    throw new TypeError(
-      `Cannot use anthropic() as option '${key}' is unknown: did you mean '${nearest(key, OPTIONS)}'?`,
-    );
-  }
-  for (const key of ["maxRetries", "timeout", "idleTimeout"] as const) {
-    const value = options[key];
-    if (value === undefined || (typeof value === "number" && value >= 0)) continue;
-    throw new TypeError(
-      `Cannot use anthropic() as '${key}' must be 0 or more: current value is ${JSON.stringify(value)}`,
-    );
-  }
-}
+const OPTIONS: { readonly [option in keyof AnthropicOptions]-?: OptionKind } = {
+  model: "a text",
+  apiKey: "a text",
+  baseURL: "a text",
+  maxRetries: "0 or more",
+  timeout: "0 or more",
+  idleTimeout: "0 or more",
+  cache: "true or false",
+  headers: "an object",
+  middleware: "a list",
+};
 
 function clientOptions({ apiKey, baseURL, maxRetries, timeout, headers, middleware }: AnthropicOptions): ClientOptions {
   return {

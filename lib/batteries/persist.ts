@@ -24,7 +24,7 @@ export interface Keeper {
   readonly ended: (result: Result) => Promise<void>;
   /** How many messages were compacted away. */
   readonly compacted: () => number;
-  /** The run is run again from there: what the store has of it already is not written over what came later. */
+  /** Goes back to where a run began that is run again: what the store has of it already must not replace what came later. */
   readonly rewind: (to: { readonly full: number; readonly kept: number }) => void;
 }
 

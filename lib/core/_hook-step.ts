@@ -11,7 +11,7 @@ interface Told {
   readonly values?: readonly (readonly [string, unknown])[];
 }
 
-/** Asks the hooks of one event as a step: what they said once holds, also where it is not known any more why. */
+/** Asks the hooks of one event as a step: what they once said still holds when the run is run again, and they are not asked. */
 export async function hookStep<N extends EventName>(
   run: Run,
   fired: Fired<N>,

@@ -4,7 +4,7 @@ export interface Clock {
   now(): number;
   /** Milliseconds since any fixed moment, for durations. */
   tick(): number;
-  /** `who` draws: a clock that is not real gives each its own, in whatever order they come. */
+  /** `who` asks: a recorded clock gives each who asks values of its own, in whatever order they come. */
   uuid(who?: string): string;
   random(who?: string): number;
   /** Resolves after `ms`, or at once when aborted; never rejects, keeps no process alive after an abort. */

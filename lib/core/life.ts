@@ -55,7 +55,7 @@ export interface AgentSpec {
   readonly askPerson?: AskPerson;
   readonly price?: (model: string, usage: Usage) => number | undefined;
   readonly exec?: NonNullable<HookEnv["exec"]>;
-  /** Is around each model call and tool call that is really made, on whatever it runs: who measures. */
+  /** Wraps each model call and tool call that is really made, wherever it runs: for those who measure. */
   readonly step?: Step;
   /** What its steps run on; directly where absent. */
   readonly engine?: Engine;

@@ -69,8 +69,8 @@ export interface RawBlock {
 export type Model = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
 
 /**
- * On an answer of a model: its events, where all of them are there and nobody watches them come, so that nobody need
- * wait for each; undefined where they must be waited for all the same.
+ * The key under which a model's answer may give all its events at once, where they are there already and nobody watches
+ * them arrive: to wait for each would take longer. Undefined: they must be waited for after all.
  */
 export const AT_ONCE: unique symbol = Symbol("events that are all there");
 

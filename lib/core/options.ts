@@ -4,7 +4,7 @@ import { nearest } from "./names.ts";
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
 export type OptionKind = Kind | readonly string[];
 
-type Kind = "a text" | "a list" | "an object" | "a function" | "an AbortSignal" | "any";
+type Kind = "a text" | "a list" | "an object" | "a function" | "an AbortSignal" | "true or false" | "0 or more" | "any";
 
 /**
  * Refuses options that are unknown or of the wrong kind, before anything has begun.
@@ -44,6 +44,10 @@ function isA(kind: OptionKind, value: unknown): boolean {
       return typeof value === "function";
     case "an AbortSignal":
       return value instanceof AbortSignal;
+    case "true or false":
+      return typeof value === "boolean";
+    case "0 or more":
+      return typeof value === "number" && value >= 0;
     case "any":
       return true;
   }

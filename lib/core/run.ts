@@ -128,7 +128,7 @@ export class Run implements HookEnv {
     }
   }
 
-  /** Has changed hook files count; not under an engine, where a run that is run again must ask the same hooks. */
+  /** Takes up changed hook files; not under an engine, where a run that is run again must ask the same hooks. */
   refreshHooks(): void | Promise<void> {
     if (this.agent.engine) return;
     const hooks = this.agent.hooks();
@@ -159,7 +159,7 @@ export class Run implements HookEnv {
     return used === 0 ? whole : `${whole}#${used + 1}`;
   }
 
-  /** Has the events of calls that run together fired one after the other, in the order in which they come. */
+  /** Fires the events of calls that run together one at a time, in the order they come. */
   inOrder<T>(work: () => T | Promise<T>): Promise<T> {
     const next = this.#inOrder.then(work);
     this.#inOrder = next.catch(() => {});

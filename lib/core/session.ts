@@ -224,7 +224,7 @@ async function begin(run: Run, input: TurnInput, trigger: "user" | "resume"): Pr
   };
 }
 
-/** The turns that were asked for (the prompt's, after those hooks opened the session with), and those hooks' inputs start. */
+/** Takes the turns that were asked for (those that hooks opened the session with, then the prompt's), and those that hooks' inputs start. */
 async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> {
   const queue = [...inputs];
   let stop: Stop = "done";

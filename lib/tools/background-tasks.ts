@@ -10,12 +10,12 @@ export interface BackgroundTask {
   readonly agent_type?: string;
 }
 
-/** The key in an agent's tool state of those who know what it has in the background. */
+/** The key in an agent's tool state of those who tell what it has in the background. */
 const TASKS = "background-tasks";
 
 type Tellers = ReadonlyMap<string, () => readonly BackgroundTask[]>;
 
-/** Lets `owner` be asked what the agent whose `state` this is has in the background; without `tell`, no longer. */
+/** Adds one who tells what the agent of this `state` has in the background, under the name `owner`; without `tell`, takes it out. */
 export function tellTasks(state: Map<string, unknown>, owner: string, tell?: () => readonly BackgroundTask[]): void {
   const tellers = new Map(state.get(TASKS) as Tellers | undefined);
   if (tell) tellers.set(owner, tell);

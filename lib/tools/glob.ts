@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { type Tool, tool, ToolError } from "../core/tool.ts";
 import { absolute, confine } from "../files/confine.ts";
-import { type SearchContext, type SearchOptions, searchPlace, told, withEngine } from "./search/engine.ts";
+import { type SearchContext, type SearchOptions, searchPlace, withEngine, withoutHidden } from "./search/engine.ts";
 import { selectGlobs } from "./search/ignore.ts";
 import { standaloneContext } from "./_standalone.ts";
 import { walk } from "./search/walk.ts";
@@ -99,7 +99,7 @@ async function globFiles(
     ripgrep: async (binary) => (await import("./search/search-ripgrep.ts")).listWithRipgrep(binary, request),
     plain: async () => ({ files: await listPlainly(request), problems: [] }),
   });
-  const { files, withheld } = told("Glob", found, (path) => path, place, context);
+  const { files, withheld } = withoutHidden("Glob", found, (path) => path, place, context);
   const filenames = files.slice(0, MOST_FILES).map(place.shown);
   const truncated = files.length > MOST_FILES;
   const notices = [

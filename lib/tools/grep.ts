@@ -5,8 +5,8 @@ import {
   type SearchOptions,
   type SearchPlace,
   searchPlace,
-  told,
   withEngine,
+  withoutHidden,
 } from "./search/engine.ts";
 import { type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
 import type { Found, SearchRequest } from "./search/search.ts";
@@ -167,7 +167,7 @@ async function grepFiles(
     ripgrep: async (binary) => (await import("./search/search-ripgrep.ts")).searchWithRipgrep(binary, request),
     plain: async () => (await import("./search/search-plain.ts")).searchPlainly(request),
   });
-  const { files, withheld } = told("Grep", found.files, ({ path }) => path, place, context);
+  const { files, withheld } = withoutHidden("Grep", found.files, ({ path }) => path, place, context);
   const gaps = request.before + request.after > 0;
   return responseOf({ ...found, files, withheld }, place, { mode, offset, limit, gaps, numbers: input["-n"] ?? true });
 }

@@ -6,7 +6,7 @@ import { damageOf } from "./_damage.ts";
 export interface About {
   readonly agent_type: string;
   readonly model: string;
-  /** A sign of the system prompt, not its text. */
+  /** A hash of the system prompt, not its text. */
   readonly system: string;
   readonly tools: readonly string[];
   /** The session and agent that started this one. */
@@ -137,7 +137,7 @@ export function checkId(id: string): void {
   throw new TypeError(`Cannot use '${id}' as a transcript id: expected letters, digits, '_', '-', '.' or ':'`);
 }
 
-/** A short sign of a text, to see whether it changed; no defence against who wants two texts to look alike. */
+/** A short hash of a text, to see whether it changed; one who wants two texts to look alike can have that. */
 export function hashOf(text: string): string {
   let [a, b] = [0xdeadbeef, 0x41c6ce57];
   for (let i = 0; i < text.length; i++) {

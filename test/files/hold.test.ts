@@ -8,6 +8,7 @@ import { edit, grep, read } from "crochet/tools";
 import { commit } from "../../lib/files/commit.ts";
 import { hold } from "../../lib/files/hold.ts";
 import { rounds } from "../_counts.ts";
+import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../hooks/_fire.ts";
 
 const skip = process.platform === "linux" ? false : "only Linux tells what a process has opened";
@@ -66,8 +67,8 @@ test("no race of links ever leads Read, Edit or Grep out of the workspace", { sk
   const { inside, outside } = places(folder.path);
   const script = join(folder.path, "swap.mjs");
   writeFileSync(script, SWAP);
-  const args = "Deno" in globalThis ? ["run", "-A", script] : [script];
-  const swapping = spawn(process.execPath, args, { cwd: inside, stdio: ["ignore", "pipe", "inherit"] });
+  const [program, ...args] = RUNTIME;
+  const swapping = spawn(program, [...args, script], { cwd: inside, stdio: ["ignore", "pipe", "inherit"] });
   try {
     await once(swapping.stdout, "data");
     const options = { cwd: inside };

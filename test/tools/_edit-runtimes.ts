@@ -2,14 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { RUNTIME } from "../_runtime.ts";
 
 /** A command that runs a script: its program and the arguments before the script. */
 export type Runtime = readonly [program: string, ...args: string[]];
 
 const installed = (name: string) => fileURLToPath(new URL(`../../node_modules/.bin/${name}`, import.meta.url));
-
-/** The runtime these tests run on. */
-export const thisRuntime: Runtime = "Deno" in globalThis ? [process.execPath, "run", "-A"] : [process.execPath];
 
 /** Both runtimes, or fewer where one is not installed. */
 export const bothRuntimes: readonly Runtime[] = [[installed("bun")] as const, [installed("deno"), "run", "-A"] as const]
@@ -23,7 +21,7 @@ export async function withScript<T>(
   args: readonly string[],
   work: (child: ChildProcess) => Promise<T>,
 ): Promise<T> {
-  const [program, ...before] = thisRuntime;
+  const [program, ...before] = RUNTIME;
   const child = spawn(program, [...before, script(name), ...args], { stdio: ["ignore", "pipe", "inherit"] });
   try {
     const gone = once(child, "exit").then(([code]) => Promise.reject(new Error(`${name} ended with ${code}`)));

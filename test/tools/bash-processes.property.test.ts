@@ -10,6 +10,7 @@ import { BashOutput, type BashOutputResponse, KillShell } from "../../lib/tools/
 import { backgroundTasks } from "../../lib/tools/background-tasks.ts";
 import { Bash, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
 import { tries } from "../_counts.ts";
+import { RUNTIME } from "../_runtime.ts";
 import { bench, eventually, running, sleeper, token } from "./_bash.ts";
 
 test("Bash at its time limit ends the whole tree, says so, and goes on in a new shell", () =>
@@ -202,8 +203,8 @@ for (const how of ["end", "SIGTERM", "SIGKILL", "foreground", "grace"] as const)
     const dir = mkdtempSync(join(tmpdir(), "crochet-bash-"));
     const file = join(dir, "program.mjs");
     writeFileSync(file, script);
-    const args = "Deno" in globalThis ? ["run", "-A", "--no-check", file] : [file];
-    const child = spawn(process.execPath, [...args, word, how], { stdio: ["ignore", "pipe", "inherit"] });
+    const [program, ...args] = RUNTIME;
+    const child = spawn(program, [...args, file, word, how], { stdio: ["ignore", "pipe", "inherit"] });
     try {
       const exit = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
       await new Promise<void>((resolve) =>

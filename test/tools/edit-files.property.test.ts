@@ -23,8 +23,9 @@ import { ToolError } from "../../lib/core/tool.ts";
 import { commit, type Disk } from "../../lib/files/commit.ts";
 import { applyEdit, edit, type EditInput, multiEdit, undo, write } from "../../lib/tools/index.ts";
 import { rounds, tries } from "../_counts.ts";
+import { RUNTIME } from "../_runtime.ts";
 import { bytes, call, edited, string, utf8 } from "./_edit-arbitraries.ts";
-import { bothRuntimes, end, script, thisRuntime, withScript } from "./_edit-runtimes.ts";
+import { bothRuntimes, end, script, withScript } from "./_edit-runtimes.ts";
 import { inWorkspace } from "./_workspace.ts";
 
 const runs = { numRuns: tries(40, 500) };
@@ -164,7 +165,7 @@ test("P18: edits of several processes never lose an update", long, () =>
       Array.from({ length: count }, (_, k) => names.map((name) => `${open}${name}.${k}${close}\n`).join("")).join("");
     writeFileSync(path, file("<", ">"));
     symlinkSync("a.txt", join(root, "alias"));
-    const [program, ...args] = thisRuntime;
+    const [program, ...args] = RUNTIME;
     // They all find a lock that a process left when it was killed, and only one may take its place.
     await withScript("_edit-hold.ts", [path], () => Promise.resolve());
     const children = names.map((name, i) =>
@@ -187,7 +188,7 @@ test("P18: edits of several processes never lose an update", long, () =>
 test("a lock left by a killed process is always taken over by one at a time", long, () =>
   inWorkspace(async (root) => {
     const path = join(root, "a.txt"), notes = join(root, "notes");
-    const [program, ...args] = thisRuntime;
+    const [program, ...args] = RUNTIME;
     for (let round = 0; round < rounds(4, 40); round++) {
       writeFileSync(notes, "");
       await withScript("_edit-hold.ts", [path], () => Promise.resolve());
@@ -275,7 +276,7 @@ test(
       }
       assert.ok(interrupted > 0, "no kill fell into a write");
       writeFileSync(path, "<t.0>");
-      const [program, ...args] = thisRuntime;
+      const [program, ...args] = RUNTIME;
       assert.equal(spawnSync(program, [...args, script("_edit-tokens.ts"), path, "t", "1"]).status, 0);
       assert.deepEqual(readdirSync(root), ["a.txt"]);
     }),

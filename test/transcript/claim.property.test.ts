@@ -8,15 +8,13 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { thisOwner } from "../../lib/files/owner.ts";
 import { tries } from "../_counts.ts";
+import { RUNTIME } from "../_runtime.ts";
 
 const CHILD = fileURLToPath(new URL("./_claimer.ts", import.meta.url));
-const RUNTIME = "Deno" in globalThis
-  ? [process.execPath, "run", "-A", "--no-check", "--quiet"]
-  : [process.execPath, "run"];
 
 /** A process that claims, and a way to have its next line. */
 function claimer(dir: string): { child: ChildProcess; next: () => Promise<string | undefined> } {
-  const child = spawn(RUNTIME[0]!, [...RUNTIME.slice(1), CHILD, dir], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(RUNTIME[0], [...RUNTIME.slice(1), CHILD, dir], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
   return { child, next: async () => (await lines.next()).value };
 }

@@ -9,12 +9,9 @@ import { invalidConversation } from "../../lib/core/messages.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { sqliteStore } from "../../lib/transcript/sqlite.ts";
 import { tries } from "../_counts.ts";
+import { RUNTIME } from "../_runtime.ts";
 
 const CHILD = fileURLToPath(new URL("./_killed-run.ts", import.meta.url));
-// Not by their names: what npm installs as `deno` is a script for Node, whose death Deno survives.
-const RUNTIME = "Deno" in globalThis
-  ? [process.execPath, "run", "-A", "--no-check", "--quiet"]
-  : [process.execPath, "run"];
 
 interface Ended {
   readonly acked: number;
@@ -25,7 +22,7 @@ interface Ended {
 /** Runs the child, and kills it after it has acknowledged `killAfter` messages and then a little more. */
 function run(args: string[], killAfter: number, delay: number): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(RUNTIME[0]!, [...RUNTIME.slice(1), CHILD, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(RUNTIME[0], [...RUNTIME.slice(1), CHILD, ...args], { stdio: ["ignore", "pipe", "inherit"] });
     let out = "";
     let doomed = false;
     child.stdout.on("data", (chunk) => {

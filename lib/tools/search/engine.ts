@@ -51,7 +51,7 @@ export async function searchPlace(path: string | undefined, context: SearchConte
 }
 
 /** What was found without the files that the agent's rules keep to themselves, and a sentence about those. */
-export function told<T>(
+export function withoutHidden<T>(
   tool: string,
   found: readonly T[],
   pathOf: (found: T) => string,
