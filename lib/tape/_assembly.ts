@@ -1,3 +1,4 @@
+import { isObject } from "../core/json.ts";
 import type { Message } from "../core/messages.ts";
 import { headText, link, messageText } from "./canonical.ts";
 import type {
@@ -78,6 +79,9 @@ export class Assembly {
   }
 
   #head({ head, model, params, system = [], tools = [], wire }: HeadFact, line: number): void {
+    if (typeof system !== "string" && !system.every(isObject)) {
+      throw this.#refuse("'system' is neither a text nor blocks", line);
+    }
     this.#heads.set(head, {
       model,
       params,
@@ -154,7 +158,7 @@ export class Assembly {
     for (const item of add) {
       const from = item === "$echo" ? parent : isEcho(item) ? item.$echo : undefined;
       const message = from === undefined ? item as unknown as Message : this.#conversations.get(from)?.echo;
-      if (!message || typeof message !== "object" || !Array.isArray(message.content)) {
+      if (!isObject(message) || !Array.isArray(message.content) || !message.content.every(isObject)) {
         throw this.#refuse(`it adds what is no message: ${JSON.stringify(item).slice(0, 80)}`, line);
       }
       messages.push(message);

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { dirname, join } from "node:path";
 import { sha256 } from "../core/sha256.ts";
 import type { Json } from "../core/messages.ts";
+import { confine } from "../files/confine.ts";
 
 /** Folders that are no part of a workspace's content. */
 export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
@@ -59,15 +60,22 @@ function contentOf(path: string): Json {
   return Buffer.from(text, "utf8").equals(bytes) ? text : { base64: bytes.toString("base64") };
 }
 
-/** Puts recorded changes into a workspace. */
-export function applyChanges(root: string, changes: { readonly [path: string]: Json }): void {
-  for (const [path, content] of Object.entries(changes)) {
-    const file = join(root, path);
-    if (content === null) rmSync(file, { force: true });
+/**
+ * Puts recorded changes into a workspace, and nowhere else: whoever wrote the tape wrote the paths.
+ *
+ * @throws {ToolError} where one of them leads out of it, also by a link; then nothing is changed
+ */
+export async function applyChanges(root: string, changes: { readonly [path: string]: Json }): Promise<void> {
+  const workspace = { cwd: root, state: new Map() };
+  const placed = await Promise.all(
+    Object.entries(changes).map(async ([path, content]) => ({ ...await confine(path, workspace), content })),
+  );
+  for (const { path, real, content } of placed) {
+    if (content === null) rmSync(path, { force: true });
     else {
-      mkdirSync(dirname(file), { recursive: true });
+      mkdirSync(dirname(real), { recursive: true });
       writeFileSync(
-        file,
+        real,
         typeof content === "string" ? content : Buffer.from((content as { base64: string }).base64, "base64"),
       );
     }

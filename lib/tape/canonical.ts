@@ -1,3 +1,4 @@
+import { isObject } from "../core/json.ts";
 import { sha256 } from "../core/sha256.ts";
 import type { Block, Message } from "../core/messages.ts";
 import type { TapeRequest } from "./tape.ts";
@@ -54,10 +55,6 @@ function unechoed(block: Block): Block {
   const dropped = (key: string) => given[key] === null || ECHO_EXTRAS.includes(key);
   if (!Object.keys(given).some(dropped)) return block;
   return Object.fromEntries(Object.entries(given).filter(([key]) => !dropped(key))) as unknown as Block;
-}
-
-function isObject(value: unknown): value is { [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isObject } from "../core/json.ts";
 import type { Json } from "../core/messages.ts";
 import type { Effect } from "../core/tool.ts";
 import type { Normaliser } from "./normalise.ts";
@@ -256,9 +257,8 @@ export function kindOf(fact: { readonly [key: string]: unknown }): string | unde
 }
 
 /** Why a value is no line of a tape, in a clause; undefined where it is one. */
-export function unknownFact(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "it is no object";
-  const fact = value as { [key: string]: unknown };
+export function unknownFact(fact: unknown): string | undefined {
+  if (!isObject(fact)) return "it is no object";
   const kind = kindOf(fact);
   if (kind === undefined) return `there is no line that begins with '${Object.keys(fact)[0] ?? ""}'`;
   const shape = SHAPES[kind]!;
@@ -283,7 +283,7 @@ function isKind(value: unknown, kind: FieldKind): boolean {
     case "true or false":
       return typeof value === "boolean";
     case "an object":
-      return typeof value === "object" && value !== null && !Array.isArray(value);
+      return isObject(value);
     case "a list":
       return Array.isArray(value);
     case "a text or a list":

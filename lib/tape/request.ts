@@ -1,3 +1,4 @@
+import { isObject } from "../core/json.ts";
 import type { Block, Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
 import type { TapeRequest } from "./tape.ts";
@@ -24,17 +25,44 @@ export function fromModel({ model, system, messages, tools, max_tokens, params }
  * @throws {TypeError} where it is no request to the Messages API
  */
 export function fromBody(body: unknown): TapeRequest {
-  const { model, system, messages, tools = [], ...rest } = body as Fields;
-  if (typeof model !== "string" || !Array.isArray(messages) || !Array.isArray(tools)) {
-    throw new TypeError("Cannot read a request as it has no model or no messages");
-  }
+  const why = noRequest(body);
+  if (why !== undefined) throw new TypeError(`Cannot read a request as it ${why}`);
+  const { model, system, messages, tools = [], ...rest } = body as Body;
   return {
     model,
     params: paramsOf(rest),
-    system: blocks(system as string | readonly Block[] | undefined),
-    tools: tools as readonly Fields[],
-    messages: messages.map(({ role, content }: Message) => ({ role, content: blocks(content) })),
+    system: blocks(system),
+    tools,
+    messages: messages.map(({ role, content }) => ({ role, content: blocks(content) })),
   };
+}
+
+type Content = string | readonly Block[] | undefined;
+
+interface Body extends Fields {
+  readonly model: string;
+  readonly system?: Content;
+  readonly messages: readonly { readonly role: Message["role"]; readonly content: Content }[];
+  readonly tools?: readonly Fields[];
+}
+
+/** Why a body is no request to the Messages API, in words that follow "it"; undefined where it is one. */
+export function noRequest(body: unknown): string | undefined {
+  const { model, system, messages, tools = [] } = isObject(body) ? body : {};
+  if (typeof model !== "string") return "has no 'model'";
+  if (!isList(messages)) return "has no list of 'messages'";
+  if (!isList(tools)) return "has no list of 'tools'";
+  const odd = messages.findIndex(({ content }) => !isContent(content));
+  const place = isContent(system) ? `messages.${odd}.content` : "system";
+  return isContent(system) && odd < 0 ? undefined : `has neither a text nor blocks in '${place}'`;
+}
+
+function isList(value: unknown): value is readonly Fields[] {
+  return Array.isArray(value) && value.every(isObject);
+}
+
+function isContent(value: unknown): boolean {
+  return value === undefined || typeof value === "string" || isList(value);
 }
 
 function paramsOf(given: Fields): Fields {
@@ -42,7 +70,7 @@ function paramsOf(given: Fields): Fields {
   return Object.fromEntries(kept.filter(([key]) => !["model", "system", "messages", "tools"].includes(key)));
 }
 
-function blocks(content: string | readonly Block[] | undefined): readonly Block[] {
+function blocks(content: Content): readonly Block[] {
   if (content === undefined || content === "") return [];
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }

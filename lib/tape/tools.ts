@@ -34,7 +34,7 @@ export function tapedTool(tool: Tool, tape: ToolTape): Tool {
     try {
       const fact = tape.serve === "no" ? undefined : tape.recorded.get(context.toolUseId);
       if (fact && tape.serve === "verify") return await verify(tool, fact, input, context, tape);
-      if (fact && tool.effect !== "none") return serve(fact, input, tape);
+      if (fact && tool.effect !== "none") return await serve(fact, input, tape);
       return tape.record ? await record(tool, input, context, tape) : await tool.run(input, context);
     } finally {
       if (alone) tape.ended();
@@ -86,7 +86,11 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
   }
 }
 
-function serve({ name, input: recorded, result, files }: ToolFact, input: unknown, tape: ToolTape): ToolReturn {
+async function serve(
+  { name, input: recorded, result, files }: ToolFact,
+  input: unknown,
+  tape: ToolTape,
+): Promise<ToolReturn> {
   const given = tape.mask.on(plainJson(input));
   if (canonical(given) !== canonical(recorded)) {
     const { path } = differs(recorded, given, "input")!;
@@ -97,7 +101,7 @@ function serve({ name, input: recorded, result, files }: ToolFact, input: unknow
       },
     );
   }
-  if (files) applyChanges(tape.root, tape.mask.off(files));
+  if (files) await applyChanges(tape.root, tape.mask.off(files));
   return output(tape.mask.off(result));
 }
 

@@ -174,6 +174,7 @@ test("a reader refuses what it does not know, with the line and the reason", asy
     const text = readFileSync(join(folder, "tape.jsonl"), "utf8");
     const lines = text.trimEnd().split("\n");
     const call = lines.findIndex((line) => line.startsWith('{"call":"main#2"'));
+    const head = lines.findIndex((line) => line.startsWith('{"head":1'));
     const at = (index: number, line: string) => `${lines.with(index, line).join("\n")}\n`;
     const edited = (index: number, change: (fact: any) => void) => {
       const fact = JSON.parse(lines[index]!);
@@ -196,6 +197,11 @@ test("a reader refuses what it does not know, with the line and the reason", asy
       [edited(call, (c) => c.head = 9), /head 9 is not described before it/],
       [edited(call, (c) => c.add[1].content[0].content = "forged"), /does not fit its key: it was changed by hand/],
       [edited(call, (c) => c.add = ["$echo", 7]), /it adds what is no message: 7/],
+      [
+        edited(call, (c) => c.add[1].content[0] = null),
+        /it adds what is no message: \{"role":"user","content":\[null\]\}/,
+      ],
+      [edited(head, (h) => h.system = [null]), new RegExp(`line ${head + 1}: 'system' is neither a text nor blocks`)],
       [edited(call + 1, (e) => e.events = "main#1"), /attempt 1 of 'main#1' does not follow its call/],
       [edited(call + 1, (e) => e.list = [{ run: "odd", index: 0, of: ["x"] }]), /run of 'odd'/],
       [edited(1, (p) => p.prompt = { $blob: "00" }), /line 2: a long text of it is missing/],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -10,6 +10,7 @@ import { answerText } from "../../lib/tape/import/_body.ts";
 import { readRecording } from "../../lib/tape/import/read.ts";
 import { normaliserOf } from "../../lib/tape/normalise.ts";
 import { readTape, TapeError } from "../../lib/tape/read.ts";
+import { inFolder, Note, offline, recordWire, take } from "./_stage.ts";
 
 const HELLO = fileURLToPath(new URL("../../fixtures/hello", import.meta.url));
 
@@ -82,6 +83,40 @@ test("a tape whose normaliser could search for ever is refused when it is read",
     await assert.rejects(reading((text) => text.replace("1,", `1,"normalise":${normalise},`)), /exponential time/);
   }
   assert.equal(normaliserOf(declared("\\d+ days ago"))!("3 days ago", "messages.0"), "{x}");
+});
+
+test("a tape never changes a file outside the workspace, by its path or by a link", async () => {
+  await inFolder(async (folder) => {
+    const options = { system: "You note.", tools: [Note] };
+    const tape = join(folder, "fixture", "tape.jsonl");
+    const note = { tools: [{ name: "Note", input: { say: "a" } }] };
+    await recordWire(options, [note, { text: "done" }], {
+      folder,
+      tape: { path: join(folder, "fixture"), tools: true },
+    });
+    const text = readFileSync(tape, "utf8");
+    assert.match(text, /"files":\{"notes\.txt":"a\\n"\}/);
+    const secret = join(folder, "secret");
+    mkdirSync(secret);
+    writeFileSync(join(secret, "kept.txt"), "kept");
+    for (
+      const [path, content] of [["../secret/new.txt", '"x"'], ["link/new.txt", '"x"'], [
+        "../secret/kept.txt",
+        "null",
+      ]] as const
+    ) {
+      writeFileSync(tape, text.replace('{"notes.txt":"a\\n"}', `{"notes.txt":"a\\n","${path}":${content}}`));
+      const hooks = [{ sessionStart: () => symlinkSync(secret, join(folder, "work", "link")) }];
+      const told = await take(offline({ ...options, hooks }), {
+        folder,
+        tape: { path: join(folder, "fixture") },
+      });
+      assert.match(JSON.stringify(told.result.messages), /as it is outside the workspace/, path);
+      assert.equal(told.report?.ok, false);
+      assert.deepEqual(readdirSync(secret), ["kept.txt"], path);
+      assert.equal(told.files.has("notes.txt"), false, "nothing is changed where one path leads out");
+    }
+  });
 });
 
 /** Whether the text of a path is one that a normaliser for a pattern looks at. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { OTHER_WRITERS } from "./_other-recordings.ts";
-import { BUSY, isReadAsWritten, said, stream, textOf, WORDS } from "./_written.ts";
+import { BUSY, isReadAsWritten, REQUEST, said, stream, textOf, WORDS } from "./_written.ts";
 
 for (const [format, writers] of Object.entries(OTHER_WRITERS)) {
   for (const [n, write] of writers.entries()) {
@@ -153,6 +153,45 @@ test("a request that cannot be unpacked is one that was not recorded, and never 
     "left out POST https://api.anthropic.com/v1/files, which is no call of the Messages API",
     "call 1 has a stand-in for its request",
   ]);
+});
+
+test("what is odd in a call never keeps it from being read: its address, its time, the model of a cloud, an error without a type", async () => {
+  const url = "https://api.anthropic.com/v1/messages";
+  const response = { status: 200, headers: {}, body: stream(WORDS) };
+  const request = { method: "POST", url, headers: {}, body: REQUEST };
+  const odd: object[] = [
+    { request: { ...request, url: "https://[/v1/messages" }, response },
+    { request: { ...request, timestamp: 1e30 }, response },
+    { request: { ...request, url: "/model/anthropic.%E0%A4%A/invoke" }, response },
+  ];
+  for (const written of odd) {
+    const { tape } = await importRecording(lines(written), "x");
+    assert.equal(await textOf(tape.calls[0]), WORDS);
+    assert.equal(tape.header.at, "1970-01-01T00:00:00.000Z");
+  }
+  const page = { request, response: { status: 502, headers: {}, body: "<h1>Bad gateway</h1>" } };
+  const { tape } = await importRecording(lines(page), "x");
+  assert.deepEqual([tape.calls[0]!.error!.code, tape.calls[0]!.attempts[0]!.body], ["error", "<h1>Bad gateway</h1>"]);
+});
+
+test("what is no content in a request is refused by its place, and a body of seinfeld that has none is empty", async () => {
+  const pair = (body: object) =>
+    lines({ request: { method: "POST", url: "/v1/messages", body }, response: { status: 200, body: stream(WORDS) } });
+  const cases: [body: object, why: RegExp][] = [
+    [{ ...REQUEST, messages: [{ role: "user", content: [null] }] }, /in 'messages\.0\.content'$/],
+    [{ ...REQUEST, messages: [null] }, /has no list of 'messages'$/],
+    [{ ...REQUEST, system: ["a"] }, /has neither a text nor blocks in 'system'$/],
+    [{ ...REQUEST, tools: [7] }, /has no list of 'tools'$/],
+  ];
+  for (const [body, why] of cases) await assert.rejects(importRecording(pair(body), "x"), why);
+  const entry = (body: object) => ({
+    matchKey: "a",
+    request: { method: "POST", url: "/v1/messages", headers: {}, body: { kind: "json", value: REQUEST } },
+    response: { status: 200, headers: {}, body },
+  });
+  const seinfeld = (body: object) => lines({ version: 1, entries: [entry(body)] });
+  await assert.rejects(importRecording(seinfeld({ kind: "json" }), "x"), /neither a stream nor a message: null$/);
+  await assert.rejects(importRecording(seinfeld({ kind: "sse" }), "x"), /an answer of it has no body/);
 });
 
 test("an address that is kept as several patterns is shown as it is, never as an object", async () => {

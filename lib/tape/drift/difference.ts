@@ -1,3 +1,4 @@
+import { isObject } from "../../core/json.ts";
 import { isToolResult, type Message } from "../../core/messages.ts";
 import { comparable, unmarked } from "../canonical.ts";
 import { isPlain, type Normalise, normalised, normalisedHead } from "../normalise.ts";
@@ -108,8 +109,4 @@ export function differs(
     ...(expected !== undefined && { expected }),
     ...(actual !== undefined && { actual }),
   };
-}
-
-function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -8,6 +8,9 @@ export type Accumulated =
   | { readonly kind: "error"; readonly type: string; readonly message: string }
   | { readonly kind: "cut" };
 
+/** The type of an error that does not say it: a page of a gateway, say. */
+export const UNTYPED = "error";
+
 /** Whether an answer is a stream: what it looks like decides, as its content type may be blacked out. */
 export function isStream({ body, headers, status }: Exchange): boolean {
   if (status >= 400) return false;
@@ -24,7 +27,7 @@ export function accumulate(exchange: Exchange): Accumulated {
   }
   const body = parsed(exchange.body());
   if (exchange.status >= 400) {
-    const { type = "error", message = exchange.body().slice(0, 500) } = fieldsOf(fieldsOf(body).error);
+    const { type = UNTYPED, message = exchange.body().slice(0, 500) } = fieldsOf(fieldsOf(body).error);
     return { kind: "error", type: String(type), message: String(message) };
   }
   if (!isFields(body) || body.type !== "message" || !Array.isArray(body.content)) {

@@ -18,8 +18,17 @@ export function asMessagesCall(exchange: Exchange): Exchange | undefined {
   return {
     ...exchange,
     body: () => fromFrames(exchange.body()),
-    ...(isFields(request) && { request: { model: decodeURIComponent(model), ...withoutVersion(request) } }),
+    ...(isFields(request) && { request: { model: decoded(model), ...withoutVersion(request) } }),
   };
+}
+
+/** As it stands where it is no part of an address. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function withoutVersion({ anthropic_version: _, ...rest }: { readonly [key: string]: unknown }): object {

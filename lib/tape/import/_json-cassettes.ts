@@ -41,11 +41,11 @@ function seinfeldBody(body: unknown): unknown {
     case "empty":
       return undefined;
     case "json":
-      return Buffer.from(JSON.stringify(value));
+      return Buffer.from(JSON.stringify(value ?? null));
     case "base64":
       return { base64_string: value };
     case "sse":
-      return (chunks as string[]).map((chunk) => `${chunk}\n\n`).join("");
+      return (Array.isArray(chunks) ? chunks : []).map((chunk) => `${chunk}\n\n`).join("");
     case "text":
       return value;
     default:

@@ -39,7 +39,8 @@ export function exchangeOf(written: Written): Exchange {
   };
 }
 
+/** NaN where it is no time. */
 function milliseconds(time: unknown): number {
   if (typeof time !== "number") return Date.parse(String(time));
-  return time < 1e11 ? time * 1000 : time; // in seconds
+  return new Date(time < 1e11 ? time * 1000 : time).getTime(); // a small one is in seconds
 }

@@ -1,7 +1,7 @@
 import { sdkPart } from "../../anthropic.ts";
 import { frameOf } from "../_frames.ts";
 import type { Attempt, Tape } from "../tape.ts";
-import { accumulate, type Accumulated } from "./_accumulate.ts";
+import { accumulate, type Accumulated, UNTYPED } from "./_accumulate.ts";
 import { withoutNewer } from "./_newer.ts";
 import { type Exchange, type Fields, fieldsOf, isFields } from "./exchange.ts";
 
@@ -85,7 +85,8 @@ function differs(expected: Accumulated, made: Made): string | undefined {
   if (expected.kind === "cut") return "error" in made ? undefined : "it is whole";
   if (expected.kind === "error") {
     if (!("error" in made)) return "it is no error";
-    return made.error.type === expected.type ? undefined : `it is ${made.error.type}, not ${expected.type}`;
+    const { type = UNTYPED } = made.error;
+    return type === expected.type ? undefined : `it is ${type}, not ${expected.type}`;
   }
   const { message, unparsed } = expected;
   if ("error" in made) {

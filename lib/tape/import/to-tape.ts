@@ -4,12 +4,12 @@ import { parsed } from "../../core/json.ts";
 import { framesOf } from "../_frames.ts";
 import { canonical } from "../canonical.ts";
 import { type Header, TAPE_VERSION } from "../format.ts";
-import { fromBody } from "../request.ts";
+import { fromBody, noRequest } from "../request.ts";
 import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
 import { accumulate, isStream, streamed } from "./_accumulate.ts";
 import { asMessagesCall } from "./_clouds.ts";
 import { promptsOf } from "./_prompts.ts";
-import { type Exchange, fieldsOf, ImportRefused } from "./exchange.ts";
+import { type Exchange, ImportRefused } from "./exchange.ts";
 import type { Recording } from "./read.ts";
 
 /** A recording as a tape, with what stands behind each attempt and what was left behind. */
@@ -154,17 +154,9 @@ function requestOf(exchange: Exchange): TapeRequest {
 }
 
 function readRequest(body: unknown): TapeRequest {
-  try {
-    return fromBody(body);
-  } catch {
-    const { model, messages } = fieldsOf(body);
-    const lacks = typeof model !== "string"
-      ? "'model'"
-      : Array.isArray(messages)
-      ? "list of 'tools'"
-      : "list of 'messages'";
-    throw new ImportRefused(`a request of it has no ${lacks}`);
-  }
+  const why = noRequest(body);
+  if (why !== undefined) throw new ImportRefused(`a request of it ${why}`);
+  return fromBody(body);
 }
 
 function standIn(exchange: Exchange): TapeRequest {
@@ -180,7 +172,7 @@ function standIn(exchange: Exchange): TapeRequest {
 }
 
 function headerOf(name: string, format: string, exchanges: readonly Exchange[], began: number): Header {
-  const url = exchanges.find((exchange) => /^https?:/.test(exchange.url ?? ""))?.url;
+  const url = exchanges.map((exchange) => exchange.url ?? "").find((url) => /^https?:/.test(url) && URL.canParse(url));
   const sdk = firstHeader(exchanges, "user-agent", /^[\w./ -]+$/);
   const api = firstHeader(exchanges, "anthropic-version", /^[\d-]+$/);
   const betas = firstHeader(exchanges, "anthropic-beta", /^[\w., -]+$/);
