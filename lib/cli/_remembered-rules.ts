@@ -1,8 +1,6 @@
-import { createHash } from "node:crypto";
 import { readFileSync, realpathSync } from "node:fs";
-import { join } from "node:path";
-import { type Environment, userState, writeWhole } from "../hooks/file/places.ts";
-import { parseRule } from "../permissions/_rule.ts";
+import { type Environment, stateFile, writeWhole } from "../hooks/file/places.ts";
+import { isRule } from "../permissions/_rule.ts";
 
 /**
  * The rules to which a person said "always" in a project. Kept with the person and not in the project: neither a
@@ -34,14 +32,5 @@ function keep(dir: string, env: Environment, allow: readonly string[]): void {
 }
 
 function placeOf(dir: string, env: Environment): string {
-  const name = createHash("sha256").update(realpathSync(dir)).digest("hex").slice(0, 32);
-  return join(userState(env), "permissions", `${name}.json`);
-}
-
-function isRule(text: unknown): text is string {
-  try {
-    return typeof text === "string" && parseRule(text) !== undefined;
-  } catch {
-    return false;
-  }
+  return stateFile("permissions", realpathSync(dir), env);
 }

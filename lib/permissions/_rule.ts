@@ -58,6 +58,15 @@ export function parseRule(source: string): Rule {
   return fail(`the pattern of ${tool} names no field`, `write ${tool}, or ${tool}(field:pattern)`);
 }
 
+/** Whether a text can be read as a rule. */
+export function isRule(text: unknown): text is string {
+  try {
+    return parseRule(text as string) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 function commandOf(content: string, fail: (why: string, mend: string) => never): CommandPattern {
   const unquoted = content.replace(/\\.|'[^']*'|"[^"]*"/gs, "");
   if (/:\*./s.test(unquoted.trim())) {

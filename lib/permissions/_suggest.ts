@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { openedFiles } from "./_bash-rules.ts";
 import { inside, realPath } from "./_path-rule.ts";
-import { EDITS, parseRule } from "./_rule.ts";
+import { EDITS, isRule } from "./_rule.ts";
 import { decide, type Permissions, type RuledCall } from "./rules.ts";
 import { type Command, readCommandLine } from "./shell/commands.ts";
 import { literal } from "./shell/reader.ts";
@@ -31,14 +31,6 @@ function proposals(permissions: Permissions, call: RuledCall): string[] {
   );
   const rules = [...line.commands.flatMap(commandRules), ...writes.map((path) => editRule(path, root))];
   return [...new Set(rules)].filter(isRule);
-}
-
-function isRule(text: string): boolean {
-  try {
-    return parseRule(text) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 /** The program and its sub-command, as people think of them: `git push *`, `npm run *`, `ls *`. */

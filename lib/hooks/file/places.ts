@@ -20,7 +20,11 @@ export function userState(env: Environment): string {
 }
 
 /** The file in which a person's decisions of one kind about one path are kept: by its hash, as a path is no file name. */
-export function stateFile(kind: "trust" | "switches" | "installed", path: string, env: Environment): string {
+export function stateFile(
+  kind: "trust" | "switches" | "installed" | "permissions",
+  path: string,
+  env: Environment,
+): string {
   return join(userState(env), kind, `${sha256().update(path).digest("hex").slice(0, 32)}.json`);
 }
 
