@@ -16,7 +16,7 @@ import type { PermissionAsker } from "./permissions/gate.ts";
 import type { Permissions } from "./permissions/rules.ts";
 import type { TapeOptions } from "./tape/options.ts";
 import { memoryStore } from "./transcript/memory.ts";
-import type { Asker } from "./tools/_asker.ts";
+import type { Asker } from "./tools/asker.ts";
 import type { TranscriptStore } from "./transcript/store.ts";
 
 /** What an agent is made of. Everything is optional: the least agent is `agent({})`. */

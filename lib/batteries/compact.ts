@@ -1,5 +1,5 @@
+import { account } from "../core/account.ts";
 import { type Message, text, textOf, user } from "../core/messages.ts";
-import { account } from "../core/_call-model.ts";
 import { readReply } from "../core/reply.ts";
 import type { Run } from "../core/run.ts";
 

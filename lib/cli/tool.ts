@@ -30,7 +30,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   const input = parse(json);
   const cwd = projectOf(flags, io);
-  const { standaloneContext } = await import("../tools/_standalone.ts");
+  const { standaloneContext } = await import("../tools/standalone.ts");
   const context = standaloneContext(name, input, { cwd, signal: io.signal });
   try {
     const parsed = await found.parse(input);

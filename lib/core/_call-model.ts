@@ -1,8 +1,8 @@
+import { account } from "./account.ts";
 import { freeze } from "./frozen.ts";
 import { asError, thrownWords } from "./thrown.ts";
 import { Ended } from "./life.ts";
 import { type Run } from "./run.ts";
-import { spend } from "./limits.ts";
 import { addUsage, invalidConversation, type Message, NO_USAGE, user } from "./messages.ts";
 import { type AnswerAtOnce, AT_ONCE, ModelError, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
 import { readReply, replyFrom } from "./reply.ts";
@@ -58,16 +58,6 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   const reply = await replyOf(run, shown);
   account(run, reply);
   return reply;
-}
-
-/** Counts what a reply took, for the run and for the budget it shares. */
-export function account(run: Run, reply: Reply): void {
-  const model = reply.model || run.modelName;
-  const cost = run.agent.price?.(model, reply.usage);
-  run.usage = addUsage(run.usage, reply.usage);
-  run.cost = run.cost === undefined || cost === undefined ? undefined : run.cost + cost;
-  spend(run.life.spent, reply.usage, cost);
-  run.emit({ type: "usage", usage: reply.usage, model, cost });
 }
 
 /** The reply of the model, or of the one that stands in for it where it is overloaded or refuses. */

@@ -1,7 +1,7 @@
-import { STANDALONE } from "./_standalone.ts";
+import { STANDALONE } from "./standalone.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { ASKER, PLAN_MODE } from "../core/tool-state.ts";
-import { type Answers, type Asker, oneAtATime, type PlanReply, type PlanRequest, type Question } from "./_asker.ts";
+import { type Answers, type Asker, oneAtATime, type PlanReply, type PlanRequest, type Question } from "./asker.ts";
 
 export interface AskUserQuestionInput {
   readonly questions: readonly Question[];

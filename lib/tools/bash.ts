@@ -4,7 +4,7 @@ import type { Sandbox } from "../permissions/sandbox.ts";
 import { type BackgroundTask, tellTasks } from "./background-tasks.ts";
 import { type AgentShell, agentShell, type BackgroundRun } from "./shell/agent-shell.ts";
 import { capture } from "./shell/output.ts";
-import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
+import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface BashInput {
   readonly command: string;

@@ -4,7 +4,7 @@ import { type Tool, tool, ToolError } from "../core/tool.ts";
 import { absolute, confine } from "../files/confine.ts";
 import { type SearchContext, type SearchOptions, searchPlace, withEngine, withoutHidden } from "./search/engine.ts";
 import { selectGlobs } from "./search/ignore.ts";
-import { standaloneContext } from "./_standalone.ts";
+import { standaloneContext } from "./standalone.ts";
 import { walk } from "./search/walk.ts";
 
 export interface GlobInput {

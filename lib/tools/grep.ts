@@ -10,7 +10,7 @@ import {
 } from "./search/engine.ts";
 import { type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
 import type { Found, SearchRequest } from "./search/search.ts";
-import { standaloneContext } from "./_standalone.ts";
+import { standaloneContext } from "./standalone.ts";
 
 export interface GrepInput {
   /** A regular expression in ripgrep's syntax. */

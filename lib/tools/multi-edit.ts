@@ -4,7 +4,7 @@ import { refreshRead } from "../files/read-record.ts";
 import type { Hunk } from "./edit/diff.ts";
 import { checkEditCall, checkObject, checkPath, type EditCall } from "./edit/edit-call.ts";
 import { editFile, type EditReport } from "./edit/edit-file.ts";
-import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
+import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface MultiEditInput {
   /** Absolute, or relative to the working directory. */

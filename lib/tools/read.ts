@@ -11,7 +11,7 @@ import { type NotebookFile, notebookFile, renderNotebook } from "./reading/noteb
 import { recordRead } from "../files/read-record.ts";
 import { LONGEST_LINE, MOST_LINES, MOST_TEXT, renderText, type TextFile, textFile } from "./reading/read-text.ts";
 import { similarNames } from "./reading/similar-names.ts";
-import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
+import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface ReadInput {
   /** Absolute, or relative to the working directory. */

@@ -8,7 +8,7 @@ import { decode, type Encoding, encodingOf } from "../files/encoding.ts";
 import { type Changed, changeFile, type FileContext } from "../files/change-file.ts";
 import { type ChangeReport, draw, type Drawn, notesOn, originalFile, report } from "./edit/report.ts";
 import { type Splice, spliceBetween } from "../files/splices.ts";
-import { standaloneContext, type StandaloneOptions } from "./_standalone.ts";
+import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface WriteInput {
   /** Absolute, or relative to the working directory. */

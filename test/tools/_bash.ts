@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tool, ToolContext, ToolError, ToolOutput } from "../../lib/core/tool.ts";
-import { standaloneContext } from "../../lib/tools/_standalone.ts";
+import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { Bash, type BashInput, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
 
 /** An agent's worth of tool calls: one state, one folder. */

@@ -4,7 +4,7 @@ import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
-import { standaloneContext } from "../../lib/tools/_standalone.ts";
+import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { applyEdit, Edit } from "../../lib/tools/index.ts";
 import { brokenText, bytes, call, edited, utf8 } from "./_edit-arbitraries.ts";
 

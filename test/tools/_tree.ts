@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Tool, ToolContext, ToolOutput } from "../../lib/core/tool.ts";
-import { standaloneContext } from "../../lib/tools/_standalone.ts";
+import { standaloneContext } from "../../lib/tools/standalone.ts";
 
 /** Writes files with their folders. A path that is in the way of another is passed over. */
 export function plant(root: string, files: Readonly<Record<string, string | Buffer>>): void {

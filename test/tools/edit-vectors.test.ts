@@ -18,7 +18,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { type ToolContext, ToolError, type ToolOutput } from "../../lib/core/tool.ts";
 import { recordRead } from "../../lib/files/read-record.ts";
-import { standaloneContext } from "../../lib/tools/_standalone.ts";
+import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { Edit } from "../../lib/tools/edit.ts";
 import { sharedData } from "../_shared.ts";
 import { inWorkspace } from "./_workspace.ts";

@@ -20,7 +20,7 @@ import { thisOwner } from "../../lib/files/owner.ts";
 import { ROOTS } from "../../lib/core/tool-state.ts";
 import { changeFile } from "../../lib/files/change-file.ts";
 import { recordRead, refreshRead } from "../../lib/files/read-record.ts";
-import { standaloneContext } from "../../lib/tools/_standalone.ts";
+import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { applyEdit, Edit, edit, type EditResponse } from "../../lib/tools/index.ts";
 import { sharedData } from "../_shared.ts";
 import { withScript } from "./_edit-runtimes.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ToolError, type ToolOutput } from "../../lib/core/tool.ts";
-import { standaloneContext } from "../../lib/tools/_standalone.ts";
+import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { applyEdit, MultiEdit, multiEdit, type MultiEditResponse, undo } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
 import { bytes, call, edited, utf8 } from "./_edit-arbitraries.ts";

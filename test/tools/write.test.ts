@@ -20,7 +20,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { ToolOutput } from "../../lib/core/tool.ts";
 import { recordRead } from "../../lib/files/read-record.ts";
-import { standaloneContext } from "../../lib/tools/_standalone.ts";
+import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { edit, undo, Write, write, type WriteResponse } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
 import { sharedData } from "../_shared.ts";

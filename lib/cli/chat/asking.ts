@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { PermissionAsker, PermissionQuestion } from "../../permissions/gate.ts";
-import type { Answers, Asker, PlanReply, PlanRequest, Question } from "../../tools/_asker.ts";
+import type { Answers, Asker, PlanReply, PlanRequest, Question } from "../../tools/asker.ts";
 import type { Io } from "../_io.ts";
 import { rememberRules } from "../_remembered-rules.ts";
 import { pathFrom, subjectOf } from "../show/calls.ts";

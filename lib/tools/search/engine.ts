@@ -5,7 +5,7 @@ import { HIDES } from "../../core/tool-state.ts";
 import { confine } from "../../files/confine.ts";
 import type { PermissionGate } from "../../permissions/gate.ts";
 import { findRipgrep, RipgrepFailed } from "./ripgrep.ts";
-import type { StandaloneOptions } from "../_standalone.ts";
+import type { StandaloneOptions } from "../standalone.ts";
 import { insideRepository } from "./walk.ts";
 
 /** What Grep and Glob need of a tool's context. */
