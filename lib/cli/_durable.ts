@@ -11,8 +11,8 @@ export function journalPath(cwd: string, env: Io["env"]): string {
 }
 
 /**
- * A run that outlives its process: each step is in the project's journal before the next begins. Under the id of a
- * session whose run was interrupted that run goes on; a question nobody is there to answer waits.
+ * A run that outlives its process: each step is in the project's journal before the next begins. Given the id of a
+ * session whose run was interrupted, it goes on with that run. A question that nobody is there to answer waits.
  */
 export function durably(
   agent: Agent,

@@ -1,13 +1,13 @@
-/** What steers a terminal, or turns the direction of what is read around; colours and ends of lines are matched whole. */
+/** What steers a terminal or reverses the direction of reading; colours and ends of lines are matched whole, to be kept. */
 const STEERING =
   // deno-lint-ignore no-control-regex
   /\u001b\[\d{0,3}m|\r\n|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** With this a line of progress is written over: only at the very beginning, where nothing is that came from elsewhere. */
+/** What writes over a line of progress: kept only at the very beginning, where nothing stands that came from elsewhere. */
 // deno-lint-ignore no-control-regex
 const OVER = /^\r\u001b\[2?K/;
 
-/** A text as a terminal may have it, whoever named the files, hooks and models in it: all but colours is written out. */
+/** A text that is safe to print, whoever named the files, hooks and models in it: all that steers but colours is written out. */
 export function harmless(text: string): string {
   const [over = ""] = OVER.exec(text) ?? [];
   return over +

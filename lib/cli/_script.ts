@@ -4,7 +4,7 @@ import type { Agent } from "../agent.ts";
 import { fileUrl } from "../files/file-url.ts";
 import { type Io, UsageError } from "./_io.ts";
 
-/** Parts the words of a command: the first is a script iff it is one by its name and is there; `--` ends that. */
+/** Splits the words of a command: the first is a script if it is named like one and is there, unless `--` is before it. */
 export function scriptAndPrompt(
   words: readonly string[],
   args: readonly string[],

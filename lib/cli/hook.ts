@@ -45,7 +45,7 @@ interface Asked {
   readonly event: string | undefined;
 }
 
-/** What is asked; undefined for help and for what is no flag here: the parser that all commands share says that. */
+/** What is asked; undefined for `--help` and for unknown flags: the parser that all commands share answers those. */
 function readArgs(args: readonly string[]): Asked | undefined {
   const words: string[] = [];
   const flags: Record<string, string> = {};
@@ -68,7 +68,7 @@ function readArgs(args: readonly string[]): Asked | undefined {
   return { file, host: host as Host, event: flags.event };
 }
 
-/** By the runtime's own reader: the streams of node are most of what starting would cost. */
+/** All of stdin, by the runtime's own reader: the streams of node would be most of what starting costs. */
 export function stdinText(): Promise<string> {
   const { Bun, Deno } = globalThis as unknown as {
     Bun?: { stdin: { text(): Promise<string> } };
@@ -82,13 +82,13 @@ export function stdinText(): Promise<string> {
 
 const joined = (chunks: readonly string[]) => chunks.join("");
 
-/** What was read and asked already when the rest was loaded. */
+/** What was read and answered before the rest was loaded. */
 let early: { readonly stdin: string; readonly tried: Tried | undefined } | undefined;
 
 /**
- * Asks a module that has nothing to say, which is what most say to most events, before anything else is loaded: a
- * process is started for each event, and loading is nearly all it does. Whether all is said with that; any other
- * answer is kept for the command, so that it means the same as everywhere.
+ * Asks a module before anything else is loaded: a process is started for each event, and loading is nearly all it does.
+ * True where the module had nothing to say, which is what most say to most events: then all is done. Any other answer
+ * is kept in `early` for the command to tell, so that it means the same as everywhere.
  */
 async function isQuiet(args: readonly string[]): Promise<boolean> {
   const [file = "", flag, host] = args;

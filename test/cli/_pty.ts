@@ -79,11 +79,6 @@ export class Pty implements AsyncDisposable {
     return rows.join("\n").trimEnd();
   }
 
-  get cursor(): { x: number; y: number } {
-    const { cursorX: x, cursorY: y, baseY } = this.#terminal.buffer.active;
-    return { x, y: y + baseY };
-  }
-
   /** Waits until the screen shows that; gives the screen. */
   async until(pattern: RegExp, { within = 30_000 } = {}): Promise<string> {
     const end = Date.now() + within;

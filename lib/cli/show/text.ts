@@ -7,7 +7,7 @@ const SEQUENCE =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-Z\\^-~]/g;
 // deno-lint-ignore no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-/** Characters that turn the direction of what is read around: a line would not be what it looks like. */
+/** Characters that reverse the direction of reading: a line would not be what it looks like. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Text of a model, a tool or a hook, which must not steer the terminal. Lines and tabs stay. */
@@ -25,7 +25,7 @@ function withoutOverwritten(text: string): string {
   }).join("\n");
 }
 
-/** As `plainText`, for what a person decides about: what would be hidden is written out. */
+/** As `plainText`, but what would be hidden is written out: for texts that a person decides about. */
 export function openText(text: string): string {
   const named = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return text.replace(CONTROL, named).replace(TURNING, named).replaceAll("\t", "    ");
