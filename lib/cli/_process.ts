@@ -2,8 +2,8 @@ import { harmless } from "./_harmless.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 
 /**
- * The process as a command sees it; the first Ctrl-C interrupts, the second kills. `careful` says that output into a
- * file which does not get there is a failure: a full disk.
+ * The process as a command sees it; the first Ctrl-C interrupts, the second kills. With `careful`, output that does not
+ * reach the file it goes to is a failure: the disk is full.
  */
 export function processIo({ careful = false } = {}): Io {
   const interrupt = new AbortController();
@@ -45,7 +45,7 @@ export function keepCompiled(): void {
 
 const COMPILED = `${import.meta.dirname}/../../node_modules/.cache/crochet`;
 
-/** Four times what the package itself has: the rest is of scripts, and of many that came and went. */
+/** Four times what the package itself makes: the rest is from scripts, many of which have come and gone. */
 const MOST_COMPILED = 2000;
 
 /** Forgets what was compiled once it is too much: the runtime keeps a file of every path it ever loaded. */
@@ -61,7 +61,7 @@ export function boundCompiled(): void {
   }
 }
 
-/** Names of files, hooks and models are in nearly all that is printed: files and pipes get them as they are. */
+/** A terminal gets the names of files, hooks and models made harmless; files and pipes get them as they are. */
 function forStream(fd: 1 | 2, text: string): string {
   const plain = harmless(text);
   return plain !== text && process.getBuiltinModule("node:fs").fstatSync(fd).isCharacterDevice() ? plain : text;
