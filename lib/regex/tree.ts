@@ -257,5 +257,13 @@ function complement(set: CharSet): CharSet {
 
 /** Whether some character is in both. */
 export function overlap(a: CharSet, b: CharSet): boolean {
-  return a.some(([from, to]) => b.some(([low, high]) => from <= high && low <= to));
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    const [from, to] = a[i]!;
+    const [low, high] = b[j]!;
+    if (from <= high && low <= to) return true;
+    // Both are sorted: the range that ends first meets nothing further on.
+    if (to < high) i++;
+    else j++;
+  }
+  return false;
 }
