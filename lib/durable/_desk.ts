@@ -7,13 +7,13 @@ const KEPT = { minutes: 10 };
 /** The runs of a session that can be followed again. */
 const RUNS = 20;
 
-/** The object beside each session: what its journal must not carry. */
+/** The object beside each session: it has what the session's journal must not carry. */
 export function desk(sdk: typeof Sdk) {
   const { shared } = sdk.handlers.object;
   return sdk.object({
     name: DESK,
     handlers: {
-      /** Remembers a run, for who follows it or wants to once more. */
+      /** Remembers a run, so that it can be followed, now and later. */
       async began(ctx: Sdk.ObjectContext, { invocation }: { invocation: string }): Promise<void> {
         const runs = await ctx.get<Submitted[]>("runs") ?? [];
         if (runs.some((run) => run.invocation === invocation)) return;

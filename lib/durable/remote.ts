@@ -33,7 +33,7 @@ export interface Remote {
   replay(request: unknown): Promise<unknown>;
 }
 
-/** Who is meant by a request, and what brings them: for whoever reads that they are not there. */
+/** Whom a request is for, and how they are started: for the error where nobody is there. */
 interface Whom {
   readonly who: string;
   readonly start: string;

@@ -10,12 +10,15 @@ type Fields = Record<string, unknown>;
  */
 export function invalidRequest(body: unknown): string | undefined {
   if (!isObject(body)) return "the body is not an object";
-  const { model, max_tokens, messages, tools = [], stream } = body;
+  const { model, max_tokens, system = "", messages, tools = [], stream } = body;
   if (typeof model !== "string" || model === "") return "model: Field required";
   if (!Number.isInteger(max_tokens) || (max_tokens as number) < 1) {
     return "max_tokens: Input should be a positive integer";
   }
   if (stream !== undefined && typeof stream !== "boolean") return "stream: Input should be a boolean";
+  if (typeof system !== "string" && !(Array.isArray(system) && system.every(isText))) {
+    return "system: Input should be a string or a list of text blocks";
+  }
   if (!Array.isArray(messages) || messages.length === 0) return "messages: at least one message is required";
   if (!Array.isArray(tools)) return "tools: Input should be a list";
   for (const [i, message] of messages.entries()) {
@@ -28,6 +31,10 @@ export function invalidRequest(body: unknown): string | undefined {
   if (conversation.at(-1)!.role !== "user") return "messages: the conversation must end with a user message";
   const breakpoints = JSON.stringify(body).match(/"cache_control":\{/g)?.length ?? 0;
   return breakpoints > 4 ? `at most 4 blocks may have cache_control, found ${breakpoints}` : undefined;
+}
+
+function isText(block: unknown): boolean {
+  return isObject(block) && block.type === "text" && typeof block.text === "string";
 }
 
 function invalidMessage(message: unknown, path: string): string | undefined {

@@ -87,6 +87,8 @@ test("scriptedServer() refuses what the API would refuse, and done() says so", a
     ["no JSON", "{"],
     ["no model", { ...params, model: undefined }],
     ["no max_tokens", { ...params, max_tokens: 0 }],
+    ["system is a number", { ...params, system: 5 }],
+    ["system holds a picture", { ...params, system: [{ type: "image" }] }],
     ["no messages", { ...params, messages: [] }],
     ["empty content", { ...params, messages: [{ role: "user", content: [] }] }],
     ["empty text", { ...params, messages: [{ role: "user", content: [{ type: "text", text: "" }] }] }],

@@ -108,7 +108,7 @@ function refuseWrong(
   }
 }
 
-/** @throws {TypeError} with the mend, where it is not installed: it is nobody's who does not check */
+/** @throws {TypeError} with the mend, where neither an installed nor a bundled one is there */
 function loadedFastCheck(): FastCheck {
   try {
     return fastCheck();

@@ -23,5 +23,6 @@ export interface Session {
   readonly signal: AbortSignal;
   /** How a person says the same again: the flags beside path, seed and runs. */
   readonly flags: string;
+  /** Is told how many events a hook was asked about so far. */
   readonly tick?: ((hook: string, runs: number) => void) | undefined;
 }

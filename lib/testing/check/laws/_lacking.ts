@@ -6,7 +6,7 @@ import type { Round } from "./_play.ts";
 import type { Terminated } from "./terminating.ts";
 import { isSandboxed, missing } from "./total.ts";
 
-/** What it could not do where it would have blocked, or did in a way that blocks nothing. */
+/** Why a hook did not block where it might have: it lacks a program, or blocks in a way that blocks nothing. */
 export function lackingAt(name: Keeper, { probed }: Round, host: Host, tried: string): Terminated["violations"] {
   const { ran } = probed;
   if (!ran || ran.code === null) return [];

@@ -1,4 +1,4 @@
-import { isObject, parsed as parsedJson } from "../../../core/json.ts";
+import { isObject, parsed } from "../../../core/json.ts";
 import { TELLING } from "./shapes.ts";
 
 export type Json = { readonly [key: string]: unknown };
@@ -18,14 +18,14 @@ export type Printed =
 export function readPrinted(text: string, event: Json): Printed {
   const said = text.replace(/^\uFEFF/, "").trim();
   if (said === "") return { form: "nothing" };
-  const whole = parsed(said);
+  const whole = parsedObject(said);
   // `{}` stands in many a file, and says nothing.
   if (whole) return said.length > 2 && isPiece(said, event) ? { form: "echo" } : { form: "answer", json: whole };
   if (said.startsWith("{")) {
     const first = leading(said);
     if (first && isPiece(said, event)) return { form: "echo" };
     // `{"async":true}` on the first line, the answer on the next.
-    const rest = first && parsed(said.slice(first.text.length).trim());
+    const rest = first && parsedObject(said.slice(first.text.length).trim());
     if (first?.json.async === true && rest) return { form: "answer", json: rest };
     if (first && isTelling(first.json)) return { form: "surrounded", json: first.json, where: "after" };
     return /^\{\s*["}]/.test(said) && !isPiece(said, event) ? { form: "broken" } : { form: "words" };
@@ -43,9 +43,9 @@ export function isTelling(json: Json): boolean {
   return TELLING.some((key) => Object.hasOwn(json, key));
 }
 
-export function parsed(text: string): Json | undefined {
+export function parsedObject(text: string): Json | undefined {
   if (!text.startsWith("{") || !text.endsWith("}")) return undefined;
-  const value = parsedJson(text);
+  const value = parsed(text);
   return isObject(value) ? value : undefined;
 }
 
@@ -66,7 +66,7 @@ function leading(text: string): { readonly text: string; readonly json: Json } |
     } else if (c === '"') inString = true;
     else if (c === "{") depth++;
     else if (c === "}" && --depth === 0) {
-      const json = parsed(text.slice(0, i + 1));
+      const json = parsedObject(text.slice(0, i + 1));
       return json && { text: text.slice(0, i + 1), json };
     }
   }

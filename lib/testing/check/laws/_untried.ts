@@ -10,7 +10,7 @@ const LETS_GO =
 /** It answers other events too, and may block at those alone. */
 const OTHERS = /PreToolUse|PostToolUse|UserPromptSubmit|PermissionRequest|BeforeTool/;
 
-/** Whether a hook that nothing here made block would, as its text has it, and has nothing in it that lets go. */
+/** Whether the text of a hook that never blocked here can block, and has nothing in it that lets go. */
 export function holdsUntried({ kind, text }: Subject): boolean {
   const code = text.replaceAll(/^\s*(?:#|\/\/).*$/gm, "");
   return kind === "command" && BLOCKS.test(code) && !LETS_GO.test(code) && !OTHERS.test(code);

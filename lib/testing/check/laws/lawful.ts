@@ -12,7 +12,7 @@ import {
   type Violation,
   violationsOf,
 } from "./judged.ts";
-import { isTelling, parsed, type Printed, readPrinted } from "./_printed.ts";
+import { isTelling, parsedObject, type Printed, readPrinted } from "./_printed.ts";
 import type { RanCommand } from "../asking/probe.ts";
 import { isVerdict } from "../events.ts";
 import { exitsOnPurpose, isSandboxed, total } from "./total.ts";
@@ -77,7 +77,7 @@ function ofPrinted(printed: Printed, { stdout, stderr, code }: RanCommand, event
           ),
         ];
       }
-      const json = printed.form === "nothing" ? parsed(stderr.trim()) : undefined;
+      const json = printed.form === "nothing" ? parsedObject(stderr.trim()) : undefined;
       return json && isTelling(json) ? [onStderr(host, code === 2 && canBlock(event))] : [];
     }
   }

@@ -10,7 +10,7 @@ import {
   type Violation,
   violationsOf,
 } from "./judged.ts";
-import { parsed } from "./_printed.ts";
+import { parsedObject } from "./_printed.ts";
 import { isSandboxed } from "./total.ts";
 
 const { fault, warning } = violationsOf("polite");
@@ -35,7 +35,7 @@ function spoken({ probed, probe }: Pick<Judged, "probed" | "probe">): { readonly
   const text = (value: unknown) => typeof value === "string" ? value : "";
   if (ran) {
     // As it was printed: of what is too long a host hands on a piece.
-    const json = parsed(ran.stdout.trim());
+    const json = parsedObject(ran.stdout.trim());
     const inside = (json?.hookSpecificOutput ?? {}) as { readonly [key: string]: unknown };
     return {
       "additional context": json ? text(inside.additionalContext) : hearsWords(event) ? ran.stdout : "",
