@@ -7,7 +7,7 @@ import { reportLines } from "../../tape/drift/report.ts";
 import { runFixture } from "../../tape/run-fixture.ts";
 import { CONFIG_FILE, readConfig } from "../_config.ts";
 import { fixtureAgent } from "../_fixture-agent.ts";
-import { hooksHere } from "../hooks/_here.ts";
+import { hooksHere } from "../_hooks-here.ts";
 import type { Io } from "../_io.ts";
 import { several } from "../show/text.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";

@@ -3,7 +3,7 @@ import { Switches } from "../../hooks/switches.ts";
 import { command, type Usage } from "../_flags.ts";
 import { type Command, EXIT, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
-import { hooksHere } from "./_here.ts";
+import { hooksHere } from "../_hooks-here.ts";
 
 /** The commands that switch a hook on or off in a project; it counts from the next event on. */
 export function switchCommand(to: "enable" | "disable"): Command {

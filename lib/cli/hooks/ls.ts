@@ -5,7 +5,7 @@ import { EXIT } from "../_io.ts";
 import { firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { table } from "../_table.ts";
 import { projectOf } from "../_project.ts";
-import { hooksHere } from "./_here.ts";
+import { hooksHere } from "../_hooks-here.ts";
 
 const USAGE: Usage = {
   name: "hooks ls",

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { ScriptedReply } from "../../testing/_reply-events.ts";
+import type { ScriptedReply } from "../../testing/index.ts";
 
 /** The prompt of the recorded run. */
 export const PROMPT = "Fix the spelling in hello.txt and publish it";

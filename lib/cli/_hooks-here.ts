@@ -1,10 +1,10 @@
-import type { Found } from "../../hooks/sources.ts";
-import type { Flags } from "../_flags.ts";
-import type { Io } from "../_io.ts";
+import type { Found } from "../hooks/sources.ts";
+import type { Flags } from "./_flags.ts";
+import type { Io } from "./_io.ts";
 
 /** All hooks of a project as `crochet run` would find them. */
 export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io): Promise<Found> {
-  const { HookSources } = await import("../../hooks/sources.ts");
+  const { HookSources } = await import("../hooks/sources.ts");
   const sources = new HookSources({
     cwd,
     env: io.env,
