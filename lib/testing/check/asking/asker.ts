@@ -3,10 +3,11 @@ import type { Judged } from "../laws/judged.ts";
 import type { Lane } from "./lane.ts";
 import type { Probed, Question } from "./probe.ts";
 import type { Loaded, Subject } from "../subject.ts";
-import { opinionOf } from "../laws/verdict.ts";
 
 /** So many are sent together. */
 const ROW = 20;
+/** And so many of a module: to look after a row takes as long as to answer it. */
+const MODULE_ROW = 40;
 /** And so many of a hook that takes its time. */
 const SLOW_ROW = 4;
 /** Whoever waits as long for most answers would wait for minutes. */
@@ -83,6 +84,8 @@ export class Asker {
       if (probed.ms > SLOW_MS) this.#long++;
     }
     if (!probed.ran || probed.timedOut) return probed;
+    // What reads the answers of commands is not loaded for others.
+    const { opinionOf } = await import("../laws/verdict.ts");
     return { ...probed, opinion: opinionOf(probed.ran, probe.event, this.subject.host, this.lane.place.kept) };
   }
 
@@ -90,7 +93,7 @@ export class Asker {
   async *askAll(probes: readonly Probe[]): AsyncGenerator<readonly [Probe, Probed]> {
     let at = 0;
     const askRow = () => {
-      const row = probes.slice(at, at + (this.slow ? SLOW_ROW : ROW));
+      const row = probes.slice(at, at + (this.slow ? SLOW_ROW : this.subject.kind === "module" ? MODULE_ROW : ROW));
       return { row, asked: this.lane.askRow(row.map((probe) => this.#question(probe))) };
     };
     let ahead: ReturnType<typeof askRow> | undefined;
