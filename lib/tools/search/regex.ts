@@ -35,7 +35,7 @@ interface Translation extends RegexReader {
   readonly multiline: boolean;
   readonly ignoreCase: boolean;
   readonly groupNames: Set<string>;
-  /** Whether something is repeated that is more than one character: else there is nothing to judge. */
+  /** Whether something is repeated that is more than one character, or many are: else there is nothing to judge. */
   readonly repeatsMore: boolean;
   /** Whether a set has none but characters of two code units. */
   onlyLonger: boolean;
@@ -67,7 +67,7 @@ export function translateRegex(
   pattern: string,
   options: { readonly ignoreCase: boolean; readonly multiline: boolean },
 ): TranslatedRegex {
-  const repeatsMore = /[)*+?}][*+{]/.test(pattern);
+  const repeatsMore = /[)*+?}][*+{]|(?:[*+?{][^*+?{]*){10}/.test(pattern);
   const reader: Translation = {
     ...regexReader(pattern),
     ...options,
