@@ -48,7 +48,7 @@ interface Part {
 
 /** The positions of an expression, each with its characters and the positions that may come next, one edge for each way. */
 class Machine {
-  /** Parts to be judged by themselves: what only looks, and what is counted so high that it is as bad as a loop of it. */
+  /** Parts to be judged by themselves: what only looks, and what is as bad as a loop of it, which then stands beside it. */
   readonly apart = new Map<RegexTree, RegexTree | undefined>();
   readonly #sets: CharSet[] = [];
   readonly #next: number[][] = [];
@@ -79,19 +79,34 @@ class Machine {
         };
       }
       case "sequence":
-        return tree.parts.reduce((before, part) => this.#join(before, this.add(part)), NOTHING);
+        return this.#sequence(tree.parts);
       case "loop":
         return this.#loop(tree);
     }
   }
 
+  #sequence(parts: readonly RegexTree[]): Part {
+    let all = NOTHING;
+    let run: RegexTree[] = [];
+    for (const tree of parts) {
+      const part = this.add(tree);
+      all = this.#join(all, part);
+      if (!part.nullable) run = [];
+      else if (part.first.length > 0) run.push(tree);
+      // Many in a row that may each be left out are as bad as a loop that chooses among all of the run: `a?a?a?…`.
+      if (run.length === MOST_FORKS + 1) this.#judgeAsLoop(run[0]!, { kind: "choice", parts: run });
+    }
+    return all;
+  }
+
+  #judgeAsLoop(part: RegexTree, body: RegexTree): void {
+    this.apart.set(part, { kind: "loop", body, min: 0, max: Infinity });
+  }
+
   #loop({ body, min, max }: RegexTree & { kind: "loop" }): Part {
     if (max === 0) return NOTHING;
-    if ((max === Infinity ? min : max) > MOST_FORKS) {
-      // Twice, as one that may be empty is harmless in a loop, and not where it is counted: `(a?){30}`.
-      const twice: RegexTree = { kind: "sequence", parts: [body, body] };
-      this.apart.set(body, { kind: "loop", body: twice, min: 0, max: Infinity });
-    }
+    // Twice, as one that may be empty is harmless in a loop, and not where it is counted: `(a?){30}`.
+    if ((max === Infinity ? min : max) > MOST_FORKS) this.#judgeAsLoop(body, { kind: "sequence", parts: [body, body] });
     const writtenOut = max <= WRITTEN_OUT || (min === max && max <= EXACTLY_WRITTEN_OUT && !repeats(body));
     if (!writtenOut) {
       const from = this.#sets.length;
