@@ -29,7 +29,11 @@ export class BrokenLaw extends Error {
  */
 export async function checkHook(path: string | URL, options: CheckOptions = {}): Promise<CheckReport> {
   const { check } = await import("./check/check.ts");
-  return await check([typeof path === "string" ? resolve(options.cwd ?? ".", path) : fileURLToPath(path)], options);
+  const full = typeof path === "string" ? resolve(options.cwd ?? ".", path) : fileURLToPath(path);
+  const report = await check([full], options);
+  if (report.hooks.length + report.problems.length > 0 || options.signal?.aborted) return report;
+  // A test of a folder that has been moved must not go on passing.
+  return { ...report, ok: false, problems: [`Cannot check '${full}' as there is no hook in it`] };
 }
 
 type LawOptions = Omit<CheckOptions, "laws">;

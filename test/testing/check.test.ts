@@ -255,6 +255,13 @@ test("laws throw where a hook breaks them, with the report, and give it back whe
   await laws.total(`${folder.path}/stop.bad.sh`, options);
 });
 
+test("checkHook() never passes where there is no hook to check", async () => {
+  using folder = hookFiles({ "src/README.md": "" });
+  const { ok, problems } = await checkHook(`${folder.path}/src`);
+  assert.deepEqual([ok, problems], [false, [`Cannot check '${folder.path}/src' as there is no hook in it`]]);
+  await assert.rejects(laws.all(`${folder.path}/src`), BrokenLaw);
+});
+
 test("checkHook() refuses options that cannot be meant", async () => {
   using folder = hookFiles({ "notification.sh": sh("exit 0") });
   await assert.rejects(
