@@ -6,6 +6,7 @@ import type { Run } from "./run.ts";
 import { countTool } from "./limits.ts";
 import { type Block, contentText, isContent, text } from "./messages.ts";
 import { wordings } from "./said.ts";
+import { shown } from "./shown.ts";
 import type { Tool } from "./tool.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
@@ -119,7 +120,7 @@ function acceptResult(tool: Tool, original: ToolResult, value: unknown): ToolRes
   if (typeof value === "string") return { ...original, content: value, response: value };
   if (typeof value !== "object") {
     throw new UnusableAnswer(
-      `Cannot use ${JSON.stringify(value)} as a result: expected a text or { content, is_error }`,
+      `Cannot use ${shown(value)} as a result: expected a text or { content, is_error }`,
     );
   }
   const given = value as Partial<ToolResult>;

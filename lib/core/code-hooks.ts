@@ -2,6 +2,7 @@ import { type AnyEvent, type EventName, type EventOf, EVENTS } from "./events.ts
 import type { Hook, HookContext, HookRecord } from "./hook.ts";
 import { compileMatcher } from "./match.ts";
 import { EVENT_NAMES, expectEvent, kebab, type ResolvedName } from "./names.ts";
+import { shown } from "./shown.ts";
 import { type Answer, readNative } from "./verdict.ts";
 
 /** An object that is told of every event. */
@@ -41,7 +42,7 @@ export function codeHooks(given: readonly CodeHooks[], source = "code"): HookRec
       records.push(record(nameOf(hooks, `${source}#${n}`), EVERY, hooks as Hook, source));
     } else if (typeof hooks !== "object" || hooks === null) {
       throw new TypeError(
-        `Cannot use ${JSON.stringify(hooks)} as hooks: expected a function, { onEvent }, typed lists or a folder`,
+        `Cannot use ${shown(hooks)} as hooks: expected a function, { onEvent }, typed lists or a folder`,
       );
     } else if ("onEvent" in hooks && typeof hooks.onEvent === "function") {
       const object = hooks as HookObject;
@@ -67,7 +68,7 @@ function typedLists(lists: TypedHooks, label: string, source: string): HookRecor
     return all.map((hook, i) => {
       if (typeof hook !== "function") {
         throw new TypeError(
-          `Cannot use hooks.${key}[${i}] as it is not a function: current value is ${JSON.stringify(hook)}`,
+          `Cannot use hooks.${key}[${i}] as it is not a function: current value is ${shown(hook)}`,
         );
       }
       return record(nameOf(hook, `${label}:${name}#${i}`), [on], hook, source);

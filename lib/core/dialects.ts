@@ -1,6 +1,7 @@
 import { type EventName, EVENTS } from "./events.ts";
 import { isObject } from "./json.ts";
 import { pascal, resolveEvent } from "./names.ts";
+import { shown } from "./shown.ts";
 import { fromAction, NO_OPINION, type Opinion, type Said, unusable } from "./verdict.ts";
 
 /** Which spelling of a verdict a hook speaks. It belongs to the hook's kind, so no object ever means two things. */
@@ -175,7 +176,7 @@ function checkTypes(
     const value = object[key];
     if (value === undefined) continue;
     if (typeof value !== type || value === null) {
-      throw unusable(event, `'${prefix}${key}' is ${JSON.stringify(value)}, expected ${type}`);
+      throw unusable(event, `'${prefix}${key}' is ${shown(value)}, expected ${type}`);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { isObject } from "./json.ts";
 import { nearest } from "./names.ts";
+import { shown } from "./shown.ts";
 
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
 export type OptionKind = Kind | readonly string[];
@@ -23,7 +24,7 @@ export function checkOptions(
       throw new TypeError(`Cannot ${doing} as option '${option}' is unknown: did you mean '${meant}'?`);
     }
     if (value === undefined || isA(kind, value)) continue;
-    throw new TypeError(`Cannot ${doing} as '${option}' must be ${named(kind)}: current value is ${show(value)}`);
+    throw new TypeError(`Cannot ${doing} as '${option}' must be ${named(kind)}: current value is ${shown(value)}`);
   }
 }
 
@@ -51,8 +52,4 @@ function isA(kind: OptionKind, value: unknown): boolean {
     case "any":
       return true;
   }
-}
-
-function show(value: unknown): string {
-  return typeof value === "object" || typeof value === "string" ? JSON.stringify(value) : String(value);
 }

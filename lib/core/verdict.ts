@@ -1,6 +1,7 @@
 import { type EventName, EVENTS, type Subjects } from "./events.ts";
 import { isObject } from "./json.ts";
 import { pascal } from "./names.ts";
+import { shown } from "./shown.ts";
 
 /** What any verdict may carry beside its action. */
 interface Beside {
@@ -150,7 +151,7 @@ export class OutOfTime extends UnusableAnswer {
 /** Reads what a module hook or a function returned. */
 export function readNative(raw: unknown, event: EventName): Opinion {
   if (raw === undefined || raw === null || raw === "Continue") return NO_OPINION;
-  if (typeof raw !== "object" || Array.isArray(raw)) throw unusable(event, `it answered ${show(raw)}`);
+  if (typeof raw !== "object" || Array.isArray(raw)) throw unusable(event, `it answered ${shown(raw)}`);
   const answer = raw as Record<string, unknown>;
   if (Object.keys(answer).length === 0) return NO_OPINION;
   if (typeof answer.Block === "string") return fromAction(event, "deny", { reason: answer.Block });
@@ -159,7 +160,7 @@ export function readNative(raw: unknown, event: EventName): Opinion {
   if (event === "stop" && answer.action === undefined && typeof goOn === "boolean") {
     return goOn ? fromAction(event, "deny", { reason: answer.reason ?? answer.Reason }) : NO_OPINION;
   }
-  if (typeof answer.action !== "string") throw unusable(event, `it answered ${show(raw)}, which has no 'action'`);
+  if (typeof answer.action !== "string") throw unusable(event, `it answered ${shown(raw)}, which has no 'action'`);
   return fromAction(event, answer.action.toLowerCase(), answer);
 }
 
@@ -171,7 +172,7 @@ export function fromAction(event: EventName, given: string, fields: Record<strin
   const { reason, context: said, systemMessage } = fields;
   for (const [key, value] of Object.entries({ reason, context: said, systemMessage })) {
     if (value !== undefined && value !== null && typeof value !== "string") {
-      throw unusable(event, `its '${key}' is ${show(value)}, not a text`);
+      throw unusable(event, `its '${key}' is ${shown(value)}, not a text`);
     }
   }
   const beside: Opinion = {
@@ -198,14 +199,14 @@ export function fromAction(event: EventName, given: string, fields: Record<strin
       if (!("value" in fields)) throw unusable(event, "its 'modify' has no 'value'");
       return { ...beside, value: { to: checkedSubject(event, fields.value) } };
     default:
-      throw unusable(event, `action ${show(given)} is unknown: expected continue, allow, deny, modify, ask or halt`);
+      throw unusable(event, `action ${shown(given)} is unknown: expected continue, allow, deny, modify, ask or halt`);
   }
 }
 
 /** The value if it fits the event's subject; otherwise a failure that says what would. */
 function checkedSubject(event: EventName, value: unknown): unknown {
   const wrong = (expected: string) =>
-    unusable(event, `its 'modify' gives ${show(value)} where ${expected} is expected`);
+    unusable(event, `its 'modify' gives ${shown(value)} where ${expected} is expected`);
   switch (event) {
     case "user-prompt-submit":
     case "agent-start":
@@ -238,9 +239,4 @@ function isTextOrNone(value: unknown): boolean {
 /** A failure that names the event; the caller knows the hook. */
 export function unusable(event: EventName, why: string): UnusableAnswer {
   return new UnusableAnswer(`Cannot use the answer to ${pascal(event)} as ${why}`);
-}
-
-function show(value: unknown): string {
-  const text = typeof value === "bigint" ? `${value}n` : JSON.stringify(value) ?? String(value);
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }

@@ -6,7 +6,7 @@ import {
   checkId,
   entriesOf,
   type Entry,
-  type Listed,
+  listed,
   type Transcript,
   transcriptOf,
   type TranscriptStore,
@@ -65,14 +65,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
       if (entries.at(-1)?.type === "end") forget(id);
     },
     async list() {
-      return idsIn(dir).map((id): Listed => {
-        try {
-          const found = read(id);
-          return { id, about: found?.about, messages: found?.full.length ?? 0, ending: found?.endings.at(-1) };
-        } catch (error) {
-          return { id, about: undefined, messages: 0, ending: undefined, problem: (error as Error).message };
-        }
-      });
+      return idsIn(dir).map((id) => listed(id, () => read(id)));
     },
     async delete(id) {
       const file = fileOf(id);

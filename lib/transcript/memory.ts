@@ -1,5 +1,5 @@
 import { frozen } from "../core/frozen.ts";
-import { checkId, entriesOf, type Entry, transcriptOf, type TranscriptStore } from "./store.ts";
+import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
 
 /**
  * Keeps transcripts for as long as the process lives. What goes in and comes out cannot be changed from outside.
@@ -34,10 +34,7 @@ export function memoryStore(): TranscriptStore {
       for (const entry of entries) log.push(frozen(entry));
     },
     async list() {
-      return [...logs].map(([id, entries]) => {
-        const { about, full, endings } = transcriptOf(entries);
-        return { id, about, messages: full.length, ending: endings.at(-1) };
-      });
+      return [...logs].map(([id, entries]) => listed(id, () => transcriptOf(entries)));
     },
     async delete(id) {
       checkId(id);

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { claim } from "./_claim.ts";
-import { checkId, entriesOf, type Entry, transcriptOf, type TranscriptStore } from "./store.ts";
+import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
 
 /** A store in one SQLite file that many processes can share, with a search over everything said. */
 export interface SqliteStore extends TranscriptStore {
@@ -66,10 +66,8 @@ export function sqliteStore(path: string): SqliteStore {
       inOne(() => insert(id, entries));
     },
     async list() {
-      return rows("SELECT DISTINCT transcript FROM entry ORDER BY transcript").map(({ transcript }) => {
-        const { about, full, endings } = load(transcript as string)!;
-        return { id: transcript as string, about, messages: full.length, ending: endings.at(-1) };
-      });
+      const ids = rows("SELECT DISTINCT transcript FROM entry ORDER BY transcript").map((r) => r.transcript as string);
+      return ids.map((id) => listed(id, () => load(id)));
     },
     async delete(id) {
       checkId(id);

@@ -123,6 +123,16 @@ export function transcriptOf(entries: Iterable<Entry>, where = "the transcript")
   return { about, messages, full: past.length > 0 ? [...past, ...messages] : messages, model, checkpoints, endings };
 }
 
+/** What a listing tells of a transcript: one that cannot be read must not hide the others. */
+export function listed(id: string, read: () => Transcript | undefined): Listed {
+  try {
+    const found = read();
+    return { id, about: found?.about, messages: found?.full.length ?? 0, ending: found?.endings.at(-1) };
+  } catch (error) {
+    return { id, about: undefined, messages: 0, ending: undefined, problem: (error as Error).message };
+  }
+}
+
 /** The facts of a whole conversation. */
 export function entriesOf(messages: readonly Message[], about: About | undefined): Entry[] {
   return [

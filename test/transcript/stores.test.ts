@@ -1,7 +1,9 @@
+import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { user } from "../../lib/core/messages.ts";
 import { storeContract } from "../../lib/testing/store-contract.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { memoryStore } from "../../lib/transcript/memory.ts";
@@ -31,4 +33,14 @@ for (const [name, storage] of Object.entries(STORES)) {
   for (const { name: claim, check } of storeContract(storage)) {
     test(`S0.30, S0.31: ${name}: ${claim}`, check);
   }
+
+  test(`${name}: a transcript that cannot be read never hides the others from a list`, async () => {
+    const store = storage()();
+    await store.save("a", [user("hi")]);
+    await store.append("b", [{ type: "message", index: 5, message: user("where?") }]);
+    const list = await store.list();
+    assert.deepEqual(list.map(({ id, messages }) => [id, messages]), [["a", 1], ["b", 0]]);
+    assert.equal(list[0]!.problem, undefined);
+    assert.match(list[1]!.problem!, /its line 1 has a message at place 5 of 0: it was changed from outside$/);
+  });
 }

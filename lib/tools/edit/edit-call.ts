@@ -1,4 +1,5 @@
 import { isObject } from "../../core/json.ts";
+import { shown } from "../../core/shown.ts";
 import { ToolError } from "../../core/tool.ts";
 
 /** What an edit asks for, apart from the file. */
@@ -32,14 +33,14 @@ export function checkEditCall(value: unknown, name = ""): Required<EditCall> {
 
 export function checkObject(value: unknown, name: string): Record<string, unknown> {
   if (isObject(value)) return value;
-  throw refuse("invalid_input", `Cannot use ${name} as it must be an object: current value is ${show(value)}`);
+  throw refuse("invalid_input", `Cannot use ${name} as it must be an object: current value is ${shown(value)}`);
 }
 
 /** A string of the input. A lone surrogate would be written as U+FFFD, or match a real one, so it is refused. */
 export function checkText(given: Record<string, unknown>, key: string, name = ""): string {
   const value = given[key];
   if (typeof value !== "string") {
-    throw refuse("invalid_input", `Cannot use ${name}${key} as it must be a string: current value is ${show(value)}`);
+    throw refuse("invalid_input", `Cannot use ${name}${key} as it must be a string: current value is ${shown(value)}`);
   }
   if (!value.isWellFormed()) {
     throw refuse(
@@ -66,15 +67,10 @@ function checkFlag(given: Record<string, unknown>, key: string, name: string): b
   if (value === true || value === "true") return true;
   throw refuse(
     "invalid_input",
-    `Cannot use ${name}${key} as it must be true or false: current value is ${show(value)}`,
+    `Cannot use ${name}${key} as it must be true or false: current value is ${shown(value)}`,
   );
 }
 
 function refuse(code: CallCode, message: string): ToolError {
   return new ToolError(message, { code });
-}
-
-function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
