@@ -49,7 +49,11 @@ export class Assembly {
   constructor(header: Header, refuse: Refuse) {
     this.#header = header;
     this.#refuse = refuse;
-    this.#normalise = normaliserOf(header.normalise);
+    try {
+      this.#normalise = normaliserOf(header.normalise);
+    } catch (error) {
+      throw refuse((error as Error).message, 1);
+    }
   }
 
   async read(facts: readonly Fact[]): Promise<Tape> {

@@ -21,11 +21,14 @@ export type Normalise = (text: string, path: string) => string;
 /** Compiles declared normalisers; undefined where there are none. */
 export function normaliserOf(declared: readonly Normaliser[] | undefined): Normalise | undefined {
   if (!declared || declared.length === 0) return undefined;
-  const compiled = declared.map(({ name, path, pattern }) => ({
-    isAt: pathMatcher(path, name),
-    find: patternOf(pattern, name),
-    instead: `{${name}}`,
-  }));
+  // Those of a tape are whatever somebody wrote there.
+  const compiled = declared.map((one: Partial<Normaliser> | null) => {
+    const { name, path, pattern } = one ?? {};
+    if (typeof name !== "string" || !/^[\w-]+$/.test(name)) {
+      throw new TypeError(`Cannot use a normaliser as its name is '${name}': give it a word`);
+    }
+    return { isAt: pathMatcher(path, name), find: patternOf(pattern, name), instead: `{${name}}` };
+  });
   return (text, path) => {
     let read = text;
     for (const { isAt, find, instead } of compiled) if (isAt(path)) read = read.replace(find, () => instead);
@@ -55,9 +58,9 @@ function fits(wanted: readonly string[], parts: readonly string[]): boolean {
   return at === wanted.length;
 }
 
-function patternOf(pattern: string, name: string): RegExp {
-  if (typeof name !== "string" || !/^[\w-]+$/.test(name)) {
-    throw new TypeError(`Cannot use a normaliser as its name is '${name}': give it a word`);
+function patternOf(pattern: unknown, name: string): RegExp {
+  if (typeof pattern !== "string" || pattern === "") {
+    throw new TypeError(`Cannot use normaliser '${name}' as it has no pattern: for example '\\d+ days ago'`);
   }
   let regex: RegExp;
   try {

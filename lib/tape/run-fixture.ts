@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import type { HookRecord } from "../core/hook.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./_workspace.ts";
+import type { Cuts } from "./cuts.ts";
 import type { DriftReport, FileDrift } from "./drift/drift.ts";
 import { type Fixture, inScratch } from "./fixture.ts";
 import type { EndFact } from "./format.ts";
@@ -34,11 +35,11 @@ export interface ReplayOptions {
   /** @default "replay" */
   readonly mode?: Exclude<TapeMode, "live">;
   readonly wire?: boolean;
-  readonly cutAt?: TapeOptions["cutAt"];
+  readonly cutAt?: Cuts;
   readonly normalise?: readonly Normaliser[];
   /** What to ask where nothing is recorded yet. */
   readonly prompts?: readonly string[];
-  readonly hooks?: ReplayableOptions["hooks"];
+  readonly hooks?: NonNullable<ReplayableOptions["hooks"]>;
   readonly tools?: boolean;
   readonly redact?: boolean;
   readonly agent?: string;
@@ -91,40 +92,20 @@ async function runIn(
   cwd: string,
   fixture: Fixture,
   agent: Replayable,
-  {
-    mode,
-    prompts,
-    wire,
-    cutAt,
-    normalise,
-    hooks,
-    tools,
-    redact,
-    agent: script,
-    model,
-    rollout,
-    signal,
-    on,
-    cwd: given,
-  }:
-    & ReplayOptions
-    & { mode: TapeMode; prompts: readonly string[] },
+  options: ReplayOptions & { mode: TapeMode; prompts: readonly string[] },
   tape: Tape | undefined,
 ): Promise<Omit<FixtureRun, "ms">> {
+  const { mode, prompts, on } = options;
   const events: RunEvent[] = [];
   const told: { report?: DriftReport; error?: unknown } = {};
   const session = await agent.open({
     cwd,
     tape: {
-      ...(mode === "replay" || mode === "verify" ? { path: fixture.folder, tape: tape! } : { path: fixture.folder }),
+      path: fixture.folder,
+      ...((mode === "replay" || mode === "verify") && { tape: tape! }),
       mode,
-      ...(wire !== undefined && { wire }),
-      ...(cutAt !== undefined && { cutAt }),
-      ...(normalise && { normalise }),
-      ...(tools !== undefined && { tools }),
-      ...(redact !== undefined && { redact }),
-      ...(script !== undefined && { agent: script }),
-      ...(given === undefined && { files: () => hashFiles(cwd) }),
+      ...given(options, "wire", "cutAt", "normalise", "tools", "redact", "agent"),
+      ...(options.cwd === undefined && { files: () => hashFiles(cwd) }),
       onReport: (report) => told.report = report,
       onError: (error) => told.error = error,
     },
@@ -132,10 +113,7 @@ async function runIn(
       events.push(event);
       on?.(event);
     },
-    ...(hooks && { hooks }),
-    ...(model !== undefined && { model }),
-    ...(rollout !== undefined && { rollout }),
-    ...(signal && { signal }),
+    ...given(options, "hooks", "model", "rollout", "signal"),
   });
   let result: Result | undefined;
   try {
@@ -145,6 +123,12 @@ async function runIn(
   }
   if (told.error !== undefined) throw withReason(told.error, result);
   return { result: result!, report: judged(told.report!, tape?.end, result!, cwd), events, files: readFiles(cwd) };
+}
+
+/** Those of some options that were given. */
+function given<Name extends keyof ReplayOptions>(all: ReplayOptions, ...names: Name[]): Pick<ReplayOptions, Name> {
+  const entries = names.flatMap((name) => all[name] === undefined ? [] : [[name, all[name]]]);
+  return Object.fromEntries(entries);
 }
 
 /** Why a run was not kept, with why it failed where that is not said in it. */

@@ -119,6 +119,22 @@ test("a tape never changes a file outside the workspace, by its path or by a lin
   });
 });
 
+test("a normaliser of a tape that lacks something is refused with what it lacks", async () => {
+  const refused: [declared: unknown, why: RegExp][] = [
+    [null, /as its name is 'undefined': give it a word/],
+    [{ name: "x", pattern: "a" }, /normaliser 'x' as it has no path: for example 'messages\.\*\*'/],
+    [{ name: "x", path: "system" }, /normaliser 'x' as it has no pattern: for example '\\d\+ days ago'/],
+    [{ name: "x", path: "system", pattern: "(" }, /normaliser 'x' as its pattern is wrong/],
+  ];
+  for (const [declared, why] of refused) {
+    const normalise = JSON.stringify([declared]);
+    await assert.rejects(reading((text) => text.replace("1,", `1,"normalise":${normalise},`)), {
+      name: "TapeError",
+      message: why,
+    });
+  }
+});
+
 /** Whether the text of a path is one that a normaliser for a pattern looks at. */
 const looksAt = (pattern: string, path: string) =>
   normaliserOf([{ name: "x", path: pattern, pattern: "." }])!("a", path) === "{x}";

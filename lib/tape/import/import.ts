@@ -1,7 +1,6 @@
 import { mask } from "../redact/mask.ts";
 import { placer } from "../redact/places.ts";
-import { type Redactor, redactor } from "../redact/redact.ts";
-import { scanFacts } from "../redact/scan.ts";
+import { placeholdersIn, redactor } from "../redact/redact.ts";
 import type { Tape } from "../tape.ts";
 import { newerDeltas } from "./_newer.ts";
 import { type Beside, ImportRefused } from "./exchange.ts";
@@ -45,8 +44,8 @@ export async function importRecording(bytes: Uint8Array, name: string, beside?: 
     const { tape, origins, notes } = toTape(recording, name);
     const found = await difference(tape, origins);
     if (found !== undefined) throw new ImportRefused(found);
-    const safe = withoutSecrets(tape, redactor({ seed: tape.header.seed }));
-    const hidden = safe.found === 0 ? [] : [`${safe.found} secrets are placeholders now`];
+    const safe = withoutSecrets(tape);
+    const hidden = safe.hidden === 0 ? [] : [`secrets that are placeholders now: ${safe.hidden}`];
     const newer = [...new Set(origins.flat().flatMap(newerDeltas))].map((type) =>
       `'${type}' is newer than the SDK, which passes over it: it is on the tape as it came`
     );
@@ -64,19 +63,18 @@ export async function importRecording(bytes: Uint8Array, name: string, beside?: 
 }
 
 /** Other people's recordings show their ids and keys: a tape never does. */
-function withoutSecrets(tape: Tape, search: Redactor): { tape: Tape; found: number } {
-  const { on, attemptOn } = mask(placer({}), search);
-  return {
-    tape: {
-      ...tape,
-      prompts: tape.prompts.map(on),
-      calls: tape.calls.map((call) => ({
-        ...call,
-        request: on(call.request),
-        attempts: call.attempts.map(attemptOn),
-        ...(call.error && { error: on(call.error) }),
-      })),
-    },
-    found: scanFacts([], tape, search).length + search.find(tape.calls).length,
+function withoutSecrets(tape: Tape): { tape: Tape; hidden: number } {
+  const { on, attemptOn } = mask(placer({}), redactor({ seed: tape.header.seed }));
+  const safe: Tape = {
+    ...tape,
+    prompts: tape.prompts.map(on),
+    calls: tape.calls.map((call) => ({
+      ...call,
+      request: on(call.request),
+      attempts: call.attempts.map(attemptOn),
+      ...(call.error && { error: on(call.error) }),
+    })),
   };
+  const [before, after] = [tape, safe].map((either) => placeholdersIn(JSON.stringify(either)).size);
+  return { tape: safe, hidden: after! - before! };
 }

@@ -38,6 +38,11 @@ export interface Redactor {
 const PLACEHOLDER = String.raw`\{(?:SECRET|KEY|COOKIE|ORGANISATION):[^{}\s]*\}`;
 const HAS_PLACEHOLDER = new RegExp(PLACEHOLDER);
 
+/** The different placeholders in a text: one for each secret that was taken out of it. */
+export function placeholdersIn(text: string): Set<string> {
+  return new Set(text.match(new RegExp(PLACEHOLDER, "g")));
+}
+
 /** Whether a text shows that something was taken out of it. */
 export function isRedacted(text: string): boolean {
   return text.includes("{") && HAS_PLACEHOLDER.test(text);
