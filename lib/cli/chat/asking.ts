@@ -8,7 +8,7 @@ import { diffRows, hunksBetween } from "../show/diff.ts";
 import { openText, plainText } from "../show/text.ts";
 import { chop, wrap } from "../show/width.ts";
 import type { Stage } from "./stage.ts";
-import { Choice, Entry, type Option } from "./widgets.ts";
+import { choose, Entry, type Option } from "./widgets.ts";
 
 /** How much of what is asked for is shown, in rows. */
 const MOST_ROWS = 14;
@@ -32,9 +32,7 @@ export function permissionAsker(stage: Stage, { cwd, io }: { cwd: string; io: Io
           : []),
         { label: "No, and say why", letter: "n" },
       ];
-      const [chosen] = await stage.ask<readonly number[]>((done) =>
-        new Choice({ head, options, colours }, done), signal) ??
-        [];
+      const [chosen] = await choose(stage, { head, options }, signal) ?? [];
       if (chosen === undefined) return { behavior: "deny", reason: "The user interrupted" };
       if (chosen === 0) return { behavior: "allow" };
       if (chosen === 1 && rules.length > 0) return always(stage, rules, cwd, io);
@@ -126,8 +124,7 @@ export function personAsker(stage: Stage): Asker {
           ? "Go ahead with this plan?"
           : "Plan first, and change nothing yet?";
         const head = () => [`${colours.yellow("?")} ${colours.bold(title)}`];
-        const [chosen] = await stage.ask<readonly number[]>((done) =>
-          new Choice({ head, options, colours }, done), signal) ?? [];
+        const [chosen] = await choose(stage, { head, options }, signal) ?? [];
         if (chosen === undefined) return undefined;
         if (chosen === 0) return { approved: true };
         const feedback = await stage.ask<string>(
@@ -160,10 +157,7 @@ async function answerOne(stage: Stage, question: Question, signal: AbortSignal):
     { label: "Something else…" },
   ];
   const many = question.multiSelect ?? false;
-  const chosen = await stage.ask<readonly number[]>(
-    (done) => new Choice({ head, options, many, colours }, done),
-    signal,
-  );
+  const chosen = await choose(stage, { head, options, many }, signal);
   if (chosen === undefined) return undefined;
   const picked = chosen.filter((i) => i !== other).map((i) => question.options[i]!.label);
   if (!chosen.includes(other)) return picked.join(", ");

@@ -10,7 +10,7 @@ import type { Tally } from "../show/tally.ts";
 import { count, dollars, oneLine, openText, plainText, several } from "../show/text.ts";
 import { cut } from "../show/width.ts";
 import type { Stage } from "./stage.ts";
-import { Choice } from "./widgets.ts";
+import { choose } from "./widgets.ts";
 
 /** What the commands of a chat work on. */
 export interface ChatState {
@@ -168,7 +168,7 @@ async function chosen(stored: readonly Listed[], stage: Stage, signal: AbortSign
     note: `${(about?.created ?? "").slice(0, 16).replace("T", " ")} · ${several(messages, "message")}`,
   }));
   const head = () => [`${colours.yellow("?")} ${colours.bold("Which session?")}`];
-  const picked = await stage.ask<readonly number[]>((done) => new Choice({ head, options, colours }, done), signal);
+  const picked = await choose(stage, { head, options }, signal);
   return picked && stored[picked[0]!]?.id;
 }
 

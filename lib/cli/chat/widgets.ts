@@ -3,6 +3,7 @@ import type { Cursor } from "../show/screen.ts";
 import { cut, wrap } from "../show/width.ts";
 import type { Key } from "./keys.ts";
 import { LineEditor } from "./line-editor.ts";
+import type { Stage } from "./stage.ts";
 
 /** Something on the screen that takes the keys until it is answered. */
 export interface Widget {
@@ -25,8 +26,18 @@ interface ChoiceOptions {
   readonly colours: Colours;
 }
 
+/** Has a person choose: the indexes of what they chose, undefined where they interrupted. */
+export function choose(
+  stage: Stage,
+  given: Omit<ChoiceOptions, "colours">,
+  signal: AbortSignal,
+): Promise<readonly number[] | undefined> {
+  const { colours } = stage;
+  return stage.ask<readonly number[]>((done) => new Choice({ ...given, colours }, done), signal);
+}
+
 /** Options under each other: arrows and Enter, or the number, or the letter. */
-export class Choice implements Widget {
+class Choice implements Widget {
   readonly #given: ChoiceOptions;
   readonly #done: (chosen: readonly number[]) => void;
   readonly #chosen = new Set<number>();
