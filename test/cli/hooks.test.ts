@@ -42,6 +42,7 @@ test("hooks ls tells order, event, matcher, kind, source, switch and last result
   });
   await w.call(trust);
   await w.call(hooks, "test", "hooks/10-pre-tool-use@Bash.a.rules", "--set", "tool_input.command=rm x");
+  assert.equal(readFileSync(`${w.cwd}/.crochet/tests/.gitignore`, "utf8"), "*\n", "what was tried is nobody's source");
   const { out, code } = await w.call(hooks, "ls", "--json");
   assert.equal(code, 0);
   const { hooks: rows, unloaded } = JSON.parse(out);
