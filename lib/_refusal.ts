@@ -8,7 +8,10 @@ const LONGEST_REFUSAL = 64 * 1024;
 export function boundedFetch(ms: number): typeof fetch {
   const bounded = async (...request: Parameters<typeof fetch>): Promise<Response> => {
     const response = await fetch(...request);
-    return response.ok || !response.body ? response : new Response(beginningOf(response.body, ms), response);
+    if (response.ok || !response.body) return response;
+    const { headers, statusText } = response;
+    const status = Math.min(response.status, 599); // a server may send any, and a Response takes no higher one
+    return new Response(beginningOf(response.body, ms), { headers, statusText, status });
   };
   return bounded as typeof fetch;
 }

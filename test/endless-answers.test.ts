@@ -69,6 +69,16 @@ test("anthropic() never reads an error's body for longer than it takes to know w
   assert.match(drip.message, /max_tokens: too many$/);
 });
 
+test("anthropic() tells a failure of a status that is none as the server's, not as the network's", async () => {
+  const error = await failureOf((response, send) => {
+    response.writeHead(999, { "content-type": "text/plain" });
+    send("go away");
+    response.end();
+  });
+  assert.equal(error.code, "api_error");
+  assert.match(error.message, /^Cannot call the model as the API failed with 599: 599 go away$/);
+});
+
 test("anthropic() gives up a reply that brings nothing but pings, comments or bits of an event", async () => {
   for (const sign of ['event: ping\ndata: {"type":"ping"}\n\n', ": alive\n\n", " "]) {
     const error = await failureOf((response, send) => {
