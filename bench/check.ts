@@ -3,17 +3,15 @@
  * measured beside it, compared with `baseline.json`. `bun run bench:check` fails where one is over its baseline by
  * half; `bun run bench/check.ts --write` keeps what is measured as the new baseline.
  */
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { here, median, startServer } from "./_measure.ts";
 
 /** Machines differ and are shared: less than this is not told from noise. */
 const MARGIN = 1.5;
 const ROUNDS = 5;
-const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const BASELINE = here("baseline.json");
 
 function printed(script: string, ...args: (string | number)[]): Record<string, any> {
@@ -23,16 +21,12 @@ function printed(script: string, ...args: (string | number)[]): Record<string, a
   return JSON.parse(out.toString().trim().split("\n").at(-1)!);
 }
 
-const median = (list: readonly number[]) => list.toSorted((a, b) => a - b)[list.length >> 1]!;
-
 /** Ours over the floor, taken in turns; the median of the rounds' own ratios. */
 function ratio(ours: () => number, floor: () => number): number {
   return median(Array.from({ length: ROUNDS }, () => ours() / floor()));
 }
 
-const server = spawn(process.execPath, [here("server.ts")], { stdio: ["ignore", "pipe", "inherit"] });
-const [port] = await once(server.stdout!, "data");
-const url = `http://127.0.0.1:${String(port).trim()}`;
+const { server, url } = await startServer();
 const dir = mkdtempSync(join(tmpdir(), "crochet-bench-"));
 
 /** What is measured, by name. */

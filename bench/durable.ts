@@ -157,29 +157,22 @@ async function bench(binary: string, quick: boolean): Promise<void> {
   }
 }
 
-const [binary, quick] = process.argv.slice(2).filter((word) => word !== "quick")
-  .concat(process.argv.includes("quick") ? ["quick"] : []);
-if (binary !== undefined && binary !== "quick") {
-  await bench(binary, quick === "quick");
-} else {
+const quick = process.argv.includes("quick");
+const [binary] = process.argv.slice(2).filter((word) => word !== "quick");
+if (binary !== undefined) await bench(binary, quick);
+else inOwnNetwork();
+
+/** Starts this file again where nobody else's ports are, with the server's binary as its argument. */
+function inOwnNetwork(): never {
   const why = noNamespace();
   const server = why === undefined ? serverBinary() : { missing: why };
   if ("missing" in server) {
     console.log(`not run: ${server.missing}`);
     process.exit(0);
   }
-  const words = [
-    process.execPath,
-    new URL(import.meta.url).pathname,
-    server.path,
-    ...(binary === "quick" ? ["quick"] : []),
-  ];
+  const words = [process.execPath, new URL(import.meta.url).pathname, server.path, ...(quick ? ["quick"] : [])];
   const line = words.map((word) => `'${word}'`).join(" ");
-  const { status } = spawnSync("unshare", [
-    "-n",
-    "sh",
-    "-c",
-    `ip link set lo up && exec ${line}`,
-  ], { stdio: "inherit" });
+  const script = `ip link set lo up && exec ${line}`;
+  const { status } = spawnSync("unshare", ["-n", "sh", "-c", script], { stdio: "inherit" });
   process.exit(status ?? 1);
 }

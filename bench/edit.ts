@@ -6,14 +6,14 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { here, median } from "./_measure.ts";
 import { contestants } from "./edit-contestants.ts";
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "5" }, only: { type: "string" } } });
 const names = values.only?.split(",") ?? Object.keys(contestants);
 const runtime = "Deno" in globalThis ? [process.execPath, "run", "-A"] : [process.execPath];
-const child = fileURLToPath(new URL("edit-contestant.ts", import.meta.url));
+const child = here("edit-contestant.ts");
 const directory = mkdtempSync(join(tmpdir(), "crochet-bench-"));
 
 interface Measured {
@@ -50,8 +50,6 @@ function measure(name: string, text: string, times: number): Measured {
     };
   }
 }
-
-const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? NaN;
 
 try {
   for (const [label, size, times] of [["1 MB", 1_000_000, 20], ["100 MB", 100_000_000, 3]] as const) {

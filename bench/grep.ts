@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findRipgrep } from "../lib/tools/search/ripgrep.ts";
 import { grep, type GrepInput } from "../lib/tools/grep.ts";
+import { median } from "./_measure.ts";
 
 const FOLDERS = 100;
 const FILES = 40;
@@ -118,10 +119,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;
-}
-
-function median(numbers: readonly number[]): number {
-  return [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
 }
 
 const rounds = Number(process.argv[2] ?? 31);

@@ -6,18 +6,12 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { median } from "./_measure.ts";
 
 const { values } = parseArgs({
   options: {
@@ -62,8 +56,7 @@ const HOOKS: { readonly [kind: string]: Measured } = {
   },
   "command, stop": {
     file: "stop.tiny.sh",
-    text:
-      `${READS}case "$event" in *'"stop_hook_active":true'*) exit 0 ;; esac\necho 'not done' >&2\nexit 2\n`,
+    text: `${READS}case "$event" in *'"stop_hook_active":true'*) exit 0 ;; esac\necho 'not done' >&2\nexit 2\n`,
     event: { stop_hook_active: false },
   },
 };
@@ -122,9 +115,6 @@ async function took(
   return performance.now() - start;
 }
 
-const median = (list: readonly number[]) =>
-  list.toSorted((a, b) => a - b)[list.length >> 1]!;
-
 const results = [];
 try {
   for (const [kind, hook] of Object.entries(HOOKS)) {
@@ -159,9 +149,7 @@ try {
         }
       }
     }
-    const each = times.check.map((check, i) =>
-      check / (MOST * times.bare[i]! + times.start[i]!)
-    );
+    const each = times.check.map((check, i) => check / (MOST * times.bare[i]! + times.start[i]!));
     const result = {
       kind,
       of_allowed: median(each),
@@ -176,9 +164,7 @@ try {
     console.log(
       `${result.of_allowed <= 1 ? "ok    " : "MISSED"} ${kind.padEnd(14)} ${
         (100 * result.of_allowed).toFixed(0)
-      } % of what it may take: ${ms(result.check_ms)} of ${
-        ms(result.allowed_ms)
-      } (${MOST} × ${RUNS} bare calls in ${
+      } % of what it may take: ${ms(result.check_ms)} of ${ms(result.allowed_ms)} (${MOST} × ${RUNS} bare calls in ${
         ms(result.bare_ms)
       }, and a start in ${ms(result.start_ms)})`,
     );

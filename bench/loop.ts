@@ -3,10 +3,9 @@
  * Every measurement is a process of its own; contestants take turns, so that what the machine does meanwhile meets
  * all of them. Read the ratios: `bun run bench/loop.ts [--rounds 5] [--only turns,input,cold,import]`.
  */
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
+import { here, median, startServer } from "./_measure.ts";
 
 const { values } = parseArgs({
   options: {
@@ -16,13 +15,7 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 const wanted = (what: string) => values.only.split(",").includes(what);
-const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
-
-const server = spawn(process.execPath, [here("server.ts")], {
-  stdio: ["ignore", "pipe", "inherit"],
-});
-const [port] = await once(server.stdout!, "data");
-const url = `http://127.0.0.1:${String(port).trim()}`;
+const { server, url } = await startServer();
 
 try {
   if (wanted("turns")) await turns();
@@ -130,10 +123,6 @@ function measure(
       ...what.map(String),
     ]).toString(),
   );
-}
-
-function median(list: readonly number[]): number {
-  return list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]!;
 }
 
 /** For wall time, which other processes only ever make longer. */

@@ -3,17 +3,15 @@
  * Every measurement is a process of its own and contestants take turns; medians with their spread. Read the ratios.
  * `bun run bench/peers.ts [--rounds 3] [--only cold,turns,input,hooks,install] [--out results]`
  */
-import { execFile, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile, execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import { here, startServer } from "./_measure.ts";
 import { chart } from "./peers/chart.ts";
 import { table } from "./peers/table.ts";
 
-const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "3" },
@@ -26,7 +24,7 @@ const ROUNDS = Number(values.rounds);
 const PATIENCE = 120_000;
 const ENOUGH = 20_000;
 /** In the order in which they are shown, with what `bun add` needs for each. */
-export const CONTESTANTS: { readonly [name: string]: readonly string[] } = {
+const CONTESTANTS: { readonly [name: string]: readonly string[] } = {
   "fetch": [],
   "raw SDK": ["@anthropic-ai/sdk"],
   "crochet": ["crochet"],
@@ -47,9 +45,7 @@ export interface Measure {
   readonly found: { readonly [name: string]: Found };
 }
 
-const server = spawn(process.execPath, [here("server.ts")], { stdio: ["ignore", "pipe", "inherit"] });
-const [port] = await once(server.stdout!, "data");
-const url = `http://127.0.0.1:${String(port).trim()}`;
+const { server, url } = await startServer();
 const measures: Measure[] = [];
 try {
   for (const what of values.only.split(",")) await sections()[what]!();

@@ -5,8 +5,8 @@
  * `bun run bench/replay.ts [--rounds 5] [--seconds 2] [--only speed,cold,memory]`
  */
 import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { here, median } from "./_measure.ts";
 
 const { values } = parseArgs({
   options: {
@@ -17,7 +17,6 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 const wanted = (what: string) => values.only.split(",").includes(what);
-const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 if (wanted("speed")) speed();
 if (wanted("cold")) cold();
@@ -94,8 +93,4 @@ function memory(): void {
   const lines = execFileSync(process.execPath, [here("replay-many.ts"), "1000"])
     .toString();
   console.log(`memory while 1000 fixtures are replayed\n${lines}`);
-}
-
-function median(list: readonly number[]): number {
-  return list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]!;
 }

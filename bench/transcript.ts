@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Message } from "../lib/core/messages.ts";
 import { jsonlStore } from "../lib/transcript/jsonl.ts";
+import { median } from "./_measure.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "crochet-bench-"));
 const store = jsonlStore(dir);
@@ -30,7 +31,6 @@ function bare(fd: number, count: number): number {
   return (performance.now() - start) / count;
 }
 
-const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
 const fd = openSync(join(dir, "bare"), "a");
 await append("long", 0, 10_000);
 const early: number[] = [];
