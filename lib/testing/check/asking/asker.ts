@@ -7,7 +7,7 @@ import type { Loaded, Subject } from "../subject.ts";
 /** So many are sent together. */
 const ROW = 20;
 /** And so many of a module: to look after a row takes as long as to answer it. */
-const MODULE_ROW = 40;
+const MODULE_ROW = 100;
 /** And so many of a hook that takes its time. */
 const SLOW_ROW = 4;
 /** Whoever waits as long for most answers would wait for minutes. */
