@@ -1,4 +1,5 @@
 import type * as Sdk from "@anthropic-ai/sdk/resources/beta/messages";
+import { API_ERRORS } from "../api-errors.ts";
 import { parsed } from "../core/json.ts";
 import { PRICED_MODELS } from "../prices.ts";
 import { messageIn } from "./reply.ts";
@@ -46,16 +47,7 @@ export const KNOWN = {
     "model_context_window_exceeded",
   ] satisfies Sdk.BetaStopReason[],
   errors: [
-    "400 invalid_request_error",
-    "401 authentication_error",
-    "402 billing_error",
-    "403 permission_error",
-    "404 not_found_error",
-    "413 request_too_large",
-    "429 rate_limit_error",
-    "500 api_error",
-    "504 timeout_error",
-    "529 overloaded_error",
+    ...API_ERRORS,
     "in-stream api_error",
     "in-stream overloaded_error",
     "in-stream rate_limit_error",

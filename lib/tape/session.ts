@@ -37,7 +37,9 @@ export class TapeSession {
   isWatched = true;
   readonly #options: TapeOptions;
   readonly #tape: Tape | undefined;
+  /** Finds every secret: what it finds is not written, and not shown in a report. */
   readonly #search: Redactor = lazyRedactor(() => ({ seed: this.seed }));
+  /** Takes out what is never asked about, ids and cookies; every secret where that is wanted or was done before. */
   readonly #ids: Redactor = lazyRedactor(() => ({
     seed: this.seed,
     ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] }),

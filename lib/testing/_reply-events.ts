@@ -51,23 +51,6 @@ const SCRIPTED_USAGE: Usage = {
   cache_read_input_tokens: 0,
 };
 
-const ERROR_TYPES: { readonly [status: number]: string } = {
-  400: "invalid_request_error",
-  401: "authentication_error",
-  402: "billing_error",
-  403: "permission_error",
-  404: "not_found_error",
-  413: "request_too_large",
-  429: "rate_limit_error",
-  504: "timeout_error",
-  529: "overloaded_error",
-};
-
-/** The API's name for an HTTP error. */
-export function errorType(status: number): string {
-  return ERROR_TYPES[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
-}
-
 /** The whole stream of a reply as the API would send it, before `cut` and `stall`. */
 export function replyEvents(reply: ScriptedReply, names: Names): ModelEvent[] {
   if (reply.events) return [...reply.events];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { errorType } from "../api-errors.ts";
 import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
-import { errorType } from "./_reply-events.ts";
 import { readScript, type ScriptEntry, type ScriptOptions, sentEvents } from "./_script.ts";
 
 /** A model that says what its script says. */

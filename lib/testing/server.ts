@@ -2,12 +2,12 @@ import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
+import { errorType } from "../api-errors.ts";
 import { parsed } from "../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
 import { cut, type Cuts } from "../tape/cuts.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
-import { errorType } from "./_reply-events.ts";
 import { type Answer, readScript, type ScriptEntry, type ScriptOptions, sentEvents } from "./_script.ts";
 
 export interface ScriptedServerOptions extends ScriptOptions {

@@ -26,6 +26,7 @@ const PART_OF: Record<string, string> = {
   "_reply-stream": "anthropic",
   "_request-bytes": "anthropic",
   "_sse": "anthropic",
+  "api-errors": "anthropic",
   "middleware": "anthropic",
   "prices": "anthropic",
   "version": "files",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { readFaultFile } from "./fault-file.ts";
 import { faultText } from "./fault.ts";
-import { faultFile, type Fixture } from "../fixture.ts";
+import type { Fixture } from "../fixture.ts";
 import { type Invariant, INVARIANTS } from "./invariants.ts";
 import { readTape } from "../read.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
@@ -36,16 +36,16 @@ export async function brokenAgain(
   agent: Faultable,
   options: Pick<UnderFaultsOptions, "wire"> = {},
 ): Promise<string | undefined> {
-  const { name, tape: path, files } = fixture;
-  const kept = readFaultFile(faultFile(path));
+  const kept = readFaultFile(fixture.faults);
   if (kept.length === 0) return undefined;
-  const tape = await readTape(path);
+  const { name, files } = fixture;
+  const tape = await readTape(fixture.tape);
   const invariants = await invariantsOf(fixture);
   for (const { faults } of kept) {
     const { broken: [first] } = await underFaults(agent, tape, faults, { ...options, files, invariants });
     if (!first) continue;
     const schedule = faults.map(faultText).join("', '");
-    return `Cannot accept the agent of '${name}' as it does not survive '${schedule}' (${faultFile(path)}): ` +
+    return `Cannot accept the agent of '${name}' as it does not survive '${schedule}' (${fixture.faults}): ` +
       `${first.invariant}: ${first.seen}`;
   }
   return undefined;

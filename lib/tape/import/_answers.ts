@@ -1,3 +1,4 @@
+import { errorStatus } from "../../api-errors.ts";
 import { beginsAsStream } from "./_body.ts";
 import { type Exchange, type Fields, fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
 
@@ -61,7 +62,7 @@ export const batch: Format = {
     itemsOf(file)!.flatMap(({ result }) => {
       const { message, error } = fieldsOf(result);
       if (!isFields(message ?? error)) return [];
-      const status = isFields(message) ? 200 : errorStatus(fieldsOf(fieldsOf(error).error));
+      const status = isFields(message) ? 200 : errorStatus(fieldsOf(fieldsOf(error).error).type);
       return [answer(status, JSON.stringify(message ?? error), "application/json")];
     }),
 };
@@ -76,29 +77,10 @@ export const vercelJson: Format = {
   },
   read: ({ json }) => {
     const { type, error } = fieldsOf(json);
-    const status = type === "error" ? errorStatus(fieldsOf(error)) : 200;
+    const status = type === "error" ? errorStatus(fieldsOf(error).type) : 200;
     return [answer(status, JSON.stringify(json), "application/json")];
   },
 };
-
-/** The API has one status for each class of error. */
-const STATUS: { readonly [type: string]: number } = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-};
-
-/** The status that an error has on the wire. */
-export function errorStatus({ type }: Fields): number {
-  return STATUS[String(type)] ?? 500;
-}
 
 function answer(status: number, body: string, type: string): Exchange {
   return { method: "POST", requestHeaders: {}, status, headers: { "content-type": type }, body: () => body };

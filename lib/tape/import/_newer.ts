@@ -1,15 +1,9 @@
+import { KNOWN } from "../census.ts";
 import { isStream, streamed } from "./_accumulate.ts";
 import { type Exchange, type Fields, fieldsOf } from "./exchange.ts";
 
 /** The kinds of deltas that the SDK puts into a message; others it passes over, as it does with new events. */
-const KNOWN = new Set([
-  "text_delta",
-  "thinking_delta",
-  "signature_delta",
-  "input_json_delta",
-  "citations_delta",
-  "compaction_delta",
-]);
+const OF_THE_SDK: ReadonlySet<string> = new Set(KNOWN.deltas);
 
 /** The deltas of an answer that are newer than the SDK: a tape has them as they came. */
 export function newerDeltas(exchange: Exchange): string[] {
@@ -26,5 +20,5 @@ export function withoutNewer(exchange: Exchange): Exchange {
 }
 
 function isNewer({ type, delta }: Fields): boolean {
-  return type === "content_block_delta" && !KNOWN.has(String(fieldsOf(delta).type));
+  return type === "content_block_delta" && !OF_THE_SDK.has(String(fieldsOf(delta).type));
 }

@@ -1,4 +1,4 @@
-import { errorStatus } from "./_answers.ts";
+import { errorStatus } from "../../api-errors.ts";
 import { isBody, requestBody } from "./_body.ts";
 import { type Fields, fieldsOf, isFields } from "./exchange.ts";
 
@@ -58,7 +58,7 @@ function sideOf({ name, value }: Found, path: unknown, status?: unknown): Fields
 }
 
 function bodyStatus({ type, error }: Fields): number {
-  return type === "error" ? errorStatus(fieldsOf(error)) : 200;
+  return type === "error" ? errorStatus(fieldsOf(error).type) : 200;
 }
 
 /** Go and .NET begin names with a capital; some say of headers whose they are. */
