@@ -1,7 +1,7 @@
 import { comparable, unmarked } from "./canonical.ts";
 import type { TapeRequest } from "./tape.ts";
 
-/** Whether two values of JSON are the same; false also where that is not plain at once. */
+/** Whether two values of JSON are the same, at a glance: false also where a closer look could find them the same. */
 export function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -19,7 +19,7 @@ export function isSame(a: unknown, b: unknown): boolean {
   return keys === 0;
 }
 
-/** Whether two requests are the same to a tape; false also where that takes a closer look. */
+/** Whether two requests are the same to a tape, at a glance. */
 export function isSameRequest(a: TapeRequest, b: TapeRequest): boolean {
   return a.model === b.model && isSame(a.params, b.params) && isSame(a.system.map(unmarked), b.system.map(unmarked)) &&
     isSame(a.tools.map(unmarked), b.tools.map(unmarked)) && a.messages.length === b.messages.length &&

@@ -7,7 +7,7 @@ import { confine } from "../files/confine.ts";
 /** Folders that are no part of a workspace's content. */
 export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
 
-/** What tells that a file has changed without reading it. */
+/** What each file looked like from outside, by path: enough to see that it changed without reading it. */
 type Snapshot = ReadonlyMap<string, string>;
 
 /** Every file of a workspace by its path from the root, with `/` between parts; links are not followed. */

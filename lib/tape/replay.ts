@@ -151,7 +151,7 @@ export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
     this.#end();
     const { aborted, error } = this.#answer;
     const { signal } = this.#to;
-    // Time has moved on: a deadline that has passed is heard first.
+    // Time has moved on: an alarm that rang by it is heard some microtasks later, and comes before the error.
     if (aborted) { for (let i = 0; i < 5 && !signal.aborted; i++) await undefined; }
     if (signal.aborted && error !== undefined) throw abortedError(signal);
     if (error !== undefined) throw error;

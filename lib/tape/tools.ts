@@ -43,7 +43,7 @@ export function tapedTool(tool: Tool, tape: ToolTape): Tool {
   return { ...tool, run };
 }
 
-/** Runs a call and writes down what came of it; agents that it starts have lanes of their own, so it is not frozen. */
+/** Runs a call and notes what came of it, but for one that starts agents: they have lanes of their own, so it runs again on replay. */
 async function record(tool: Tool, input: unknown, context: ToolContext, tape: ToolTape): Promise<ToolReturn> {
   const began = performance.now();
   const given = tape.mask.on(plainJson(input));

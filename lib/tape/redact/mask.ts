@@ -5,7 +5,7 @@ import type { Form, Placer } from "./places.ts";
 import { mapTexts, type Redactor } from "./redact.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
 
-/** What stands between an agent's texts and a tape's: secrets are taken out for good, places are put back. */
+/** What stands between an agent's texts and a tape's: secrets are taken out for good, places are put back when served. */
 export interface Mask {
   /** A value as a tape has it. */
   on<T>(value: T): T;
