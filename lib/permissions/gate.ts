@@ -1,7 +1,8 @@
 import type { Permission, PermissionCall, Permit } from "../core/life.ts";
+import { checkOptions, type OptionKind } from "../core/options.ts";
 import { parseRule } from "./_rule.ts";
 import { rulesThatAllow } from "./_suggest.ts";
-import { decide, hiddenFrom, type Permissions, type SearchedPlace } from "./rules.ts";
+import { decide, hiddenFrom, MODES, type Permissions, type SearchedPlace } from "./rules.ts";
 
 /** What a person is asked. */
 export interface PermissionQuestion extends PermissionCall {
@@ -35,6 +36,14 @@ export interface PermissionGate {
   readonly plan: (on: boolean) => void;
 }
 
+const KINDS: { readonly [option in keyof Permissions]-?: OptionKind } = {
+  mode: MODES,
+  allow: "a list",
+  ask: "a list",
+  deny: "a list",
+  roots: "a list",
+};
+
 /**
  * Makes the gate of an agent. Rules are read here, so that a malformed one is found before the first call.
  *
@@ -49,8 +58,7 @@ export interface PermissionGate {
  */
 export function permissionGate(given: Permissions, options: { ask?: PermissionAsker } = {}): PermissionGate {
   let permissions = given;
-  // Decides nothing, but reads the mode.
-  decide({ ...permissions, deny: [] }, { tool_name: "Read", input: {}, cwd: "/", effect: "read" });
+  checkOptions(given, KINDS, "take permissions");
   for (const rule of [...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]) parseRule(rule);
   const { ask } = options;
   return {

@@ -40,7 +40,7 @@ const OWN: ReadonlySet<string> = new Set(["KillShell", "Agent"]);
 const PRINTS = ["Bash(echo *)", "Bash(pwd)", "Bash(true)", "Bash(false)"].map(parseRule);
 /** Folders whose files decide what runs here later, without the agent being asked. */
 const PROTECTED = new Set([".git", ".crochet", ".claude", ".agent"]);
-const MODES = new Set<string>(["default", "acceptEdits", "plan", "bypassPermissions", "bypass"]);
+export const MODES: readonly PermissionMode[] = ["default", "acceptEdits", "plan", "bypassPermissions", "bypass"];
 
 /**
  * What the rules and the mode say of a call.
@@ -57,8 +57,8 @@ const MODES = new Set<string>(["default", "acceptEdits", "plan", "bypassPermissi
  */
 export function decide(permissions: Permissions, call: RuledCall): Decision {
   const mode = permissions.mode ?? "default";
-  if (!MODES.has(mode)) {
-    throw new TypeError(`Cannot use permission mode '${mode}' as it is unknown: expected ${[...MODES].join(", ")}`);
+  if (!MODES.includes(mode)) {
+    throw new TypeError(`Cannot use permission mode '${mode}' as it is unknown: expected ${MODES.join(", ")}`);
   }
   const subject = subjectOf(call, permissions.roots ?? [call.cwd]);
   const rules = (list: readonly string[] | undefined) => (list ?? []).map(parseRule);

@@ -133,6 +133,14 @@ test("a malformed rule is found when the gate is made, in every list, and when i
       /^TypeError: Cannot read permission rule 'Bash\(git \*'/,
     );
   }
-  assert.throws(() => permissionGate({ mode: "oops" as "plan" }), /Cannot use permission mode 'oops'/);
+  const wrong = [
+    [
+      { mode: "oops" },
+      /^TypeError: Cannot take permissions as 'mode' must be "default" or .*: current value is "oops"$/,
+    ],
+    [{ deny: "Bash" }, /^TypeError: Cannot take permissions as 'deny' must be a list: current value is "Bash"$/],
+    [{ denny: ["Bash"] }, /^TypeError: Cannot take permissions as option 'denny' is unknown: did you mean 'deny'\?$/],
+  ] as const;
+  for (const [given, words] of wrong) assert.throws(() => permissionGate(given as object), words);
   assert.throws(() => permissionGate({}).remember("allow", ["Bash("]), /Cannot read permission rule/);
 });
