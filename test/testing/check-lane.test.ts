@@ -108,6 +108,23 @@ test("a hook that is renewed remembers nothing, whether it is asked one thing or
   });
 });
 
+test("a hook that cannot be loaded twice in one process is asked in another", SLOW, async () => {
+  const once = `
+if (process.title === "taken") throw new Error("It is taken");
+process.title = "taken";
+let asked = 0;
+export default () => ({ action: "deny", reason: String(++asked) });`;
+  await asked(once, async (lane, question) => {
+    const reasons = (answers: readonly Probed[]) => answers.map(({ opinion }) => opinion?.reason);
+    for (let i = 0; i < 2; i++) {
+      assert.deepEqual(reasons([await lane.ask(question("ls")), await lane.ask(question("ls"))]), ["1", "2"]);
+      lane.renew();
+      assert.deepEqual(reasons(await all(lane, ["ls", "ls"].map(question))), ["1", "2"]);
+      lane.renew();
+    }
+  });
+});
+
 test("a lane that is shut while it asks gives no answer any more, at once", SLOW, async () => {
   await asked(`export default () => new Promise(() => setTimeout(() => {}, 60_000));`, async (lane, question) => {
     const asking = lane.askRow([{ ...question("ls"), limit: 100_000 }, question("ls")]);

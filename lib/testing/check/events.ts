@@ -10,7 +10,7 @@ import { wordsIn } from "../arbitraries/words.ts";
 import { SOURCES } from "./find/matcher.ts";
 import type { Place } from "./asking/probe.ts";
 import type { Session } from "./session.ts";
-import type { Moment, Subject } from "./subject.ts";
+import { importsOwn, type Moment, type Subject } from "./subject.ts";
 
 type Event = { readonly [field: string]: unknown };
 
@@ -83,7 +83,7 @@ export function lookedFor({ text }: Pick<Subject, "text">): readonly string[] {
 
 /** Whether it could read what was said before, by the looks of it; what it calls, or hands the whole event to, could too. */
 function mayLookAtConversation({ text }: Subject): boolean {
-  return /messages|stringify|from ["']\.|import\(["']\./.test(text);
+  return /messages|stringify/.test(text) || importsOwn(text);
 }
 
 function isAboutTool(event: string): boolean {

@@ -72,3 +72,8 @@ export interface FoundSubjects {
   /** What should be a hook and is none, a sentence each. */
   readonly problems: readonly string[];
 }
+
+/** Whether a module has parts in other files of its own. */
+export function importsOwn(text: string): boolean {
+  return /\b(?:from|import|require)\s*\(?\s*["']\./.test(text);
+}

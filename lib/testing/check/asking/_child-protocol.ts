@@ -46,6 +46,8 @@ export interface Answering {
   readonly dirty?: boolean;
   /** It was not asked, as the workspace has to be put back first. */
   readonly held?: boolean;
+  /** It was not asked, as a module cannot be loaded twice in one process. */
+  readonly onlyOnce?: boolean;
   /** Of the first answer: what the hook says about itself. */
   readonly loaded?: Loaded;
   /** Why the child itself could not do it. */

@@ -60,6 +60,15 @@ function obeying(
     };
   };
 
+  const renewed = async (): Promise<boolean> => {
+    try {
+      await renew?.();
+      return true;
+    } catch {
+      return false; // it holds something that there is only one of, such as a port
+    }
+  };
+
   return async ({ id, question, row, renew: anew }) => {
     if (row?.begins) {
       tree.adopt();
@@ -67,7 +76,7 @@ function obeying(
     }
     if (row && dirty) return answer({ id, held: true });
     try {
-      if (anew) await renew?.();
+      if (anew && !await renewed()) return answer({ id, onlyOnce: true });
       const probed = await asked(question, row?.looks ?? true);
       if (row?.looks) dirty = tree.changes().length > 0;
       answer({ id, probed, ...(row?.looks && { dirty }) });

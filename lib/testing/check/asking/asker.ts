@@ -2,7 +2,7 @@ import type { Probe } from "../events.ts";
 import type { Judged } from "../laws/judged.ts";
 import type { Lane } from "./lane.ts";
 import type { Probed, Question } from "./probe.ts";
-import type { Loaded, Subject } from "../subject.ts";
+import { importsOwn, type Loaded, type Subject } from "../subject.ts";
 
 /** So many are sent together. */
 const ROW = 20;
@@ -126,7 +126,7 @@ export class Asker {
 
 /** Whether it could remember something elsewhere than in its own file, by the looks of it. */
 function hasOtherMemory({ text }: Subject): boolean {
-  return /globalThis|process\.env\.\w+ *=|from ["']\.|import\(["']\./.test(text);
+  return /globalThis|process\.env\.\w+ *=/.test(text) || importsOwn(text);
 }
 
 /** Whether the answer keeps something from happening, or an agent from ending. */

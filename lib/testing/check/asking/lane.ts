@@ -54,7 +54,7 @@ export class Lane {
     const child = await this.#started();
     const [id] = child.send([{ question, ...this.#renewing() }]);
     const { probed } = await this.#answer(child, id!, question);
-    return this.#tidied(probed!, question);
+    return probed ? this.#tidied(probed, question) : await this.ask(question);
   }
 
   /**
@@ -79,9 +79,10 @@ export class Lane {
     const answers: Probed[] = [];
     for (const [i, question] of questions.entries()) {
       const { probed, dirty } = await this.#answer(child, ids[i]!, question);
-      if (this.#child !== child) return [...answers, this.#tidied(probed!, question)];
+      if (!probed) return undefined;
+      if (this.#child !== child) return [...answers, this.#tidied(probed, question)];
       if (dirty) this.#untidy = true;
-      answers.push(probed!);
+      answers.push(probed);
     }
     if (!this.#untidy) return answers;
     // Which of them it was shows when all are asked again, by a hook that remembers none of it.
@@ -132,8 +133,9 @@ export class Lane {
         probed: answer === "late" ? { ms, timedOut: true } : { ms, failure: { at: "exit", message: child.ended } },
       };
     }
-    const { probed, dirty, held, broken } = answer;
-    if (held) return {};
+    const { probed, dirty, held, onlyOnce, broken } = answer;
+    if (onlyOnce) this.restart();
+    if (held || onlyOnce) return {};
     if (!probed) throw new Error(`Cannot go on with the check as its process failed: ${broken}`);
     // A module that took too long may still be at it.
     if (probed.timedOut && !command) this.close();
@@ -164,7 +166,7 @@ export class Lane {
     this.#tree.restore(this.#tree.changes());
   }
 
-  /** Begins anew: nothing is left of what a module remembers in its own file. Much cheaper than a new process. */
+  /** Begins anew: nothing is left of what a module remembers in its own file. Much cheaper than a new process, where it can be done. */
   renew(): void {
     this.#renews = true;
   }
