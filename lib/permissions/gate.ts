@@ -2,7 +2,7 @@ import type { Permission, PermissionCall, Permit } from "../core/life.ts";
 import { checkOptions, type OptionKind } from "../core/options.ts";
 import { parseRule } from "./_rule.ts";
 import { rulesThatAllow } from "./_suggest.ts";
-import { decide, hiddenFrom, MODES, type Permissions, type SearchedPlace } from "./rules.ts";
+import { checkedMode, decide, hiddenFrom, type Permissions, type SearchedPlace } from "./rules.ts";
 
 /** What a person is asked. */
 export interface PermissionQuestion extends PermissionCall {
@@ -37,7 +37,7 @@ export interface PermissionGate {
 }
 
 const KINDS: { readonly [option in keyof Permissions]-?: OptionKind } = {
-  mode: MODES,
+  mode: "any",
   allow: "a list",
   ask: "a list",
   deny: "a list",
@@ -59,6 +59,7 @@ const KINDS: { readonly [option in keyof Permissions]-?: OptionKind } = {
 export function permissionGate(given: Permissions, options: { ask?: PermissionAsker } = {}): PermissionGate {
   let permissions = given;
   checkOptions(given, KINDS, "take permissions");
+  checkedMode(given.mode);
   for (const rule of [...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]) parseRule(rule);
   const { ask } = options;
   return {

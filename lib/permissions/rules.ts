@@ -40,7 +40,7 @@ const OWN: ReadonlySet<string> = new Set(["KillShell", "Agent"]);
 const PRINTS = ["Bash(echo *)", "Bash(pwd)", "Bash(true)", "Bash(false)"].map(parseRule);
 /** Folders whose files decide what runs here later, without the agent being asked. */
 const PROTECTED = new Set([".git", ".crochet", ".claude", ".agent"]);
-export const MODES: readonly PermissionMode[] = ["default", "acceptEdits", "plan", "bypassPermissions", "bypass"];
+const MODES: readonly PermissionMode[] = ["default", "acceptEdits", "plan", "bypassPermissions", "bypass"];
 
 /**
  * What the rules and the mode say of a call.
@@ -56,10 +56,7 @@ export const MODES: readonly PermissionMode[] = ["default", "acceptEdits", "plan
  * ```
  */
 export function decide(permissions: Permissions, call: RuledCall): Decision {
-  const mode = permissions.mode ?? "default";
-  if (!MODES.includes(mode)) {
-    throw new TypeError(`Cannot use permission mode '${mode}' as it is unknown: expected ${MODES.join(", ")}`);
-  }
+  const mode = checkedMode(permissions.mode);
   const subject = subjectOf(call, permissions.roots ?? [call.cwd]);
   const rules = (list: readonly string[] | undefined) => (list ?? []).map(parseRule);
   const hit = (list: readonly Rule[]) => list.find((rule) => concerns(rule, subject));
@@ -106,6 +103,12 @@ export function matchesIf(rule: string, call: Omit<RuledCall, "effect">): boolea
   const subject = subjectOf({ ...call, effect: "write" }, [call.cwd]);
   const { command } = parsed;
   return (command !== undefined && command.spelled > 1 && expands(subject.line)) || matches(parsed, subject);
+}
+
+/** @throws {TypeError} that names those there are */
+export function checkedMode(mode: PermissionMode = "default"): PermissionMode {
+  if (MODES.includes(mode)) return mode;
+  throw new TypeError(`Cannot use permission mode '${mode}' as it is unknown: expected ${MODES.join(", ")}`);
 }
 
 /** Where a tool searches: the folder, or the one file. */

@@ -136,7 +136,7 @@ test("a malformed rule is found when the gate is made, in every list, and when i
   const wrong = [
     [
       { mode: "oops" },
-      /^TypeError: Cannot take permissions as 'mode' must be "default" or .*: current value is "oops"$/,
+      /^TypeError: Cannot use permission mode 'oops' as it is unknown: expected default, acceptEdits/,
     ],
     [{ deny: "Bash" }, /^TypeError: Cannot take permissions as 'deny' must be a list: current value is "Bash"$/],
     [{ denny: ["Bash"] }, /^TypeError: Cannot take permissions as option 'denny' is unknown: did you mean 'deny'\?$/],
