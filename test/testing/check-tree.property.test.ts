@@ -79,3 +79,18 @@ test("Tree always puts a folder back as it was adopted, whatever was done to it,
     { numRuns: tries(150, 3000) },
   );
 });
+
+test("Tree never misses a write that leaves size, place and time as they were", () => {
+  using folder = scratch();
+  const file = join(folder.path, "a.txt");
+  const tree = new Tree(folder.path);
+  for (let i = 0; i < 50; i++) {
+    writeFileSync(file, "one");
+    tree.adopt();
+    writeFileSync(file, "two");
+    assert.deepEqual(tree.changes(), ["a.txt"], `time ${i}`);
+    tree.restore(["a.txt"]);
+    writeFileSync(file, "two");
+    assert.deepEqual(tree.changes(), ["a.txt"], `restored, time ${i}`);
+  }
+});

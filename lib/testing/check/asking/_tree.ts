@@ -10,10 +10,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { Buffer } from "node:buffer";
 import { dirname, join } from "node:path";
 
 interface Kept {
   readonly sign: string;
+  /** Whether it was so young that another write could have left the same sign: then its content tells. */
+  readonly young: boolean;
   readonly mode: number;
   readonly bytes?: Uint8Array;
   readonly link?: string;
@@ -34,7 +37,8 @@ export class Tree {
     this.#kept = new Map();
     for (const [path, stats] of this.#walk()) {
       const same = old.get(path);
-      this.#kept.set(path, same && same.sign === signOf(stats) ? same : keep(join(this.#root, path), stats));
+      const isSame = same && same.sign === signOf(stats) && !same.young;
+      this.#kept.set(path, isSame ? same : keep(join(this.#root, path), stats));
     }
   }
 
@@ -45,13 +49,23 @@ export class Tree {
     for (const [path, stats] of this.#walk()) {
       const kept = this.#kept.get(path);
       if (kept) seen++;
-      if (kept?.sign !== signOf(stats)) found.push(path);
+      if (kept?.sign !== signOf(stats) || (kept.young && this.#hasOther(path, kept))) found.push(path);
     }
     if (seen < this.#kept.size) {
       const now = new Set(this.#walk().map(([path]) => path));
       for (const path of this.#kept.keys()) if (!now.has(path)) found.push(path);
     }
     return found;
+  }
+
+  /** Whether the content is another; once that has been looked at, the sign tells. */
+  #hasOther(path: string, kept: Kept): boolean {
+    const full = `${this.#root}/${path}`;
+    const stats = lstatSync(full, { throwIfNoEntry: false });
+    const now = stats && keep(full, stats);
+    const same = now?.link === kept.link && Buffer.compare(now?.bytes ?? NOTHING, kept.bytes ?? NOTHING) === 0;
+    if (same) this.#kept.set(path, now!);
+    return !same;
   }
 
   restore(changes: readonly string[]): void {
@@ -70,7 +84,8 @@ export class Tree {
       }
     }
     for (const path of gone) {
-      this.#kept.set(path, { ...this.#kept.get(path)!, sign: signOf(lstatSync(join(this.#root, path))) });
+      const stats = lstatSync(join(this.#root, path));
+      this.#kept.set(path, { ...this.#kept.get(path)!, sign: signOf(stats), young: isYoung(stats) });
     }
   }
 
@@ -90,11 +105,17 @@ export class Tree {
   }
 }
 
+const NOTHING = new Uint8Array();
+
 function keep(path: string, stats: Stats): Kept {
-  const sign = signOf(stats);
-  const mode = stats.mode & 0o7777;
-  if (stats.isSymbolicLink()) return { sign, mode, link: readlinkSync(path) };
-  return stats.isFile() ? { sign, mode, bytes: readFileSync(path) } : { sign, mode };
+  const kept = { sign: signOf(stats), young: isYoung(stats), mode: stats.mode & 0o7777 };
+  if (stats.isSymbolicLink()) return { ...kept, link: readlinkSync(path) };
+  return stats.isFile() ? { ...kept, bytes: readFileSync(path) } : kept;
+}
+
+/** Times of files go on in steps of some milliseconds. */
+function isYoung(stats: Stats): boolean {
+  return !stats.isDirectory() && Date.now() - stats.ctimeMs < 50;
 }
 
 /** A folder is as it was while it is one: its own time changes with what lies in it. */
