@@ -143,7 +143,7 @@ async function measure(
   for (let round = 0; round < rounds; round++) {
     for (const name of names) {
       if (settled.has(name)) continue;
-      process.stderr.write(`\r\x1b[K${title}: ${name}, round ${round + 1} of ${rounds}`);
+      if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${title}: ${name}, round ${round + 1} of ${rounds}`);
       const started = performance.now();
       try {
         all.get(name)!.push(await once(name));
@@ -154,7 +154,7 @@ async function measure(
       if (performance.now() - started > ENOUGH) settled.add(name);
     }
   }
-  process.stderr.write("\r\x1b[K");
+  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
   return add(title, unit, names, (name) => all.get(name) ?? []);
 }
 
