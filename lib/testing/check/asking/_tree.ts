@@ -113,9 +113,10 @@ function keep(path: string, stats: Stats): Kept {
   return stats.isFile() ? { ...kept, bytes: readFileSync(path) } : kept;
 }
 
-/** Times of files go on in steps of some milliseconds. */
+/** Times of files go on in steps of some milliseconds; Deno tells whole seconds. */
 function isYoung(stats: Stats): boolean {
-  return !stats.isDirectory() && Date.now() - stats.ctimeMs < 50;
+  const step = stats.ctimeMs % 1000 === 0 ? 1050 : 50;
+  return !stats.isDirectory() && Date.now() - stats.ctimeMs < step;
 }
 
 /** A folder is as it was while it is one: its own time changes with what lies in it. */
