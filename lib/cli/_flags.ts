@@ -44,49 +44,52 @@ export function flagsOf({ flags }: Usage): Usage["flags"] {
 
 /** Reads a command's words and flags; a flag it does not know, or one without its value, is a usage error with the mend. */
 export async function readFlags(usage: Usage, args: readonly string[]): Promise<Flags> {
-  const end = args.indexOf("--");
-  const own = end < 0 ? args : args.slice(0, end);
-  // The parser takes as long to load as a tape to read.
-  if (!own.some((arg) => arg.startsWith("-"))) return { words: end < 0 ? args : args.toSpliced(end, 1), flags: {} };
-  const { cac } = await import("cac");
-  const cli = cac(usage.name);
-  for (const [flag, about] of flagsOf(usage)) cli.option(flag, about);
-  const parsed = cli.parse(["", "", ...own.map(keepText)], { run: false });
-  const known = new Map(flagsOf(usage).map(([flag]) => [camel(longName(flag)), flag]));
+  // To load what reads flags takes as long as to read a tape.
+  if (!args.some((arg) => arg.startsWith("-"))) return { words: args, flags: {} };
+  const { parseArgs } = await import("node:util");
+  const known = new Map(flagsOf(usage).map(([flag]) => [longName(flag), flag]));
+  // Every flag as a boolean: which take the word behind them is said by how they are written, and some may go without.
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: { help: { type: "boolean", short: "h" } },
+    strict: false,
+    tokens: true,
+  });
+  const words: string[] = [];
   const flags: Record<string, string | boolean> = {};
-  for (const [key, value] of Object.entries(parsed.options)) {
-    if (key === "--") continue;
-    const flag = known.get(key === "h" ? "help" : key);
-    if (flag === undefined) {
-      const typed = key.length === 1 ? `-${key}` : `--${dashed(key)}`;
-      const near = nearest(typed, [...known.values()].map((f) => `--${longName(f)}`));
-      throw new UsageError(
-        `Cannot read ${typed} as 'crochet ${usage.name}' has no such flag: did you mean ${near}?`,
-      );
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i]!;
+    if (token.kind === "positional") words.push(token.value);
+    if (token.kind !== "option") continue;
+    const flag = known.get(token.name);
+    if (flag === undefined) throw unknownFlag(usage, token.rawName);
+    const next = tokens[i + 1];
+    let { value } = token;
+    if (value === undefined && /[<[]/.test(flag) && next?.kind === "positional") {
+      value = next.value;
+      i++;
     }
-    if (key === "h") {
-      flags.help = true;
-      continue;
-    }
-    const takesValue = flag.includes("<");
-    const last = Array.isArray(value) ? value.at(-1) : value;
-    if (takesValue && (last === true || last === "")) {
-      throw new UsageError(`Cannot read --${longName(flag)} as its value is missing: write ${flag}`);
-    }
-    const hasValue = takesValue || (flag.includes("[") && typeof last !== "boolean");
-    flags[key] = hasValue ? restoreText(String(last)) : Boolean(last);
+    flags[camel(token.name)] = flagValue(flag, value);
   }
-  return { words: [...parsed.args.map((w) => restoreText(String(w))), ...(end < 0 ? [] : args.slice(end + 1))], flags };
+  return { words, flags };
 }
 
-// The parser turns what looks like a number into one; a mark in front keeps "007" a text.
-const MARK = "\u0000";
-const keepText = (arg: string) => /^-/.test(arg) ? arg.replace(/^(--[^=]+=)(.+)$/s, `$1${MARK}$2`) : `${MARK}${arg}`;
-const restoreText = (text: string) => text.replaceAll(MARK, "");
+function flagValue(flag: string, value: string | undefined): string | boolean {
+  const missing = flag.includes("<") && (value === undefined || value === "");
+  if (missing) throw new UsageError(`Cannot read --${longName(flag)} as its value is missing: write ${flag}`);
+  if (value !== undefined && !/[<[]/.test(flag)) {
+    throw new UsageError(`Cannot read ${flag}=${value} as it takes no value: write ${flag}`);
+  }
+  return value ?? true;
+}
+
+function unknownFlag(usage: Usage, typed: string): UsageError {
+  const near = nearest(typed, flagsOf(usage).map(([flag]) => `--${longName(flag)}`));
+  return new UsageError(`Cannot read ${typed} as 'crochet ${usage.name}' has no such flag: did you mean ${near}?`);
+}
 
 const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
-const dashed = (name: string) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`);
 
 /** Refuses flags that mean nothing beside another: silently left out, a gate that was asked for would stand open. */
 export function refuseTogether(flags: Flags["flags"], one: string, others: readonly string[], why: string): void {

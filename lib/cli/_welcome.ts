@@ -6,6 +6,7 @@ import { type Standing, standings } from "../hooks/trust.ts";
 import { crochetVersion } from "../version.ts";
 import { FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import type { Io } from "./_io.ts";
+import { coloursFor } from "./show/colours.ts";
 
 /** What a directory has for us, told from names alone: nothing in it is run. */
 interface Here {
@@ -57,8 +58,7 @@ export async function welcome(form: "--json" | undefined, io: Io): Promise<void>
   const version = crochetVersion();
   const here = lookAround(io.cwd, io.env);
   if (form === "--json") return io.out(`${JSON.stringify({ version, ...here, next: nextCommands(here) })}\n`);
-  const bold = io.tty ? (await import("picocolors")).default.bold : (text: string) => text;
-  io.out(screen(here, version, io.env, bold));
+  io.out(screen(here, version, io.env, coloursFor(io.tty, io.env).bold));
 }
 
 function screen(here: Here, version: string, env: Environment, bold: (text: string) => string): string {

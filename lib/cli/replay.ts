@@ -71,7 +71,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (flags.junit !== undefined) writeFileSync(resolve(io.cwd, String(flags.junit)), junit(outcomes));
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
-  else show(outcomes, io, io.tty ? (await import("picocolors")).default : PLAIN);
+  else show(outcomes, io, io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN);
   if (io.signal.aborted) return EXIT.interrupted;
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
 });

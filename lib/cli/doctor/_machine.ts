@@ -56,7 +56,7 @@ async function sandbox(): Promise<Check> {
 async function ripgrep(): Promise<Check> {
   const { findRipgrep } = await import("../../tools/search/ripgrep.ts");
   const path = await findRipgrep();
-  const mend = "install ripgrep, or the package @vscode/ripgrep: searching is slower without";
+  const mend = "install ripgrep, or crochet again with its optional packages: searching is slower without";
   return path === undefined ? warning("ripgrep", "there is none", mend) : program(path, ["--version"], mend, "ripgrep");
 }
 

@@ -1,13 +1,8 @@
 import { isObject } from "../../core/json.ts";
 import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report/report.ts";
-import type { Colours as All } from "../show/colours.ts";
+import type { Colours } from "../show/colours.ts";
 import { several } from "../show/text.ts";
 import { wrap } from "../show/width.ts";
-
-type Colours = Pick<All, "bold" | "dim" | "red" | "yellow" | "green">;
-
-/** No colours. What has some asks node for its stdout, which takes longer than a hundred questions to a module. */
-export const PLAIN: Colours = { bold: String, dim: String, red: String, yellow: String, green: String };
 
 /** So many lines of a play or of rewritings are shown; the rest is in the data. */
 const MOST_TRACE = 4;

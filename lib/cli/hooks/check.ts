@@ -3,7 +3,8 @@ import { resolve } from "node:path";
 import type { CheckOptions } from "../../testing/check/check.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
-import { checkText, PLAIN } from "./_check-view.ts";
+import { coloursFor } from "../show/colours.ts";
+import { checkText } from "./_check-view.ts";
 import { projectOf } from "../_project.ts";
 
 const USAGE: Usage = {
@@ -54,8 +55,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   else if (flags.junit) io.out((await import("../../testing/check/report/junit.ts")).checkJunit(report));
   else {
     const columns = io.tty ? process.stdout.columns || 100 : Infinity;
-    const colours = io.tty ? (await import("../show/colours.ts")).coloursFor(true, io.env) : PLAIN;
-    io.out(checkText(report, (performance.now() - began) / 1000, colours, columns));
+    io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));
   }
   if (io.signal.aborted) return EXIT.interrupted;
   return report.ok ? EXIT.ok : EXIT.failed;

@@ -60,8 +60,8 @@ function shown(line: string): string {
 }
 
 /** A little of Markdown, and only where a colour says what the marks said. */
-function styled(row: string, { isColorSupported, bold, cyan }: Colours): string {
-  if (!isColorSupported) return row;
+function styled(row: string, { coloured, bold, cyan }: Colours): string {
+  if (!coloured) return row;
   if (/^#{1,6} /.test(row)) return bold(row.replace(/^#+ /, ""));
   return row.replace(/`([^`]+)`|\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, code, strong) => code ? cyan(code) : bold(strong));
 }

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { access, constants } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
 import { hold } from "../../files/hold.ts";
 
@@ -8,9 +9,16 @@ let found: Promise<string | undefined> | undefined;
 
 /** The ripgrep to run: the binary npm brought, else `rg` on PATH, else none (the plain engine takes over). */
 export function findRipgrep(): Promise<string | undefined> {
-  found ??= import("@vscode/ripgrep").then((module) => module.rgPath, () => undefined)
-    .then((packaged) => locateRipgrep(packaged, process.env.PATH ?? ""));
-  return found;
+  return found ??= locateRipgrep(packagedRipgrep(), process.env.PATH ?? "");
+}
+
+/** Its package is one for each kind of machine, of which npm installs ours. */
+function packagedRipgrep(): string | undefined {
+  try {
+    return createRequire(import.meta.url).resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`);
+  } catch {
+    return undefined;
+  }
 }
 
 export async function locateRipgrep(packaged: string | undefined, path: string): Promise<string | undefined> {
