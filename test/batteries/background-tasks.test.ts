@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { agent } from "crochet";
 import { Agent, Bash } from "crochet/tools";
 import { scripted } from "crochet/testing";
-import { scratch } from "../hooks/_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 /** A folder whose Stop hook keeps what it is told. */
 function place() {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import type { Command, Io } from "../../lib/cli/_io.ts";
 import { guarded } from "../../lib/cli/_process.ts";
-import { scratch } from "../hooks/_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 /** A project and a home of their own, and commands called in them as a user would. */
 export function workplace(files: Record<string, string> = {}) {

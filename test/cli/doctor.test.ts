@@ -3,8 +3,8 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { hookCommand } from "../../lib/hooks/install.ts";
-import { crochet } from "../hooks/_crochet.ts";
-import { scratch } from "../hooks/_fire.ts";
+import { crochet } from "../_crochet.ts";
+import { scratch } from "../_scratch.ts";
 
 const LONG = { timeout: 120_000 };
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
 import trust from "../../lib/cli/trust.ts";
 import { rolloutWriter } from "../../lib/transcript/rollout.ts";
-import { crochet } from "../hooks/_crochet.ts";
+import { crochet } from "../_crochet.ts";
 import { workplace } from "./_call.ts";
 
 const DENY = `export default () => ({ action: "deny", reason: "not yet" });`;

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "crochet/testing";
-import { crochet } from "../hooks/_crochet.ts";
-import { scratch } from "../hooks/_fire.ts";
+import { crochet } from "../_crochet.ts";
+import { scratch } from "../_scratch.ts";
 
 const DENO = "Deno" in globalThis;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { scratch } from "../hooks/_fire.ts";
+import { scratch } from "../_scratch.ts";
 import { CROCHET, NO_PTY, Pty } from "./_pty.ts";
 
 /** Sets the title, asks the terminal to answer, hides what follows, turns it around, empties the screen, goes up. */

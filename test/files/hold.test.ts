@@ -9,7 +9,7 @@ import { commit } from "../../lib/files/commit.ts";
 import { hold } from "../../lib/files/hold.ts";
 import { rounds } from "../_counts.ts";
 import { RUNTIME } from "../_runtime.ts";
-import { scratch } from "../hooks/_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 const skip = process.platform === "linux" ? false : "only Linux tells what a process has opened";
 

@@ -1,5 +1,3 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../lib/core/clock.ts";
 import { fire } from "../../lib/core/dispatch.ts";
@@ -9,12 +7,7 @@ import type { HookEnv, HookRecord } from "../../lib/core/hook.ts";
 import { expectEvent } from "../../lib/core/names.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { commandHook, type CommandOptions } from "../../lib/hooks/command.ts";
-
-/** A scratch folder that goes when the test ends. */
-export function scratch(): { path: string } & Disposable {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), "crochet-test-")));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
+import { scratch } from "../_scratch.ts";
 
 export const PRE: Fired<"pre-tool-use"> = {
   event: "pre-tool-use",

@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { agent } from "../../lib/agent.ts";
 import { anthropic } from "../../lib/anthropic.ts";
@@ -12,6 +11,7 @@ import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { loadSettings } from "../../lib/hooks/settings.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
+import { scratch } from "../_scratch.ts";
 import { settingsFiles } from "./_settings-files.ts";
 
 /** One case: what was configured, what the model said, and what the host then did. */
@@ -66,7 +66,8 @@ const DRIVE: { readonly [name: string]: "twice" | "interrupted" } = {
 
 /** Runs a case through our loop: the real SDK against the scripted server, real tools, real hooks, in a scratch folder. */
 export async function runCase(given: Case): Promise<Outcome> {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "crochet-oracle-")));
+  using folder = scratch();
+  const base = folder.path;
   const answerer = await httpHookServer();
   const here = (text: string) =>
     text.replaceAll("/PROJ", `${base}/proj`).replaceAll("/BASE", base).replaceAll("/HOME", `${base}/home`)
@@ -148,7 +149,6 @@ export async function runCase(given: Case): Promise<Outcome> {
   } finally {
     await session.close();
     await answerer.close();
-    rmSync(base, { recursive: true, force: true });
   }
 }
 

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { commandHook, type CommandOptions } from "../../lib/hooks/command.ts";
-import { environment, fireHook, POST, PRE, record, scratch } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, fireHook, POST, PRE, record } from "./_fire.ts";
 
 const late = JSON.stringify({
   systemMessage: "S",

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { withoutSecrets } from "../../lib/hooks/process/environment.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { commandHook } from "../../lib/hooks/command.ts";
-import { environment, fireHook, PRE, record, scratch, START } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, fireHook, PRE, record, START } from "./_fire.ts";
 
 /** The environment a hook saw, and what was said about it. */
 async function seen(host: Partial<HookHost>, fired: typeof PRE | typeof START = PRE, times = 1) {

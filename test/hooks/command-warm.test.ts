@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandHook } from "../../lib/hooks/command.ts";
-import { environment, fireHook, PRE, record, scratch } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, fireHook, PRE, record } from "./_fire.ts";
 
 const DENY = '{"decision":"block","reason":"R"}';
 

@@ -11,7 +11,8 @@ import { readStdout } from "../../lib/hooks/process/stdout.ts";
 import { wireInput } from "../../lib/hooks/process/wire.ts";
 import { commandHook } from "../../lib/hooks/command.ts";
 import { tries } from "../_counts.ts";
-import { environment, fireHook, POST, PRE, PROMPT, record, scratch, START, STOP } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, fireHook, POST, PRE, PROMPT, record, START, STOP } from "./_fire.ts";
 
 const EVENTS: readonly Fired<EventName>[] = [
   PRE,

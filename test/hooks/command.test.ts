@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { commandHook } from "../../lib/hooks/command.ts";
-import { environment, fireCommand, fireHook, POST, PRE, PROMPT, record, scratch, START, STOP } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, fireCommand, fireHook, POST, PRE, PROMPT, record, START, STOP } from "./_fire.ts";
 
 const json = (value: unknown, rest = "") => `printf '%s' '${JSON.stringify(value)}'${rest}`;
 const specific = (hookEventName: string, fields: object) => ({ hookSpecificOutput: { hookEventName, ...fields } });

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import { ToolDeniedError, wrapToolCall } from "../../lib/core/host.ts";
@@ -7,15 +9,8 @@ import type { Model } from "../../lib/core/model.ts";
 import { deny, modify } from "../../lib/core/verdict.ts";
 import { definitions, type DefinitionsOptions, readDefinitions } from "../../lib/hooks/definitions.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { scratch } from "../_scratch.ts";
 import { testEnv } from "./_events.ts";
-
-function workspace(): { path: string; [Symbol.dispose](): void } {
-  const path = mkdtempSync(join(tmpdir(), "crochet-definitions-"));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
-}
 
 async function load(yaml: string, options: Partial<DefinitionsOptions> = {}) {
   return await readDefinitions(yaml, "hooks.yaml", { workspace: "/repo", ...options });
@@ -72,7 +67,7 @@ test('S3.38: inline deny on bash "rm": wrapToolCall throws ToolDeniedError with 
 });
 
 test("S3.13: a definitions file, YAML or JSON, becomes records with name, priority, timeout and source", async () => {
-  using dir = workspace();
+  using dir = scratch();
   const yaml = join(dir.path, "hooks.yaml");
   writeFileSync(
     yaml,
@@ -305,7 +300,7 @@ test("S3.30: inline_rules may be text in the one-line form, and its mistakes kee
 });
 
 test("S3.13, U3: a command reads one line of JSON and answers {action, modified_data} on stdout", async () => {
-  using dir = workspace();
+  using dir = scratch();
   const script = join(dir.path, "answer.sh");
   writeFileSync(
     script,
@@ -332,7 +327,7 @@ test("S3.13, U3: a command reads one line of JSON and answers {action, modified_
     command: "pwd",
   });
   assert.equal((await answer('{"action": "modify", "modified_data": {"other": 1}}')).modified, false);
-  const stdin = JSON.parse((await import("node:fs")).readFileSync(join(dir.path, "stdin"), "utf8"));
+  const stdin = JSON.parse(readFileSync(join(dir.path, "stdin"), "utf8"));
   assert.equal(stdin.event, "PreToolUse");
   assert.deepEqual([stdin.tool, stdin.args, stdin.session_id], ["Bash", { command: "ls" }, "s"]);
   assert.deepEqual([stdin.tool_name, stdin.tool_input], ["Bash", { command: "ls" }]);

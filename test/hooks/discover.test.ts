@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { readHeader } from "../../lib/hooks/file/config.ts";
 import { programOf } from "../../lib/hooks/process/program.ts";
 import { discover, readHookFile } from "../../lib/hooks/discover.ts";
-import { scratch } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 function folderOf(files: Record<string, string>): { path: string } & Disposable {
   const folder = scratch();

@@ -5,7 +5,8 @@ import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { treeSign } from "../../lib/hooks/file/tree.ts";
 import { HookFolder, hotFolders } from "../../lib/hooks/hot.ts";
-import { environment, POST, PRE, scratch, STOP } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, POST, PRE, STOP } from "./_fire.ts";
 
 interface Folder extends Disposable {
   readonly path: string;

@@ -9,7 +9,7 @@ import { readHookFile } from "../../lib/hooks/discover.ts";
 import { carryOut, planInstall, planUninstall } from "../../lib/hooks/install.ts";
 import { recordBase } from "../../lib/hooks/file/record.ts";
 import { tries } from "../_counts.ts";
-import { scratch } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 const handler = fc.record({ type: fc.constant("command"), command: fc.string(), timeout: fc.nat() }, {
   requiredKeys: ["type", "command"],

@@ -20,7 +20,7 @@ import {
   planInstall,
   planUninstall,
 } from "../../lib/hooks/install.ts";
-import { scratch } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 function project(files: Record<string, string>) {
   const folder = scratch();

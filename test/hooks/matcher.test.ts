@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { matcherOf } from "../../lib/hooks/file/matcher.ts";
-import { runaway } from "../../lib/regex/runaway.ts";
 import { loadSettings } from "../../lib/hooks/settings.ts";
+import { runaway } from "../../lib/regex/runaway.ts";
+import { scratch } from "../_scratch.ts";
 
 test("U12: a matcher that could search for ever is refused when its file is loaded, and usual ones are not", () => {
   for (const pattern of ["(a+)+$", "(mcp__.*)*x", "(\\w|\\d)+$"]) {
@@ -19,19 +19,16 @@ test("U12: a matcher that could search for ever is refused when its file is load
 });
 
 test("such a matcher in settings is named with its place, and the hooks beside it still load", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-matcher-"));
-  try {
-    const hooks = [{ type: "command", command: "true" }];
-    const text = JSON.stringify({ hooks: { PreToolUse: [{ matcher: "(a+)+$", hooks }, { matcher: "Bash", hooks }] } });
-    writeFileSync(join(dir, "settings.json"), text);
-    const { records, problems } = await loadSettings([{ path: join(dir, "settings.json") }], {
-      projectDir: dir,
-    });
-    assert.equal(records.length, 1);
-    assert.deepEqual(problems.map((p) => p.path), ["hooks.PreToolUse[0].matcher"]);
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  using folder = scratch();
+  const path = join(folder.path, "settings.json");
+  const hooks = [{ type: "command", command: "true" }];
+  writeFileSync(
+    path,
+    JSON.stringify({ hooks: { PreToolUse: [{ matcher: "(a+)+$", hooks }, { matcher: "Bash", hooks }] } }),
+  );
+  const { records, problems } = await loadSettings([{ path }], { projectDir: folder.path });
+  assert.deepEqual(records.map((r) => r.matcher), ["Bash"]);
+  assert.deepEqual(problems.map((p) => p.path), ["hooks.PreToolUse[0].matcher"]);
 });
 
 test("a long expression is judged in a time that grows with its length, not with its square", () => {

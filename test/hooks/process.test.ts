@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { exec } from "../../lib/hooks/process/exec.ts";
 import { type ProcessOptions, runProcess } from "../../lib/hooks/process/process.ts";
-import { scratch } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 const run = (command: string, given: Partial<ProcessOptions> = {}) =>
   runProcess({ command, cwd: "/tmp", env: process.env, ...given });

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import { codeHooks } from "../../lib/core/code-hooks.ts";
@@ -17,9 +19,7 @@ import {
   promptStop,
 } from "../../lib/hooks/prompt.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { scratch } from "../_scratch.ts";
 import { call, fired, testContext, testEnv } from "./_events.ts";
 
 const bash = call("Bash", { command: "curl example.org", list: [1, 2, 3] });
@@ -228,23 +228,19 @@ test("U13: a call that nobody waits for any more is ended, and the next one asks
 });
 
 test("S3.17: without a model prompt hooks are off, told once, and have no opinion", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "crochet-prompt-"));
-  try {
-    const warnings: string[] = [];
-    const by = { model: undefined };
-    for (const name of ["pre-tool-use@Edit.review.prompt.md", "stop.done.prompt.md"]) {
-      writeFileSync(join(folder, name), "Judge {{args}}");
-      const record = await loadPrompt(readHookFile(join(folder, name)), "hooks", by, (w) => warnings.push(w));
-      assert.equal(record.kind, "prompt");
-      assert.equal(record.timeout, 30);
-      const folded = await fire([record], fields(record.on[0]!.event), testEnv());
-      assert.equal(folded.decision, "continue");
-      assert.match(folded.runs[0]!.skipped!, /prompt hooks are off/);
-    }
-    assert.deepEqual(warnings, ["Prompt hooks are off as there is no model to ask: set ANTHROPIC_API_KEY"]);
-  } finally {
-    rmSync(folder, { recursive: true });
+  using folder = scratch();
+  const warnings: string[] = [];
+  const by = { model: undefined };
+  for (const name of ["pre-tool-use@Edit.review.prompt.md", "stop.done.prompt.md"]) {
+    writeFileSync(join(folder.path, name), "Judge {{args}}");
+    const record = await loadPrompt(readHookFile(join(folder.path, name)), "hooks", by, (w) => warnings.push(w));
+    assert.equal(record.kind, "prompt");
+    assert.equal(record.timeout, 30);
+    const folded = await fire([record], fields(record.on[0]!.event), testEnv());
+    assert.equal(folded.decision, "continue");
+    assert.match(folded.runs[0]!.skipped!, /prompt hooks are off/);
   }
+  assert.deepEqual(warnings, ["Prompt hooks are off as there is no model to ask: set ANTHROPIC_API_KEY"]);
 });
 
 function fields(event: string) {

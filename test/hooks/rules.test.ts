@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { EventName } from "../../lib/core/events.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import { loadRules, rulesHook } from "../../lib/hooks/rules.ts";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { scratch } from "../_scratch.ts";
 import { call, fired, testContext, testEnv } from "./_events.ts";
 
 const PRE: readonly EventName[] = ["pre-tool-use"];
@@ -303,23 +303,19 @@ test("U13: a long text is searched whole, and where nobody can be sure in time t
 });
 
 test("loadRules() makes the record of a file, with its header and tools", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "crochet-rules-"));
-  try {
-    const path = join(folder, "20-pre-tool-use@Bash.guard.rules");
-    writeFileSync(path, `# crochet: mode=observe\nargs.command contains "rm" -> deny("no")\n`);
-    const record = await loadRules(readHookFile(path), "hooks");
-    assert.deepEqual([record.name, record.kind, record.priority, record.mode, record.matcher], [
-      "20-pre-tool-use@Bash.guard.rules",
-      "rules",
-      20,
-      "observe",
-      "Bash",
-    ]);
-    const event = call("Bash", { command: "rm x" });
-    assert.deepEqual(record.read(record.run(event, testContext()), event), { decision: "deny", reason: "no" });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  using folder = scratch();
+  const path = join(folder.path, "20-pre-tool-use@Bash.guard.rules");
+  writeFileSync(path, `# crochet: mode=observe\nargs.command contains "rm" -> deny("no")\n`);
+  const record = await loadRules(readHookFile(path), "hooks");
+  assert.deepEqual([record.name, record.kind, record.priority, record.mode, record.matcher], [
+    "20-pre-tool-use@Bash.guard.rules",
+    "rules",
+    20,
+    "observe",
+    "Bash",
+  ]);
+  const event = call("Bash", { command: "rm x" });
+  assert.deepEqual(record.read(record.run(event, testContext()), event), { decision: "deny", reason: "no" });
 });
 
 test("S3.29: rules are decided in this process, at once, and never spawn one", async () => {

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { plainEvent } from "../../lib/cli/hook.ts";
 import { fromHost } from "../../lib/hooks/serving/from-host.ts";
 import { scriptedServer } from "../../lib/testing/server.ts";
-import { crochet } from "./_crochet.ts";
-import { scratch } from "./_fire.ts";
+import { crochet } from "../_crochet.ts";
+import { scratch } from "../_scratch.ts";
 
 /** The same policy, "no rm", in each of the four kinds. */
 const KINDS: Record<string, string> = {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { sharedData } from "../_shared.ts";
 import { fromHost } from "../../lib/hooks/serving/from-host.ts";
 import { type Host, serve } from "../../lib/hooks/serve.ts";
-import { scratch } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 type Json = Record<string, unknown>;
 

@@ -8,7 +8,8 @@ import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { type LoadedSettings, loadSettings } from "../../lib/hooks/settings.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { settingsFiles } from "./_settings-files.ts";
-import { environment, POST, PRE, PROMPT, scratch, START, STOP } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, POST, PRE, PROMPT, START, STOP } from "./_fire.ts";
 
 /** A project with settings files, read as hooks. */
 async function project(

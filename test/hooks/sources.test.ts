@@ -5,7 +5,8 @@ import { fire, listeners } from "../../lib/core/dispatch.ts";
 import { hookCommand } from "../../lib/hooks/install.ts";
 import { type Found, HookSources, type SourcesOptions } from "../../lib/hooks/sources.ts";
 import { Switches } from "../../lib/hooks/switches.ts";
-import { environment, scratch, STOP } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, STOP } from "./_fire.ts";
 
 function place() {
   const folder = scratch();

@@ -1,15 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ModelRequest } from "../../lib/core/model.ts";
@@ -21,10 +11,12 @@ import { limitsOf } from "../../lib/core/limits.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import { openSession } from "../../lib/core/session.ts";
 import { textOf } from "../../lib/core/messages.ts";
+import { scratch } from "../_scratch.ts";
 
 /** A workspace with a hook.toml, an agent whose model says what it is given, and all that was told. */
 class Stage {
-  readonly path = realpathSync(mkdtempSync(join(tmpdir(), "crochet-toml-")));
+  readonly #folder = scratch();
+  readonly path = this.#folder.path;
   readonly events: RunEvent[] = [];
   readonly execs: ExecRecord[] = [];
   readonly model;
@@ -77,7 +69,7 @@ class Stage {
 
   async [Symbol.asyncDispose]() {
     await this.session.close();
-    rmSync(this.path, { recursive: true, force: true });
+    this.#folder[Symbol.dispose]();
   }
 }
 

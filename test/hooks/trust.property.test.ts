@@ -6,7 +6,8 @@ import { fire } from "../../lib/core/dispatch.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
 import { revoke, trust } from "../../lib/hooks/trust.ts";
 import { tries } from "../_counts.ts";
-import { environment, scratch, STOP } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, STOP } from "./_fire.ts";
 
 type Step =
   | {

@@ -15,7 +15,8 @@ import type { EventName, Fired } from "../../lib/core/events.ts";
 import { userState } from "../../lib/hooks/file/places.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
 import { allTrusted, distrust, revoke, standings, trust } from "../../lib/hooks/trust.ts";
-import { environment, PRE, scratch, STOP } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
+import { environment, PRE, STOP } from "./_fire.ts";
 
 /** A project and a home of their own. */
 function project(files: Record<string, string>) {

@@ -7,7 +7,7 @@ import { loadSettings } from "../../lib/hooks/settings.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
 import { sharedData } from "../_shared.ts";
-import { scratch } from "./_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 type Sent = Readonly<Record<string, any>>;
 

@@ -8,8 +8,8 @@ import { AskUserQuestion, Bash } from "crochet/tools";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { monitored } from "../../lib/monitor/own-run.ts";
 import { allStandings } from "../../lib/monitor/standing.ts";
-import { crochet } from "../hooks/_crochet.ts";
-import { scratch } from "../hooks/_fire.ts";
+import { crochet } from "../_crochet.ts";
+import { scratch } from "../_scratch.ts";
 
 const LONG = { timeout: 120_000 };
 const QUESTION = {

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { scratch } from "../hooks/_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 /** Real processes on a busy machine. */
 export const SLOW = { timeout: 120_000 };

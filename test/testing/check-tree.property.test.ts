@@ -15,7 +15,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Tree } from "../../lib/testing/check/asking/_tree.ts";
 import { tries } from "../_counts.ts";
-import { scratch } from "../hooks/_fire.ts";
+import { scratch } from "../_scratch.ts";
 
 const PATHS = ["a.txt", "b/c.txt", "b/d/e.txt", "f", "b/link"];
 

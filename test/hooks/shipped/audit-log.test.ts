@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
-import { POST, scratch } from "../_fire.ts";
+import { scratch } from "../../_scratch.ts";
+import { POST } from "../_fire.ts";
 import { shipped } from "./_shipped.ts";
 
 const NAME = "post-tool-use.audit-log.ts";

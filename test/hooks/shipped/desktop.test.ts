@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { scratch } from "../_fire.ts";
+import { scratch } from "../../_scratch.ts";
 import { served } from "./_shipped.ts";
 
 const POSIX = spawnSync("sed", ["--posix", "-n", "p"], { input: "" }).status === 0 ? "--posix" : "";

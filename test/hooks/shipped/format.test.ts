@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { scratch } from "../_fire.ts";
+import { scratch } from "../../_scratch.ts";
 import { shipped } from "./_shipped.ts";
 
 const NAME = "post-tool-use@Edit+Write.format.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { scratch, START } from "../_fire.ts";
+import { scratch } from "../../_scratch.ts";
+import { START } from "../_fire.ts";
 import { git, served, shipped } from "./_shipped.ts";
 
 const NAME = "session-start.git-status.sh";

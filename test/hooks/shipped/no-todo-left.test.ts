@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { scratch, STOP } from "../_fire.ts";
+import { scratch } from "../../_scratch.ts";
+import { STOP } from "../_fire.ts";
 import { git, shipped } from "./_shipped.ts";
 
 const NAME = "stop.no-todo-left.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { scratch } from "../_fire.ts";
+import { scratch } from "../../_scratch.ts";
 import { claudeCall, served, shipped } from "./_shipped.ts";
 
 const NAME = "pre-tool-use@Edit+Write.read-first.ts";

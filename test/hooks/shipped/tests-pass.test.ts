@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { scratch, STOP } from "../_fire.ts";
+import { scratch } from "../../_scratch.ts";
+import { STOP } from "../_fire.ts";
 import { served, shipped } from "./_shipped.ts";
 
 const NAME = "stop.tests-pass.ts";
