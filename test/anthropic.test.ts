@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import type { Socket } from "node:net";
 import { test } from "node:test";
 import { agent } from "../lib/agent.ts";
-import { anthropic, type AnthropicOptions, DEFAULT_MODEL, warm } from "../lib/anthropic.ts";
+import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../lib/anthropic.ts";
 import { assistant, textOf, toolResult, user } from "../lib/core/messages.ts";
 import { type ModelError, type ModelRequest, type Reply } from "../lib/core/model.ts";
 import { readReply } from "../lib/core/reply.ts";
-import { type ScriptedServer, scriptedServer } from "../lib/testing/index.ts";
+import { scriptedServer } from "../lib/testing/index.ts";
+import { scratch } from "./_scratch.ts";
+import { serve } from "./_server.ts";
 
 const request: ModelRequest = {
   model: DEFAULT_MODEL,
@@ -22,7 +19,7 @@ const request: ModelRequest = {
 };
 
 function ask(
-  server: ScriptedServer,
+  server: { readonly url: string },
   options: AnthropicOptions = {},
   { signal = new AbortController().signal, ...asked }: Partial<ModelRequest> & { signal?: AbortSignal } = {},
 ): Promise<Reply> {
@@ -93,34 +90,28 @@ test("anthropic() marks the system prompt, the last tool and the last two user m
 
 test("anthropic() says that no key is set before it sends anything", async () => {
   await using server = await scriptedServer([]);
-  const empty = mkdtempSync(join(tmpdir(), "crochet-"));
+  using empty = scratch();
   const keys = {
     ANTHROPIC_API_KEY: undefined,
     ANTHROPIC_AUTH_TOKEN: undefined,
     ANTHROPIC_PROFILE: undefined,
-    ANTHROPIC_CONFIG_DIR: empty,
+    ANTHROPIC_CONFIG_DIR: empty.path,
   };
-  try {
-    const error = await withEnv(
-      keys,
-      () => failure(readReply(anthropic({ baseURL: server.url })(request, new AbortController().signal), () => {})),
-    );
-    assert.equal(error.code, "no_key");
-    assert.match(error.message, /ANTHROPIC_API_KEY/);
-    assert.equal(error.retryable, false);
-    assert.equal(server.requests.length, 0);
-  } finally {
-    rmSync(empty, { recursive: true });
-  }
+  const error = await withEnv(keys, () => {
+    const model = anthropic({ baseURL: server.url });
+    return failure(readReply(model(request, new AbortController().signal), () => {}));
+  });
+  assert.equal(error.code, "no_key");
+  assert.match(error.message, /ANTHROPIC_API_KEY/);
+  assert.equal(error.retryable, false);
+  assert.equal(server.requests.length, 0);
 });
 
 test("anthropic() takes key and address from the environment", async () => {
   await using server = await scriptedServer([{ text: "ok" }]);
   await withEnv(
     { ANTHROPIC_API_KEY: "from-env", ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: server.url },
-    async () => {
-      await readReply(anthropic()(request, new AbortController().signal), () => {});
-    },
+    () => readReply(anthropic()(request, new AbortController().signal), () => {}),
   );
   assert.match(JSON.stringify(server.requests[0]!.headers), /from-env/);
 });
@@ -220,17 +211,8 @@ test("U17: tool input that does not parse is marked and never given as an object
 });
 
 test("anthropic() refuses an answer that is no stream", async () => {
-  const gateway = createServer((_, response) => response.setHeader("content-type", "application/json").end("{}"));
-  gateway.listen(0, "127.0.0.1");
-  await once(gateway, "listening");
-  const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
-  try {
-    const error = await failure(ask({ url } as ScriptedServer));
-    assert.equal(error.code, "not_a_stream");
-  } finally {
-    gateway.closeAllConnections();
-    gateway.close();
-  }
+  using gateway = await serve((_, response) => void response.setHeader("content-type", "application/json").end("{}"));
+  assert.equal((await failure(ask(gateway))).code, "not_a_stream");
 });
 
 test("anthropic() ends at once when it is aborted, wherever it is", async () => {
@@ -253,34 +235,31 @@ test("anthropic() ends at once when it is aborted, wherever it is", async () => 
 });
 
 test("anthropic() leaves no connection open when a reply is aborted, stalls or is dropped", async () => {
-  for (const way of ["abort", "stall", "drop"] as const) {
+  for (const [way, code] of [["abort", "aborted"], ["stall", "stalled"], ["drop", undefined]] as const) {
     const sockets = new Set<Socket>();
-    const api = createServer((_, response) => {
+    using api = await serve((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write('data: {"type":"message_start","message":{}}\n\n');
     });
-    api.on("connection", (socket) => {
+    api.server.on("connection", (socket) => {
       sockets.add(socket);
       socket.on("close", () => sockets.delete(socket));
     });
-    api.listen(0, "127.0.0.1");
-    await once(api, "listening");
-    const baseURL = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
     const controller = new AbortController();
-    const model = anthropic({ apiKey: "test", baseURL, idleTimeout: way === "stall" ? 50 : 30_000 });
-    try {
+    const model = anthropic({ apiKey: "test", baseURL: api.url, idleTimeout: way === "stall" ? 50 : 30_000 });
+    const open: number[] = [];
+    const reading = async () => {
       for await (const _ of model(request, controller.signal)) {
-        assert.equal(sockets.size, 1);
+        open.push(sockets.size);
         if (way === "drop") break;
         if (way === "abort") controller.abort();
       }
-    } catch (error) {
-      assert.notEqual(way, "drop", String(error));
-    }
+    };
+    if (code === undefined) await reading();
+    else assert.equal((await failure(reading())).code, code);
+    assert.deepEqual(open, [1], way);
     for (let i = 0; i < 200 && sockets.size > 0; i++) await new Promise((resolve) => setTimeout(resolve, 10));
     assert.equal(sockets.size, 0, `${way} left a connection open`);
-    api.closeAllConnections();
-    api.close();
   }
 });
 
@@ -320,20 +299,26 @@ test("anthropic() serialises each message of a conversation once, also after a f
 
 test("anthropic() passes every attempt through its middleware, which may answer it", async () => {
   await using server = await scriptedServer([{ http: 529, retryAfter: 0.01 }, { text: "live" }]);
-  const seen: string[] = [];
+  const seen: unknown[] = [];
   const middleware: AnthropicOptions["middleware"] = [async (sent, next) => {
     const answer = await next(sent);
-    seen.push(`${new TextDecoder().decode(sent.body as Uint8Array).length} ${answer.status}`);
+    seen.push([JSON.parse(new TextDecoder().decode(sent.body as Uint8Array)), answer.status]);
     return answer;
   }];
   await ask(server, { middleware, maxRetries: 1 });
-  assert.deepEqual(seen.map((s) => s.split(" ")[1]), ["529", "200"]);
+  assert.deepEqual(seen, server.requests.map(({ body, status }) => [body, status]));
+  assert.deepEqual(server.requests.map(({ status }) => status), [529, 200]);
 
-  const recorded = 'data: {"type":"message_start","message":{}}\n\ndata: {"type":"message_stop"}\n\n';
+  const recorded = [
+    { type: "message_start", message: {} },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "recorded" } },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_stop" },
+  ].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
   const offline: AnthropicOptions["middleware"] = [
     async () => new Response(recorded, { headers: { "content-type": "text/event-stream" } }),
   ];
-  await ask(server, { middleware: offline });
+  assert.equal(textOf((await ask(server, { middleware: offline })).message), "recorded");
   assert.equal(server.requests.length, 2);
 });
 
@@ -354,10 +339,4 @@ test("anthropic() refuses a wrong option where it is given", () => {
 test("anthropic() waits for ever where idleTimeout is Infinity", async () => {
   await using server = await scriptedServer([{ text: "slow to come", delay: 30 }], { cutAt: 200 });
   assert.equal(textOf((await ask(server, { idleTimeout: Infinity })).message), "slow to come");
-});
-
-test("warm() loads the SDK ahead of the first call", async () => {
-  warm();
-  await using server = await scriptedServer([{ text: "ok" }]);
-  assert.equal(textOf((await ask(server)).message), "ok");
 });

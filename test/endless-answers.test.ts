@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../lib/anthropic.ts";
 import { user } from "../lib/core/messages.ts";
 import { ModelError, type ModelRequest } from "../lib/core/model.ts";
 import { readReply } from "../lib/core/reply.ts";
+import { serve } from "./_server.ts";
 
 const request: ModelRequest = { model: DEFAULT_MODEL, system: "", messages: [user("hi")], tools: [], max_tokens: 10 };
 
@@ -16,7 +15,7 @@ async function failureOf(
   options: AnthropicOptions = {},
 ): Promise<ModelError> {
   const left = Promise.withResolvers<void>();
-  const server = createServer((_, response) => {
+  using server = await serve((_, response) => {
     response.on("close", left.resolve);
     answer(response, (text) => {
       if (response.destroyed) return false;
@@ -24,19 +23,13 @@ async function failureOf(
       return true;
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const model = anthropic({ apiKey: "test", baseURL, maxRetries: 0, ...options });
+  const model = anthropic({ apiKey: "test", baseURL: server.url, maxRetries: 0, ...options });
   try {
     await readReply(model(request, new AbortController().signal), () => {});
   } catch (error) {
     assert.ok(error instanceof ModelError, String(error));
     await left.promise;
     return error;
-  } finally {
-    server.closeAllConnections();
-    server.close();
   }
   throw new Error("expected a failure");
 }
@@ -69,7 +62,7 @@ test("anthropic() never reads an error's body for longer than it takes to know w
   assert.match(drip.message, /max_tokens: too many$/);
 });
 
-test("anthropic() tells a failure of a status that is none as the server's, not as the network's", async () => {
+test("anthropic() blames the server, not the network, for an answer whose status HTTP does not have", async () => {
   const error = await failureOf((response, send) => {
     response.writeHead(999, { "content-type": "text/plain" });
     send("go away");
@@ -79,7 +72,7 @@ test("anthropic() tells a failure of a status that is none as the server's, not 
   assert.match(error.message, /^Cannot call the model as the API failed with 599: 599 go away$/);
 });
 
-test("anthropic() gives up a reply that brings nothing but pings, comments or bits of an event", async () => {
+test("anthropic() gives up on a reply that brings nothing but pings, comments or bits of an event", async () => {
   for (const sign of ['event: ping\ndata: {"type":"ping"}\n\n', ": alive\n\n", " "]) {
     const error = await failureOf((response, send) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -92,7 +85,7 @@ test("anthropic() gives up a reply that brings nothing but pings, comments or bi
   }
 });
 
-test("anthropic() gives no reply up that says something now and then between pings", async () => {
+test("anthropic() never gives up on a reply that says something now and then between pings", async () => {
   let sent = 0;
   const error = await failureOf((response, send) => {
     response.writeHead(200, { "content-type": "text/event-stream" });

@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import Anthropic, { betaRefusalFallbackMiddleware } from "@anthropic-ai/sdk";
 import type { Middleware as SdkMiddleware, MiddlewareContext as SdkContext } from "@anthropic-ai/sdk/client";
 import { anthropic } from "../lib/anthropic.ts";
 import type { Middleware, MiddlewareContext } from "../lib/middleware.ts";
+import { besideCopy } from "./_copy.ts";
 
 // Held by the type check: each is the other's, parameters too, though ours names nothing of the SDK.
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
@@ -33,39 +29,28 @@ test("what is middleware to the SDK always is to anthropic(), and the other way 
   assert.deepEqual(seen, ["post", "/v1/messages", "1", answer]);
 });
 
-/** What a first call comes to in a copy without what `bun run build` makes, with an SDK of that version beside it. */
+/** An SDK of some version, as far as it is looked at. */
+const installed = (version: string, client: string) => ({
+  "node_modules/@anthropic-ai/sdk/package.json":
+    '{ "name": "@anthropic-ai/sdk", "type": "module", "exports": { "./*": "./*.js" } }',
+  "node_modules/@anthropic-ai/sdk/version.js": `export const VERSION = "${version}";`,
+  "node_modules/@anthropic-ai/sdk/client.js": client,
+});
+
+/** What a first call comes to where nothing is bundled, and an SDK of that version is installed or none is. */
 function firstCall(version?: string): { message: string; code: string; causes: string[] } {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-sdk-"));
-  try {
-    cpSync(fileURLToPath(new URL("../lib", import.meta.url)), join(dir, "lib"), { recursive: true });
-    writeFileSync(join(dir, "package.json"), '{ "type": "module" }');
-    const beside = join(dir, "node_modules/@anthropic-ai/sdk");
-    mkdirSync(beside, { recursive: true });
-    if (version !== undefined) {
-      writeFileSync(
-        join(beside, "package.json"),
-        '{ "name": "@anthropic-ai/sdk", "type": "module", "exports": { "./*": "./*.js" } }',
-      );
-      writeFileSync(join(beside, "version.js"), `export const VERSION = "${version}";`);
-      writeFileSync(join(beside, "client.js"), 'throw new Error("it is loaded");');
+  const script = `
+    import { anthropic } from "./lib/anthropic.ts";
+    const request = { model: "m", system: "", messages: [], tools: [], max_tokens: 1 };
+    try {
+      for await (const _ of anthropic({ apiKey: "k" })(request, new AbortController().signal));
+    } catch ({ message, code, cause }) {
+      console.log(JSON.stringify({ message, code, causes: cause.cause.errors.map((error) => error.message) }));
     }
-    writeFileSync(
-      join(dir, "try.ts"),
-      `
-      import { anthropic } from "./lib/anthropic.ts";
-      const request = { model: "m", system: "", messages: [], tools: [], max_tokens: 1 };
-      try {
-        for await (const _ of anthropic({ apiKey: "k" })(request, new AbortController().signal));
-      } catch ({ message, code, cause }) {
-        console.log(JSON.stringify({ message, code, causes: cause.cause.errors.map((error) => error.message) }));
-      }
-    `,
-    );
-    const args = "Deno" in globalThis ? ["run", "-A", "--no-check", "--quiet", "--node-modules-dir=manual"] : ["run"];
-    return JSON.parse(execFileSync(process.execPath, [...args, "try.ts"], { encoding: "utf8", cwd: dir }));
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  `;
+  return JSON.parse(
+    besideCopy(script, version === undefined ? {} : installed(version, 'throw new Error("it is loaded");')),
+  );
 }
 
 test("a call without any SDK always fails with what to do about it", () => {
@@ -83,4 +68,16 @@ test("an installed SDK never stands in where it is too old or of another major v
     assert.equal(firstCall(version).causes[1], `Cannot use the installed SDK as it is ${version}`);
   }
   assert.equal(firstCall("1.10.0").causes[1], "it is loaded");
+});
+
+test("warm() loads the SDK before any call is made, and importing us does not", () => {
+  const script = `
+    import { warm } from "./lib/anthropic.ts";
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    console.log(globalThis.loaded === undefined);
+    const loaded = new Promise((resolve) => globalThis.loaded = resolve);
+    warm();
+    console.log(await loaded);
+  `;
+  assert.equal(besideCopy(script, installed("1.8.0", 'globalThis.loaded("loaded");')), "true\nloaded\n");
 });
