@@ -8,18 +8,34 @@ import replay from "../../lib/cli/replay.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { echoOf } from "../../lib/tape/reply.ts";
 import { workplace } from "../cli/_call.ts";
-import { MORE_WRITERS } from "./_more-recordings.ts";
-import { BUSY, isReadAsWritten, REQUEST, said, stream, textOf, WORDS } from "./_written.ts";
+import { PAIR_RECORDERS } from "./_pair-recorders.ts";
+import { RECORDERS } from "./_recorders.ts";
+import {
+  assertReadAsWritten,
+  assertRefused,
+  BUSY,
+  eventsIn,
+  REQUEST,
+  said,
+  stream,
+  textOf,
+  WORDS,
+  type Written,
+} from "./_written.ts";
 
-for (const [format, writers] of Object.entries(MORE_WRITERS)) {
-  for (const [n, write] of writers.entries()) {
-    test(`a ${format} recording is always read as it was written, way ${n + 1} of its writers`, () =>
-      isReadAsWritten(format, write));
-  }
+const ALL = { ...RECORDERS, ...PAIR_RECORDERS };
+
+for (const [name, recorder] of Object.entries(ALL)) {
+  test(`a recording of ${name} is always read as it was written`, () => assertReadAsWritten(recorder));
+}
+
+/** Calls as a recorder writes them, as text. */
+function recorded(name: string, ...calls: Written[]): string {
+  return Buffer.from(ALL[name]![1](calls)).toString();
 }
 
 /** One event in a frame of Bedrock: lengths, headers, the event in base64, checksums. */
-function frame(event: object): Buffer {
+function frame(event: unknown): Buffer {
   const header = (name: string, value: string) =>
     Buffer.concat([
       Buffer.from([name.length]),
@@ -50,14 +66,11 @@ function goVcr(url: string, request: object, body: object): Uint8Array {
 
 test("what was asked of Bedrock or Vertex is always imported as the call it is, with the model of its address", async () => {
   const { model: _, ...rest } = REQUEST;
-  const events = stream(WORDS).split("\n").filter((line) => line.startsWith("data:")).map((line) =>
-    JSON.parse(line.slice(5))
-  );
   const bedrock = await importRecording(
     goVcr(
       "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-test-v1%3A0/invoke-with-response-stream",
       { ...rest, anthropic_version: "bedrock-2023-05-31" },
-      { base64_string: Buffer.concat(events.map(frame)).toString("base64") },
+      { base64_string: Buffer.concat(eventsIn(stream(WORDS)).map(frame)).toString("base64") },
     ),
     "bedrock",
   );
@@ -76,28 +89,23 @@ test("what was asked of Bedrock or Vertex is always imported as the call it is, 
   assert.equal(await textOf(vertex.tape.calls[0]), WORDS);
 });
 
-const refused = (content: string | Uint8Array, reason: RegExp) =>
-  assert.rejects(importRecording(typeof content === "string" ? Buffer.from(content) : content, "x"), (error: Error) => {
-    assert.equal(error.name, "ImportRefused");
-    assert.match(error.message, /^Cannot import 'x' as /);
-    assert.match(error.message, reason);
-    return true;
-  });
-
 test("a refusal always says what is there instead, and which call it is about", async () => {
-  const [mastra] = MORE_WRITERS.pairs!.slice(3);
-  const other = Buffer.from(mastra!([said()])).toString().replace(
-    "anthropic.com/v1/messages",
-    "openai.com/v1/responses",
+  const mastra = (...calls: Written[]) => recorded("Mastra", ...calls);
+  const other = mastra(said()).replace("anthropic.com/v1/messages", "openai.com/v1/responses");
+  await assertRefused(other, /no call of the Messages API .*: it has POST https:\/\/api\.openai\.com\/v1\/responses$/);
+  await assertRefused(
+    mastra(said(), said("")),
+    /call 2 cannot be read: an answer of it has no body: .* record it anew$/,
   );
-  await refused(other, /no call of the Messages API .*: it has POST https:\/\/api\.openai\.com\/v1\/responses$/);
-  await refused(mastra!([said(), said("")]), /call 2 cannot be read: an answer of it has no body: .* record it anew$/);
-  await refused(mastra!([said(""), BUSY]), /call 1 cannot be read/);
-  await refused(mastra!([said(stream("a"), { model: "m" })]), /a request of it has no list of 'messages'/);
-  await refused(mastra!([said(stream("a"), { messages: [] })]), /a request of it has no 'model'/);
-  await refused('<<<<<<< HEAD\n{"type":"ping"}\n=======\n>>>>>>> theirs\n', /it has the marks of a merge/);
-  await refused("1234:9:websocket;0:~8:response;56:6:reason;2:OK,", /a flow of mitmproxy: write it as a HAR there/);
-  await refused("version = 1\n[[interactions]]\nx = [1,, 2]\n", /it is not valid TOML/);
+  await assertRefused(mastra(said(""), BUSY), /call 1 cannot be read/);
+  await assertRefused(mastra(said(stream("a"), { model: "m" })), /a request of it has no list of 'messages'/);
+  await assertRefused(mastra(said(stream("a"), { messages: [] })), /a request of it has no 'model'/);
+  await assertRefused('<<<<<<< HEAD\n{"type":"ping"}\n=======\n>>>>>>> theirs\n', /it has the marks of a merge/);
+  await assertRefused(
+    "1234:9:websocket;0:~8:response;56:6:reason;2:OK,",
+    /a flow of mitmproxy: write it as a HAR there/,
+  );
+  await assertRefused("version = 1\n[[interactions]]\nx = [1,, 2]\n", /it is not valid TOML/);
 });
 
 test("blocks, events, deltas and fields that are newer than the SDK always come through unharmed, and are told", async () => {
@@ -109,18 +117,16 @@ test("blocks, events, deltas and fields that are newer than the SDK always come 
   ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   const body = stream(WORDS).replace("event: message_delta", `${hologram.join("")}event: message_delta`)
     .replace('"stop_reason":"end_turn"', '"stop_reason":"quantum_turn"');
-  const { tape, notes } = await importRecording(MORE_WRITERS.pairs![0]!([said(body)]), "x");
+  const { tape, notes } = await importRecording(Buffer.from(recorded("exvcr", said(body))), "x");
   assert.deepEqual(notes, [
     "'hologram_delta' is newer than the SDK, which passes over it: it is on the tape as it came",
   ]);
-  const sent = tape.calls[0]!.attempts[0]!.events!.map(({ event }) => JSON.stringify(event));
-  assert.deepEqual(sent, body.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(6)));
+  assert.deepEqual(tape.calls[0]!.attempts[0]!.events!.map(({ event }) => event), eventsIn(body));
   assert.equal((await echoOf(tape.calls[0]!))?.content[1]?.type, "hologram");
 });
 
 test("a call without an answer is left out and told, and a cut one is told", async () => {
-  const [, , , , trace] = MORE_WRITERS.pairs!;
-  const lines = Buffer.from(trace!([said(), said(stream("a").slice(0, -30))])).toString();
+  const lines = recorded("claude-trace", said(), said(stream("a").slice(0, -30)));
   const orphan = JSON.stringify({ request: { method: "POST", url: "/v1/messages", body: REQUEST }, response: null });
   const { tape, notes } = await importRecording(Buffer.from(`${lines}\n${orphan}\n`), "x");
   assert.equal(tape.calls.length, 2);
@@ -131,11 +137,12 @@ test("a call without an answer is left out and told, and a cut one is told", asy
 });
 
 test("what was asked is only taken for prompts where one run can ask it all", async () => {
-  const [write] = MORE_WRITERS.cassetter!;
   const user = (content: unknown) => ({ role: "user", content });
   const assistant = { role: "assistant", content: [{ type: "text", text: WORDS }] };
-  const asked = async (...all: unknown[][]) =>
-    (await importRecording(write!(all.map((messages) => said(undefined, { ...REQUEST, messages }))), "x")).tape.prompts;
+  const asked = async (...all: unknown[][]) => {
+    const file = recorded("cassetter", ...all.map((messages) => said(undefined, { ...REQUEST, messages })));
+    return (await importRecording(Buffer.from(file), "x")).tape.prompts;
+  };
   const result = [{ type: "tool_result", tool_use_id: "toolu_1", content: "ok" }];
   assert.deepEqual(await asked([user("a")]), ["a"]);
   assert.deepEqual(await asked([user("a")], [user("a"), assistant, user(result)]), ["a"]);
@@ -145,7 +152,7 @@ test("what was asked is only taken for prompts where one run can ask it all", as
   assert.deepEqual(await asked([user("a"), assistant, user("b")]), []);
 });
 
-const STUB = JSON.parse(Buffer.from(MORE_WRITERS.wiremock![0]!([said()])).toString()).mappings[0];
+const STUB = JSON.parse(recorded("WireMock", said())).mappings[0];
 
 function stubWith(bodyFileName: string): string {
   return JSON.stringify({ ...STUB, response: { status: 200, headers: STUB.response.headers, bodyFileName } });
@@ -180,20 +187,21 @@ test("a stub's body is read from __files beside it, and from nowhere else", asyn
   }
 });
 
-test("a recording that is nested without end is refused in words", async () => {
+test("a recording that is nested without end is refused in words, wherever it is", async () => {
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
-  const pair = { request: { body: "{}" }, response: { body: deep } };
-  for (const text of [deep, `{"type":"message","content":${deep}}`, JSON.stringify(pair)]) {
-    await assert.rejects(
-      importRecording(new TextEncoder().encode(text), "deep.json"),
-      (error: Error) => error.name === "ImportRefused" && /^Cannot import 'deep\.json' as /.test(error.message),
-    );
-  }
+  const message = `{"type":"message","content":${deep}}`;
+  const cases: [text: string, reason: RegExp][] = [
+    [deep, /it is in none of the known formats/],
+    [message, /it is nested too deep/],
+    [recorded("exvcr", said(deep)), /an answer of it is neither a stream nor a message: \[\[/],
+    [recorded("exvcr", { ...said(message), type: "application/json" }), /it is nested too deep/],
+    [recorded("exvcr", said(`data: {"type":"message_start","message":${deep}}\n\n`)), /it is nested too deep/],
+  ];
+  for (const [text, reason] of cases) await assertRefused(text, reason);
 });
 
 test("recordings of one name are always told apart by their folders", async () => {
-  const [write] = MORE_WRITERS.pairs!;
-  const text = new TextDecoder().decode(write!([said()]));
+  const text = recorded("exvcr", said());
   using place = workplace({
     "r/a/recording.har": text,
     "r/b/recording.har": text,
@@ -212,7 +220,7 @@ export default agent({ from: import.meta.url, model: "claude-test", system: "", 
 `;
 
 test("an agent that asks the same is always served from an imported conversation, at the seam and on the wire", async () => {
-  const text = new TextDecoder().decode(MORE_WRITERS.cassetter![0]!([BUSY, said()]));
+  const text = recorded("cassetter", BUSY, said());
   using place = workplace({ "talk.yaml": text });
   await place.call(importAction, "talk.yaml", "--out", "fixtures");
   place.put("fixtures/talk/agent.ts", AGENT);
@@ -233,7 +241,7 @@ test("fixtures show tells calls that go on from those that begin anew, and an un
     ask("three", [user("first"), assistant, user("instead")]),
     ask("four", [user("fresh")], { system: "Be new.", tools: [{ type: "mcp_toolset", mcp_server_name: "wiki" }] }),
   ];
-  const trace = new TextDecoder().decode(MORE_WRITERS.pairs![0]!(calls));
+  const trace = recorded("exvcr", ...calls);
   using place = workplace({ "talk.json": trace });
   await place.call(importAction, "talk.json", "--out", "fixtures");
   const { out } = await place.call(show, "talk");

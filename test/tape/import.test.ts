@@ -2,18 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import Anthropic from "@anthropic-ai/sdk";
-import { LaneClock } from "../../lib/tape/clock.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { FORMATS } from "../../lib/tape/import/read.ts";
-import { parseTape } from "../../lib/tape/read.ts";
 import { replyOf } from "../../lib/tape/reply.ts";
-import { factsOf } from "../../lib/tape/_facts.ts";
-import { factLine } from "../../lib/tape/format.ts";
-import type { Attempt, Call, Tape } from "../../lib/tape/tape.ts";
-import { serveAttempts } from "../../lib/tape/wire.ts";
+import type { Call } from "../../lib/tape/tape.ts";
 import { sharedData } from "../_shared.ts";
-import { answersIn, type Said, WRITERS, type Written } from "./_recordings.ts";
+import { answersIn, type Said } from "./_answers.ts";
+import { RECORDERS } from "./_recorders.ts";
+import { sdkOn } from "./_sdk.ts";
+import { assertKept, assertRefused, BUSY, REQUEST, said, stream, textOf, throughFile, URL } from "./_written.ts";
 
 interface Listed {
   readonly file: string;
@@ -43,17 +40,11 @@ for (const { file, format, interactions, streaming } of listed) {
     }
     const imported = await importRecording(bytes, file);
     assert.equal(imported.format, format);
-    const tape = await written(imported.tape);
+    const tape = await throughFile(imported.tape);
     assert.equal(tape.calls.length, interactions);
     assert.equal(tape.calls.filter((call) => call.attempts.some((a) => a.events)).length, streaming);
     for (const [i, call] of tape.calls.entries()) await sameAsSdk(call, original[i]!);
   });
-}
-
-/** The tape as it comes out of its file. */
-async function written(tape: Tape): Promise<Tape> {
-  const lines = (await factsOf(tape)).map((fact) => `${factLine(fact)}\n`);
-  return await parseTape(lines.join(""), "imported");
 }
 
 const { warn } = console;
@@ -62,14 +53,7 @@ after(() => void (console.warn = warn));
 
 /** What the SDK makes of a call that is served from the tape, for the recorded request, is what was said. */
 async function sameAsSdk(call: Call, said: Said): Promise<void> {
-  const clock = new LaneClock({ lane: "main", epoch: 0, seed: "", live: false });
-  const diverged = (difference: unknown) => new Error(`It diverged: ${JSON.stringify(difference)}`);
-  const client = new Anthropic({
-    apiKey: "test",
-    baseURL: "http://127.0.0.1:9",
-    maxRetries: 0,
-    middleware: [serveAttempts(call, { mask: undefined, normalise: undefined, clock, diverged })],
-  });
+  const client = sdkOn(call);
   const { model, params, system, tools, messages } = call.request;
   const body: any = {
     ...params,
@@ -103,65 +87,6 @@ async function sameAsSdk(call: Call, said: Said): Promise<void> {
     read: usage.cache_read_input_tokens,
   });
   assert.deepEqual(told(got), told(message));
-}
-
-const REQUEST = { model: "claude-test", max_tokens: 9, messages: [{ role: "user", content: "Straße 1e3 yes" }] };
-
-function stream(texts: readonly string[], end = "\n\n"): string {
-  const start = {
-    id: "msg_1",
-    type: "message",
-    role: "assistant",
-    model: "claude-test",
-    content: [],
-    usage: { input_tokens: 1 },
-  };
-  const events = [
-    { type: "message_start", message: start },
-    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-    ...texts.map((text) => ({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })),
-    { type: "content_block_stop", index: 0 },
-    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 2 } },
-    { type: "message_stop" },
-  ];
-  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}`).join("\n\n") + end;
-}
-
-function call(body = stream(["Grüße ", "aus 東京 🧶"]), status = 200): Written {
-  return {
-    request: REQUEST,
-    status,
-    type: status === 200 ? "text/event-stream; charset=utf-8" : "application/json",
-    body,
-  };
-}
-
-const OVERLOADED = call(JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "busy" } }), 529);
-
-function textIn(attempt: Attempt | undefined): string {
-  return (attempt?.events ?? []).flatMap(({ event }) =>
-    event?.type === "content_block_delta" ? [event.delta.text as string] : []
-  ).join("");
-}
-
-for (const [format, writers] of Object.entries(WRITERS)) {
-  for (const [n, write] of writers.entries()) {
-    test(`a ${format} recording is always read as it was written, form ${n + 1} of its bodies`, async () => {
-      const { format: found, tape } = await importRecording(write([OVERLOADED, call(), call(stream(["again"]))]), "x");
-      assert.equal(found, format);
-      assert.equal(tape.calls.length, 2);
-      const [first, second] = tape.calls;
-      assert.deepEqual(first!.attempts.map((a) => a.status), [529, 200]);
-      assert.equal(first!.error, undefined);
-      assert.equal(textIn(first!.attempts[1]), "Grüße aus 東京 🧶");
-      assert.equal(textIn(second!.attempts[0]), "again");
-      assert.deepEqual(first!.request.messages, [{
-        role: "user",
-        content: [{ type: "text", text: "Straße 1e3 yes" }],
-      }]);
-      await written(tape);
-    });
-  }
 }
 
 test("a parsed body is always read as PyYAML wrote it: dates, 1e3 and 0o17 are texts there", async () => {
@@ -214,36 +139,36 @@ version: 1
 const plain = (text: string) => importRecording(Buffer.from(text), "x.txt");
 
 test("a stream of data lines, of CRLF lines or without its last blank line is always read whole", async () => {
+  const whole = stream("hi");
   const forms = [
-    stream(["hi"]).replace(/^event:.*\n/gm, ""),
-    stream(["hi"]).replace(/^event:.*\n/gm, "").replace(/\n\n/g, "\n"),
-    stream(["hi"]).replaceAll("\n", "\r\n"),
-    stream(["hi"], ""),
-    stream(["hi"], "\n"),
-    stream(["hi"]) + "data: [DONE]\n\n",
-    `: a comment\n\n${stream(["hi"])}`,
-    `\ufeff${stream(["hi"])}`,
+    whole.replace(/^event:.*\n/gm, ""),
+    whole.replace(/^event:.*\n/gm, "").replace(/\n\n/g, "\n"),
+    whole.replaceAll("\n", "\r\n"),
+    whole.trimEnd(),
+    `${whole.trimEnd()}\n`,
+    `${whole}data: [DONE]\n\n`,
+    `: a comment\n\n${whole}`,
+    `\ufeff${whole}`,
   ];
   for (const form of forms) {
     const { tape, notes } = await plain(form);
     assert.deepEqual(notes, ["call 1 has a stand-in for its request"]);
     assert.equal(tape.calls[0]!.error, undefined, form);
-    await written(tape);
-    await sameAsSdk(tape.calls[0]!, answersIn(Buffer.from(stream(["hi"])))[0]!);
+    await assertKept(tape);
+    await sameAsSdk(tape.calls[0]!, answersIn(Buffer.from(whole))[0]!);
   }
 });
 
 test("a stream that was cut is a call that failed, and an error in it is that error", async () => {
-  const whole = stream(["hi", "there"]);
+  const whole = stream("hi there");
   for (const length of [whole.length - 40, whole.length - 100, 60]) {
     const { tape } = await plain(whole.slice(0, length));
     assert.equal(tape.calls[0]!.error?.code, "cut");
     assert.equal(tape.calls[0]!.attempts[0]!.ended, "cut");
-    await written(tape);
+    await assertKept(tape);
   }
-  const error = { type: "error", error: { type: "overloaded_error", message: "busy" } };
   const { tape } = await plain(
-    whole.replace(/event: content_block_stop[\s\S]*/, `event: error\ndata: ${JSON.stringify(error)}\n\n`),
+    whole.replace(/event: content_block_stop[\s\S]*/, `event: error\ndata: ${BUSY.body}\n\n`),
   );
   assert.equal(tape.calls[0]!.error?.code, "overloaded_error");
 });
@@ -266,7 +191,8 @@ test("a reply that begins with content, as after a pause, is always kept whole: 
 });
 
 test("calls of other APIs are left out and named; attempts of one call are never taken for two", async () => {
-  const vcr = JSON.parse(Buffer.from(WRITERS.opencode![0]!([call(), OVERLOADED, OVERLOADED, call()])).toString());
+  const [, write] = RECORDERS.opencode!;
+  const vcr = JSON.parse(Buffer.from(write([said(), BUSY, BUSY, said()])).toString());
   vcr.interactions.unshift({
     request: { method: "POST", url: "https://api.anthropic.com/v1/messages/count_tokens", headers: {}, body: "{}" },
     response: { status: 200, headers: { "content-encoding": "br" }, body: "AAAA", bodyEncoding: "base64" },
@@ -279,7 +205,7 @@ test("calls of other APIs are left out and named; attempts of one call are never
 test("an imported tape never shows a secret of the recording", async () => {
   const key = "sk-ant-api03-" + "a1B2c3D4e5F6".repeat(4);
   const { tape, notes } = await plain(stream(["the key is ", key.slice(0, 20), key.slice(20), `, it is ${key}`]));
-  assert.doesNotMatch(JSON.stringify(tape.calls) + textIn(tape.calls[0]!.attempts[0]), /a1B2c3D4e5F6a1B2/);
+  assert.doesNotMatch(JSON.stringify(tape.calls) + await textOf(tape.calls[0]), /a1B2c3D4e5F6a1B2/);
   assert.ok(notes.includes("secrets that are placeholders now: 1"), notes.join());
 });
 
@@ -287,7 +213,7 @@ const ELSEWHERE = {
   entries: [{
     request: {
       method: "POST",
-      url: "https://api.anthropic.com/v1/messages",
+      url: URL,
       headers: {},
       body: { kind: "json", value: REQUEST },
     },
@@ -310,28 +236,18 @@ test("what is no recording is always refused with the reason", async () => {
     [new Uint8Array([0xff, 0xfe, 0x00]), /it is not a text/],
     ['{"tape":1,"source":"x"}\n{"prompt":"x"}\n', /it is a tape already/],
     ["data: {no json}\n\ndata: {}\n\n", /an event of its stream is not JSON/],
-    [stream(["a"]) + stream(["b"]), /a second 'message_start'/],
-    [stream(["a"]).replace(/event: message_start\n.*\n\n/, ""), /comes before 'message_start'/],
+    [stream("a") + stream("b"), /a second 'message_start'/],
+    [stream("a").replace(/event: message_start\n.*\n\n/, ""), /comes before 'message_start'/],
     [
-      stream(["a"]).replaceAll('"index":0', '"index":1').replace('"index":1,"content', '"index":0,"content'),
+      stream("a").replaceAll('"index":0', '"index":1').replace('"index":1,"content', '"index":0,"content'),
       /not started/,
     ],
     [JSON.stringify({ ...ELSEWHERE, version: 1 }), /a body of it is of kind 'binary'/],
     [JSON.stringify({ version: 2, entries: [{ matchKey: "a", request: {}, response: {} }] }), /version 2 of seinfeld/],
     [
-      Buffer.from(WRITERS.vcrpy![0]!([call()])).toString().replace("v1/messages", "v1/models"),
+      Buffer.from(RECORDERS.vcrpy![1]([said()])).toString().replace("v1/messages", "v1/models"),
       /no call of the Messages API/,
     ],
   ];
-  for (const [content, reason] of refusals) {
-    await assert.rejects(
-      importRecording(typeof content === "string" ? Buffer.from(content) : content, "x"),
-      (error: Error) => {
-        assert.equal(error.name, "ImportRefused");
-        assert.match(error.message, /^Cannot import 'x' as /);
-        assert.match(error.message, reason);
-        return true;
-      },
-    );
-  }
+  for (const [content, reason] of refusals) await assertRefused(content, reason);
 });

@@ -1,24 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import Anthropic from "@anthropic-ai/sdk";
-import { LaneClock } from "../../lib/tape/clock.ts";
+import type Anthropic from "@anthropic-ai/sdk";
 import { frameOf } from "../../lib/tape/_frames.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import type { Attempt, Call } from "../../lib/tape/tape.ts";
-import { serveAttempts } from "../../lib/tape/wire.ts";
+import { sdkOn } from "./_sdk.ts";
 import { inFolder, Look, recordWire } from "./_stage.ts";
-
-/** The SDK on a wire that answers one call. */
-function client(call: Call): Anthropic {
-  const middleware = serveAttempts(call, {
-    mask: undefined,
-    normalise: undefined,
-    clock: new LaneClock({ lane: "main", epoch: 0, seed: "s", live: false }),
-    diverged: ({ path }) => new Error(`diverged at ${path}`),
-  });
-  return new Anthropic({ apiKey: "k", baseURL: "http://127.0.0.1:9", middleware: [middleware] });
-}
 
 const bodyOf = ({ request: { model, params, system, messages, tools } }: Call) =>
   ({ ...params, model, system, messages, tools }) as never;
@@ -33,8 +21,8 @@ test("one tape serves create and stream: a stream as one message, a message as a
     };
     await recordWire({ system: "You look.", tools: [Look] }, [reply, { text: "done" }], { folder });
     const [call] = (await readTape(join(folder, "tape.jsonl"))).calls;
-    const streamed = await client(call!).messages.stream(bodyOf(call!)).finalMessage();
-    const created = await client(call!).messages.create(bodyOf(call!), { timeout: 60_000 }) as Anthropic.Message;
+    const streamed = await sdkOn(call!).messages.stream(bodyOf(call!)).finalMessage();
+    const created = await sdkOn(call!).messages.create(bodyOf(call!), { timeout: 60_000 }) as Anthropic.Message;
     assert.deepEqual(created.content, streamed.content);
     assert.deepEqual([created.id, created.stop_reason, created.usage.output_tokens], [streamed.id, "tool_use", 7]);
 
@@ -45,9 +33,9 @@ test("one tape serves create and stream: a stream as one message, a message as a
       took: 1,
     };
     const asMessage = { ...call!, attempts: [whole] };
-    assert.deepEqual((await client(asMessage).messages.stream(bodyOf(call!)).finalMessage()).content, streamed.content);
+    assert.deepEqual((await sdkOn(asMessage).messages.stream(bodyOf(call!)).finalMessage()).content, streamed.content);
     assert.deepEqual(
-      (await client(asMessage).messages.create(bodyOf(call!), { timeout: 60_000 }) as Anthropic.Message).content,
+      (await sdkOn(asMessage).messages.create(bodyOf(call!), { timeout: 60_000 }) as Anthropic.Message).content,
       created.content,
     );
   });
@@ -63,7 +51,7 @@ test("what is served on the wire is byte for byte what was recorded", async () =
       { ms: 0, raw: "data: [DONE]\n\n" },
     ];
     const served = { ...call!, attempts: [{ ...call!.attempts[0]!, events: odd }] };
-    const response = await client(served).messages.create({ ...bodyOf(call!) as object, stream: true } as never)
+    const response = await sdkOn(served).messages.create({ ...bodyOf(call!) as object, stream: true } as never)
       .asResponse();
     assert.equal(await response.text(), odd.map(frameOf).join(""));
     assert.equal(response.headers.get("request-id"), "req_scripted_0001");
