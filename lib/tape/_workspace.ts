@@ -2,7 +2,6 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { dirname, join } from "node:path";
 import { sha256 } from "../core/sha256.ts";
 import type { Json } from "../core/messages.ts";
-import { confine } from "../files/confine.ts";
 
 /** Folders that are no part of a workspace's content. */
 export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
@@ -66,6 +65,7 @@ function contentOf(path: string): Json {
  * @throws {ToolError} where one of them leads out of it, also by a link; then nothing is changed
  */
 export async function applyChanges(root: string, changes: { readonly [path: string]: Json }): Promise<void> {
+  const { confine } = await import("../files/confine.ts");
   const workspace = { cwd: root, state: new Map() };
   const placed = await Promise.all(
     Object.entries(changes).map(async ([path, content]) => ({ ...await confine(path, workspace), content })),
