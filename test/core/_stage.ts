@@ -1,10 +1,11 @@
 import { type CodeHooks, codeHooks } from "../../lib/core/code-hooks.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
-import type { HookRecord } from "../../lib/core/hook.ts";
+import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
 import { type AgentSpec, type Life, newLife } from "../../lib/core/life.ts";
 import { type Limits, limitsOf } from "../../lib/core/limits.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
-import type { Model } from "../../lib/core/model.ts";
+import type { Model, ModelRequest } from "../../lib/core/model.ts";
+import { expectEvent } from "../../lib/core/names.ts";
 import type { Result, RunEvent } from "../../lib/core/run-events.ts";
 import { openSession, type Session } from "../../lib/core/session.ts";
 import { type Effect, type Tool, tool, type ToolContext, type ToolReturn } from "../../lib/core/tool.ts";
@@ -131,6 +132,26 @@ export function record(given: Partial<HookRecord> & Pick<HookRecord, "name" | "o
   const [base] = codeHooks([() => undefined]);
   return { ...base!, ...given };
 }
+
+/** A hook of one event under a name of its own. */
+export function named(
+  name: string,
+  event: string,
+  run: (event: any, ctx: HookContext) => unknown,
+  given: Partial<HookRecord> = {},
+): HookRecord {
+  return record({ name, on: [expectEvent(event)], run, ...given });
+}
+
+/** What is fired before the first model call of a session. */
+export const OPENING = ["session-start", "user-prompt-submit", "agent-start", "turn-start"];
+
+/** The block in which the model reads what a hook said. */
+export const said = (hook: string, text: string) =>
+  `<system-reminder>\nContext from hook ${hook}: ${text}\n</system-reminder>`;
+
+/** What the last message of a request says. */
+export const last = (request: ModelRequest | undefined) => shown(request!.messages.at(-1));
 
 /** What a message says, block by block: texts, and tool_results as `id: content`. */
 export function shown(message: Message | undefined): string[] {

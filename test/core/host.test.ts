@@ -115,11 +115,13 @@ test("S3.34: a tool's exception is thrown again, the same one, after hooks were 
 });
 
 test("the tool may change its arguments: they are the host's own, or its own after a rewrite", async () => {
-  const push = (args: { list: number[] }) => void args.list.push(2);
+  const push = (args: { list: number[] }) => (args.list.push(2), args);
   const args = { list: [1] };
   await wrapToolCall(new HookRegistry().register({ onEvent: () => undefined }), "s", "T", args, push);
   assert.deepEqual(args, { list: [1, 2] });
-  await wrapToolCall(new HookRegistry().register({ preToolUse: () => modify({ list: [0] }) }), "s", "T", args, push);
+  const rewriting = new HookRegistry().register({ preToolUse: () => modify({ list: [0] }) });
+  assert.deepEqual(await wrapToolCall(rewriting, "s", "T", args, push), { list: [0, 2] });
+  assert.deepEqual(args, { list: [1, 2] });
 });
 
 test("S3.35: without hooks every moment of a session is a no-op", async () => {

@@ -145,19 +145,21 @@ test("U10: a HookInput turn is a continuation like any other: it stalls, and it 
 test("S4.6, C8: with stalls 0 and no limit of calls a hook that lets go after n continues exactly n times", async () => {
   for (const n of [0, 1, 25]) {
     let left = n;
+    const remaining: unknown[] = [];
     const model = scripted([], TEXT);
     const s = stage({
       model,
       limits: { stalls: 0, iterations: Infinity },
       hooks: {
         stop: (e) => {
-          assert.equal(e.remaining, null);
+          remaining.push(e.remaining);
           return left-- > 0 ? keepGoing("more") : undefined;
         },
       },
     });
     assert.equal((await s.run()).stop, "done");
     assert.equal(model.requests.length, n + 1);
+    assert.deepEqual(remaining, Array(n + 1).fill(null));
   }
 });
 
@@ -198,7 +200,7 @@ test("U10: seconds end a run as its deadline", async () => {
   assert.equal(s.clock.tick(), 500);
 });
 
-test("every way a run can end at a limit has its own stop, a warning, turn-end and no stop check after it", async () => {
+test("every count that can end a run has its own stop, a warning, turn-end and no stop check after it", async () => {
   const rows: [Stop, Parameters<typeof stage>[0]][] = [
     ["max_iterations", {
       model: scripted([], { then: calls(["Echo", "a"]) }),

@@ -124,7 +124,12 @@ test("U3: an unknown action and anything that is no verdict is a failure, never 
 test("U3: an answer that cannot be shown is a failure too", () => {
   const loop: Record<string, unknown> = {};
   loop.self = loop;
-  assert.throws(() => readNative(loop, "stop"));
+  check(readNative, [
+    ["stop", loop, /has no 'action'/],
+    ["stop", [loop], /it answered /],
+    ["stop", { action: loop }, /has no 'action'/],
+    ["stop", { action: "deny", reason: loop }, /its 'reason' is .*, not a text/],
+  ]);
 });
 
 test("U6: modify replaces the whole subject, and a value of the wrong kind is a failure that says what fits", () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventOf } from "../../lib/core/events.ts";
-import type { Model } from "../../lib/core/model.ts";
-import { agent, type AgentOptions, deny, modify, type RunEvent, type RunOptions, tool } from "../../lib/index.ts";
-import { scripted } from "../../lib/testing/index.ts";
-import { act, calls, echo, shown, within } from "./_stage.ts";
+import type { EventOf } from "../lib/core/events.ts";
+import type { Model } from "../lib/core/model.ts";
+import { agent, type AgentOptions, deny, modify, type RunEvent, type RunOptions } from "../lib/index.ts";
+import { scripted } from "../lib/testing/index.ts";
+import { act, calls, echo, shown, within } from "./core/_stage.ts";
 
 const ok = () => scripted([], { then: { text: "ok" } });
 
@@ -36,7 +36,7 @@ test("the model is told the system prompt, the tools and nothing of ours", async
 
 test("an agent is a definition: its runs share nothing", async () => {
   const model = ok();
-  const seen: unknown[] = [];
+  const seen: [session: string, before: number, after: number][] = [];
   const helper = agent({
     model,
     hooks: {
@@ -45,7 +45,10 @@ test("an agent is a definition: its runs share nothing", async () => {
   });
   const [a, b] = await Promise.all([helper.run("one"), helper.run("two")]);
   assert.notEqual(a.id, b.id);
-  assert.deepEqual(seen.map((s) => (s as unknown[]).slice(1)), [[0, 1], [0, 1]]);
+  assert.deepEqual(
+    new Map(seen.map(([session, ...sizes]) => [session, sizes])),
+    new Map([[a.id, [0, 1]], [b.id, [0, 1]]]),
+  );
   assert.deepEqual(model.requests.map((r) => r.messages.length), [1, 1]);
 });
 
@@ -124,12 +127,7 @@ test("a model whose price is unknown cannot have a limit in dollars", async () =
 test("relative paths are resolved against from, a URL or a path", async () => {
   for (const from of [import.meta.url, new URL(import.meta.url).pathname]) {
     const seen: string[] = [];
-    const where = tool({
-      name: "Where",
-      description: "",
-      input: { type: "object" },
-      run: (_, { cwd }) => (seen.push(cwd), "here"),
-    });
+    const where = act("Where", "read", (_, { cwd }) => (seen.push(cwd), "here"));
     const made = agent({ from, cwd: "..", model: scripted([calls(["Where"]), { text: "ok" }]), tools: [where] });
     assert.equal(made.name, "agent.test");
     await made.run("go");
@@ -139,20 +137,24 @@ test("relative paths are resolved against from, a URL or a path", async () => {
 
 test("a run may have its own model, limits, place and listener, over the agent's", async () => {
   const heard: string[] = [];
-  const mine = scripted([], { then: calls(["Echo", "a"]) });
+  const places: string[] = [];
+  const mine = scripted([], { then: calls(["Where"]) });
   const helper = agent({
     model: ok(),
-    tools: [echo],
+    tools: [act("Where", "read", (_, { cwd }) => (places.push(cwd), cwd))],
+    cwd: "/srv",
     limits: { iterations: 9 },
     on: (e) => void heard.push(`agent ${e.type}`),
   });
   const result = await helper.run("go", {
     model: mine,
+    cwd: "/tmp",
     limits: { iterations: 2 },
     on: (e) => void heard.push(`run ${e.type}`),
   });
   assert.equal(result.stop, "max_iterations");
   assert.equal(mine.requests.length, 2);
+  assert.deepEqual(places, ["/tmp", "/tmp"]);
   assert.deepEqual(heard.slice(0, 2), ["agent start", "run start"]);
 });
 

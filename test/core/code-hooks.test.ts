@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { codeHooks, matchTool, matchToolPost, matchToolPostFailure } from "../../lib/core/code-hooks.ts";
+import type { EventOf } from "../../lib/core/events.ts";
+import { HookRegistry } from "../../lib/core/registry.ts";
+import { deny, readNative } from "../../lib/core/verdict.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { calls, echo, fail, named, results, stage, write } from "./_stage.ts";
+
+test("U1, S0.7: hooks given in code compile to records of one form, with stable names", () => {
+  const guard = () => undefined;
+  const hooks = codeHooks([
+    { stop: [() => undefined, guard] },
+    guard,
+    () => undefined,
+    { onEvent: () => undefined },
+    { name: "audit", onEvent: () => undefined },
+  ]);
+  assert.deepEqual(hooks.map((h) => [h.name, h.on.length === 1 ? h.on[0]!.event : "every", h.priority, h.timeout]), [
+    ["guard", "every", 100, 60],
+    ["code#2", "every", 100, 60],
+    ["code#3", "every", 100, 60],
+    ["audit", "every", 100, 60],
+    ["code:stop#0", "stop", 100, 60],
+    ["guard", "stop", 100, 60],
+  ]);
+});
+
+test("wrong hooks in code are refused where they are given", () => {
+  const wrong: [unknown, RegExp][] = [
+    [{ preTolUse: [] }, /Cannot hook event 'preTolUse' as there is no such event: did you mean 'pre-tool-use'\?/],
+    [{ stop: [5] }, /Cannot use hooks.stop\[0\] as it is not a function: current value is 5/],
+    [{ stop: "x" }, /Cannot use hooks.stop\[0\] as it is not a function/],
+    [5, /Cannot use 5 as hooks: expected a function/],
+    [null, /Cannot use null as hooks/],
+  ];
+  for (const [given, message] of wrong) {
+    assert.throws(() => codeHooks([given as never]), { name: "TypeError", message });
+  }
+});
+
+test("readNative() is what records made in code read their answers with", () => {
+  const [hook] = codeHooks([() => undefined]);
+  const event = { event: "pre-tool-use" } as never;
+  assert.deepEqual(hook!.read(deny("x"), event), readNative(deny("x"), "pre-tool-use"));
+});
+
+test("S4.17, S4.19: all lists in one object, and sets from several packages compose", async () => {
+  const seen: string[] = [];
+  const set = (who: string) => ({
+    preGeneration: [() => void seen.push(`${who} PreGeneration`)],
+    preIteration: [() => void seen.push(`${who} PreIteration`)],
+    preToolUse: [() => void seen.push(`${who} PreToolUse`)],
+    postToolUse: [() => void seen.push(`${who} PostToolUse`)],
+    postToolUseFailure: [() => void seen.push(`${who} PostToolUseFailure`)],
+    stop: [() => void seen.push(`${who} Stop`)],
+    postGeneration: [() => void seen.push(`${who} PostGeneration`)],
+  });
+  const model = scripted([calls(["Echo", "a"], ["Fail"]), { text: "done" }]);
+  await stage({
+    model,
+    tools: [{ ...echo, effect: "write" }, { ...fail, effect: "write" }],
+    hooks: [set("a"), set("b")],
+  }).run();
+  const order = ["PreGeneration", "PreIteration", "PreToolUse", "PostToolUse", "PreToolUse", "PostToolUseFailure"];
+  assert.deepEqual(
+    seen,
+    [...order, "PreIteration", "Stop", "PostGeneration"].flatMap((e) => [`a ${e}`, `b ${e}`]),
+  );
+});
+
+test("S4.25: a host's own concerns are hooks like any other: permission and saving on the same context", async () => {
+  const saved: unknown[] = [];
+  const permission = named(
+    "permission",
+    "pre-tool-use",
+    (e) => e.tool_name === "Write" ? deny("read only") : undefined,
+  );
+  const saving = named("saving", "turn-end", (e) => void saved.push(e.messages.length));
+  const model = scripted([calls(["Write", "a"]), { text: "done" }]);
+  const result = await stage({ model, tools: [write], hooks: [permission, saving] }).run();
+  assert.deepEqual(results(result.messages), [{ content: "Denied by hook permission: read only", is_error: true }]);
+  assert.deepEqual(saved, [4]);
+});
+
+test("S4.10: matchTool and its like run a hook only for tools whose name matches", async () => {
+  const seen: string[] = [];
+  const note = (who: string) => (e: EventOf<"pre-tool-use" | "post-tool-use">) =>
+    void seen.push(`${who} ${e.tool_name}`);
+  const model = scripted([calls(["Echo", "a"]), calls(["Fail"]), { text: "done" }]);
+  await stage({
+    model,
+    tools: [echo, fail],
+    hooks: [{
+      preToolUse: [
+        matchTool("Echo", note("list")),
+        matchTool("Ech", note("never")),
+        matchTool("^E|ail", note("regex")),
+        matchTool(/a/g, note("global")),
+        matchTool("*", note("all")),
+      ],
+      postToolUse: [matchToolPost(/o$/, note("post")), matchToolPostFailure("*", note("never"))],
+      postToolUseFailure: [matchToolPostFailure(/Fail/y, note("failure"))],
+    }],
+  }).run();
+  assert.deepEqual(seen, [
+    ...["list Echo", "regex Echo", "all Echo", "post Echo"],
+    ...["regex Fail", "global Fail", "all Fail", "failure Fail"],
+  ]);
+});
+
+test("S4.10: the pattern is compiled once, where the hook is made: a bad one is an error there", () => {
+  assert.throws(() => matchTool("(", () => undefined), /Cannot use matcher '\(' as it is not a regular expression/);
+});
+
+test("S4.10: an expression that remembers its place is searched from the start for every call", async () => {
+  let ran = 0;
+  const hook = matchTool(/Bash/g, () => void ran++);
+  const hooks = new HookRegistry().register({ preToolUse: hook });
+  for (let i = 0; i < 4; i++) await hooks.fire({ event: "pre-tool-use", tool_name: "Bash", input: {} });
+  assert.equal(ran, 4);
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Fired } from "../../lib/core/events.ts";
+import type { HookContext } from "../../lib/core/hook.ts";
+import { context } from "../../lib/core/verdict.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { env, folded, PRE, pre, STOP } from "./_fired.ts";
+import { named, stage } from "./_stage.ts";
+
+test("U2: each call has its own context; values alone are shared", async () => {
+  const contexts: HookContext[] = [];
+  const seen: unknown[] = [];
+  const values = new Map();
+  await folded(
+    [
+      pre("a", (_, ctx) => {
+        contexts.push(ctx);
+        ctx.values.set("n", 1);
+      }),
+      pre("b", (_, ctx) => {
+        contexts.push(ctx);
+        seen.push(ctx.values.get("n"));
+      }),
+    ],
+    PRE,
+    env({ values }),
+  );
+  assert.notEqual(contexts[0], contexts[1]);
+  assert.deepEqual(seen, [1]);
+  assert.deepEqual([...values], [["n", 1]]);
+});
+
+test("U2: ctx has the clock, the chance, the place and the log of its run", async () => {
+  const logged: string[] = [];
+  const executed: unknown[] = [];
+  const where = env({
+    cwd: "/there",
+    log: (hook, message) => logged.push(`${hook}: ${message}`),
+    exec: (command, args, { cwd }) => {
+      executed.push([command, args, cwd]);
+      return Promise.resolve({ code: 0, stdout: "out", stderr: "" });
+    },
+  });
+  const f = await folded(
+    [
+      pre("a", async (_, ctx) => {
+        ctx.log("hello");
+        const { now, uuid, random, $ } = ctx;
+        const { stdout } = await $("git", ["status"]);
+        return context(JSON.stringify([now().toISOString(), uuid(), random(), ctx.cwd, stdout]));
+      }),
+    ],
+    PRE,
+    where,
+  );
+  assert.deepEqual(JSON.parse(f.contexts[0]!.text), [
+    "2026-01-01T00:00:00.000Z",
+    "00000000-0000-4000-8000-000000000001",
+    0.5,
+    "/there",
+    "out",
+  ]);
+  assert.deepEqual(logged, ["a: hello"]);
+  assert.deepEqual(executed, [["git", ["status"], "/there"]]);
+});
+
+test("ctx.$ in a host without processes is a failure that says so", async () => {
+  const f = await folded([pre("a", (_, ctx) => ctx.$("ls"))], PRE);
+  assert.equal(f.reason, "Cannot run 'ls' as this host gives hooks no processes");
+});
+
+test("U11: ctx.hookInput is trimmed, and blank input is none", async () => {
+  const f = await folded([
+    named("a", "turn-end", (_, ctx) => {
+      ctx.hookInput("  fix it \n");
+      ctx.hookInput(" \n ");
+    }),
+  ], { ...STOP, event: "turn-end", trigger: "user", stop: "done" } as unknown as Fired<"turn-end">);
+  assert.deepEqual(f.inputs, [{ hook: "a", text: "fix it" }]);
+});
+
+test("S4.16: values are shared by all hooks of a session, and only there", async () => {
+  const seen: unknown[] = [];
+  const count = (e: { event: string }, ctx: HookContext) => {
+    const n = Number(ctx.values.get("n") ?? 0) + 1;
+    ctx.values.set("n", n);
+    if (e.event === "agent-stop") seen.push(n);
+  };
+  const s = stage({ model: scripted([{ text: "a" }, { text: "b" }]), hooks: count });
+  await s.session.prompt("one");
+  await s.session.prompt("two");
+  await stage({ model: scripted([{ text: "a" }]), hooks: count }).run();
+  assert.deepEqual(seen, [8, 15, 8]);
+});

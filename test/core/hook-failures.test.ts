@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readDefinition } from "../../lib/core/dialects.ts";
+import type { EventName, Fired } from "../../lib/core/events.ts";
+import type { HookContext, HookRecord, OnError } from "../../lib/core/hook.ts";
+import { deny } from "../../lib/core/verdict.ts";
+import { fakeClock } from "./_clock.ts";
+import { type Answering, env, folded, PRE, pre, STOP, stop } from "./_fired.ts";
+import { named } from "./_stage.ts";
+
+test("U7: an observer that fails never denies", async () => {
+  const broken = () => {
+    throw new Error("broken");
+  };
+  for (const onError of [undefined, "deny"] as const) {
+    const f = await folded([pre("w", broken, { mode: "observe", ...(onError && { onError }) })], PRE);
+    assert.equal(f.decision, "continue");
+    assert.deepEqual(f.warnings, ["Hook w failed on pre-tool-use: broken"]);
+  }
+});
+
+const FAILURES: [name: string, run: Answering][] = [
+  ["a throw", () => {
+    throw new Error("broken");
+  }],
+  ["a rejection", () => Promise.reject(new Error("broken"))],
+  ["a late rejection", async () => {
+    for (let i = 0; i < 9; i++) await undefined;
+    throw new Error("broken");
+  }],
+  ["an unknown action", () => ({ action: "broken" })],
+  ["something that is no verdict", () => "broken"],
+];
+
+test("S0.16, U7: every kind of failure is a failure and not a verdict", async () => {
+  for (const [name, run] of FAILURES) {
+    const f = await folded([pre("a", run, { onError: "continue" })], PRE);
+    assert.equal(f.decision, "continue", name);
+    assert.match(f.runs[0]!.failure!, /broken/, name);
+    assert.equal(f.runs[0]!.opinion, undefined, name);
+    assert.match(f.warnings[0]!, /^Hook a failed on pre-tool-use: .*broken/, name);
+  }
+});
+
+test("U7: a hook may throw anything, at once or later, and the walk goes on", async () => {
+  const nameless = Object.create(null);
+  const shy = Object.defineProperty(new Error(), "message", {
+    get() {
+      throw new Error("not to be read");
+    },
+  });
+  for (const thrown of [undefined, null, 0, "words", Symbol("s"), nameless, shy, new Error("")]) {
+    for (
+      const how of [() => {
+        throw thrown;
+      }, () => Promise.reject(thrown)] as Answering[]
+    ) {
+      const f = await folded([pre("a", how, { onError: "continue" }), pre("b", () => deny("no"))], PRE);
+      assert.equal(typeof f.runs[0]!.failure, "string");
+      assert.equal(f.deniedBy, "b");
+    }
+  }
+});
+
+test("a hook may answer with any thenable", async () => {
+  const thenable = { then: (resolve: (value: unknown) => void) => resolve(deny("later")) };
+  assert.equal((await folded([pre("a", () => thenable)], PRE)).reason, "later");
+  const broken = {
+    then: () => {
+      throw new Error("broken then");
+    },
+  };
+  assert.equal((await folded([pre("a", () => broken)], PRE)).reason, "broken then");
+});
+
+const policies: [kind: string, given: Partial<HookRecord>, table: { [policy in OnError]: EventName[] }][] = [
+  ["module", { kind: "module" }, {
+    deny: ["pre-tool-use", "model-switch", "user-prompt-submit"],
+    abort: ["session-start", "turn-start", "iteration", "agent-start"],
+    continue: ["post-tool-use", "stop", "permission-request", "error", "pre-compact", "turn-end", "agent-stop"],
+  }],
+  ...(["command", "http", "prompt"] as const).map((kind) =>
+    [kind, { kind }, {
+      deny: [],
+      abort: [],
+      continue: ["pre-tool-use", "model-switch", "user-prompt-submit", "session-start", "iteration", "stop"],
+    }] as [string, Partial<HookRecord>, { [policy in OnError]: EventName[] }]
+  ),
+  ["definition", { kind: "module", lenient: true, read: (raw, e) => readDefinition(raw, e.event) }, {
+    deny: [],
+    abort: [],
+    continue: ["pre-tool-use", "model-switch", "user-prompt-submit", "turn-start", "iteration", "stop"],
+  }],
+];
+
+test("U7: what a failure does is decided by kind and event", async () => {
+  for (const [kind, given, table] of policies) {
+    for (const [policy, events] of Object.entries(table)) {
+      for (const event of events) {
+        const broken = named("h", event, () => {
+          throw new Error("broken");
+        }, given);
+        const f = await folded([broken], { event } as Fired<EventName>);
+        const became = f.abort ? "abort" : f.decision === "deny" ? "deny" : "continue";
+        assert.equal(became, policy, `${kind} on ${event}`);
+        assert.deepEqual(f.warnings, [`Hook h failed on ${event}: broken`]);
+      }
+    }
+  }
+});
+
+test("U7, S4.14: where a failure denies, its text is the reason", async () => {
+  const f = await folded([pre("h", () => Promise.reject(new Error("no config")))], PRE);
+  assert.deepEqual(f.denials, [{ hook: "h", reason: "no config" }]);
+});
+
+test("U7, C3: onError decides over the table, for every kind", async () => {
+  for (const onError of ["continue", "deny", "abort"] as const) {
+    for (const kind of ["module", "command"] as const) {
+      const broken = stop("h", () => Promise.reject(new Error("broken")), { kind, onError });
+      const f = await folded([broken], STOP);
+      assert.equal(f.abort ? "abort" : f.decision === "deny" ? "deny" : "continue", onError);
+    }
+  }
+});
+
+test("U7: a failure that would deny cannot deny what cannot be denied", async () => {
+  const f = await folded(
+    [named("h", "notification", () => {
+      throw new Error("broken");
+    }, { onError: "deny" })],
+    { event: "notification", message: "m", notification_type: "t", title: null },
+  );
+  assert.equal(f.decision, "continue");
+  assert.equal(f.warnings.length, 1);
+});
+
+test("U7: a hook that takes longer than its limit fails, is told to stop, and what it did until then is kept", async () => {
+  let told = false;
+  const where = env();
+  const f = await folded(
+    [
+      pre("slow", (_, ctx) => {
+        ctx.addContext("begun");
+        ctx.signal.addEventListener("abort", () => told = true);
+        return new Promise(() => {});
+      }, { timeout: 5 }),
+      pre("next", () => undefined),
+    ],
+    PRE,
+    where,
+  );
+  assert.equal(f.decision, "deny");
+  assert.equal(f.reason, "it took longer than its limit of 5 s");
+  assert.deepEqual(f.contexts, [{ text: "begun", hook: "slow" }]);
+  assert.equal(f.runs[0]!.ms, 5000);
+  assert.equal(told, true);
+});
+
+test("U7: a hook that answers after its time is not heard, and its signal says so whenever it looks", async () => {
+  const where = env();
+  let ctx: HookContext | undefined;
+  const f = await folded(
+    [
+      pre("late", async (_, c) => {
+        ctx = c;
+        await where.clock.sleep(10_000);
+        c.abort("too late");
+        return deny("too late");
+      }, { timeout: 1, onError: "continue" }),
+    ],
+    PRE,
+    where,
+  );
+  await where.clock.sleep(20_000);
+  assert.equal(ctx!.signal.aborted, true);
+  assert.deepEqual([f.decision, f.abort, f.denials], ["continue", undefined, []]);
+});
+
+test("a hook within its limit leaves no timer behind", async () => {
+  const where = env({ clock: fakeClock() });
+  await folded([pre("a", () => where.clock.sleep(10), { timeout: 60 })], PRE, where);
+  assert.equal((where.clock as ReturnType<typeof fakeClock>).sleeping, 0);
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { invalidConversation } from "../../lib/core/messages.ts";
+import { type Tool } from "../../lib/core/tool.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { act, calls, echo, OPENING, results, stage, watch, within, write } from "./_stage.ts";
+
+test("U9: interrupt ends everything at once: no stop, no turn-end; agent-stop and session-end once", async () => {
+  const seen: string[] = [];
+  const controller = new AbortController();
+  const model = scripted([{ text: "on and on", stall: true }]);
+  const s = stage({
+    model,
+    hooks: watch(seen),
+    on: (e) => {
+      if (e.type === "text") queueMicrotask(() => controller.abort());
+    },
+  });
+  const result = await within(s.run("go", controller.signal));
+  assert.equal(result.stop, "aborted");
+  assert.equal(result.error, undefined);
+  assert.deepEqual(seen, [...OPENING, "iteration", "agent-stop", "session-end"]);
+});
+
+test("U9, U10: a tool that does not stop when told is given up on after a grace, and its call is answered", async () => {
+  const controller = new AbortController();
+  let told = false;
+  const hang = act("Hang", "read", (_, { signal }) => {
+    signal.addEventListener("abort", () => told = true);
+    queueMicrotask(() => controller.abort());
+    return new Promise<string>(() => {});
+  });
+  const s = stage({ model: scripted([calls(["Hang"], ["Echo", "a"], ["Write", "b"])]), tools: [hang, echo, write] });
+  const result = await within(s.run("go", controller.signal));
+  assert.equal(result.stop, "aborted");
+  assert.equal(told, true);
+  assert.equal(s.clock.tick(), 2000);
+  assert.deepEqual(results(result.messages).map((r) => r.content), [
+    "The call was interrupted before it ended",
+    "a",
+    "The call was interrupted before it ran",
+  ]);
+  assert.equal(invalidConversation(result.messages), undefined);
+});
+
+test("a tool never begins once the run was interrupted, though everything before let it", async () => {
+  const controller = new AbortController();
+  let ran = false;
+  const s = stage({
+    model: scripted([calls(["Do"])]),
+    tools: [act("Do", "write", () => (ran = true, "done"))],
+    on: (e) => e.type === "tool_start" ? controller.abort() : undefined,
+  });
+  const result = await within(s.run("go", controller.signal));
+  assert.deepEqual([result.stop, ran], ["aborted", false]);
+  assert.deepEqual(results(result.messages).map((r) => r.content), ["The call was interrupted before it ran"]);
+});
+
+test("U10: limits.seconds ends a run whose tool, hook, model, parser or person hangs", async () => {
+  const never = () => new Promise<never>(() => {});
+  const stuckParser: Tool = { ...echo, parse: never };
+  const hanging: [string, Parameters<typeof stage>[0]][] = [
+    ["tool", { model: scripted([calls(["Hang"])]), tools: [act("Hang", "read", never)] }],
+    ["parser", { model: scripted([calls(["Echo"])]), tools: [stuckParser] }],
+    ["model", { model: scripted([{ stall: "start" }]) }],
+    ["hook", { model: scripted([]), hooks: { turnStart: never } }],
+    ["person", {
+      model: scripted([calls(["Echo"])]),
+      tools: [echo],
+      permit: () => ({ behavior: "ask", reason: "a rule" }),
+      askPerson: never,
+    }],
+    ["rules", { model: scripted([calls(["Echo"])]), tools: [echo], permit: never }],
+  ];
+  for (const [what, setting] of hanging) {
+    const s = stage({ ...setting, limits: { seconds: 3 } });
+    const result = await within(s.run());
+    assert.equal(result.stop, "deadline", what);
+    assert.equal(invalidConversation(result.messages), undefined, what);
+    assert.deepEqual(s.warnings(), ["The run ended at its limit of 3 seconds: raise limits.seconds"], what);
+    assert.equal(s.clock.sleeping, 0, what);
+  }
+});
+
+test("a run within limits.seconds leaves no timer behind", async () => {
+  const s = stage({ model: scripted([{ text: "hi" }]), limits: { seconds: 3 } });
+  assert.equal((await s.run()).stop, "done");
+  assert.equal(s.clock.sleeping, 0);
+});

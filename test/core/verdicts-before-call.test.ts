@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assistant, type Message, user } from "../../lib/core/messages.ts";
+import { context, deny, halt, modify } from "../../lib/core/verdict.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { calls, echo, last, named, said, shown, stage, watch } from "./_stage.ts";
+
+test("session-start: context stands before the first user input; deny and halt are ignored with a warning", async () => {
+  const model = scripted([{ text: "hi" }, { text: "again" }]);
+  const s = stage({
+    model,
+    hooks: [
+      named("ctx", "session-start", () => context("be kind")),
+      named("no", "session-start", () => deny("no")),
+      named("stop", "session-start", () => halt("no")),
+    ],
+  });
+  assert.equal((await s.session.prompt("go")).stop, "done");
+  await s.session.prompt("more");
+  assert.deepEqual(last(model.requests[0]), [said("ctx", "be kind"), "go"]);
+  assert.deepEqual(last(model.requests[1]), ["more"]);
+  assert.deepEqual(s.warnings(), [
+    "Hook no denied session-start, which cannot be denied: ignored",
+    "Hook stop cannot halt at session start: ignored",
+  ]);
+});
+
+test("user-prompt-submit: modify replaces the prompt, context stands after it or before it as its dialect wants", async () => {
+  const model = scripted([{ text: "hi" }]);
+  const s = stage({
+    model,
+    hooks: [
+      named("m", "user-prompt-submit", (e) => modify(e.prompt.toUpperCase())),
+      named("c", "user-prompt-submit", () => context("after")),
+      named("b", "user-prompt-submit", () => 0, { read: () => ({ contexts: [{ text: "before", place: "before" }] }) }),
+    ],
+  });
+  await s.run("go");
+  assert.deepEqual(last(model.requests[0]), [said("b", "before"), "GO", said("c", "after")]);
+});
+
+test("user-prompt-submit: a denial drops the prompt: no agent, no request, nothing in the transcript, the reason shown", async () => {
+  const seen: string[] = [];
+  const s = stage({
+    model: scripted([{ text: "never" }]),
+    hooks: [watch(seen), named("no", "user-prompt-submit", () => deny("rude"))],
+  });
+  const result = await s.run("go");
+  assert.equal(result.stop, "denied");
+  assert.equal(result.text, "Prompt dropped by hook no: rude");
+  assert.deepEqual(result.messages, []);
+  assert.deepEqual(seen, ["session-start", "user-prompt-submit", "session-end"]);
+});
+
+test("user-prompt-submit: halt ends quietly before any request", async () => {
+  const s = stage({ model: scripted([]), hooks: named("h", "user-prompt-submit", () => halt("closed")) });
+  const { stop, text, messages, error } = await s.run("go");
+  assert.deepEqual([stop, text, messages, error], ["halted", "Operation stopped by hook: closed", [], undefined]);
+});
+
+test("agent-start: modify replaces the task, context joins the first message; S0.4", async () => {
+  const told: unknown[] = [];
+  const model = scripted([{ text: "hi" }]);
+  const s = stage({
+    model,
+    hooks: [
+      named("m", "agent-start", (e) => {
+        told.push([e.agent_id, e.task, e.agent_type]);
+        return { ...modify("other"), context: "look" };
+      }),
+    ],
+  });
+  await s.run("go");
+  assert.deepEqual(told, [["session-1", "go", "tester"]]);
+  assert.deepEqual(last(model.requests[0]), ["other", said("m", "look")]);
+});
+
+test("agent-start: a denied agent does not run, and still has its agent-stop", async () => {
+  const seen: string[] = [];
+  const s = stage({ model: scripted([]), hooks: [watch(seen), named("no", "agent-start", () => deny("not today"))] });
+  const result = await s.run();
+  assert.deepEqual([result.stop, result.text, result.messages], ["denied", "Blocked by hook: not today", []]);
+  assert.deepEqual(seen.slice(2), ["agent-start", "agent-stop", "session-end"]);
+});
+
+test("turn-start: modify changes system and history for the turn and for nothing else; absent parts stay", async () => {
+  const model = scripted([{ text: "one" }, calls(["Echo", "a"]), { text: "two" }, { text: "three" }]);
+  let turn = 0;
+  const s = stage({
+    model,
+    tools: [echo],
+    hooks: {
+      turnStart: (e) => {
+        turn++;
+        assert.equal(e.turn.system, "You test.");
+        if (turn === 2) return modify({ messages: [user("earlier"), assistant("yes")] });
+        if (turn === 3) return modify({ system: "Other." });
+      },
+    },
+  });
+  for (const prompt of ["first", "second", "third"]) await s.session.prompt(prompt);
+  const asked = model.requests.map((r) => [r.system, ...r.messages.map((m) => shown(m).join("|"))]);
+  assert.deepEqual(asked[1], ["You test.", "earlier", "yes", "second"]);
+  assert.deepEqual(asked[2], ["You test.", "earlier", "yes", "second", "tool_use", 'toolu_scripted_0001: "a"']);
+  assert.deepEqual(asked[3]!.slice(0, 3), ["Other.", "first", "one"]);
+  assert.deepEqual(s.life.messages.map((m) => shown(m)[0]), [
+    ...["first", "one", "second", "tool_use", 'toolu_scripted_0001: "a"', "two", "third", "three"],
+  ]);
+});
+
+test("turn-start: a changed history keeps the new prompt also where it joined a message that was there", async () => {
+  const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
+  let turn = 0;
+  const s = stage({
+    model,
+    tools: [echo],
+    limits: { iterations: 1 },
+    hooks: { turnStart: () => ++turn === 2 ? modify({ messages: [user("earlier"), assistant("yes")] }) : undefined },
+  });
+  assert.equal((await s.session.prompt("first")).stop, "max_iterations");
+  await s.session.prompt("second");
+  assert.deepEqual(model.requests[1]!.messages.map(shown), [["earlier"], ["yes"], ["second"]]);
+  assert.deepEqual(s.life.messages.map(shown)[2], ['toolu_scripted_0001: "a"', "second"]);
+});
+
+test("turn-start: a history the model would refuse is the hook's failure, which ends the run", async () => {
+  for (const messages of [[assistant("I begin")], "none", [user("a"), assistant([])]]) {
+    const s = stage({
+      model: scripted([]),
+      hooks: named("bad", "turn-start", () => modify({ messages: messages as Message[] })),
+    });
+    const result = await s.run();
+    assert.equal(result.stop, "error");
+    assert.match(result.error!.message, /Hook bad failed on turn-start: Cannot use the changed messages/);
+  }
+});
+
+test("turn-start: a refused turn makes no request, no stop and no turn-end; what waited for it waits on", async () => {
+  const seen: string[] = [];
+  let refuse = true;
+  const model = scripted([{ text: "ok" }]);
+  const s = stage({
+    model,
+    hooks: [
+      watch(seen),
+      named("ctx", "session-start", () => context("be kind")),
+      named("no", "turn-start", () => refuse ? deny("closed") : undefined),
+    ],
+  });
+  const result = await s.session.prompt("go");
+  assert.deepEqual([result.stop, result.text], ["denied", "Turn refused by hook no: closed"]);
+  assert.deepEqual(seen, ["session-start", "user-prompt-submit", "agent-start", "turn-start", "agent-stop"]);
+  refuse = false;
+  await s.session.prompt("again");
+  assert.deepEqual(last(model.requests[0]), [said("ctx", "be kind"), "again"]);
+});
+
+test("turn-start: context follows the input and is kept", async () => {
+  const model = scripted([{ text: "ok" }]);
+  const s = stage({ model, hooks: named("c", "turn-start", () => context("note")) });
+  const { messages } = await s.run("go");
+  assert.deepEqual(shown(messages[0]), ["go", said("c", "note")]);
+});
+
+test("S4.11, C21: iteration changes the system prompt and appends messages for one call only", async () => {
+  const model = scripted([calls(["Echo", "a"]), calls(["Echo", "b"]), { text: "done" }]);
+  const s = stage({
+    model,
+    tools: [echo],
+    hooks: {
+      iteration: (e) => {
+        if (e.iteration === 0) return modify({ system: `${e.request.system} Twice.`, append: "psst" });
+        if (e.iteration === 1) return modify({ append: [user("really"), assistant("yes"), user("so?")] });
+      },
+    },
+  });
+  const result = await s.run();
+  assert.deepEqual(model.requests.map((r) => r.system), ["You test. Twice.", "You test.", "You test."]);
+  assert.deepEqual(model.requests[0]!.messages.map(shown), [["go", "psst"]]);
+  assert.deepEqual(model.requests[1]!.messages.slice(2).map(shown), [
+    ['toolu_scripted_0001: "a"', "really"],
+    ["yes"],
+    ["so?"],
+  ]);
+  assert.equal(JSON.stringify(result.messages).includes("psst"), false);
+  assert.equal(model.requests[2]!.messages.length, 5);
+});
+
+test("iteration: messages the model would refuse are the hook's failure", async () => {
+  for (
+    const append of [5, [assistant([]), user("x")], [{
+      role: "user",
+      content: [{ type: "tool_use", id: "x", name: "y", input: {} }],
+    }]]
+  ) {
+    const s = stage({ model: scripted([]), hooks: named("bad", "iteration", () => modify({ append } as never)) });
+    const result = await s.run();
+    assert.equal(result.stop, "error");
+    assert.match(result.error!.message, /Hook bad failed on iteration: Cannot append/);
+  }
+});
+
+test("S0.8: what an iteration hook does to the request it sees changes nothing that is sent", async () => {
+  const model = scripted([{ text: "ok" }]);
+  const s = stage({
+    model,
+    hooks: {
+      iteration: (e) => {
+        const { messages } = e.request;
+        for (const list of [messages, messages[0]!.content]) {
+          assert.throws(() => (list as unknown[]).push({ type: "text", text: "smuggled" }), TypeError);
+        }
+      },
+    },
+  });
+  await s.run();
+  assert.deepEqual(last(model.requests[0]), ["go"]);
+});
+
+test("S4.12: iteration: deny or a failure ends the run with an error; context joins the messages", async () => {
+  for (
+    const run of [() => deny("enough"), () => {
+      throw new Error("enough");
+    }]
+  ) {
+    const seen: string[] = [];
+    const s = stage({ model: scripted([]), hooks: [watch(seen), named("no", "iteration", run)] });
+    const result = await s.run();
+    assert.equal(result.stop, "error");
+    assert.match(result.error!.message, /no.*enough/);
+    assert.deepEqual(seen.slice(-2), ["agent-stop", "session-end"]);
+    assert.deepEqual(result.messages.map(shown), [["go"]]);
+  }
+  const model = scripted([{ text: "ok" }]);
+  await stage({ model, hooks: named("c", "iteration", () => context("note")) }).run();
+  assert.deepEqual(last(model.requests[0]), ["go", said("c", "note")]);
+});
+
+test("an empty prompt is sent as one that says so", async () => {
+  const model = scripted([{ text: "ok" }]);
+  await stage({ model, hooks: { userPromptSubmit: () => modify("  ") } }).run("go");
+  assert.deepEqual(last(model.requests[0]), ["(empty prompt)"]);
+});
