@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { frameOf } from "../lib/tape/_frames.ts";
+import { frameOf } from "../lib/tape/frames.ts";
 import { replyEvents, type ScriptedReply } from "../lib/testing/_reply-events.ts";
 
 export const CALLS = 20;

@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { type Environment, stateFile, writeWhole } from "../hooks/file/places.ts";
-import { isRule } from "../permissions/_rule.ts";
+import { isRule } from "../permissions/parse-rule.ts";
 
 /**
  * The rules to which a person said "always" in a project. Kept with the person and not in the project: neither a

@@ -8,7 +8,7 @@ import { hookEnvironment } from "./process/environment.ts";
 import { type HookHost, outputFolder } from "./process/host.ts";
 import { persisted } from "./process/persisted.ts";
 import { howEnded, type Ran, runProcess, type Stream } from "./process/process.ts";
-import { readTurnCommand, type TurnCommand, type TurnTable } from "./_turn-command.ts";
+import { readTurnCommand, type TurnCommand, type TurnTable } from "./turn-command.ts";
 
 /** Where a workspace keeps its commands for turns. */
 const TOML_FILE = ".agent/hook.toml";

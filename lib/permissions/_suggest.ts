@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { openedFiles } from "./_bash-rules.ts";
 import { inside, realPath } from "./_path-rule.ts";
-import { EDITS, isRule } from "./_rule.ts";
+import { EDITS, isRule } from "./parse-rule.ts";
 import { decide, type Permissions, type RuledCall } from "./rules.ts";
 import { type Command, readCommandLine } from "./shell/commands.ts";
 import { literal } from "./shell/reader.ts";

@@ -1,6 +1,6 @@
 import type { Permission, PermissionCall, Permit } from "../core/life.ts";
 import { checkOptions, type OptionKind } from "../core/options.ts";
-import { parseRule } from "./_rule.ts";
+import { parseRule } from "./parse-rule.ts";
 import { rulesThatAllow } from "./_suggest.ts";
 import { checkedMode, decide, hiddenFrom, type Permissions, type SearchedPlace } from "./rules.ts";
 

@@ -2,7 +2,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
 import { type OpenedFile, openedFiles, touches, uncovered } from "./_bash-rules.ts";
 import { inside, realPath } from "./_path-rule.ts";
-import { EDITS, parseRule, READS, type Rule } from "./_rule.ts";
+import { EDITS, parseRule, READS, type Rule } from "./parse-rule.ts";
 import { type CommandLine, readCommandLine } from "./shell/commands.ts";
 
 /** `default` asks before anything that changes something; `bypass` is short for `bypassPermissions`. */

@@ -3,7 +3,7 @@ import { API_ERRORS } from "../api-errors.ts";
 import { parsed } from "../core/json.ts";
 import { PRICED_MODELS } from "../prices.ts";
 import { messageIn } from "./reply.ts";
-import { seamEvents } from "./_frames.ts";
+import { seamEvents } from "./frames.ts";
 import type { Attempt, Call, Tape } from "./tape.ts";
 
 /** What the API can say, as the SDK's types have it: what a corpus is held against. */

@@ -2,7 +2,7 @@ import { type Block, isToolUse, type Message, NO_USAGE, type Usage } from "../co
 import type { ModelEvent, RawBlock, Reply } from "../core/model.ts";
 import { parsed } from "../core/json.ts";
 import { readReply } from "../core/reply.ts";
-import { seamEvents } from "./_frames.ts";
+import { seamEvents } from "./frames.ts";
 import type { Attempt, Call } from "./tape.ts";
 
 /** What the agent made of a call's last attempt; undefined where it made nothing of it. */

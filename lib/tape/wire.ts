@@ -4,7 +4,7 @@ import type { LaneClock } from "./clock.ts";
 import { cut } from "./cuts.ts";
 import { type Difference, differs, firstDifference } from "./drift/difference.ts";
 import { isSameRequest } from "./_same.ts";
-import { frameOf } from "./_frames.ts";
+import { frameOf } from "./frames.ts";
 import type { Mask } from "./redact/mask.ts";
 import type { Normalise } from "./normalise.ts";
 import { wireHeaders } from "./record/record.ts";

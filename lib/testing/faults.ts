@@ -1,7 +1,7 @@
 import type { Arbitrary } from "fast-check";
 import { choicesOf } from "../tape/fault/fault-choices.ts";
 import type { Cuts } from "../tape/cuts.ts";
-import { frameOf } from "../tape/_frames.ts";
+import { frameOf } from "../tape/frames.ts";
 import { type Fault, faultText } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
 import { fastCheck } from "./arbitraries/fast-check.ts";

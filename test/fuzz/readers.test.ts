@@ -9,7 +9,7 @@ import { readClaude, readDefinition, readPrompt } from "../../lib/core/dialects.
 import { type EventName, EVENTS } from "../../lib/core/events.ts";
 import { ModelError } from "../../lib/core/model.ts";
 import { UnusableAnswer } from "../../lib/core/verdict.ts";
-import { readTurnCommand } from "../../lib/hooks/_turn-command.ts";
+import { readTurnCommand } from "../../lib/hooks/turn-command.ts";
 import { readDefinitions } from "../../lib/hooks/definitions.ts";
 import { HookLoadError } from "../../lib/hooks/file/load-error.ts";
 import { readStdout } from "../../lib/hooks/process/stdout.ts";

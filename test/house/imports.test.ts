@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import { filesUnder, LIB } from "./_files.ts";
 
@@ -58,6 +58,17 @@ test("imports always point down the layers", () => {
 
 test("the core never imports anything of ours but itself", () => {
   assert.deepEqual(imports.filter(({ from, to }) => from.startsWith("core/") && !to.startsWith("core/")), []);
+});
+
+/** A file `x.ts` may use what is in the folder `x/` beside it. */
+function isAtHome(from: string, home: string): boolean {
+  return `${from.replace(/\.ts$/, "")}/`.startsWith(home === "." ? "" : `${home}/`);
+}
+
+test("a file whose name begins with _ is never imported from outside its folder", () => {
+  const internal = imports.filter(({ to }) => basename(to).startsWith("_"));
+  assert.ok(internal.length > 100, "there are such files");
+  assert.deepEqual(internal.filter(({ from, to }) => !isAtHome(from, dirname(to))), []);
 });
 
 /** Who may name the SDK as a value: the model, and the proof that an imported tape says to the SDK what was recorded. */

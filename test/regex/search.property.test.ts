@@ -6,7 +6,7 @@ import { linearSearch } from "../../lib/regex/linear-search.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
 import { regexTree } from "../../lib/regex/tree.ts";
 import { rulesHook } from "../../lib/hooks/rules.ts";
-import { parseRule } from "../../lib/permissions/_rule.ts";
+import { parseRule } from "../../lib/permissions/parse-rule.ts";
 import { compileGlob } from "../../lib/tools/search/glob.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "../hooks/_events.ts";

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { agent } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { factsOf } from "../../lib/tape/_facts.ts";
-import { frameOf, framesOf } from "../../lib/tape/_frames.ts";
+import { frameOf, framesOf } from "../../lib/tape/frames.ts";
 import { packEvents, unpackEvents } from "../../lib/tape/_pack.ts";
 import { factLine } from "../../lib/tape/format.ts";
 import { placer } from "../../lib/tape/redact/places.ts";

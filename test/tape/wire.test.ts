@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import type Anthropic from "@anthropic-ai/sdk";
-import { frameOf } from "../../lib/tape/_frames.ts";
+import { frameOf } from "../../lib/tape/frames.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import type { Attempt, Call } from "../../lib/tape/tape.ts";
 import { sdkOn } from "./_sdk.ts";

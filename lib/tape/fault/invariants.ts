@@ -5,7 +5,7 @@ import { thrownWords } from "../../core/thrown.ts";
 import { canonical } from "../canonical.ts";
 import type { FaultRun, Said } from "./fault-run.ts";
 import { replyEvents } from "./_fault-place.ts";
-import { accumulated } from "../import/_accumulate.ts";
+import { accumulated } from "../import/accumulate.ts";
 import type { Tape } from "../tape.ts";
 
 /** What was seen of a run under faults. */

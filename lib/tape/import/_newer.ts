@@ -1,5 +1,5 @@
 import { KNOWN } from "../census.ts";
-import { isStream, streamed } from "./_accumulate.ts";
+import { isStream, streamed } from "./accumulate.ts";
 import { type Exchange, type Fields, fieldsOf } from "./exchange.ts";
 
 /** The kinds of deltas that the SDK puts into a message; others it passes over, as it does with new events. */

@@ -1,7 +1,7 @@
 import { sdkPart } from "../../anthropic.ts";
-import { frameOf } from "../_frames.ts";
+import { frameOf } from "../frames.ts";
 import type { Attempt, Tape } from "../tape.ts";
-import { accumulate, type Accumulated, UNTYPED } from "./_accumulate.ts";
+import { accumulate, type Accumulated, UNTYPED } from "./accumulate.ts";
 import { withoutNewer } from "./_newer.ts";
 import { type Exchange, type Fields, fieldsOf, isFields } from "./exchange.ts";
 

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { parsed } from "../../core/json.ts";
-import { framesOf } from "../_frames.ts";
+import { framesOf } from "../frames.ts";
 import { canonical } from "../canonical.ts";
 import { type Header, TAPE_VERSION } from "../format.ts";
 import { fromBody, noRequest } from "../request.ts";
 import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
-import { accumulate, isStream, streamed } from "./_accumulate.ts";
+import { accumulate, isStream, streamed } from "./accumulate.ts";
 import { asMessagesCall } from "./_clouds.ts";
 import { promptsOf } from "./_prompts.ts";
 import { type Exchange, ImportRefused } from "./exchange.ts";

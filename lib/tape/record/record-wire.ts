@@ -1,6 +1,6 @@
 import { thrownWords } from "../../core/thrown.ts";
 import type { Middleware } from "../../middleware.ts";
-import { type Chunk, framesOf } from "../_frames.ts";
+import { type Chunk, framesOf } from "../frames.ts";
 import { type Attempt, KEPT_HEADERS } from "../tape.ts";
 
 /** Is told what goes over the wire for one call. */

@@ -1,5 +1,5 @@
 import type { ModelEvent } from "../../core/model.ts";
-import { onlyEvent } from "../_frames.ts";
+import { onlyEvent } from "../frames.ts";
 import { runDelta, withText } from "../_pack.ts";
 import type { Form, Placer } from "./places.ts";
 import { mapTexts, type Redactor } from "./redact.ts";

@@ -7,7 +7,7 @@ import { sidecarsOf } from "../examples/sidecars.ts";
 import type { Asker } from "./asking/asker.ts";
 import type { Findings } from "./report/findings.ts";
 import { Lane } from "./asking/lane.ts";
-import type { State } from "./laws/_starts.ts";
+import type { State } from "./laws/starts.ts";
 
 /** Plays the examples a hook carries, where it is a file of its own. */
 export async function playExamples(asker: Asker, findings: Findings): Promise<void> {

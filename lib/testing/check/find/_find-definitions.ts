@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { readDefinitions } from "../../../hooks/definitions.ts";
-import { readTurnCommand } from "../../../hooks/_turn-command.ts";
+import { readTurnCommand } from "../../../hooks/turn-command.ts";
 import { shellWord } from "../../../hooks/process/shell-word.ts";
 import { momentsOf } from "./moments.ts";
 import { type FindOptions, shortened } from "./find.ts";

@@ -3,7 +3,7 @@ import { dirname, extname, join } from "node:path";
 import type { Place } from "../asking/probe.ts";
 import { pathsIn, samplesOf, textAround } from "./_state-paths.ts";
 import type { Subject } from "../subject.ts";
-import type { State } from "./_starts.ts";
+import type { State } from "./starts.ts";
 
 interface StatesOptions {
   readonly place: Place;

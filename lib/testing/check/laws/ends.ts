@@ -8,7 +8,7 @@ import type { Termination } from "../report/report.ts";
 import type { Session } from "../session.ts";
 import { holdsUntried, untried } from "./_untried.ts";
 import { wireName } from "./_lacking.ts";
-import type { State } from "./_starts.ts";
+import type { State } from "./starts.ts";
 import { type Terminated, terminating } from "./terminating.ts";
 
 /** Plays a hook at each moment at which it can keep an agent going. The worst counts. */

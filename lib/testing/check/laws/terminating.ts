@@ -6,7 +6,7 @@ import type { Played, Strategy } from "./_play.ts";
 import type { LettingGo, Termination } from "../report/report.ts";
 import { wireName } from "./_lacking.ts";
 import { random } from "./_random.ts";
-import { arranged, type Blocking, blockingStarts, mostStarts, playFrom, type StartOptions, textOf } from "./_starts.ts";
+import { arranged, type Blocking, blockingStarts, mostStarts, playFrom, type StartOptions, textOf } from "./starts.ts";
 
 export interface TerminatingOptions extends StartOptions {
   readonly seed: number;
