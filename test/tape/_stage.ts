@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { RunOptions } from "../../lib/agent.ts";
-import { type Agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
-import { agent } from "../../lib/index.ts";
+import { type Agent, agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
 import type { DriftReport } from "../../lib/tape/drift/drift.ts";
 import type { TapeOptions } from "../../lib/tape/options.ts";
 import { readFiles } from "../../lib/tape/_workspace.ts";
-import { scriptedServer, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";
+import { type ScriptedReply, scriptedServer, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";
+import "./_no-ci.ts";
 
 /** A folder that goes away with the test. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
@@ -42,6 +42,16 @@ export const Note = tool<{ say: string }>({
     writeFileSync(path, `${before}${say}\n`);
     return { content: `noted in ${path}`, response: { path, lines: before.split("\n").length } };
   },
+});
+
+/** Replies that call them. */
+export const look = (say: string): ScriptedReply => ({
+  text: `I look at ${say}`,
+  tools: [{ name: "Look", input: { say } }],
+});
+export const note = (say: string): ScriptedReply => ({
+  text: `I note ${say}`,
+  tools: [{ name: "Note", input: { say } }],
 });
 
 /** Throws what it is told. */
@@ -100,6 +110,11 @@ export async function take(
     },
   });
   return { result, report, files: readFiles(cwd), rollout: timeless(readLines(rollout)), warnings };
+}
+
+/** The file of the tape in a fixture's folder. */
+export function tapeIn(folder: string): string {
+  return join(folder, "tape.jsonl");
 }
 
 export function readLines(path: string): any[] {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { agent, type AgentOptions } from "../../lib/agent.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import type { Tape } from "../../lib/tape/tape.ts";
+import "./_no-ci.ts";
 import { scripted, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";
 
 export interface Taping {
@@ -31,18 +32,11 @@ export async function taped({ options, replies, script, prompt = "Do it", files 
     mkdirSync(dir);
     for (const [path, text] of Object.entries(files)) writeFileSync(join(dir, path), text);
   }
-  const { CI } = process.env;
-  delete process.env.CI; // where nothing is ever recorded
-  try {
-    const model = scripted(replies, script);
-    const result = await agent({ ...options, model }).run(prompt, {
-      cwd: workspace!,
-      tape: { path: fixture!, mode: "record" },
-    });
-    if (result.error) throw new Error(result.error.message);
-  } finally {
-    if (CI !== undefined) process.env.CI = CI;
-  }
+  const { error } = await agent({ ...options, model: scripted(replies, script) }).run(prompt, {
+    cwd: workspace!,
+    tape: { path: fixture!, mode: "record" },
+  });
+  if (error) throw new Error(error.message);
   const path = join(fixture!, "tape.jsonl");
   return { tape: await readTape(path), files: from!, path, remove: () => rmSync(folder, { recursive: true }) };
 }

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { agent, anthropic } from "../../lib/index.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { placer } from "../../lib/tape/redact/places.ts";
 import { redactor } from "../../lib/tape/redact/redact.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { serve } from "../_server.ts";
+import { inFolder, take, tapeIn } from "./_stage.ts";
 
 /** Letters that look as chance has it, and are always the same. */
 function chance(length: number, of = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"): string {
@@ -179,6 +185,54 @@ test("a secret never survives an import: in requests, headers, answers, inputs o
   for (const [secret] of [...secrets, [chance(90)], [chance(40)]]) {
     assert.ok(!all.includes(secret!), `${secret} is left`);
   }
+});
+
+test("ids, cookies and keys that go over the wire as headers are known to be secret everywhere else", async () => {
+  await inFolder(async (folder) => {
+    const org = "0b9ff1f1-0000-4000-8000-5c0de5c0de00";
+    using server = await serve((request, response) => {
+      request.resume().on("end", () => {
+        response.writeHead(400, {
+          "content-type": "application/json",
+          "anthropic-organization-id": org,
+          "set-cookie": "__cf_bm=c00k1e-v4lue; path=/; HttpOnly",
+          "request-id": "req_1",
+        });
+        response.end(
+          JSON.stringify({
+            type: "error",
+            error: { type: "invalid_request_error", message: `too many for ${org} with c00k1e-v4lue` },
+          }),
+        );
+      });
+    });
+    const model = anthropic({ baseURL: server.url, apiKey: "my-very-own-credential-1" });
+    const told = await take(agent({ model }), { folder, tape: { path: folder, mode: "record" } });
+    assert.equal(told.result.stop, "error");
+    const text = readFileSync(tapeIn(folder), "utf8");
+    assert.equal(/0b9ff1f1|c00k1e|my-very-own/.test(text), false, text);
+    assert.match(text, /too many for \{ORGANISATION:[0-9a-f]{6}\} with \{COOKIE:[0-9a-f]{6}\}/);
+    const errors: Error[] = [];
+    await take(agent({ model }), {
+      folder,
+      prompt: "use my-very-own-credential-1",
+      tape: { path: join(folder, "leak"), mode: "record", onError: (e) => errors.push(e as Error) },
+    });
+    assert.match(errors[0]!.message, /Cannot write tape .* shows what looks like a secret \(api-key\)/);
+    assert.equal(existsSync(join(folder, "leak")), false);
+  });
+});
+
+test("a tape that cannot be written takes no Result away: the run warns", async () => {
+  await inFolder(async (folder) => {
+    const told = await take(agent({ model: scripted([{ text: `sk-ant-${"a".repeat(40)}` }]) }), {
+      folder,
+      tape: { path: folder, mode: "record" },
+    });
+    assert.equal(told.result.stop, "done");
+    assert.match(told.warnings.join(), /Cannot write tape .* record with --redact/);
+    assert.equal(existsSync(tapeIn(folder)), false);
+  });
 });
 
 test("a place in the address of a file is a place as well", () => {
