@@ -1,11 +1,11 @@
 /** Replays an example and prints everything that came of it, with the workspace's path taken out: `<name> [--wire]`. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { runFixture } from "../../lib/tape/run-fixture.ts";
-import { timeless } from "./_stage.ts";
+import { readLines, timeless } from "./_stage.ts";
 
 const [name = "", wire] = process.argv.slice(2);
 const folder = fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
@@ -23,7 +23,7 @@ const run = await runFixture(fixtureAt(folder), seen, {
   wire: wire === "--wire",
   rollout: join(out, "rollout.jsonl"),
 });
-const rollout = readFileSync(join(out, "rollout.jsonl"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+const rollout = readLines(join(out, "rollout.jsonl"));
 rmSync(out, { recursive: true });
 const all = {
   ok: run.report.ok,

@@ -85,12 +85,14 @@ test("census() finds in the shared recordings what their list says they hold", {
   skip: manifest === undefined && "shared data is not here",
 }, async () => {
   const listed: { file: string; features: string[] }[] = JSON.parse(readFileSync(manifest!, "utf8"));
+  const refused: string[] = [];
   for (const { file, features } of listed) {
-    const { tape } = await importRecording(readFileSync(join(manifest!, "..", file)), file).catch(() => ({
-      tape: undefined,
-    }));
-    if (!tape) continue;
-    const { of } = census([tape]);
+    const imported = await importRecording(readFileSync(join(manifest!, "..", file)), file).catch(() => undefined);
+    if (!imported) {
+      refused.push(file);
+      continue;
+    }
+    const { of } = census([imported.tape]);
     const said = (kind: string) =>
       features.filter((f) => f.startsWith(`${kind}:`)).map((f) => f.slice(kind.length + 1)).sort();
     assert.deepEqual(Object.keys(of.blocks.covers).sort(), said("block"), file);
@@ -98,4 +100,5 @@ test("census() finds in the shared recordings what their list says they hold", {
     assert.deepEqual(Object.keys(of.stops.covers).sort(), said("stop"), file);
     assert.deepEqual(Object.keys(of.errors.covers).sort(), said("error").map((error) => error.replace(":", " ")), file);
   }
+  assert.deepEqual(refused, ["vercel+ai/spliced-message-start.chunks.txt"]);
 });

@@ -165,7 +165,7 @@ test("any single edit to a request is always reported at exactly its path with i
   );
 });
 
-/** Every text, number and flag of a request that a tape compares, with its path and the request in which it is another one. */
+/** Every text and number of a request that a tape compares, with its path and the request in which it is another one. */
 function leaves(request: ModelRequest): { path: string; edited: ModelRequest }[] {
   const found: { path: string; edited: ModelRequest }[] = [];
   const walk = (value: unknown, path: string, put: (changed: unknown) => ModelRequest) => {
@@ -175,13 +175,18 @@ function leaves(request: ModelRequest): { path: string; edited: ModelRequest }[]
       value.forEach((part, i) => walk(part, `${path}.${i}`, (changed) => put(value.with(i, changed))));
     } else {
       for (const [key, part] of Object.entries(value as object)) {
-        if (key === "role" || key === "type") continue;
+        // Those of messages say what the rest of them is.
+        if (path.startsWith("messages.") && (key === "role" || key === "type")) continue;
         walk(part, `${path}.${key}`, (changed) => put({ ...(value as object), [key]: changed }));
       }
     }
   };
   for (const key of ["model", "max_tokens", "system", "tools", "messages"] as const) {
     walk(request[key], key, (changed) => ({ ...request, [key]: changed }));
+  }
+  const { metadata: _, ...compared } = request.params!;
+  for (const [key, value] of Object.entries(compared)) {
+    walk(value, key, (changed) => ({ ...request, params: { ...request.params, [key]: changed } }));
   }
   return found;
 }

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type AgentOptions, anthropic, type Model } from "../../lib/index.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
-import { inFolder, Look, take, type Told } from "./_stage.ts";
+import { serve } from "../_server.ts";
+import { inFolder, Look, take, tapeIn, type Told } from "./_stage.ts";
 
 const options: AgentOptions = { system: "You look.", tools: [Look] };
 
@@ -18,7 +16,7 @@ async function thrice(
 ): Promise<{ recorded: Told; ended: unknown[]; replayed: Told[] }> {
   return await inFolder(async (folder) => {
     const recorded = await take(agent({ ...given, model }), { folder, tape: { path: folder, mode: "record" } });
-    const { calls } = await readTape(join(folder, "tape.jsonl"));
+    const { calls } = await readTape(tapeIn(folder));
     const replayed: Told[] = [];
     for (const wire of [false, true]) {
       replayed.push(await take(agent({ ...given, model: never }), { folder, tape: { path: folder, wire } }));
@@ -76,50 +74,48 @@ test("refusals that stay, with their words and their wait, are told the same way
 });
 
 test("a server that is not there is recorded as attempts without an answer, and is not there again", async () => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, server } = await serve(() => {});
   await new Promise((resolve) => server.close(resolve));
-  const model = anthropic({ baseURL, apiKey: "not-a-key", maxRetries: 1 });
+  const model = anthropic({ baseURL: url, apiKey: "not-a-key", maxRetries: 1 });
   const told = await thrice(model, model);
   assert.deepEqual([told.recorded.result.error?.type, told.ended], ["network", ["reset", "reset"]]);
   assertSame(told);
 });
 
 test("an answer of something else than the API is recorded as it is and refused with the same words", async () => {
-  for (
-    const [status, type, body] of [[200, "text/html", "<h1>Log in</h1>"], [502, "text/html", "<h1>Bad gateway</h1>"], [
-      404,
-      "application/json",
-      '{"type":"error","error":{"type":"not_found_error","message":"model: nobody"}}',
-    ]] as const
-  ) {
-    const server = createServer((request, response) => {
+  const missing = '{"type":"error","error":{"type":"not_found_error","message":"model: nobody"}}';
+  const answers: [status: number, type: string, body: string][] = [
+    [200, "text/html", "<h1>Log in</h1>"],
+    [502, "text/html", "<h1>Bad gateway</h1>"],
+    [404, "application/json", missing],
+  ];
+  for (const [status, type, body] of answers) {
+    using server = await serve((request, response) => {
       request.resume().on("end", () => {
         response.writeHead(status, { "content-type": type });
         response.end(body);
       });
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const told = await thrice(
-      anthropic({ baseURL, apiKey: "not-a-key", maxRetries: 0 }),
+      anthropic({ baseURL: server.url, apiKey: "not-a-key", maxRetries: 0 }),
       anthropic({ baseURL: "http://127.0.0.1:9", apiKey: "not-a-key", maxRetries: 0 }),
-    ).finally(() => {
-      server.close();
-      server.closeAllConnections();
-    });
+    );
     assert.deepEqual([told.recorded.result.stop, told.ended], ["error", [status]]);
     assertSame(told);
   }
 });
 
 test("U17: a tool input that does not parse, or was cut, is recorded raw and never runs on replay either", async () => {
-  const told = await scriptedRun([
+  const replies = [
     { tools: [{ name: "Look", raw: '{"say": "un' }] },
     { tools: [{ name: "Look", raw: '{"say": "cut' }], stop_reason: "max_tokens" },
     { text: "done" },
-  ], {});
-  assert.match(JSON.stringify(told.recorded.result.messages), /its input is not valid JSON/);
+  ];
+  const never = { ...Look, run: () => assert.fail("it ran") };
+  const told = await scriptedRun(replies, {}, { ...options, tools: [never] });
+  const said = JSON.stringify(told.recorded.result.messages);
+  assert.match(said, /its input is not valid JSON/);
+  assert.match(said, /its input was cut off/);
+  assert.doesNotMatch(said, /it ran/);
   assertSame(told);
 });

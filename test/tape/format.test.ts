@@ -14,7 +14,7 @@ import { parseTape, readHeader, readTape } from "../../lib/tape/read.ts";
 import { writeTape } from "../../lib/tape/write.ts";
 import { rounds } from "../_counts.ts";
 import { rough, words } from "./_arbitraries.ts";
-import { Fail, inFolder, Look, Note, recordWire, take } from "./_stage.ts";
+import { Fail, inFolder, Look, Note, readLines, recordWire, take, tapeIn } from "./_stage.ts";
 
 const options = { system: "You look.", tools: [Look, Note, Fail] };
 const script = { then: { text: "over" } };
@@ -24,9 +24,9 @@ test("a tape that is read and written again is always the same bytes", async () 
     fc.asyncProperty(rough, async (replies) => {
       await inFolder(async (folder) => {
         await recordWire(options, replies, { folder: join(folder, "a"), script });
-        const path = join(folder, "a", "tape.jsonl");
-        await writeTape(join(folder, "b", "tape.jsonl"), await readTape(path));
-        assert.equal(readFileSync(join(folder, "b", "tape.jsonl"), "utf8"), readFileSync(path, "utf8"));
+        const path = tapeIn(join(folder, "a"));
+        await writeTape(tapeIn(join(folder, "b")), await readTape(path));
+        assert.equal(readFileSync(tapeIn(join(folder, "b")), "utf8"), readFileSync(path, "utf8"));
       });
     }),
     { numRuns: rounds(6, 100) },
@@ -99,7 +99,7 @@ test("places stand by themselves: a longer name or a path below another is none"
 test("a tape says what it was recorded from, and with which versions", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ text: "hi" }], { folder: join(folder, "wire"), prompt: "hello" });
-    const { header, prompts, calls, end } = await readTape(join(folder, "wire", "tape.jsonl"));
+    const { header, prompts, calls, end } = await readTape(tapeIn(join(folder, "wire")));
     assert.equal(header.source, "scripted server");
     assert.match(header.url!, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.deepEqual(Object.keys(header.versions), ["crochet", "sdk", "api", "runtime"]);
@@ -109,14 +109,14 @@ test("a tape says what it was recorded from, and with which versions", async () 
     assert.equal(end?.end, "done");
     const model = scripted([{ text: "hi" }]);
     await take(agent({ ...options, model }), { folder, tape: { path: join(folder, "seam"), mode: "record" } });
-    assert.equal((await readTape(join(folder, "seam", "tape.jsonl"))).header.source, "model");
+    assert.equal((await readTape(tapeIn(join(folder, "seam")))).header.source, "model");
   });
 });
 
 test("of an answer's headers only those on the list are ever written", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ http: 529, retryAfter: 0.001 }, { text: "hi" }], { folder });
-    const { calls } = await readTape(join(folder, "tape.jsonl"));
+    const { calls } = await readTape(tapeIn(folder));
     const names = calls[0]!.attempts.map(({ status, headers }) => [status, Object.keys(headers!)]);
     assert.deepEqual(names, [[529, ["content-type", "request-id", "retry-after"]], [200, [
       "content-type",
@@ -130,9 +130,7 @@ test("what a request has in common with the one before is written once: the repl
     await recordWire(options, [{ text: "one", tools: [{ name: "Look", input: { say: "x" } }] }, { text: "two" }], {
       folder,
     });
-    const lines = readFileSync(join(folder, "tape.jsonl"), "utf8").trimEnd().split("\n").map((line) =>
-      JSON.parse(line)
-    );
+    const lines = readLines(tapeIn(folder));
     const [first, second] = lines.filter((line) => "call" in line);
     assert.deepEqual([first.add.length, "parent" in first], [1, false]);
     assert.equal(second.parent, "main#1");
@@ -156,7 +154,7 @@ test("a text over 16 KiB lies beside the tape, once for all tapes, and comes bac
     const { result } = await record("a");
     await record("b");
     assert.equal(readdirSync(join(folder, "blobs")).length, 2);
-    assert.ok(statSync(join(folder, "a", "tape.jsonl")).size < 16_000);
+    assert.ok(statSync(tapeIn(join(folder, "a"))).size < 16_000);
     const again = await take(agent({ ...options, system: long, model: scripted([]) }), {
       folder,
       tape: { path: join(folder, "a") },
@@ -171,7 +169,7 @@ test("a reader refuses what it does not know, with the line and the reason", asy
     await recordWire(options, [{ text: "one", tools: [{ name: "Look", input: { say: "x" } }] }, { text: "two" }], {
       folder,
     });
-    const text = readFileSync(join(folder, "tape.jsonl"), "utf8");
+    const text = readFileSync(tapeIn(folder), "utf8");
     const lines = text.trimEnd().split("\n");
     const call = lines.findIndex((line) => line.startsWith('{"call":"main#2"'));
     const head = lines.findIndex((line) => line.startsWith('{"head":1'));
@@ -217,7 +215,7 @@ test("a reader refuses what it does not know, with the line and the reason", asy
 test("a byte order mark before a tape is passed over, and a folder in a tape's place is called one", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ text: "one" }], { folder });
-    const path = join(folder, "tape.jsonl");
+    const path = tapeIn(folder);
     const plain = await readTape(path);
     writeFileSync(path, `\ufeff${readFileSync(path, "utf8")}`);
     assert.deepEqual(await readTape(path), plain);
@@ -233,7 +231,7 @@ test("a byte order mark before a tape is passed over, and a folder in a tape's p
 test("a tape that shows a secret is refused again when it is read", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ text: "the key is k-e-y" }], { folder });
-    const path = join(folder, "tape.jsonl");
+    const path = tapeIn(folder);
     const leaked = readFileSync(path, "utf8").replace('"-e-y"', `" sk-ant-${"a".repeat(8)}","${"b".repeat(30)}"`);
     writeFileSync(path, leaked);
     await assert.rejects(readTape(path), /shows what looks like a secret \(anthropic\): take it out of the repository/);
@@ -242,18 +240,16 @@ test("a tape that shows a secret is refused again when it is read", async () => 
 
 test("a tape is written whole or not at all, and never over another", async () => {
   await inFolder(async (folder) => {
-    const tape = await (async () => {
-      await recordWire(options, [{ text: "hi" }], { folder: join(folder, "a") });
-      return await readTape(join(folder, "a", "tape.jsonl"));
-    })();
-    const path = join(folder, "b", "tape.jsonl");
+    await recordWire(options, [{ text: "hi" }], { folder: join(folder, "a") });
+    const tape = await readTape(tapeIn(join(folder, "a")));
+    const path = tapeIn(join(folder, "b"));
     mkdirSync(join(folder, "b"));
     const ends = await Promise.allSettled([writeTape(path, tape), writeTape(path, tape), writeTape(path, tape)]);
     assert.equal(ends.filter((end) => end.status === "fulfilled").length, 1);
     assert.deepEqual(readdirSync(join(folder, "b")), ["tape.jsonl"]);
     const secret = { ...tape, prompts: [`sk-ant-${"a".repeat(40)}`] };
     await assert.rejects(
-      writeTape(join(folder, "c", "tape.jsonl"), secret),
+      writeTape(tapeIn(join(folder, "c")), secret),
       /Cannot write tape .* as line 2.prompt shows/,
     );
     assert.equal(existsSync(join(folder, "c")), false);
@@ -281,7 +277,7 @@ test("doubling the turns never more than doubles a tape (x1.1), also where hooks
         tape: { path: folder, mode: "record" },
       });
       assert.equal(result.iterations, turns + 1);
-      const bytes = readFileSync(join(folder, "tape.jsonl"), "utf8");
+      const bytes = readFileSync(tapeIn(folder), "utf8");
       return bytes.length - bytes.indexOf('{"call"');
     });
   for (const ephemeral of [false, true]) {
@@ -296,8 +292,8 @@ test("doubling the turns never more than doubles a tape (x1.1), also where hooks
 test("the lines of a tape always have their keys in one order", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ http: 529, retryAfter: 0.001 }, { text: "hi" }], { folder });
-    const text = readFileSync(join(folder, "tape.jsonl"), "utf8");
-    const facts = await factsOf(await readTape(join(folder, "tape.jsonl")));
+    const text = readFileSync(tapeIn(folder), "utf8");
+    const facts = await factsOf(await readTape(tapeIn(folder)));
     const shuffled = facts.map((fact) => {
       const [first, ...rest] = Object.entries(fact);
       return Object.fromEntries([first!, ...rest.reverse()]) as unknown as typeof fact;

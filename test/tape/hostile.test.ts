@@ -1,33 +1,28 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
-import * as zlib from "node:zlib";
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { answerText } from "../../lib/tape/import/_body.ts";
 import { readRecording } from "../../lib/tape/import/read.ts";
 import { normaliserOf } from "../../lib/tape/normalise.ts";
 import { readTape, TapeError } from "../../lib/tape/read.ts";
 import { assertLinear } from "../_processor-time.ts";
+import { scratch } from "../_scratch.ts";
 import { inFolder, Note, offline, recordWire, take } from "./_stage.ts";
 
 const HELLO = fileURLToPath(new URL("../../fixtures/hello", import.meta.url));
 
 /** A copy of the tape `hello`, changed, read as a stranger's. */
 async function reading(change: (text: string) => string, prepare: (dir: string) => void = () => {}): Promise<unknown> {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-hostile-"));
-  try {
-    cpSync(HELLO, join(dir, "hello"), { recursive: true });
-    mkdirSync(join(dir, "blobs"));
-    prepare(dir);
-    const tape = join(dir, "hello", "tape.jsonl");
-    writeFileSync(tape, change(readFileSync(tape, "utf8")));
-    return await readTape(tape);
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  using dir = scratch();
+  cpSync(HELLO, join(dir.path, "hello"), { recursive: true });
+  mkdirSync(join(dir.path, "blobs"));
+  prepare(dir.path);
+  const tape = join(dir.path, "hello", "tape.jsonl");
+  writeFileSync(tape, change(readFileSync(tape, "utf8")));
+  return await readTape(tape);
 }
 
 const asBlob = (name: string) => (text: string) =>
@@ -66,7 +61,7 @@ test("a recorded body that was packed to fill the memory is refused, however it 
     ["gzip", gzipSync(zeros, { level: 1 })],
     ["deflate", deflateSync(zeros, { level: 1 })],
     ["br", brotliCompressSync(zeros, quick)],
-    ["zstd", zlib.zstdCompressSync(zeros)],
+    ["zstd", zstdCompressSync(zeros)],
   ];
   for (const [encoding, bytes] of packed) {
     assert.ok(bytes.length < 1024 * 1024);
@@ -100,12 +95,12 @@ test("a tape never changes a file outside the workspace, by its path or by a lin
     const secret = join(folder, "secret");
     mkdirSync(secret);
     writeFileSync(join(secret, "kept.txt"), "kept");
-    for (
-      const [path, content] of [["../secret/new.txt", '"x"'], ["link/new.txt", '"x"'], [
-        "../secret/kept.txt",
-        "null",
-      ]] as const
-    ) {
+    const led: [path: string, content: string][] = [
+      ["../secret/new.txt", '"x"'],
+      ["link/new.txt", '"x"'],
+      ["../secret/kept.txt", "null"],
+    ];
+    for (const [path, content] of led) {
       writeFileSync(tape, text.replace('{"notes.txt":"a\\n"}', `{"notes.txt":"a\\n","${path}":${content}}`));
       const hooks = [{ sessionStart: () => symlinkSync(secret, join(folder, "work", "link")) }];
       const told = await take(offline({ ...options, hooks }), {

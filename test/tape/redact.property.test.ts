@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -8,8 +8,9 @@ import { agent } from "../../lib/index.ts";
 import { redactor } from "../../lib/tape/redact/redact.ts";
 import { redact, scripted } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";
+import { withEnv } from "../_env.ts";
 import { words } from "./_arbitraries.ts";
-import { Fail, inFolder, Look, Note, take } from "./_stage.ts";
+import { Fail, inFolder, Look, Note, take, tapeIn } from "./_stage.ts";
 
 const hex = (length: number) =>
   fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: length, maxLength: length });
@@ -80,12 +81,13 @@ test("redact() never lets a planted secret through, wherever it stands", () => {
   );
 });
 
-test("redact() shows the home directory only as {HOME}", () => {
+const shortHome = homedir().length <= 3 && "a home as short as / is no secret";
+
+test("redact() shows the home directory only as {HOME}", { skip: shortHome }, () => {
   fc.assert(
     fc.property(words, (text) => {
-      const value = { path: `see ${homedir()}/notes ${text}` };
-      const clean = redact(value).path;
-      assert.equal(clean.includes(`${homedir()}/notes`), homedir().length <= 3);
+      const clean = redact({ path: `see ${homedir()}/notes ${text}` }).path;
+      assert.ok(clean.startsWith("see {HOME}/notes "), clean);
     }),
     { numRuns: tries(100, 2000) },
   );
@@ -142,10 +144,8 @@ test("U16: a secret in a run, whole or in pieces, never reaches the tape or the 
       fc.constantFrom("prompt", "reply", "input", "thinking", "system", "result"),
       fc.boolean(),
       async ({ secret, text, env }, where, allowed) => {
-        const before = { ...process.env };
-        Object.assign(process.env, env);
-        try {
-          await inFolder(async (folder) => {
+        await withEnv(env, () =>
+          inFolder(async (folder) => {
             const put = (place: string) => where === place ? text : "plain";
             const replies = [
               {
@@ -167,10 +167,7 @@ test("U16: a secret in a run, whole or in pieces, never reaches the tape or the 
             const rollout = readFileSync(join(folder, "work.rollout.jsonl"), "utf8");
             assert.equal(rollout.includes(shown), false, "the rollout shows it");
             assert.equal(told.result.stop, "done");
-            let tape = "";
-            try {
-              tape = readFileSync(join(folder, "tape.jsonl"), "utf8");
-            } catch { /* refused */ }
+            const tape = existsSync(tapeIn(folder)) ? readFileSync(tapeIn(folder), "utf8") : "";
             assert.equal(tape.includes(shown) || joined(tape).includes(shown), false, "the tape shows it");
             if (allowed) assert.deepEqual(errors, []);
             assert.equal(tape === "", errors.length > 0);
@@ -178,11 +175,7 @@ test("U16: a secret in a run, whole or in pieces, never reaches the tape or the 
               assert.match((error as Error).message, /^Cannot write tape/);
               assert.equal((error as Error).message.includes(secret), false);
             }
-          });
-        } finally {
-          for (const name of Object.keys(env)) delete process.env[name];
-          Object.assign(process.env, before);
-        }
+          }));
       },
     ),
     { numRuns: tries(60, 1500) },

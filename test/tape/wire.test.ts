@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
 import type Anthropic from "@anthropic-ai/sdk";
 import { frameOf } from "../../lib/tape/frames.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import type { Attempt, Call } from "../../lib/tape/tape.ts";
 import { sdkOn } from "./_sdk.ts";
-import { inFolder, Look, recordWire } from "./_stage.ts";
+import { inFolder, Look, recordWire, tapeIn } from "./_stage.ts";
 
 const bodyOf = ({ request: { model, params, system, messages, tools } }: Call) =>
   ({ ...params, model, system, messages, tools }) as never;
@@ -20,7 +19,7 @@ test("one tape serves create and stream: a stream as one message, a message as a
       usage: { output_tokens: 7 },
     };
     await recordWire({ system: "You look.", tools: [Look] }, [reply, { text: "done" }], { folder });
-    const [call] = (await readTape(join(folder, "tape.jsonl"))).calls;
+    const [call] = (await readTape(tapeIn(folder))).calls;
     const streamed = await sdkOn(call!).messages.stream(bodyOf(call!)).finalMessage();
     const created = await sdkOn(call!).messages.create(bodyOf(call!), { timeout: 60_000 }) as Anthropic.Message;
     assert.deepEqual(created.content, streamed.content);
@@ -44,7 +43,7 @@ test("one tape serves create and stream: a stream as one message, a message as a
 test("what is served on the wire is byte for byte what was recorded", async () => {
   await inFolder(async (folder) => {
     await recordWire({ system: "You look." }, [{ text: "hello, wörld" }], { folder });
-    const [call] = (await readTape(join(folder, "tape.jsonl"))).calls;
+    const [call] = (await readTape(tapeIn(folder))).calls;
     const odd = [
       { ms: 0, raw: ': hello\ndata: {"type": "ping"}\r\n\r\n' },
       ...call!.attempts[0]!.events!.map((event, i) => ({ ...event, pad: i })),
