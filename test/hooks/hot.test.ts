@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { treeSign } from "../../lib/hooks/file/tree.ts";
@@ -63,8 +64,7 @@ test("a change that is too fresh for its time stamp to be believed is looked at 
     fresh = !treeSign(folder.path).settled;
   }
   assert.equal(fresh, true);
-  await new Promise((resolve) => setTimeout(resolve, 250));
-  assert.equal(treeSign(folder.path).settled, true);
+  while (!treeSign(folder.path).settled) await sleep(50);
 });
 
 test("a changed _ file reloads the hooks that share it, through other _ files and folders", async () => {

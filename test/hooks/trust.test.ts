@@ -6,10 +6,13 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
 import { userState } from "../../lib/hooks/file/places.ts";
@@ -183,6 +186,24 @@ test("U16: a command that changed is not run, not even between two looks at the 
   trust(p.cwd, p.env);
   assert.equal((await once()).decision, "continue");
   assert.equal(existsSync(`${p.cwd}/new`), true);
+});
+
+test("U16: a command that changed is not run, though its size and its time are as they were", async () => {
+  using p = project({});
+  const file = `${p.cwd}/hooks/pre-tool-use.a.sh`;
+  p.put("hooks/pre-tool-use.a.sh", marking(`${p.cwd}/one`));
+  trust(p.cwd, p.env);
+  const sources = new HookSources({ cwd: p.cwd, env: p.env });
+  // Both changes within one second: on Deno the time of a change has no smaller part.
+  while (Date.now() % 1000 > 200) await sleep(20);
+  const { atime, mtime } = statSync(file);
+  utimesSync(file, atime, mtime);
+  await sleep(300);
+  await sources.refresh();
+  writeFileSync(file, marking(`${p.cwd}/two`));
+  utimesSync(file, atime, mtime);
+  assert.equal((await fired(sources, PRE, p.cwd)).decision, "deny");
+  assert.equal(existsSync(`${p.cwd}/two`), false);
 });
 
 test("U16: in a run, settings that changed go on as they were trusted", async () => {

@@ -60,9 +60,14 @@ export function treeSign(root: string): { readonly sign: string; readonly settle
   for (const { name, path, link } of counted(root, () => true)) {
     const stat = statSync(path, { throwIfNoEntry: false });
     sign += `${name}\0${link ?? ""}\0${stat?.mtimeMs}\0${stat?.ctimeMs}\0${stat?.size}\0${stat?.ino}\0${stat?.mode}\n`;
-    newest = Math.max(newest, stat?.mtimeMs ?? 0, stat?.ctimeMs ?? 0);
+    newest = Math.max(newest, stat?.mtimeMs ?? 0, latest(stat?.ctimeMs ?? 0));
   }
   return { sign, settled: newest < Date.now() - SETTLED_MS };
+}
+
+/** The last moment that a time may stand for: Deno tells the time of a change in whole seconds. */
+function latest(ms: number): number {
+  return ms % 1000 === 0 ? ms + 999 : ms;
 }
 
 /** The files that the hooks of a folder share: a change in one of them is a change in all. */
