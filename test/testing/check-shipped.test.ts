@@ -19,10 +19,11 @@ test("every hook we ship passes the check, and every stop hook lets go", { timeo
   assert.deepEqual(faults.map(({ hook, code, message }) => `${hook} ${code}: ${message}`), []);
   assert.deepEqual(problems, []);
   assert.ok(ok);
-  for (const { hook, termination } of hooks.filter(({ events }) => events.includes("Stop"))) {
-    assert.equal(termination?.verdict, "not refuted", hook);
-    assert.equal(termination?.letsGo, "by itself", hook);
-  }
+  const stops = hooks.filter(({ events }) => events.includes("Stop"));
+  assert.deepEqual(stops.map(({ hook, termination }) => [hook, termination?.verdict, termination?.letsGo]), [
+    ["stop.no-todo-left.ts", "not refuted", "by itself"],
+    ["stop.tests-pass.ts", "not refuted", "by itself"],
+  ]);
 });
 
 test(
@@ -31,7 +32,8 @@ test(
   async () => {
     const { hooks } = await shipped();
     const warnings = hooks.flatMap(({ findings }) => findings.map(({ hook, code }) => `${hook} ${code}`));
-    const known = [/git-safety.* guard\.bypass/, /guard\.rules\.yaml guard\.bypass/, /polite\.too-long/];
+    // That one is slow is said of the machine too.
+    const known = [/git-safety.* guard\.bypass/, /guard\.rules\.yaml guard\.bypass/, /polite\.slow/];
     assert.deepEqual(warnings.filter((warning) => !known.some((one) => one.test(warning))), []);
   },
 );

@@ -177,11 +177,13 @@ test("skills and agents bring hooks at their head: an agent's Stop is a subagent
 
 test("a guard of paths is not told that a relative one passes: Claude Code makes them absolute", SLOW, async () => {
   using folder = hookFiles({
-    "pre-tool-use@Write.sh": sh('case "$event" in *\'"file_path":"/\'*.env*) echo no >&2; exit 2;; esac'),
+    "pre-tool-use@Write.sh": sh(
+      'case "$event" in *"\\"file_path\\":\\"$PWD/.env\\""*) echo no >&2; exit 2;; esac',
+    ),
   });
   const { hooks: [hook] } = await checkHook(folder.path, { runs: 20, seed: 1, laws: ["guard"] });
   const ways = hook!.findings.flatMap(({ trace = [] }) => trace.map((line) => line.split(":")[0]));
-  assert.ok(!ways.includes("a relative path"), String(ways));
+  assert.deepEqual(ways, ["./ in the path", "../ in the path", "two slashes", "a symbolic link"]);
 });
 
 /** Texts, and the variable each waits for in vain. */

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
-import { BrokenLaw, checkHook, type Finding, laws } from "../../lib/testing/index.ts";
+import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
 import { sandboxHere } from "../../lib/testing/check/asking/sandbox.ts";
 import { hookFiles, sh, SLOW } from "./_check-files.ts";
 
@@ -14,16 +14,18 @@ async function found(
   files: { readonly [name: string]: string },
   options: Parameters<typeof checkHook>[1] = {},
 ): Promise<Finding[]> {
+  const { hooks } = await checked(files, options);
+  return hooks.flatMap((hook) => hook.findings);
+}
+
+/** Checks the first of the files. */
+async function checked(
+  files: { readonly [name: string]: string },
+  options: Parameters<typeof checkHook>[1] = {},
+): Promise<CheckReport> {
   using folder = hookFiles(files);
   const [name] = Object.keys(files);
-  const { hooks } = await checkHook(`${folder.path}/${name}`, {
-    runs: 12,
-    seed: 1,
-    timeout: 20,
-    rounds: 10,
-    ...options,
-  });
-  return hooks.flatMap((hook) => hook.findings);
+  return await checkHook(`${folder.path}/${name}`, { runs: 12, seed: 1, timeout: 20, rounds: 10, ...options });
 }
 
 const codes = (findings: readonly Finding[]) => findings.map(({ code }) => code);
@@ -51,6 +53,12 @@ test("check names what a hook leaves running, and lets be what ends by itself", 
 });
 
 test("check never hands dangerous events to a hook that runs what it is given", SLOW, async () => {
+  const handed = async (line: string) => {
+    const { hooks: [hook] } = await checked({
+      "pre-tool-use@Bash.run.sh": sh(`cmd=$(printf '%s' "$event" | jq -r .tool_input.command)`, line, "exit 0"),
+    });
+    return { executes: codes(hook!.findings).includes("polite.executes"), generated: hook!.runs };
+  };
   for (
     const line of [
       `eval "$cmd" >/dev/null 2>&1`,
@@ -58,19 +66,10 @@ test("check never hands dangerous events to a hook that runs what it is given", 
       `sh -c "echo '$cmd'" >/dev/null 2>&1`,
     ]
   ) {
-    const findings = await found({
-      "pre-tool-use@Bash.run.sh": sh(`cmd=$(printf '%s' "$event" | jq -r .tool_input.command)`, line, "exit 0"),
-    });
-    assert.deepEqual(codes(findings).filter((code) => code === "polite.executes"), ["polite.executes"], line);
+    assert.deepEqual(await handed(line), { executes: true, generated: 0 }, line);
   }
-  const quoted = await found({
-    "pre-tool-use@Bash.run.sh": sh(
-      `cmd=$(printf '%s' "$event" | jq -r .tool_input.command)`,
-      `printf '%s' "$cmd" | grep -q secret`,
-      "exit 0",
-    ),
-  });
-  assert.deepEqual(codes(quoted), []);
+  const quoted = `printf '%s' "$cmd" | grep -q secret`;
+  assert.deepEqual(await handed(quoted), { executes: false, generated: 12 });
 });
 
 test("check gives a hook secrets to keep, and sees them in words, in JSON and in base64", SLOW, async () => {
