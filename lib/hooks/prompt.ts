@@ -7,7 +7,7 @@ import type { Model } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
 import { NO_OPINION, type Opinion } from "../core/verdict.ts";
 import { checkedConfig, type HookConfig, readHeader } from "./file/config.ts";
-import { splitFrontMatter } from "./prompting/front-matter.ts";
+import { readPromptFile } from "./prompting/prompt-file.ts";
 import { jsonInText } from "./prompting/json-in-text.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, recordBase } from "./file/record.ts";
@@ -134,7 +134,7 @@ export interface PromptHook extends KindParts {
  * @throws {HookLoadError} where the front matter is wrong or the template is empty
  */
 export async function promptHook(text: string, file: string, by: PromptModel): Promise<PromptHook> {
-  const { fields, body } = await splitFrontMatter(text, file);
+  const { fields, template } = await readPromptFile(text, file);
   const { model: modelName, cache, ...rest } = fields;
   if (modelName !== undefined && typeof modelName !== "string") {
     throw new HookLoadError(file, undefined, `its model is ${JSON.stringify(modelName)}: expected a name`);
@@ -143,11 +143,10 @@ export async function promptHook(text: string, file: string, by: PromptModel): P
     throw new HookLoadError(file, undefined, `its cache is ${JSON.stringify(cache)}: expected seconds, true or false`);
   }
   const config = { ...readHeader(text), ...checkedConfig(rest) };
-  if (body.trim() === "") {
+  if (template.trim() === "") {
     throw new HookLoadError(file, undefined, "it has no template: write what the model shall judge");
   }
-  const template = compileTemplate(body.trim());
-  return { config, ...promptRecord(template, by, { modelName, cache }) };
+  return { config, ...promptRecord(compileTemplate(template.trim()), by, { modelName, cache }) };
 }
 
 /** The part of a record that asks; while there is nobody to ask it has no opinion. */

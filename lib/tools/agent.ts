@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { totalTokens } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
+import { splitFrontMatter } from "../files/front-matter.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 
 /** An agent that another can start by name. */
@@ -138,10 +139,10 @@ async function definitionOf(type: string, cwd: string, options: AgentToolOptions
 
 /** Reads `agents/<name>.md`: front matter (description, tools, model), then the system prompt. */
 export async function readDefinition(path: string): Promise<AgentDefinition> {
-  const text = await readFile(path, "utf8");
-  const [, head = "", body = ""] = /^---\r?\n([\s\S]*?)\r?\n---\r?\n?([\s\S]*)$/.exec(text) ?? [];
+  const { head, body, unclosed } = splitFrontMatter(await readFile(path, "utf8"));
   const fail = (why: string) => new ToolError(`Cannot use ${path} as ${why}`, { code: "bad_definition" });
-  if (head === "") throw fail("it has no front matter: begin it with '---', a line 'description: …' and '---'");
+  if (unclosed) throw fail("its front matter is never closed: end it with a line '---'");
+  if (head === undefined) throw fail("it has no front matter: begin it with '---', a line 'description: …' and '---'");
   const { parse } = await import("yaml");
   let fields: Record<string, unknown>;
   try {

@@ -68,7 +68,7 @@ export function agentShell({ cwd: home, place: left, sandbox, env, envFile }: Ag
     }
     shell = await open(undefined);
     if (envFile !== undefined && existsSync(envFile)) {
-      await shell.run(`. '${envFile.replaceAll("'", "'\\''")}'`, { onOutput: () => {} });
+      await shell.run(`. ${shellWord(envFile)}`, { onOutput: () => {} });
     }
     return notices;
   };

@@ -1,20 +1,19 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { splitFrontMatter } from "../../../files/front-matter.ts";
 import { readYaml } from "../../../hooks/rule/yaml.ts";
 import { isObject } from "../../../core/json.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const HEAD = /^---\r?\n([\s\S]*?)\r?\n---\s*(?:\n|$)/;
-
 /** Whether a file is a skill, an agent or a command that brings hooks of its own. */
 export function hasOwnHooks(path: string): boolean {
-  return /(?<!\.prompt)\.md$/.test(path) && /^hooks:/m.test(HEAD.exec(readFileSync(path, "utf8"))?.[1] ?? "");
+  return /(?<!\.prompt)\.md$/.test(path) && /^hooks:/m.test(splitFrontMatter(readFileSync(path, "utf8")).head ?? "");
 }
 
 /** The fields at the head of a skill or an agent. What an agent calls Stop is SubagentStop: its host takes it so too. */
 export async function readFrontmatter(path: string, shown: string): Promise<Fields> {
-  const head = HEAD.exec(readFileSync(path, "utf8"))?.[1] ?? "";
+  const { head = "" } = splitFrontMatter(readFileSync(path, "utf8"));
   // In the place of the first line, so that places in it are places in the file.
   const { value: fields } = await readYaml(`\n${head}`, shown);
   if (!isObject(fields) || !isObject(fields.hooks) || basename(dirname(path)) !== "agents") {

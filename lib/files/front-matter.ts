@@ -1,0 +1,16 @@
+/** A text, and what stands between two `---` lines at its head. */
+export interface FrontMatter {
+  /** Without the lines around it; undefined where there is none, or it is never closed. */
+  readonly head: string | undefined;
+  readonly body: string;
+  readonly unclosed: boolean;
+}
+
+/** Takes the front matter off a text, whatever editor wrote it: a byte order mark, CRLF and blanks behind `---` are no part of it. */
+export function splitFrontMatter(text: string): FrontMatter {
+  const plain = text.replace(/^\uFEFF/, "");
+  if (!/^---[ \t]*\r?\n/.test(plain)) return { head: undefined, body: plain, unclosed: false };
+  const [whole, head] = /^---[ \t]*\r?\n([^]*?)^---[ \t]*(?:\r?\n|$)/m.exec(plain) ?? [];
+  if (whole === undefined) return { head: undefined, body: plain, unclosed: true };
+  return { head: head!, body: plain.slice(whole.length), unclosed: false };
+}
