@@ -10,7 +10,7 @@ export interface FrontMatter {
 export function splitFrontMatter(text: string): FrontMatter {
   const plain = text.replace(/^\uFEFF/, "");
   if (!/^---[ \t]*\r?\n/.test(plain)) return { head: undefined, body: plain, unclosed: false };
-  const [whole, head] = /^---[ \t]*\r?\n([^]*?)^---[ \t]*(?:\r?\n|$)/m.exec(plain) ?? [];
+  const [whole, head = ""] = /^---[ \t]*\r?\n(?:([^]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/.exec(plain) ?? [];
   if (whole === undefined) return { head: undefined, body: plain, unclosed: true };
-  return { head: head!, body: plain.slice(whole.length), unclosed: false };
+  return { head, body: plain.slice(whole.length), unclosed: false };
 }

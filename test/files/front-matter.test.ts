@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { splitFrontMatter } from "../../lib/files/front-matter.ts";
 
 const TEXTS: readonly [what: string, text: string, head: string | undefined, body: string, unclosed?: true][] = [
-  ["a head and a body", "---\na: 1\n---\nHello\n", "a: 1\n", "Hello\n"],
-  ["the mark of an editor", "\uFEFF---\na: 1\n---\nHello", "a: 1\n", "Hello"],
-  ["line breaks of Windows", "---\r\na: 1\r\n---\r\nHello\r\n", "a: 1\r\n", "Hello\r\n"],
-  ["blanks behind the lines", "--- \na: 1\n---\t\nHello", "a: 1\n", "Hello"],
-  ["no body", "---\na: 1\n---", "a: 1\n", ""],
+  ["a head and a body", "---\na: 1\n---\nHello\n", "a: 1", "Hello\n"],
+  ["the mark of an editor", "\uFEFF---\na: 1\n---\nHello", "a: 1", "Hello"],
+  ["line breaks of Windows", "---\r\na: 1\r\n---\r\nHello\r\n", "a: 1", "Hello\r\n"],
+  ["blanks behind the lines", "--- \na: 1\n---\t\nHello", "a: 1", "Hello"],
+  ["no body", "---\na: 1\n---", "a: 1", ""],
   ["nothing in it", "---\n---\nHello", "", "Hello"],
-  ["a rule of the body", "---\na: 1\n---\nHello\n---\nyou", "a: 1\n", "Hello\n---\nyou"],
-  ["dashes in a value", "---\na: b---c\n --- \n---\n", "a: b---c\n --- \n", ""],
+  ["a rule of the body", "---\na: 1\n---\nHello\n---\nyou", "a: 1", "Hello\n---\nyou"],
+  ["dashes in a value", "---\na: b---c\n --- \n---\n", "a: b---c\n --- ", ""],
   ["none", "Hello\n---\na: 1\n---\n", undefined, "Hello\n---\na: 1\n---\n"],
   ["none after a blank line", "\n---\na: 1\n---\n", undefined, "\n---\na: 1\n---\n"],
   ["more dashes", "----\na: 1\n----\n", undefined, "----\na: 1\n----\n"],
