@@ -123,15 +123,16 @@ test("readStdout() never takes a verdict with text around it for plain words", (
   );
 });
 
-test("wireInput() is always one line of JSON that says the same again", () => {
+test("wireInput() always says in JSON what the event says, and is told apart by its name", () => {
+  const about = { event_id: "e", timestamp: "", session_id: "s", agent_id: "s", turn_id: "t" };
+  const told = (fired: typeof PROMPT | typeof PRE) =>
+    JSON.parse(JSON.stringify(wireInput({ ...about, ...fired }, "/")));
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.dictionary(fc.string(), fc.jsonValue()), (prompt, input) => {
-      for (const fired of [{ ...PROMPT, prompt }, { ...PRE, input }]) {
-        const stamped = { event_id: "e", timestamp: "", session_id: "s", agent_id: "s", turn_id: "t", ...fired };
-        const line = JSON.stringify(wireInput(stamped, "/"));
-        assert.ok(!line.includes("\n"));
-        assert.deepEqual(JSON.parse(line), JSON.parse(JSON.stringify(wireInput(stamped, "/"))));
-      }
+      const said = told({ ...PROMPT, prompt });
+      assert.deepEqual([said.hook_event_name, said.prompt], ["UserPromptSubmit", prompt]);
+      const call = told({ ...PRE, input });
+      assert.deepEqual([call.hook_event_name, call.tool_input], ["PreToolUse", JSON.parse(JSON.stringify(input))]);
     }),
     { numRuns: tries(200, 5_000) },
   );

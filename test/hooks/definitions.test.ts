@@ -11,6 +11,7 @@ import { definitions, type DefinitionsOptions, readDefinitions } from "../../lib
 import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import { testEnv } from "./_events.ts";
+import { POST } from "./_fire.ts";
 
 async function load(yaml: string, options: Partial<DefinitionsOptions> = {}) {
   return await readDefinitions(yaml, "hooks.yaml", { workspace: "/repo", ...options });
@@ -338,7 +339,7 @@ test("U7: a definition of any type that fails lets the thing happen and warns", 
     [`type: command\ncommand: "echo oops >&2; exit 1"`, /exited with code 1: oops/],
     [`type: command\ncommand: "echo '{ \\"action\\": '"`, /not valid JSON/],
     [`type: command\ncommand: "echo '{\\"action\\": \\"explode\\"}'"`, /action 'explode' is unknown/],
-    [`type: command\ncommand: "sleep 10"\ntimeout: 0.2`, /longer than its limit|timed out|limit of 0.2/],
+    [`type: command\ncommand: "sleep 10"\ntimeout: 0.2`, /longer than its limit of 0\.2 s/],
     [`type: internal`, /broken on purpose/],
     [`type: llm\nprompt: "Judge {{args}}"`, /no JSON verdict/],
   ];
@@ -424,6 +425,8 @@ test("S3.18: an llm definition asks its own model, else hooks.llm_model", async 
   assert.equal((await preToolUse(records, "Bash", { command: "ls" })).reason, "policy");
   assert.equal(model.requests[0]!.model, "settings-model");
   assert.deepEqual(model.requests[0]!.messages[0]!.content, [{ type: "text", text: "A ls" }]);
+  await fire(records, structuredClone(POST), testEnv());
+  assert.equal(model.requests[1]!.model, "own");
 });
 
 test("an internal function may answer as in code or as definitions do", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { codeHooks } from "../../lib/core/code-hooks.ts";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { treeSign } from "../../lib/hooks/file/tree.ts";
@@ -186,8 +187,9 @@ test("a hook that lies in two folders runs once, and hooks in code come before t
   using one = folderOf({ "stop.a.ts": deny(`"a"`) });
   using two = folderOf({ "stop.b.ts": deny(`"b"`) });
   symlinkSync(`${one.path}/stop.a.ts`, `${two.path}/10-stop.a.ts`);
-  const records = await hotFolders([one.path, two.path])();
-  assert.equal(await reasons(records), "a | b");
+  const inCode = codeHooks([{ stop: () => ({ action: "deny", reason: "code" }) }]);
+  const records = await hotFolders([one.path, two.path], inCode)();
+  assert.equal(await reasons(records), "code | a | b");
 });
 
 test("U8: a post-tool-use file sees successes, a post-tool-use-failure file the rest", async () => {

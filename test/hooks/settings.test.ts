@@ -256,7 +256,11 @@ test("async and asyncRewake hooks are not waited for", async () => {
   using all = await project({
     [P]: on("PreToolUse", { hooks: [note("a", { async: true }), note("b", { asyncRewake: true })] }),
   });
-  assert.deepEqual(all.records.map((r) => r.mode), ["async", "async"]);
+  const { env, background } = environment(all.projectDir);
+  const { runs } = await fire(all.records, structuredClone(PRE), env);
+  assert.deepEqual(runs.map((run) => run.skipped), ["runs in the background", "runs in the background"]);
+  await Promise.all(background);
+  assert.deepEqual(all.log().sort(), ["a", "b"]);
 });
 
 test("time limits are the host's where none is given", async () => {

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { scratch } from "../../_scratch.ts";
@@ -34,9 +33,9 @@ test("tests-pass lets the agent stop once they pass, or where there are none", a
 test("tests-pass tells Claude Code to go on", async () => {
   using folder = scratch();
   project(folder.path, "exit 1");
-  // What a session was sent back is remembered by its id: a new one.
-  const input = { session_id: randomUUID(), cwd: folder.path, hook_event_name: "Stop", stop_hook_active: true };
-  const { output, code } = await served(NAME, input);
+  const input = { session_id: "s", cwd: folder.path, hook_event_name: "Stop", stop_hook_active: true };
+  const env = { ...process.env, CROCHET_HOME: `${folder.path}/state` };
+  const { output, code } = await served(NAME, input, { env });
   assert.equal(output?.decision, "block");
   assert.match(String(output?.reason), /^The tests fail/);
   assert.equal(code, 0);
