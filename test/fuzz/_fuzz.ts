@@ -1,9 +1,12 @@
 import { test } from "node:test";
 import fc from "fast-check";
 
-/** How long each reader is fed, and whether it is always the same food: `bun run fuzz` sets longer times and new seeds. */
-// The readers are the same under Deno: a shorter look is enough to see that they run there.
+/**
+ * How long each reader is fed: `bun run fuzz` sets a longer time. The readers are the same under Deno: a shorter look is
+ * enough to see that they run there.
+ */
 const SECONDS = Number(process.env.CROCHET_FUZZ_SECONDS ?? ("Deno" in globalThis ? 1 : 3));
+/** The same food each time, but in a run of its own another. */
 const SEED = process.env.CROCHET_FUZZ_SECONDS === undefined ? 1 : Date.now() % 2 ** 31;
 
 /** What is fed however slow the machine is. */
@@ -32,23 +35,34 @@ export function fuzz(title: string, { corpus, words, read }: Target): void {
   });
 }
 
-/** Passes where the reader reads, or refuses in our own words; an error of the engine is thrown on. */
+/** Passes where the reader reads, or refuses in our own words, which it gives; an error of the engine is thrown on. */
 export async function refusing(
   read: () => unknown,
   kind: abstract new (...args: never[]) => Error = Error,
-): Promise<void> {
+): Promise<string | undefined> {
   try {
     await read();
   } catch (error) {
     const { message } = error as Error;
-    // Engines say "Cannot read properties" too, so a plain error is ours by its grammar; a class of ours is enough.
-    const ours = kind !== Error || (/^Cannot [^]* as /.test(message) && !/^Cannot \w+ propert/.test(message));
-    if (!(error instanceof kind) || !ours) throw error;
+    // Engines throw these two as well: such an error is ours by its words, any other by its class.
+    const isOurs = kind !== Error && kind !== TypeError || isRefusal(message);
+    if (!(error instanceof kind) || !isOurs) throw error;
+    return message;
   }
 }
 
+/** Whether these are our own words for something that cannot be read; engines say "Cannot read properties" too. */
+export function isRefusal(message: string): boolean {
+  return /^Cannot [^]* as /.test(message) && !/^Cannot \w+ propert/.test(message);
+}
+
 /** One damage: a part taken out or doubled, or a word, a character or a part of another input put in. */
-type Damage = { readonly at: number; readonly length: number; readonly put: string | "twice" | "nothing" };
+interface Damage {
+  readonly at: number;
+  readonly length: number;
+  /** What is put in; "twice" and "nothing" are for the part that is there. */
+  readonly put: string;
+}
 
 function damaged(corpus: readonly string[], words: readonly string[]): fc.Arbitrary<string> {
   const put = fc.oneof(

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventParser } from "../../lib/_sse.ts";
 import { readClaude, readDefinition, readPrompt } from "../../lib/core/dialects.ts";
 import { type EventName, EVENTS } from "../../lib/core/events.ts";
+import { invalidConversation } from "../../lib/core/messages.ts";
 import { ModelError } from "../../lib/core/model.ts";
 import { UnusableAnswer } from "../../lib/core/verdict.ts";
 import { readTurnCommand } from "../../lib/hooks/turn-command.ts";
@@ -24,7 +25,7 @@ import { parseTape, TapeError } from "../../lib/tape/read.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { resumable } from "../../lib/transcript/resume.ts";
 import { readRollout, retell } from "../../lib/transcript/rollout.ts";
-import { fuzz, refusing } from "./_fuzz.ts";
+import { fuzz, isRefusal, refusing } from "./_fuzz.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const DIR = mkdtempSync(join(tmpdir(), "crochet-fuzz-"));
@@ -57,14 +58,15 @@ fuzz("the reader of event streams always gives the events of a damaged stream, o
   },
 });
 
-async function events(chunks: readonly Uint8Array[]): Promise<unknown> {
+/** The events found in a stream, and what was said where the rest was refused. */
+async function events(chunks: readonly Uint8Array[]): Promise<{ found: unknown[]; refused: string | undefined }> {
   const found: unknown[] = [];
-  await refusing(() => {
+  const refused = await refusing(() => {
     const parser = eventParser();
     for (const chunk of chunks) found.push(...parser.push(chunk));
     found.push(...parser.end());
   }, ModelError);
-  return found;
+  return { found, refused };
 }
 
 fuzz("the reader of what hooks print always finds an opinion, plain words, or a refusal", {
@@ -165,7 +167,14 @@ fuzz("settings that are damaged always load as far as they can, with a problem f
     "// note\n",
     '"args":[]',
   ],
-  read: (text) => loadSettings([{ path: join(DIR, "settings.json"), text }], { projectDir: DIR }),
+  async read(text) {
+    const { problems } = await loadSettings([{ path: join(DIR, "settings.json"), text }], { projectDir: DIR });
+    for (const { file, path, message, level } of problems) {
+      const place = `${basename(file)}${path && ` ${path}`}: `;
+      assert.ok(message.startsWith(place), message);
+      assert.ok(level === "warning" || isRefusal(message.slice(place.length)), message);
+    }
+  },
 });
 
 fuzz("hook.toml that is damaged is always read, or refused with its place", {
@@ -208,8 +217,12 @@ fuzz("definitions that are damaged are always read, or refused with their place"
     "|\n",
     "<<:",
   ],
-  read: (text) =>
-    refusing(() => readDefinitions(text, "hooks.yaml", { workspace: DIR, onProblem: () => {} }), HookLoadError),
+  async read(text) {
+    const problems: string[] = [];
+    const onProblem = (message: string) => void problems.push(message);
+    await refusing(() => readDefinitions(text, "hooks.yaml", { workspace: DIR, onProblem }), HookLoadError);
+    for (const problem of problems) assert.match(problem, /^Cannot load hooks\.yaml:\d+:\d+ as /);
+  },
 });
 
 const CALL = sampleEvent("pre-tool-use", { cwd: DIR });
@@ -323,7 +336,7 @@ fuzz("a damaged transcript always loads as a conversation that can go on, or is 
     writeFileSync(join(DIR, "damaged.jsonl"), text);
     return refusing(async () => {
       const loaded = await jsonlStore(DIR).load("damaged");
-      resumable(loaded!.messages);
+      assert.equal(invalidConversation(resumable(loaded!.messages)), undefined);
     });
   },
 });
