@@ -32,20 +32,14 @@ async function imported(path: string): Promise<{ default?: Agent }> {
   try {
     return await import(fileUrl(path));
   } catch (error) {
+    const { importProblem } = await import("../files/import-problem.ts");
+    const { words, place } = importProblem(error);
     // The runtime knows the place of a mistake that keeps a script from being read; a stack has that of one it threw.
-    const { message = String(error), position, stack = "" } = error as Partial<Error> & { position?: Position | null };
-    const at = position ? `${position.file}:${position.line}:${position.column}` : placeIn(stack, path);
-    const words = message.split("\n", 1)[0]!;
+    const at = place ?? placeIn((error as Partial<Error>)?.stack ?? "", path);
     throw new Error(`Cannot load '${path}' as ${words}${at === undefined || words.includes(at) ? "" : `: ${at}`}`, {
       cause: error,
     });
   }
-}
-
-interface Position {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
 }
 
 function placeIn(stack: string, path: string): string | undefined {

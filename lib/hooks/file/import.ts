@@ -19,7 +19,7 @@ export async function importModule(folder: ModuleFolder, path: string, version: 
   try {
     return await (isBun ? fromBun : fromDeno)(folder, path, version);
   } catch (error) {
-    throw new Error(importMessage(error));
+    throw new Error(await importMessage(error));
   }
 }
 
@@ -92,16 +92,11 @@ type Resolve = (
 ) => { readonly url: string };
 
 /** What went wrong, in one line, without the names we gave to tell versions apart. */
-function importMessage(error: unknown): string {
+async function importMessage(error: unknown): Promise<string> {
+  const { importProblem } = await import("../../files/import-problem.ts");
   const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
   return errors.map((e) => {
-    const { message = String(e), position } = (e ?? {}) as { message?: string; position?: Position | null };
-    return position ? `${message} at ${position.file}:${position.line}:${position.column}` : message;
+    const { words, place } = importProblem(e);
+    return place === undefined ? words : `${words} at ${place}`;
   }).join("; ").replaceAll(/[?]crochet=[\w.]*/g, "");
-}
-
-interface Position {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
 }

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { importProblem } from "../../lib/files/import-problem.ts";
+
+const unread = (extension: string) =>
+  Object.assign(new TypeError(`Unknown file extension "${extension}" for /repo/a${extension}`), {
+    code: "ERR_UNKNOWN_FILE_EXTENSION",
+  });
+
+const PROBLEMS: readonly [what: string, error: unknown, problem: object][] = [
+  ["one that it threw", new Error("no luck\nat all"), { words: "no luck" }],
+  ["no error at all", "no luck", { words: "no luck" }],
+  ["nothing", undefined, { words: "undefined" }],
+  [
+    "a mistake whose place the runtime knows",
+    Object.assign(new Error("Unexpected end of file"), { position: { file: "/a.ts", line: 3, column: 7 } }),
+    { words: "Unexpected end of file", place: "/a.ts:3:7" },
+  ],
+  ["TypeScript for a Node that reads none", unread(".ts"), {
+    words: "this Node reads no TypeScript: run it with Bun, Deno, or Node 22.18 or newer",
+  }],
+  ["another kind of file", unread(".txt"), { words: 'Unknown file extension ".txt" for /repo/a.txt' }],
+];
+
+for (const [what, error, problem] of PROBLEMS) {
+  test(`importProblem() says in one line why a module cannot be imported: ${what}`, () => {
+    assert.deepEqual(importProblem(error), problem);
+  });
+}
