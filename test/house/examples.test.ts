@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { RUNTIME } from "../_runtime.ts";
+import { scratch } from "../_scratch.ts";
 import { filesUnder, LIB, ROOT } from "./_files.ts";
 
 const ENTRIES: Record<string, string> = JSON.parse(readFileSync(join(ROOT, "deno.json"), "utf8")).imports;
@@ -39,16 +40,11 @@ function inPages(): Example[] {
   ).filter(({ code }) => !/^\/\/ \S+\.test\.ts\n/.test(code));
 }
 
-// Not by their names: what npm installs as `deno` is a script for Node that starts it.
-const runtime = "Deno" in globalThis
-  ? [process.execPath, "run", "-A", "--no-check", "--quiet", `--config=${ROOT}/deno.json`]
-  : [process.execPath, "run"];
-
 for (const { where, code } of [...inComments(), ...inPages()]) {
   test(`the example of ${where} runs as it stands`, () => {
-    const dir = mkdtempSync(join(tmpdir(), "crochet-example-"));
+    using folder = scratch();
     try {
-      const file = join(dir, "example.ts");
+      const file = join(folder.path, "example.ts");
       writeFileSync(
         file,
         code.replace(/from "(crochet[\w/-]*)"/g, (whole, name: string) => {
@@ -56,18 +52,17 @@ for (const { where, code } of [...inComments(), ...inPages()]) {
           return entry === undefined ? whole : `from ${JSON.stringify(pathToFileURL(join(ROOT, entry)).href)}`;
         }).replace(/from "(fast-check)"/g, (_, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`),
       );
-      const [command, ...args] = runtime;
+      const [program, ...args] = RUNTIME;
+      if ("Deno" in globalThis) args.push(`--config=${ROOT}/deno.json`);
       const env = {
         ...process.env,
         ANTHROPIC_API_KEY: "",
         ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
-        CROCHET_HOME: join(dir, ".crochet"),
+        CROCHET_HOME: join(folder.path, ".crochet"),
       };
-      execFileSync(command!, [...args, file], { cwd: dir, env, stdio: "pipe", timeout: 120_000 });
+      execFileSync(program, [...args, file], { cwd: folder.path, env, stdio: "pipe", timeout: 120_000 });
     } catch (error) {
       assert.fail(`${where}: ${(error as { stderr?: unknown }).stderr ?? error}`);
-    } finally {
-      rmSync(dir, { recursive: true });
     }
   });
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -8,6 +8,7 @@ const INDEX = fileURLToPath(new URL("../../lib/index.ts", import.meta.url));
 for (const [runtime, args] of [["bun", ["-e"]], ["deno", ["eval"]]] as const) {
   test(`importing crochet under ${runtime} never prints and leaves nothing open`, () => {
     const script = `await import(${JSON.stringify(INDEX)})`;
-    assert.equal(execFileSync(runtime, [...args, script], { encoding: "utf8", stdio: "pipe", timeout: 60_000 }), "");
+    const { stdout, stderr, status } = spawnSync(runtime, [...args, script], { encoding: "utf8", timeout: 60_000 });
+    assert.deepEqual({ stdout, stderr, status }, { stdout: "", stderr: "", status: 0 });
   });
 }
