@@ -1,32 +1,48 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { OUR_RUNTIME } from "./_runtime.ts";
 
-const MAIN = fileURLToPath(new URL("../lib/cli/main.ts", import.meta.url));
-const CONFIG = fileURLToPath(new URL("../deno.json", import.meta.url));
+/** The words that run the command line, on the runtime the test runs on. */
+export const CROCHET: readonly [program: string, ...args: string[]] = [
+  ...OUR_RUNTIME,
+  fileURLToPath(new URL("../lib/cli/main.ts", import.meta.url)),
+];
 
 export interface Exit {
-  readonly stdout: string;
-  readonly stderr: string;
   readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
 }
 
-/** Runs the command line as a user would: a process of its own, on the runtime the test runs on. */
-export function crochet(
-  args: readonly string[],
-  options: { cwd: string; env?: Record<string, string | undefined>; stdin?: string },
-): Promise<Exit> {
-  const flags = "Deno" in globalThis ? ["run", "-A", "--quiet", `--config=${CONFIG}`] : [];
-  const { ANTHROPIC_API_KEY: _key, CROCHET_HOME: _home, ...rest } = process.env;
-  const env = { ...rest, NO_COLOR: "1", ...options.env } as NodeJS.ProcessEnv;
+export interface Given {
+  readonly cwd: string;
+  /** Beside what this process has, without what is about us or the model. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly stdin?: string;
+}
+
+/** Runs the command line as a user would, in a process of its own. */
+export function crochet(args: readonly string[], given: Given): Promise<Exit> {
+  return ended([...CROCHET, ...args], given);
+}
+
+/** Runs a program to its end. */
+export function ended([program, ...args]: readonly [string, ...string[]], { cwd, env, stdin }: Given): Promise<Exit> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...flags, MAIN, ...args], { cwd: options.cwd, env });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.on("data", (chunk) => stdout += chunk);
-    child.stderr.on("data", (chunk) => stderr += chunk);
+    const child = spawn(program, args, { cwd, env: { ...bareEnv(), ...env } as NodeJS.ProcessEnv });
+    let out = "";
+    let err = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
+    child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
     child.on("error", reject);
-    child.on("close", (code) => resolve({ stdout, stderr, code }));
+    child.on("close", (code) => resolve({ code, out, err }));
     child.stdin.on("error", () => {});
-    child.stdin.end(options.stdin ?? "");
+    child.stdin.end(stdin ?? "");
   });
+}
+
+/** The environment of somebody who has set nothing of ours, has no key, and does not work in CI. */
+export function bareEnv(): NodeJS.ProcessEnv {
+  const ours = /^(?:CI|ANTHROPIC_|CROCHET_(?!TEST))/;
+  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name))), NO_COLOR: "1" };
 }

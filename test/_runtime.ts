@@ -1,3 +1,5 @@
+import { fileURLToPath } from "node:url";
+
 /**
  * The command that runs a script on the runtime these tests run on. Not by its name: what npm installs as `deno` is a
  * script for Node, whose death Deno survives.
@@ -5,3 +7,8 @@
 export const RUNTIME: readonly [program: string, ...args: string[]] = "Deno" in globalThis
   ? [process.execPath, "run", "-A", "--no-check", "--quiet"]
   : [process.execPath, "run"];
+
+/** The same for a script that stands or is called elsewhere: with the settings of this project. */
+export const OUR_RUNTIME: typeof RUNTIME = "Deno" in globalThis
+  ? [...RUNTIME, `--config=${fileURLToPath(new URL("../deno.json", import.meta.url))}`]
+  : RUNTIME;

@@ -1,9 +1,19 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** A scratch folder that goes when the test ends: `using folder = scratch()`. */
-export function scratch(): { path: string } & Disposable {
+export function scratch(files: Readonly<Record<string, string>> = {}): { path: string } & Disposable {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "crochet-test-")));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  put(path, files);
+  // What a test has started may still write while it ends.
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
+}
+
+/** Writes files by their paths below a folder; scripts for a shell can be run. */
+export function put(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text, { mode: name.endsWith(".sh") ? 0o755 : 0o644 });
+  }
 }

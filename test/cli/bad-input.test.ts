@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { main } from "../../lib/cli/main.ts";
 import { trust } from "../../lib/hooks/trust.ts";
-import { workplace } from "./_call.ts";
-import { CROCHET } from "./_pty.ts";
+import { CROCHET } from "../_crochet.ts";
+import { place } from "../_place.ts";
 
 const ROLLOUT = `{"type":"rollout","version":1,"id":"x","at":"2026-01-01T00:00:00.000Z"}\n`;
 
@@ -75,7 +75,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
 
 for (const [args, code, words] of CASES) {
   test(`'crochet ${args.join(" ")}' says what is wrong in one line, exit code ${code}`, async () => {
-    using here = workplace(FILES);
+    using here = place(FILES);
     const done = await here.call((given, io) => main(given, io), ...args);
     assert.equal(done.code, code, done.err);
     assert.match(done.err, words);
@@ -86,8 +86,8 @@ for (const [args, code, words] of CASES) {
 }
 
 test("one stored session that cannot be read hides no other", async () => {
-  using here = workplace(FILES);
-  here.put(".crochet/runs/empty.jsonl", "");
+  using here = place(FILES);
+  here.put({ ".crochet/runs/empty.jsonl": "" });
   const { code, out } = await here.call((args, io) => main(args, io), "transcripts", "ls");
   assert.equal(code, 1);
   assert.match(out, /damaged {2}cannot be read\n.*line 1 is not JSON/);
@@ -95,7 +95,7 @@ test("one stored session that cannot be read hides no other", async () => {
 });
 
 test("malformed YAML and hooks that do not load are named, one by one, and the others still load", async () => {
-  using here = workplace({ ...FILES, "hooks/stop.fine.ts": "export default () => undefined;\n" });
+  using here = place({ ...FILES, "hooks/stop.fine.ts": "export default () => undefined;\n" });
   trust(here.cwd, here.env);
   const { code, out } = await here.call((args, io) => main(args, io), "hooks", "--json");
   assert.equal(code, 1);
@@ -125,7 +125,7 @@ function shell(line: string, cwd: string): Promise<{ code: number | null; err: s
 }
 
 test("a reader that goes away ends a command quietly", { timeout: 60_000 }, async () => {
-  using here = workplace();
+  using here = place();
   for (
     const line of [
       "crochet completions bash | head -n 1",
@@ -141,7 +141,7 @@ test("a reader that goes away ends a command quietly", { timeout: 60_000 }, asyn
 const NO_FULL = existsSync("/dev/full") ? false : "there is no /dev/full here";
 
 test("a full disk is said in one line, exit code 1", { skip: NO_FULL, timeout: 60_000 }, async () => {
-  using here = workplace();
+  using here = place();
   for (const line of ["crochet help > /dev/full", "crochet completions bash > /dev/full"]) {
     const { code, err } = await shell(line, here.cwd);
     assert.deepEqual([code, err], [

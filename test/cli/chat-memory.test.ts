@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { forgetRule, rememberedRules, rememberRules } from "../../lib/cli/_remembered-rules.ts";
 import { History } from "../../lib/cli/chat/history.ts";
-import { place } from "./_pty.ts";
+import { place } from "../_place.ts";
 
 /** What the arrow up brings, from the newest on. */
 function back(history: History): string[] {

@@ -4,7 +4,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type ScriptedReply, type ScriptedServer, scriptedServer } from "crochet/testing";
-import { CROCHET, isAlive, NO_PTY, place, Pty } from "./_pty.ts";
+import { CROCHET } from "../_crochet.ts";
+import { place } from "../_place.ts";
+import { isAlive, NO_PTY, Pty } from "../_pty.ts";
 
 const pty = NO_PTY === undefined ? {} : { skip: NO_PTY };
 

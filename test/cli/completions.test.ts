@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { main } from "../../lib/cli/main.ts";
 import type { Io } from "../../lib/cli/_io.ts";
-import { NO_PTY, place, Pty } from "./_pty.ts";
+import { place } from "../_place.ts";
+import { NO_PTY, Pty } from "../_pty.ts";
 
 async function output(...args: string[]): Promise<string> {
   let text = "";

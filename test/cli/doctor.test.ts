@@ -1,41 +1,28 @@
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { hookCommand } from "../../lib/hooks/install.ts";
-import { crochet } from "../_crochet.ts";
-import { scratch } from "../_scratch.ts";
+import { type Place, place } from "../_place.ts";
+import { put } from "../_scratch.ts";
 
 const LONG = { timeout: 120_000 };
 
 type Check = { about: string; state: string; words: string; mend?: string };
 
-/** A project and a home of its own. */
-function place(files: Record<string, string> = {}) {
-  const folder = scratch();
-  const cwd = join(folder.path, "project");
-  const home = join(folder.path, "home");
-  for (const dir of [cwd, home]) mkdirSync(dir);
-  const put = (name: string, text: string, root = cwd) => {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    writeFileSync(join(root, name), text);
-  };
-  for (const [name, text] of Object.entries(files)) put(name, text);
-  const run = (args: string[], env: Record<string, string> = {}) => crochet(args, { cwd, env: { HOME: home, ...env } });
-  const doctor = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(["doctor", "--json", ...args]);
-    assert.equal(stderr, "");
-    const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
-    assert.equal(ok, code === 0);
-    return { code, broken: checks.filter(({ state }) => state === "broken"), checks };
-  };
-  return { cwd, home, put, run, doctor, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+/** What doctor says of a place, as data. */
+async function doctor(here: Place, ...args: string[]) {
+  const { code, out, err } = await here.crochet(["doctor", "--json", ...args]);
+  assert.equal(err, "");
+  const { ok, checks } = JSON.parse(out) as { ok: boolean; checks: Check[] };
+  assert.equal(ok, code === 0);
+  return { code, broken: checks.filter(({ state }) => state === "broken"), checks };
 }
 
 test("doctor finds nothing broken in a fresh scaffold, and replays its fixture", LONG, async () => {
   using here = place();
-  await here.run(["init"]);
-  const { code, broken, checks } = await here.doctor();
+  await here.crochet(["init"]);
+  const { code, broken, checks } = await doctor(here);
   assert.deepEqual(broken, []);
   assert.equal(code, 0);
   assert.match(checks.find(({ about }) => about === "fixtures")!.words, /^1 of 1 replay as recorded$/);
@@ -45,13 +32,13 @@ test("doctor finds nothing broken in a fresh scaffold, and replays its fixture",
 test("doctor says whether there is a key, and never the key", async () => {
   using here = place();
   const env = { ANTHROPIC_API_KEY: "sk-very-secret", ANTHROPIC_BASE_URL: "http://me:hush@127.0.0.1:1/x" };
-  const { stdout, stderr, code } = await here.run(["doctor"], env);
+  const { out, err, code } = await here.crochet(["doctor"], env);
   assert.equal(code, 0);
-  assert.match(stdout, /^✓ key\s+ANTHROPIC_API_KEY is set, for 127\.0\.0\.1:1$/m);
-  assert.doesNotMatch(stdout + stderr, /secret|hush/);
-  assert.match((await here.run(["doctor"])).stdout, /^! key\s+ANTHROPIC_API_KEY is not set/m);
+  assert.match(out, /^✓ key\s+ANTHROPIC_API_KEY is set, for 127\.0\.0\.1:1$/m);
+  assert.doesNotMatch(out + err, /secret|hush/);
+  assert.match((await here.crochet(["doctor"])).out, /^! key\s+ANTHROPIC_API_KEY is not set/m);
   using withEnv = place({ ".env": "EDITOR=vi\n" });
-  assert.match((await withEnv.run(["doctor"])).stdout, /a \.env of a directory is not read/);
+  assert.match((await withEnv.crochet(["doctor"])).out, /a \.env of a directory is not read/);
 });
 
 test("doctor names the entry that breaks the settings of another host, and how to mend it", LONG, async () => {
@@ -69,9 +56,9 @@ test("doctor names the entry that breaks the settings of another host, and how t
   const gone = hookCommand(join(here.cwd, "hooks/gone.ts"), "codex");
   const there = hookCommand(join(here.cwd, "hooks/stop.ts"), "codex");
   const entries = [{ hooks: [{ type: "command", command: there }, { type: "command", command: gone }] }];
-  here.put(".codex/hooks.json", JSON.stringify({ hooks: { Stop: entries } }));
-  here.put(".claude/settings.json", "{ not json", here.home);
-  const { code, checks } = await here.doctor();
+  here.put({ ".codex/hooks.json": JSON.stringify({ hooks: { Stop: entries } }) });
+  put(here.home, { ".claude/settings.json": "{ not json" });
+  const { code, checks } = await doctor(here);
   assert.equal(code, 1);
   const said = (about: string) =>
     checks.filter((check) => check.about === about).map(({ words, mend }) => `${words}: ${mend}`).join("\n");
@@ -88,14 +75,14 @@ test("doctor names the entry that breaks the settings of another host, and how t
 
 test("doctor finds hooks that do not load, bad project settings, and tapes that are stale or torn", LONG, async () => {
   using here = place();
-  await here.run(["init"]);
-  here.put("hooks/pre-tool-uze.ts", "export default () => undefined;\n");
-  here.put(".crochet/config.yaml", "modle: x\n");
-  here.put("fixtures/torn/tape.jsonl", '{"tape":99}\n');
+  await here.crochet(["init"]);
+  here.put({ "hooks/pre-tool-uze.ts": "export default () => undefined;\n" });
+  here.put({ ".crochet/config.yaml": "modle: x\n" });
+  here.put({ "fixtures/torn/tape.jsonl": '{"tape":99}\n' });
   const agent = join(here.cwd, "agent.ts");
   writeFileSync(agent, readFileSync(agent, "utf8").replace("You help", "You hinder"));
-  await here.run(["trust"]);
-  const { code, broken } = await here.doctor();
+  await here.crochet(["trust"]);
+  const { code, broken } = await doctor(here);
   assert.equal(code, 1);
   const all = broken.map(({ about, words, mend }) => `${about}: ${words}: ${mend}`).join("\n");
   assert.match(all, /hooks: .*pre-tool-uze\.ts.*pre-tool-use/);
@@ -106,13 +93,13 @@ test("doctor finds hooks that do not load, bad project settings, and tapes that 
 
 test("doctor runs nothing of a project that is not trusted, unless it is told to", LONG, async () => {
   using here = place();
-  await here.run(["init"]);
+  await here.crochet(["init"]);
   appendFileSync(join(here.cwd, "agent.ts"), `import("node:fs").then((fs) => fs.writeFileSync("ran", ""));\n`);
-  await here.run(["trust", "--revoke"]);
-  const { code, checks } = await here.doctor();
+  await here.crochet(["trust", "--revoke"]);
+  const { code, checks } = await doctor(here);
   assert.equal(code, 0);
   assert.ok(checks.some(({ about, state }) => about === "trust" && state === "warning"));
   assert.ok(!existsSync(join(here.cwd, "ran")));
-  await here.doctor("--replay");
+  await doctor(here, "--replay");
   assert.ok(existsSync(join(here.cwd, "ran")));
 });

@@ -8,7 +8,7 @@ import { agent } from "../../lib/agent.ts";
 import { replay as replayed, scripted } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";
 import { sharedData } from "../_shared.ts";
-import { workplace } from "./_call.ts";
+import { place } from "../_place.ts";
 
 const LONG = { timeout: 300_000 };
 const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
@@ -20,7 +20,7 @@ export default agent({ name: "writer", system: "You write.", tools: [Write] });
 
 /** A project with one recorded run that writes a file. */
 async function project() {
-  const w = workplace({
+  const w = place({
     "fixtures/write/agent.ts": AGENT,
     "fixtures/write/files/README": "a\n",
     "place/README": "a\n",
@@ -51,14 +51,13 @@ test(
     assert.match(survived.out, /^fixture +schedules +result\nwrite +40 +survived\n$/);
     assert.ok(!existsSync(`${w.cwd}/fixtures/write/write.fault.json`));
 
-    w.put(
-      "fixtures/write/invariants.ts",
-      `export default [{
+    w.put({
+      "fixtures/write/invariants.ts": `export default [{
       name: "it never says that it is written where it is not",
       broken: ({ results, files }) =>
         results.at(-1)?.text === "It is written." && files.get("a.txt") !== "hello, world\\n" ? "a.txt is not there" : undefined,
     }];\n`,
-    );
+    });
     const found = await w.call(replay, "--faults=200", "--seed", "5", "write");
     assert.equal(found.code, 1);
     assert.match(found.out, /write +\d+ +broke\n/);
@@ -78,12 +77,12 @@ test("what a search has kept is tried again by every replay, on the command line
   using w = await project();
   const writer = agent({ name: "writer", system: "You write.", tools: [Write] });
   const kept = [{ broke: "once", faults: ["call 1, tool_use:Write, delta 1: cut"] }];
-  w.put("fixtures/write/write.fault.json", JSON.stringify(kept));
+  w.put({ "fixtures/write/write.fault.json": JSON.stringify(kept) });
   const good = await w.call(replay);
   assert.deepEqual([good.code, good.err], [0, ""], good.out);
   assert.equal((await replayed(writer, "write", { cwd: w.cwd })).text, "It is written.");
 
-  w.put("fixtures/write/invariants.ts", `export default [{ name: "never", broken: () => "always broken" }];\n`);
+  w.put({ "fixtures/write/invariants.ts": `export default [{ name: "never", broken: () => "always broken" }];\n` });
   const bad = await w.call(replay, "write");
   assert.equal(bad.code, 1);
   const words =
@@ -91,7 +90,7 @@ test("what a search has kept is tried again by every replay, on the command line
   assert.match(bad.out, words);
   await assert.rejects(replayed(writer, "write", { cwd: w.cwd }), words);
 
-  w.put("fixtures/write/write.fault.json", JSON.stringify([{ broke: "once", faults: ["call 7: cut"] }]));
+  w.put({ "fixtures/write/write.fault.json": JSON.stringify([{ broke: "once", faults: ["call 7: cut"] }]) });
   assert.match((await w.call(replay, "write")).out, /the tape has no such call: it has 2 calls/);
 });
 
@@ -109,7 +108,7 @@ test(
       (await w.call(replay, "--faults", "5", "--seed", "x")).err,
       /Cannot search with --seed x as it is no number/,
     );
-    w.put("fixtures/write/invariants.ts", "export default 1;\n");
+    w.put({ "fixtures/write/invariants.ts": "export default 1;\n" });
     assert.match((await w.call(replay, "--faults", "5")).out, /it exports no list of invariants/);
     assert.match((await w.call(replay, "--help")).out, /Presets of --faults\n {2}overloaded, rate-limited/);
   },
@@ -124,7 +123,7 @@ const STREAM = [
 ].join("\n");
 
 test("crochet fixtures import makes tapes that the census counts, and says what it refuses and why", async () => {
-  using w = workplace({ "old/hi.chunks.txt": STREAM, "old/sub/hi.txt": STREAM, "old/notes.md": "# Notes\n" });
+  using w = place({ "old/hi.chunks.txt": STREAM, "old/sub/hi.txt": STREAM, "old/notes.md": "# Notes\n" });
   const imported = await w.call(fixtures, "import", "old");
   assert.equal(imported.code, 1);
   assert.match(
@@ -152,7 +151,7 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   assert.match(counted.out, /\nmodels +claude-opus-5 3\n +lacks /);
   const data = JSON.parse((await w.call(fixtures, "census", "fixtures", "--json")).out);
   assert.deepEqual(data.of.stops.covers, { end_turn: 3 });
-  w.put("fixtures/torn/tape.jsonl", "{");
+  w.put({ "fixtures/torn/tape.jsonl": "{" });
   const torn = await w.call(fixtures, "census");
   assert.equal(torn.code, 1);
   assert.match(torn.err, /fixtures\/torn\/tape\.jsonl: Cannot read tape/);
@@ -167,7 +166,7 @@ test("all shared recordings become tapes on disk but the spliced one", {
   skip: cassettes === undefined && "shared data is not here",
   timeout: 120_000,
 }, async () => {
-  using w = workplace();
+  using w = place();
   const { out, code } = await w.call(fixtures, "import", cassettes!, "--json");
   assert.equal(code, 1);
   const outcomes: { file: string; refused?: string; tape?: string }[] = JSON.parse(out);

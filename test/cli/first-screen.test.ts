@@ -3,10 +3,10 @@ import { mkdirSync } from "node:fs";
 import { test } from "node:test";
 import { main } from "../../lib/cli/main.ts";
 import { trust } from "../../lib/hooks/trust.ts";
-import { workplace } from "./_call.ts";
+import { place } from "../_place.ts";
 
 test("crochet alone says what it is, what it found and what to type next, in plain text on a pipe", async () => {
-  using here = workplace();
+  using here = place();
   const { out, code } = await here.call((args, io) => main(args, io));
   assert.equal(code, 0);
   assert.match(out, /^crochet \d+\.\d+\.\d+: .*\n\nFound in .*project\n/);
@@ -17,7 +17,7 @@ test("crochet alone says what it is, what it found and what to type next, in pla
 });
 
 test("crochet alone counts what is there, and offers the commands that fit it", async () => {
-  using here = workplace({
+  using here = place({
     "agent.ts": `import { agent } from "crochet";\nexport default agent({});\n`,
     "other.ts": "export {};\n",
     "hooks/stop.ts": "export default () => undefined;\n",
@@ -41,7 +41,7 @@ test("crochet alone counts what is there, and offers the commands that fit it", 
 });
 
 test("crochet --json and --version print data alone", async () => {
-  using here = workplace();
+  using here = place();
   mkdirSync(`${here.cwd}/hooks`);
   const told = await here.call((args, io) => main(args, io), "--json");
   const { version, agents, hooks, key } = JSON.parse(told.out);
@@ -66,7 +66,7 @@ for (
   ] as const
 ) {
   test(`'crochet ${typed.join(" ")}' is refused with what was meant, exit code 2`, async () => {
-    using here = workplace();
+    using here = place();
     const { code, out, err } = await here.call((args, io) => main(args, io), ...typed);
     assert.deepEqual([code, out], [2, ""]);
     assert.match(err, /^crochet: Cannot [^\n]*\n$/);

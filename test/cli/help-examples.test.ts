@@ -9,7 +9,8 @@ import { type ScriptedServer, scriptedServer } from "crochet/testing";
 import { everyCommand, type Typed } from "../../lib/cli/_group.ts";
 import { commands, main } from "../../lib/cli/main.ts";
 import type { Io } from "../../lib/cli/_io.ts";
-import { CROCHET, NO_PTY, Pty } from "./_pty.ts";
+import { CROCHET } from "../_crochet.ts";
+import { NO_PTY, Pty } from "../_pty.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-examples-")));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
 import type { CheckReport } from "../../lib/testing/index.ts";
-import { workplace } from "./_call.ts";
+import { place } from "../_place.ts";
 
 /** Real processes on a busy machine. */
 const SLOW = { timeout: 120_000 };
@@ -12,8 +12,8 @@ const LOOPS = '#!/bin/sh\ncat > /dev/null\necho \'{"decision":"block","reason":"
 const FEW = ["--runs", "4", "--rounds", "10", "--seed", "7"];
 
 test("hooks check says what each hook was held to, and exits 0 where no law is broken", SLOW, async () => {
-  using place = workplace({ "hooks/notification.sh": GOOD, "hooks/session-start.sh": GOOD });
-  const { out, code } = await place.call(hooks, "check", ...FEW);
+  using here = place({ "hooks/notification.sh": GOOD, "hooks/session-start.sh": GOOD });
+  const { out, code } = await here.call(hooks, "check", ...FEW);
   assert.equal(code, 0);
   assert.match(out, /^✓ notification\.sh {2}4 runs · p50 [\d.]+ m?s, p95 [\d.]+ m?s$/m);
   assert.match(
@@ -23,8 +23,8 @@ test("hooks check says what each hook was held to, and exits 0 where no law is b
 });
 
 test("hooks check exits 1 at a fault, with the play, the mend and the line that shows it again", SLOW, async () => {
-  using place = workplace({ "hooks/stop.sh": LOOPS, "hooks/notification.sh": GOOD });
-  const { out, code } = await place.call(hooks, "check", "hooks/stop.sh", ...FEW);
+  using here = place({ "hooks/stop.sh": LOOPS, "hooks/notification.sh": GOOD });
+  const { out, code } = await here.call(hooks, "check", "hooks/stop.sh", ...FEW);
   assert.equal(code, 1);
   assert.match(out, /^✗ stop\.sh/m);
   assert.match(out, /^ {2}terminating\.loops at Stop$/m);
@@ -36,8 +36,8 @@ test("hooks check exits 1 at a fault, with the play, the mend and the line that 
 });
 
 test("hooks check gives all of it as data, and as JUnit", SLOW, async () => {
-  using place = workplace({ "hooks/stop.sh": LOOPS });
-  const data = await place.call(hooks, "check", ...FEW, "--json");
+  using here = place({ "hooks/stop.sh": LOOPS });
+  const data = await here.call(hooks, "check", ...FEW, "--json");
   assert.equal(data.code, 1);
   const report: CheckReport = JSON.parse(data.out);
   assert.deepEqual([report.ok, report.seed, report.runs, report.host], [false, 7, 4, "claude"]);
@@ -49,7 +49,7 @@ test("hooks check gives all of it as data, and as JUnit", SLOW, async () => {
     "Stop",
     7,
   ]);
-  const junit = await place.call(hooks, "check", ...FEW, "--junit");
+  const junit = await here.call(hooks, "check", ...FEW, "--junit");
   assert.equal(junit.code, 1);
   assert.match(junit.out, /<testsuite name="crochet hooks check" tests="8" failures="1" errors="0">/);
   assert.match(
@@ -70,8 +70,8 @@ const MISTAKES: readonly (readonly [args: readonly string[], says: RegExp])[] = 
 
 for (const [args, says] of MISTAKES) {
   test(`hooks check ${args.join(" ")} is a mistake of the call: exit code 2 and one line`, SLOW, async () => {
-    using place = workplace({ "hooks/notification.sh": GOOD, "empty/readme.txt": "" });
-    const { err, code } = await place.call(hooks, "check", ...args);
+    using here = place({ "hooks/notification.sh": GOOD, "empty/readme.txt": "" });
+    const { err, code } = await here.call(hooks, "check", ...args);
     assert.equal(code, 2);
     assert.match(err, says);
     assert.equal(err.trim().split("\n").length, 1);
@@ -81,7 +81,7 @@ for (const [args, says] of MISTAKES) {
 const settings = (hooks: unknown) => JSON.stringify({ hooks });
 
 test("hooks check reads Claude Code's settings: scripts of the project, matchers, what never runs", SLOW, async () => {
-  using place = workplace({
+  using here = place({
     ".claude/settings.json": settings({
       PreToolUse: [{
         matcher: "Bash",
@@ -99,7 +99,7 @@ test("hooks check reads Claude Code's settings: scripts of the project, matchers
     ".claude/hooks/_words.sh": 'case "$(cat)" in *"git push"*) echo "not from here" >&2; exit 2;; esac\n',
     ".claude/hooks/stop.sh": LOOPS,
   });
-  const { out, code } = await place.call(hooks, "check", ".claude/settings.json", ...FEW, "--json");
+  const { out, code } = await here.call(hooks, "check", ".claude/settings.json", ...FEW, "--json");
   assert.equal(code, 1);
   const { hooks: found, problems }: CheckReport = JSON.parse(out);
   assert.deepEqual(
@@ -125,7 +125,7 @@ test(
   "hooks check runs a plugin's hooks.json with its own root, from the file or from the plugin's folder",
   SLOW,
   async () => {
-    using place = workplace({
+    using here = place({
       "plugin/hooks/hooks.json": JSON.stringify({
         description: "one",
         hooks: { Stop: [{ hooks: [{ type: "command", command: "sh ${CLAUDE_PLUGIN_ROOT}/scripts/stop.sh" }] }] },
@@ -133,7 +133,7 @@ test(
       "plugin/scripts/stop.sh": LOOPS,
     });
     for (const path of ["plugin", "plugin/hooks/hooks.json"]) {
-      const { out, code } = await place.call(hooks, "check", path, ...FEW, "--json");
+      const { out, code } = await here.call(hooks, "check", path, ...FEW, "--json");
       assert.equal(code, 1);
       const { hooks: found }: CheckReport = JSON.parse(out);
       assert.deepEqual(found.map(({ findings }) => findings.map((f) => f.code)), [["terminating.loops"]], path);
@@ -144,7 +144,7 @@ test(
 test("hooks check holds a hook to the protocol of the host it is for, which the path may tell", SLOW, async () => {
   const ask =
     `#!/bin/sh\ncat > /dev/null\necho '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"sure?"}}'\n`;
-  using place = workplace({
+  using here = place({
     "ask.sh": ask,
     ".codex/hooks.json": settings({ PreToolUse: [{ hooks: [{ type: "command", command: "sh ask.sh" }] }] }),
     ".gemini/settings.json": settings({
@@ -152,7 +152,7 @@ test("hooks check holds a hook to the protocol of the host it is for, which the 
     }),
   });
   const codes = async (...args: string[]) => {
-    const { out } = await place.call(hooks, "check", ...args, ...FEW, "--json");
+    const { out } = await here.call(hooks, "check", ...args, ...FEW, "--json");
     return (JSON.parse(out) as CheckReport).hooks.flatMap(({ findings }) =>
       findings.filter((f) => f.severity === "fault").map((f) => f.code)
     );
@@ -164,7 +164,7 @@ test("hooks check holds a hook to the protocol of the host it is for, which the 
 });
 
 test("hooks check reads definitions in hooks.yaml, each by its name", SLOW, async () => {
-  using place = workplace({
+  using here = place({
     "hooks.yaml": [
       "hooks:",
       "  definitions:",
@@ -178,7 +178,7 @@ test("hooks check reads definitions in hooks.yaml, each by its name", SLOW, asyn
       "      command: echo nonsense",
     ].join("\n"),
   });
-  const { out } = await place.call(hooks, "check", "hooks.yaml", ...FEW, "--json");
+  const { out } = await here.call(hooks, "check", "hooks.yaml", ...FEW, "--json");
   const { hooks: found, problems }: CheckReport = JSON.parse(out);
   assert.deepEqual(problems, []);
   assert.deepEqual(found.map(({ hook }) => hook), ["hooks.yaml: no-push", "hooks.yaml: broken"]);

@@ -4,28 +4,27 @@ import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
 import trust from "../../lib/cli/trust.ts";
 import { rolloutWriter } from "../../lib/transcript/rollout.ts";
-import { crochet } from "../_crochet.ts";
-import { workplace } from "./_call.ts";
+import { place } from "../_place.ts";
 
 const DENY = `export default () => ({ action: "deny", reason: "not yet" });`;
 
 test("a fresh user can make a hook, see it listed, tested, explained, installed and removed", async () => {
-  using w = workplace({ "hooks/stop.sh": "#!/bin/sh\n[ -e done ] || { touch done; echo 'once more' >&2; exit 2; }\n" });
-  const run = (...args: string[]) => crochet(args, { cwd: w.cwd, env: { HOME: w.home } });
-  assert.match((await run("hooks")).stdout, /stop\.sh: hooks is not trusted: look at it, then run 'crochet trust'/);
+  using w = place({ "hooks/stop.sh": "#!/bin/sh\n[ -e done ] || { touch done; echo 'once more' >&2; exit 2; }\n" });
+  const run = (...args: string[]) => w.crochet(args);
+  assert.match((await run("hooks")).out, /stop\.sh: hooks is not trusted: look at it, then run 'crochet trust'/);
   const trusted = await run("trust");
   assert.equal(trusted.code, 0);
-  assert.match(trusted.stdout, /trusted in .*\/project, as it is now:\n {2}hooks\n/);
-  assert.match((await run("hooks")).stdout, /1 +stop\.sh +stop +command +hooks +on +yes/);
+  assert.match(trusted.out, /trusted in .*\/project, as it is now:\n {2}hooks\n/);
+  assert.match((await run("hooks")).out, /1 +stop\.sh +stop +command +hooks +on +yes/);
   const tested = await run("hooks", "test", "hooks/stop.sh");
-  assert.match(tested.stdout, /verdict {2}deny: \[stop\.sh\]: once more/);
-  assert.match(tested.stdout, /model {4}would see\n +Stop hook feedback:\n +\[stop\.sh\]: once more/);
+  assert.match(tested.out, /verdict {2}deny: \[stop\.sh\]: once more/);
+  assert.match(tested.out, /model {4}would see\n +Stop hook feedback:\n +\[stop\.sh\]: once more/);
   assert.match(
-    (await run("hooks", "explain")).stdout,
+    (await run("hooks", "explain")).out,
     /stop at \S+ of test: deny, by stop\.sh\n {2}stop\.sh {2}deny: \[stop\.sh\]: once more \(\d/,
   );
   const installed = await run("hooks", "install", "--for", "claude");
-  assert.equal(installed.code, 0, installed.stderr);
+  assert.equal(installed.code, 0, installed.err);
   const { command } = JSON.parse(readFileSync(`${w.cwd}/.claude/settings.json`, "utf8")).hooks.Stop[0].hooks[0];
   assert.match(command, /^\//);
   assert.equal((await run("hooks", "uninstall", "--for", "claude")).code, 0);
@@ -33,7 +32,7 @@ test("a fresh user can make a hook, see it listed, tested, explained, installed 
 });
 
 test("hooks ls tells order, event, matcher, kind, source, switch and last result, also as data", async () => {
-  using w = workplace({
+  using w = place({
     "hooks/10-pre-tool-use@Bash.a.rules": `args.command contains "rm" -> deny("no")\n`,
     "hooks/stop.b.ts": `export const config = { mode: "observe" };\n${DENY}`,
     "hooks/post-tool-use-failure.c.ts": DENY,
@@ -62,7 +61,7 @@ test("hooks ls tells order, event, matcher, kind, source, switch and last result
 });
 
 test("hooks ls exits 1 and says the mend where a file should be a hook and is not", async () => {
-  using w = workplace({ "hooks/stp.sh": "" });
+  using w = place({ "hooks/stp.sh": "" });
   await w.call(trust);
   const { out, code } = await w.call(hooks);
   assert.equal(code, 1);
@@ -70,7 +69,7 @@ test("hooks ls exits 1 and says the mend where a file should be a hook and is no
 });
 
 test("hooks test changes the event as asked, takes one from a file, and shows what the hook was given", async () => {
-  using w = workplace({
+  using w = place({
     "hooks/pre-tool-use@Bash.a.ts":
       `export default ({ input, tool_name }) => input.command === "rm -rf /" ? { action: "modify", value: { ...input, command: "ls" } } : { action: "continue", context: tool_name + input.n };`,
     "event.json": `{ "tool_input": { "command": "pwd", "n": 7 } }`,
@@ -84,18 +83,14 @@ test("hooks test changes the event as asked, takes one from a file, and shows wh
   const input = await w.call(hooks, "test", file, "--input", "event.json", "--set", "tool_input.n=8");
   assert.match(input.out, /verdict {2}context\n/);
   assert.match(input.out, /would see\n +<system-reminder>\n +Context from hook pre-tool-use@Bash\.a\.ts: Bash8/);
-  const piped = await crochet(["hooks", "test", file, "--input", "-", "--json"], {
-    cwd: w.cwd,
-    env: { HOME: w.home },
-    stdin: `{ "tool_input": { "n": 1 } }`,
-  });
-  assert.deepEqual(JSON.parse(piped.stdout).stdin.tool_input, { n: 1 });
+  const piped = await w.crochet(["hooks", "test", file, "--input", "-", "--json"], {}, `{ "tool_input": { "n": 1 } }`);
+  assert.deepEqual(JSON.parse(piped.out).stdin.tool_input, { n: 1 });
 });
 
 test("hooks test fires every event a file can be named after", async () => {
   const { EVENT_NAMES } = await import("../../lib/core/names.ts");
   for (const event of EVENT_NAMES) {
-    using w = workplace({
+    using w = place({
       [`hooks/${event}.a.ts`]: `export default (event) => ({ action: "continue", systemMessage: event.event });`,
     });
     const { out, code, err } = await w.call(hooks, "test", `hooks/${event}.a.ts`, "--json");
@@ -106,7 +101,7 @@ test("hooks test fires every event a file can be named after", async () => {
 });
 
 test("hooks test exits 1 where the hook failed, and 2 where it was called wrongly", async () => {
-  using w = workplace({ "hooks/stop.a.ts": `export default () => { throw new Error("oh"); };`, "x.ts": DENY });
+  using w = place({ "hooks/stop.a.ts": `export default () => { throw new Error("oh"); };`, "x.ts": DENY });
   const failed = await w.call(hooks, "test", "hooks/stop.a.ts");
   assert.equal(failed.code, 1);
   assert.match(failed.out, /verdict {2}failed: oh/);
@@ -148,7 +143,7 @@ test("what the model would see is what the loop would show it", async () => {
     ["stop.a.ts", `export default () => {};`, /sees nothing of it/],
   ];
   for (const [name, text, sees] of cases) {
-    using w = workplace({ [`hooks/${name}`]: text });
+    using w = place({ [`hooks/${name}`]: text });
     const { out, code } = await w.call(hooks, "test", `hooks/${name}`);
     assert.equal(code, 0);
     assert.match(out.slice(out.indexOf("\nmodel")), sees, name);
@@ -156,7 +151,7 @@ test("what the model would see is what the loop would show it", async () => {
 });
 
 test("hooks add copies a shipped hook, runnable and trusted where its folder was, and never over another", async () => {
-  using w = workplace();
+  using w = place();
   const list = await w.call(hooks, "add");
   assert.match(list.out, /^tests-pass +stop\.tests-pass\.ts$/m);
   assert.equal((await w.call(hooks, "add", "git-status")).code, 0);
@@ -167,13 +162,13 @@ test("hooks add copies a shipped hook, runnable and trusted where its folder was
   assert.equal(JSON.parse((await w.call(hooks, "--json")).out).hooks.length, 2);
   assert.match((await w.call(hooks, "add", "git-status")).err, /is there already/);
   assert.match((await w.call(hooks, "add", "test-pass")).err, /did you mean 'tests-pass'\?/);
-  w.put("hooks/stop.mine.ts", DENY);
+  w.put({ "hooks/stop.mine.ts": DENY });
   assert.match((await w.call(hooks, "add", "secrets")).out, /look at \.\/hooks, then run 'crochet trust'/);
   assert.equal(JSON.parse((await w.call(hooks, "--json")).out).hooks.length, 0);
 });
 
 test("hooks enable and disable switch by name, and know the names", async () => {
-  using w = workplace({ "hooks/stop.a.ts": DENY });
+  using w = place({ "hooks/stop.a.ts": DENY });
   await w.call(trust);
   const on = async () => JSON.parse((await w.call(hooks, "--json")).out).hooks[0].enabled;
   assert.equal(await on(), true);
@@ -212,7 +207,7 @@ function leaveRun(cwd: string, id: string): void {
 }
 
 test("U18: hooks explain tells who was considered, who was passed over and why, and who won", async () => {
-  using w = workplace();
+  using w = place();
   assert.match((await w.call(hooks, "explain")).err, /there is none here/);
   leaveRun(w.cwd, "run-1");
   const { out, code } = await w.call(hooks, "explain", "run");
@@ -229,7 +224,7 @@ test("U18: hooks explain tells who was considered, who was passed over and why, 
 });
 
 test("hooks stats counts what stored runs tell", async () => {
-  using w = workplace();
+  using w = place();
   assert.match((await w.call(hooks, "stats")).out, /No hook has run/);
   leaveRun(w.cwd, "one");
   leaveRun(w.cwd, "two");
@@ -244,7 +239,7 @@ test("hooks stats counts what stored runs tell", async () => {
 });
 
 test("hooks install refuses what is not trusted or broken, and a dry run writes nothing", async () => {
-  using w = workplace({ "hooks/stop.a.ts": DENY, "hooks/turn-start.b.ts": "export default () => {};" });
+  using w = place({ "hooks/stop.a.ts": DENY, "hooks/turn-start.b.ts": "export default () => {};" });
   const untrusted = await w.call(hooks, "install", "--for", "claude");
   assert.equal(untrusted.code, 1);
   assert.match(untrusted.err, /Cannot install the hooks as hooks is not trusted/);
@@ -257,12 +252,12 @@ test("hooks install refuses what is not trusted or broken, and a dry run writes 
   assert.equal(existsSync(`${w.cwd}/.codex`), false);
   assert.equal((await w.call(hooks, "install")).code, 2);
   assert.match((await w.call(hooks, "install", "--for", "gemni")).err, /did you mean 'gemini'\?/);
-  w.put("hooks/stp.sh", "");
+  w.put({ "hooks/stp.sh": "" });
   assert.equal((await w.call(hooks, "install", "hooks", "--for", "claude")).code, 1);
 });
 
 test("what we wrote into trusted settings ourselves stays trusted", async () => {
-  using w = workplace({ "hooks/stop.a.ts": DENY });
+  using w = place({ "hooks/stop.a.ts": DENY });
   await w.call(trust);
   await w.call(hooks, "install", "--for", "claude");
   const { hooks: rows, unloaded } = JSON.parse((await w.call(hooks, "--json")).out);
@@ -271,7 +266,7 @@ test("what we wrote into trusted settings ourselves stays trusted", async () => 
 });
 
 test("every action has a help with an example", async () => {
-  using w = workplace();
+  using w = place();
   assert.match((await w.call(hooks, "--help")).out, /^crochet hooks \[action\]\n\n {2}ls /);
   for (const action of ["ls", "add", "test", "install", "uninstall", "enable", "disable", "stats", "explain"]) {
     const { out, code } = await w.call(hooks, action, "--help");

@@ -1,35 +1,27 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "crochet/testing";
-import { crochet } from "../_crochet.ts";
+import { crochet, ended } from "../_crochet.ts";
 import { scratch } from "../_scratch.ts";
 
 const DENO = "Deno" in globalThis;
 
 /** Runs what a person would type in the new project, on the runtime the test runs on. */
-function run(cwd: string, args: readonly string[], env: Record<string, string> = {}) {
-  const { ANTHROPIC_API_KEY: _, ANTHROPIC_BASE_URL: __, ...rest } = process.env;
-  return new Promise<{ code: number | null; text: string }>((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd, env: { ...rest, HOME: cwd, NO_COLOR: "1", ...env } });
-    let text = "";
-    child.stdout.on("data", (data) => text += data);
-    child.stderr.on("data", (data) => text += data);
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, text }));
-  });
+async function run(cwd: string, args: readonly string[], env: Record<string, string> = {}) {
+  const { code, out, err } = await ended([process.execPath, ...args], { cwd, env: { HOME: cwd, ...env } });
+  return { code, text: out + err };
 }
 
 test("crochet init makes a project whose tests are green at once, without a key", { timeout: 300_000 }, async () => {
   using folder = scratch();
   const made = await crochet(["init", "greeter"], { cwd: folder.path, env: { HOME: folder.path, CI: "1" } });
-  assert.equal(made.code, 0, made.stderr);
+  assert.equal(made.code, 0, made.err);
   const dir = join(folder.path, "greeter");
   for (const path of ["agent.ts", "agent.test.ts", "hooks.test.ts", "package.json", "deno.json"]) {
     assert.ok(existsSync(join(dir, path)), path);
-    assert.match(made.stdout, new RegExp(`^\\+ ${path}$`, "m"));
+    assert.match(made.out, new RegExp(`^\\+ ${path}$`, "m"));
   }
   const [header] = readFileSync(join(dir, "fixtures/fix-spelling/tape.jsonl"), "utf8").split("\n");
   assert.equal(JSON.parse(header!).source, "scripted server");
@@ -51,7 +43,7 @@ test("crochet init makes a project whose tests are green at once, without a key"
 
   // The hook that came with it is trusted, and the recorded run is replayed by the command line too.
   const hooks = await crochet(["hooks", "--json"], { cwd: dir, env: { HOME: folder.path } });
-  assert.deepEqual(JSON.parse(hooks.stdout).hooks.map((h: { name: string }) => h.name), [
+  assert.deepEqual(JSON.parse(hooks.out).hooks.map((h: { name: string }) => h.name), [
     "pre-tool-use@Bash.no-force-push.ts",
   ]);
   assert.equal((await crochet(["replay"], { cwd: dir, env: { HOME: folder.path } })).code, 0);
@@ -74,8 +66,8 @@ test("crochet init never writes over a file, and says which were there", { timeo
   const own = { "agent.ts": "export default 1;\n", "package.json": '{ "name": "mine" }\n', ".gitignore": "x\n" };
   for (const [path, text] of Object.entries(own)) writeFileSync(join(dir, path), text);
   const made = await crochet(["init", "mine", "--json"], { cwd: folder.path, env: { HOME: folder.path } });
-  assert.equal(made.code, 0, made.stderr);
-  const { kept, written, notes } = JSON.parse(made.stdout);
+  assert.equal(made.code, 0, made.err);
+  const { kept, written, notes } = JSON.parse(made.out);
   assert.deepEqual(kept.sort(), [".gitignore", "agent.ts", "package.json"]);
   assert.ok(written.includes("deno.json") && !written.includes("agent.test.ts"));
   assert.match(notes.join("\n"), /no run was recorded[^]*does not name crochet/);
@@ -85,7 +77,7 @@ test("crochet init never writes over a file, and says which were there", { timeo
 test("crochet init refuses a file in the place of a directory", async () => {
   using folder = scratch();
   writeFileSync(join(folder.path, "taken"), "");
-  const { code, stderr } = await crochet(["init", "taken"], { cwd: folder.path });
+  const { code, err } = await crochet(["init", "taken"], { cwd: folder.path });
   assert.equal(code, 2);
-  assert.equal(stderr, "crochet: Cannot scaffold in 'taken' as it is a file: name a directory\n");
+  assert.equal(err, "crochet: Cannot scaffold in 'taken' as it is a file: name a directory\n");
 });

@@ -3,46 +3,45 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/index.ts";
-import { inFolder } from "../tape/_stage.ts";
-import { agentScript, crochet, LONG, put, recorded, SYSTEM } from "./_recorded.ts";
+import { place } from "../_place.ts";
+import { agentScript, asked, HOOK, LONG, recorded, SYSTEM } from "./_recorded.ts";
 
 test(
   "U16: record never keeps a file that shows a secret, and says so; scan finds those that came otherwise",
   LONG,
   async () => {
-    await inFolder(async (folder) => {
-      put(folder, {
-        "agent.ts": agentScript(SYSTEM),
-        "hooks/stop.ts": "export default () => undefined;\n",
-        ".env": "COLOUR=green\n",
-        "app/.env.local": "COLOUR=green\n",
-        ".env.example": "COLOUR=\n",
-        "notes/deep/log.txt": "it said correct-horse-battery\n",
-        "notes/plain.txt": "nothing\n",
-      });
-      await using server = await scriptedServer([{ text: "Hello." }]);
-      const env = { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key", MY_TOKEN: "correct-horse-battery" };
-      const { code, err } = await crochet(folder, ["record", "agent.ts", "say hello"], env);
-      assert.equal(code, 0, err);
-      assert.deepEqual(err.trim().split("\n").sort(), [
-        ".env is not kept with the fixture: it is for secrets",
-        "app/.env.local is not kept with the fixture: it is for secrets",
-        "notes/deep/log.txt is not kept with the fixture: it shows the value of the environment variable MY_TOKEN",
-      ]);
-      const kept = (path: string) => existsSync(join(folder, "fixtures/say-hello/files", path));
-      assert.deepEqual(
-        [".env", "app/.env.local", "notes/deep/log.txt", ".env.example", "notes/plain.txt"].map(kept),
-        [false, false, false, true, true],
-      );
-      assert.equal((await crochet(folder, ["fixtures", "scan"], env)).code, 0);
-      put(folder, { "fixtures/say-hello/files/data.jsonl": "correct-horse-battery\n" });
-      const scan = await crochet(folder, ["fixtures", "scan"], env);
-      assert.equal(scan.code, 1);
-      assert.match(
-        scan.out,
-        /^fixtures\/say-hello\/files\/data\.jsonl: line 1: the value of the environment variable MY_TOKEN\n/,
-      );
+    using here = place();
+    here.put({
+      "agent.ts": agentScript(SYSTEM),
+      "hooks/stop.ts": HOOK,
+      ".env": "COLOUR=green\n",
+      "app/.env.local": "COLOUR=green\n",
+      ".env.example": "COLOUR=\n",
+      "notes/deep/log.txt": "it said correct-horse-battery\n",
+      "notes/plain.txt": "nothing\n",
     });
+    await using server = await scriptedServer([{ text: "Hello." }]);
+    const env = { ...asked(server), MY_TOKEN: "correct-horse-battery" };
+    const { code, err } = await here.crochet(["record", "agent.ts", "say hello"], env);
+    assert.equal(code, 0, err);
+    assert.deepEqual(err.trim().split("\n").sort(), [
+      ".env is not kept with the fixture: it is for secrets",
+      "app/.env.local is not kept with the fixture: it is for secrets",
+      "notes/deep/log.txt is not kept with the fixture: it shows the value of the environment variable MY_TOKEN",
+    ]);
+    const kept = (path: string) => existsSync(join(here.cwd, "fixtures/say-hello/files", path));
+    assert.deepEqual(
+      [".env", "app/.env.local", "notes/deep/log.txt", ".env.example", "notes/plain.txt"].map(kept),
+      [false, false, false, true, true],
+    );
+    assert.equal((await here.crochet(["fixtures", "scan"], env)).code, 0);
+    here.put({ "fixtures/say-hello/files/data.jsonl": "correct-horse-battery\n" });
+    const scan = await here.crochet(["fixtures", "scan"], env);
+    assert.equal(scan.code, 1);
+    assert.match(
+      scan.out,
+      /^fixtures\/say-hello\/files\/data\.jsonl: line 1: the value of the environment variable MY_TOKEN\n/,
+    );
   },
 );
 
@@ -50,26 +49,25 @@ test(
   "--normalise without --update leaves the tape alone, lets nothing else through, and is checked first",
   LONG,
   async () => {
-    await inFolder(async (folder) => {
-      await recorded(folder);
-      put(folder, {
-        "agent.ts": agentScript(SYSTEM),
-        "fixtures/fix-the-typo/files/tea.md": "over teh leaves replayed\n",
-      });
-      const tape = join(folder, "fixtures/fix-the-typo/tape.jsonl");
-      const before = readFileSync(tape, "utf8");
-      assert.equal((await crochet(folder, ["replay"])).code, 1);
-      const rule = "word=messages.**= replayed";
-      const once = await crochet(folder, ["replay", "--normalise", rule]);
-      assert.equal(once.code, 1, "what is left of the line differs still");
-      assert.match(once.out, /does not count: word \(\/ replayed\/ at messages\.\*\*\)/);
-      assert.equal(readFileSync(tape, "utf8"), before);
-
-      for (const wrong of ["word", "=system=x", "word==x", "word=system=("]) {
-        const { code, err } = await crochet(folder, ["replay", "--normalise", wrong]);
-        assert.deepEqual([code, /^crochet: Cannot (read --normalise|use (a )?normaliser)/.test(err)], [2, true], err);
-      }
+    using here = place();
+    await recorded(here);
+    here.put({
+      "agent.ts": agentScript(SYSTEM),
+      "fixtures/fix-the-typo/files/tea.md": "over teh leaves replayed\n",
     });
+    const tape = join(here.cwd, "fixtures/fix-the-typo/tape.jsonl");
+    const before = readFileSync(tape, "utf8");
+    assert.equal((await here.crochet(["replay"])).code, 1);
+    const rule = "word=messages.**= replayed";
+    const once = await here.crochet(["replay", "--normalise", rule]);
+    assert.equal(once.code, 1, "what is left of the line differs still");
+    assert.match(once.out, /does not count: word \(\/ replayed\/ at messages\.\*\*\)/);
+    assert.equal(readFileSync(tape, "utf8"), before);
+
+    for (const wrong of ["word", "=system=x", "word==x", "word=system=("]) {
+      const { code, err } = await here.crochet(["replay", "--normalise", wrong]);
+      assert.deepEqual([code, /^crochet: Cannot (read --normalise|use (a )?normaliser)/.test(err)], [2, true], err);
+    }
   },
 );
 
@@ -77,40 +75,39 @@ test(
   "a difference that was declared when it was recorded stays declared, and one can be added later",
   LONG,
   async () => {
-    await inFolder(async (folder) => {
-      const env = async (replies: string[], args: string[]) => {
-        await using server = await scriptedServer(replies.map((text) => ({ text })));
-        return await crochet(folder, args, { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" });
-      };
-      const agent = (system: string) => ({
-        "agent.ts": agentScript(system),
-        "hooks/stop.ts": "export default () => {};\n",
-      });
-      put(folder, agent("Today is Monday. Room 1."));
-      const recording = await env(["Hello."], ["record", "agent.ts", "hi", "--normalise", "day=system=\\w+day"]);
-      assert.equal(recording.code, 0, recording.err);
-      put(folder, agent("Today is Friday. Room 1."));
-      const named =
-        /^fixture +result +calls +time\nhi +ok +1\/1 +\d+ ms\n\nhi\n +does not count: day \(\/\\w\+day\/ at system\)\n$/;
-      const friday = await crochet(folder, ["replay"]);
-      assert.equal(friday.code, 0, friday.out);
-      assert.match(friday.out, named);
-
-      put(folder, agent("Today is Friday. Room 2."));
-      assert.equal((await crochet(folder, ["replay"])).code, 1);
-      const room = ["replay", "--normalise", "room=system=Room \\d"];
-      assert.equal((await crochet(folder, room)).code, 0);
-      assert.equal((await crochet(folder, ["replay"])).code, 1, "it was for once");
-      const kept = await env([], [...room, "--update"]);
-      assert.deepEqual([kept.code, kept.err], [0, ""], kept.out);
-      const now = await crochet(folder, ["replay", "--json"]);
-      assert.equal(now.code, 0);
-      assert.deepEqual(JSON.parse(now.out)[0].report.normalise.map(({ name }: { name: string }) => name), [
-        "day",
-        "room",
-      ]);
-      put(folder, agent("Today is Friday. Room 2!"));
-      assert.equal((await crochet(folder, ["replay"])).code, 1, "nothing else is let through");
+    using here = place();
+    const env = async (replies: string[], args: string[]) => {
+      await using server = await scriptedServer(replies.map((text) => ({ text })));
+      return await here.crochet(args, asked(server));
+    };
+    const agent = (system: string) => ({
+      "agent.ts": agentScript(system),
+      "hooks/stop.ts": HOOK,
     });
+    here.put(agent("Today is Monday. Room 1."));
+    const recording = await env(["Hello."], ["record", "agent.ts", "hi", "--normalise", "day=system=\\w+day"]);
+    assert.equal(recording.code, 0, recording.err);
+    here.put(agent("Today is Friday. Room 1."));
+    const named =
+      /^fixture +result +calls +time\nhi +ok +1\/1 +\d+ ms\n\nhi\n +does not count: day \(\/\\w\+day\/ at system\)\n$/;
+    const friday = await here.crochet(["replay"]);
+    assert.equal(friday.code, 0, friday.out);
+    assert.match(friday.out, named);
+
+    here.put(agent("Today is Friday. Room 2."));
+    assert.equal((await here.crochet(["replay"])).code, 1);
+    const room = ["replay", "--normalise", "room=system=Room \\d"];
+    assert.equal((await here.crochet(room)).code, 0);
+    assert.equal((await here.crochet(["replay"])).code, 1, "it was for once");
+    const kept = await env([], [...room, "--update"]);
+    assert.deepEqual([kept.code, kept.err], [0, ""], kept.out);
+    const now = await here.crochet(["replay", "--json"]);
+    assert.equal(now.code, 0);
+    assert.deepEqual(JSON.parse(now.out)[0].report.normalise.map(({ name }: { name: string }) => name), [
+      "day",
+      "room",
+    ]);
+    here.put(agent("Today is Friday. Room 2!"));
+    assert.equal((await here.crochet(["replay"])).code, 1, "nothing else is let through");
   },
 );

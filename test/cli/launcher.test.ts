@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { inFolder } from "../tape/_stage.ts";
+import { scratch } from "../_scratch.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../lib/cli/crochet", import.meta.url));
 
@@ -39,71 +39,69 @@ function launch(folder: string, bin: string, cwd = folder, env: Record<string, s
   return { code: status, out: String(stdout), err: String(stderr) };
 }
 
-test("crochet hands over to bun of its package, then bun on PATH, then deno, and else says how to install one", async () => {
-  await inFolder((folder) => {
-    const bin = pack(folder, ["package/node_modules/.bin/bun", "bin/bun", "bin/deno"]);
-    const main = join(dirname(bin), "main.ts");
-    const alone = `--cwd=${dirname(bin)} --no-env-file --config=/dev/null`;
-    assert.equal(launch(folder, bin).out, `package/node_modules/.bin/bun ${alone} ${main} replay two words\n`);
-    assert.equal(
-      launch(folder, "crochet", dirname(bin)).out,
-      `package/node_modules/.bin/bun ${alone} ${main} replay two words\n`,
-    );
-    rmSync(join(folder, "package/node_modules"), { recursive: true });
-    assert.equal(launch(folder, bin).out, `bin/bun ${alone} ${main} replay two words\n`);
-    rmSync(join(folder, "bin/bun"));
-    assert.match(
-      launch(folder, bin).out,
-      /^bin\/deno run -A --quiet --config \S+\/deno\.json \S+\/main\.ts replay two/,
-    );
-    rmSync(join(folder, "bin/deno"));
-    assert.deepEqual(launch(folder, bin), {
-      code: 2,
-      out: "",
-      err: "crochet: Cannot start as neither Bun nor Deno is installed: npm install --global bun\n",
-    });
-    assert.deepEqual(launch(folder, bin, folder, { OS: "Windows_NT" }).code, 2);
-    return Promise.resolve();
+test("crochet hands over to bun of its package, then bun on PATH, then deno, and else says how to install one", () => {
+  using here = scratch();
+  const bin = pack(here.path, ["package/node_modules/.bin/bun", "bin/bun", "bin/deno"]);
+  const main = join(dirname(bin), "main.ts");
+  const alone = `--cwd=${dirname(bin)} --no-env-file --config=/dev/null`;
+  assert.equal(launch(here.path, bin).out, `package/node_modules/.bin/bun ${alone} ${main} replay two words\n`);
+  assert.equal(
+    launch(here.path, "crochet", dirname(bin)).out,
+    `package/node_modules/.bin/bun ${alone} ${main} replay two words\n`,
+  );
+  rmSync(join(here.path, "package/node_modules"), { recursive: true });
+  assert.equal(launch(here.path, bin).out, `bin/bun ${alone} ${main} replay two words\n`);
+  rmSync(join(here.path, "bin/bun"));
+  assert.match(
+    launch(here.path, bin).out,
+    /^bin\/deno run -A --quiet --config \S+\/deno\.json \S+\/main\.ts replay two/,
+  );
+  rmSync(join(here.path, "bin/deno"));
+  assert.deepEqual(launch(here.path, bin), {
+    code: 2,
+    out: "",
+    err: "crochet: Cannot start as neither Bun nor Deno is installed: npm install --global bun\n",
   });
+  assert.equal(launch(here.path, bin, here.path, { OS: "Windows_NT" }).code, 2);
 });
 
-test("crochet finds its package through links of links, wherever it is called from", async () => {
-  await inFolder((folder) => {
-    const bin = pack(folder, ["package/node_modules/.bin/bun"]);
-    symlinkSync(bin, join(folder, "links/absolute"));
-    symlinkSync("../absolute", join(folder, "links/deep/relative"));
-    symlinkSync(realpathSync("/usr/bin/readlink"), join(folder, "bin/readlink"));
-    const places: [string, string][] = [[folder, "links/deep/relative"], ["/", join(folder, "links/deep/relative")], [
-      join(folder, "links/deep"),
+test("crochet finds its package through links of links, wherever it is called from", () => {
+  using here = scratch();
+  const bin = pack(here.path, ["package/node_modules/.bin/bun"]);
+  symlinkSync(bin, join(here.path, "links/absolute"));
+  symlinkSync("../absolute", join(here.path, "links/deep/relative"));
+  symlinkSync(realpathSync("/usr/bin/readlink"), join(here.path, "bin/readlink"));
+  const places: [string, string][] = [
+    [here.path, "links/deep/relative"],
+    ["/", join(here.path, "links/deep/relative")],
+    [
+      join(here.path, "links/deep"),
       "./relative",
-    ]];
-    for (const [cwd, name] of places) {
-      assert.match(
-        launch(folder, name, cwd).out,
-        new RegExp(`^\\S+/bun .* ${dirname(bin)}/main.ts replay two words\n`),
-      );
-    }
-    return Promise.resolve();
-  });
+    ],
+  ];
+  for (const [cwd, name] of places) {
+    assert.match(
+      launch(here.path, name, cwd).out,
+      new RegExp(`^\\S+/bun .* ${dirname(bin)}/main.ts replay two words\n`),
+    );
+  }
 });
 
-test("a checkout never has Bun run its code or change the environment by bunfig.toml, tsconfig.json or .env", async () => {
-  await inFolder((folder) => {
-    const cwd = join(folder, "checkout/deep");
-    mkdirSync(cwd, { recursive: true });
-    for (const dir of [dirname(cwd), cwd]) {
-      writeFileSync(join(dir, "evil.ts"), `await Bun.write(${JSON.stringify(join(folder, "ran"))}, "");\n`);
-      writeFileSync(join(dir, "bunfig.toml"), 'preload = ["./evil.ts"]\n');
-      writeFileSync(join(dir, ".env"), "CROCHET_MODEL=evil\nANTHROPIC_BASE_URL=http://evil.example\n");
-      writeFileSync(join(dir, "tsconfig.json"), '{ "compilerOptions": { "paths": { "*": ["./evil.ts"] } } }');
-    }
-    const bun = join(dirname(LAUNCHER), "../../node_modules/.bin");
-    const env = { PATH: `${bun}:${process.env.PATH}`, HOME: folder };
-    const said = (...words: string[]) => String(spawnSync("/bin/sh", [LAUNCHER, ...words], { cwd, env }).stdout);
-    assert.match(said("tool", "Bash", '{"command":"pwd; env"}'), new RegExp(`^${realpathSync(cwd)}\n`));
-    assert.doesNotMatch(said("tool", "Bash", '{"command":"env"}'), /evil|CROCHET_FROM/);
-    for (const words of [["hooks"], ["doctor"], ["fixtures", "ls"], ["--version"]]) said(...words);
-    assert.equal(existsSync(join(folder, "ran")), false);
-    return Promise.resolve();
-  });
+test("a checkout never has Bun run its code or change the environment by bunfig.toml, tsconfig.json or .env", () => {
+  using here = scratch();
+  const cwd = join(here.path, "checkout/deep");
+  mkdirSync(cwd, { recursive: true });
+  for (const dir of [dirname(cwd), cwd]) {
+    writeFileSync(join(dir, "evil.ts"), `await Bun.write(${JSON.stringify(join(here.path, "ran"))}, "");\n`);
+    writeFileSync(join(dir, "bunfig.toml"), 'preload = ["./evil.ts"]\n');
+    writeFileSync(join(dir, ".env"), "CROCHET_MODEL=evil\nANTHROPIC_BASE_URL=http://evil.example\n");
+    writeFileSync(join(dir, "tsconfig.json"), '{ "compilerOptions": { "paths": { "*": ["./evil.ts"] } } }');
+  }
+  const bun = join(dirname(LAUNCHER), "../../node_modules/.bin");
+  const env = { PATH: `${bun}:${process.env.PATH}`, HOME: here.path };
+  const said = (...words: string[]) => String(spawnSync("/bin/sh", [LAUNCHER, ...words], { cwd, env }).stdout);
+  assert.match(said("tool", "Bash", '{"command":"pwd; env"}'), new RegExp(`^${realpathSync(cwd)}\n`));
+  assert.doesNotMatch(said("tool", "Bash", '{"command":"env"}'), /evil|CROCHET_FROM/);
+  for (const words of [["hooks"], ["doctor"], ["fixtures", "ls"], ["--version"]]) said(...words);
+  assert.equal(existsSync(join(here.path, "ran")), false);
 });

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { CROCHET } from "../_crochet.ts";
 import { scratch } from "../_scratch.ts";
-import { CROCHET, NO_PTY, Pty } from "./_pty.ts";
+import { NO_PTY, Pty } from "../_pty.ts";
 
 /** Sets the title, asks the terminal to answer, hides what follows, turns it around, empties the screen, goes up. */
 const NAME = "x\u001b]0;pwned\u0007\u001b[6n\u001b[8m\u202e\u009b2J\u001b[2J\u001b[5Ay";

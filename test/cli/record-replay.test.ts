@@ -1,66 +1,66 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/index.ts";
-import { inFolder } from "../tape/_stage.ts";
-import { agentScript, crochet, HOOK, LONG, put, recorded, RUN, SYSTEM } from "./_recorded.ts";
+import { ended } from "../_crochet.ts";
+import { place } from "../_place.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
+import { agentScript, asked, HOOK, LONG, MAIN, recorded, SYSTEM } from "./_recorded.ts";
 
 test(
   "a stranger records a run, replays it offline, changes the system prompt and reads which line changed and what it costs",
   LONG,
   async () => {
-    await inFolder(async (folder) => {
-      const said = await recorded(folder);
-      assert.match(
-        said,
-        /^recorded fixtures\/fix-the-typo: done, 4 calls, 60 tokens, < \$0\.01\ncrochet replay fix-the-typo\n$/,
-      );
-      assert.equal(
-        readFileSync(join(folder, "tea.md"), "utf8"),
-        "over teh leaves\n",
-        "the project itself is left alone",
-      );
-      assert.equal(readFileSync(join(folder, "fixtures/fix-the-typo/files/tea.md"), "utf8"), "over teh leaves\n");
-      assert.equal(existsSync(join(folder, "fixtures/fix-the-typo/files/agent.ts")), false);
+    using here = place();
+    const said = await recorded(here);
+    assert.match(
+      said,
+      /^recorded fixtures\/fix-the-typo: done, 4 calls, 60 tokens, < \$0\.01\ncrochet replay fix-the-typo\n$/,
+    );
+    assert.equal(
+      readFileSync(join(here.cwd, "tea.md"), "utf8"),
+      "over teh leaves\n",
+      "the project itself is left alone",
+    );
+    assert.equal(readFileSync(join(here.cwd, "fixtures/fix-the-typo/files/tea.md"), "utf8"), "over teh leaves\n");
+    assert.equal(existsSync(join(here.cwd, "fixtures/fix-the-typo/files/agent.ts")), false);
 
-      const ok = await crochet(folder, ["replay"], { CI: "true" });
-      assert.equal(ok.code, 0, ok.out + ok.err);
-      assert.match(ok.out, /^fixture +result +calls +time\nfix-the-typo +ok +4\/4 +\d+ ms\n$/);
+    const ok = await here.crochet(["replay"], { CI: "true" });
+    assert.equal(ok.code, 0, ok.out + ok.err);
+    assert.match(ok.out, /^fixture +result +calls +time\nfix-the-typo +ok +4\/4 +\d+ ms\n$/);
 
-      put(folder, { "agent.ts": agentScript(SYSTEM.replace("brief", "very brief")) });
-      const drift = await crochet(folder, ["replay"], { CI: "true" });
-      assert.equal(drift.code, 1);
-      assert.match(drift.out, /fix-the-typo +drift +0\/4/);
-      assert.match(
-        drift.out,
-        /system prompt: system is not what was recorded \(at main#1\)\n +line 2\n +- You are brief\.\n +\+ You are very brief\.\n/,
-      );
-      assert.match(
-        drift.out,
-        /never asked for: all 4 calls\n +to record again: 4 calls, 60 tokens, < \$0\.01 \(crochet replay --update\)/,
-      );
+    here.put({ "agent.ts": agentScript(SYSTEM.replace("brief", "very brief")) });
+    const drift = await here.crochet(["replay"], { CI: "true" });
+    assert.equal(drift.code, 1);
+    assert.match(drift.out, /fix-the-typo +drift +0\/4/);
+    assert.match(
+      drift.out,
+      /system prompt: system is not what was recorded \(at main#1\)\n +line 2\n +- You are brief\.\n +\+ You are very brief\.\n/,
+    );
+    assert.match(
+      drift.out,
+      /never asked for: all 4 calls\n +to record again: 4 calls, 60 tokens, < \$0\.01 \(crochet replay --update\)/,
+    );
 
-      const { code, out } = await crochet(folder, [
-        "replay",
-        "fix-the-typo",
-        "--json",
-        "--junit",
-        "report.xml",
-        "--wire",
-      ]);
-      const [outcome] = JSON.parse(out);
-      assert.deepEqual([code, outcome.name, outcome.report.ok, outcome.report.divergences[0].path], [
-        1,
-        "fix-the-typo",
-        false,
-        "system",
-      ]);
-      const xml = readFileSync(join(folder, "report.xml"), "utf8");
-      assert.match(xml, /<testsuite name="crochet replay" tests="1" failures="1" errors="0"/);
-      assert.match(xml, /<failure message="system prompt: system is not what was recorded/);
-    });
+    const { code, out } = await here.crochet([
+      "replay",
+      "fix-the-typo",
+      "--json",
+      "--junit",
+      "report.xml",
+      "--wire",
+    ]);
+    const [outcome] = JSON.parse(out);
+    assert.deepEqual([code, outcome.name, outcome.report.ok, outcome.report.divergences[0].path], [
+      1,
+      "fix-the-typo",
+      false,
+      "system",
+    ]);
+    const xml = readFileSync(join(here.cwd, "report.xml"), "utf8");
+    assert.match(xml, /<testsuite name="crochet replay" tests="1" failures="1" errors="0"/);
+    assert.match(xml, /<failure message="system prompt: system is not what was recorded/);
   },
 );
 
@@ -68,22 +68,21 @@ test(
   "replay --update says what it costs, records again from the first difference, and refuses in CI",
   LONG,
   async () => {
-    await inFolder(async (folder) => {
-      await recorded(folder);
-      put(folder, { "agent.ts": agentScript(SYSTEM.replace("brief", "very brief")) });
-      await using server = await scriptedServer([{ text: "There is nothing to do." }]);
-      const env = { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
-      const refused = await crochet(folder, ["replay", "--update"], { ...env, CI: "true" });
-      assert.equal(refused.code, 1);
-      assert.match(refused.out, /Cannot update as CI is set, .*: update fix-the-typo at home/);
-      assert.equal(refused.err, "", "nothing is announced that is then not done");
-      const { code, out, err } = await crochet(folder, ["replay", "--update"], env);
-      assert.equal(code, 0, out + err);
-      assert.equal(err, "recording fix-the-typo again: 4 calls, 60 tokens, < $0.01\n");
-      assert.match(out, /fix-the-typo +recorded +0\/4/);
-      server.done();
-      assert.equal((await crochet(folder, ["replay"])).code, 0);
-    });
+    using here = place();
+    await recorded(here);
+    here.put({ "agent.ts": agentScript(SYSTEM.replace("brief", "very brief")) });
+    await using server = await scriptedServer([{ text: "There is nothing to do." }]);
+    const env = asked(server);
+    const refused = await here.crochet(["replay", "--update"], { ...env, CI: "true" });
+    assert.equal(refused.code, 1);
+    assert.match(refused.out, /Cannot update as CI is set, .*: update fix-the-typo at home/);
+    assert.equal(refused.err, "", "nothing is announced that is then not done");
+    const { code, out, err } = await here.crochet(["replay", "--update"], env);
+    assert.equal(code, 0, out + err);
+    assert.equal(err, "recording fix-the-typo again: 4 calls, 60 tokens, < $0.01\n");
+    assert.match(out, /fix-the-typo +recorded +0\/4/);
+    server.done();
+    assert.equal((await here.crochet(["replay"])).code, 0);
   },
 );
 
@@ -91,160 +90,143 @@ test(
   "record refuses to write over a fixture, an empty prompt, a directory that is none and a run that shows a secret",
   LONG,
   async () => {
-    await inFolder(async (folder) => {
-      await recorded(folder);
-      const again = await crochet(folder, ["record", "agent.ts", "fix the typo"]);
-      assert.deepEqual([again.code, again.err], [
-        2,
-        "crochet: Cannot record fixtures/fix-the-typo as there is a tape already: 'crochet replay fixtures/fix-the-typo --update' renews what has changed, or delete it\n",
-      ]);
-      assert.match((await crochet(folder, ["record", "agent.ts"])).err, /there is no prompt: crochet record agent\.ts/);
-      assert.match((await crochet(folder, ["record", "x", "--cwd", "nowhere"])).err, /no such directory/);
-      await using server = await scriptedServer([{ text: "the token is correct-horse-battery" }], {
-        then: { text: "the token is correct-horse-battery" },
-      });
-      const env = { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key", MY_TOKEN: "correct-horse-battery" };
-      const leak = await crochet(folder, ["record", "agent.ts", "leak"], env);
-      assert.equal(leak.code, 1);
-      assert.match(
-        leak.err,
-        /Cannot write tape .*leak\/tape\.jsonl as .* shows the value of the environment variable MY_TOKEN.*: keep it out of the run, or record with --redact/,
-      );
-      assert.equal(leak.err.includes("correct-horse"), false);
-      const redacted = await crochet(folder, ["record", "agent.ts", "leak", "--redact"], env);
-      assert.equal(redacted.code, 0, redacted.err);
-      assert.match(readFileSync(join(folder, "fixtures/leak/tape.jsonl"), "utf8"), /\{SECRET:MY_TOKEN\}/);
+    using here = place();
+    await recorded(here);
+    const again = await here.crochet(["record", "agent.ts", "fix the typo"]);
+    assert.deepEqual([again.code, again.err], [
+      2,
+      "crochet: Cannot record fixtures/fix-the-typo as there is a tape already: 'crochet replay fixtures/fix-the-typo --update' renews what has changed, or delete it\n",
+    ]);
+    assert.match((await here.crochet(["record", "agent.ts"])).err, /there is no prompt: crochet record agent\.ts/);
+    assert.match((await here.crochet(["record", "x", "--cwd", "nowhere"])).err, /no such directory/);
+    await using server = await scriptedServer([{ text: "the token is correct-horse-battery" }], {
+      then: { text: "the token is correct-horse-battery" },
     });
+    const env = { ...asked(server), MY_TOKEN: "correct-horse-battery" };
+    const leak = await here.crochet(["record", "agent.ts", "leak"], env);
+    assert.equal(leak.code, 1);
+    assert.match(
+      leak.err,
+      /Cannot write tape .*leak\/tape\.jsonl as .* shows the value of the environment variable MY_TOKEN.*: keep it out of the run, or record with --redact/,
+    );
+    assert.equal(leak.err.includes("correct-horse"), false);
+    const redacted = await here.crochet(["record", "agent.ts", "leak", "--redact"], env);
+    assert.equal(redacted.code, 0, redacted.err);
+    assert.match(readFileSync(join(here.cwd, "fixtures/leak/tape.jsonl"), "utf8"), /\{SECRET:MY_TOKEN\}/);
   },
 );
 
 test("record --tools freezes the tools: a replay touches nothing and needs no files", LONG, async () => {
-  await inFolder(async (folder) => {
-    await recorded(folder, ["--tools"]);
-    assert.equal(
-      readFileSync(join(folder, "tea.md"), "utf8"),
-      "over the leaves\n",
-      "it worked in the directory itself",
-    );
-    assert.equal(existsSync(join(folder, "fixtures/fix-the-typo/files")), false);
-    rmSync(join(folder, "tea.md"));
-    const { code, out } = await crochet(folder, ["replay"]);
-    assert.equal(code, 0, out);
-    assert.equal(existsSync(join(folder, "tea.md")), false);
-  });
+  using here = place();
+  await recorded(here, ["--tools"]);
+  assert.equal(
+    readFileSync(join(here.cwd, "tea.md"), "utf8"),
+    "over the leaves\n",
+    "it worked in the directory itself",
+  );
+  assert.equal(existsSync(join(here.cwd, "fixtures/fix-the-typo/files")), false);
+  rmSync(join(here.cwd, "tea.md"));
+  const { code, out } = await here.crochet(["replay"]);
+  assert.equal(code, 0, out);
+  assert.equal(existsSync(join(here.cwd, "tea.md")), false);
 });
 
 test("replay --hooks --shadow tells what other hooks would have done, and changes nothing", LONG, async () => {
-  await inFolder(async (folder) => {
-    await recorded(folder);
-    put(folder, {
-      "more/pre-tool-use@Bash.no.ts":
-        `export default (event) => ({ action: "deny", reason: "No shell: " + event.input.command.slice(0, 3) });\n`,
-      "more/pre-tool-use@Edit.other.ts":
-        `export default (event) => ({ action: "modify", value: { ...event.input, new_string: "THE" } });\n`,
-      "more/stop.more.ts":
-        `export default (event, ctx) => { ctx.addContext("tests?"); return { action: "deny", reason: "Run the tests" }; };\n`,
-      "more/turn-end.bad.ts": `export default () => { throw new Error("broken"); };\n`,
-    });
-    const shadow = await crochet(folder, ["replay", "--hooks", "more", "--shadow", "--json"]);
-    const [{ report, shadow: verdicts }] = JSON.parse(shadow.out);
-    assert.deepEqual([shadow.code, report.ok], [0, true]);
-    assert.deepEqual(verdicts.map((v: any) => [v.hook, v.event, v.tool, v.would, v.reason?.slice(0, 20)]), [
-      ["pre-tool-use@Edit.other.ts", "pre-tool-use", "Edit", "modify", verdicts[0].reason.slice(0, 20)],
-      ["pre-tool-use@Bash.no.ts", "pre-tool-use", "Bash", "deny", "No shell: cat"],
-      ["stop.more.ts", "stop", undefined, "say", "tests?"],
-      ["stop.more.ts", "stop", undefined, "send back", "Run the tests"],
-      ["turn-end.bad.ts", "turn-end", undefined, "fail", "broken"],
-    ]);
-    const real = await crochet(folder, ["replay", "--hooks", "more"]);
-    assert.equal(real.code, 1, "without --shadow they act, and the run is another one");
-    assert.match((await crochet(folder, ["replay", "--shadow"])).err, /names no hooks: add --hooks <dir>/);
+  using here = place();
+  await recorded(here);
+  here.put({
+    "more/pre-tool-use@Bash.no.ts":
+      `export default (event) => ({ action: "deny", reason: "No shell: " + event.input.command.slice(0, 3) });\n`,
+    "more/pre-tool-use@Edit.other.ts":
+      `export default (event) => ({ action: "modify", value: { ...event.input, new_string: "THE" } });\n`,
+    "more/stop.more.ts":
+      `export default (event, ctx) => { ctx.addContext("tests?"); return { action: "deny", reason: "Run the tests" }; };\n`,
+    "more/turn-end.bad.ts": `export default () => { throw new Error("broken"); };\n`,
   });
+  const shadow = await here.crochet(["replay", "--hooks", "more", "--shadow", "--json"]);
+  const [{ report, shadow: verdicts }] = JSON.parse(shadow.out);
+  assert.deepEqual([shadow.code, report.ok], [0, true]);
+  assert.deepEqual(verdicts.map((v: any) => [v.hook, v.event, v.tool, v.would, v.reason?.slice(0, 20)]), [
+    ["pre-tool-use@Edit.other.ts", "pre-tool-use", "Edit", "modify", verdicts[0].reason.slice(0, 20)],
+    ["pre-tool-use@Bash.no.ts", "pre-tool-use", "Bash", "deny", "No shell: cat"],
+    ["stop.more.ts", "stop", undefined, "say", "tests?"],
+    ["stop.more.ts", "stop", undefined, "send back", "Run the tests"],
+    ["turn-end.bad.ts", "turn-end", undefined, "fail", "broken"],
+  ]);
+  const real = await here.crochet(["replay", "--hooks", "more"]);
+  assert.equal(real.code, 1, "without --shadow they act, and the run is another one");
+  assert.match((await here.crochet(["replay", "--shadow"])).err, /names no hooks: add --hooks <dir>/);
 });
 
 test("CROCHET_TAPE and its mode record and replay a script that is run by itself", LONG, async () => {
-  await inFolder(async (folder) => {
-    put(folder, {
-      "agent.ts": `${
-        agentScript(SYSTEM)
-      }\nimport { default as self } from "./agent.ts";\nif (import.meta.main) await self.main();\n`,
-      "hooks/stop.ts": HOOK,
-      "tea.md": "tea\n",
-    });
-    const run = (env: Record<string, string>) => {
-      const [command, ...before] = RUN.slice(0, -1);
-      return new Promise<{ code: number; out: string; err: string }>((resolve, reject) => {
-        const { CI: _, ...rest } = process.env;
-        const child = spawn(command!, [...before, join(folder, "agent.ts"), "say hello"], {
-          cwd: folder,
-          env: { ...rest, ...env },
-        });
-        let [out, err] = ["", ""];
-        child.stdout.on("data", (data) => out += data);
-        child.stderr.on("data", (data) => err += data);
-        child.on("error", reject).on("close", (code) => resolve({ code: code ?? 1, out, err }));
-      });
-    };
-    await using server = await scriptedServer([
-      { tools: [{ name: "Read", input: { file_path: "tea.md" } }] },
-      { text: "hello there" },
-    ]);
-    const first = await run({
-      CROCHET_TAPE: "fixtures/x",
-      CROCHET_TAPE_MODE: "record",
-      ANTHROPIC_BASE_URL: server.url,
-      ANTHROPIC_API_KEY: "not-a-key",
-    });
-    assert.deepEqual([first.code, first.out], [0, "hello there\n"], first.err);
-    await server.close();
-    const again = await run({
-      CROCHET_TAPE: "fixtures/x",
-      ANTHROPIC_API_KEY: "",
-      ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
-    });
-    assert.deepEqual([again.code, again.out], [0, "hello there\n"], again.err);
-    const all = await crochet(folder, ["replay"], { CI: "true" });
-    assert.match(all.out, /^fixture .*\nx +ok +2\/2 /, "it has its agent and its files");
-    assert.equal(existsSync(join(folder, "fixtures/x/files/agent.ts")), false);
+  using here = place();
+  here.put({
+    "agent.ts": `${agentScript(SYSTEM)}${MAIN}`,
+    "hooks/stop.ts": HOOK,
+    "tea.md": "tea\n",
   });
+  const run = (env: Record<string, string>) =>
+    ended([...OUR_RUNTIME, join(here.cwd, "agent.ts"), "say hello"], {
+      cwd: here.cwd,
+      env: { HOME: here.home, ...env },
+    });
+  await using server = await scriptedServer([
+    { tools: [{ name: "Read", input: { file_path: "tea.md" } }] },
+    { text: "hello there" },
+  ]);
+  const first = await run({
+    CROCHET_TAPE: "fixtures/x",
+    CROCHET_TAPE_MODE: "record",
+    ...asked(server),
+  });
+  assert.deepEqual([first.code, first.out], [0, "hello there\n"], first.err);
+  await server.close();
+  const again = await run({
+    CROCHET_TAPE: "fixtures/x",
+    ANTHROPIC_API_KEY: "",
+    ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
+  });
+  assert.deepEqual([again.code, again.out], [0, "hello there\n"], again.err);
+  const all = await here.crochet(["replay"], { CI: "true" });
+  assert.match(all.out, /^fixture .*\nx +ok +2\/2 /, "it has its agent and its files");
+  assert.equal(existsSync(join(here.cwd, "fixtures/x/files/agent.ts")), false);
 });
 
 test(
   "fixtures ls, show, scan and prune: what is there, as a conversation, with secrets and orphans found",
   LONG,
   async () => {
-    await inFolder(async (folder) => {
-      await recorded(folder);
-      const ls = await crochet(folder, ["fixtures"]);
-      assert.match(
-        ls.out,
-        /^fixture +from +recorded +lanes +cost +prompt\nfix-the-typo +scripted server +\d{4}-\d\d-\d\d +1 +4 calls, 60 tokens, < \$0\.01 +fix the typo\n$/,
-      );
-      const show = await crochet(folder, ["fixtures", "show", "fix-the-typo"]);
-      assert.match(
-        show.out,
-        /from scripted server[\s\S]*› fix the typo\nI read it\.\n▸ Read [\s\S]*✓ [\s\S]*Fixed\.\n\nended with 'done'\n$/,
-      );
-      const clean = await crochet(folder, ["fixtures", "scan"]);
-      assert.deepEqual([clean.code, clean.out], [0, "2 files scanned, nothing found\n"]);
-      const orphan = "0".repeat(64);
-      put(folder, { [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
-      const found = await crochet(folder, ["fixtures", "scan", "--json"]);
-      assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
-      assert.equal((await crochet(folder, ["fixtures", "prune", "--dry-run"])).out, `${orphan}\n1 blob to remove\n`);
-      assert.equal((await crochet(folder, ["fixtures", "prune"])).out, `${orphan}\n1 blob removed\n`);
-      assert.equal((await crochet(folder, ["fixtures", "scan"])).code, 0);
-      assert.match((await crochet(folder, ["fixtures", "shwo"])).err, /did you mean 'crochet fixtures show'\?/);
-      assert.match(
-        (await crochet(folder, ["replay", "nothing"])).err,
-        /Cannot replay 'nothing' as there is no such fixture: crochet record/,
-      );
-      put(folder, { "fixtures/fix-the-typo/tape.jsonl": "{}\n" });
-      const broken = await crochet(folder, ["replay"]);
-      assert.deepEqual([
-        broken.code,
-        /Cannot read tape .* as there is no line that begins with ''/.test(broken.out),
-      ], [1, true]);
-    });
+    using here = place();
+    await recorded(here);
+    const ls = await here.crochet(["fixtures"]);
+    assert.match(
+      ls.out,
+      /^fixture +from +recorded +lanes +cost +prompt\nfix-the-typo +scripted server +\d{4}-\d\d-\d\d +1 +4 calls, 60 tokens, < \$0\.01 +fix the typo\n$/,
+    );
+    const show = await here.crochet(["fixtures", "show", "fix-the-typo"]);
+    assert.match(
+      show.out,
+      /from scripted server[\s\S]*› fix the typo\nI read it\.\n▸ Read [\s\S]*✓ [\s\S]*Fixed\.\n\nended with 'done'\n$/,
+    );
+    const clean = await here.crochet(["fixtures", "scan"]);
+    assert.deepEqual([clean.code, clean.out], [0, "2 files scanned, nothing found\n"]);
+    const orphan = "0".repeat(64);
+    here.put({ [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
+    const found = await here.crochet(["fixtures", "scan", "--json"]);
+    assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
+    assert.equal((await here.crochet(["fixtures", "prune", "--dry-run"])).out, `${orphan}\n1 blob to remove\n`);
+    assert.equal((await here.crochet(["fixtures", "prune"])).out, `${orphan}\n1 blob removed\n`);
+    assert.equal((await here.crochet(["fixtures", "scan"])).code, 0);
+    assert.match((await here.crochet(["fixtures", "shwo"])).err, /did you mean 'crochet fixtures show'\?/);
+    assert.match(
+      (await here.crochet(["replay", "nothing"])).err,
+      /Cannot replay 'nothing' as there is no such fixture: crochet record/,
+    );
+    here.put({ "fixtures/fix-the-typo/tape.jsonl": "{}\n" });
+    const broken = await here.crochet(["replay"]);
+    assert.deepEqual([
+      broken.code,
+      /Cannot read tape .* as there is no line that begins with ''/.test(broken.out),
+    ], [1, true]);
   },
 );

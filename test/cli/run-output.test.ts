@@ -8,7 +8,9 @@ import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { Agent, Glob } from "crochet/tools";
 import { coloursFor } from "../../lib/cli/show/colours.ts";
 import { terminalView } from "../../lib/cli/show/terminal-view.ts";
-import { CROCHET, NO_PTY, place, Pty } from "./_pty.ts";
+import { CROCHET } from "../_crochet.ts";
+import { place } from "../_place.ts";
+import { NO_PTY, Pty } from "../_pty.ts";
 
 const pty = NO_PTY === undefined ? {} : { skip: NO_PTY };
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import view from "../../lib/cli/view.ts";
 import { longRollout } from "../view/_long-run.ts";
-import { workplace } from "./_call.ts";
+import { place } from "../_place.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures", import.meta.url));
 const RUN = ".crochet/runs/aaaa-1.rollout.jsonl";
@@ -16,30 +16,30 @@ const runOf = (prompt: string, calls = 3) =>
   longRollout(calls, 6000).replaceAll("Port the parser to the new grammar", prompt);
 
 test("view draws the newest run of the project into a file that only its user can read", async () => {
-  using place = workplace({ [RUN]: runOf("The old one"), ".crochet/runs/bbbb-2.rollout.jsonl": runOf("The new one") });
-  utimesSync(join(place.cwd, RUN), 1, 1);
-  const { code, out } = await place.call(view);
+  using here = place({ [RUN]: runOf("The old one"), ".crochet/runs/bbbb-2.rollout.jsonl": runOf("The new one") });
+  utimesSync(join(here.cwd, RUN), 1, 1);
+  const { code, out } = await here.call(view);
   assert.equal(code, 0);
-  assert.equal(out.trim(), join(place.cwd, ".crochet/views/bbbb-2.html"));
+  assert.equal(out.trim(), join(here.cwd, ".crochet/views/bbbb-2.html"));
   assert.equal(titleOf(out.trim()), "The new one");
   assert.equal(statSync(out.trim()).mode & 0o777, 0o600);
 });
 
 test("view takes a run by the beginning of its id, a rollout by its path, and writes where it is told", async () => {
-  using place = workplace({ [RUN]: runOf("One"), "logs/other.jsonl": runOf("Two") });
-  const first = await place.call(view, "aaaa", "--out", "deep/er/page.html");
-  assert.equal(titleOf(join(place.cwd, "deep/er/page.html")), "One");
-  assert.equal(first.out.trim(), join(place.cwd, "deep/er/page.html"));
-  const second = await place.call(view, "logs/other.jsonl", "--json");
+  using here = place({ [RUN]: runOf("One"), "logs/other.jsonl": runOf("Two") });
+  const first = await here.call(view, "aaaa", "--out", "deep/er/page.html");
+  assert.equal(titleOf(join(here.cwd, "deep/er/page.html")), "One");
+  assert.equal(first.out.trim(), join(here.cwd, "deep/er/page.html"));
+  const second = await here.call(view, "logs/other.jsonl", "--json");
   const { path, bytes } = JSON.parse(second.out);
   assert.equal(titleOf(path), "Two");
   assert.equal(bytes, statSync(path).size);
 });
 
 test("view replays a fixture: what hooks did is there, and nothing is left behind", async () => {
-  using place = workplace();
-  symlinkSync(FIXTURES, join(place.cwd, "fixtures"));
-  const { code, out, err } = await place.call(view, "keep-going");
+  using here = place();
+  symlinkSync(FIXTURES, join(here.cwd, "fixtures"));
+  const { code, out, err } = await here.call(view, "keep-going");
   assert.deepEqual([code, err], [0, ""]);
   const html = readFileSync(out.trim(), "utf8");
   assert.match(html, /fixture keep-going, replayed/);
@@ -49,8 +49,8 @@ test("view replays a fixture: what hooks did is there, and nothing is left behin
 
 test("view reads the tape itself where a fixture's agent is not there, and says so", async () => {
   const tape = readFileSync(join(FIXTURES, "delegate/tape.jsonl"), "utf8").replace(/"agent":"[^"]*",/, "");
-  using place = workplace({ "fixtures/bare/tape.jsonl": tape });
-  const { code, out } = await place.call(view, "bare");
+  using here = place({ "fixtures/bare/tape.jsonl": tape });
+  const { code, out } = await here.call(view, "bare");
   assert.equal(code, 0);
   const html = readFileSync(out.trim(), "utf8");
   assert.match(html, /Read from the tape alone/);
@@ -62,8 +62,8 @@ test("view shows what is readable of a corrupted rollout, with a note of what is
   const lines = runOf("Still here").split("\n");
   lines[5] = lines[5]!.slice(0, 40);
   lines.splice(9, 0, "\u0000\u0000 not JSON", '{"type":"message","agent_id":"long-run","message":null}');
-  using place = workplace({ "torn.jsonl": `${lines.join("\n").slice(0, -90)}` });
-  const { code, out } = await place.call(view, "torn.jsonl");
+  using here = place({ "torn.jsonl": `${lines.join("\n").slice(0, -90)}` });
+  const { code, out } = await here.call(view, "torn.jsonl");
   assert.equal(code, 0);
   const html = readFileSync(out.trim(), "utf8");
   assert.equal(titleOf(out.trim()), "Still here");
@@ -91,8 +91,8 @@ for (
   ] as const
 ) {
   test(`view says in one line what is wrong: ${what}`, async () => {
-    using place = workplace({ ...files });
-    const { code, out, err } = await place.call(view, ...args);
+    using here = place({ ...files });
+    const { code, out, err } = await here.call(view, ...args);
     assert.notEqual(code, 0);
     assert.equal(out, "");
     assert.match(err, said);
@@ -101,8 +101,8 @@ for (
 }
 
 test("view --diff draws two runs beside each other", async () => {
-  using place = workplace({ "a.jsonl": runOf("Go"), "b.jsonl": runOf("Go").replaceAll("Step 1:", "Step one:") });
-  const { code, out } = await place.call(view, "--diff", "a.jsonl", "b.jsonl");
+  using here = place({ "a.jsonl": runOf("Go"), "b.jsonl": runOf("Go").replaceAll("Step 1:", "Step one:") });
+  const { code, out } = await here.call(view, "--diff", "a.jsonl", "b.jsonl");
   assert.equal(code, 0);
   const html = readFileSync(out.trim(), "utf8");
   const pairs = JSON.parse(/id="pairs">(.*?)<\/script>/.exec(html)![1]!) as { same: boolean }[];
@@ -110,31 +110,31 @@ test("view --diff draws two runs beside each other", async () => {
 });
 
 test("view --open starts the browser of the user with the page, and says where it is when there is none", async () => {
-  using place = workplace({
+  using here = place({
     "a.jsonl": runOf("Go"),
     "browser.sh": '#!/bin/sh\necho "$1" > "$(dirname "$0")/opened"\n',
   });
-  place.env.BROWSER = join(place.cwd, "browser.sh");
-  const { out } = await place.call(view, "a.jsonl", "--open");
-  const opened = () => existsSync(join(place.cwd, "opened")) && readFileSync(join(place.cwd, "opened"), "utf8");
+  here.env.BROWSER = join(here.cwd, "browser.sh");
+  const { out } = await here.call(view, "a.jsonl", "--open");
+  const opened = () => existsSync(join(here.cwd, "opened")) && readFileSync(join(here.cwd, "opened"), "utf8");
   for (let i = 0; i < 400 && !opened(); i++) await new Promise((wake) => setTimeout(wake, 25));
   assert.equal(opened(), out);
-  place.env.BROWSER = join(place.cwd, "nothing-there");
-  const none = await place.call(view, "a.jsonl", "--open");
+  here.env.BROWSER = join(here.cwd, "nothing-there");
+  const none = await here.call(view, "a.jsonl", "--open");
   assert.equal(none.code, 0);
   assert.match(none.err, /^crochet: Cannot open a browser as .* open .*a\.html yourself/);
 });
 
 test("view tells a person at a terminal where the page is, how large, and how to open it", async () => {
-  using place = workplace({ "a.jsonl": runOf("Go") });
+  using here = place({ "a.jsonl": runOf("Go") });
   let out = "";
   const io = {
     out: (text: string) => void (out += text),
     err: () => {},
     tty: true,
-    env: { ...place.env, BROWSER: "my-browser" },
+    env: { ...here.env, BROWSER: "my-browser" },
   };
-  assert.equal(await view(["a.jsonl"], { ...io, cwd: place.cwd, signal: new AbortController().signal }), 0);
+  assert.equal(await view(["a.jsonl"], { ...io, cwd: here.cwd, signal: new AbortController().signal }), 0);
   assert.match(
     out,
     /^wrote \.crochet\/views\/a\.html \(\d+ KB\)\nopen it in a browser: my-browser \.crochet\/views\/a\.html, or add --open\n$/,

@@ -70,15 +70,15 @@ const CODEX_KEYS = [
 function assertRefused(
   host: string,
   kind: string,
-  { stdout, stderr, code }: { stdout: string; stderr: string; code: number | null },
+  { out, err, code }: { out: string; err: string; code: number | null },
 ): void {
   // What was written for Claude Code is handed on to it as it is.
   if (host === "claude" && kind.includes("command")) {
-    return assert.deepEqual({ stdout, stderr, code }, { stdout: "", stderr: "No rm here\n", code: 2 });
+    return assert.deepEqual({ out, err, code }, { out: "", err: "No rm here\n", code: 2 });
   }
-  assert.equal(code, 0, stderr);
-  assert.equal(stdout.trimEnd().split("\n").length, 1);
-  const output = JSON.parse(stdout);
+  assert.equal(code, 0, err);
+  assert.equal(out.trimEnd().split("\n").length, 1);
+  const output = JSON.parse(out);
   if (host === "gemini") return assert.deepEqual(output, { decision: "deny", reason: "No rm here" });
   for (const key of Object.keys(output)) assert.ok(CODEX_KEYS.includes(key), key);
   const specific = { hookEventName: "PreToolUse", permissionDecision: "deny", permissionDecisionReason: "No rm here" };
@@ -105,7 +105,7 @@ for (const host of ["claude", "codex", "gemini"]) {
             stdin: JSON.stringify(TOLD[host]!(command)),
           });
         assertRefused(host, name, await run("rm -rf x"));
-        assert.deepEqual(await run("ls"), { stdout: "", stderr: "", code: 0 });
+        assert.deepEqual(await run("ls"), { out: "", err: "", code: 0 });
       } finally {
         await server.close();
       }
@@ -122,7 +122,7 @@ test("crochet hook gives a script exactly the bytes Claude Code wrote, and hands
   );
   const stdin = `{"hook_event_name":"Stop",  "odd":"\u00e9\\u0000", "session_id":"s","cwd":"${folder.path}"}\n`;
   const exit = await crochet(["hook", file], { cwd: folder.path, stdin });
-  assert.deepEqual(exit, { stdout: `{"systemMessage":"hi"}`, stderr: "words\n", code: 3 });
+  assert.deepEqual(exit, { out: `{"systemMessage":"hi"}`, err: "words\n", code: 3 });
   assert.equal(readFileSync(`${folder.path}/given`, "utf8"), stdin);
 });
 
@@ -132,7 +132,7 @@ test("crochet hook tells how it is called, and refuses what it is not", async ()
     crochet(["hook", ...args], { cwd: folder.path, stdin: `{"hook_event_name":"Stop"}` });
   const help = await run("--help");
   assert.equal(help.code, 0);
-  assert.match(help.stdout, /crochet hook <file>[^]*--event <name>/);
+  assert.match(help.out, /crochet hook <file>[^]*--event <name>/);
   const cases: [string[], number, RegExp][] = [
     [[], 2, /Cannot serve 0 files/],
     [["a", "b"], 2, /Cannot serve 2 files/],
@@ -144,7 +144,7 @@ test("crochet hook tells how it is called, and refuses what it is not", async ()
   for (const [args, code, message] of cases) {
     const exit = await run(...args);
     assert.equal(exit.code, code, args.join(" "));
-    assert.match(exit.stderr, message);
+    assert.match(exit.err, message);
   }
 });
 
@@ -154,11 +154,11 @@ test("crochet hook serves a file of any name as the event it is told", async () 
   const at = (event: string[]) =>
     crochet(["hook", "check.ts", ...event], { cwd: folder.path, stdin: `{"hook_event_name":"Stop"}` });
   const named = await at(["--event", "stop"]);
-  assert.deepEqual(JSON.parse(named.stdout), { decision: "block", reason: "not yet" });
-  assert.equal((await at(["--event", "session-start"])).stdout, "");
+  assert.deepEqual(JSON.parse(named.out), { decision: "block", reason: "not yet" });
+  assert.equal((await at(["--event", "session-start"])).out, "");
   const bare = await at([]);
   assert.equal(bare.code, 1);
-  assert.match(bare.stderr, /'check' is no event.*Or pass --event/);
+  assert.match(bare.err, /'check' is no event.*Or pass --event/);
 });
 
 test("crochet hook loses nothing of a long output, with or without a last line break", async () => {
@@ -168,8 +168,8 @@ test("crochet hook loses nothing of a long output, with or without a last line b
     const file = `${folder.path}/session-start.long.sh`;
     writeFileSync(file, `#!/bin/sh\nhead -c ${size} /dev/zero | tr '\\0' x\n${end}\n`);
     const stdin = JSON.stringify({ hook_event_name: "SessionStart", source: "startup", cwd: folder.path });
-    const { stdout } = await crochet(["hook", file], { cwd: folder.path, stdin });
-    assert.equal(stdout.length, end === "" ? size : size + 1);
+    const { out } = await crochet(["hook", file], { cwd: folder.path, stdin });
+    assert.equal(out.length, end === "" ? size : size + 1);
   }
 });
 
@@ -202,11 +202,11 @@ test("a module that is asked early has the whole context, and whatever it does w
   const env = { HOME: folder.path };
   const stdin = JSON.stringify({ ...TOLD.claude!("ls"), cwd: folder.path });
   const at = async (body: string) => {
-    const file = `${folder.path}/pre-tool-use.${body.length}.ts`;
+    const file = `${folder.path}/pre-tool-use.x.ts`;
     writeFileSync(file, body);
     return await crochet(["hook", file], { cwd: folder.path, env, stdin });
   };
-  const specific = ({ stdout }: { stdout: string }) => JSON.parse(stdout).hookSpecificOutput;
+  const specific = ({ out }: { out: string }) => JSON.parse(out).hookSpecificOutput;
   assert.equal(specific(await at(`export default (_, ctx) => ctx.addContext("note");`)).additionalContext, "note");
   const ran = await at(
     `export default async (_, { $ }) => ({ action: "deny", reason: (await $("pwd")).stdout.trim() });`,
@@ -217,16 +217,16 @@ test("a module that is asked early has the whole context, and whatever it does w
   const late = await at(`export const config = { timeout: 0.1 }; export default () => new Promise(() => {});`);
   assert.match(specific(late).permissionDecisionReason, /longer than its limit of 0\.1 s/);
   const aborted = await at(`export default (_, ctx) => ctx.abort("enough");`);
-  assert.deepEqual(JSON.parse(aborted.stdout), { continue: false, stopReason: "enough" });
+  assert.deepEqual(JSON.parse(aborted.out), { continue: false, stopReason: "enough" });
   const logged = await at(`export default (_, ctx) => ctx.log("seen");`);
-  assert.deepEqual(logged, { stdout: "", stderr: "pre-tool-use.43.ts: seen\n", code: 0 });
+  assert.deepEqual(logged, { out: "", err: "pre-tool-use.x.ts: seen\n", code: 0 });
   const counting =
     `export default (_, { values }) => { values.set("n", (values.get("n") ?? 0) + 1); if (values.get("n") > 1) return { action: "deny", reason: "twice" }; };`;
-  assert.equal((await at(counting)).stdout, "");
+  assert.equal((await at(counting)).out, "");
   assert.equal(specific(await at(counting)).permissionDecisionReason, "twice");
-  const { stdout, stderr, code } = await at(`export default (_, { values }) => void values.set("big", 1n);`);
-  assert.deepEqual([stdout, code], ["", 0]);
-  assert.match(stderr, /^Cannot keep the value 'big' as /);
+  const { out, err, code } = await at(`export default (_, { values }) => void values.set("big", 1n);`);
+  assert.deepEqual([out, code], ["", 0]);
+  assert.match(err, /^Cannot keep the value 'big' as /);
 });
 
 test("a module is not run for what its config rules out", async () => {
@@ -245,8 +245,8 @@ test("a module is not run for what its config rules out", async () => {
       `import { writeFileSync } from "node:fs"; export const config = ${config};
        export default () => { writeFileSync(${JSON.stringify(mark)}, "x"); return { action: "deny", reason: "no" }; };`,
     );
-    const { stdout } = await crochet(["hook", file], { cwd: folder.path, stdin });
-    assert.equal(stdout, "", config);
+    const { out } = await crochet(["hook", file], { cwd: folder.path, stdin });
+    assert.equal(out, "", config);
     assert.equal(existsSync(mark), runs, config);
   }
 });

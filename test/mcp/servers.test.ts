@@ -5,7 +5,7 @@ import { readServers } from "../../lib/mcp/servers.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import run from "../../lib/cli/run.ts";
 import trust from "../../lib/cli/trust.ts";
-import { workplace } from "../cli/_call.ts";
+import { place } from "../_place.ts";
 import { asProcess } from "./_start.ts";
 
 test("variables in a file of servers are put in as other hosts do it, with what stands in for them", () => {
@@ -72,7 +72,7 @@ export default agent({ model: (request, signal) => scripted(replies.slice(reques
 
 test("crochet run starts the servers of .mcp.json where they are trusted, and nowhere else", async () => {
   const file = JSON.stringify({ mcpServers: { srv: { ...asProcess(), env: { A: "${HOME}" } } } });
-  using w = workplace({ "agent.ts": SCRIPT, ".mcp.json": file });
+  using w = place({ "agent.ts": SCRIPT, ".mcp.json": file });
   const args = ["agent.ts", "go", "--permission-mode", "bypass", "--output", "json"];
   const answered = (out: string) => JSON.parse(out).messages[2].content[0];
 
@@ -85,14 +85,14 @@ test("crochet run starts the servers of .mcp.json where they are trusted, and no
   assert.equal(trusted.err, "");
   assert.equal(answered(trusted.out).content, "echo hi");
 
-  w.put(".mcp.json", "{");
+  w.put({ ".mcp.json": "{" });
   assert.match((await w.call(run, ...args)).err, /\.mcp\.json has changed since it was trusted/);
   assert.match((await w.call(run, ...args, "--trust")).err, /Cannot use \.mcp\.json as it is not JSON/);
 });
 
 test("crochet run starts the servers of .crochet/config.yaml where it is trusted", async () => {
   const config = `mcp:\n  servers:\n    srv: ${JSON.stringify(asProcess())}\n`;
-  using w = workplace({ "agent.ts": SCRIPT, ".crochet/config.yaml": config });
+  using w = place({ "agent.ts": SCRIPT, ".crochet/config.yaml": config });
   const args = ["agent.ts", "go", "--permission-mode", "bypass", "--output", "json"];
   assert.match((await w.call(run, ...args)).err, /until then its 'mcp' does not count/);
   const { out } = await w.call(run, ...args, "--trust");

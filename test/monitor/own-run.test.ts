@@ -8,8 +8,9 @@ import { AskUserQuestion, Bash } from "crochet/tools";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { monitored } from "../../lib/monitor/own-run.ts";
 import { allStandings } from "../../lib/monitor/standing.ts";
-import { crochet } from "../_crochet.ts";
-import { scratch } from "../_scratch.ts";
+import { bareEnv, CROCHET } from "../_crochet.ts";
+import { place } from "../_place.ts";
+import { put, scratch } from "../_scratch.ts";
 
 const LONG = { timeout: 120_000 };
 const QUESTION = {
@@ -20,26 +21,25 @@ const QUESTION = {
   }],
 };
 
-/** A project and a home of its own, where the command line is used against a scripted model. */
-async function place(replies: readonly ScriptedReply[]) {
-  const folder = scratch();
-  const cwd = join(folder.path, "project");
-  mkdirSync(cwd);
+/** A place where the command line is used against a scripted model. */
+async function modelled(replies: readonly ScriptedReply[]) {
+  const here = place();
   const server = await scriptedServer(replies, { then: { text: "nothing left to say" } });
-  const env = { HOME: folder.path, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url, CROCHET_MODEL: "" };
-  const agents = join(folder.path, ".crochet/agents");
+  const env = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
+  const agents = join(here.home, ".crochet/agents");
   return {
-    cwd,
-    env,
-    run: (...args: string[]) => crochet(["run", ...args], { cwd, env }),
-    rows: async () => JSON.parse((await crochet(["agents", "--all", "--json"], { cwd, env })).stdout) as Row[],
+    ...here,
+    env: { HOME: here.home, ...env },
+    agents,
+    run: (...args: string[]) => here.crochet(["run", ...args], env),
+    rows: async () => JSON.parse((await here.crochet(["agents", "--all", "--json"])).out) as Row[],
     types: () =>
       readdirSync(agents).filter((name) => name.endsWith(".jsonl")).flatMap((name) =>
         readFileSync(join(agents, name), "utf8").trim().split("\n").map((line) => JSON.parse(line).type as string)
       ),
     async [Symbol.asyncDispose]() {
       await server.close();
-      folder[Symbol.dispose]();
+      here[Symbol.dispose]();
     },
   };
 }
@@ -47,32 +47,28 @@ async function place(replies: readonly ScriptedReply[]) {
 type Row = { id: string; state: string; name?: string; workspace?: string; prompt_type?: string; message?: string };
 
 test("a run of crochet shows up among the agents, in three lines of a log", LONG, async () => {
-  await using here = await place([{ text: "hello" }]);
+  await using here = await modelled([{ text: "hello" }]);
   const { code } = await here.run("hi");
   assert.equal(code, 0);
   const [row, ...more] = await here.rows();
   assert.deepEqual([row?.state, row?.name, row?.workspace, more.length], ["stopped", "coding", here.cwd, 0]);
   assert.deepEqual(here.types(), ["start", "turn_end", "end"]);
-  const now = await crochet(["agents"], { cwd: here.cwd, env: here.env });
-  assert.match(now.stdout, /^no agents are at work/);
+  const now = await here.crochet(["agents"]);
+  assert.match(now.out, /^no agents are at work/);
 });
 
 test("a run that a limit ends is shown as failed", LONG, async () => {
-  await using here = await place([{ tools: [{ name: "Read", input: { file_path: "x" } }] }]);
+  await using here = await modelled([{ tools: [{ name: "Read", input: { file_path: "x" } }] }]);
   assert.equal((await here.run("--max-iterations", "1", "hi")).code, 1);
   assert.deepEqual((await here.rows()).map((row) => row.state), ["failed"]);
 });
 
 test("a run is working while it works, and failed once its process is killed", LONG, async () => {
-  await using here = await place([{ tools: [{ name: "Bash", input: { command: "sleep 20" } }] }]);
-  const main = new URL("../../lib/cli/main.ts", import.meta.url).pathname;
-  const flags = "Deno" in globalThis
-    ? ["run", "-A", "--quiet", `--config=${new URL("../../deno.json", import.meta.url).pathname}`]
-    : [];
-  const args = [...flags, main, "run", "--permission-mode", "bypassPermissions", "hi"];
-  const child = spawn(process.execPath, args, {
+  await using here = await modelled([{ tools: [{ name: "Bash", input: { command: "sleep 20" } }] }]);
+  const [program, ...args] = CROCHET;
+  const child = spawn(program, [...args, "run", "--permission-mode", "bypassPermissions", "hi"], {
     cwd: here.cwd,
-    env: { ...process.env, ...here.env, CROCHET_HOME: "" },
+    env: { ...bareEnv(), ...here.env },
     stdio: "ignore",
   });
   const ended = new Promise((resolve) => child.on("close", resolve));
@@ -80,7 +76,7 @@ test("a run is working while it works, and failed once its process is killed", L
     let state: string | undefined;
     for (let i = 0; i < 300 && state === undefined; i++) {
       await new Promise((resolve) => setTimeout(resolve, 100));
-      state = allStandings(join(here.env.HOME, ".crochet/agents"))[0]?.state;
+      state = allStandings(here.agents)[0]?.state;
     }
     assert.equal(state, "working");
   } finally {
@@ -94,14 +90,16 @@ test(
   "S2.13, S2.14: a question that ends a run stays pending after its process, and onPrompt is told once",
   LONG,
   async () => {
-    await using here = await place([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }, { text: "left it is" }]);
+    await using here = await modelled([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }, {
+      text: "left it is",
+    }]);
     const told = join(here.cwd, "told");
     mkdirSync(join(here.cwd, ".crochet"));
     writeFileSync(
       join(here.cwd, ".crochet/config.yaml"),
       `onPrompt: { command: 'echo "$CROCHET_PROMPT_TYPE $CROCHET_PROMPT_MESSAGE" >> ${told}' }\n`,
     );
-    await crochet(["trust"], { cwd: here.cwd, env: here.env });
+    await here.crochet(["trust"]);
     assert.equal((await here.run("hi")).code, 0);
     const [row] = await here.rows();
     assert.deepEqual([row?.state, row?.prompt_type, row?.message], ["prompting", "question", "Which way?"]);
@@ -115,22 +113,21 @@ test(
 );
 
 test("a command in config.yaml that nobody trusts is not run", LONG, async () => {
-  await using here = await place([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }]);
+  await using here = await modelled([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }]);
   const told = join(here.cwd, "told");
   mkdirSync(join(here.cwd, ".crochet"));
   writeFileSync(join(here.cwd, ".crochet/config.yaml"), `onPrompt: { command: 'touch ${told}' }\n`);
-  const { stderr } = await here.run("hi");
-  assert.match(stderr, /config\.yaml is not trusted[^]*'onPrompt' does not count/);
+  const { err } = await here.run("hi");
+  assert.match(err, /config\.yaml is not trusted[^]*'onPrompt' does not count/);
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.ok(!existsSync(told));
 });
 
 test("a run goes on where its state cannot be written", LONG, async () => {
-  await using here = await place([{ text: "hello" }]);
-  mkdirSync(join(here.env.HOME, ".crochet"));
-  writeFileSync(join(here.env.HOME, ".crochet/agents"), "a file in the way");
-  const { code, stdout, stderr } = await here.run("hi");
-  assert.deepEqual([code, stdout, stderr], [0, "hello\n", ""]);
+  await using here = await modelled([{ text: "hello" }]);
+  put(here.home, { ".crochet/agents": "a file in the way" });
+  const { code, out, err } = await here.run("hi");
+  assert.deepEqual([code, out, err], [0, "hello\n", ""]);
 });
 
 test("a session that asks a person is prompting until they have answered, and then at work again", async () => {

@@ -8,7 +8,9 @@ import { coloursFor } from "../../lib/cli/show/colours.ts";
 import { displayWidth } from "../../lib/cli/show/width.ts";
 import { appendEvent } from "../../lib/monitor/log.ts";
 import type { Standing } from "../../lib/monitor/standing.ts";
-import { CROCHET, NO_PTY, place, Pty } from "../cli/_pty.ts";
+import { CROCHET } from "../_crochet.ts";
+import { place } from "../_place.ts";
+import { NO_PTY, Pty } from "../_pty.ts";
 import { rounds } from "../_counts.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");

@@ -7,7 +7,7 @@ import show from "../../lib/cli/fixtures/show.ts";
 import replay from "../../lib/cli/replay.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { echoOf } from "../../lib/tape/reply.ts";
-import { workplace } from "../cli/_call.ts";
+import { place } from "../_place.ts";
 import { PAIR_RECORDERS } from "./_pair-recorders.ts";
 import { RECORDERS } from "./_recorders.ts";
 import {
@@ -159,7 +159,7 @@ function stubWith(bodyFileName: string): string {
 }
 
 test("a stub's body is read from __files beside it, and from nowhere else", async () => {
-  using place = workplace({
+  using here = place({
     "stubs/mappings/one.json": stubWith("one.txt"),
     "stubs/mappings/two.json": stubWith("../../secret.txt"),
     "stubs/mappings/three.json": stubWith("none.txt"),
@@ -170,9 +170,9 @@ test("a stub's body is read from __files beside it, and from nowhere else", asyn
     "stubs/.hidden.json": "no recording",
     "stubs/node_modules/a/package.json": "{}",
   });
-  symlinkSync(join(place.cwd, "secret.txt"), join(place.cwd, "stubs/__files/link.txt"));
-  symlinkSync(place.cwd, join(place.cwd, "linked/__files"));
-  const { out, code } = await place.call(importAction, "stubs", "linked", "--json");
+  symlinkSync(join(here.cwd, "secret.txt"), join(here.cwd, "stubs/__files/link.txt"));
+  symlinkSync(here.cwd, join(here.cwd, "linked/__files"));
+  const { out, code } = await here.call(importAction, "stubs", "linked", "--json");
   assert.equal(code, 1);
   const outcomes = JSON.parse(out);
   assert.deepEqual(outcomes.map(({ file, tape }: { file: string; tape?: string }) => [file, tape]), [
@@ -202,12 +202,12 @@ test("a recording that is nested without end is refused in words, wherever it is
 
 test("recordings of one name are always told apart by their folders", async () => {
   const text = recorded("exvcr", said());
-  using place = workplace({
+  using here = place({
     "r/a/recording.har": text,
     "r/b/recording.har": text,
     "r/c/other.cassette.toml.json": text,
   });
-  const { out } = await place.call(importAction, "r", "--json");
+  const { out } = await here.call(importAction, "r", "--json");
   assert.deepEqual(JSON.parse(out).map(({ tape }: { tape: string }) => tape.split("/")[2]), [
     "a-recording",
     "b-recording",
@@ -221,11 +221,11 @@ export default agent({ from: import.meta.url, model: "claude-test", system: "", 
 
 test("an agent that asks the same is always served from an imported conversation, at the seam and on the wire", async () => {
   const text = recorded("cassetter", BUSY, said());
-  using place = workplace({ "talk.yaml": text });
-  await place.call(importAction, "talk.yaml", "--out", "fixtures");
-  place.put("fixtures/talk/agent.ts", AGENT);
+  using here = place({ "talk.yaml": text });
+  await here.call(importAction, "talk.yaml", "--out", "fixtures");
+  here.put({ "fixtures/talk/agent.ts": AGENT });
   for (const how of [[], ["--wire"]]) {
-    const { out, code } = await place.call(replay, "talk", ...how);
+    const { out, code } = await here.call(replay, "talk", ...how);
     assert.equal(code, 0, out);
     assert.match(out, /talk +ok +1\/1/);
   }
@@ -242,9 +242,9 @@ test("fixtures show tells calls that go on from those that begin anew, and an un
     ask("four", [user("fresh")], { system: "Be new.", tools: [{ type: "mcp_toolset", mcp_server_name: "wiki" }] }),
   ];
   const trace = recorded("exvcr", ...calls);
-  using place = workplace({ "talk.json": trace });
-  await place.call(importAction, "talk.json", "--out", "fixtures");
-  const { out } = await place.call(show, "talk");
+  using here = place({ "talk.json": trace });
+  await here.call(importAction, "talk.json", "--out", "fixtures");
+  const { out } = await here.call(show, "talk");
   assert.deepEqual(out.trim().split("\n"), [
     "imported from talk.json (pairs), when is not known",
     "",

@@ -8,7 +8,7 @@ import { runFixture } from "../../lib/tape/run-fixture.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Bash, BashOutput, Edit, Glob, Grep, KillShell, MultiEdit, Read, Write } from "../../lib/tools/index.ts";
 import { inFolder } from "./_stage.ts";
-import { put } from "../cli/_recorded.ts";
+import { put } from "../_scratch.ts";
 
 const uses = (...tools: [string, object][]): ScriptedReply => ({
   tools: tools.map(([name, input]) => ({ name, input })),

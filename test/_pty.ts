@@ -1,18 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import xterm from "@xterm/headless";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const MAIN = join(ROOT, "lib/cli/main.ts");
-const IS_DENO = "Deno" in globalThis;
-
-/** The command that runs this program in this runtime. */
-export const CROCHET: readonly string[] = IS_DENO
-  ? [process.execPath, "run", "-A", "--no-check", "--quiet", `--config=${ROOT}deno.json`, MAIN]
-  : [process.execPath, MAIN];
+import { scratch } from "./_scratch.ts";
 
 /** Why there is no pseudo-terminal here; util-linux's `script` makes one. */
 export const NO_PTY: string | undefined =
@@ -37,8 +27,8 @@ export class Pty implements AsyncDisposable {
   raw = "";
   /** Its exit code, once it has one. */
   code: number | undefined;
-  readonly #folder = mkdtempSync(join(tmpdir(), "crochet-pid-"));
-  readonly #pidFile = join(this.#folder, "pid");
+  readonly #folder = scratch();
+  readonly #pidFile = join(this.#folder.path, "pid");
   readonly #child: ReturnType<typeof spawn>;
   readonly #terminal: InstanceType<typeof xterm.Terminal>;
   readonly #ended: Promise<void>;
@@ -109,7 +99,7 @@ export class Pty implements AsyncDisposable {
     if (this.code === undefined) await this.hangUp();
     const end = Date.now() + 20_000;
     while (isAlive(this.#pidFile) && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 25));
-    rmSync(this.#folder, { recursive: true, force: true });
+    this.#folder[Symbol.dispose]();
     this.#terminal.dispose();
   }
 }
@@ -123,17 +113,4 @@ export function isAlive(pidFile: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** A directory of its own with files in it, and the home of whoever works there. */
-export function place(files: Readonly<Record<string, string>> = {}) {
-  const root = mkdtempSync(join(tmpdir(), "crochet-pty-"));
-  const cwd = join(root, "project");
-  const home = join(root, "home");
-  for (const dir of [cwd, home]) mkdirSync(dir);
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(join(cwd, name, ".."), { recursive: true });
-    writeFileSync(join(cwd, name), text, { mode: name.endsWith(".sh") ? 0o755 : 0o644 });
-  }
-  return { cwd, home, [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }) };
 }
