@@ -1,6 +1,4 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { agent } from "../../lib/agent.ts";
 import { anthropic } from "../../lib/anthropic.ts";
@@ -12,6 +10,7 @@ import { loadSettings } from "../../lib/hooks/settings.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
 import { scratch } from "../_scratch.ts";
+import { answering } from "./_answering.ts";
 import { settingsFiles } from "./_settings-files.ts";
 
 /** One case: what was configured, what the model said, and what the host then did. */
@@ -64,11 +63,20 @@ const DRIVE: { readonly [name: string]: "twice" | "interrupted" } = {
   sigint_during_hook: "interrupted",
 };
 
+/** What the one http hook of the cases answers. */
+const HTTP_DENY = JSON.stringify({
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: "http-deny",
+  },
+});
+
 /** Runs a case through our loop: the real SDK against the scripted server, real tools, real hooks, in a scratch folder. */
 export async function runCase(given: Case): Promise<Outcome> {
   using folder = scratch();
   const base = folder.path;
-  const answerer = await httpHookServer();
+  using answerer = await answering(HTTP_DENY);
   const here = (text: string) =>
     text.replaceAll("/PROJ", `${base}/proj`).replaceAll("/BASE", base).replaceAll("/HOME", `${base}/home`)
       .replaceAll("http://127.0.0.1:39935", answerer.url);
@@ -126,11 +134,12 @@ export async function runCase(given: Case): Promise<Outcome> {
   });
   try {
     const interrupt = new AbortController();
-    const watch = DRIVE[name] === "interrupted" && setInterval(() => {
-      if (existsSync(join(base, "hooklog", "pid"))) interrupt.abort(new Error("interrupted"));
+    const watch = setInterval(() => {
+      if (DRIVE[name] === "interrupted" && existsSync(join(base, "hooklog", "pid"))) {
+        interrupt.abort(new Error("interrupted"));
+      }
     }, 50);
-    let result = await session.prompt(prompt, { signal: interrupt.signal });
-    if (watch) clearInterval(watch);
+    let result = await session.prompt(prompt, { signal: interrupt.signal }).finally(() => clearInterval(watch));
     if (DRIVE[name] === "twice") result = await session.prompt(prompt);
     await session.close();
     const lane = (request: { messages: readonly Message[] }) =>
@@ -148,7 +157,6 @@ export async function runCase(given: Case): Promise<Outcome> {
     };
   } finally {
     await session.close();
-    await answerer.close();
   }
 }
 
@@ -168,31 +176,6 @@ function contentOf(message: Message, there: (text: string) => string): Content {
       : (content ?? []).map((b) => (b as { text?: string }).text ?? "").join("\n\n");
     return [{ tool_result: there(text), is_error: is_error ?? false }];
   });
-}
-
-/** Where the one http hook of the cases posts to. */
-async function httpHookServer(): Promise<{ url: string; close: () => Promise<void> }> {
-  const server = createServer((incoming, response) => {
-    incoming.resume().on("end", () => {
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({
-        hookSpecificOutput: {
-          hookEventName: "PreToolUse",
-          permissionDecision: "deny",
-          permissionDecisionReason: "http-deny",
-        },
-      }));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
 }
 
 export function readCases(path: string): Case[] {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { commandHook, type CommandOptions } from "../../lib/hooks/command.ts";
@@ -14,6 +14,7 @@ const late = JSON.stringify({
 });
 const reminder = (text: string) => `<system-reminder>\n${text}\n</system-reminder>`;
 
+/** A hook that is fired and then left to itself: what came of the event, and what comes later. */
 async function left(
   command: string,
   options: Partial<CommandOptions> & { mode?: "async"; stop?: AbortController; fired?: typeof PRE | typeof POST } = {},
@@ -26,16 +27,27 @@ async function left(
   const hook = record(fired.event, { ...parts, ...(mode && { mode }), timeout: 20 });
   const run = environment(folder.path, stop ? { signal: stop.signal } : {});
   const folded = await fireHook(hook, fired, run.env);
-  return { ...run, folded, folder };
+  return {
+    ...run,
+    folded,
+    hasEnded: () => existsSync(join(folder.path, "ended")),
+    goOn: () => writeFileSync(join(folder.path, "go"), ""),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
 }
 
+const leftAsync = (command: string) => left(command, { async: true, mode: "async" });
+
+/** Ends when it is told to go on, and not before. */
+const WAITING = "while [ ! -e DIR/go ]; do sleep 0.02; done; touch DIR/ended";
+
 test("an async hook is not waited for, its verdict is void, and what it says comes later and bare", async () => {
-  using all = await leftAsync(`sleep 0.3; touch DIR/ended; printf '%s' '${late}'; exit 2`);
-  const { folded, folder, delivered, background } = all;
-  assert.deepEqual([folded.decision, existsSync(join(folder.path, "ended"))], ["continue", false]);
-  assert.equal(folded.runs[0]!.skipped, "runs in the background");
-  await Promise.all(background);
-  assert.deepEqual(delivered, [reminder("S"), reminder("C")]);
+  using hook = await leftAsync(`${WAITING}; printf '%s' '${late}'; exit 2`);
+  assert.deepEqual([hook.folded.decision, hook.hasEnded()], ["continue", false]);
+  assert.equal(hook.folded.runs[0]!.skipped, "runs in the background");
+  hook.goOn();
+  await Promise.all(hook.background);
+  assert.deepEqual([hook.hasEnded(), hook.delivered], [true, [reminder("S"), reminder("C")]]);
 });
 
 test("an async hook's plain words and exit code never count", async () => {
@@ -45,57 +57,36 @@ test("an async hook's plain words and exit code never count", async () => {
 });
 
 test("an async hook that may rewake is heard when it exits with code 2", async () => {
-  const { delivered, background, folder } = await left("echo fix it >&2; exit 2", {
-    async: true,
-    rewake: true,
-    mode: "async",
-    label: "x",
-  });
-  using _ = folder;
-  await Promise.all(background);
-  assert.deepEqual(delivered, [reminder('PostToolUse:Bash hook blocking error from command: "x": [x]: fix it\n')]);
+  using hook = await left("echo fix it >&2; exit 2", { async: true, rewake: true, mode: "async", label: "x" });
+  await Promise.all(hook.background);
+  assert.deepEqual(hook.delivered, [reminder('PostToolUse:Bash hook blocking error from command: "x": [x]: fix it\n')]);
 });
 
 test("a first line {async:true} sends a hook into the background from where it speaks later", async () => {
-  const command = `echo '{"async":true}'; sleep 0.3; touch DIR/ended; printf '%s' '${late}'`;
-  const { folded, folder, delivered, background } = await left(command);
-  using _ = folder;
-  assert.deepEqual([folded.decision, existsSync(join(folder.path, "ended"))], ["continue", false]);
-  assert.equal(background.length, 1);
-  await Promise.all(background);
-  assert.equal(existsSync(join(folder.path, "ended")), true);
-  assert.deepEqual(delivered, [reminder("S"), reminder("C")]);
+  using hook = await left(`echo '{"async":true}'; ${WAITING}; printf '%s' '${late}'`);
+  assert.deepEqual([hook.folded.decision, hook.hasEnded(), hook.background.length], ["continue", false, 1]);
+  hook.goOn();
+  await Promise.all(hook.background);
+  assert.deepEqual([hook.hasEnded(), hook.delivered], [true, [reminder("S"), reminder("C")]]);
 });
 
 test("a hook in the background has the time it asked for and no more", async () => {
-  const command = `echo '{"async":true,"asyncTimeout":200}'; sleep 5; touch DIR/ended; printf '%s' '${late}'`;
-  const { folder, delivered, background } = await left(command);
-  using _ = folder;
-  await Promise.all(background);
-  assert.deepEqual([delivered, existsSync(join(folder.path, "ended"))], [[], false]);
+  using hook = await left(`echo '{"async":true,"asyncTimeout":200}'; sleep 5; touch DIR/ended; printf '%s' '${late}'`);
+  await Promise.all(hook.background);
+  assert.deepEqual([hook.delivered, hook.hasEnded()], [[], false]);
 });
 
 test("a hook in the background is ended with its run", async () => {
   const stop = new AbortController();
-  const { folder, delivered, background } = await left(`echo '{"async":true}'; sleep 20; printf '%s' '${late}'`, {
-    stop,
-  });
-  using _ = folder;
+  using hook = await left(`echo '{"async":true}'; sleep 5; touch DIR/ended; printf '%s' '${late}'`, { stop });
   stop.abort();
-  await Promise.all(background);
-  assert.deepEqual(delivered, []);
+  await Promise.all(hook.background);
+  assert.deepEqual([hook.delivered, hook.hasEnded()], [[], false]);
 });
 
 test("{async:true} as all there is, or not at the beginning, sends nothing anywhere", async () => {
-  const whole = await left(`printf '{"async":true}'`, { fired: PRE });
-  using _ = whole.folder;
+  using whole = await left(`printf '{"async":true}'`, { fired: PRE });
   assert.deepEqual([whole.folded.decision, whole.folded.warnings, whole.background], ["continue", [], []]);
-  const second = await left(`printf 'words\\n{"async":true}\\n'`, { fired: PRE });
-  using __ = second.folder;
+  using second = await left(`printf 'words\\n{"async":true}\\n'`, { fired: PRE });
   assert.deepEqual([second.folded.warnings, second.background], [[], []]);
 });
-
-async function leftAsync(command: string) {
-  const all = await left(command, { async: true, mode: "async" });
-  return { ...all, [Symbol.dispose]: () => all.folder[Symbol.dispose]() };
-}

@@ -1,43 +1,12 @@
 import assert from "node:assert/strict";
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import type { Folded } from "../../lib/core/fold.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { isLocalAddress } from "../../lib/hooks/process/local-address.ts";
 import { httpHook, type HttpOptions } from "../../lib/hooks/http.ts";
+import { answering } from "./_answering.ts";
 import { environment, fireHook, PRE, PROMPT, record } from "./_fire.ts";
-
-interface Got {
-  readonly request: IncomingMessage;
-  readonly body: string;
-}
-
-/** A server on this machine that answers every request with the same text. */
-async function serving(answer: string, status = 200) {
-  const got: Got[] = [];
-  const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk) => body += chunk).on("end", () => {
-      got.push({ request, body });
-      if (answer === "never") return;
-      response.writeHead(status, { location: "http://127.0.0.1:1/" }).end(answer);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    got,
-    url: `http://127.0.0.1:${port}/h`,
-    port,
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
 
 function ask(
   options: HttpOptions,
@@ -53,8 +22,8 @@ const DENY = JSON.stringify({
 });
 
 test("an http hook is posted what a command would read, without the line break", async () => {
-  await using server = await serving(DENY);
-  const folded = await ask({ url: server.url });
+  using server = await answering(DENY);
+  const folded = await ask({ url: `${server.url}/h` });
   assert.equal(folded.denials[0]!.text, "PreToolUse:Bash hook error: R");
   const { request, body } = server.got[0]!;
   assert.deepEqual([request.method, request.url, request.headers["content-type"]], ["POST", "/h", "application/json"]);
@@ -63,23 +32,23 @@ test("an http hook is posted what a command would read, without the line break",
 });
 
 test("an http hook's answer is read like what a command prints", async () => {
-  await using empty = await serving("");
+  using empty = await answering("");
   assert.equal((await ask({ url: empty.url })).decision, "continue");
-  await using plain = await serving("words");
+  using plain = await answering("words");
   const { contexts } = await ask({ url: plain.url }, { fired: PROMPT });
   assert.equal(contexts[0]!.text, "<system-reminder>\nUserPromptSubmit hook success: words\n</system-reminder>");
-  await using garbage = await serving('{"decision": ');
+  using garbage = await answering('{"decision": ');
   assert.equal((await ask({ url: garbage.url })).warnings.length, 1);
 });
 
 test("U7: an error status, a redirection, no answer in time or nobody there is a failure", async () => {
   for (const status of [302, 404, 500]) {
-    await using server = await serving(DENY, status);
+    using server = await answering(DENY, status);
     const { decision, warnings } = await ask({ url: server.url });
     assert.deepEqual([decision, server.got.length], ["continue", 1]);
     assert.match(warnings[0]!, new RegExp(`answered with status ${status}`));
   }
-  await using silent = await serving("never");
+  using silent = await answering(undefined);
   assert.match((await ask({ url: silent.url }, { record: { timeout: 0.3 } })).warnings[0]!, /limit of 0\.3 s/);
   assert.match(
     (await ask({ url: "http://127.0.0.1:1/h" })).warnings[0]!,
@@ -88,7 +57,7 @@ test("U7: an error status, a redirection, no answer in time or nobody there is a
 });
 
 test("a failure of an http hook blocks where it is told to, in the host's words", async () => {
-  await using server = await serving("down", 503);
+  using server = await answering("down", 503);
   const options = { url: server.url, blocking: 'onFailure is "block"' };
   const { denials } = await ask(options, { record: { onError: "deny" } });
   assert.equal(
@@ -98,7 +67,7 @@ test("a failure of an http hook blocks where it is told to, in the host's words"
 });
 
 test("headers take only the variables they may, others become nothing", async () => {
-  await using server = await serving("");
+  using server = await answering("");
   const headers = { Authorization: "Bearer $KEY", "X-A": "${KEY}-${OTHER}$NONE ", "X-B": "$OTHER" };
   await ask({ url: server.url, headers, allowedEnvVars: ["KEY", "NONE"] }, { host: { env: { KEY: "k", OTHER: "o" } } });
   const sent = server.got[0]!.request.headers;
@@ -106,10 +75,10 @@ test("headers take only the variables they may, others become nothing", async ()
 });
 
 test("an http hook never reaches this machine or a private network unless that is allowed", async () => {
-  await using server = await serving(DENY);
+  using server = await answering(DENY);
   const refused = { host: { allowLocal: false } };
   for (const name of ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "0x7f.1"]) {
-    const { decision, warnings } = await ask({ url: `http://${name}:${server.port}/h` }, refused);
+    const { decision, warnings } = await ask({ url: server.url.replace("127.0.0.1", name) }, refused);
     assert.equal(decision, "continue", name);
     assert.match(warnings[0]!, /as it is on this machine or a private network: set hooks\.allowLocal/, name);
   }

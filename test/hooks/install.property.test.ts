@@ -30,7 +30,7 @@ const settings = fc.record({
 }, { requiredKeys: [] });
 
 /** The same settings, written as people and programs write them. */
-const written = fc.tuple(
+const settingsText = fc.tuple(
   settings,
   fc.constantFrom(undefined, "  ", "    ", "\t"),
   fc.boolean(),
@@ -44,7 +44,7 @@ const written = fc.tuple(
   if (crlf) text = text.replaceAll("\n", "\r\n");
   return (bom ? "\uFEFF" : "") + text;
 });
-const file = fc.oneof({ weight: 8, arbitrary: written }, {
+const file = fc.oneof({ weight: 8, arbitrary: settingsText }, {
   weight: 1,
   arbitrary: fc.constantFrom("", "\n", "{}", "{ }", "{\n}\n"),
 });
@@ -62,6 +62,7 @@ test("installing and then uninstalling any settings file is always the identity,
   });
   const env = { HOME: `${folder.path}/home` };
   const path = `${folder.path}/.claude/settings.json`;
+  const written = () => existsSync(path) ? readFileSync(path, "utf8") : undefined;
   await fc.assert(
     fc.asyncProperty(
       fc.option(file, { nil: undefined }),
@@ -74,11 +75,16 @@ test("installing and then uninstalling any settings file is always the identity,
         }
         try {
           carryOut(await planInstall(some, place), env);
+          const installed = written();
+          // Only turn-start has no event like it there.
+          for (const { file } of some.filter(({ file }) => file.event !== "turn-start")) {
+            assert.ok(installed?.includes(file.path), `${file.name} is not installed`);
+          }
           carryOut(await planInstall(some, place), env);
-          const installed = existsSync(path) ? readFileSync(path, "utf8") : undefined;
-          if (before !== undefined && installed !== before) assertKept(before, installed!);
+          assert.equal(written(), installed, "installing twice is installing once");
+          if (before !== undefined) assertKept(before, installed!);
           carryOut(await planUninstall(`${folder.path}/hooks`, place), env);
-          assert.equal(existsSync(path) ? readFileSync(path, "utf8") : undefined, before);
+          assert.equal(written(), before);
         } finally {
           rmSync(`${folder.path}/.claude`, { recursive: true, force: true });
         }
@@ -105,7 +111,7 @@ function assertKept(before: string, after: string): void {
 test("without what was kept, taking our entries out always leaves the settings as they were, whatever else was added", async () => {
   const ours = (n: number) => ({ event: "Stop", hook: { type: "command" as const, command: `ours ${n}` } });
   await fc.assert(
-    fc.asyncProperty(written, fc.integer({ min: 1, max: 3 }), async (before, n) => {
+    fc.asyncProperty(settingsText, fc.integer({ min: 1, max: 3 }), async (before, n) => {
       const entries = Array.from({ length: n }, (_, i) => ours(i));
       const after = await withEntries(before, entries);
       const later = await withEntries(after, [{ event: "Later", hook: { type: "command", command: "theirs" } }]);

@@ -7,6 +7,7 @@ import type { EventName, Fired } from "../../lib/core/events.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { type LoadedSettings, loadSettings } from "../../lib/hooks/settings.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { answering } from "./_answering.ts";
 import { settingsFiles } from "./_settings-files.ts";
 import { scratch } from "../_scratch.ts";
 import { environment, POST, PRE, PROMPT, START, STOP } from "./_fire.ts";
@@ -340,17 +341,16 @@ test("a prompt hook is passed over while there is nobody to ask, which is said o
   assert.equal((await fire(records, structuredClone(PRE), env)).decision, "deny");
 });
 
-test("an http hook of a settings file is posted to", async () => {
-  using all = await project(
-    {
-      [P]: on("PreToolUse", { hooks: [{ type: "http", url: "http://127.0.0.1:1/x", onFailure: "block" }] }),
-    },
-    [],
-    { allowLocal: false },
-  );
-  const { denials } = await all.fire(PRE);
-  assert.match(
-    denials[0]!.text!,
-    /^PreToolUse:Bash hook error: \[http:\/\/127\.0\.0\.1:1\/x\]: failed; blocking because onFailure is "block"\n/,
-  );
+test("an http hook of a settings file is posted to, and a post that is refused blocks where it is told to", async () => {
+  using server = await answering(JSON.stringify({ decision: "block", reason: "R" }));
+  const hook = { type: "http", url: server.url, onFailure: "block" };
+  const refusal = async (allowLocal: boolean) => {
+    using all = await project({ [P]: on("PreToolUse", { hooks: [hook] }) }, [], { allowLocal });
+    return (await all.fire(PRE)).denials[0]!.text!;
+  };
+  assert.equal(await refusal(true), "PreToolUse:Bash hook error: R");
+  assert.equal(JSON.parse(server.got[0]!.body).tool_name, "Bash");
+  const [first] = (await refusal(false)).split("\n");
+  assert.equal(first, `PreToolUse:Bash hook error: [${server.url}]: failed; blocking because onFailure is "block"`);
+  assert.equal(server.got.length, 1);
 });

@@ -11,15 +11,21 @@ import { scratch } from "../_scratch.ts";
 
 type Sent = Readonly<Record<string, any>>;
 
-/** Runs a scripted agent and gives what a command hook of these events read. */
-async function sentTo(events: readonly string[]): Promise<Sent[]> {
+let sent: Promise<Sent[]> | undefined;
+
+/** What a command hook of every event read in one run of a scripted agent, which is made once for all tests. */
+function sentInRun(): Promise<Sent[]> {
+  return sent ??= run();
+}
+
+async function run(): Promise<Sent[]> {
   using folder = scratch();
   const proj = join(folder.path, "proj");
   mkdirSync(proj);
   writeFileSync(join(proj, "a.txt"), "alpha\nbeta\n");
   const log = join(folder.path, "log");
   const hooks = Object.fromEntries(
-    events.map((e) => [e, [{ hooks: [{ type: "command", command: `cat >> ${log}` }] }]]),
+    EVENTS.map((e) => [e, [{ hooks: [{ type: "command", command: `cat >> ${log}` }] }]]),
   );
   const files = [{ path: "--settings", text: JSON.stringify({ hooks }) }] as const;
   const call = (name: string, input: object) => ({ tools: [{ name, input }] });
@@ -90,7 +96,7 @@ test(
   "what command hooks read in a run of ours is shaped as in the host, key by key",
   { skip: sharedData("captures") ? false : "no shared data" },
   async () => {
-    const sent = await sentTo(EVENTS);
+    const sent = await sentInRun();
     const differing = CAPTURES.flatMap(([capture, of]) => {
       const ours = sent.find(of);
       const { stdin } = JSON.parse(readFileSync(sharedData(`captures/${capture}.json`)!, "utf8"));
@@ -102,7 +108,7 @@ test(
 );
 
 test("file paths in tool_input are absolute, the error of a failed call is what the model reads, ids fit together", async () => {
-  const sent = await sentTo(EVENTS);
+  const sent = await sentInRun();
   const of = (event: string, tool?: string) => sent.find((s) => s.hook_event_name === event && s.tool_name === tool)!;
   const { cwd } = of("SessionStart");
   assert.equal(of("PreToolUse", "Read").tool_input.file_path, join(cwd, "a.txt"));

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
 import { sandboxHere } from "../../lib/testing/check/asking/sandbox.ts";
+import { serve } from "../_server.ts";
 import { hookFiles, sh, SLOW } from "./_check-files.ts";
 
 const sandbox = await sandboxHere() ? {} : { skip: "bubblewrap does not work here" };
@@ -103,20 +103,14 @@ test("a hook that is checked writes nothing outside, and is told apart from one 
 
 test("a hook that is checked reaches no network, and that it would is a warning", { ...SLOW, ...sandbox }, async () => {
   let calls = 0;
-  const server = createServer((_, response) => {
+  using server = await serve((_, response) => {
     calls++;
     response.end("ok");
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  try {
-    const hook = `export default async () => { await fetch("http://127.0.0.1:${port}/"); };`;
-    const findings = await found({ "notification.ts": hook }, { runs: 2 });
-    assert.deepEqual(findings.map(({ code, severity }) => [code, severity]), [["polite.network", "warning"]]);
-    assert.equal(calls, 0);
-  } finally {
-    server.close();
-  }
+  const hook = `export default async () => { await fetch("${server.url}"); };`;
+  const findings = await found({ "notification.ts": hook }, { runs: 2 });
+  assert.deepEqual(findings.map(({ code, severity }) => [code, severity]), [["polite.network", "warning"]]);
+  assert.equal(calls, 0);
 });
 
 test("what a hook writes or removes is put back before it is asked again", SLOW, async () => {

@@ -8,26 +8,10 @@ import { agent, anthropic } from "../../lib/index.ts";
 import { Edit, Read } from "../../lib/tools/index.ts";
 import { replay, ReplayError, scriptedServer } from "../../lib/testing/index.ts";
 import { readHeader } from "../../lib/tape/read.ts";
+import { withEnv } from "../_env.ts";
 import { inFolder } from "../tape/_stage.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-/** Sets variables of the environment for a while. */
-async function withEnv<T>(env: Record<string, string | undefined>, work: () => Promise<T>): Promise<T> {
-  const before = { ...process.env };
-  for (const [name, value] of Object.entries(env)) {
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
-  }
-  try {
-    return await work();
-  } finally {
-    for (const name of Object.keys(env)) {
-      if (before[name] === undefined) delete process.env[name];
-      else process.env[name] = before[name];
-    }
-  }
-}
 
 test("replay() gives the Result, the calls of a tool, the files of a scratch workspace and what hooks answered", async () => {
   for (const wire of [false, true]) {
