@@ -16,20 +16,21 @@ const MOST_POSITIONS = 100_000;
  */
 export function runaway(regex: RegExp): string | undefined {
   try {
-    return judge(regexTree(regex.source, regex.flags));
+    const tree = regexTree(regex.source, regex.flags);
+    return judge(tree) ?? (forksTooOften(tree) ? MANY_READINGS : undefined);
   } catch (error) {
     if (error instanceof TooNested) return error.reason;
     throw error;
   }
 }
 
+const MANY_READINGS = "its repetitions can read the same text in several ways, which takes exponential time: " +
+  "make the parts of the repeated group exclude each other";
+
 function judge(tree: RegexTree, judged: Set<RegexTree> = new Set()): string | undefined {
   const machine = new Machine();
   machine.add(tree);
-  if (machine.isAmbiguous()) {
-    return "its repetitions can read the same text in several ways, which takes exponential time: " +
-      "make the parts of the repeated group exclude each other";
-  }
+  if (machine.isAmbiguous()) return MANY_READINGS;
   for (const [part, asLoop] of machine.apart) {
     if (judged.has(part)) continue;
     judged.add(part);
@@ -54,7 +55,8 @@ class Machine {
   readonly #next: number[][] = [];
   /** The positions of each outermost loop, from and to: all of them can reach each other, and no others can. */
   readonly #loops: [from: number, to: number][] = [];
-  #steps = 0;
+  /** What the judgement has cost so far. */
+  steps = 0;
 
   add(tree: RegexTree): Part {
     switch (tree.kind) {
@@ -65,7 +67,7 @@ class Machine {
       case "set":
         this.#sets.push(tree.set);
         this.#next.push([]);
-        if (this.#sets.length > MOST_POSITIONS) this.#steps = Infinity;
+        if (this.#sets.length > MOST_POSITIONS) this.steps = Infinity;
         return { first: [this.#sets.length - 1], last: [this.#sets.length - 1], nullable: false };
       case "look":
         this.apart.set(tree.body, undefined);
@@ -119,7 +121,7 @@ class Machine {
     // A copy begins only where the one before it has ended: of three that may be there, none can be left out in the middle.
     let copies = NOTHING;
     const last = new Set<number>();
-    for (let i = 1; i <= max && this.#steps <= MOST_STEPS; i++) {
+    for (let i = 1; i <= max && this.steps <= MOST_STEPS; i++) {
       copies = this.#join(copies, this.add(body));
       if (i >= min) { for (const position of copies.last) last.add(position); }
     }
@@ -136,14 +138,14 @@ class Machine {
   }
 
   #connect(a: Part, b: Part): void {
-    this.#steps += a.last.length * b.first.length;
-    if (this.#steps > MOST_STEPS) return;
+    this.steps += a.last.length * b.first.length;
+    if (this.steps > MOST_STEPS) return;
     for (const last of a.last) this.#next[last]!.push(...b.first);
   }
 
   /** Whether one text leads round a loop in two ways: by two edges, or by two paths that part and meet again. */
   isAmbiguous(): boolean {
-    if (this.#steps > MOST_STEPS) return true;
+    if (this.steps > MOST_STEPS) return true;
     for (const [from, to] of this.#loops) {
       const loop = Array.from({ length: to - from }, (_, i) => from + i);
       const members = new Set(loop);
@@ -162,7 +164,7 @@ class Machine {
     for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
       for (const a of next.get(pair[0])!) {
         for (const b of next.get(pair[1])!) {
-          if (++this.#steps > MOST_STEPS) return true;
+          if (++this.steps > MOST_STEPS) return true;
           if (a === b && pair[0] !== pair[1]) return true;
           if (seen.has(key(a, b)) || !overlap(this.#sets[a]!, this.#sets[b]!)) continue;
           seen.add(key(a, b));
@@ -175,6 +177,40 @@ class Machine {
 }
 
 const NOTHING: Part = { first: [], last: [], nullable: true };
+
+/** A character that no text has: behind it, one reading of a piece has ended. */
+const END: RegexTree = { kind: "set", set: [[Infinity, Infinity]] };
+
+/** Whether too many choices in a row can read a text in two ways, though nothing repeats: `(a|a)(a|a)(a|a)…`. */
+function forksTooOften(tree: RegexTree): boolean {
+  if (doublings(tree, () => true) <= MOST_FORKS) return false;
+  let steps = 0;
+  return doublings(tree, (choice) => {
+    if (steps > MOST_STEPS) return true;
+    const machine = new Machine();
+    machine.add({ kind: "loop", body: { kind: "sequence", parts: [choice, END] }, min: 0, max: Infinity });
+    const forks = machine.isAmbiguous();
+    steps += machine.steps;
+    return forks;
+  }) > MOST_FORKS;
+}
+
+/** How often the ways to read a text may double at choices of a kind; one alone, however long, does no harm. */
+function doublings(tree: RegexTree, isOne: (choice: RegexTree) => boolean): number {
+  switch (tree.kind) {
+    case "sequence":
+      return tree.parts.reduce((sum, part) => sum + doublings(part, isOne), 0);
+    case "choice":
+      return Math.max(...tree.parts.map((part) => doublings(part, isOne))) +
+        (isOne(tree) ? Math.min(Math.log2(tree.parts.length), MOST_FORKS / 2) : 0);
+    case "loop":
+      return doublings(tree.body, isOne) * (tree.max === Infinity ? tree.min : tree.max);
+    case "look":
+      return doublings(tree.body, isOne);
+    default:
+      return 0;
+  }
+}
 
 /** Whether a piece repeats more often than it would be written out. */
 function repeats(tree: RegexTree): boolean {

@@ -274,6 +274,10 @@ test("U13: the regular expressions that run away are refused, and their harmless
     "(aa?){30}$",
     "(?:a?){40}a{40}",
     "(a|a){30}b",
+    "(a|a)".repeat(30) + "b",
+    "(?:x(?:a|[a-z]))".repeat(30),
+    "(?:a|a|a|a|a|a|a|a)".repeat(8) + "b",
+    "(?=" + "(?:a|\\w)".repeat(30) + "b)",
     "(?:\\w{1,4}){20}$",
   ];
   for (const pattern of [...harmful, ...further, ...counted]) {
@@ -292,6 +296,11 @@ test("U13: the regular expressions that run away are refused, and their harmless
     "^(?:[0-9A-F]{1,2}[:-]?){6}$",
     "^" + '"?\\w*"?,'.repeat(12),
     [..."abcdefghijklmnop"].map((c) => `${c}?`).join(""),
+    "(?:a|b)".repeat(30),
+    "(?:a+|b)".repeat(30),
+    "(?:foo|foobar)".repeat(30),
+    "(?:a|a)".repeat(8),
+    `(?:${Array.from({ length: 5000 }, (_, i) => `w${i}`).join("|")})`,
   ];
   for (const pattern of [...harmless, ...usual]) assert.equal(runaway(new RegExp(pattern)), undefined, pattern);
 });
