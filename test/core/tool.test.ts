@@ -2,8 +2,7 @@ import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { betaAgentToolset20260401 } from "@anthropic-ai/sdk/tools/agent-toolset/node";
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
@@ -12,6 +11,7 @@ import { asTool, findTool, type RunnableTool, type Tool, tool, ToolError } from 
 import { deny } from "../../lib/core/verdict.ts";
 import { agent } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { scratch } from "../_scratch.ts";
 import { results, stage } from "./_stage.ts";
 
 const NAME = { name: "T", description: "A tool." };
@@ -226,28 +226,27 @@ test("the SDK's betaTool of plain JSON Schema plugs in unchanged", async () => {
 });
 
 test("the SDK's own file tools plug in unchanged: a scripted model reads and edits a real file", async () => {
-  const dir = await mkdtemp(join(tmpdir(), "crochet-sdk-"));
-  try {
-    await writeFile(join(dir, "a.txt"), "hello world\n");
-    const tools = betaAgentToolset20260401({ workdir: dir }).filter((t) => t.name === "read" || t.name === "edit");
-    assert.equal(tools.length, 2);
-    const model = scripted([
-      { tools: [{ name: "read", input: { file_path: "a.txt" } }] },
-      { tools: [{ name: "edit", input: { file_path: "a.txt", old_string: "world", new_string: "there" } }] },
-      { tools: [{ name: "edit", input: { file_path: "a.txt", old_string: "nowhere", new_string: "x" } }] },
-      { text: "done" },
-    ]);
-    const result = await agent({ model, tools }).run("greet");
-    assert.equal(result.stop, "done");
-    const [read, edit, miss] = results(result.messages);
-    assert.match(JSON.stringify(read!.content), /hello world/);
-    assert.equal(edit!.is_error, false);
-    assert.equal(miss!.is_error, true);
-    assert.equal(await readFile(join(dir, "a.txt"), "utf8"), "hello there\n");
-    model.done();
-  } finally {
-    await rm(dir, { recursive: true });
-  }
+  using folder = scratch();
+  const file = join(folder.path, "a.txt");
+  writeFileSync(file, "hello world\n");
+  const tools = betaAgentToolset20260401({ workdir: folder.path }).filter((t) =>
+    t.name === "read" || t.name === "edit"
+  );
+  assert.equal(tools.length, 2);
+  const model = scripted([
+    { tools: [{ name: "read", input: { file_path: "a.txt" } }] },
+    { tools: [{ name: "edit", input: { file_path: "a.txt", old_string: "world", new_string: "there" } }] },
+    { tools: [{ name: "edit", input: { file_path: "a.txt", old_string: "nowhere", new_string: "x" } }] },
+    { text: "done" },
+  ]);
+  const result = await agent({ model, tools }).run("greet");
+  assert.equal(result.stop, "done");
+  const [read, edit, miss] = results(result.messages);
+  assert.match(JSON.stringify(read!.content), /hello world/);
+  assert.equal(edit!.is_error, false);
+  assert.equal(miss!.is_error, true);
+  assert.equal(readFileSync(file, "utf8"), "hello there\n");
+  model.done();
 });
 
 test("what is no tool is refused", () => {

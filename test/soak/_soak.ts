@@ -13,10 +13,19 @@ const [runs, turns] = process.argv.slice(2).map(Number) as [number, number];
 const cwd = mkdtempSync(join(tmpdir(), "crochet-soak-"));
 writeFileSync(join(cwd, "note.txt"), "one two three\n");
 
-interface Left {
+/** What a process holds at a moment. */
+export interface Left {
   readonly memory: number;
   readonly files: number;
   readonly children: number;
+}
+
+/** What is printed at the end. */
+export interface Report {
+  readonly start: Left;
+  readonly many: { readonly half: Left; readonly end: Left };
+  readonly long: { readonly half: Left; readonly end: Left };
+  readonly over: Left;
 }
 
 async function left(): Promise<Left> {
@@ -63,7 +72,7 @@ async function once(i: number): Promise<void> {
   rmSync(join(cwd, "runs", `${id}.jsonl`), { force: true });
 }
 
-async function manyRuns(): Promise<{ half: Left; end: Left }> {
+async function manyRuns(): Promise<Report["many"]> {
   for (let i = 0; i < runs / 2; i++) await once(i);
   const half = await left();
   for (let i = runs / 2; i < runs; i++) await once(i);
@@ -71,7 +80,7 @@ async function manyRuns(): Promise<{ half: Left; end: Left }> {
 }
 
 /** One session of many turns; what it holds is its conversation, so the cost of a turn is compared, not the whole. */
-async function manyTurns(): Promise<{ half: Left; end: Left }> {
+async function manyTurns(): Promise<Report["long"]> {
   let half: Left | undefined;
   // A new one for each call: it keeps what it was asked, and that would be what grows.
   const model: Model = (...asked) => scripted([{ text: "y".repeat(64) }])(...asked);
@@ -91,4 +100,5 @@ const start = await left();
 const many = await manyRuns();
 const long = await manyTurns();
 rmSync(cwd, { recursive: true });
-console.log(JSON.stringify({ start, many, long, over: await left() }));
+const report: Report = { start, many, long, over: await left() };
+console.log(JSON.stringify(report));

@@ -4,31 +4,19 @@ import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { rounds } from "../_counts.ts";
+import { RUNTIME } from "../_runtime.ts";
+import type { Report } from "./_soak.ts";
 
-const RUNTIME = "Deno" in globalThis
-  ? [process.execPath, "run", "-A", "--no-check", "--quiet", "--v8-flags=--expose-gc"]
-  : ["bun", "run"];
 const RUNS = rounds(300, 10_000);
 const TURNS = rounds(300, 5000);
-
-interface Left {
-  readonly memory: number;
-  readonly files: number;
-  readonly children: number;
-}
-
-interface Report {
-  readonly start: Left;
-  readonly many: { readonly half: Left; readonly end: Left };
-  readonly long: { readonly half: Left; readonly end: Left };
-  readonly over: Left;
-}
 
 function soak(): Promise<Report> {
   const script = fileURLToPath(new URL("./_soak.ts", import.meta.url));
   return new Promise((resolve, reject) => {
-    const args = [...RUNTIME.slice(1), script, String(RUNS), String(TURNS)];
-    const child = spawn(RUNTIME[0]!, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const [program, ...args] = RUNTIME;
+    if ("Deno" in globalThis) args.push("--v8-flags=--expose-gc");
+    args.push(script, String(RUNS), String(TURNS));
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
     let out = "";
     child.stdout.on("data", (chunk) => out += chunk);
     child.on("error", reject);

@@ -31,7 +31,7 @@ const model = scripted([], {
     const n = messages.filter((m) => m.role === "assistant").length;
     return n < STEPS ? { tools: [{ name: "Step", input: { n }, id: `toolu_${n}` }] } : { text: "all steps done" };
   },
-} as never);
+});
 const worker = agent({ name: "worker", model, tools: [step], store });
 const result = resume ? await worker.resume(resume, "go on") : await worker.run("do the steps");
 process.stdout.write(`end ${result.text}\n`);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
@@ -9,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { thisOwner } from "../../lib/files/owner.ts";
 import { tries } from "../_counts.ts";
 import { RUNTIME } from "../_runtime.ts";
+import { scratch } from "../_scratch.ts";
 
 const CHILD = fileURLToPath(new URL("./_claimer.ts", import.meta.url));
 
@@ -20,20 +20,18 @@ function claimer(dir: string): { child: ChildProcess; next: () => Promise<string
 }
 
 test("U15: of several processes that find a session whose process has ended, one alone always goes on with it", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-claims-"));
-  const claimers = Array.from({ length: 4 }, () => claimer(join(dir, "runs")));
+  using folder = scratch();
+  const claimers = Array.from({ length: 4 }, () => claimer(folder.path));
   try {
-    mkdirSync(join(dir, "runs"));
     await Promise.all(claimers.map(({ next }) => next()));
     const ended = thisOwner().replace(/^\d+-[^-]+/, "999999999-1");
     for (let n = 0; n < tries(100, 1000); n++) {
-      writeFileSync(join(dir, "runs", `s${n}.jsonl.lock`), ended);
+      writeFileSync(join(folder.path, `s${n}.jsonl.lock`), ended);
       for (const { child } of claimers) child.stdin!.write(`s${n}\n`);
       const got = await Promise.all(claimers.map(({ next }) => next()));
       assert.deepEqual(got.toSorted(), ["no", "no", "no", "yes"], `round ${n}`);
     }
   } finally {
     for (const { child } of claimers) child.kill("SIGKILL");
-    rmSync(dir, { recursive: true });
   }
 });

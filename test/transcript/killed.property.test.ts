@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -10,6 +8,7 @@ import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { sqliteStore } from "../../lib/transcript/sqlite.ts";
 import { tries } from "../_counts.ts";
 import { RUNTIME } from "../_runtime.ts";
+import { scratch } from "../_scratch.ts";
 
 const CHILD = fileURLToPath(new URL("./_killed-run.ts", import.meta.url));
 
@@ -46,27 +45,26 @@ function run(args: string[], killAfter: number, delay: number): Promise<Ended> {
 
 for (const kind of ["jsonl", "sqlite"] as const) {
   test(`${kind}: a run killed at any moment never loses what was acknowledged and always reaches the same end`, async () => {
-    const root = mkdtempSync(join(tmpdir(), "crochet-killed-"));
-    try {
-      const each = tries(10, 100);
-      for (let round = 0; round < each; round++) {
-        const path = join(root, `${round}${kind === "sqlite" ? ".db" : ""}`);
-        const open = () => kind === "jsonl" ? jsonlStore(path) : sqliteStore(path);
-        let { id, acked, end } = await run([kind, path], 1 + round % 20, round % 5);
-        assert.ok(id, "the first message was acknowledged");
-        for (let again = 0; end === undefined && again < 30; again++) {
-          const found = await open().load(id);
-          assert.ok(
-            found && found.messages.length >= acked,
-            `round ${round}: ${found?.messages.length} of ${acked} messages are there`,
-          );
-          ({ acked, end } = await run([kind, path, id], 6 + again * 2, round % 3));
-        }
-        assert.equal(end, "all steps done");
-        assert.equal(invalidConversation((await open().load(id))!.messages), undefined);
+    using folder = scratch();
+    for (let round = 0; round < tries(10, 100); round++) {
+      const path = join(folder.path, `${round}${kind === "sqlite" ? ".db" : ""}`);
+      const load = async (id: string) => {
+        if (kind === "jsonl") return await jsonlStore(path).load(id);
+        const store = sqliteStore(path);
+        return await store.load(id).finally(() => store.close());
+      };
+      let { id, acked, end } = await run([kind, path], 1 + round % 20, round % 5);
+      assert.ok(id, "the first message was acknowledged");
+      for (let again = 0; end === undefined && again < 30; again++) {
+        const found = await load(id);
+        assert.ok(
+          found && found.messages.length >= acked,
+          `round ${round}: ${found?.messages.length} of ${acked} messages are there`,
+        );
+        ({ acked, end } = await run([kind, path, id], 6 + again * 2, round % 3));
       }
-    } finally {
-      rmSync(root, { recursive: true });
+      assert.equal(end, "all steps done");
+      assert.equal(invalidConversation((await load(id))!.messages), undefined);
     }
   });
 }
