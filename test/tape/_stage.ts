@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { RunOptions } from "../../lib/agent.ts";
 import { type Agent, agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
@@ -7,16 +6,13 @@ import type { DriftReport } from "../../lib/tape/drift/drift.ts";
 import type { TapeOptions } from "../../lib/tape/options.ts";
 import { readFiles } from "../../lib/tape/_workspace.ts";
 import { type ScriptedReply, scriptedServer, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";
+import { scratch } from "../_scratch.ts";
 import "./_no-ci.ts";
 
 /** A folder that goes away with the test. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "crochet-tape-")));
-  try {
-    return await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  using folder = scratch();
+  return await work(folder.path);
 }
 
 const SAYING = { type: "object", properties: { say: { type: "string" } }, required: ["say"] } as const;

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
-  linkSync,
-  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -14,19 +11,16 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import * as disk from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
-import { commit, type Disk } from "../../lib/files/commit.ts";
 import { applyEdit, edit, type EditInput, multiEdit, undo, write } from "../../lib/tools/index.ts";
+import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
 import { rounds, tries } from "../_counts.ts";
-import { RUNTIME } from "../_runtime.ts";
 import { bytes, call, edited, string, utf8 } from "./_edit-arbitraries.ts";
-import { bothRuntimes, end, script, withScript } from "./_edit-runtimes.ts";
-import { inWorkspace } from "./_workspace.ts";
+import { script } from "./_edit-scripts.ts";
+import { inWorkspace, picture } from "./_workspace.ts";
 
 const runs = { numRuns: tries(40, 500) };
 const long = { timeout: 240_000 };
@@ -40,21 +34,6 @@ async function codeOf(input: unknown, root: string): Promise<string> {
     if (error instanceof ToolError) return error.code;
     throw error;
   }
-}
-
-/** What an error must not touch. */
-function picture(directory: string) {
-  return (readdirSync(directory, { recursive: true }) as string[]).sort().map((name) => {
-    const { mode, ino, mtimeMs, nlink } = lstatSync(join(directory, name));
-    return [
-      name,
-      mode,
-      ino,
-      mtimeMs,
-      nlink,
-      statSync(join(directory, name)).isFile() ? readFileSync(join(directory, name), "latin1") : "",
-    ];
-  });
 }
 
 test("P16: Edit never touches anything when it fails", long, () =>
@@ -157,57 +136,6 @@ test(
     }),
 );
 
-test("P18: edits of several processes never lose an update", long, () =>
-  inWorkspace(async (root) => {
-    const path = join(root, "a.txt"), count = rounds(40, 300);
-    const names = ["p", "q", "r"];
-    const file = (open: string, close: string) =>
-      Array.from({ length: count }, (_, k) => names.map((name) => `${open}${name}.${k}${close}\n`).join("")).join("");
-    writeFileSync(path, file("<", ">"));
-    symlinkSync("a.txt", join(root, "alias"));
-    const [program, ...args] = RUNTIME;
-    // They all find a lock that a process left when it was killed, and only one may take its place.
-    await withScript("_edit-hold.ts", [path], () => Promise.resolve());
-    const children = names.map((name, i) =>
-      spawn(program, [...args, script("_edit-tokens.ts"), join(root, i % 2 ? "alias" : "a.txt"), name, String(count)], {
-        stdio: ["ignore", "inherit", "inherit"],
-        // Another temporary directory must not keep them from seeing each other's locks.
-        env: { ...process.env, TMPDIR: i === 0 ? root : dirname(root) },
-      })
-    );
-    try {
-      for (const child of children) if (child.exitCode === null) await once(child, "exit");
-      assert.deepEqual(children.map(({ exitCode }) => exitCode), [0, 0, 0]);
-    } finally {
-      await Promise.all(children.map(end));
-    }
-    assert.equal(readFileSync(path, "utf8"), file("[", "]"));
-    assert.deepEqual(readdirSync(root).sort(), ["a.txt", "alias"]);
-  }));
-
-test("a lock left by a killed process is always taken over by one at a time", long, () =>
-  inWorkspace(async (root) => {
-    const path = join(root, "a.txt"), notes = join(root, "notes");
-    const [program, ...args] = RUNTIME;
-    for (let round = 0; round < rounds(4, 40); round++) {
-      writeFileSync(notes, "");
-      await withScript("_edit-hold.ts", [path], () => Promise.resolve());
-      const moment = String(Date.now() + 700);
-      const children = Array.from({ length: 4 }, () =>
-        spawn(program, [...args, script("_edit-contend.ts"), path, notes, moment], { stdio: "inherit" }));
-      try {
-        for (const child of children) {
-          if (child.exitCode === null) {
-            await once(child, "exit");
-          }
-        }
-      } finally {
-        await Promise.all(children.map(end));
-      }
-      assert.equal(readFileSync(notes, "utf8"), "in\nout\n".repeat(4));
-    }
-  }));
-
 test("P19: no path ever escapes the workspace", long, () =>
   inWorkspace(async (root) => {
     const outside = dirname(root);
@@ -252,140 +180,6 @@ test("P19: no path ever escapes the workspace", long, () =>
     );
   }));
 
-/** A file of this many bytes takes long enough to write that a kill or a look can fall into it. */
-const BIG = 2_000_000;
-
-const withLoopingEditor = (path: string, work: () => Promise<void>) =>
-  withScript("_edit-loop.ts", [path, "AAAA", "BBBBBBBB"], work);
-
-test(
-  "P20: a kill at any point always leaves the old or the new file, and no litter that stays",
-  long,
-  () =>
-    inWorkspace(async (root) => {
-      const path = join(root, "a.txt");
-      const versions = ["AAAA", "BBBBBBBB"].map((word) => `${"x".repeat(BIG / 2)}${word}${"y\n".repeat(BIG / 4)}`);
-      let interrupted = 0;
-      for (let round = 0; round < rounds(20, 200); round++) {
-        writeFileSync(path, versions[0]!);
-        await withLoopingEditor(path, () => sleep(Math.random() * 30));
-        const now = readFileSync(path, "utf8");
-        assert.ok(versions.includes(now), `a third state, ${now.length} characters long`);
-        if (readdirSync(root).length > 1) interrupted++;
-        assert.ok(readdirSync(root).length <= 2, "what an earlier round left was not swept");
-      }
-      assert.ok(interrupted > 0, "no kill fell into a write");
-      writeFileSync(path, "<t.0>");
-      const [program, ...args] = RUNTIME;
-      assert.equal(spawnSync(program, [...args, script("_edit-tokens.ts"), path, "t", "1"]).status, 0);
-      assert.deepEqual(readdirSync(root), ["a.txt"]);
-    }),
-);
-
-test("P22: a reader never sees a third state", long, () =>
-  inWorkspace(async (root) => {
-    const path = join(root, "a.txt");
-    const versions = ["AAAA", "BBBBBBBB"].map((word) =>
-      Buffer.from(`${"x".repeat(BIG / 2)}${word}${"y\n".repeat(BIG / 4)}`)
-    );
-    writeFileSync(path, versions[0]!);
-    const seen = new Set<number>();
-    await withLoopingEditor(path, async () => {
-      for (let look = 0; look < rounds(300, 3000); look++) {
-        const now = readFileSync(path);
-        seen.add(versions.findIndex((version) => version.equals(now)));
-        if (look % 20 === 0) await sleep(1);
-      }
-    });
-    assert.deepEqual([...seen].sort(), [0, 1]);
-  }));
-
-/** The file system, but the step with this number fails, or takes only a part. */
-function failingDisk(step: number, code: string): { system: Disk; failed: () => string | undefined } {
-  let count = 0, failed: string | undefined;
-  const wrap = <T extends object>(target: T, name: string): T =>
-    new Proxy(target, {
-      get(object, key) {
-        const value = Reflect.get(object, key) as unknown;
-        if (typeof value !== "function") return value;
-        return async (...args: unknown[]) => {
-          const what = `${name}${String(key)}`;
-          if (++count === step) {
-            failed = what;
-            // A full disk takes what fits and refuses the rest; a handle that fails to close is closed.
-            if (key === "write") await value.call(object, args[0], args[1], 1, args[3]);
-            if (key === "close") await value.call(object);
-            throw Object.assign(new Error(`${code}: ${what}`), { code });
-          }
-          const result = await value.apply(object, args);
-          return key === "open" ? wrap(result as object, "handle.") : result;
-        };
-      },
-    });
-  return { system: wrap({ ...disk }, ""), failed: () => failed };
-}
-
-for (const names of [1, 2]) {
-  test(`P23: a failure at any step always leaves the original (${names === 1 ? "one name" : "hard links, written in place"})`, () =>
-    inWorkspace(async (root) => {
-      const old = Buffer.from("one two three\n"), now = Buffer.from("one 2 three\n");
-      const splices = [{ start: 4, end: 7, bytes: Buffer.from("2") }];
-      const failures: string[] = [];
-      for (const code of ["ENOSPC", "EACCES", "EIO"]) {
-        for (let step = 1;; step++) {
-          const directory = join(root, `${code}-${step}`), path = join(directory, "a.txt");
-          mkdirSync(directory);
-          writeFileSync(path, old);
-          if (names === 2) linkSync(path, join(directory, "b.txt"));
-          const { system, failed } = failingDisk(step, code);
-          const result = await commit({ real: path, original: { bytes: old, stat: statSync(path) }, splices }, system)
-            .catch((e) => e.code);
-          if (failed() === undefined) {
-            assert.equal(result, "done");
-            assert.deepEqual(readFileSync(path), now);
-            break;
-          }
-          failures.push(failed()!);
-          const kept = result === "done" ? now : old;
-          assert.deepEqual(readFileSync(path), kept, `${code} at ${failed()}: ${result}`);
-          if (result !== "done") assert.equal(result, code);
-          // Where removing the temporary file is what fails, it stays for the next sweep.
-          if (failed() !== "unlink") {
-            assert.deepEqual(readdirSync(directory).sort(), names === 2 ? ["a.txt", "b.txt"] : ["a.txt"]);
-          }
-        }
-      }
-      const needed = names === 1
-        ? ["open", "handle.write", "handle.chmod", "handle.sync", "handle.read", "rename"]
-        : ["open", "handle.write", "handle.truncate", "handle.sync"];
-      for (const step of needed) assert.ok(failures.includes(step), `${step} did not fail in ${failures}`);
-    }));
-}
-
-test("P23: a write that takes only a part is always carried on", () =>
-  inWorkspace(async (root) => {
-    const path = join(root, "a.txt"), old = Buffer.from("0123456789".repeat(50));
-    writeFileSync(path, old);
-    const system: Disk = {
-      ...disk,
-      open: async (...args) => {
-        const handle = await disk.open(...args);
-        const write = handle.write.bind(handle) as (...args: unknown[]) => unknown;
-        handle.write = ((piece: Uint8Array, from: number, length: number, at: number) =>
-          write(piece, from, Math.min(7, length), at)) as typeof handle.write;
-        return handle;
-      },
-    };
-    const splices = [{ start: 10, end: 20, bytes: Buffer.from("new") }, {
-      start: 400,
-      end: 400,
-      bytes: Buffer.from("more"),
-    }];
-    assert.equal(await commit({ real: path, original: { bytes: old, stat: statSync(path) }, splices }, system), "done");
-    const text = old.toString();
-    assert.equal(readFileSync(path, "utf8"), `${text.slice(0, 10)}new${text.slice(20, 400)}more${text.slice(400)}`);
-  }));
-
 test("P25: undo() always brings back the bytes an edit replaced", long, () =>
   inWorkspace(async (root) => {
     const path = join(root, "a.txt");
@@ -420,11 +214,11 @@ test("P25: undo() always brings back the bytes an edit replaced", long, () =>
 
 test("P21, P26: Edit always comes to the same on Bun and on Deno, in any directory and locale", {
   ...long,
-  ...(bothRuntimes.length < 2 && { skip: "only one runtime is installed" }),
+  skip: oneIsMissing,
 }, () =>
   inWorkspace((root) => {
     const ways = [{ LANG: "C", TZ: "UTC", cwd: root }, { LANG: "tr_TR.UTF-8", TZ: "Asia/Kathmandu", cwd: "/" }];
-    const outputs = bothRuntimes.map(([program, ...args], i) => {
+    const outputs = BOTH_RUNTIMES.map(([program, ...args], i) => {
       const { cwd, ...env } = ways[i]!;
       const directory = join(root, String(i));
       mkdirSync(directory);

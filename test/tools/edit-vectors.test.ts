@@ -5,7 +5,6 @@ import {
   chmodSync,
   existsSync,
   linkSync,
-  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -21,7 +20,8 @@ import { recordRead } from "../../lib/files/read-record.ts";
 import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { Edit } from "../../lib/tools/edit.ts";
 import { sharedData } from "../_shared.ts";
-import { inWorkspace } from "./_workspace.ts";
+import { call } from "./_tree.ts";
+import { inWorkspace, picture } from "./_workspace.ts";
 
 interface File {
   base64?: string;
@@ -111,10 +111,9 @@ async function check(vector: Vector, root: string): Promise<void> {
   }
 }
 
-async function run(call: unknown, context: ToolContext): Promise<ToolOutput | ToolError> {
+async function run(input: unknown, context: ToolContext): Promise<ToolOutput | ToolError> {
   try {
-    const input = await Edit.parse(call);
-    return await Edit.run(Edit.prepare!(input, context), context) as ToolOutput;
+    return await call(Edit, input, context);
   } catch (error) {
     if (error instanceof ToolError) return error;
     throw error;
@@ -136,15 +135,4 @@ function compare(path: string, file: File, root: string): void {
   assert.equal(readFileSync(path).toString("base64"), file.base64);
   if (file.mode) assert.equal((statSync(path).mode & 0o7777).toString(8), file.mode);
   if (file.hardlink) assert.equal(statSync(path).ino, statSync(join(root, file.hardlink)).ino);
-}
-
-/** All an error must leave as it was: bytes, mode, time of change, inode, names. */
-function picture(directory: string): Record<string, unknown> {
-  const all: Record<string, unknown> = {};
-  for (const name of (readdirSync(directory, { recursive: true }) as string[]).sort()) {
-    const stat = lstatSync(join(directory, name));
-    const content = stat.isFile() ? readFileSync(join(directory, name)).toString("base64") : "";
-    all[name] = [stat.mode, stat.ino, stat.isDirectory() ? 0 : stat.mtimeMs, content];
-  }
-  return all;
 }

@@ -1,61 +1,12 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { ToolError, type ToolOutput } from "../../lib/core/tool.ts";
-import { thisOwner } from "../../lib/files/owner.ts";
-import { ROOTS } from "../../lib/core/tool-state.ts";
-import { changeFile } from "../../lib/files/change-file.ts";
-import { recordRead, refreshRead } from "../../lib/files/read-record.ts";
-import { standaloneContext } from "../../lib/tools/standalone.ts";
-import { applyEdit, Edit, edit, type EditResponse } from "../../lib/tools/index.ts";
+import { ToolError } from "../../lib/core/tool.ts";
+import { applyEdit, Edit, edit } from "../../lib/tools/index.ts";
 import { sharedData } from "../_shared.ts";
-import { withScript } from "./_edit-runtimes.ts";
+import { run, withFile } from "./_edit-file.ts";
 import { inWorkspace } from "./_workspace.ts";
-
-const MEGABYTE = 1024 * 1024;
-
-/** A workspace with one file, and what Edit answers there. */
-function withFile(
-  content: string,
-  work: (
-    file: { root: string; path: string; read: () => string; context: ReturnType<typeof standaloneContext> },
-  ) => Promise<void>,
-): Promise<void> {
-  return inWorkspace((root) => {
-    const path = join(root, "a.txt");
-    writeFileSync(path, content);
-    return work({
-      root,
-      path,
-      read: () => readFileSync(path, "utf8"),
-      context: standaloneContext("Edit", {}, { cwd: root }),
-    });
-  });
-}
-
-async function run(
-  input: unknown,
-  context: ReturnType<typeof standaloneContext>,
-): Promise<{ content: string; response: EditResponse }> {
-  return await Edit.run(Edit.prepare!(await Edit.parse(input), context), context) as ToolOutput & {
-    content: string;
-    response: EditResponse;
-  };
-}
 
 test("S0.17: Edit takes file_path, old_string, new_string and replace_all, and requires the first three in that order", () => {
   const { properties, required, ...rest } = Edit.input_schema as {
@@ -173,41 +124,6 @@ test("rule 3: an empty or unchanged old_string is refused before the file is loo
     });
   }));
 
-test("rule 4: a path is not decoded, expanded or corrected, and a trailing slash asks for a directory", () =>
-  withFile("x", async ({ root, context }) => {
-    for (const file_path of ["a%2Etxt", "~/a.txt", "A.txt", "a.txt/", "file:a.txt", " a.txt"]) {
-      await assert.rejects(
-        run({ file_path, old_string: "x", new_string: "y" }, context),
-        { code: "no_such_file" },
-        file_path,
-      );
-    }
-    await assert.rejects(run({ file_path: "a\0.txt", old_string: "x", new_string: "y" }, context), {
-      code: "invalid_input",
-    });
-    assert.deepEqual(readdirSync(root), ["a.txt"]);
-  }));
-
-test("rule 4: a directory the agent allowed beside its own can be edited too, and no other", () =>
-  withFile("x", async ({ root, context }) => {
-    for (const name of ["allowed", "other"]) {
-      mkdirSync(join(root, "..", name));
-      writeFileSync(join(root, "..", name, "b.txt"), "x");
-    }
-    context.state.set(ROOTS, [root, join(root, "..", "allowed")]);
-    await run({ file_path: "../allowed/b.txt", old_string: "x", new_string: "y" }, context);
-    assert.equal(readFileSync(join(root, "../allowed/b.txt"), "utf8"), "y");
-    await assert.rejects(run({ file_path: "../other/b.txt", old_string: "x", new_string: "y" }, context), {
-      code: "outside_root",
-    });
-  }));
-
-test("rule 5: a file over 1 GiB is refused without being read", () =>
-  withFile("x", async ({ path, context }) => {
-    truncateSync(path, 1024 * MEGABYTE + 1);
-    await assert.rejects(run({ file_path: path, old_string: "x", new_string: "y" }, context), { code: "too_large" });
-  }));
-
 test("rule 7: UTF-32 is refused, because a match could be a part of a character", () => {
   const file = Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]);
   const result = applyEdit(file, { old_string: "a", new_string: "bc" });
@@ -245,135 +161,6 @@ test("rule 12: a new_string that is there already is told", () =>
   withFile("const a = 2;\n", async ({ path, context }) => {
     const miss = run({ file_path: path, old_string: "const a = 1;", new_string: "const a = 2;" }, context);
     await assert.rejects(miss, { message: /^String not found[^]*new_string is in the file already, at line 1/ });
-  }));
-
-test("rule 13: a file that was never read can be edited, and one that changed since says so, in errors too", () =>
-  withFile("a\nb\n", async ({ path, context }) => {
-    const plain = await run({ file_path: path, old_string: "a", new_string: "A" }, context);
-    assert.doesNotMatch(plain.content, /changed on disk/);
-    recordRead(context.state, realpathSync(path), readFileSync(path));
-    utimesSync(path, 1, 1);
-    assert.doesNotMatch(
-      (await run({ file_path: path, old_string: "A", new_string: "aa" }, context)).content,
-      /changed on disk/,
-    );
-    assert.doesNotMatch(
-      (await run({ file_path: path, old_string: "aa", new_string: "a" }, context)).content,
-      /changed on disk/,
-    );
-    writeFileSync(path, "a\nb\nc\n");
-    assert.match(
-      (await run({ file_path: path, old_string: "b", new_string: "B" }, context)).content,
-      /changed on disk since it was read/,
-    );
-    assert.match(
-      (await run({ file_path: path, old_string: "B", new_string: "b" }, context)).content,
-      /changed on disk since it was read/,
-    );
-    await assert.rejects(run({ file_path: path, old_string: "q", new_string: "B" }, context), {
-      message: /since it was read: read it again$/,
-    });
-  }));
-
-test("rule 18: a file that a formatter hook rewrote counts as read", () =>
-  withFile("a = 1", async ({ path, context }) => {
-    recordRead(context.state, realpathSync(path), readFileSync(path));
-    await run({ file_path: path, old_string: "1", new_string: "2" }, context);
-    writeFileSync(path, "a = 2;\n");
-    await refreshRead({ file_path: path }, context);
-    assert.doesNotMatch(
-      (await run({ file_path: path, old_string: "2", new_string: "3" }, context)).content,
-      /changed on disk/,
-    );
-  }));
-
-test("rule 14: an edit is done again when another program changed the file meanwhile, and given up the second time", () =>
-  withFile("one\n", async ({ path, read, context }) => {
-    let attempts = 0;
-    const appendOther = (upTo: number) => (bytes: Uint8Array | undefined) => {
-      if (++attempts <= upTo) writeFileSync(path, Buffer.concat([bytes!, Buffer.from("other\n")]));
-      return { splices: [{ start: 0, end: 3, bytes: Buffer.from("1") }] };
-    };
-    await changeFile(path, context, { verb: "edit", plan: appendOther(1) });
-    assert.equal(attempts, 2);
-    assert.equal(read(), "1\nother\n");
-    attempts = 0;
-    await assert.rejects(changeFile(path, context, { verb: "edit", plan: appendOther(9) }), { code: "changed" });
-    assert.equal(attempts, 2);
-    assert.equal(read(), "1\nother\nother\nother\n");
-  }));
-
-test(
-  "rule 14: an edit waits for the lock of another process, can be interrupted then, and takes it over from a dead one",
-  { timeout: 60_000 },
-  () =>
-    withFile("a", async ({ root, path, read }) => {
-      await withScript("_edit-hold.ts", [path], async (holder) => {
-        const waiting = edit({ file_path: path, old_string: "a", new_string: "b" }, {
-          cwd: root,
-          signal: AbortSignal.timeout(150),
-        });
-        await assert.rejects(waiting, { name: "TimeoutError" });
-        assert.equal(read(), "a");
-        holder.kill("SIGKILL");
-        await edit({ file_path: path, old_string: "a", new_string: "b" }, { cwd: root });
-        assert.equal(read(), "b");
-        assert.deepEqual(readdirSync(root), ["a.txt"]);
-      });
-    }),
-);
-
-test("an interrupted run edits nothing", () =>
-  withFile("a", async ({ root, path, read }) => {
-    await assert.rejects(
-      edit({ file_path: path, old_string: "a", new_string: "b" }, { cwd: root, signal: AbortSignal.abort() }),
-    );
-    assert.equal(read(), "a");
-  }));
-
-test("rule 15: a symbolic link stays a link, and a hard link is written in place and says so", () =>
-  withFile("old\n", async ({ root, path, context }) => {
-    symlinkSync("a.txt", join(root, "soft"));
-    linkSync(path, join(root, "hard"));
-    const { ino } = statSync(path);
-    const { content } = await run({ file_path: "soft", old_string: "old", new_string: "much longer" }, context);
-    assert.match(content, /several hard links/);
-    await run({ file_path: "hard", old_string: "much longer", new_string: "new" }, context);
-    for (const name of ["a.txt", "soft", "hard"]) {
-      assert.equal(readFileSync(join(root, name), "utf8"), "new\n");
-      assert.equal(statSync(join(root, name)).ino, ino);
-    }
-  }));
-
-test("rule 15: what a killed edit left is swept, what a running one writes is not", {
-  ...(process.platform !== "linux" && { skip: "looks a process up in /proc" }),
-}, () =>
-  inWorkspace(async (root) => {
-    writeFileSync(join(root, "a.txt"), "a");
-    await withScript("_edit-hold.ts", [join(root, "b.txt")], async ({ pid }) => {
-      const [, , place] = thisOwner().split("-");
-      const start = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]!.split(" ")[19];
-      const running = `.crochet-${pid}-${start}-${place}-1.tmp`, dead = `.crochet-${pid}-0-${place}-1.tmp`;
-      for (const name of [running, dead, ".crochet-notes.tmp", "keep.tmp"]) writeFileSync(join(root, name), "");
-      await edit({ file_path: "a.txt", old_string: "a", new_string: "b" }, { cwd: root });
-      assert.deepEqual(readdirSync(root).sort(), [running, ".crochet-notes.tmp", "a.txt", "keep.tmp"].sort());
-    });
-  }));
-
-test("a file over 8 MiB gets no originalFile, a diff of its changed lines alone, and says that undo keeps no copy", () =>
-  withFile(`${"line of text\n".repeat(700_000)}the end\nlast\n`, async ({ root, path, read, context }) => {
-    const { content, response } = await run({ file_path: path, old_string: "the end", new_string: "THE END" }, context);
-    assert.ok(read().endsWith("THE END\nlast\n"));
-    assert.equal("originalFile" in response, false);
-    assert.deepEqual(response.structuredPatch, [{
-      oldStart: 700_001,
-      oldLines: 1,
-      newStart: 700_001,
-      newLines: 1,
-      lines: ["-the end", "+THE END"],
-    }]);
-    if (existsSync(join(root, ".crochet"))) assert.doesNotMatch(content, /undo cannot/);
-    else assert.match(content, /undo cannot take this back: the file is over 8 MiB/);
   }));
 
 test("rule 20: the description of Edit says what it does", () => {

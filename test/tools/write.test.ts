@@ -18,23 +18,19 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { ToolOutput } from "../../lib/core/tool.ts";
+import type { ToolContext } from "../../lib/core/tool.ts";
 import { recordRead } from "../../lib/files/read-record.ts";
 import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { edit, undo, Write, write, type WriteResponse } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
 import { sharedData } from "../_shared.ts";
 import { bytes } from "./_edit-arbitraries.ts";
+import { call } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
 
-async function run(
-  input: unknown,
-  context: ReturnType<typeof standaloneContext>,
-): Promise<{ content: string; response: WriteResponse }> {
-  return await Write.run(Write.prepare!(await Write.parse(input), context), context) as ToolOutput & {
-    content: string;
-    response: WriteResponse;
-  };
+/** What Write answers, called as the loop calls it. */
+function run(input: unknown, context: ToolContext): Promise<{ content: string; response: WriteResponse }> {
+  return call(Write, input, context) as Promise<{ content: string; response: WriteResponse }>;
 }
 
 test("Write gives hooks the input and the result that Claude Code gives them", {

@@ -1,18 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { RUNTIME } from "../_runtime.ts";
 
-/** A command that runs a script: its program and the arguments before the script. */
-export type Runtime = readonly [program: string, ...args: string[]];
-
-const installed = (name: string) => fileURLToPath(new URL(`../../node_modules/.bin/${name}`, import.meta.url));
-
-/** Both runtimes, or fewer where one is not installed. */
-export const bothRuntimes: readonly Runtime[] = [[installed("bun")] as const, [installed("deno"), "run", "-A"] as const]
-  .filter(([program]) => existsSync(program));
-
+/** The path of a script that lies beside these tests. */
 export const script = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url));
 
 /** Runs a script that says a word when it is ready and then goes on, and kills it after `work`, however that ends. */
@@ -29,11 +21,25 @@ export async function withScript<T>(
     await Promise.race([once(child.stdout!, "data"), gone]);
     return await work(child);
   } finally {
-    await end(child);
+    await kill(child);
   }
 }
 
-export async function end(child: ChildProcess): Promise<void> {
+/** Waits until all have ended well; where one does not, none of the others is left. */
+export async function allEnd(children: readonly ChildProcess[]): Promise<void> {
+  try {
+    for (const child of children) if (!hasEnded(child)) await once(child, "exit");
+    assert.deepEqual(children.map(({ exitCode }) => exitCode), children.map(() => 0));
+  } finally {
+    await Promise.all(children.map(kill));
+  }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
   child.kill("SIGKILL");
-  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  if (!hasEnded(child)) await once(child, "exit");
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
