@@ -1,12 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tool, ToolContext, ToolError, ToolOutput } from "../../lib/core/tool.ts";
-import { standaloneContext } from "../../lib/tools/standalone.ts";
 import { Bash, type BashInput, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
+import { scratch } from "../_scratch.ts";
+import { call as callTool } from "./_tree.ts";
 
 /** An agent's worth of tool calls: one state, one folder. */
 export interface Bench {
@@ -20,13 +18,10 @@ export interface Bench {
 
 /** Runs `body` with a new agent in a new folder, and ends what it left. */
 export async function bench(body: (bench: Bench) => Promise<void>, given: Tool<BashInput> = Bash): Promise<void> {
-  const cwd = realpathSync(mkdtempSync(join(tmpdir(), "crochet-bash-")));
+  using folder = scratch();
+  const cwd = folder.path;
   const state = new Map<string, unknown>();
-  const call: Bench["call"] = async (tool, input, more = {}) =>
-    await tool.run(await tool.parse(input), {
-      ...standaloneContext(tool.name, input, { cwd, state }),
-      ...more,
-    }) as ToolOutput;
+  const call: Bench["call"] = (tool, input, more = {}) => callTool(tool, input, { cwd, state, ...more });
   const bash: Bench["bash"] = async (command, more = {}, context = {}) =>
     (await call(given, { command, ...more }, context)).response as BashResponse;
   try {
@@ -46,7 +41,6 @@ export async function bench(body: (bench: Bench) => Promise<void>, given: Tool<B
     });
   } finally {
     await closeShell(state);
-    rmSync(cwd, { recursive: true, force: true });
   }
 }
 
@@ -67,7 +61,7 @@ export function sleeper(word: string): string {
 }
 
 /** Waits until `holds`, for at most twenty seconds. */
-export async function eventually(holds: () => boolean): Promise<boolean> {
-  for (const end = performance.now() + 20_000; performance.now() < end; await sleep(20)) if (holds()) return true;
-  return holds();
+export async function eventually(holds: () => boolean | Promise<boolean>): Promise<boolean> {
+  for (const end = performance.now() + 20_000; performance.now() < end; await sleep(20)) if (await holds()) return true;
+  return await holds();
 }

@@ -76,18 +76,19 @@ test("AskUserQuestion never asks what a hook has answered already, and asks the 
 });
 
 test("AskUserQuestion refuses what it cannot ask", async () => {
-  const wrong = [
-    {},
-    { questions: [] },
-    { questions: [which, which] },
-    { questions: [{ ...which, options: options.slice(1) }] },
-    { questions: [{ ...which, question: "" }] },
-    { questions: Array.from({ length: 5 }, (_, i) => ({ ...which, question: String(i) })) },
-    { questions: [which], answers: "Postgres" },
-    { questions: [which], answers: { "Which database?": 5 } },
+  const five = Array.from({ length: 5 }, (_, i) => ({ ...which, question: String(i) }));
+  const wrong: [input: object, why: RegExp][] = [
+    [{}, /required property "questions"/],
+    [{ questions: [] }, /^questions: .*too few/],
+    [{ questions: [which, which] }, /each must have a text of its own/],
+    [{ questions: [{ ...which, options: options.slice(1) }] }, /^questions\.0\.options: .*too few/],
+    [{ questions: [{ ...which, question: "" }] }, /^questions\.0\.question: .*too short/],
+    [{ questions: five }, /^questions: .*too many/],
+    [{ questions: [which], answers: "Postgres" }, /^answers: must be texts/],
+    [{ questions: [which], answers: { "Which database?": 5 } }, /^answers: must be texts/],
   ];
-  for (const input of wrong) {
-    await assert.rejects(async () => await AskUserQuestion.parse(input), JSON.stringify(input));
+  for (const [input, why] of wrong) {
+    await assert.rejects(async () => await AskUserQuestion.parse(input), { message: why });
   }
 });
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +10,7 @@ import { backgroundTasks } from "../../lib/tools/background-tasks.ts";
 import { Bash, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
 import { tries } from "../_counts.ts";
 import { RUNTIME } from "../_runtime.ts";
+import { scratch } from "../_scratch.ts";
 import { bench, eventually, running, sleeper, token } from "./_bash.ts";
 
 test("Bash at its time limit ends the whole tree, says so, and goes on in a new shell", () =>
@@ -89,7 +89,7 @@ test("a background run goes on, can be polled for what is new, and ends with its
     assert.equal((await bash("echo meanwhile")).stdout, "meanwhile");
     const look = async () => (await call(BashOutput, { bash_id: id! })).response as BashOutputResponse;
     let seen = "";
-    for (let i = 0; i < 200 && !seen.includes("a b\n"); i++, await sleep(10)) seen += (await look()).stdout;
+    await eventually(async () => (seen += (await look()).stdout).includes("a b\n"));
     assert.equal(seen, `one\n${cwd}/d\na b\n`);
     const idle = await look();
     assert.deepEqual([idle.status, idle.exitCode, idle.stdout], ["running", null, ""]);
@@ -111,13 +111,13 @@ test("a background run gets what the shell exports, and never what is printed me
     await bash("export B=$'x\\ny=z'; (while :; do echo noise; done) & sleep 0.1");
     const { response } = await call(Bash, { command: 'printf %s "$B"', run_in_background: true });
     const id = (response as BashResponse).backgroundTaskId!;
-    let out: BashOutputResponse;
     let text = "";
-    do {
-      out = (await call(BashOutput, { bash_id: id })).response as BashOutputResponse;
-      text += out.stdout;
-      await sleep(10);
-    } while (out.status === "running");
+    const hasEnded = async () => {
+      const { stdout, status } = (await call(BashOutput, { bash_id: id })).response as BashOutputResponse;
+      text += stdout;
+      return status !== "running";
+    };
+    assert.ok(await eventually(hasEnded));
     assert.equal(text, "x\ny=z");
     assert.match((await bash("echo $B; kill %1")).stdout, /^noise\n/);
   }));
@@ -153,12 +153,13 @@ test("BashOutput filters lines, and says what is wrong with a filter or an id", 
   }));
 
 test("BashOutput never splits a character between two looks", () =>
-  bench(async ({ call, state }) => {
+  bench(async ({ call, state, cwd }) => {
     await call(Bash, {
-      command: "printf '\\xf0\\x9f'; until [ -e go ]; do sleep 0.02; done; printf '\\x98\\x80'",
+      command: "printf '\\xf0\\x9f'; touch half; until [ -e go ]; do sleep 0.02; done; printf '\\x98\\x80'",
       run_in_background: true,
     });
-    await sleep(200);
+    assert.ok(await eventually(() => existsSync(join(cwd, "half"))));
+    await sleep(100); // until it is heard here, too
     const first = (await call(BashOutput, { bash_id: "bash_1" })).response as BashOutputResponse;
     await call(Bash, { command: "touch go" });
     assert.ok(await eventually(() => backgroundTasks(state)[0]!.status === "ended"));
@@ -190,18 +191,19 @@ console.log("ready");
 if (how !== "end") setTimeout(() => {}, 60_000);
 `;
 
-for (const how of ["end", "SIGTERM", "SIGKILL", "foreground", "grace"] as const) {
-  const claim = how === "end"
-    ? "ends by itself with a shell open"
-    : how === "foreground"
-    ? "is killed during a command"
-    : how === "grace"
-    ? "is killed while it ends a tree that will not go"
-    : `is ended by ${how}`;
+const ENDS = {
+  end: "ends by itself with a shell open",
+  SIGTERM: "is ended by SIGTERM",
+  SIGKILL: "is ended by SIGKILL",
+  foreground: "is killed during a command",
+  grace: "is killed while it ends a tree that will not go",
+};
+
+for (const [how, claim] of Object.entries(ENDS)) {
   test(`a program that ${claim} leaves nothing running`, async () => {
     const word = token();
-    const dir = mkdtempSync(join(tmpdir(), "crochet-bash-"));
-    const file = join(dir, "program.mjs");
+    using dir = scratch();
+    const file = join(dir.path, "program.mjs");
     writeFileSync(file, script);
     const [program, ...args] = RUNTIME;
     const child = spawn(program, [...args, file, word, how], { stdio: ["ignore", "pipe", "inherit"] });
@@ -221,7 +223,6 @@ for (const how of ["end", "SIGTERM", "SIGKILL", "foreground", "grace"] as const)
       assert.ok(await eventually(() => running(word) === 0), `${running(word)} still running`);
     } finally {
       child.kill("SIGKILL");
-      rmSync(dir, { recursive: true });
     }
   });
 }

@@ -32,7 +32,7 @@ const line = fc.record({
 const SLIPS: Record<string, [says: string, (s: string) => string]> = {
   "trailing whitespace": ["trailing whitespace", (s) => s.split("\n").map((l) => `${l.trimEnd()}   `).join("\n")],
   "no trailing whitespace": ["trailing whitespace", (s) => s.split("\n").map((l) => l.trimEnd()).join("\n")],
-  "spaces for tabs": ["indentation", (s) => s.replaceAll("\t", "        ")],
+  "spaces for tabs": ["indentation", (s) => s.replaceAll(/^\t+/gm, (tabs) => " ".repeat(8 * tabs.length))],
   "other indentation": ["indentation", (s) => s.split("\n").map((l) => `      ${l}`).join("\n")],
   "plain quotes": ["typographic punctuation", (s) => s.replaceAll(/[“”]/g, '"').replaceAll("…", "...")],
   "curly quotes": ["typographic punctuation", (s) => s.replaceAll("'", "’")],
@@ -50,7 +50,7 @@ const SLIPS: Record<string, [says: string, (s: string) => string]> = {
 };
 
 for (const [name, [says, slip]] of Object.entries(SLIPS)) {
-  test(`P24: a hint always names the slip that was made: ${name}`, () => {
+  test(`P24: a hint names the slip that was made, and never a false one: ${name}`, () => {
     let named = 0;
     fc.assert(
       fc.property(
@@ -75,7 +75,7 @@ for (const [name, [says, slip]] of Object.entries(SLIPS)) {
       ),
       runs,
     );
-    assert.ok(named > runs.numRuns / 4, `named ${named} times of ${runs.numRuns}`);
+    assert.ok(named > 0.9 * runs.numRuns, `named ${named} times of ${runs.numRuns}`);
   });
 }
 

@@ -9,6 +9,7 @@ import { findRipgrep } from "../../lib/tools/search/ripgrep.ts";
 import { comparePaths, walk } from "../../lib/tools/search/walk.ts";
 import { glob as globFiles } from "../../lib/tools/index.ts";
 import { tries } from "../_counts.ts";
+import { withEnv } from "../_env.ts";
 import { glob, ignoreFiles, paths, repository } from "./_search-arbitraries.ts";
 import { plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
@@ -100,15 +101,12 @@ test(
       fc.asyncProperty(paths, ignoreFiles, repository, glob, (files, ignores, top, pattern) =>
         inWorkspace(async (root) => {
           planted(root, files, ignores, top);
-          const find = (ripgrep?: false) =>
-            globFiles({ pattern }, { cwd: root, ...(ripgrep === false && { ripgrep }) }).then(
-              (found) =>
-                found,
-              (error: Error) =>
-                error.message,
+          const find = (engine: { ripgrep?: false }) =>
+            globFiles({ pattern }, { cwd: root, ...engine }).catch((error: Error) =>
+              error.message
             );
-          const found = await find();
-          assert.deepEqual(await find(false), found);
+          const found = await find({});
+          assert.deepEqual(await find({ ripgrep: false }), found);
           if (typeof found === "string") {
             return;
           }
@@ -153,12 +151,6 @@ test("Glob never depends on the machine's own ignore rules", needed, () =>
     const home = join(root, "..", "home");
     mkdirSync(join(home, "git"), { recursive: true });
     writeFileSync(join(home, "git", "ignore"), "a.txt\n");
-    const before = process.env.XDG_CONFIG_HOME;
-    process.env.XDG_CONFIG_HOME = home;
-    try {
-      assert.deepEqual((await globFiles({ pattern: "*" }, { cwd: root })).filenames, ["a.txt"]);
-    } finally {
-      if (before === undefined) delete process.env.XDG_CONFIG_HOME;
-      else process.env.XDG_CONFIG_HOME = before;
-    }
+    const { filenames } = await withEnv({ XDG_CONFIG_HOME: home }, () => globFiles({ pattern: "*" }, { cwd: root }));
+    assert.deepEqual(filenames, ["a.txt"]);
   }));

@@ -94,11 +94,8 @@ test("U16: Glob refuses folders outside the workspace, by path, by dots, by link
     mkdirSync(outside);
     writeFileSync(join(outside, "secret.txt"), "");
     symlinkSync(outside, join(root, "link"));
-    for (
-      const input of [{ pattern: "*", path: outside }, { pattern: "*", path: ".." }, { pattern: "*", path: "link" }, {
-        pattern: `${outside}/*`,
-      }]
-    ) {
+    const ways: GlobInput[] = [outside, "..", "link"].map((path) => ({ pattern: "*", path }));
+    for (const input of [...ways, { pattern: `${outside}/*` }]) {
       for (const engine of [{}, { ripgrep: false as const }]) {
         await assert.rejects(glob(input, { cwd: root, ...engine }), { code: "outside_root" });
       }

@@ -1,24 +1,12 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { locateRipgrep } from "../../lib/tools/search/ripgrep.ts";
-import { glob, Grep, grep, type GrepInput, type GrepResponse } from "../../lib/tools/index.ts";
+import { Grep, grep, type GrepInput, type GrepResponse } from "../../lib/tools/index.ts";
+import { HAYSTACK } from "./_haystack.ts";
 import { call, plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
-
-const TREE = {
-  ".gitignore": "dist/\n*.log\n",
-  ".env": "needle=1\n",
-  "a.ts": "one\nneedle\nthree\nfour\nfive\nsix\nneedle again\n",
-  "src/b.py": "Needle\n",
-  "src/c.ts": "nothing\n",
-  "dist/d.ts": "needle\n",
-  "debug.log": "needle\n",
-  "image.bin": Buffer.from("needle\n\0needle\n"),
-};
 
 /** Both engines, as every result must be the same. */
 async function found(root: string, input: GrepInput): Promise<GrepResponse> {
@@ -37,7 +25,7 @@ async function text(root: string, input: GrepInput): Promise<string> {
 
 test("Grep gives the files that match, in the order of paths", () =>
   inWorkspace(async (root) => {
-    plant(root, TREE);
+    plant(root, HAYSTACK);
     assert.equal(await text(root, { pattern: "needle" }), "Found 2 files\n.env\na.ts");
     assert.equal(await text(root, { pattern: "needle", "-i": true }), "Found 3 files\n.env\na.ts\nsrc/b.py");
     assert.equal(await text(root, { pattern: "absent" }), "No files found");
@@ -45,7 +33,7 @@ test("Grep gives the files that match, in the order of paths", () =>
 
 test("Grep gives lines with their numbers, and context around them with gaps marked", () =>
   inWorkspace(async (root) => {
-    plant(root, TREE);
+    plant(root, HAYSTACK);
     const input = { pattern: "needle", output_mode: "content", glob: "*.ts" } as const;
     assert.equal(await text(root, input), "a.ts:2:needle\na.ts:7:needle again");
     assert.equal(await text(root, { ...input, "-n": false }), "a.ts:needle\na.ts:needle again");
@@ -64,7 +52,7 @@ test("Grep gives lines with their numbers, and context around them with gaps mar
 
 test("Grep leaves the path out where one file was asked for, ignored or not", () =>
   inWorkspace(async (root) => {
-    plant(root, { ...TREE, "we [ird].log": "needle\n" });
+    plant(root, { ...HAYSTACK, "we [ird].log": "needle\n" });
     assert.equal(
       await text(root, { pattern: "needle", output_mode: "content", path: "a.ts" }),
       "2:needle\n7:needle again",
@@ -79,7 +67,7 @@ test("Grep leaves the path out where one file was asked for, ignored or not", ()
 
 test("Grep counts matching lines per file", () =>
   inWorkspace(async (root) => {
-    plant(root, TREE);
+    plant(root, HAYSTACK);
     assert.equal(
       await text(root, { pattern: "needle", output_mode: "count" }),
       ".env:1\na.ts:2\n\nFound 3 matches in 2 files",
@@ -88,7 +76,7 @@ test("Grep counts matching lines per file", () =>
 
 test("Grep narrows by glob, also by several, and by type", () =>
   inWorkspace(async (root) => {
-    plant(root, TREE);
+    plant(root, HAYSTACK);
     const files = async (input: Partial<GrepInput>) => (await found(root, { pattern: "n", ...input })).filenames;
     assert.deepEqual(await files({ glob: "*.ts" }), ["a.ts", "src/c.ts"]);
     assert.deepEqual(await files({ glob: "src/*.ts" }), ["src/c.ts"]);
@@ -103,7 +91,7 @@ test("Grep narrows by glob, also by several, and by type", () =>
 
 test("Grep never lets a glob bring back what .gitignore leaves out", () =>
   inWorkspace(async (root) => {
-    plant(root, { ...TREE, "keep.log": "needle\n", ".ignore": "!keep.log\n" });
+    plant(root, { ...HAYSTACK, "keep.log": "needle\n", ".ignore": "!keep.log\n" });
     for (const glob of ["*", "**", "**/*", "*.ts", "dist/**", "*.log"]) {
       const { filenames } = await found(root, { pattern: "needle", glob });
       assert.ok(!filenames.some((path) => path.startsWith("dist/") || path === "debug.log"), `${glob}: ${filenames}`);
@@ -121,9 +109,12 @@ test("Grep matches across lines only when asked to", () =>
     await assert.rejects(found(root, { pattern: "a\\nb" }), /the literal "\\n" is not allowed/);
   }));
 
-test("Grep never searches binary files, nor a file after the NUL that makes it one", () =>
+test("Grep never searches binary files, also where the NUL that tells them comes late", () =>
   inWorkspace(async (root) => {
-    plant(root, { "late.bin": Buffer.from("needle\n" + "x\n".repeat(40_000) + "\0") });
+    plant(root, {
+      "early.bin": Buffer.from("\0needle\n"),
+      "late.bin": Buffer.from("needle\n" + "x\n".repeat(40_000) + "\0"),
+    });
     assert.deepEqual((await found(root, { pattern: "needle", output_mode: "content" })).content, "");
     assert.deepEqual((await found(root, { pattern: "needle", output_mode: "count" })).content, "");
   }));
@@ -173,17 +164,16 @@ test("Grep ends a flood early, and still gives the first lines in the order of p
 
 test("Grep refuses a pattern that is none, with the reason", () =>
   inWorkspace(async (root) => {
-    plant(root, TREE);
-    for (
-      const [pattern, reason] of [
-        ["(", /unclosed group/],
-        ["interface{", /repetition quantifier expects a valid decimal/],
-        ["(?=x)", /look-around/],
-        ["(a)\\1", /backreferences are not supported/],
-        ["[z-a]", /invalid character class range/],
-        ["a\0b", /NUL/],
-      ] as const
-    ) {
+    plant(root, HAYSTACK);
+    const refused: [pattern: string, reason: RegExp][] = [
+      ["(", /unclosed group/],
+      ["interface{", /repetition quantifier expects a valid decimal/],
+      ["(?=x)", /look-around/],
+      ["(a)\\1", /backreferences are not supported/],
+      ["[z-a]", /invalid character class range/],
+      ["a\0b", /NUL/],
+    ];
+    for (const [pattern, reason] of refused) {
       for (const engine of [{}, { ripgrep: false as const }]) {
         await assert.rejects(grep({ pattern }, { cwd: root, ...engine }), (error: Error & { code: string }) => {
           assert.match(error.message, /^Cannot search for /);
@@ -201,17 +191,6 @@ test("Grep never takes a pattern or a path for a flag", () =>
     assert.deepEqual((await found(root, { pattern: "--files" })).filenames, ["--version", "-e"]);
     assert.deepEqual((await found(root, { pattern: "-", path: "--version" })).filenames, ["--version"]);
     assert.deepEqual((await found(root, { pattern: "--pre=cat", glob: "--version" })).filenames, []);
-  }));
-
-test("Grep reads no configuration of ripgrep", () =>
-  inWorkspace(async (root) => {
-    plant(root, { "a.txt": "other\n", "rc": "--invert-match\n" });
-    process.env.RIPGREP_CONFIG_PATH = join(root, "rc");
-    try {
-      assert.deepEqual((await found(root, { pattern: "needle" })).filenames, []);
-    } finally {
-      delete process.env.RIPGREP_CONFIG_PATH;
-    }
   }));
 
 test("U16: Grep refuses what lies outside the workspace and never follows a link out of it", () =>
@@ -317,85 +296,6 @@ test(
     }),
 );
 
-test("Grep searches plainly where ripgrep does not start", () =>
-  inWorkspace(async (root) => {
-    plant(root, { ...TREE, "not-a-binary": "x" });
-    chmodSync(join(root, "not-a-binary"), 0o644);
-    for (const ripgrep of [join(root, "absent"), join(root, "not-a-binary")]) {
-      assert.deepEqual((await grep({ pattern: "needle" }, { cwd: root, ripgrep })).filenames, [".env", "a.ts"]);
-    }
-  }));
-
-/** A program in ripgrep's place, for what the real one does only when a disk or a machine is broken. */
-function stand(root: string, script: string): string {
-  const path = join(root, "..", "stand-in");
-  writeFileSync(path, `#!/bin/sh\n${script}\n`);
-  chmodSync(path, 0o755);
-  return path;
-}
-
-test("Grep says what could not be read, beside what was found", () =>
-  inWorkspace(async (root) => {
-    const problem = (name: string) => `echo 'rg: ./${name}: Permission denied (os error 13)' >&2`;
-    const ripgrep = stand(root, `printf './a.ts\\000'; ${problem("regex error: x")}; ${problem("b")}; exit 2`);
-    const found = await grep({ pattern: "needle" }, { cwd: root, ripgrep });
-    assert.deepEqual(found.filenames, ["a.ts"]);
-    assert.equal(found.notice, "Not searched: regex error: x: Permission denied (os error 13) and 1 more");
-  }));
-
-test("Grep and Glob go on plainly where ripgrep is ended from outside or does not know a flag", () =>
-  inWorkspace(async (root) => {
-    plant(root, TREE);
-    for (
-      const script of [
-        "printf './a.ts\\000'; kill -9 $$",
-        "echo 'rg: unrecognized flag --no-ignore-exclude' >&2; exit 2",
-      ]
-    ) {
-      const options = { cwd: root, ripgrep: stand(root, script) };
-      assert.deepEqual((await grep({ pattern: "needle" }, options)).filenames, [".env", "a.ts"]);
-      assert.deepEqual((await glob({ pattern: "*.ts" }, options)).filenames, ["a.ts", "src/c.ts"]);
-    }
-  }));
-
-test("ripgrep is the one npm brought, else the first on PATH that can be run, else none", () =>
-  inWorkspace(async (root) => {
-    plant(root, { "packaged": "", "plain/rg": "", "first/rg": "", "second/rg": "" });
-    for (const name of ["packaged", "first/rg", "second/rg"]) chmodSync(join(root, name), 0o755);
-    const path = ["relative", "", join(root, "absent"), join(root, "plain"), join(root, "first"), join(root, "second")]
-      .join(":");
-    assert.equal(await locateRipgrep(join(root, "packaged"), path), join(root, "packaged"));
-    assert.equal(await locateRipgrep(join(root, "plain", "rg"), path), join(root, "first", "rg"));
-    assert.equal(await locateRipgrep(undefined, path), join(root, "first", "rg"));
-    assert.equal(await locateRipgrep(undefined, join(root, "plain")), undefined);
-  }));
-
-test("Grep leaves no file behind and ends ripgrep when the run is interrupted", () =>
-  inWorkspace(async (root) => {
-    const temporary = join(root, "..", "temporary");
-    mkdirSync(temporary);
-    plant(root, TREE);
-    const before = process.env.TMPDIR;
-    process.env.TMPDIR = temporary;
-    try {
-      assert.equal(tmpdir(), temporary);
-      await grep({ pattern: "needle", glob: "*.ts" }, { cwd: root });
-      assert.deepEqual(readdirSync(temporary), []);
-      // A ripgrep that does not end: the call comes back only if the signal ends it.
-      const hanging = join(root, "hanging");
-      writeFileSync(hanging, "#!/bin/sh\nexec sleep 600\n");
-      chmodSync(hanging, 0o755);
-      const options = { cwd: root, ripgrep: hanging, signal: AbortSignal.timeout(100) };
-      await assert.rejects(grep({ pattern: "needle", glob: "*.ts" }, options), { name: "TimeoutError" });
-      assert.deepEqual(readdirSync(temporary), []);
-    } finally {
-      if (before === undefined) delete process.env.TMPDIR;
-      else process.env.TMPDIR = before;
-    }
-    const signal = AbortSignal.abort(new Error("stop"));
-    await assert.rejects(grep({ pattern: "needle" }, { cwd: root, ripgrep: false, signal }), /stop/);
-  }));
-
 test("Grep absolutises path for hooks, and shows a result that a hook replaced", () => {
   const input = { pattern: "x", path: "src" };
   assert.deepEqual(Grep.prepare!(input, { cwd: "/w" }), { pattern: "x", path: "/w/src" });
@@ -406,7 +306,7 @@ test("Grep absolutises path for hooks, and shows a result that a hook replaced",
 
 test("Grep.render() always gives back what Grep gave the model", () =>
   inWorkspace(async (root) => {
-    plant(root, TREE);
+    plant(root, HAYSTACK);
     for (const output_mode of ["content", "files_with_matches", "count"] as const) {
       const { content, response } = await call(Grep, { pattern: "needle", output_mode, head_limit: 1 }, { cwd: root });
       assert.equal(Grep.render!(JSON.parse(JSON.stringify(response))), content);

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { locateRipgrep } from "../../lib/tools/search/ripgrep.ts";
+import { glob, grep } from "../../lib/tools/index.ts";
+import { withEnv } from "../_env.ts";
+import { HAYSTACK } from "./_haystack.ts";
+import { plant } from "./_tree.ts";
+import { inWorkspace } from "./_workspace.ts";
+
+/** A program in ripgrep's place, for what the real one does only when a disk or a machine is broken. */
+function stand(root: string, script: string): string {
+  const path = join(root, "..", "stand-in");
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+test("Grep reads no configuration of ripgrep", () =>
+  inWorkspace(async (root) => {
+    plant(root, { "a.txt": "other\n", "rc": "--invert-match\n" });
+    const found = await withEnv({ RIPGREP_CONFIG_PATH: join(root, "rc") }, () =>
+      grep({ pattern: "needle" }, { cwd: root }));
+    assert.deepEqual(found.filenames, []);
+  }));
+
+test("Grep searches plainly where ripgrep does not start", () =>
+  inWorkspace(async (root) => {
+    plant(root, { ...HAYSTACK, "not-a-binary": "x" });
+    chmodSync(join(root, "not-a-binary"), 0o644);
+    for (const ripgrep of [join(root, "absent"), join(root, "not-a-binary")]) {
+      assert.deepEqual((await grep({ pattern: "needle" }, { cwd: root, ripgrep })).filenames, [".env", "a.ts"]);
+    }
+  }));
+
+test("Grep says what could not be read, beside what was found", () =>
+  inWorkspace(async (root) => {
+    const problem = (name: string) => `echo 'rg: ./${name}: Permission denied (os error 13)' >&2`;
+    const ripgrep = stand(root, `printf './a.ts\\000'; ${problem("regex error: x")}; ${problem("b")}; exit 2`);
+    const found = await grep({ pattern: "needle" }, { cwd: root, ripgrep });
+    assert.deepEqual(found.filenames, ["a.ts"]);
+    assert.equal(found.notice, "Not searched: regex error: x: Permission denied (os error 13) and 1 more");
+  }));
+
+test("Grep and Glob go on plainly where ripgrep is ended from outside or does not know a flag", () =>
+  inWorkspace(async (root) => {
+    plant(root, HAYSTACK);
+    const scripts = [
+      "printf './a.ts\\000'; kill -9 $$",
+      "echo 'rg: unrecognized flag --no-ignore-exclude' >&2; exit 2",
+    ];
+    for (const script of scripts) {
+      const options = { cwd: root, ripgrep: stand(root, script) };
+      assert.deepEqual((await grep({ pattern: "needle" }, options)).filenames, [".env", "a.ts"]);
+      assert.deepEqual((await glob({ pattern: "*.ts" }, options)).filenames, ["a.ts", "src/c.ts"]);
+    }
+  }));
+
+test("ripgrep is the one npm brought, else the first on PATH that can be run, else none", () =>
+  inWorkspace(async (root) => {
+    plant(root, { "packaged": "", "plain/rg": "", "first/rg": "", "second/rg": "" });
+    for (const name of ["packaged", "first/rg", "second/rg"]) chmodSync(join(root, name), 0o755);
+    const path = ["relative", "", join(root, "absent"), join(root, "plain"), join(root, "first"), join(root, "second")]
+      .join(":");
+    assert.equal(await locateRipgrep(join(root, "packaged"), path), join(root, "packaged"));
+    assert.equal(await locateRipgrep(join(root, "plain", "rg"), path), join(root, "first", "rg"));
+    assert.equal(await locateRipgrep(undefined, path), join(root, "first", "rg"));
+    assert.equal(await locateRipgrep(undefined, join(root, "plain")), undefined);
+  }));
+
+test("Grep leaves no file behind and ends ripgrep when the run is interrupted", () =>
+  inWorkspace(async (root) => {
+    const temporary = join(root, "..", "temporary");
+    mkdirSync(temporary);
+    plant(root, HAYSTACK);
+    await withEnv({ TMPDIR: temporary }, async () => {
+      assert.equal(tmpdir(), temporary);
+      await grep({ pattern: "needle", glob: "*.ts" }, { cwd: root });
+      assert.deepEqual(readdirSync(temporary), []);
+      // A ripgrep that does not end: the call comes back only if the signal ends it.
+      const options = { cwd: root, ripgrep: stand(root, "exec sleep 600"), signal: AbortSignal.timeout(100) };
+      await assert.rejects(grep({ pattern: "needle", glob: "*.ts" }, options), { name: "TimeoutError" });
+      assert.deepEqual(readdirSync(temporary), []);
+    });
+    const signal = AbortSignal.abort(new Error("stop"));
+    await assert.rejects(grep({ pattern: "needle" }, { cwd: root, ripgrep: false, signal }), /stop/);
+  }));
