@@ -3,7 +3,7 @@ import { stamp } from "../../lib/core/_event.ts";
 import { systemClock } from "../../lib/core/clock.ts";
 import { Context, type HookEnv } from "../../lib/core/hook.ts";
 
-/** Where a hook of a test runs: told lines are kept, commands have the given folder. */
+/** Where a hook of a test runs, with what a test gives it. */
 export function testEnv(given: Partial<HookEnv> = {}): HookEnv {
   return {
     session_id: "s",

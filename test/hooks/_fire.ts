@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { systemClock } from "../../lib/core/clock.ts";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
 import type { Folded } from "../../lib/core/fold.ts";
@@ -8,6 +7,7 @@ import { expectEvent } from "../../lib/core/names.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { commandHook, type CommandOptions } from "../../lib/hooks/command.ts";
 import { scratch } from "../_scratch.ts";
+import { testEnv } from "./_events.ts";
 
 export const PRE: Fired<"pre-tool-use"> = {
   event: "pre-tool-use",
@@ -54,20 +54,16 @@ export function environment(cwd: string, given: Partial<HookEnv> = {}) {
   const logs: string[] = [];
   const delivered: string[] = [];
   const background: Promise<void>[] = [];
-  const env: HookEnv = {
+  const env = testEnv({
     session_id: "s1",
     agent_id: "s1",
     turn_id: "t1",
-    sequence: { next: 0 },
-    clock: systemClock,
     cwd,
-    values: new Map(),
-    signal: new AbortController().signal,
     log: (_, message) => void logs.push(message),
     deliver: (said) => void delivered.push(said.text),
     background: (work) => void background.push(work),
     ...given,
-  };
+  });
   return { env, logs, delivered, background };
 }
 

@@ -68,15 +68,11 @@ test("a JSON verdict counts on every exit code", async () => {
 });
 
 test("U7: another exit code or a signal without a JSON verdict is a failure that lets things go on and is told", async () => {
-  for (
-    const [command, why] of [["echo bad >&2; exit 1", "code 1: bad"], ["exit 127", "code 127"], [
-      "kill -9 $$",
-      "SIGKILL",
-    ]]
-  ) {
-    const folded = await fireCommand(PRE, command!);
+  const failing = { "echo bad >&2; exit 1": /code 1: bad/, "exit 127": /code 127/, "kill -9 $$": /SIGKILL/ };
+  for (const [command, why] of Object.entries(failing)) {
+    const folded = await fireCommand(PRE, command);
     assert.equal(folded.decision, "continue");
-    assert.match(folded.warnings.join(), new RegExp(why!), command!);
+    assert.match(folded.warnings.join(), why, command);
   }
 });
 
@@ -97,7 +93,6 @@ test("U7: what looks like an answer and is none is a failure, never plain words"
   ];
   for (const fired of [PRE, PROMPT]) {
     for (const text of garbage) {
-      if (fired === PROMPT && text.includes("hookSpecificOutput")) continue;
       const folded = await fireCommand(fired, `cat > /dev/null; cat <<'END'\n${text}\nEND`);
       assert.deepEqual([folded.decision, folded.contexts], ["continue", []], text);
       assert.match(folded.warnings.join(), /failed on/, text);
