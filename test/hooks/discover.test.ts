@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { test } from "node:test";
 import { readHeader } from "../../lib/hooks/file/config.ts";
 import { programOf } from "../../lib/hooks/process/program.ts";
 import { discover, readHookFile } from "../../lib/hooks/discover.ts";
 import { scratch } from "../_scratch.ts";
 
-function folderOf(files: Record<string, string>): { path: string } & Disposable {
-  const folder = scratch();
-  for (const [name, text] of Object.entries(files)) writeFileSync(`${folder.path}/${name}`, text);
-  return folder;
-}
-
 test("U4: files come in the order of priority, then name", () => {
-  using folder = folderOf({
+  using folder = scratch({
     "stop.b.sh": "",
     "20-stop.sh": "",
     "stop.a.sh": "",
@@ -25,7 +19,7 @@ test("U4: files come in the order of priority, then name", () => {
 });
 
 test("every file loads or is a problem that names it; nothing is passed over in silence", () => {
-  using folder = folderOf({
+  using folder = scratch({
     "stop.sh": "",
     "stp.sh": "",
     "notes.txt": "",
@@ -47,8 +41,8 @@ test("every file loads or is a problem that names it; nothing is passed over in 
 });
 
 test("a hook is identified by its real path and loads once", () => {
-  using folder = folderOf({ "stop.a.sh": "x" });
-  using elsewhere = folderOf({ "stop.c.sh": "y" });
+  using folder = scratch({ "stop.a.sh": "x" });
+  using elsewhere = scratch({ "stop.c.sh": "y" });
   symlinkSync(`${folder.path}/stop.a.sh`, `${folder.path}/stop.b.sh`);
   symlinkSync(`${elsewhere.path}/stop.c.sh`, `${folder.path}/10-stop.c.sh`);
   const { files, problems } = discover(folder.path);
@@ -60,7 +54,7 @@ test("a hook is identified by its real path and loads once", () => {
 });
 
 test("a file of an unknown extension is a hook where it is a program, and only there", () => {
-  using folder = folderOf({
+  using folder = scratch({
     "stop.lua": "#!/usr/bin/lua\n",
     "stop": "#!/bin/sh\n",
     "session-end.lua": "#!/usr/bin/lua\n",
@@ -73,14 +67,14 @@ test("a file of an unknown extension is a hook where it is a program, and only t
 });
 
 test("a script is started by itself where it can be, else by what its first line or its extension names", () => {
-  using folder = folderOf({
+  using folder = scratch({
     "stop.sh": "echo hi",
     "stop.py": "#!/usr/bin/env -S python3 -u\n",
     "stop.rb": "",
     "stop.x.sh": "#!/bin/bash -eu\n",
     "stop.y.sh": "#!/bin/bash\n",
   });
-  chmodSync(`${folder.path}/stop.y.sh`, 0o755);
+  for (const name of ["stop.sh", "stop.x.sh"]) chmodSync(`${folder.path}/${name}`, 0o644);
   const start = (name: string) => {
     const { command, args } = programOf(readHookFile(`${folder.path}/${name}`));
     return [command, ...args].map((word) => word.replace(`${folder.path}/`, "")).join(" ");
@@ -93,7 +87,7 @@ test("a script is started by itself where it can be, else by what its first line
 });
 
 test("an event that is given stands in for what the name does not say", () => {
-  using folder = folderOf({ "check.sh": "" });
+  using folder = scratch({ "check.sh": "" });
   const { event, tools, name } = readHookFile(`${folder.path}/check.sh`, "PreToolUse@Bash");
   assert.deepEqual([event, tools, name], ["pre-tool-use", ["Bash"], "check.sh"]);
   assert.throws(() => readHookFile(`${folder.path}/check.sh`, "stpo"), /did you mean 'stop'/);

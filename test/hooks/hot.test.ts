@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, symlinkSync } from "node:fs";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeHooks } from "../../lib/core/code-hooks.ts";
@@ -7,23 +7,17 @@ import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { treeSign } from "../../lib/hooks/file/tree.ts";
 import { HookFolder, hotFolders } from "../../lib/hooks/hot.ts";
-import { scratch } from "../_scratch.ts";
+import { put, scratch } from "../_scratch.ts";
 import { environment, POST, PRE, STOP } from "./_fire.ts";
 
-interface Folder extends Disposable {
-  readonly path: string;
-  put(name: string, text: string): void;
-  drop(name: string): void;
-}
-
-function folderOf(files: Record<string, string> = {}): Folder {
-  const folder = scratch();
-  const put = (name: string, text: string) => {
-    writeFileSync(`${folder.path}/${name}`, text);
-    if (name.endsWith(".sh")) chmodSync(`${folder.path}/${name}`, 0o755);
+/** A folder of hooks that a test goes on writing to. */
+function folderOf(files: Record<string, string>) {
+  const folder = scratch(files);
+  return {
+    ...folder,
+    put: (name: string, text: string) => put(folder.path, { [name]: text }),
+    drop: (name: string) => rmSync(`${folder.path}/${name}`),
   };
-  for (const [name, text] of Object.entries(files)) put(name, text);
-  return { ...folder, put, drop: (name) => rmSync(`${folder.path}/${name}`) };
 }
 
 const deny = (words: string) => `export default () => ({ action: "deny", reason: ${words} });\n`;
@@ -74,7 +68,6 @@ test("a changed _ file reloads the hooks that share it, through other _ files an
     "stop.a.ts": `import { word } from "./_words.ts";\n${deny("`a ${word}`")}`,
     "stop.b.mjs": `import { word } from "./_words.ts";\n${deny("`b ${word}`")}`,
   });
-  mkdirSync(`${folder.path}/_deep`);
   folder.put("_deep/word.ts", `export const word: string = "one";`);
   const hooks = hotFolders([folder.path]);
   assert.equal(await reasons(await hooks()), "a one | b one");
@@ -243,10 +236,8 @@ test("two ways to match at once, or an unknown further moment, are load errors",
 });
 
 test("a folder that is taken away and put back takes its hooks along", async () => {
-  using outer = scratch();
+  using outer = scratch({ "hooks/stop.a.ts": deny(`"a"`) });
   const path = `${outer.path}/hooks`;
-  mkdirSync(path);
-  writeFileSync(`${path}/stop.a.ts`, deny(`"a"`));
   const hooks = hotFolders([path]);
   assert.equal(await reasons(await hooks()), "a");
   renameSync(path, `${path}-away`);
@@ -261,8 +252,8 @@ test("a folder of modules alone loads neither YAML nor the other kinds", { skip 
   using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
   const { execFileSync } = await import("node:child_process");
   const hot = new URL("../../lib/hooks/hot.ts", import.meta.url).href;
-  writeFileSync(
-    `${folder.path}/_look.mjs`,
+  folder.put(
+    "_look.mjs",
     `import { hotFolders } from ${JSON.stringify(hot)};
      import { createRequire } from "node:module";
      console.log((await hotFolders([${JSON.stringify(folder.path)}])()).length);

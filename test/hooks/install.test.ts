@@ -20,25 +20,23 @@ import {
   planInstall,
   planUninstall,
 } from "../../lib/hooks/install.ts";
-import { scratch } from "../_scratch.ts";
+import { place } from "../_place.ts";
 
+/** A project with hooks, and what is done with them. */
 function project(files: Record<string, string>) {
-  const folder = scratch();
-  const cwd = `${folder.path}/project`;
-  mkdirSync(`${cwd}/hooks`, { recursive: true });
-  for (const [name, text] of Object.entries(files)) writeFileSync(`${cwd}/hooks/${name}`, text);
-  const env = { HOME: `${folder.path}/home` };
-  const place = (host: Place["host"], scope: Place["scope"] = "project"): Place => ({ host, scope, cwd, env });
-  const install = async (at: Place) => {
+  const here = place(Object.fromEntries(Object.entries(files).map(([name, text]) => [`hooks/${name}`, text])));
+  const { cwd, env } = here;
+  const at = (host: Place["host"], scope: Place["scope"] = "project"): Place => ({ host, scope, cwd, env });
+  const install = async (where: Place) => {
     const hooks = new HookFolder(`${cwd}/hooks`);
     const records = await hooks.refresh();
     assert.deepEqual(hooks.problems, []);
-    const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), at);
+    const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), where);
     carryOut(plan, env);
     return plan;
   };
-  const uninstall = async (at: Place) => carryOut(await planUninstall(`${cwd}/hooks`, at), env);
-  return { cwd, env, place, install, uninstall, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+  const uninstall = async (where: Place) => carryOut(await planUninstall(`${cwd}/hooks`, where), env);
+  return { ...here, at, install, uninstall };
 }
 
 const MODULE = "export default () => {};";
@@ -65,7 +63,7 @@ test("S2.2, S2.9, U14: hooks are added at the ends of the host's lists, after wh
 `;
   const file = `${p.cwd}/.claude/settings.json`;
   writeFileSync(file, before);
-  const { entries, left } = await p.install(p.place("claude"));
+  const { entries, left } = await p.install(p.at("claude"));
   const after = readFileSync(file, "utf8");
   const { parse } = await import("jsonc-parser");
   const { hooks, ...rest } = parse(after, [], { allowTrailingComma: true });
@@ -90,13 +88,13 @@ test("S2.2, S2.9, U14: hooks are added at the ends of the host's lists, after wh
   });
   assert.equal(entries.length, 3);
   assert.deepEqual(left, [{ name: "turn-start.y.ts", why: "claude has no event like turn-start" }]);
-  await p.uninstall(p.place("claude"));
+  await p.uninstall(p.at("claude"));
   assert.equal(readFileSync(file, "utf8"), before);
 });
 
 test("U14: installing twice is installing once, and a change of the hooks is followed", async () => {
   using p = project({ "stop.a.ts": MODULE });
-  const at = p.place("claude");
+  const at = p.at("claude");
   await p.install(at);
   const file = `${p.cwd}/.claude/settings.json`;
   const first = readFileSync(file, "utf8");
@@ -117,10 +115,10 @@ test("each host gets its own file, names, units and matchers, and runtime and sc
     "stop.b.rules": `event equals "x" -> continue()`,
     "pre-tool-use.c.ts": `export const config = { matcher: "^mcp__" };\n${MODULE}`,
   });
-  const codex = await p.install(p.place("codex"));
+  const codex = await p.install(p.at("codex"));
   assert.equal(codex.settings, `${p.cwd}/.codex/hooks.json`);
-  const gemini = await p.install(p.place("gemini", "user"));
-  assert.equal(gemini.settings, `${p.env.HOME}/.gemini/settings.json`);
+  const gemini = await p.install(p.at("gemini", "user"));
+  assert.equal(gemini.settings, `${p.home}/.gemini/settings.json`);
   const written = JSON.parse(readFileSync(gemini.settings, "utf8")).hooks;
   const [first, second] = written.BeforeTool;
   assert.equal(first.matcher, undefined);
@@ -142,7 +140,7 @@ test("each host gets its own file, names, units and matchers, and runtime and sc
 
 test("the line that is written serves the hook, from wherever a host runs it", async () => {
   using p = project({ "stop.it.ts": `export default () => ({ action: "deny", reason: "go on" });` });
-  const { entries } = await p.install(p.place("claude"));
+  const { entries } = await p.install(p.at("claude"));
   const stdin = JSON.stringify({ session_id: "s", cwd: p.cwd, hook_event_name: "Stop", stop_hook_active: false });
   const { execFileSync } = await import("node:child_process");
   const out = execFileSync("/bin/sh", ["-c", entries[0]!.hook.command], { cwd: "/", input: stdin, encoding: "utf8" });
@@ -151,7 +149,7 @@ test("the line that is written serves the hook, from wherever a host runs it", a
 
 test("a file that was touched since keeps what was done to it; only our entries go", async () => {
   using p = project({ "stop.a.ts": MODULE });
-  const at = p.place("claude");
+  const at = p.at("claude");
   const file = `${p.cwd}/.claude/settings.json`;
   mkdirSync(`${p.cwd}/.claude`);
   writeFileSync(
@@ -181,9 +179,9 @@ test("a settings file that cannot be understood is not touched", async () => {
   ];
   for (const [text, message] of cases) {
     writeFileSync(file, text);
-    await assert.rejects(p.install(p.place("claude")), message);
+    await assert.rejects(p.install(p.at("claude")), message);
     assert.deepEqual(readFileSync(file), Buffer.from(text as string));
-    await assert.rejects(p.uninstall(p.place("claude")), message);
+    await assert.rejects(p.uninstall(p.at("claude")), message);
   }
 });
 
@@ -195,11 +193,11 @@ test("the file keeps its mode and its link, and nothing lies beside it", async (
   writeFileSync(real, "{}");
   chmodSync(real, 0o640);
   symlinkSync(real, `${p.cwd}/.claude/settings.json`);
-  await p.install(p.place("claude"));
+  await p.install(p.at("claude"));
   assert.ok(lstatSync(`${p.cwd}/.claude/settings.json`).isSymbolicLink());
   assert.equal(statSync(real).mode & 0o777, 0o640);
   assert.deepEqual(readdirSync(`${p.cwd}/dotfiles`), ["claude.json"]);
-  await p.uninstall(p.place("claude"));
+  await p.uninstall(p.at("claude"));
   assert.equal(readFileSync(real, "utf8"), "{}");
 });
 

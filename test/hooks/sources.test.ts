@@ -1,28 +1,17 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { test } from "node:test";
 import { fire, listeners } from "../../lib/core/dispatch.ts";
 import { hookCommand } from "../../lib/hooks/install.ts";
 import { type Found, HookSources, type SourcesOptions } from "../../lib/hooks/sources.ts";
 import { Switches } from "../../lib/hooks/switches.ts";
-import { scratch } from "../_scratch.ts";
+import { type Place, place } from "../_place.ts";
+import { put } from "../_scratch.ts";
 import { environment, STOP } from "./_fire.ts";
 
-function place() {
-  const folder = scratch();
-  const cwd = `${folder.path}/project`;
-  const home = `${folder.path}/home`;
-  const put = (path: string, text: string) => {
-    mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-    writeFileSync(path, text);
-    if (path.endsWith(".sh")) chmodSync(path, 0o755);
-  };
-  mkdirSync(cwd);
-  mkdirSync(home);
-  const env = { HOME: home, PATH: process.env.PATH };
-  const sources = (options: Partial<SourcesOptions> = {}) => new HookSources({ cwd, env, trust: true, ...options });
-  return { cwd, home, env, put, sources, [Symbol.dispose]: () => folder[Symbol.dispose]() };
-}
+/** All that is found in a place, which is trusted unless a test says otherwise. */
+const sourcesOf = ({ cwd, env }: Place, options: Partial<SourcesOptions> = {}) =>
+  new HookSources({ cwd, env, trust: true, ...options });
 
 const hook = (reason: string) => `export default () => ({ action: "deny", reason: "${reason}" });`;
 const settings = (...words: string[]) =>
@@ -40,17 +29,21 @@ async function asked({ records }: Found, cwd: string): Promise<string[]> {
 
 test("U4: sources join in order: scope, then files, settings, hooks.yaml; priority comes before all of it", async () => {
   using p = place();
-  p.put(`${p.home}/.crochet/hooks/stop.user.ts`, hook("user"));
-  p.put(`${p.home}/.claude/settings.json`, settings("user"));
-  p.put(`${p.home}/.crochet/hooks.yaml`, yaml("user-yaml"));
-  p.put(`${p.cwd}/hooks/stop.project.ts`, hook("project"));
-  p.put(`${p.cwd}/hooks/1-stop.early.ts`, hook("early"));
-  p.put(`${p.cwd}/.claude/settings.json`, settings("project", "more"));
-  p.put(`${p.cwd}/hooks.yaml`, yaml("project-yaml"));
-  p.put(`${p.cwd}/.agent/hook.toml`, `[turn_end]\ncommand = "true"\n`);
-  p.put(`${p.cwd}/.claude/settings.local.json`, settings("local"));
-  p.put(`${p.cwd}/other/stop.given.ts`, hook("given"));
-  const found = await p.sources({ hooks: ["other"], settings: [settings("inline")] }).refresh();
+  put(p.home, {
+    ".crochet/hooks/stop.user.ts": hook("user"),
+    ".claude/settings.json": settings("user"),
+    ".crochet/hooks.yaml": yaml("user-yaml"),
+  });
+  p.put({
+    "hooks/stop.project.ts": hook("project"),
+    "hooks/1-stop.early.ts": hook("early"),
+    ".claude/settings.json": settings("project", "more"),
+    "hooks.yaml": yaml("project-yaml"),
+    ".agent/hook.toml": `[turn_end]\ncommand = "true"\n`,
+    ".claude/settings.local.json": settings("local"),
+    "other/stop.given.ts": hook("given"),
+  });
+  const found = await sourcesOf(p, { hooks: ["other"], settings: [settings("inline")] }).refresh();
   assert.deepEqual(found.problems, []);
   const home = "~/.claude/settings.json";
   const names = await asked(found, p.cwd);
@@ -71,15 +64,13 @@ test("U4: sources join in order: scope, then files, settings, hooks.yaml; priori
 });
 
 test("the list stays the same list while nothing changes, and follows what does", async () => {
-  using p = place();
-  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
-  p.put(`${p.cwd}/.claude/settings.json`, settings("s"));
-  const sources = p.sources();
+  using p = place({ "hooks/stop.a.ts": hook("a"), ".claude/settings.json": settings("s") });
+  const sources = sourcesOf(p);
   const { records } = await sources.refresh();
   assert.equal((await sources.refresh()).records, records);
-  p.put(`${p.cwd}/.claude/settings.json`, settings("s", "t"));
+  p.put({ ".claude/settings.json": settings("s", "t") });
   assert.equal((await sources.refresh()).records.length, 3);
-  p.put(`${p.cwd}/hooks.yaml`, yaml("y"));
+  p.put({ "hooks.yaml": yaml("y") });
   assert.equal((await sources.refresh()).records.length, 4);
   rmSync(`${p.cwd}/.claude/settings.json`);
   rmSync(`${p.cwd}/hooks/stop.a.ts`);
@@ -87,16 +78,15 @@ test("the list stays the same list while nothing changes, and follows what does"
 });
 
 test("a hook that is installed for Claude Code and found by us runs once", async () => {
-  using p = place();
-  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
+  using p = place({ "hooks/stop.a.ts": hook("a") });
   const command = hookCommand(`${p.cwd}/hooks/stop.a.ts`, "claude");
   const other = hookCommand(`${p.home}/stop.elsewhere.ts`, "claude");
   const hooks = [{ type: "command", command }, { type: "command", command: "true" }, {
     type: "command",
     command: other,
   }];
-  p.put(`${p.cwd}/.claude/settings.json`, JSON.stringify({ hooks: { Stop: [{ hooks }] } }));
-  const found = await p.sources().refresh();
+  p.put({ ".claude/settings.json": JSON.stringify({ hooks: { Stop: [{ hooks }] } }) });
+  const found = await sourcesOf(p).refresh();
   assert.deepEqual(found.records.map((r) => r.name), [
     "stop.a.ts",
     ".claude/settings.json#1",
@@ -106,24 +96,21 @@ test("a hook that is installed for Claude Code and found by us runs once", async
     [".claude/settings.json#0", "the file it serves is loaded already"],
   ]);
   assert.deepEqual(found.problems, []);
-  const without = await p.sources({ ownFolder: false }).refresh();
+  const without = await sourcesOf(p, { ownFolder: false }).refresh();
   assert.equal(without.records.length, 3);
 });
 
 test("disableAllHooks switches off what is found, wherever it is from, until it goes", async () => {
-  using p = place();
-  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
-  p.put(`${p.cwd}/.claude/settings.local.json`, `{ "disableAllHooks": true }`);
-  const sources = p.sources();
+  using p = place({ "hooks/stop.a.ts": hook("a"), ".claude/settings.local.json": `{ "disableAllHooks": true }` });
+  const sources = sourcesOf(p);
   assert.deepEqual((await sources.refresh()).records.map((r) => r.enabled), [false]);
-  p.put(`${p.cwd}/.claude/settings.local.json`, `{}`);
+  p.put({ ".claude/settings.local.json": `{}` });
   assert.deepEqual((await sources.refresh()).records.map((r) => r.enabled), [true]);
 });
 
 test("a switch works on the next event, without another look at the files", async () => {
-  using p = place();
-  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
-  const { records } = await p.sources().refresh();
+  using p = place({ "hooks/stop.a.ts": hook("a") });
+  const { records } = await sourcesOf(p).refresh();
   const reason = async () => (await fire(records, structuredClone(STOP), environment(p.cwd).env)).reason;
   assert.equal(await reason(), "a");
   new Switches(p.cwd, p.env).set("stop.a.ts", false);
@@ -136,21 +123,22 @@ test("a switch works on the next event, without another look at the files", asyn
 
 test("a switch is kept with the person: no file of a checkout switches a hook off", async () => {
   using p = place();
-  p.put(`${p.home}/.crochet/hooks/stop.guard.ts`, hook("guard"));
+  put(p.home, { ".crochet/hooks/stop.guard.ts": hook("guard") });
   for (const folder of ["switches", "hooks", ""]) {
-    p.put(`${p.cwd}/.crochet/${folder}/x.json`, JSON.stringify({ dir: p.cwd, disabled: ["stop.guard.ts"] }));
+    p.put({ [`.crochet/${folder}/x.json`]: JSON.stringify({ dir: p.cwd, disabled: ["stop.guard.ts"] }) });
   }
   const { records } = await new HookSources({ cwd: p.cwd, env: { ...p.env, CROCHET_HOME: ".crochet" } }).refresh();
   assert.deepEqual(records.map((r) => [r.name, r.enabled]), [["stop.guard.ts", true]]);
 });
 
 test("what is wrong in one source is told and costs the others nothing", async () => {
-  using p = place();
-  p.put(`${p.cwd}/hooks/stop.a.ts`, hook("a"));
-  p.put(`${p.cwd}/hooks/stp.ts`, "");
-  p.put(`${p.cwd}/.claude/settings.json`, `{ "hooks": { "Stop": [{ "hooks": [{ "type": "command" }] }] } }`);
-  p.put(`${p.cwd}/hooks.yaml`, "hooks: [");
-  const found = await p.sources({ settings: ["none.json"] }).refresh();
+  using p = place({
+    "hooks/stop.a.ts": hook("a"),
+    "hooks/stp.ts": "",
+    ".claude/settings.json": `{ "hooks": { "Stop": [{ "hooks": [{ "type": "command" }] }] } }`,
+    "hooks.yaml": "hooks: [",
+  });
+  const found = await sourcesOf(p, { settings: ["none.json"] }).refresh();
   assert.deepEqual(listeners(found.records, "stop").map((r) => r.name), ["stop.a.ts"]);
   const told = found.problems.join("\n");
   for (
@@ -161,8 +149,7 @@ test("what is wrong in one source is told and costs the others nothing", async (
 });
 
 test("the permissions of trusted settings are given, those of others are not", async () => {
-  using p = place();
-  p.put(`${p.cwd}/.claude/settings.json`, `{ "permissions": { "allow": ["Bash(ls)"] } }`);
-  assert.deepEqual((await p.sources().refresh()).permissions.allow, ["Bash(ls)"]);
-  assert.deepEqual((await p.sources({ trust: false }).refresh()).permissions, {});
+  using p = place({ ".claude/settings.json": `{ "permissions": { "allow": ["Bash(ls)"] } }` });
+  assert.deepEqual((await sourcesOf(p).refresh()).permissions.allow, ["Bash(ls)"]);
+  assert.deepEqual((await sourcesOf(p, { trust: false }).refresh()).permissions, {});
 });

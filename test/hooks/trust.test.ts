@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import {
   chmodSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -18,52 +17,36 @@ import type { EventName, Fired } from "../../lib/core/events.ts";
 import { userState } from "../../lib/hooks/file/places.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
 import { allTrusted, distrust, revoke, standings, trust } from "../../lib/hooks/trust.ts";
-import { scratch } from "../_scratch.ts";
+import { place } from "../_place.ts";
 import { environment, PRE, STOP } from "./_fire.ts";
-
-/** A project and a home of their own. */
-function project(files: Record<string, string>) {
-  const folder = scratch();
-  const cwd = `${folder.path}/project`;
-  const put = (name: string, text: string) => {
-    const path = `${cwd}/${name}`;
-    mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-    writeFileSync(path, text);
-    if (name.endsWith(".sh")) chmodSync(path, 0o755);
-  };
-  mkdirSync(cwd);
-  for (const [name, text] of Object.entries(files)) put(name, text);
-  const env = { HOME: `${folder.path}/home`, PATH: process.env.PATH };
-  return { cwd, env, put, [Symbol.dispose]: () => folder[Symbol.dispose]() };
-}
 
 /** Leaves a mark wherever it is run. */
 const marking = (mark: string) => `#!/bin/sh\necho x >> ${mark}\n`;
 
 test("U16: what lies in a directory is not trusted until a person says so, and never by a file of the checkout", () => {
-  using p = project({ "hooks/stop.sh": "", "hooks.yaml": "", ".crochet/trust/x.json": "{}" });
+  using p = place({ "hooks/stop.sh": "", "hooks.yaml": "", ".crochet/trust/x.json": "{}" });
   assert.deepEqual(standings(p.cwd, p.env), [
     { thing: "hooks", state: "untrusted" },
     { thing: "hooks.yaml", state: "untrusted" },
   ]);
   trust(p.cwd, p.env);
   assert.ok(standings(p.cwd, p.env).every((s) => s.state === "trusted"));
-  assert.ok(existsSync(`${p.env.HOME}/.crochet/trust`));
-  assert.equal(userState({ ...p.env, CROCHET_HOME: ".crochet" }), `${p.env.HOME}/.crochet`);
+  assert.ok(existsSync(`${p.home}/.crochet/trust`));
+  assert.equal(userState({ ...p.env, CROCHET_HOME: ".crochet" }), `${p.home}/.crochet`);
   assert.equal(userState({ ...p.env, CROCHET_HOME: "/elsewhere" }), "/elsewhere");
 });
 
 test("U16: any change of the folder ends its trust: bytes, names, _ files, links, the right to be run", () => {
-  using p = project({ "hooks/stop.sh": "a", "hooks/_lib/x.ts": "b" });
+  using p = place({ "hooks/stop.sh": "a", "hooks/_lib/x.ts": "b" });
   const changes: (() => void)[] = [
-    () => p.put("hooks/stop.sh", "A"),
-    () => p.put("hooks/_lib/x.ts", "B"),
-    () => p.put("hooks/_lib/y.ts", ""),
-    () => p.put("hooks/README.md", ""),
+    () => p.put({ "hooks/stop.sh": "A" }),
+    () => p.put({ "hooks/_lib/x.ts": "B" }),
+    () => p.put({ "hooks/_lib/y.ts": "" }),
+    () => p.put({ "hooks/README.md": "" }),
     () => rmSync(`${p.cwd}/hooks/README.md`),
     () => chmodSync(`${p.cwd}/hooks/stop.sh`, 0o644),
     () => symlinkSync("_lib/x.ts", `${p.cwd}/hooks/_link.ts`),
-    () => p.put("hooks/_lib/x.ts", "through the link"),
+    () => p.put({ "hooks/_lib/x.ts": "through the link" }),
   ];
   for (const [i, change] of changes.entries()) {
     trust(p.cwd, p.env);
@@ -74,9 +57,9 @@ test("U16: any change of the folder ends its trust: bytes, names, _ files, links
 });
 
 test("U16: each thing is trusted by itself: a changed settings file leaves the hooks folder trusted", () => {
-  using p = project({ "hooks/stop.sh": "", ".claude/settings.json": "{}", ".agent/hook.toml": "" });
+  using p = place({ "hooks/stop.sh": "", ".claude/settings.json": "{}", ".agent/hook.toml": "" });
   trust(p.cwd, p.env);
-  p.put(".claude/settings.json", "{ }");
+  p.put({ ".claude/settings.json": "{ }" });
   assert.deepEqual(standings(p.cwd, p.env).map((s) => `${s.thing} ${s.state}`), [
     "hooks trusted",
     ".claude/settings.json changed",
@@ -85,21 +68,21 @@ test("U16: each thing is trusted by itself: a changed settings file leaves the h
 });
 
 test("trust is forgotten when it is revoked, and a damaged record trusts nothing", () => {
-  using p = project({ "hooks/stop.sh": "" });
+  using p = place({ "hooks/stop.sh": "" });
   trust(p.cwd, p.env);
   assert.equal(allTrusted(p.env).length, 1);
   assert.equal(revoke(p.cwd, p.env), true);
   assert.equal(revoke(p.cwd, p.env), false);
   assert.match(distrust(p.cwd, "hooks", p.env)!, /is not trusted/);
   trust(p.cwd, p.env);
-  const folder = `${p.env.HOME}/.crochet/trust`;
+  const folder = `${p.home}/.crochet/trust`;
   const [file] = readdirSync(folder);
   writeFileSync(`${folder}/${file}`, readFileSync(`${folder}/${file}`, "utf8").slice(0, 20));
   assert.match(distrust(p.cwd, "hooks", p.env)!, /is not trusted/);
 });
 
 test("a link that leads back up, or to a whole disk, does not hang the hash", () => {
-  using p = project({ "hooks/stop.sh": "" });
+  using p = place({ "hooks/stop.sh": "" });
   symlinkSync("..", `${p.cwd}/hooks/_up`);
   trust(p.cwd, p.env);
   assert.equal(distrust(p.cwd, "hooks", p.env), undefined);
@@ -113,22 +96,22 @@ async function fired(sources: HookSources, event: Fired<EventName>, cwd: string)
 }
 
 test("U16: untrusted files are listed by their names alone: not imported, not run, not even read as hooks", async () => {
-  using p = project({});
+  using p = place();
   const mark = `${p.cwd}/mark`;
   const write = `import { writeFileSync } from "node:fs"; writeFileSync(${
     JSON.stringify(mark)
   }, "x"); export default () => {};`;
-  p.put("hooks/stop.a.ts", write);
-  p.put("hooks/stop.b.sh", marking(mark));
-  p.put("hooks/pre-tool-use@Bash.c.rules.yaml", "{{{");
-  p.put("hooks/stp.sh", "");
   const command = { type: "command", command: `touch ${mark}` };
-  p.put(".claude/settings.json", JSON.stringify({ hooks: { Stop: [{ hooks: [command] }] } }));
-  p.put(
-    "hooks.yaml",
-    `hooks: { definitions: [{ name: d, type: command, command: touch ${mark}, matcher: { events: [Stop] } }] }`,
-  );
-  p.put(".agent/hook.toml", `[turn_start]\ncommand = "touch"\nargs = ["${mark}"]\n`);
+  p.put({
+    "hooks/stop.a.ts": write,
+    "hooks/stop.b.sh": marking(mark),
+    "hooks/pre-tool-use@Bash.c.rules.yaml": "{{{",
+    "hooks/stp.sh": "",
+    ".claude/settings.json": JSON.stringify({ hooks: { Stop: [{ hooks: [command] }] } }),
+    "hooks.yaml":
+      `hooks: { definitions: [{ name: d, type: command, command: touch ${mark}, matcher: { events: [Stop] } }] }`,
+    ".agent/hook.toml": `[turn_start]\ncommand = "touch"\nargs = ["${mark}"]\n`,
+  });
   const sources = new HookSources({ cwd: p.cwd, env: p.env });
   const found = await sources.refresh();
   assert.deepEqual(found.records, []);
@@ -158,12 +141,14 @@ test("U16: untrusted files are listed by their names alone: not imported, not ru
 });
 
 test("U16: in a run, a module that changed goes on as it was trusted, and its new bytes never run", async () => {
-  using p = project({ "hooks/stop.a.ts": `export default () => ({ action: "deny", reason: "old" });` });
+  using p = place({ "hooks/stop.a.ts": `export default () => ({ action: "deny", reason: "old" });` });
   trust(p.cwd, p.env);
   const sources = new HookSources({ cwd: p.cwd, env: p.env });
   assert.equal((await fired(sources, STOP, p.cwd)).reason, "old");
-  p.put("hooks/stop.a.ts", `export default () => ({ action: "deny", reason: "new" });`);
-  p.put("hooks/stop.b.ts", `export default () => ({ action: "deny", reason: "added" });`);
+  p.put({
+    "hooks/stop.a.ts": `export default () => ({ action: "deny", reason: "new" });`,
+    "hooks/stop.b.ts": `export default () => ({ action: "deny", reason: "added" });`,
+  });
   assert.equal((await fired(sources, STOP, p.cwd)).reason, "old");
   assert.match((await sources.refresh()).unloaded[0]!.why, /has changed since it was trusted/);
   trust(p.cwd, p.env);
@@ -171,14 +156,14 @@ test("U16: in a run, a module that changed goes on as it was trusted, and its ne
 });
 
 test("U16: a command that changed is not run, not even between two looks at the folder, and its gate stays shut", async () => {
-  using p = project({});
-  p.put("hooks/pre-tool-use.a.sh", marking(`${p.cwd}/old`));
+  using p = place();
+  p.put({ "hooks/pre-tool-use.a.sh": marking(`${p.cwd}/old`) });
   trust(p.cwd, p.env);
   const { records } = await new HookSources({ cwd: p.cwd, env: p.env }).refresh();
   const once = async () => await fire(records, structuredClone(PRE), environment(p.cwd).env);
   assert.equal((await once()).decision, "continue");
   assert.equal(existsSync(`${p.cwd}/old`), true);
-  p.put("hooks/pre-tool-use.a.sh", marking(`${p.cwd}/new`));
+  p.put({ "hooks/pre-tool-use.a.sh": marking(`${p.cwd}/new`) });
   const { decision, reason } = await once();
   assert.equal(decision, "deny");
   assert.match(reason!, /hooks has changed since it was trusted/);
@@ -189,9 +174,9 @@ test("U16: a command that changed is not run, not even between two looks at the 
 });
 
 test("U16: a command that changed is not run, though its size and its time are as they were", async () => {
-  using p = project({});
+  using p = place();
   const file = `${p.cwd}/hooks/pre-tool-use.a.sh`;
-  p.put("hooks/pre-tool-use.a.sh", marking(`${p.cwd}/one`));
+  p.put({ "hooks/pre-tool-use.a.sh": marking(`${p.cwd}/one`) });
   trust(p.cwd, p.env);
   const sources = new HookSources({ cwd: p.cwd, env: p.env });
   // Both changes within one second: on Deno the time of a change has no smaller part.
@@ -209,18 +194,18 @@ test("U16: a command that changed is not run, though its size and its time are a
 test("U16: in a run, settings that changed go on as they were trusted", async () => {
   const settings = (word: string) =>
     JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command: `echo ${word} >&2; exit 2` }] }] } });
-  using p = project({ ".claude/settings.json": settings("old") });
+  using p = place({ ".claude/settings.json": settings("old") });
   trust(p.cwd, p.env);
   const sources = new HookSources({ cwd: p.cwd, env: p.env });
   assert.match((await fired(sources, STOP, p.cwd)).reason!, /: old\n$/);
-  p.put(".claude/settings.json", settings("new"));
+  p.put({ ".claude/settings.json": settings("new") });
   assert.match((await fired(sources, STOP, p.cwd)).reason!, /: old\n$/);
   trust(p.cwd, p.env);
   assert.match((await fired(sources, STOP, p.cwd)).reason!, /: new\n$/);
 });
 
 test("a path that was typed, and --trust, are trust for that call and leave none behind", async () => {
-  using p = project({ "hooks/stop.a.ts": `export default () => ({ action: "deny", reason: "ran" });` });
+  using p = place({ "hooks/stop.a.ts": `export default () => ({ action: "deny", reason: "ran" });` });
   const typed = new HookSources({ cwd: p.cwd, env: p.env, hooks: ["hooks"] });
   assert.equal((await fired(typed, STOP, p.cwd)).reason, "ran");
   const trusted = new HookSources({ cwd: p.cwd, env: p.env, trust: true });
