@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RUNTIME } from "./_runtime.ts";
 import { scratch } from "./_scratch.ts";
@@ -10,12 +10,8 @@ import { scratch } from "./_scratch.ts";
  * among the files given.
  */
 export function besideCopy(script: string, files: { readonly [path: string]: string }): string {
-  using folder = scratch();
+  using folder = scratch({ "package.json": '{ "type": "module" }', ...files, "try.ts": script });
   cpSync(fileURLToPath(new URL("../lib", import.meta.url)), join(folder.path, "lib"), { recursive: true });
-  for (const [path, text] of Object.entries({ "package.json": '{ "type": "module" }', ...files, "try.ts": script })) {
-    mkdirSync(dirname(join(folder.path, path)), { recursive: true });
-    writeFileSync(join(folder.path, path), text);
-  }
   const [program, ...args] = RUNTIME;
   if ("Deno" in globalThis) args.push("--node-modules-dir=manual");
   return execFileSync(program, [...args, "try.ts"], { encoding: "utf8", cwd: folder.path });

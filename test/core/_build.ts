@@ -8,7 +8,7 @@ import { act, record, type Setting, type Stage, stage } from "./_stage.ts";
 import type { Answering, Beside, World, WorldHook } from "./_worlds.ts";
 
 /** Everything in a world that was begun and has not ended, with the signal it was given. */
-export interface Begun {
+interface Begun {
   readonly what: string;
   readonly signal: AbortSignal;
 }

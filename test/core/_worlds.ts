@@ -29,7 +29,7 @@ export interface WorldHook {
 }
 
 /** One thing a hook can do when it is asked. */
-export type Deed =
+type Deed =
   | { readonly do: "answer"; readonly what: Answering; readonly slow: number; readonly beside: readonly Beside[] }
   | { readonly do: "throw"; readonly what: "error" | "nothing" | "nameless"; readonly later: boolean }
   | { readonly do: "hang" };

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { RUNTIME } from "../_runtime.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 import { filesUnder, LIB, ROOT } from "./_files.ts";
 
@@ -52,8 +52,7 @@ for (const { where, code } of [...inComments(), ...inPages()]) {
           return entry === undefined ? whole : `from ${JSON.stringify(pathToFileURL(join(ROOT, entry)).href)}`;
         }).replace(/from "(fast-check)"/g, (_, name: string) => `from ${JSON.stringify(import.meta.resolve(name))}`),
       );
-      const [program, ...args] = RUNTIME;
-      if ("Deno" in globalThis) args.push(`--config=${ROOT}/deno.json`);
+      const [program, ...args] = OUR_RUNTIME;
       const env = {
         ...process.env,
         ANTHROPIC_API_KEY: "",

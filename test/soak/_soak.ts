@@ -14,7 +14,7 @@ const cwd = mkdtempSync(join(tmpdir(), "crochet-soak-"));
 writeFileSync(join(cwd, "note.txt"), "one two three\n");
 
 /** What a process holds at a moment. */
-export interface Left {
+interface Left {
   readonly memory: number;
   readonly files: number;
   readonly children: number;
