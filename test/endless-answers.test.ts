@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../lib/anthropic.ts";
-import { user } from "../lib/core/messages.ts";
-import { ModelError, type ModelRequest } from "../lib/core/model.ts";
-import { readReply } from "../lib/core/reply.ts";
+import type { AnthropicOptions } from "../lib/anthropic.ts";
+import type { ModelError } from "../lib/core/model.ts";
+import { ask, failure } from "./_ask.ts";
 import { serve } from "./_server.ts";
-
-const request: ModelRequest = { model: DEFAULT_MODEL, system: "", messages: [user("hi")], tools: [], max_tokens: 10 };
 
 /** Asks a server that answers so, and gives the error once the server was left. */
 async function failureOf(
@@ -23,15 +20,9 @@ async function failureOf(
       return true;
     });
   });
-  const model = anthropic({ apiKey: "test", baseURL: server.url, maxRetries: 0, ...options });
-  try {
-    await readReply(model(request, new AbortController().signal), () => {});
-  } catch (error) {
-    assert.ok(error instanceof ModelError, String(error));
-    await left.promise;
-    return error;
-  }
-  throw new Error("expected a failure");
+  const error = await failure(ask(server, options));
+  await left.promise;
+  return error;
 }
 
 /** Sends a text again and again, as fast as it is taken, or every few milliseconds. */
