@@ -1,0 +1,82 @@
+import { type Host, serve } from "../../lib/hooks/serve.ts";
+import { scratch } from "../_scratch.ts";
+
+export type Json = Record<string, unknown>;
+
+export const BASE = { session_id: "s", transcript_path: "", cwd: "/tmp", prompt_id: "p", permission_mode: "default" };
+export const PRE = {
+  ...BASE,
+  hook_event_name: "PreToolUse",
+  tool_name: "Bash",
+  tool_input: { command: "ls", timeout: 5 },
+  tool_use_id: "t",
+};
+export const POST = {
+  ...PRE,
+  hook_event_name: "PostToolUse",
+  tool_response: { stdout: "a", stderr: "" },
+  duration_ms: 3,
+};
+/** An event of each kind: our name of it, and what hosts write to a hook. Codex writes it as Claude Code does. */
+export const EVENTS: Record<string, { name: string; claude: Json; gemini: Json }> = {
+  pre: {
+    name: "pre-tool-use",
+    claude: PRE,
+    gemini: { ...PRE, hook_event_name: "BeforeTool", tool_name: "run_shell_command" },
+  },
+  post: {
+    name: "post-tool-use",
+    claude: POST,
+    gemini: {
+      ...POST,
+      hook_event_name: "AfterTool",
+      tool_name: "run_shell_command",
+      tool_response: { llmContent: "a" },
+    },
+  },
+  prompt: {
+    name: "user-prompt-submit",
+    claude: { ...BASE, hook_event_name: "UserPromptSubmit", prompt: "go" },
+    gemini: { ...BASE, hook_event_name: "BeforeAgent", prompt: "go" },
+  },
+  stop: {
+    name: "stop",
+    claude: { ...BASE, hook_event_name: "Stop", stop_hook_active: false, last_assistant_message: "done" },
+    gemini: { ...BASE, hook_event_name: "AfterAgent", prompt: "go", prompt_response: "done", stop_hook_active: false },
+  },
+  start: {
+    name: "session-start",
+    claude: { ...BASE, hook_event_name: "SessionStart", source: "startup" },
+    gemini: { ...BASE, hook_event_name: "SessionStart", source: "startup" },
+  },
+  permission: {
+    name: "permission-request",
+    claude: { ...PRE, hook_event_name: "PermissionRequest", permission_suggestions: [] },
+    gemini: {},
+  },
+};
+
+/** What a host is told by a hook of this text. */
+export async function ask(
+  text: string,
+  event: string,
+  host: Host,
+  { name, input }: { name?: string; input?: Json } = {},
+): Promise<{ output: Json | undefined; stderr: string; code: number }> {
+  const row = EVENTS[event]!;
+  const file = name ?? `${row.name}.x.ts`;
+  using folder = scratch({ [file]: text });
+  const told = input ?? (host === "gemini" ? row.gemini : row.claude);
+  const env = { PATH: process.env.PATH, HOME: folder.path };
+  const { stdout, stderr, code } = await served(`${folder.path}/${file}`, told, host, env);
+  return { output: stdout === "" ? undefined : JSON.parse(stdout), stderr, code };
+}
+
+/** Serves a hook file that is there. */
+export function served(file: string, told: Json | string, host: Host, env: NodeJS.ProcessEnv) {
+  const stdin = typeof told === "string" ? told : JSON.stringify(told);
+  return serve(file, stdin, { host, env, signal: new AbortController().signal });
+}
+
+/** A module that gives this answer to everything. */
+export const moduleAnswering = (answer: unknown) => `export default () => (${JSON.stringify(answer)});`;

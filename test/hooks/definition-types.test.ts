@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fire } from "../../lib/core/dispatch.ts";
+import type { Model } from "../../lib/core/model.ts";
+import { deny, modify } from "../../lib/core/verdict.ts";
+import { scripted } from "../../lib/testing/scripted.ts";
+import { put, scratch } from "../_scratch.ts";
+import { load, one, preToolUse, refused } from "./_definitions.ts";
+import { testEnv } from "./_events.ts";
+import { POST } from "./_fire.ts";
+
+test("S3.30: inline_rules may be text in the one-line form, and its mistakes keep their place in the file", async () => {
+  const records = await one(`name: x\ntype: inline\nmatcher: { events: [PreToolUse] }\ninline_rules: |
+  # guard
+  args.command contains "rm -rf" and
+    not args.command contains "tmp" -> deny("No")`);
+  assert.equal((await preToolUse(records, "Bash", { command: "rm -rf /" })).reason, "No");
+  assert.equal((await preToolUse(records, "Bash", { command: "rm -rf /tmp/x" })).decision, "continue");
+  assert.match(
+    await refused(`name: x\ntype: inline\ninline_rules: |\n  # guard\n  args.command like "x" -> deny("No")`),
+    /^Cannot load hooks\.yaml:7:22 as 'like' is no operator/,
+  );
+});
+
+test("S3.13, U3: a command reads one line of JSON and answers {action, modified_data} on stdout", async () => {
+  using dir = scratch();
+  put(dir.path, {
+    "answer.sh": `#!/bin/sh\nread -r line; printf '%s' "$line" > "${dir.path}/stdin"\ncat "${dir.path}/answer"\n`,
+  });
+  const answer = async (text: string) => {
+    put(dir.path, { answer: text });
+    const records = await one(`name: x\ntype: command\nscript: answer.sh\nmatcher: { events: [PreToolUse] }`, {
+      workspace: dir.path,
+    });
+    return await preToolUse(records, "Bash", { command: "ls" });
+  };
+  assert.equal((await answer("")).decision, "continue");
+  assert.equal((await answer("{}")).decision, "continue");
+  assert.equal((await answer("just words")).decision, "continue");
+  const denied = await answer('{"action": "deny", "reason": "no"}');
+  assert.deepEqual([denied.decision, denied.reason], ["deny", "no"]);
+  assert.deepEqual((await answer('{"action": "modify", "modified_data": {"args": {"command": "pwd"}}}')).value, {
+    command: "pwd",
+  });
+  assert.equal((await answer('{"action": "modify", "modified_data": {"other": 1}}')).modified, false);
+  const stdin = JSON.parse(readFileSync(join(dir.path, "stdin"), "utf8"));
+  assert.equal(stdin.event, "PreToolUse");
+  assert.deepEqual([stdin.tool, stdin.args, stdin.session_id], ["Bash", { command: "ls" }, "s"]);
+  assert.deepEqual([stdin.tool_name, stdin.tool_input], ["Bash", { command: "ls" }]);
+});
+
+test("U7: a definition of any type that fails lets the thing happen and warns", async () => {
+  const failing: [string, RegExp][] = [
+    [`type: command\ncommand: "echo oops >&2; exit 1"`, /exited with code 1: oops/],
+    [`type: command\ncommand: "echo '{ \\"action\\": '"`, /not valid JSON/],
+    [`type: command\ncommand: "echo '{\\"action\\": \\"explode\\"}'"`, /action 'explode' is unknown/],
+    [`type: command\ncommand: "sleep 10"\ntimeout: 0.2`, /longer than its limit of 0\.2 s/],
+    [`type: internal`, /broken on purpose/],
+    [`type: llm\nprompt: "Judge {{args}}"`, /no JSON verdict/],
+  ];
+  for (const [lines, why] of failing) {
+    const records = await one(`name: x\nmatcher: { events: [PreToolUse] }\n${lines}`, {
+      internal: {
+        x: () => {
+          throw new Error("broken on purpose");
+        },
+      },
+      by: { model: scripted([{ text: "?" }]) },
+    });
+    const folded = await preToolUse(records, "Bash", {});
+    assert.equal(folded.decision, "continue", lines);
+    assert.match(folded.warnings.join("\n"), why, lines);
+  }
+});
+
+test("C3: on_error overrides what a failure does", async () => {
+  const records = await one(
+    `name: x\ntype: command\ncommand: "exit 3"\non_error: deny\nmatcher: { events: [PreToolUse] }`,
+  );
+  assert.equal((await preToolUse(records, "Bash", {})).decision, "deny");
+});
+
+test("U13: exit code 2 of a command is a denial with stderr as its reason", async () => {
+  const decide = async (command: string) =>
+    await preToolUse(
+      await one(`name: x\ntype: command\nmatcher: { events: [PreToolUse] }\ncommand: ${JSON.stringify(command)}`),
+      "Bash",
+      {},
+    );
+  assert.equal((await decide("echo not here >&2; exit 2")).reason, "not here");
+  assert.equal((await decide("exit 2")).reason, "Denied by hook x");
+  assert.equal((await decide(`echo '{"action":"deny","reason":"json"}'; echo err >&2; exit 2`)).reason, "json");
+});
+
+test("S3.17: an llm definition without a model is not created, with one warning; the rest works", async () => {
+  const warnings: string[] = [];
+  const records = await load(
+    `hooks:
+  definitions:
+    - { name: a, type: llm, prompt: "x" }
+    - { name: b, type: llm, prompt: "y" }
+    - { name: c, type: command, command: "true" }
+`,
+    { warn: (message) => warnings.push(message) },
+  );
+  assert.deepEqual(records.map((r) => r.name), ["c"]);
+  assert.equal(warnings.length, 1);
+});
+
+test("S3.17: an llm definition is off while there is no model, told once, and asks one that comes later", async () => {
+  const warnings: string[] = [];
+  const by: { model: Model | undefined } = { model: undefined };
+  const records = await load(
+    `hooks:
+  definitions:
+    - { name: a, type: llm, prompt: "x", matcher: { events: [PreToolUse] } }
+    - { name: b, type: llm, prompt: "y", matcher: { events: [PreToolUse] } }
+`,
+    { by, warn: (message) => warnings.push(message) },
+  );
+  const off = await preToolUse(records, "Bash", {});
+  assert.equal(off.decision, "continue");
+  assert.match(off.runs[0]!.skipped!, /prompt hooks are off/);
+  assert.equal(warnings.length, 1);
+  by.model = scripted([{ text: '{"ok": false, "reason": "late"}' }]);
+  assert.equal((await preToolUse(records, "Bash", {})).reason, "late");
+});
+
+test("S3.18: an llm definition asks its own model, else hooks.llm_model", async () => {
+  const model = scripted([], { then: { text: '{"action": "deny", "reason": "policy"}' } });
+  const records = await load(
+    `hooks:
+  llm_model: settings-model
+  definitions:
+    - { name: a, type: llm, prompt: "A {{args.command}}", matcher: { events: [PreToolUse] } }
+    - { name: b, type: llm, prompt: "B", model: own, matcher: { events: [PostToolUse] } }
+`,
+    { by: { model } },
+  );
+  assert.equal((await preToolUse(records, "Bash", { command: "ls" })).reason, "policy");
+  assert.equal(model.requests[0]!.model, "settings-model");
+  assert.deepEqual(model.requests[0]!.messages[0]!.content, [{ type: "text", text: "A ls" }]);
+  await fire(records, structuredClone(POST), testEnv());
+  assert.equal(model.requests[1]!.model, "own");
+});
+
+test("an internal function may answer as in code or as definitions do", async () => {
+  const answer = async (raw: unknown) =>
+    await preToolUse(
+      await one(`name: x\ntype: internal\nmatcher: { events: [PreToolUse] }`, { internal: { x: () => raw as never } }),
+      "Bash",
+      { command: "ls" },
+    );
+  assert.equal((await answer(deny("no"))).reason, "no");
+  assert.deepEqual((await answer(modify({ command: "pwd" }))).value, { command: "pwd" });
+  assert.deepEqual((await answer({ action: "modify", modified_data: { args: { a: 1 } } })).value, { a: 1 });
+});

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Host } from "../../lib/hooks/serve.ts";
+import { ask, EVENTS, type Json, moduleAnswering } from "./_served.ts";
+
+const inside = (hookEventName: string, fields: Json) => ({ hookSpecificOutput: { hookEventName, ...fields } });
+
+/** event, answer, and what each host is told; "failed" where it cannot be done there and the failure refuses nothing. */
+const TABLE: [event: string, answer: Json, claude: unknown, codex: unknown, gemini: unknown][] = [
+  [
+    "pre",
+    { action: "deny", reason: "no" },
+    inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: "no" }),
+    inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: "no" }),
+    { decision: "deny", reason: "no" },
+  ],
+  ["pre", { action: "allow" }, inside("PreToolUse", { permissionDecision: "allow" }), undefined, { decision: "allow" }],
+  [
+    "pre",
+    { action: "ask", reason: "sure?" },
+    inside("PreToolUse", { permissionDecision: "ask", permissionDecisionReason: "sure?" }),
+    inside("PreToolUse", {
+      permissionDecision: "deny",
+      permissionDecisionReason: "A person has to decide, and codex asks none: sure?",
+    }),
+    { decision: "deny", reason: "A person has to decide, and gemini asks none: sure?" },
+  ],
+  [
+    "pre",
+    { action: "modify", value: { command: "ls -a", timeout: 5 } },
+    inside("PreToolUse", { updatedInput: { command: "ls -a", timeout: 5 } }),
+    inside("PreToolUse", { permissionDecision: "allow", updatedInput: { command: "ls -a", timeout: 5 } }),
+    inside("BeforeTool", { tool_input: { command: "ls -a", timeout: 5 } }),
+  ],
+  [
+    "pre",
+    { action: "halt", reason: "enough" },
+    { continue: false, stopReason: "enough" },
+    inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: "enough" }),
+    { continue: false, stopReason: "enough" },
+  ],
+  [
+    "pre",
+    { action: "continue", context: "note", systemMessage: "for you" },
+    { systemMessage: "for you", ...inside("PreToolUse", { additionalContext: "note" }) },
+    { systemMessage: "for you", ...inside("PreToolUse", { additionalContext: "note" }) },
+    { decision: "deny", reason: "Cannot use the answer to PreToolUse as gemini cannot tell the model anything there" },
+  ],
+  [
+    "post",
+    { action: "deny", reason: "see" },
+    { decision: "block", reason: "see" },
+    { decision: "block", reason: "see" },
+    inside("AfterTool", { additionalContext: "see" }),
+  ],
+  [
+    "post",
+    { action: "modify", value: "b" },
+    inside("PostToolUse", { updatedToolOutput: { stdout: "b", stderr: "" } }),
+    "failed",
+    { decision: "deny", reason: "b" },
+  ],
+  [
+    "prompt",
+    { action: "deny", reason: "no" },
+    { decision: "block", reason: "no" },
+    { decision: "block", reason: "no" },
+    { decision: "deny", reason: "no" },
+  ],
+  [
+    "prompt",
+    { action: "continue", context: "note" },
+    inside("UserPromptSubmit", { additionalContext: "note" }),
+    inside("UserPromptSubmit", { additionalContext: "note" }),
+    inside("BeforeAgent", { additionalContext: "note" }),
+  ],
+  [
+    "prompt",
+    { action: "modify", value: "other" },
+    { decision: "block", reason: "Cannot use the answer to UserPromptSubmit as claude cannot rewrite anything there" },
+    { decision: "block", reason: "Cannot use the answer to UserPromptSubmit as codex cannot rewrite anything there" },
+    { decision: "deny", reason: "Cannot use the answer to UserPromptSubmit as gemini cannot rewrite anything there" },
+  ],
+  [
+    "stop",
+    { continue: true, reason: "go on" },
+    { decision: "block", reason: "go on" },
+    { decision: "block", reason: "go on" },
+    { decision: "deny", reason: "go on" },
+  ],
+  ["stop", { action: "continue", context: "never continues" }, "failed", "failed", "failed"],
+  [
+    "stop",
+    { action: "deny", reason: "go on", context: "and this" },
+    { decision: "block", reason: "go on\nand this" },
+    { decision: "block", reason: "go on\nand this" },
+    { decision: "deny", reason: "go on\nand this" },
+  ],
+  ["stop", { action: "halt", reason: "" }, { continue: false }, { continue: false }, { continue: false }],
+  [
+    "start",
+    { action: "continue", context: "hello" },
+    inside("SessionStart", { additionalContext: "hello" }),
+    inside("SessionStart", { additionalContext: "hello" }),
+    inside("SessionStart", { additionalContext: "hello" }),
+  ],
+  [
+    "permission",
+    { action: "deny", reason: "no" },
+    inside("PermissionRequest", { decision: { behavior: "deny", message: "no" } }),
+    inside("PermissionRequest", { decision: { behavior: "deny", message: "no" } }),
+    undefined,
+  ],
+  [
+    "permission",
+    { action: "allow" },
+    inside("PermissionRequest", { decision: { behavior: "allow" } }),
+    inside("PermissionRequest", { decision: { behavior: "allow" } }),
+    undefined,
+  ],
+];
+
+for (const [event, answer, claude, codex, gemini] of TABLE) {
+  test(`${JSON.stringify(answer)} on ${event} means the same in every host`, async () => {
+    for (const [host, expected] of [["claude", claude], ["codex", codex], ["gemini", gemini]] as [Host, unknown][]) {
+      if (host === "gemini" && event === "permission") continue;
+      const { output, stderr, code } = await ask(moduleAnswering(answer), event, host);
+      if (expected === "failed") {
+        assert.deepEqual({ output, code }, { output: undefined, code: 1 }, host);
+        assert.match(stderr, /^Hook .* failed on /, host);
+      } else assert.deepEqual({ output, code }, { output: expected, code: 0 }, `${host}: ${stderr}`);
+    }
+  });
+}
+
+test("gemini, which lays the new input over the old, is never given one that would leave something in", async () => {
+  const { output } = await ask(moduleAnswering({ action: "modify", value: { command: "ls" } }), "pre", "gemini");
+  assert.deepEqual(output, {
+    decision: "deny",
+    reason: "Cannot use the answer to PreToolUse as gemini cannot take 'timeout' out of the input",
+  });
+});
+
+test("U7: a hook that throws, runs out of time or cannot be loaded refuses where it guards, and is told elsewhere", async () => {
+  const broken: [string, RegExp][] = [
+    [`export default () => { throw new Error("oh"); };`, /oh/],
+    [
+      `export const config = { timeout: 0.05 }; export default () => new Promise(() => {});`,
+      /longer than its limit of 0\.05 s/,
+    ],
+    [`export default () => ({ action: "maybe" });`, /action "maybe" is unknown/],
+    [`export default 5;`, /default export is no function/],
+    [`export default (`, /Cannot load hook/],
+  ];
+  for (const [text, why] of broken) {
+    const { output } = await ask(text, "pre", "claude");
+    const { permissionDecision, permissionDecisionReason } = output!.hookSpecificOutput as Json;
+    assert.equal(permissionDecision, "deny", text);
+    assert.match(String(permissionDecisionReason), why);
+    const { output: quiet, stderr, code } = await ask(text, "stop", "claude");
+    assert.deepEqual({ quiet, code }, { quiet: undefined, code: 1 }, text);
+    assert.match(stderr, why);
+  }
+});
+
+test("onError decides for a script that fails, in every host", async () => {
+  const failing = (header: string) => `#!/bin/sh\n${header}\necho broken >&2\nexit 1\n`;
+  const at = (header: string, host: Host) => ask(failing(header), "pre", host, { name: "pre-tool-use.x.sh" });
+  assert.equal((await at("", "claude")).code, 1);
+  assert.equal((await at("", "codex")).output, undefined);
+  for (const host of ["claude", "codex", "gemini"] as const) {
+    const { output } = await at("# crochet: onError=deny", host);
+    assert.match(JSON.stringify(output), /"deny".*exited with code 1: broken/, host);
+  }
+});
+
+test("scripts speak the language of Claude Code, and other hosts hear it in theirs", async () => {
+  const script = (body: string) => `#!/bin/sh\ncat >/dev/null\n${body}\n`;
+  const rewrite = script(
+    `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"x","timeout":5}}}'`,
+  );
+  const at = (text: string, event: string, host: Host) =>
+    ask(text, event, host, { name: `${EVENTS[event]!.name}.x.sh` });
+  assert.deepEqual(
+    (await at(rewrite, "pre", "gemini")).output,
+    inside("BeforeTool", { tool_input: { command: "x", timeout: 5 } }),
+  );
+  assert.deepEqual(
+    (await at(rewrite, "pre", "codex")).output,
+    inside("PreToolUse", { permissionDecision: "allow", updatedInput: { command: "x", timeout: 5 } }),
+  );
+  const block = script(`echo '{"decision":"block","reason":"not done"}'`);
+  assert.deepEqual((await at(block, "stop", "gemini")).output, { decision: "deny", reason: "not done" });
+  const words = script("echo some words");
+  assert.deepEqual(
+    (await at(words, "prompt", "gemini")).output,
+    inside("BeforeAgent", { additionalContext: "some words" }),
+  );
+  assert.equal((await at(words, "stop", "codex")).output, undefined);
+  const two = script("echo why >&2; exit 2");
+  assert.deepEqual((await at(two, "stop", "codex")).output, { decision: "block", reason: "why" });
+});
