@@ -149,6 +149,33 @@ test("the table of file types is ripgrep's", needed, () => {
   assert.equal(TYPE_LIST.trim(), execFileSync(ripgrep!, ["--no-config", "--type-list"], { encoding: "utf8" }).trim());
 });
 
+test(
+  "Grep by a type whose globs are more than endings always finds the same with ripgrep and without",
+  needed,
+  () =>
+    inWorkspace(async (root) => {
+      const types = TYPE_LIST.trim().split("\n").map((line) => line.split(": ") as [name: string, globs: string])
+        .filter(([, globs]) => globs.split(", ").some((glob) => /[[*]/.test(glob.slice(1))));
+      assert.ok(types.length >= 10, String(types));
+      // What a glob could mean: * for nothing or for some letters, [abc] for its first or for its last.
+      const names = types.flatMap(([, globs]) => globs.split(", ")).flatMap((glob) =>
+        ["", "x.y"].flatMap((star) =>
+          ["$1", "$2"].map((one) => glob.replaceAll("*", star).replaceAll(/\[(.).*?(.)\]/g, one))
+        )
+      );
+      plant(
+        root,
+        Object.fromEntries(names.flatMap((name) => [name, `${name}z`, `z${name}`]).map((n) => [n, "needle\n"])),
+      );
+      for (const [type] of [...types, ["all"]]) {
+        const input = { pattern: "needle", type: type!, head_limit: 0 };
+        const found = await search(input, root);
+        assert.ok("filenames" in found && found.filenames.length > 0, type);
+        assert.deepEqual(await search(input, root, false), found, type);
+      }
+    }),
+);
+
 test("Grep without ripgrep refuses a pattern that could search for ever, and no usual one", () =>
   inWorkspace(async (root) => {
     writeFileSync(join(root, "a.txt"), `${"a".repeat(60)}!\n`);

@@ -71,7 +71,8 @@ async function* candidates(request: SearchRequest): AsyncGenerator<string> {
   const { selection } = request;
   for await (const path of walk(request.directory, { ...request, ...(selection && { enters: selection.enters }) })) {
     if (selection && !selection.selects(path)) continue;
-    if (globs && !globs.some((matches) => matches(basename(path)))) continue;
+    // To ripgrep a name that ends in a dot is no name, and has no type.
+    if (globs && (path.endsWith(".") || !globs.some((matches) => matches(basename(path))))) continue;
     yield path;
   }
 }
