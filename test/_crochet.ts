@@ -16,7 +16,7 @@ export interface Exit {
 
 export interface Given {
   readonly cwd: string;
-  /** Beside what this process has, without what is about us or the model. */
+  /** On top of `bareEnv()`; undefined takes one away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly stdin?: string;
 }
@@ -29,7 +29,8 @@ export function crochet(args: readonly string[], given: Given): Promise<Exit> {
 /** Runs a program to its end. */
 export function ended([program, ...args]: readonly [string, ...string[]], { cwd, env, stdin }: Given): Promise<Exit> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, env: { ...bareEnv(), ...env } as NodeJS.ProcessEnv });
+    const set = Object.entries({ ...bareEnv(), ...env }).filter(([, value]) => value !== undefined);
+    const child = spawn(program, args, { cwd, env: Object.fromEntries(set) });
     let out = "";
     let err = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Command, Io } from "../lib/cli/_io.ts";
 import { guarded } from "../lib/cli/_process.ts";
-import { crochet, type Exit } from "./_crochet.ts";
+import { crochet, type Exit, type Given } from "./_crochet.ts";
 import { put, scratch } from "./_scratch.ts";
 
 export type Place = ReturnType<typeof place>;
@@ -36,7 +36,7 @@ export function place(files: Readonly<Record<string, string>> = {}) {
       return { out, err, code };
     },
     /** Runs the command line in a process of its own. */
-    crochet: (args: readonly string[], more: Readonly<Record<string, string>> = {}, stdin = "") =>
+    crochet: (args: readonly string[], more: Given["env"] = {}, stdin = "") =>
       crochet(args, { cwd, env: { HOME: home, ...more }, stdin }),
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   };

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { main } from "../../lib/cli/main.ts";
 import { trust } from "../../lib/hooks/trust.ts";
-import { CROCHET } from "../_crochet.ts";
+import { CROCHET, ended, type Exit } from "../_crochet.ts";
 import { place } from "../_place.ts";
 
 const ROLLOUT = `{"type":"rollout","version":1,"id":"x","at":"2026-01-01T00:00:00.000Z"}\n`;
@@ -34,7 +33,9 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["run", "--hooks", "none", "hi"], 2, /Cannot take hooks from 'none'/],
   [["run", "--cwd", "none", "hi"], 2, /no such directory/],
   [["run", "--permission-mode", "wild", "hi"], 2, /'wild' as it is unknown: expected default/],
-  [["run", "--max-iterations", "many", "hi"], 2, /--max-iterations many/],
+  [["run", "hi", "--model"], 2, /--model as its value is missing/],
+  [["run", "--max-iterations", "many", "hi"], 2, /--max-iterations many as it is not a number/],
+  [["run", "--model", "nobody-knows", "--budget", "1", "hi"], 2, /price of model 'nobody-knows' is unknown/],
   [["run", "--output", "xml", "hi"], 2, /expected text, json or stream-json/],
   [["run", "--on", "http://127.0.0.1:9", "--budget", "much", "hi"], 2, /--budget much as it is not a number/],
   [
@@ -76,7 +77,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
 for (const [args, code, words] of CASES) {
   test(`'crochet ${args.join(" ")}' says what is wrong in one line, exit code ${code}`, async () => {
     using here = place(FILES);
-    const done = await here.call((given, io) => main(given, io), ...args);
+    const done = await here.call(main, ...args);
     assert.equal(done.code, code, done.err);
     assert.match(done.err, words);
     const own = done.err.split("\n").filter((line) => line !== "" && !/crochet trust/.test(line));
@@ -88,7 +89,7 @@ for (const [args, code, words] of CASES) {
 test("one stored session that cannot be read hides no other", async () => {
   using here = place(FILES);
   here.put({ ".crochet/runs/empty.jsonl": "" });
-  const { code, out } = await here.call((args, io) => main(args, io), "transcripts", "ls");
+  const { code, out } = await here.call(main, "transcripts", "ls");
   assert.equal(code, 1);
   assert.match(out, /damaged {2}cannot be read\n.*line 1 is not JSON/);
   assert.match(out, /^empty {2}unfinished/m);
@@ -97,7 +98,7 @@ test("one stored session that cannot be read hides no other", async () => {
 test("malformed YAML and hooks that do not load are named, one by one, and the others still load", async () => {
   using here = place({ ...FILES, "hooks/stop.fine.ts": "export default () => undefined;\n" });
   trust(here.cwd, here.env);
-  const { code, out } = await here.call((args, io) => main(args, io), "hooks", "--json");
+  const { code, out } = await here.call(main, "hooks", "--json");
   assert.equal(code, 1);
   const { hooks, problems } = JSON.parse(out);
   assert.ok(hooks.some((hook: { name: string }) => hook.name === "stop.fine.ts"));
@@ -108,20 +109,9 @@ test("malformed YAML and hooks that do not load are named, one by one, and the o
 });
 
 /** A command line with its output somewhere else, as a shell would run it. */
-function shell(line: string, cwd: string): Promise<{ code: number | null; err: string; out: string }> {
+function shell(line: string, cwd: string): Promise<Exit> {
   const crochet = CROCHET.map((word) => `'${word}'`).join(" ");
-  return new Promise((resolve, reject) => {
-    const child = spawn("bash", ["-c", `set -o pipefail; crochet() { ${crochet} "$@"; }; ${line}`], {
-      cwd,
-      env: { ...process.env, HOME: cwd, NO_COLOR: "1" },
-    });
-    let out = "";
-    let err = "";
-    child.stdout.on("data", (data) => out += data);
-    child.stderr.on("data", (data) => err += data);
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, err, out }));
-  });
+  return ended(["bash", "-c", `set -o pipefail; crochet() { ${crochet} "$@"; }; ${line}`], { cwd, env: { HOME: cwd } });
 }
 
 test("a reader that goes away ends a command quietly", { timeout: 60_000 }, async () => {

@@ -4,22 +4,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { main } from "../../lib/cli/main.ts";
-import type { Io } from "../../lib/cli/_io.ts";
 import { place } from "../_place.ts";
 import { NO_PTY, Pty } from "../_pty.ts";
 
 async function output(...args: string[]): Promise<string> {
-  let text = "";
-  const io: Io = {
-    out: (more) => void (text += more),
-    err: (more) => void (text += more),
-    tty: false,
-    env: {},
-    cwd: "/",
-    signal: new AbortController().signal,
-  };
-  assert.equal(await main(args, io), 0, text);
-  return text;
+  using here = place();
+  const { code, out, err } = await here.call(main, ...args);
+  assert.equal(code, 0, err);
+  return out;
 }
 
 /** What bash offers after some words, by the function it would call itself. */

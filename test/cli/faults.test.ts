@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import fixtures from "../../lib/cli/fixtures.ts";
 import replay from "../../lib/cli/replay.ts";
 import { agent } from "../../lib/agent.ts";
 import { replay as replayed, scripted } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";
-import { sharedData } from "../_shared.ts";
 import { place } from "../_place.ts";
 
 const LONG = { timeout: 300_000 };
@@ -113,67 +111,3 @@ test(
     assert.match((await w.call(replay, "--help")).out, /Presets of --faults\n {2}overloaded, rate-limited/);
   },
 );
-
-const STREAM = [
-  '{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"claude-opus-5","content":[],"usage":{}}}',
-  '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hi"}}',
-  '{"type":"content_block_stop","index":0}',
-  '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}',
-  '{"type":"message_stop"}',
-].join("\n");
-
-test("crochet fixtures import makes tapes that the census counts, and says what it refuses and why", async () => {
-  using w = place({ "old/hi.chunks.txt": STREAM, "old/sub/hi.txt": STREAM, "old/notes.md": "# Notes\n" });
-  const imported = await w.call(fixtures, "import", "old");
-  assert.equal(imported.code, 1);
-  assert.match(
-    imported.out,
-    /old\/hi\.chunks\.txt +vercel-chunks +1 +fixtures\/imported\/old-hi\/tape\.jsonl +call 1 has a stand-in/,
-  );
-  assert.match(imported.out, /fixtures\/imported\/sub-hi\/tape\.jsonl/);
-  assert.match(
-    imported.out,
-    /✗ Cannot import 'old\/notes\.md' as it is in none of the known formats: vcrpy, cassetter,/,
-  );
-  assert.match(imported.out, /2 imported, 1 refused\n$/);
-  assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt")).code, 0);
-  const again = await w.call(fixtures, "import", "old/hi.chunks.txt");
-  assert.match(
-    again.out,
-    /✗ Cannot import .* as fixtures\/imported\/hi\/tape\.jsonl is there already: write over it with --replace/,
-  );
-  assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt", "--replace")).code, 0);
-
-  const counted = await w.call(fixtures, "census");
-  assert.deepEqual([counted.code, counted.err], [0, ""]);
-  assert.match(counted.out, /^3 tapes, 3 calls, 3 attempts, 3 streams\n/);
-  assert.match(counted.out, /\nblocks +text 3\n +lacks thinking, /);
-  assert.match(counted.out, /\nmodels +claude-opus-5 3\n +lacks /);
-  const data = JSON.parse((await w.call(fixtures, "census", "fixtures", "--json")).out);
-  assert.deepEqual(data.of.stops.covers, { end_turn: 3 });
-  w.put({ "fixtures/torn/tape.jsonl": "{" });
-  const torn = await w.call(fixtures, "census");
-  assert.equal(torn.code, 1);
-  assert.match(torn.err, /fixtures\/torn\/tape\.jsonl: Cannot read tape/);
-  assert.equal((await w.call(fixtures, "census", "nowhere")).code, 2);
-  assert.equal((await w.call(fixtures, "import")).code, 2);
-  assert.equal((await w.call(fixtures, "import", "nowhere")).code, 2);
-});
-
-const cassettes = sharedData("cassettes");
-
-test("all shared recordings become tapes on disk but the spliced one", {
-  skip: cassettes === undefined && "shared data is not here",
-  timeout: 120_000,
-}, async () => {
-  using w = place();
-  const { out, code } = await w.call(fixtures, "import", cassettes!, "--json");
-  assert.equal(code, 1);
-  const outcomes: { file: string; refused?: string; tape?: string }[] = JSON.parse(out);
-  const refused = outcomes.filter((outcome) => outcome.refused !== undefined).map(({ file }) => file.split("/").at(-1));
-  assert.deepEqual(refused, ["README.md", "manifest.json", "spliced-message-start.chunks.txt"]);
-  assert.equal(new Set(outcomes.flatMap(({ tape }) => tape ?? [])).size, 39);
-  const counted = await w.call(fixtures, "census");
-  assert.match(counted.out, /^39 tapes, 75 calls, 75 attempts, 41 streams\n/);
-  assert.equal((await w.call(fixtures, "scan")).code, 0);
-});

@@ -1,46 +1,39 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type ScriptedServer, scriptedServer } from "crochet/testing";
 import { everyCommand, type Typed } from "../../lib/cli/_group.ts";
 import { commands, main } from "../../lib/cli/main.ts";
-import type { Io } from "../../lib/cli/_io.ts";
-import { CROCHET } from "../_crochet.ts";
+import { CROCHET, ended } from "../_crochet.ts";
+import { place } from "../_place.ts";
 import { NO_PTY, Pty } from "../_pty.ts";
+import { scratch } from "../_scratch.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-examples-")));
-after(() => rmSync(root, { recursive: true, force: true }));
+const folder = scratch();
+const root = folder.path;
+after(() => folder[Symbol.dispose]());
 
-let out = "";
-const io: Io = {
-  out: (text) => void (out += text),
-  err: (text) => void (out += text),
-  tty: false,
-  env: {},
-  cwd: root,
-  signal: new AbortController().signal,
-};
+async function help(path: readonly string[]): Promise<string> {
+  using here = place();
+  const { code, out, err } = await here.call(main, ...path, "--help");
+  assert.deepEqual([code, err], [0, ""]);
+  return out;
+}
 
 /** The example as a person reads it in the help of the command. */
 async function exampleOf({ path }: Typed): Promise<string> {
-  out = "";
-  assert.equal(await main([...path, "--help"], io), 0);
-  const [, example] = /\nExample\n {2}(.+)\n/.exec(out) ?? [];
+  const [, example] = /\nExample\n {2}(.+)\n/.exec(await help(path)) ?? [];
   assert.ok(example, `'crochet ${path.join(" ")} --help' has no example`);
   return example;
 }
 
 test("the help of no command is wider than a terminal of 80 columns, but for what is to be pasted", async () => {
   for (const { path } of [{ path: [] }, ...await everyCommand(commands())]) {
-    out = "";
-    assert.equal(await main([...path, "--help"], io), 0);
-    const [help = ""] = out.split("\nExample\n");
-    assert.deepEqual(help.split("\n").filter((line) => line.length > 80), [], `crochet ${path.join(" ")} --help`);
+    const [top = ""] = (await help(path)).split("\nExample\n");
+    assert.deepEqual(top.split("\n").filter((line) => line.length > 80), [], `crochet ${path.join(" ")} --help`);
   }
 });
 
@@ -55,24 +48,16 @@ async function prepare(server: ScriptedServer): Promise<(line: string, cwd: stri
   };
   script("crochet", `exec ${CROCHET.map((word) => `'${word}'`).join(" ")} "$@"`);
   script("claude", 'test "$1" = --settings && test -f "$2"');
-  const { CI: _, CROCHET_HOME: __, CROCHET_MODEL: ___, ...rest } = process.env;
   const env = {
-    ...rest,
     PATH: `${bin}:${process.env.PATH}`,
     HOME: join(root, "home"),
-    NO_COLOR: "1",
     ANTHROPIC_API_KEY: "none",
     ANTHROPIC_BASE_URL: server.url,
   };
-  const run = (line: string, cwd: string) =>
-    new Promise<Ran>((resolve, reject) => {
-      const child = spawn("bash", ["-c", line], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
-      let text = "";
-      child.stdout.on("data", (data) => text += data);
-      child.stderr.on("data", (data) => text += data);
-      child.on("error", reject);
-      child.on("close", (code) => resolve({ code, text }));
-    });
+  const run = async (line: string, cwd: string) => {
+    const { code, out, err } = await ended(["bash", "-c", line], { cwd, env });
+    return { code, text: out + err };
+  };
   const must = async (line: string) => {
     const { code, text } = await run(line, project);
     assert.equal(code, 0, `${line}\n${text}`);

@@ -172,14 +172,15 @@ test("hooks check reads definitions in hooks.yaml, each by its name", SLOW, asyn
       "      type: inline",
       "      matcher: { events: [PreToolUse], tools: [Bash] }",
       '      rules: \'args.command contains "git push" -> deny("No")\'',
-      "    - name: broken",
+      "    - name: chatty",
       "      type: command",
       "      matcher: { events: [PreToolUse] }",
       "      command: echo nonsense",
     ].join("\n"),
   });
-  const { out } = await here.call(hooks, "check", "hooks.yaml", ...FEW, "--json");
+  const { out, code } = await here.call(hooks, "check", "hooks.yaml", ...FEW, "--json");
+  assert.equal(code, 0);
   const { hooks: found, problems }: CheckReport = JSON.parse(out);
   assert.deepEqual(problems, []);
-  assert.deepEqual(found.map(({ hook }) => hook), ["hooks.yaml: no-push", "hooks.yaml: broken"]);
+  assert.deepEqual(found.map(({ hook }) => hook), ["hooks.yaml: no-push", "hooks.yaml: chatty"]);
 });

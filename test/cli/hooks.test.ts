@@ -265,13 +265,7 @@ test("what we wrote into trusted settings ourselves stays trusted", async () => 
   assert.deepEqual(unloaded.map((u: { why: string }) => u.why), ["the file it serves is loaded already"]);
 });
 
-test("every action has a help with an example", async () => {
+test("hooks --help lists the actions, and first the one that may be left out", async () => {
   using w = place();
   assert.match((await w.call(hooks, "--help")).out, /^crochet hooks \[action\]\n\n {2}ls /);
-  for (const action of ["ls", "add", "test", "install", "uninstall", "enable", "disable", "stats", "explain"]) {
-    const { out, code } = await w.call(hooks, action, "--help");
-    assert.equal(code, 0, action);
-    assert.match(out, /Example\n {2}crochet hooks/, action);
-  }
-  assert.match((await w.call(trust, "--help")).out, /Example\n {2}crochet trust/);
 });

@@ -146,8 +146,9 @@ test("replay --hooks --shadow tells what other hooks would have done, and change
   const shadow = await here.crochet(["replay", "--hooks", "more", "--shadow", "--json"]);
   const [{ report, shadow: verdicts }] = JSON.parse(shadow.out);
   assert.deepEqual([shadow.code, report.ok], [0, true]);
-  assert.deepEqual(verdicts.map((v: any) => [v.hook, v.event, v.tool, v.would, v.reason?.slice(0, 20)]), [
-    ["pre-tool-use@Edit.other.ts", "pre-tool-use", "Edit", "modify", verdicts[0].reason.slice(0, 20)],
+  const said = (v: any) => v.would === "modify" ? JSON.parse(v.reason).new_string : v.reason;
+  assert.deepEqual(verdicts.map((v: any) => [v.hook, v.event, v.tool, v.would, said(v)]), [
+    ["pre-tool-use@Edit.other.ts", "pre-tool-use", "Edit", "modify", "THE"],
     ["pre-tool-use@Bash.no.ts", "pre-tool-use", "Bash", "deny", "No shell: cat"],
     ["stop.more.ts", "stop", undefined, "say", "tests?"],
     ["stop.more.ts", "stop", undefined, "send back", "Run the tests"],
@@ -191,42 +192,3 @@ test("CROCHET_TAPE and its mode record and replay a script that is run by itself
   assert.match(all.out, /^fixture .*\nx +ok +2\/2 /, "it has its agent and its files");
   assert.equal(existsSync(join(here.cwd, "fixtures/x/files/agent.ts")), false);
 });
-
-test(
-  "fixtures ls, show, scan and prune: what is there, as a conversation, with secrets and orphans found",
-  LONG,
-  async () => {
-    using here = place();
-    await recorded(here);
-    const ls = await here.crochet(["fixtures"]);
-    assert.match(
-      ls.out,
-      /^fixture +from +recorded +lanes +cost +prompt\nfix-the-typo +scripted server +\d{4}-\d\d-\d\d +1 +4 calls, 60 tokens, < \$0\.01 +fix the typo\n$/,
-    );
-    const show = await here.crochet(["fixtures", "show", "fix-the-typo"]);
-    assert.match(
-      show.out,
-      /from scripted server[\s\S]*› fix the typo\nI read it\.\n▸ Read [\s\S]*✓ [\s\S]*Fixed\.\n\nended with 'done'\n$/,
-    );
-    const clean = await here.crochet(["fixtures", "scan"]);
-    assert.deepEqual([clean.code, clean.out], [0, "2 files scanned, nothing found\n"]);
-    const orphan = "0".repeat(64);
-    here.put({ [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
-    const found = await here.crochet(["fixtures", "scan", "--json"]);
-    assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
-    assert.equal((await here.crochet(["fixtures", "prune", "--dry-run"])).out, `${orphan}\n1 blob to remove\n`);
-    assert.equal((await here.crochet(["fixtures", "prune"])).out, `${orphan}\n1 blob removed\n`);
-    assert.equal((await here.crochet(["fixtures", "scan"])).code, 0);
-    assert.match((await here.crochet(["fixtures", "shwo"])).err, /did you mean 'crochet fixtures show'\?/);
-    assert.match(
-      (await here.crochet(["replay", "nothing"])).err,
-      /Cannot replay 'nothing' as there is no such fixture: crochet record/,
-    );
-    here.put({ "fixtures/fix-the-typo/tape.jsonl": "{}\n" });
-    const broken = await here.crochet(["replay"]);
-    assert.deepEqual([
-      broken.code,
-      /Cannot read tape .* as there is no line that begins with ''/.test(broken.out),
-    ], [1, true]);
-  },
-);

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -156,17 +155,17 @@ test(
 test("run in a pipe prints the last words alone: no escape of ours or of anybody's, whatever the environment says", async () => {
   await using server = await scriptedServer([{ tools: [{ name: "Glob", input: { pattern: "*" } }] }, { text: EVIL }]);
   using where = place();
-  const env = { PATH: process.env.PATH!, HOME: where.home, CI: "1", FORCE_COLOR: "1", TERM: "xterm" };
+  const env = {
+    NO_COLOR: undefined,
+    CI: "1",
+    FORCE_COLOR: "1",
+    TERM: "xterm",
+    ANTHROPIC_API_KEY: "none",
+    ANTHROPIC_BASE_URL: server.url,
+  };
   const piped = async (...words: string[]) => {
-    const [command, ...args] = CROCHET;
-    const child = spawn(command!, [...args, ...words], {
-      cwd: where.cwd,
-      env: { ...env, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url },
-    });
-    let out = "";
-    child.stdout.on("data", (chunk) => out += chunk);
-    child.stderr.on("data", (chunk) => out += chunk);
-    await new Promise((resolve) => child.once("close", resolve));
+    const { code, out, err } = await where.crochet(words, env);
+    assert.deepEqual([code, err], [0, ""]);
     return out;
   };
   assert.equal(await piped("run", "go"), "abcd\n");
@@ -236,7 +235,7 @@ test("what command hooks write is told to listeners while they write it, and is 
     ["turn-start.slow.sh", "turn-start", "stdout", "one\n"],
     ["turn-start.slow.sh", "turn-start", "stderr", "two\n"],
   ]);
-  const at = (type: string) => events.findIndex((e) => e.type === type);
-  assert.ok(at("hook_start") < at("hook_output") && at("hook_output") < at("hook_end"));
+  const order = events.map((e) => e.type).filter((type) => type.startsWith("hook_"));
+  assert.deepEqual(order, ["hook_start", "hook_output", "hook_output", "hook_end"]);
   assert.ok(existsSync(log) && !readFileSync(log, "utf8").includes("hook_output"));
 });

@@ -59,8 +59,7 @@ test("text of models, tools and hooks never steers the terminal", () => {
     content: evil,
     ms: 1,
   }]);
-  // deno-lint-ignore no-control-regex
-  assert.doesNotMatch(out, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+  assert.equal(out, "ab\n\n! ab\n✓ X  ab · 1 ms\n");
 });
 
 test("a stop hook that sends the agent back is shown in those words", async () => {

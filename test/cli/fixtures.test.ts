@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import fixtures from "../../lib/cli/fixtures.ts";
+import prune from "../../lib/cli/fixtures/prune.ts";
+import { place } from "../_place.ts";
+import { sharedData } from "../_shared.ts";
+import { LONG, recorded } from "./_recorded.ts";
+
+test(
+  "fixtures ls, show, scan and prune: what is there, as a conversation, with secrets and orphans found",
+  LONG,
+  async () => {
+    using here = place();
+    await recorded(here);
+    const ls = await here.crochet(["fixtures"]);
+    assert.match(
+      ls.out,
+      /^fixture +from +recorded +lanes +cost +prompt\nfix-the-typo +scripted server +\d{4}-\d\d-\d\d +1 +4 calls, 60 tokens, < \$0\.01 +fix the typo\n$/,
+    );
+    const show = await here.crochet(["fixtures", "show", "fix-the-typo"]);
+    assert.match(
+      show.out,
+      /from scripted server[\s\S]*› fix the typo\nI read it\.\n▸ Read [\s\S]*✓ [\s\S]*Fixed\.\n\nended with 'done'\n$/,
+    );
+    const clean = await here.crochet(["fixtures", "scan"]);
+    assert.deepEqual([clean.code, clean.out], [0, "2 files scanned, nothing found\n"]);
+    const orphan = "0".repeat(64);
+    here.put({ [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
+    const found = await here.crochet(["fixtures", "scan", "--json"]);
+    assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
+    assert.equal((await here.crochet(["fixtures", "prune", "--dry-run"])).out, `${orphan}\n1 blob to remove\n`);
+    assert.equal((await here.crochet(["fixtures", "prune"])).out, `${orphan}\n1 blob removed\n`);
+    assert.equal((await here.crochet(["fixtures", "scan"])).code, 0);
+    assert.match((await here.crochet(["fixtures", "shwo"])).err, /did you mean 'crochet fixtures show'\?/);
+    assert.match(
+      (await here.crochet(["replay", "nothing"])).err,
+      /Cannot replay 'nothing' as there is no such fixture: crochet record/,
+    );
+    here.put({ "fixtures/fix-the-typo/tape.jsonl": "{}\n" });
+    const broken = await here.crochet(["replay"]);
+    assert.deepEqual([
+      broken.code,
+      /Cannot read tape .* as there is no line that begins with ''/.test(broken.out),
+    ], [1, true]);
+  },
+);
+
+test("prune never removes what a tape of any name needs, nor what is no blob", async () => {
+  using w = place();
+  const [used, deep, orphan] = ["a", "b", "c"].map((digit) => digit.repeat(64));
+  w.put({ "fixtures/x/second.jsonl": `{"prompt":{"$blob":"${used}"}}\n` });
+  w.put({ "fixtures/group/y/tape.jsonl": `{"prompt": {"$blob": "${deep}"}}\n` });
+  for (const name of [used, deep, orphan, "tape.jsonl", "files/notes.md"]) {
+    w.put({ [`fixtures/blobs/${name}`]: "text" });
+  }
+  assert.match((await w.call(prune, "nowhere")).err, /Cannot prune 'nowhere' as there is no such folder/);
+  const { out } = await w.call(prune);
+  assert.equal(out, `${orphan}\n1 blob removed\n`);
+  assert.deepEqual(readdirSync(join(w.cwd, "fixtures/blobs")).sort(), [used, deep, "files", "tape.jsonl"].sort());
+});
+
+const STREAM = [
+  '{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"claude-opus-5","content":[],"usage":{}}}',
+  '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hi"}}',
+  '{"type":"content_block_stop","index":0}',
+  '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}',
+  '{"type":"message_stop"}',
+].join("\n");
+
+test("crochet fixtures import makes tapes that the census counts, and says what it refuses and why", async () => {
+  using w = place({ "old/hi.chunks.txt": STREAM, "old/sub/hi.txt": STREAM, "old/notes.md": "# Notes\n" });
+  const imported = await w.call(fixtures, "import", "old");
+  assert.equal(imported.code, 1);
+  assert.match(
+    imported.out,
+    /old\/hi\.chunks\.txt +vercel-chunks +1 +fixtures\/imported\/old-hi\/tape\.jsonl +call 1 has a stand-in/,
+  );
+  assert.match(imported.out, /fixtures\/imported\/sub-hi\/tape\.jsonl/);
+  assert.match(
+    imported.out,
+    /✗ Cannot import 'old\/notes\.md' as it is in none of the known formats: vcrpy, cassetter,/,
+  );
+  assert.match(imported.out, /2 imported, 1 refused\n$/);
+  assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt")).code, 0);
+  const again = await w.call(fixtures, "import", "old/hi.chunks.txt");
+  assert.match(
+    again.out,
+    /✗ Cannot import .* as fixtures\/imported\/hi\/tape\.jsonl is there already: write over it with --replace/,
+  );
+  assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt", "--replace")).code, 0);
+
+  const counted = await w.call(fixtures, "census");
+  assert.deepEqual([counted.code, counted.err], [0, ""]);
+  assert.match(counted.out, /^3 tapes, 3 calls, 3 attempts, 3 streams\n/);
+  assert.match(counted.out, /\nblocks +text 3\n +lacks thinking, /);
+  assert.match(counted.out, /\nmodels +claude-opus-5 3\n +lacks /);
+  const data = JSON.parse((await w.call(fixtures, "census", "fixtures", "--json")).out);
+  assert.deepEqual(data.of.stops.covers, { end_turn: 3 });
+  w.put({ "fixtures/torn/tape.jsonl": "{" });
+  const torn = await w.call(fixtures, "census");
+  assert.equal(torn.code, 1);
+  assert.match(torn.err, /fixtures\/torn\/tape\.jsonl: Cannot read tape/);
+  assert.equal((await w.call(fixtures, "census", "nowhere")).code, 2);
+  assert.equal((await w.call(fixtures, "import")).code, 2);
+  assert.equal((await w.call(fixtures, "import", "nowhere")).code, 2);
+});
+
+const cassettes = sharedData("cassettes");
+
+test("all shared recordings become tapes on disk but the spliced one", {
+  skip: cassettes === undefined && "shared data is not here",
+  timeout: 120_000,
+}, async () => {
+  using w = place();
+  const { out, code } = await w.call(fixtures, "import", cassettes!, "--json");
+  assert.equal(code, 1);
+  const outcomes: { file: string; refused?: string; tape?: string }[] = JSON.parse(out);
+  const refused = outcomes.filter((outcome) => outcome.refused !== undefined).map(({ file }) => file.split("/").at(-1));
+  assert.deepEqual(refused, ["README.md", "manifest.json", "spliced-message-start.chunks.txt"]);
+  assert.equal(new Set(outcomes.flatMap(({ tape }) => tape ?? [])).size, 39);
+  const counted = await w.call(fixtures, "census");
+  assert.match(counted.out, /^39 tapes, 75 calls, 75 attempts, 41 streams\n/);
+  assert.equal((await w.call(fixtures, "scan")).code, 0);
+});
