@@ -84,28 +84,29 @@ test("agent-start: a denied agent does not run, and still has its agent-stop", a
 });
 
 test("turn-start: modify changes system and history for the turn and for nothing else; absent parts stay", async () => {
-  const model = scripted([{ text: "one" }, calls(["Echo", "a"]), { text: "two" }, { text: "three" }]);
-  let turn = 0;
+  const replies = [{ text: "one" }, calls(["Echo", "a"]), { text: "two" }, { text: "three" }, { text: "four" }];
+  const model = scripted(replies);
+  const seen: string[] = [];
   const s = stage({
     model,
     tools: [echo],
     hooks: {
       turnStart: (e) => {
-        turn++;
-        assert.equal(e.turn.system, "You test.");
+        const turn = seen.push(e.turn.system);
         if (turn === 2) return modify({ messages: [user("earlier"), assistant("yes")] });
         if (turn === 3) return modify({ system: "Other." });
       },
     },
   });
-  for (const prompt of ["first", "second", "third"]) await s.session.prompt(prompt);
+  for (const prompt of ["first", "second", "third", "fourth"]) await s.session.prompt(prompt);
+  assert.deepEqual(seen, Array(4).fill("You test."));
   const asked = model.requests.map((r) => [r.system, ...r.messages.map((m) => shown(m).join("|"))]);
   assert.deepEqual(asked[1], ["You test.", "earlier", "yes", "second"]);
   assert.deepEqual(asked[2], ["You test.", "earlier", "yes", "second", "tool_use", 'toolu_scripted_0001: "a"']);
-  assert.deepEqual(asked[3]!.slice(0, 3), ["Other.", "first", "one"]);
-  assert.deepEqual(s.life.messages.map((m) => shown(m)[0]), [
-    ...["first", "one", "second", "tool_use", 'toolu_scripted_0001: "a"', "two", "third", "three"],
-  ]);
+  const kept = ["first", "one", "second", "tool_use", 'toolu_scripted_0001: "a"', "two", "third", "three", "fourth"];
+  assert.deepEqual(asked[3], ["Other.", ...kept.slice(0, 7)]);
+  assert.deepEqual(asked[4], ["You test.", ...kept]);
+  assert.deepEqual(s.life.messages.map((m) => shown(m)[0]), [...kept, "four"]);
 });
 
 test("turn-start: a changed history keeps the new prompt also where it joined a message that was there", async () => {
@@ -201,6 +202,7 @@ test("iteration: messages the model would refuse are the hook's failure", async 
 });
 
 test("S0.8: what an iteration hook does to the request it sees changes nothing that is sent", async () => {
+  const refused: string[] = [];
   const model = scripted([{ text: "ok" }]);
   const s = stage({
     model,
@@ -208,12 +210,17 @@ test("S0.8: what an iteration hook does to the request it sees changes nothing t
       iteration: (e) => {
         const { messages } = e.request;
         for (const list of [messages, messages[0]!.content]) {
-          assert.throws(() => (list as unknown[]).push({ type: "text", text: "smuggled" }), TypeError);
+          try {
+            (list as unknown[]).push({ type: "text", text: "smuggled" });
+          } catch (error) {
+            refused.push((error as Error).name);
+          }
         }
       },
     },
   });
   await s.run();
+  assert.deepEqual(refused, ["TypeError", "TypeError"]);
   assert.deepEqual(last(model.requests[0]), ["go"]);
 });
 

@@ -44,7 +44,7 @@ test("S0.2, S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new input as
     hooks: {
       preToolUse: [
         (e) => {
-          assert.deepEqual([e.tool_name, e.input], ["Echo", { say: "a" }]);
+          seen.push([e.tool_name, e.input]);
           return modify({ say: `${e.input.say}b` });
         },
         (e) => ({ Transform: { say: `${e.input.say}c` } }),
@@ -54,7 +54,7 @@ test("S0.2, S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new input as
   });
   const { messages } = await s.run();
   assert.deepEqual(results(messages), [{ content: "abc", is_error: false }]);
-  assert.deepEqual(seen, [[{ say: "abc" }, { say: "a" }]]);
+  assert.deepEqual(seen, [["Echo", { say: "a" }], [{ say: "abc" }, { say: "a" }]]);
   assert.deepEqual(messages[1]!.content.map((b) => (b as { input?: unknown }).input), [{ say: "a" }]);
 });
 
