@@ -17,6 +17,7 @@ import { shrink, slim } from "./_shrink.ts";
 import type { Loaded, Subject } from "./subject.ts";
 import { keepers } from "./laws/keepers.ts";
 import { total } from "./laws/total.ts";
+import { soughtInVain, withStandIns } from "./asking/stand-ins.ts";
 import { canaries, dangers, laced, unwritten } from "./_tries.ts";
 
 /** What came of one hook, with what only all hooks together tell. */
@@ -104,6 +105,7 @@ class Engine {
     const plain = plainProbes(subject, moments, lane.place);
     // A hook that runs what it is given must not be given the rest.
     for (const probe of [...plain, ...canaries(plain, lane.place)]) if (!this.#late) await this.#judge(probe);
+    await this.#standIn(canaries(plain, lane.place));
     const safe = !this.#findings.has("polite.executes");
     if (safe) {
       const fits = expected && JSON.stringify(expected.moments) === JSON.stringify(moments);
@@ -138,6 +140,22 @@ class Engine {
       }),
       rewrites: this.#rewrites,
     };
+  }
+
+  /** A hook that looks for a program and stops without it has run nothing yet: with one in its place it may. */
+  async #standIn(canaries: readonly Probe[]): Promise<void> {
+    const { subject, lane } = this.#asker;
+    const names = soughtInVain(subject.text, this.#session.env.PATH);
+    if (names.length === 0 || this.#late || !this.#session.laws.has("polite")) return;
+    await withStandIns(names, lane.place, async () => {
+      for (const probe of canaries) {
+        const found = polite(await this.#asker.judge(probe)).find(({ code }) => code === "polite.executes");
+        if (!found) continue;
+        const message = `${found.message} (seen with a stand-in for ${names.join(" and ")}, not installed here)`;
+        this.#findings.add({ ...found, message }, probe);
+        return;
+      }
+    });
   }
 
   /** Asks about each, and looks for the smallest event that shows what was found. */

@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import type { Place } from "./probe.ts";
 import { randomHex } from "./_random-hex.ts";
 import { repositoryOf } from "./_repository.ts";
+import { standInsOf } from "./stand-ins.ts";
 
 /** What a small project looks like. */
 const FILES: { readonly [path: string]: string } = {
@@ -143,7 +144,7 @@ export function hookEnv(
   const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = "", LANG = "C.UTF-8", USER = "check" } = given;
   const homes = Object.entries(HOMES).map(([name, folder]) => [name, given[name] ?? join(HOME, folder)]);
   return {
-    PATH,
+    PATH: `${PATH}${delimiter}${standInsOf(place)}`,
     LANG,
     USER,
     LOGNAME: USER,
