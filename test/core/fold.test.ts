@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
-import type { Fired } from "../../lib/core/events.ts";
+import { type EventName, EVENTS, type Fired } from "../../lib/core/events.ts";
 import { allow, ask, deny, halt, modify, type Opinion, UnusableAnswer } from "../../lib/core/verdict.ts";
 import { env, folded, POST, post, PRE, pre, ran, STOP, stop } from "./_fired.ts";
 import { named } from "./_stage.ts";
@@ -146,15 +146,17 @@ test("U3: a denial without a reason is named after its hook", async () => {
 });
 
 test("U6: a denial of what cannot be denied is ignored with a warning, and ends nothing", async () => {
-  const f = await folded([
-    named("a", "notification", () => deny("no")),
-    named("b", "notification", () => deny("no")),
-  ], { event: "notification", message: "m", notification_type: "t", title: null });
-  assert.equal(f.decision, "continue");
-  assert.deepEqual(f.warnings, [
-    "Hook a denied notification, which cannot be denied: ignored",
-    "Hook b denied notification, which cannot be denied: ignored",
-  ]);
+  const events = (Object.keys(EVENTS) as EventName[]).filter((event) => EVENTS[event].deny === "ignored");
+  for (const event of events) {
+    const no = (name: string) => named(name, event, () => deny("no"));
+    const f = await folded([no("a"), no("b")], { event } as Fired<EventName>);
+    assert.equal(f.decision, "continue");
+    assert.deepEqual(f.denials, []);
+    assert.deepEqual(
+      f.warnings,
+      ["a", "b"].map((hook) => `Hook ${hook} denied ${event}, which cannot be denied: ignored`),
+    );
+  }
 });
 
 test("U3: halt is ignored on session-start, with a warning", async () => {

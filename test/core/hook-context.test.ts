@@ -3,9 +3,11 @@ import { test } from "node:test";
 import type { Fired } from "../../lib/core/events.ts";
 import type { HookContext } from "../../lib/core/hook.ts";
 import { context } from "../../lib/core/verdict.ts";
+import { agent } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { Agent } from "../../lib/tools/index.ts";
 import { env, folded, PRE, pre, STOP } from "./_fired.ts";
-import { named, stage } from "./_stage.ts";
+import { named, shown, stage } from "./_stage.ts";
 
 test("U2: each call has its own context; values alone are shared", async () => {
   const contexts: HookContext[] = [];
@@ -91,4 +93,23 @@ test("S4.16: values are shared by all hooks of a session, and only there", async
   await s.session.prompt("two");
   await stage({ model: scripted([{ text: "a" }]), hooks: count }).run();
   assert.deepEqual(seen, [8, 15, 8]);
+});
+
+test("U2: an agent below has values of its own, which neither sees of the other", async () => {
+  const seen: [agent: string, before: unknown][] = [];
+  const start = { name: "Agent", input: { description: "d", prompt: "below" } };
+  const result = await agent({
+    model: scripted([], {
+      then: ({ messages }) =>
+        messages.length > 1 || shown(messages[0])[0] === "below" ? { text: "done" } : { tools: [start] },
+    }),
+    tools: [Agent],
+    hooks: {
+      iteration: (e, ctx) => {
+        seen.push([e.parent_agent_id === undefined ? "root" : "below", ctx.values.get("mine")]);
+        ctx.values.set("mine", e.agent_id);
+      },
+    },
+  }).run("go");
+  assert.deepEqual(seen, [["root", undefined], ["below", undefined], ["root", result.id]]);
 });

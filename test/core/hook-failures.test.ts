@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readDefinition } from "../../lib/core/dialects.ts";
-import type { EventName, Fired } from "../../lib/core/events.ts";
+import { type EventName, EVENTS, type Fired } from "../../lib/core/events.ts";
+import type { Folded } from "../../lib/core/fold.ts";
 import type { HookContext, HookRecord, OnError } from "../../lib/core/hook.ts";
 import { deny } from "../../lib/core/verdict.ts";
 import { fakeClock } from "./_clock.ts";
@@ -73,38 +74,39 @@ test("a hook may answer with any thenable", async () => {
   assert.equal((await folded([pre("a", () => broken)], PRE)).reason, "broken then");
 });
 
-const policies: [kind: string, given: Partial<HookRecord>, table: { [policy in OnError]: EventName[] }][] = [
-  ["module", { kind: "module" }, {
-    deny: ["pre-tool-use", "model-switch", "user-prompt-submit"],
-    abort: ["session-start", "turn-start", "iteration", "agent-start"],
-    continue: ["post-tool-use", "stop", "permission-request", "error", "pre-compact", "turn-end", "agent-stop"],
-  }],
-  ...(["command", "http", "prompt"] as const).map((kind) =>
-    [kind, { kind }, {
-      deny: [],
-      abort: [],
-      continue: ["pre-tool-use", "model-switch", "user-prompt-submit", "session-start", "iteration", "stop"],
-    }] as [string, Partial<HookRecord>, { [policy in OnError]: EventName[] }]
-  ),
-  ["definition", { kind: "module", lenient: true, read: (raw, e) => readDefinition(raw, e.event) }, {
-    deny: [],
-    abort: [],
-    continue: ["pre-tool-use", "model-switch", "user-prompt-submit", "turn-start", "iteration", "stop"],
-  }],
+/** What a failing module of ours does; everything else it is asked about goes on. */
+const OF_MODULES: { readonly [event in EventName]?: OnError } = {
+  "pre-tool-use": "deny",
+  "model-switch": "deny",
+  "user-prompt-submit": "deny",
+  "session-start": "abort",
+  "turn-start": "abort",
+  "iteration": "abort",
+  "agent-start": "abort",
+};
+
+const KINDS: [kind: string, given: Partial<HookRecord>, policies: typeof OF_MODULES][] = [
+  ["module", { kind: "module" }, OF_MODULES],
+  ["command", { kind: "command" }, {}],
+  ["http", { kind: "http" }, {}],
+  ["prompt", { kind: "prompt" }, {}],
+  ["definition", { kind: "module", lenient: true, read: (raw, e) => readDefinition(raw, e.event) }, {}],
 ];
 
+/** What was made of a failure. */
+function became({ abort, decision }: Folded): string {
+  return abort ? "abort" : decision;
+}
+
 test("U7: what a failure does is decided by kind and event", async () => {
-  for (const [kind, given, table] of policies) {
-    for (const [policy, events] of Object.entries(table)) {
-      for (const event of events) {
-        const broken = named("h", event, () => {
-          throw new Error("broken");
-        }, given);
-        const f = await folded([broken], { event } as Fired<EventName>);
-        const became = f.abort ? "abort" : f.decision === "deny" ? "deny" : "continue";
-        assert.equal(became, policy, `${kind} on ${event}`);
-        assert.deepEqual(f.warnings, [`Hook h failed on ${event}: broken`]);
-      }
+  for (const [kind, given, policies] of KINDS) {
+    for (const event of Object.keys(EVENTS) as EventName[]) {
+      const broken = named("h", event, () => {
+        throw new Error("broken");
+      }, given);
+      const f = await folded([broken], { event } as Fired<EventName>);
+      assert.equal(became(f), policies[event] ?? "continue", `${kind} on ${event}`);
+      assert.deepEqual(f.warnings, [`Hook h failed on ${event}: broken`]);
     }
   }
 });
@@ -116,10 +118,10 @@ test("U7, S4.14: where a failure denies, its text is the reason", async () => {
 
 test("U7, C3: onError decides over the table, for every kind", async () => {
   for (const onError of ["continue", "deny", "abort"] as const) {
-    for (const kind of ["module", "command"] as const) {
+    for (const kind of ["module", "command", "rules", "prompt", "http"] as const) {
       const broken = stop("h", () => Promise.reject(new Error("broken")), { kind, onError });
       const f = await folded([broken], STOP);
-      assert.equal(f.abort ? "abort" : f.decision === "deny" ? "deny" : "continue", onError);
+      assert.equal(became(f), onError);
     }
   }
 });
