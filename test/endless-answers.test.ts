@@ -49,7 +49,7 @@ test("anthropic() never reads an error's body for longer than it takes to know w
     response.writeHead(400, { "content-type": "application/json" });
     send(start);
     forever(response, send, " ", 5);
-  }, { idleTimeout: 100 });
+  }, { idleTimeout: 300 });
   assert.match(drip.message, /max_tokens: too many$/);
 });
 
