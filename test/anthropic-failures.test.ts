@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { anthropic } from "../lib/anthropic.ts";
 import { textOf } from "../lib/core/messages.ts";
 import { type ScriptedReply, scriptedServer } from "../lib/testing/index.ts";
-import { serve } from "./_server.ts";
 import { ask, failure, request } from "./_ask.ts";
+import { serve } from "./_server.ts";
 
 test("anthropic() explains each refusal of the API and how to mend it", async () => {
   const cases: [number, string, RegExp][] = [

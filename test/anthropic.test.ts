@@ -5,8 +5,8 @@ import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../lib/anthropi
 import { assistant, textOf, toolResult, user } from "../lib/core/messages.ts";
 import { readReply } from "../lib/core/reply.ts";
 import { scriptedServer } from "../lib/testing/index.ts";
-import { scratch } from "./_scratch.ts";
 import { ask, failure, request } from "./_ask.ts";
+import { scratch } from "./_scratch.ts";
 
 /** Runs with other environment variables; undefined takes one away. */
 async function withEnv<T>(vars: { [name: string]: string | undefined }, run: () => Promise<T>): Promise<T> {

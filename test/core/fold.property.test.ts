@@ -8,10 +8,10 @@ import type { HookRecord } from "../../lib/core/hook.ts";
 import type { Opinion } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";
-import { act, record, stage, within } from "./_stage.ts";
 import { build } from "./_build.ts";
-import type { World } from "./_worlds.ts";
 import { env } from "./_fired.ts";
+import { act, record, stage, within } from "./_stage.ts";
+import type { World } from "./_worlds.ts";
 
 /** One hook of a fold: its mode, its answer or failure, and what it does beside it. */
 interface Voice {

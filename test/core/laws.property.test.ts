@@ -9,8 +9,8 @@ import { keepGoing } from "../../lib/core/verdict.ts";
 import { invalidRequest } from "../../lib/testing/_check-request.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { tries } from "../_counts.ts";
-import { calls, echo, stage, watch, within } from "./_stage.ts";
 import { build, type Built } from "./_build.ts";
+import { calls, echo, stage, watch, within } from "./_stage.ts";
 import { ADVERSARIES, HONOURING, reply, type World, world } from "./_worlds.ts";
 
 /** One attempt, two repeated ones, one that an error hook asked for. */

@@ -9,8 +9,8 @@ import { invalidConversation, isToolResult, isToolUse } from "../../lib/core/mes
 import type { Result } from "../../lib/core/run-events.ts";
 import { sqliteSteps } from "../../lib/durable/index.ts";
 import { tries } from "../_counts.ts";
-import { within } from "../core/_stage.ts";
 import { build, type Built } from "../core/_build.ts";
+import { within } from "../core/_stage.ts";
 import { hook, type World, world } from "../core/_worlds.ts";
 import { type Death, type MemoryEngine, memoryEngine, untilDone } from "./_engines.ts";
 import { family } from "./_family.ts";
