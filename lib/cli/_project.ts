@@ -47,6 +47,23 @@ export function rollouts(cwd: string, env: Environment): string[] {
   }
 }
 
+/** So much of an id has to be typed: with less, a short word would be taken for a run. */
+const LEAST_OF_ID = 4;
+
+/**
+ * The run that is meant by its id or the beginning of it.
+ *
+ * @throws {UsageError} where several begin so
+ */
+export function runMeant(given: string, paths: readonly string[]): string | undefined {
+  const whole = paths.find((path) => rolloutId(path) === given);
+  if (whole !== undefined || given.length < LEAST_OF_ID) return whole;
+  const found = paths.filter((path) => rolloutId(path).startsWith(given));
+  if (found.length <= 1) return found[0];
+  const few = found.slice(0, 5).map(rolloutId).join(", ");
+  throw new UsageError(`Cannot take '${given}' as it begins ${found.length} runs: ${few}`);
+}
+
 /** Those of some files that are there, by when they were last written. */
 export function newestFirst(paths: readonly string[]): string[] {
   return paths

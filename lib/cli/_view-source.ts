@@ -10,7 +10,7 @@ import { readForView } from "../view/read.ts";
 import type { WholeView } from "../view/shape.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { newestFirst, rolloutId, rolloutName, rollouts, runsDir } from "./_project.ts";
+import { newestFirst, rolloutId, rolloutName, rollouts, runMeant } from "./_project.ts";
 import { several } from "./show/text.ts";
 
 /** A run to look at, with a name for the file it is drawn into. */
@@ -25,16 +25,12 @@ export async function findView(given: string | undefined, cwd: string, io: Io): 
   const path = resolve(cwd, given);
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   if (isFile && basename(path) !== "tape.jsonl") return viewOfRollout(path);
-  const run = isFile ? undefined : runNamed(given, cwd, io);
+  const run = isFile ? undefined : runMeant(given, rollouts(cwd, io.env));
   if (run !== undefined) return viewOfRollout(run);
   const fixture = findFixture(isFile ? dirname(path) : given, cwd);
   if (existsSync(fixture.tape)) return await viewOfFixture(fixture, io);
   const what = /[/\\]|\.jsonl$/.test(given) ? "file" : "run, fixture or rollout";
   throw new UsageError(`Cannot view '${given}' as there is no such ${what}: ${mend(given, cwd, io)}`);
-}
-
-function runIds(cwd: string, io: Io): string[] {
-  return rollouts(cwd, io.env).map(rolloutId);
 }
 
 function newestRun(cwd: string, io: Io): string {
@@ -45,17 +41,8 @@ function newestRun(cwd: string, io: Io): string {
   throw new UsageError(`Cannot view a run as there is none here yet: 'crochet run "<prompt>"' makes one, ${other}`);
 }
 
-function runNamed(given: string, cwd: string, io: Io): string | undefined {
-  const ids = runIds(cwd, io);
-  const found = ids.includes(given) ? [given] : given.length < 4 ? [] : ids.filter((id) => id.startsWith(given));
-  if (found.length > 1) {
-    throw new UsageError(`Cannot view '${given}' as it begins ${found.length} runs: ${found.slice(0, 5).join(", ")}`);
-  }
-  return found[0] === undefined ? undefined : join(runsDir(cwd, io.env), rolloutName(found[0]));
-}
-
 function mend(given: string, cwd: string, io: Io): string {
-  const names = [...runIds(cwd, io), ...fixturesIn(join(cwd, FIXTURES)).map(({ name }) => name)];
+  const names = [...rollouts(cwd, io.env).map(rolloutId), ...fixturesIn(join(cwd, FIXTURES)).map(({ name }) => name)];
   return names.length === 0
     ? "there is none here yet, 'crochet run' makes one"
     : `did you mean '${nearest(given, names)}'?`;

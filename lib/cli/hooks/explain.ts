@@ -4,7 +4,7 @@ import { expectEvent } from "../../core/names.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { type Fire, firesOf, ledgers, sayRun } from "../_ledger.ts";
-import { projectOf, rolloutId } from "../_project.ts";
+import { projectOf, rolloutId, runMeant } from "../_project.ts";
 
 const USAGE: Usage = {
   name: "hooks explain",
@@ -40,8 +40,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
 function ledgerFor(given: string | undefined, cwd: string, io: Io): string {
   if (given !== undefined && existsSync(resolve(io.cwd, given))) return resolve(io.cwd, given);
   const all = ledgers(cwd, io.env);
-  const found = given === undefined ? all : all.filter((path) => rolloutId(path).startsWith(given));
-  if (found[0] !== undefined) return found[0];
+  const found = given === undefined || given === "last" ? all[0] : runMeant(given, all);
+  if (found !== undefined) return found;
   throw new UsageError(
     given === undefined
       ? "Cannot explain a run as there is none here: 'crochet hooks test' and 'crochet run' leave one"
