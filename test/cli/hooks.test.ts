@@ -210,7 +210,7 @@ test("U18: hooks explain tells who was considered, who was passed over and why, 
   using w = place();
   assert.match((await w.call(hooks, "explain")).err, /there is none here/);
   leaveRun(w.cwd, "run-1");
-  const { out, code } = await w.call(hooks, "explain", "run");
+  const { out, code } = await w.call(hooks, "explain", "run-");
   assert.equal(code, 0);
   assert.match(out, /^run run-1\n\npre-tool-use at \S+ of run-1: deny, by guard\n/);
   assert.match(
