@@ -21,8 +21,8 @@ ${notes(view)}
 <div class="panel"><div class="panel-head"><h2>Tokens and cost per call</h2><ul class="legend" id="legend"></ul></div><div id="chart"></div></div>
 </section>
 <div class="bar"><div class="tabs" role="tablist" id="tabs"></div><div class="filters" id="filters"></div></div>
-<div id="list" class="list"></div>
-<div id="hooks" class="list" hidden></div>
+<div id="list"></div>
+<div id="hooks" hidden></div>
 </main>
 ${foot()}`;
 }
@@ -38,7 +38,7 @@ export function compareFrame(a: View, b: View): string {
 <div class="sides">${side("A", a)}${side("B", b)}</div>
 <div class="panel"><div id="differences"></div></div>
 <div class="bar"><div class="tabs" id="tabs"></div><div class="filters" id="filters"></div></div>
-<div id="list" class="list"></div>
+<div id="list"></div>
 </main>
 ${foot()}`;
 }

@@ -32,7 +32,7 @@ export function drawRow(data, index, options) {
   const box = el(
     "article",
     {
-      class: `row ${row.kind === "note" ? "remark" : row.kind} ${row.tone}${open ? " open" : ""}`,
+      class: `row ${row.kind === "note" ? "remark" : row.kind} ${row.tone}`,
       id: options.anchor === undefined ? row.key : undefined,
       "data-row": index,
     },
@@ -105,7 +105,7 @@ function metaOf(row) {
     const hit = prompt > 0 ? Math.round(100 * spent.cacheRead / prompt) : 0;
     parts.push(
       el("span", { title: "prompt tokens" }, `${short(prompt)} in`),
-      spent.cacheRead > 0 && el("span", { class: "hit", title: "of the prompt from the cache" }, `${hit} % cached`),
+      spent.cacheRead > 0 && el("span", { class: "cached", title: "of the prompt from the cache" }, `${hit} % cached`),
       el("span", { title: "output tokens" }, `${short(spent.output)} out`),
       el("span", { title: "cost" }, dollars(spent.cost)),
     );
@@ -151,7 +151,7 @@ function hooksOf(data, row) {
 function bodyOf(data, index, { editsOnly }) {
   const row = /** @type {Row} */ (data.rows[index]);
   const sections = data.sections(index);
-  if (!sections) return el("div", { class: "body waiting" }, "…");
+  if (!sections) return el("div", { class: "body" }, "…");
   const shown = editsOnly ? sections.filter(({ as }) => as === "diff") : sections;
   const ledgers = editsOnly ? [] : (row.fires ?? []).flatMap((fire) => data.sections(fire) ?? []);
   if (shown.length + ledgers.length === 0) return undefined;

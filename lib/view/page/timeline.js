@@ -14,7 +14,7 @@ const MOST_MARKS = 1000;
 const LABEL = 164;
 
 /**
- * @typedef {{ name: string, agent: number, y: number, title: boolean }} Label
+ * @typedef {{ name: string, y: number, title: boolean }} Label
  */
 
 /** The timeline: a group of lanes an agent, with its model calls, tools and hooks, over time or step by step. */
@@ -143,7 +143,7 @@ export class Timeline {
     let y = AXIS;
     for (const agent of order(view.agents)) {
       const own = rows.map((row, index) => ({ row, index })).filter(({ row }) => row.agent === agent);
-      this.#labels.push({ name: view.agents[agent]?.name ?? "", agent, y: y + (this.#lane + 8) / 2, title: true });
+      this.#labels.push({ name: view.agents[agent]?.name ?? "", y: y + (this.#lane + 8) / 2, title: true });
       if (view.agents.length > 1) y += this.#lane + 2;
       for (const kind of ["call", "tool", "fire"]) {
         const spans = own.filter(({ row }) => row.kind === kind && (kind !== "fire" || ran(row)));
@@ -157,7 +157,7 @@ export class Timeline {
           kind: row.started === undefined ? kind : "agent",
         })));
         const name = kind === "call" ? "model" : kind === "tool" ? "tools" : "hooks";
-        this.#labels.push({ name, agent, y: y + (this.#lane + 8) / 2, title: false });
+        this.#labels.push({ name, y: y + (this.#lane + 8) / 2, title: false });
         for (const span of lanes.spans) this.#spans.push({ ...span, lane: y + span.lane * (this.#lane + GAP) });
         y += lanes.depth * (this.#lane + GAP);
       }
@@ -201,7 +201,7 @@ export class Timeline {
     picture.append(
       ...drawAxis({ from: from * total, to: to * total, inTime, wide, left: label, bottom: this.#height - GROUP }),
     );
-    for (const { name, y, title, agent } of this.#labels) {
+    for (const { name, y, title } of this.#labels) {
       if (title && this.#data.view.agents.length === 1) continue;
       // The name of an agent has the line to itself.
       const most = Math.floor((title ? width : label) / 7.4);
@@ -209,7 +209,7 @@ export class Timeline {
       picture.append(
         svg(
           "text",
-          { x: title ? 0 : 10, y, class: title ? `who lane-${agent % 6}` : "kind" },
+          { x: title ? 0 : 10, y, class: title ? "who" : "kind" },
           shown,
           svg("title", {}, name),
         ),
