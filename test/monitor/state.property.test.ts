@@ -30,19 +30,30 @@ test("U14: an agent that has ended is never brought back", () => {
   );
 });
 
-test("U14: a permission prompt never takes the place of a question or a plan, and activity always dismisses what is pending", () => {
+const asked = (prompt_type: "plan_approval" | "question" | "permission"): AgentEvent => {
+  return { type: "prompt", prompt_type, message: "", at: "" };
+};
+
+// Kills: the latest prompt wins, which hides a question behind the permission that asking it needs.
+test("U14: a permission prompt never takes the place of a question or a plan", () => {
+  const first = fc.constantFrom("plan_approval" as const, "question" as const);
+  const before = fc.array(event.filter(({ type }) => type !== "end"));
+  fc.assert(
+    fc.property(before, first, (events, type) => {
+      const pending = stateOf([...events, asked(type)])!;
+      assert.deepEqual([pending.state, "prompt_type" in pending && pending.prompt_type], ["prompting", type]);
+      assert.deepEqual(nextState(pending, asked("permission")), pending);
+    }),
+    { numRuns: tries(200, 2000) },
+  );
+});
+
+test("U14: activity always dismisses what is pending, and only a prompting agent has something pending", () => {
   fc.assert(
     fc.property(fc.array(event), event, (before, next) => {
       const now = stateOf(before);
       const then = nextState(now, next);
-      if (
-        now?.state === "prompting" && now.prompt_type !== "permission" && next.type === "prompt" &&
-        next.prompt_type === "permission"
-      ) {
-        assert.deepEqual(then, now);
-      }
-      if (next.type === "activity" && !isEnded(now)) assert.equal(then.state, "working");
-      // One pending decision at a time: a state is one object with one prompt_type, and only prompting has it.
+      if (!isEnded(now)) assert.equal(nextState(now, { type: "activity", at: "" }).state, "working");
       assert.equal("prompt_type" in then, then.state === "prompting");
     }),
     { numRuns: tries(200, 2000) },

@@ -4,13 +4,13 @@ import type { Page } from "playwright-core";
 import { alignRuns } from "../../lib/view/align.ts";
 import { comparePage, runPage } from "../../lib/view/html.ts";
 import { viewOf } from "../../lib/view/model.ts";
-import { closeBrowser, noBrowser, open } from "./_browser.ts";
+import { closeBrowser, noBrowser, onDeno, open } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";
 import { replayed, told } from "./_runs.ts";
 
 after(closeBrowser);
 
-const options = { skip: noBrowser, timeout: 120_000 };
+const options = { skip: noBrowser || onDeno, timeout: 120_000 };
 const LONG = longRollout(2000, 3_000_000);
 let long: string | undefined;
 const longPage = () => long ??= runPage(viewOf(told(LONG), "run long-run"));
@@ -25,7 +25,7 @@ async function isOnScreen(page: Page, selector: string): Promise<boolean> {
 
 test(
   "a page draws timeline, chart and conversation, asks for nothing, and says nothing on the console",
-  options,
+  { ...options, skip: noBrowser },
   async () => {
     const { page, trouble } = await open(runPage(await replayed("delegate")));
     assert.equal(await page.textContent("h1"), "How many lines do the two text files have together?");

@@ -45,7 +45,9 @@ test("viewOf() counts each agent's tokens exactly as the rollout retells them", 
   for (const name of ["keep-going", "delegate"]) {
     const log = await toldByReplay(name);
     const view = viewOf(log, name);
-    for (const [id, { usage }] of retell(log.lines as readonly RunEvent[])) {
+    const retold = retell(log.lines as readonly RunEvent[]);
+    assert.deepEqual([...retold.keys()], view.agents.map(({ id }) => id));
+    for (const [id, { usage }] of retold) {
       const agent = view.agents.findIndex((one) => one.id === id);
       const spent = view.rows.filter((row) => row.agent === agent && row.spent).map((row) => row.spent!);
       assert.equal(spent.reduce((sum, { fresh }) => sum + fresh, 0), usage.input_tokens, name);
