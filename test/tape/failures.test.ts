@@ -111,11 +111,12 @@ test("U17: a tool input that does not parse, or was cut, is recorded raw and nev
     { tools: [{ name: "Look", raw: '{"say": "cut' }], stop_reason: "max_tokens" },
     { text: "done" },
   ];
-  const never = { ...Look, run: () => assert.fail("it ran") };
-  const told = await scriptedRun(replies, {}, { ...options, tools: [never] });
+  const ran: unknown[] = [];
+  const Watched = { ...Look, run: (input: unknown) => (ran.push(input), "seen") };
+  const told = await scriptedRun(replies, {}, { ...options, tools: [Watched] });
   const said = JSON.stringify(told.recorded.result.messages);
   assert.match(said, /its input is not valid JSON/);
   assert.match(said, /its input was cut off/);
-  assert.doesNotMatch(said, /it ran/);
+  assert.deepEqual(ran, []);
   assertSame(told);
 });

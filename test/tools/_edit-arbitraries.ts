@@ -35,6 +35,15 @@ export const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }).map((s) => s.replaceAll("\r", "")),
 );
 
+/** Bytes of any kind, and bytes that begin or break characters. */
+export const bytes = fc.oneof(
+  fc.uint8Array({ maxLength: 24 }),
+  fc.array(fc.constantFrom(0x61, 0x62, 0x0a, 0x0d, 0x83, 0x5c, 0xe9, 0xff, 0xc3, 0xa9, 0xef, 0xbb, 0xbf, 0x00), {
+    maxLength: 24,
+  })
+    .map((all) => Uint8Array.from(all)),
+);
+
 const needle = fc.oneof(small(4, 1), lines(4, 1), hostile(3, 1));
 
 export const call: fc.Arbitrary<Required<EditCall>> = fc.record({
@@ -52,6 +61,18 @@ export const edited: fc.Arbitrary<{ file: string; call: Required<EditCall> }> = 
   })),
 );
 
+const calls = fc.array(call, { minLength: 1, maxLength: 4 });
+
+/** A file and calls in turn: any bytes, or a text in which each call finds its string if those before it left it. */
+export const editedInTurn: fc.Arbitrary<{ file: Uint8Array; calls: Required<EditCall>[] }> = fc.oneof(
+  fc.record({ file: bytes, calls }),
+  fc.record({ before: text, calls, after: text }).map(({ before, calls, after }) => ({
+    file: utf8([before, ...calls.map(({ old_string }) => old_string), after].join("\u0003")),
+    // All but the first everywhere: few texts have one of these strings once.
+    calls: calls.map((call, i) => i === 0 ? call : { ...call, replace_all: true }),
+  })),
+);
+
 /** A text in which the wanted string is, and is alone. */
 export const unique: fc.Arbitrary<{ before: string; old: string; after: string }> = fc
   .record({ before: text, old: needle, after: text })
@@ -62,14 +83,6 @@ export const brokenText = fc.tuple(
   fc.constantFrom(["\r\n"], ["\n"], ["\r\n", "\n"], ["\r\n", "\n", "\r"]),
   fc.array(fc.tuple(small(2), fc.nat(2)), { maxLength: 8 }),
 ).map(([breaks, rows]) => rows.map(([row, i]) => row + breaks[i % breaks.length]).join(""));
-
-export const bytes = fc.oneof(
-  fc.uint8Array({ maxLength: 24 }),
-  fc.array(fc.constantFrom(0x61, 0x62, 0x0a, 0x0d, 0x83, 0x5c, 0xe9, 0xff, 0xc3, 0xa9, 0xef, 0xbb, 0xbf, 0x00), {
-    maxLength: 24,
-  })
-    .map((all) => Uint8Array.from(all)),
-);
 
 /** The number of places where `old` starts, overlapping ones too. */
 export function starts(file: string, old: string): number {
