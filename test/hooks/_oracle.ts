@@ -11,7 +11,7 @@ import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
 import { scratch } from "../_scratch.ts";
 import { answering } from "./_answering.ts";
-import { settingsFiles } from "./_settings-files.ts";
+import { settingsFiles, settingsHooks } from "./_settings-files.ts";
 
 /** One case: what was configured, what the model said, and what the host then did. */
 export interface Case {
@@ -126,12 +126,7 @@ export async function runCase(given: Case): Promise<Outcome> {
     on: (event) => {
       if (event.type === "warning") warnings.push(there(event.message));
     },
-  }).open({
-    hooks: ({ host }) => {
-      const records = loadSettings(where, hostOf(host)).then((all) => all.records);
-      return () => records;
-    },
-  });
+  }).open({ hooks: settingsHooks(where, hostOf) });
   try {
     const interrupt = new AbortController();
     const watch = setInterval(() => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { test } from "node:test";
+import { discover, readHookFile } from "../../lib/hooks/discover.ts";
 import { readHeader } from "../../lib/hooks/file/config.ts";
 import { programOf } from "../../lib/hooks/process/program.ts";
-import { discover, readHookFile } from "../../lib/hooks/discover.ts";
 import { scratch } from "../_scratch.ts";
 
 test("U4: files come in the order of priority, then name", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { test } from "node:test";
+import fc from "fast-check";
 import { EVENT_NAMES } from "../../lib/core/names.ts";
 import { BadFileName, formatFileName, isSkipped, nearestName, parseFileName } from "../../lib/hooks/file/file-name.ts";
 import { rounds } from "../_counts.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import fc from "fast-check";
 import { parse, visit } from "jsonc-parser";
 import type { HookRecord } from "../../lib/core/hook.ts";
-import { withEntries, withoutEntries } from "../../lib/hooks/installing/settings-edit.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
-import { carryOut, planInstall, planUninstall } from "../../lib/hooks/install.ts";
 import { recordBase } from "../../lib/hooks/file/record.ts";
+import { carryOut, planInstall, planUninstall } from "../../lib/hooks/install.ts";
+import { withEntries, withoutEntries } from "../../lib/hooks/installing/settings-edit.ts";
 import { tries } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
 

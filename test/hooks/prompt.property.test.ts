@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { askModel } from "../../lib/hooks/prompt.ts";
 import { jsonInText } from "../../lib/hooks/prompting/json-in-text.ts";
 import { ResponseCache } from "../../lib/hooks/prompting/response-cache.ts";
 import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
-import { askModel } from "../../lib/hooks/prompt.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "./_events.ts";

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fire } from "../../lib/core/dispatch.ts";
 import { codeHooks } from "../../lib/core/code-hooks.ts";
-import type { Model } from "../../lib/core/model.ts";
+import { fire } from "../../lib/core/dispatch.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
-import { ResponseCache } from "../../lib/hooks/prompting/response-cache.ts";
-import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
+import type { Model } from "../../lib/core/model.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import {
   askModel,
@@ -18,6 +16,8 @@ import {
   promptHook,
   promptStop,
 } from "../../lib/hooks/prompt.ts";
+import { ResponseCache } from "../../lib/hooks/prompting/response-cache.ts";
+import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import { call, fired, testContext, testEnv } from "./_events.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { compileGlob } from "../../lib/hooks/rule/glob.ts";
-import { runaway } from "../../lib/regex/runaway.ts";
 import { rulesHook } from "../../lib/hooks/rules.ts";
+import { runaway } from "../../lib/regex/runaway.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "./_events.ts";
 

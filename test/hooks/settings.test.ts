@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { type LoadedSettings, loadSettings } from "../../lib/hooks/settings.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { place } from "../_place.ts";
+import { put, scratch } from "../_scratch.ts";
 import { answering } from "./_answering.ts";
-import { settingsFiles } from "./_settings-files.ts";
-import { scratch } from "../_scratch.ts";
 import { environment, POST, PRE, PROMPT, START, STOP } from "./_fire.ts";
+import { settingsFiles } from "./_settings-files.ts";
 
 /** A project with settings files, read as hooks. */
 async function project(
@@ -18,27 +19,24 @@ async function project(
   given: readonly string[] = [],
   host: Partial<HookHost> = {},
 ) {
-  const folder = scratch();
-  const [projectDir, home] = [join(folder.path, "proj"), join(folder.path, "home")];
-  mkdirSync(projectDir);
+  const here = place();
+  const { cwd: projectDir, home } = here;
   for (const [path, content] of Object.entries(files)) {
-    const full = join(path.startsWith("~/") ? home : projectDir, path.replace("~/", ""));
-    mkdirSync(dirname(full), { recursive: true });
-    writeFileSync(full, typeof content === "string" ? content : JSON.stringify(content));
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    put(path.startsWith("~/") ? home : projectDir, { [path.replace("~/", "")]: text });
   }
   const named = given.map((text) =>
     text.startsWith("{") ? { path: "--settings", text } : { path: join(projectDir, text), required: true }
   );
   const loaded = await loadSettings([...settingsFiles(projectDir, home), ...named], { projectDir, ...host });
-  const log = join(folder.path, "log");
+  const log = join(projectDir, "..", "log");
   writeFileSync(log, "");
   return {
     ...loaded,
-    folder: folder.path,
     projectDir,
     fire: (fired: Fired<EventName>) => fire(loaded.records, structuredClone(fired), environment(projectDir).env),
     log: () => readFileSync(log, "utf8").trim().split("\n").filter((line) => line !== ""),
-    [Symbol.dispose]: () => folder[Symbol.dispose](),
+    [Symbol.dispose]: () => here[Symbol.dispose](),
   };
 }
 

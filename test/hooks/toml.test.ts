@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ModelRequest } from "../../lib/core/model.ts";
-import type { ScriptedReply } from "../../lib/testing/_reply-events.ts";
-import { scripted } from "../../lib/testing/scripted.ts";
-import { type ExecRecord, tomlHooks, type TomlOptions } from "../../lib/hooks/toml.ts";
 import { newLife } from "../../lib/core/life.ts";
 import { limitsOf } from "../../lib/core/limits.ts";
+import { textOf } from "../../lib/core/messages.ts";
+import type { ModelRequest } from "../../lib/core/model.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import { openSession } from "../../lib/core/session.ts";
-import { textOf } from "../../lib/core/messages.ts";
+import { type ExecRecord, tomlHooks, type TomlOptions } from "../../lib/hooks/toml.ts";
+import type { ScriptedReply } from "../../lib/testing/_reply-events.ts";
+import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";
 
 /** A workspace with a hook.toml, an agent whose model says what it is given, and all that was told. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import fc from "fast-check";
 import { fire } from "../../lib/core/dispatch.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
 import { revoke, trust } from "../../lib/hooks/trust.ts";

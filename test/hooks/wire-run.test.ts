@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "../../lib/agent.ts";
-import { loadSettings } from "../../lib/hooks/settings.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent, Bash, Edit, Read, Write } from "../../lib/tools/index.ts";
-import { sharedData } from "../_shared.ts";
 import { scratch } from "../_scratch.ts";
+import { sharedData } from "../_shared.ts";
+import { settingsHooks } from "./_settings-files.ts";
 
 type Sent = Readonly<Record<string, any>>;
 
@@ -50,10 +50,7 @@ async function run(): Promise<Sent[]> {
     }],
   });
   const session = await agent({ model, tools: [Bash, Read, Edit, Write, Agent], cwd: proj }).open({
-    hooks: ({ host }) => {
-      const records = loadSettings(files, host).then((loaded) => loaded.records);
-      return () => records;
-    },
+    hooks: settingsHooks(files),
   });
   await session.prompt("go");
   await session.close();
@@ -150,12 +147,7 @@ test("what a SessionStart hook exports reaches every Bash call of the session, t
     on: (event) => {
       if (event.type === "tool_end" && event.name === "Bash") outputs.push(event.content);
     },
-  }).open({
-    hooks: ({ host }) => {
-      const records = loadSettings(files, host).then((loaded) => loaded.records);
-      return () => records;
-    },
-  });
+  }).open({ hooks: settingsHooks(files) });
   await session.prompt("go");
   await session.close();
   assert.deepEqual(outputs, ["it is set", "it is set"]);

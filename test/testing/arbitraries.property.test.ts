@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
+import { agent } from "../../lib/agent.ts";
 import { compileMatcher } from "../../lib/core/match.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { EVENT_NAMES, resolveEvent } from "../../lib/core/names.ts";
 import { fromHost } from "../../lib/hooks/serving/from-host.ts";
-import { agent } from "../../lib/agent.ts";
 import {
   conversationArbitrary,
   eventArbitrary,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { checkHook } from "../../lib/testing/index.ts";
 import { check } from "../../lib/testing/check/check.ts";
 import type { CheckReport } from "../../lib/testing/check/report/report.ts";
+import { checkHook } from "../../lib/testing/index.ts";
 import { hookFiles, sh, SLOW } from "./_check-files.ts";
 
 const FEW = { runs: 4, seed: 1 };

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Host } from "../../lib/hooks/serving/from-host.ts";
+import type { RanCommand } from "../../lib/testing/check/asking/probe.ts";
+import { readPrinted } from "../../lib/testing/check/laws/_printed.ts";
 import type { Judged } from "../../lib/testing/check/laws/judged.ts";
 import { lawful } from "../../lib/testing/check/laws/lawful.ts";
-import { readPrinted } from "../../lib/testing/check/laws/_printed.ts";
-import type { RanCommand } from "../../lib/testing/check/asking/probe.ts";
 import { total } from "../../lib/testing/check/laws/total.ts";
 import { rounds } from "../_counts.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { findSubjects } from "../../lib/testing/check/find/find.ts";
 import { unsetNames } from "../../lib/testing/check/find/_unset-names.ts";
+import { findSubjects } from "../../lib/testing/check/find/find.ts";
 import { checkHook, wordsIn } from "../../lib/testing/index.ts";
 import { hookFiles, settings, sh, SLOW } from "./_check-files.ts";
 

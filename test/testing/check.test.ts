@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
-import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
 import { sandboxHere } from "../../lib/testing/check/asking/sandbox.ts";
+import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
 import { serve } from "../_server.ts";
 import { hookFiles, sh, SLOW } from "./_check-files.ts";
 

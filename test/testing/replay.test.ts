@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
 import { agent, anthropic } from "../../lib/index.ts";
-import { Edit, Read } from "../../lib/tools/index.ts";
-import { replay, ReplayError, scriptedServer } from "../../lib/testing/index.ts";
 import { readHeader } from "../../lib/tape/read.ts";
+import { replay, ReplayError, scriptedServer } from "../../lib/testing/index.ts";
+import { Edit, Read } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
 import { inFolder } from "../tape/_stage.ts";
 

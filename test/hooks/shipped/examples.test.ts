@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { discover } from "../../../lib/hooks/discover.ts";
-import { runExamples } from "../../../lib/testing/index.ts";
 import { sidecarsOf } from "../../../lib/testing/examples/sidecars.ts";
+import { runExamples } from "../../../lib/testing/index.ts";
 import { SHIPPED } from "./_shipped.ts";
 
 const { files } = discover(SHIPPED);
