@@ -31,8 +31,8 @@ test("a Stop hook is told of commands that still run in the background, and not 
     input: { command, description, run_in_background: true },
   });
   const model = scripted([
-    { tools: [start("sleep 30", "a long sleep"), start("true", "nothing")] },
-    { tools: [{ name: "Bash", input: { command: "sleep 0.3" } }] },
+    { tools: [start("sleep 30", "a long sleep"), start("touch ended", "nothing")] },
+    { tools: [{ name: "Bash", input: { command: "until [ -e ended ]; do sleep 0.02; done; sleep 0.2" } }] },
     { text: "done" },
   ]);
   await agent({ model, tools: [Bash], hooks: here.hooks, cwd: here.cwd }).run("go");

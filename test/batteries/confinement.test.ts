@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "../../lib/agent.ts";
+import { isToolResult } from "../../lib/core/messages.ts";
 import { tool } from "../../lib/core/tool.ts";
 import { definitions } from "../../lib/hooks/definitions.ts";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent, Bash, Write } from "../../lib/tools/index.ts";
+import { scratch } from "../_scratch.ts";
 
 test("what confines the tools of an agent always confines those of the agents it starts", async () => {
   const seen: [agent: string, state: unknown][] = [];
@@ -38,23 +40,24 @@ test("what confines the tools of an agent always confines those of the agents it
 });
 
 test("U16: changing directory in the shell never opens more files to the tools", async () => {
-  const cwd = mkdtempSync(join(tmpdir(), "crochet-cd-"));
-  const outside = mkdtempSync(join(tmpdir(), "crochet-outside-"));
-  const target = join(outside, "made.txt");
-  const result = await agent({
+  using inside = scratch();
+  using outside = scratch();
+  const target = join(outside.path, "made.txt");
+  const { messages } = await agent({
     model: scripted([
-      { tools: [{ name: "Bash", input: { command: `cd ${outside}` } }] },
+      { tools: [{ name: "Bash", input: { command: `cd ${outside.path} && pwd` } }] },
       { tools: [{ name: "Write", input: { file_path: "made.txt", content: "x" } }] },
       { tools: [{ name: "Write", input: { file_path: target, content: "x" } }] },
       { text: "done" },
     ]),
     tools: [Bash, Write],
-    cwd,
+    cwd: inside.path,
   }).run("go");
-  assert.equal(result.stop, "done");
+  const results = messages.flatMap(({ content }) => content.filter(isToolResult));
+  assert.equal(results[0]!.content, outside.path);
+  assert.equal(results[2]!.is_error, true);
+  assert.match(String(results[2]!.content), /outside/);
   assert.equal(existsSync(target), false);
-  rmSync(cwd, { recursive: true });
-  rmSync(outside, { recursive: true });
 });
 
 const skip = await openSandbox({ mode: "workspace", roots: [tmpdir()] }).then(
@@ -63,8 +66,9 @@ const skip = await openSandbox({ mode: "workspace", roots: [tmpdir()] }).then(
 );
 
 test("U16: hooks run outside the sandbox, and inside it where that is asked for", { skip }, async () => {
-  const outside = mkdtempSync(join(tmpdir(), "crochet-outside-"));
-  const cwd = mkdtempSync(join(tmpdir(), "crochet-hooks-"));
+  using inside = scratch();
+  using other = scratch();
+  const [cwd, outside] = [inside.path, other.path];
   const touch = (name: string) => `touch ${name}; touch ${join(outside, name)}`;
   mkdirSync(join(cwd, "hooks"));
   const file = (name: string, text: string) => writeFileSync(join(cwd, "hooks", name), text);
@@ -80,21 +84,17 @@ test("U16: hooks run outside the sandbox, and inside it where that is asked for"
     command: touch("definition"),
     matcher: { events: ["Stop"] },
   };
-  try {
-    for (const sandbox of ["workspace", "hooks"] as const) {
-      const model = scripted([{ text: "." }]);
-      await agent({ model, cwd, hooks: join(cwd, "hooks"), sandbox }).run("go", {
-        hooks: ({ host }) => definitions({ hooks: { definitions: [definition] } }, { host, workspace: cwd }),
-      });
-      for (const name of ["command", "module", "definition"]) {
-        assert.equal(existsSync(join(cwd, name)), true, `${name}, ${sandbox}`);
-        assert.equal(existsSync(join(outside, name)), sandbox === "workspace", `${name}, ${sandbox}`);
-        rmSync(join(cwd, name));
-        rmSync(join(outside, name), { force: true });
-      }
+  for (const sandbox of ["workspace", "hooks"] as const) {
+    const model = scripted([{ text: "." }]);
+    await agent({ model, cwd, hooks: join(cwd, "hooks"), sandbox }).run("go", {
+      hooks: ({ host }) => definitions({ hooks: { definitions: [definition] } }, { host, workspace: cwd }),
+    });
+    for (const name of ["command", "module", "definition"]) {
+      assert.equal(existsSync(join(cwd, name)), true, `${name}, ${sandbox}`);
+      assert.equal(existsSync(join(outside, name)), sandbox === "workspace", `${name}, ${sandbox}`);
+      rmSync(join(cwd, name));
+      rmSync(join(outside, name), { force: true });
     }
-  } finally {
-    for (const folder of [cwd, outside]) rmSync(folder, { recursive: true });
   }
 });
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, jsonlStore, memoryStore, type RunEvent, tool } from "crochet";
 import { scripted } from "crochet/testing";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
+import { scratch } from "../_scratch.ts";
 
 const echo = tool({
   name: "Echo",
@@ -69,7 +69,21 @@ test("U15: a dangling tool_use is closed with an error before the conversation g
   assert.equal(invalidConversation((await store.load("a1"))!.messages), undefined);
 });
 
-test("U15: the stored model goes on unless another is given, and what differs is said", async () => {
+test("U15: the stored model goes on unless another is given", async () => {
+  const model = scripted([], { then: { text: "ok" } });
+  const helper = agent({ model });
+  const session = await helper.open();
+  await session.setModel("stored");
+  await session.prompt("first");
+  await session.close();
+  await helper.resume(session.id, "second");
+  assert.deepEqual(model.requests.map((request) => request.model), ["stored", "stored"]);
+  const other = scripted([{ text: "ok" }]);
+  await helper.resume(session.id, "third", { model: other });
+  assert.notEqual(other.requests[0]!.model, "stored");
+});
+
+test("U15: what differs between the agent that was stored and the one that goes on is said", async () => {
   const store = memoryStore();
   const run = (name: string, tools = [echo]) =>
     agent({ name, model: scripted([], { then: { text: "ok" } }), tools, system: name, store });
@@ -109,16 +123,12 @@ test("fork() goes on under a new id from a number of messages, a checkpoint, or 
 });
 
 test("U15: an id that could not be opened is never left claimed", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-claimed-"));
-  try {
-    writeFileSync(join(dir, "file"), "");
-    const helper = agent({ model: scripted([], { then: { text: "ok" } }), store: jsonlStore(join(dir, "runs")) });
-    await assert.rejects(
-      helper.run("go", { id: "a", rollout: join(dir, "file", "log.jsonl") }),
-      /ENOTDIR|EEXIST|ENOENT/,
-    );
-    assert.equal((await helper.run("go", { id: "a" })).stop, "done");
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  using folder = scratch();
+  writeFileSync(join(folder.path, "file"), "");
+  const helper = agent({ model: scripted([], { then: { text: "ok" } }), store: jsonlStore(join(folder.path, "runs")) });
+  await assert.rejects(
+    helper.run("go", { id: "a", rollout: join(folder.path, "file", "log.jsonl") }),
+    /ENOTDIR|EEXIST|ENOENT/,
+  );
+  assert.equal((await helper.run("go", { id: "a" })).stop, "done");
 });

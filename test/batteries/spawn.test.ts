@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { agent, deny, keepGoing, type RunEvent, tool } from "crochet";
 import { scripted, type ScriptedReply } from "crochet/testing";
-import type { ModelRequest } from "../../lib/core/model.ts";
 import { textOf } from "../../lib/core/messages.ts";
 import { Agent, agentTool } from "../../lib/tools/agent.ts";
+import { scratch } from "../_scratch.ts";
 
 const start = (prompt: string, more: Record<string, unknown> = {}) => ({
   name: "Agent",
@@ -18,11 +15,12 @@ const start = (prompt: string, more: Record<string, unknown> = {}) => ({
 function by(first: Record<string, ScriptedReply[]>) {
   const left = new Map(Object.entries(first).map(([key, replies]) => [key, [...replies]]));
   return scripted([], {
-    then: (request: ModelRequest) => left.get(textOf(request.messages[0]))?.shift() ?? { text: "nothing left" },
-  } as never);
+    then: ({ messages }) => left.get(textOf(messages[0]))?.shift() ?? { text: "nothing left" },
+  });
 }
 
-const last = (result: { messages: readonly { content: readonly unknown[] }[] }, at: number) =>
+/** What a message of results says, and whether each is an error. */
+const answersIn = (result: { messages: readonly { content: readonly unknown[] }[] }, at: number) =>
   (result.messages[at]!.content as { content?: string; is_error?: boolean }[]).map((b) =>
     [b.content, b.is_error ?? false] as const
   );
@@ -36,7 +34,7 @@ test("S0.28: the Agent tool runs an agent of its own and reports its last words"
   });
   const result = await helper.run("go");
   assert.equal(result.stop, "done");
-  assert.match(last(result, 2)[0]![0]!, /^sub result/);
+  assert.match(answersIn(result, 2)[0]![0]!, /^sub result/);
   const ids = new Set(events.map((e) => e.agent_id));
   assert.equal(ids.size, 2);
 });
@@ -81,13 +79,13 @@ test("a sub-agent's stop can be refused, and its start: the parent reads why", a
     tools: [Agent],
     hooks: { subagentStop: (e) => e.stop_hook_active ? undefined : keepGoing("Finish it") },
   });
-  assert.match(last(await once.run("go"), 2)[0]![0]!, /^whole/);
+  assert.match(answersIn(await once.run("go"), 2)[0]![0]!, /^whole/);
   const never = agent({
     model: by({ go: [{ tools: [start("sub task")] }, { text: "done" }] }),
     tools: [Agent],
     hooks: { subagentStart: () => deny("not today") },
   });
-  assert.match(last(await never.run("go"), 2)[0]![0]!, /Blocked by hook: not today/);
+  assert.match(answersIn(await never.run("go"), 2)[0]![0]!, /Blocked by hook: not today/);
 });
 
 test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store", async () => {
@@ -95,7 +93,6 @@ test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store
   const helper = agent({
     model: by({
       go: [{ tools: [start("sub task")] }, { text: "done" }],
-      again: [{ text: "placeholder" }],
       "sub task": [{ text: "first" }, { text: "second" }],
     }),
     tools: [Agent],
@@ -104,11 +101,10 @@ test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store
   await helper.run("go");
   const replies = [{ tools: [start("go on", { resume_agent_id: id })] }, { text: "done" }];
   const model = scripted([], {
-    then: (request: ModelRequest) =>
-      textOf(request.messages[0]) === "sub task" ? { text: `saw ${request.messages.length}` } : replies.shift()!,
-  } as never);
+    then: ({ messages }) => textOf(messages[0]) === "sub task" ? { text: `saw ${messages.length}` } : replies.shift()!,
+  });
   const result = await helper.run("later", { model });
-  assert.match(last(result, 2)[0]![0]!, /^saw 3/);
+  assert.match(answersIn(result, 2)[0]![0]!, /^saw 3/);
 });
 
 test("S0.29: an unknown agent to resume is an error result, never a fresh start", async () => {
@@ -116,7 +112,7 @@ test("S0.29: an unknown agent to resume is an error result, never a fresh start"
     model: by({ go: [{ tools: [start("x", { resume_agent_id: "nobody" })] }, { text: "done" }] }),
     tools: [Agent],
   });
-  const [content, isError] = last(await helper.run("go"), 2)[0]!;
+  const [content, isError] = answersIn(await helper.run("go"), 2)[0]!;
   assert.equal(isError, true);
   assert.match(content!, /Cannot resume agent 'nobody'/);
 });
@@ -128,52 +124,53 @@ test("an unknown type of agent is an error that lists the known ones", async () 
     tools: [agentTool({ agents: { reviewer } })],
   });
   assert.match(
-    last(await helper.run("go"), 2)[0]![0]!,
+    answersIn(await helper.run("go"), 2)[0]![0]!,
     /the types are general-purpose, reviewer; did you mean 'reviewer'/,
   );
 });
 
 test("agents/<name>.md defines an agent: its system prompt, tools and model", async () => {
-  const cwd = await mkdtemp(join(tmpdir(), "crochet-agents-"));
-  await mkdir(join(cwd, "agents"));
-  await writeFile(
-    join(cwd, "agents", "scout.md"),
-    "---\ndescription: Looks around\ntools: Echo\nmodel: tiny\n---\nYou look around.\n",
-  );
+  using folder = scratch({
+    "agents/scout.md": "---\ndescription: Looks around\ntools: Echo\nmodel: tiny\n---\nYou look around.\n",
+  });
   const echo = tool({ name: "Echo", description: "", input: { type: "object" }, run: () => "x" });
   const model = by({
     go: [{ tools: [start("look", { subagent_type: "scout" })] }, { text: "done" }],
     look: [{ text: "seen" }],
   });
-  await agent({ model, tools: [Agent, echo], cwd }).run("go");
+  await agent({ model, tools: [Agent, echo], cwd: folder.path }).run("go");
   const asked = model.requests.find((r) => textOf(r.messages[0]) === "look")!;
   assert.deepEqual([asked.system, asked.model, asked.tools.map((t) => t.name)], ["You look around.", "tiny", ["Echo"]]);
-  await rm(cwd, { recursive: true });
 });
 
 test("several agents of one reply run at the same time", async () => {
   let running = 0;
+  let meet = () => {};
+  const together = new Promise<void>((resolve) => meet = resolve);
+  const late = setTimeout(meet, 10_000); // One after the other they would never meet.
   let most = 0;
-  const slow = tool({
-    name: "Slow",
+  const wait = tool({
+    name: "Wait",
     description: "",
     effect: "read",
     input: { type: "object" },
     run: async () => {
       most = Math.max(most, ++running);
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      if (running === 3) meet();
+      await together;
       running--;
       return "ok";
     },
   });
-  const child = [{ tools: [{ name: "Slow", input: {} }] }, { text: "ok" }];
+  const child = [{ tools: [{ name: "Wait", input: {} }] }, { text: "ok" }];
   const model = by({
     go: [{ tools: [start("a"), start("b"), start("c")] }, { text: "done" }],
     a: child,
     b: child,
     c: child,
   });
-  await agent({ model, tools: [Agent, slow] }).run("go");
+  await agent({ model, tools: [Agent, wait] }).run("go");
+  clearTimeout(late);
   assert.equal(most, 3);
 });
 
@@ -193,13 +190,9 @@ test("U10: a background agent's report comes as a turn of its own", async () => 
 });
 
 test("U10: agents nest no deeper than limits.depth", async () => {
-  const model = scripted(
-    [],
-    {
-      then: (r: ModelRequest) =>
-        r.messages.length === 1 ? { tools: [start(`${textOf(r.messages[0])}+`)] } : { text: "ok" },
-    } as never,
-  );
+  const model = scripted([], {
+    then: ({ messages }) => messages.length === 1 ? { tools: [start(`${textOf(messages[0])}+`)] } : { text: "ok" },
+  });
   const errors: string[] = [];
   await agent({
     model,

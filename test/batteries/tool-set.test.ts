@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, tool } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { scratch } from "../_scratch.ts";
 import { asProcess } from "../mcp/_start.ts";
 
 test("what a tool holds is let go with the last session that uses it, and a failure of that is a warning", async () => {
@@ -32,42 +32,36 @@ test("what a tool holds is let go with the last session that uses it, and a fail
 });
 
 test("a replay that has the results on its tape starts no MCP server", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-mcp-"));
-  try {
-    const mark = join(dir, "started");
-    const { command, args } = asProcess();
-    const quoted = [command, ...args].map((word) => `'${word}'`).join(" ");
-    const servers = { srv: { command: "sh", args: ["-c", `echo x >> ${mark}; exec ${quoted}`] } };
-    const replies = () => scripted([{ tools: [{ name: "mcp__srv__echo", input: { text: "hi" } }] }, { text: "end" }]);
-    const run = (mode: "record" | "replay") =>
-      agent({ model: replies(), mcp: { servers }, tape: { path: join(dir, "tape"), mode, tools: true } }).run("go");
-    const recorded = await run("record");
-    assert.equal(readFileSync(mark, "utf8"), "x\n");
-    const replayed = await run("replay");
-    assert.equal(replayed.stop, "done");
-    assert.deepEqual(replayed.messages, recorded.messages);
-    assert.match(JSON.stringify(replayed.messages), /echo hi/);
-    assert.equal(readFileSync(mark, "utf8"), "x\n");
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  using folder = scratch();
+  const mark = join(folder.path, "started");
+  const { command, args } = asProcess();
+  const quoted = [command, ...args].map((word) => `'${word}'`).join(" ");
+  const servers = { srv: { command: "sh", args: ["-c", `echo x >> ${mark}; exec ${quoted}`] } };
+  const replies = () => scripted([{ tools: [{ name: "mcp__srv__echo", input: { text: "hi" } }] }, { text: "end" }]);
+  const run = (mode: "record" | "replay") =>
+    agent({ model: replies(), mcp: { servers }, tape: { path: join(folder.path, "tape"), mode, tools: true } }).run(
+      "go",
+    );
+  const recorded = await run("record");
+  assert.equal(readFileSync(mark, "utf8"), "x\n");
+  const replayed = await run("replay");
+  assert.equal(replayed.stop, "done");
+  assert.deepEqual(replayed.messages, recorded.messages);
+  assert.match(JSON.stringify(replayed.messages), /echo hi/);
+  assert.equal(readFileSync(mark, "utf8"), "x\n");
 });
 
 test("command hooks are told the server of an MCP tool as hosts tell it", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-mcp-"));
-  try {
-    const seen = join(dir, "seen.json");
-    mkdirSync(join(dir, "hooks"));
-    writeFileSync(join(dir, "hooks/pre-tool-use.sh"), `#!/bin/sh\ncat > ${seen}`, { mode: 0o755 });
-    await agent({
-      model: scripted([{ tools: [{ name: "mcp__my_srv__echo", input: { text: "hi" } }] }, { text: "end" }]),
-      hooks: join(dir, "hooks"),
-      mcp: { servers: { "my srv": asProcess() } },
-    }).run("go");
-    assert.ok(existsSync(seen));
-    const { mcp_server, tool_name } = JSON.parse(readFileSync(seen, "utf8"));
-    assert.deepEqual([tool_name, mcp_server], ["mcp__my_srv__echo", { name: "my srv", source: "dynamic" }]);
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  using folder = scratch();
+  const seen = join(folder.path, "seen.json");
+  mkdirSync(join(folder.path, "hooks"));
+  writeFileSync(join(folder.path, "hooks/pre-tool-use.sh"), `#!/bin/sh\ncat > ${seen}`, { mode: 0o755 });
+  await agent({
+    model: scripted([{ tools: [{ name: "mcp__my_srv__echo", input: { text: "hi" } }] }, { text: "end" }]),
+    hooks: join(folder.path, "hooks"),
+    mcp: { servers: { "my srv": asProcess() } },
+  }).run("go");
+  assert.ok(existsSync(seen));
+  const { mcp_server, tool_name } = JSON.parse(readFileSync(seen, "utf8"));
+  assert.deepEqual([tool_name, mcp_server], ["mcp__my_srv__echo", { name: "my srv", source: "dynamic" }]);
 });

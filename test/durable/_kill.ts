@@ -1,29 +1,15 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { OUR_RUNTIME } from "../_runtime.ts";
 import type { Effect } from "./_family.ts";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-export const IS_DENO = "Deno" in globalThis;
-
 /** The command that runs a script of this folder on the runtime of the test. */
-export function command(script: string): string[] {
-  const path = join(ROOT, "test/durable", script);
-  return IS_DENO
-    ? [
-      process.execPath,
-      "run",
-      "-A",
-      "--unstable-net",
-      "--no-check",
-      "--quiet",
-      `--config=${ROOT}deno.json`,
-      path,
-    ]
-    : [process.execPath, path];
+export function command(script: string): [program: string, ...args: string[]] {
+  const net = "Deno" in globalThis ? ["--unstable-net"] : [];
+  return [...OUR_RUNTIME, ...net, fileURLToPath(new URL(script, import.meta.url))];
 }
 
 export interface Started {
@@ -57,18 +43,6 @@ export function start(
       await done;
     },
   };
-}
-
-/** A folder that is gone after the test. */
-export async function inFolder(
-  work: (dir: string) => Promise<void>,
-): Promise<void> {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-durable-"));
-  try {
-    await work(dir);
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
 }
 
 export function effects(dir: string): Effect[] {

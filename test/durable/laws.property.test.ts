@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -9,6 +9,7 @@ import { invalidConversation, isToolResult, isToolUse } from "../../lib/core/mes
 import type { Result } from "../../lib/core/run-events.ts";
 import { sqliteSteps } from "../../lib/durable/index.ts";
 import { tries } from "../_counts.ts";
+import { scratch } from "../_scratch.ts";
 import { build, type Built } from "../core/_build.ts";
 import { within } from "../core/_stage.ts";
 import { hook, type World, world } from "../core/_worlds.ts";
@@ -49,35 +50,31 @@ test("law 1 on an engine: every run always ends within its limits with a valid c
 
 // Kills: a result that is no JSON, a field that a journal loses.
 test("law 1 on a journal in SQLite: a run is always the same run that it is in memory, and once more out of the journal", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-laws-"));
+  using folder = scratch();
   let n = 0;
-  try {
-    await fc.assert(
-      fc.asyncProperty(steady(), async (w) => {
-        const inMemory = await within(
-          build(w, { engine: memoryEngine() }).run(w.prompt),
-        );
-        const steps = sqliteSteps(join(dir, `${n++}.sqlite`));
-        try {
-          const built = build(w, { engine: steps });
-          const result = await within(built.run(w.prompt));
-          assertLawful(w, built, result);
-          assert.deepEqual(result, inMemory);
-          const silent = build({
-            ...w,
-            replies: [],
-            then: { error: "invalid_request_error" },
-          }, { engine: steps });
-          assert.deepEqual(await within(silent.run(w.prompt)), result);
-        } finally {
-          steps.close();
-        }
-      }),
-      { numRuns: tries(20, 300) },
-    );
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+  await fc.assert(
+    fc.asyncProperty(steady(), async (w) => {
+      const inMemory = await within(
+        build(w, { engine: memoryEngine() }).run(w.prompt),
+      );
+      const steps = sqliteSteps(join(folder.path, `${n++}.sqlite`));
+      try {
+        const built = build(w, { engine: steps });
+        const result = await within(built.run(w.prompt));
+        assertLawful(w, built, result);
+        assert.deepEqual(result, inMemory);
+        const silent = build({
+          ...w,
+          replies: [],
+          then: { error: "invalid_request_error" },
+        }, { engine: steps });
+        assert.deepEqual(await within(silent.run(w.prompt)), result);
+      } finally {
+        steps.close();
+      }
+    }),
+    { numRuns: tries(20, 300) },
+  );
 });
 
 /** Worlds in which nothing depends on how long something took, nor on what a dead process had in mind. */

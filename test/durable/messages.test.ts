@@ -7,38 +7,36 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type SqliteSteps, sqliteSteps } from "../../lib/durable/index.ts";
 import { remote, serve } from "../../lib/durable/restate.ts";
-import { inFolder } from "./_kill.ts";
+import { scratch } from "../_scratch.ts";
 
 test("sqliteSteps() says of a file that is no journal, or another version's, to move it away", async () => {
-  await inFolder(async (dir) => {
-    const text = join(dir, "text.sqlite");
-    writeFileSync(text, "This is a text that is long enough to be taken for the head of a database. ".repeat(20));
-    const other = join(dir, "other.sqlite");
-    const db = new DatabaseSync(other);
-    db.exec("CREATE TABLE step (id INTEGER, data TEXT)");
-    db.close();
-    for (const path of [text, other]) {
-      const steps = sqliteSteps(path);
-      await assert.rejects(steps.step("llm:a:0.1:1", async () => 1), (error: Error) => {
-        assert.match(
-          error.message,
-          /^Cannot use the journal .*\.sqlite as it is damaged or of another version .*: move/,
-        );
-        return true;
-      });
-      steps.close();
-    }
-  });
+  using folder = scratch();
+  const text = join(folder.path, "text.sqlite");
+  writeFileSync(text, "This is a text that is long enough to be taken for the head of a database. ".repeat(20));
+  const other = join(folder.path, "other.sqlite");
+  const db = new DatabaseSync(other);
+  db.exec("CREATE TABLE step (id INTEGER, data TEXT)");
+  db.close();
+  for (const path of [text, other]) {
+    const steps = sqliteSteps(path);
+    await assert.rejects(steps.step("llm:a:0.1:1", async () => 1), (error: Error) => {
+      assert.match(
+        error.message,
+        /^Cannot use the journal .*\.sqlite as it is damaged or of another version .*: move/,
+      );
+      return true;
+    });
+    steps.close();
+  }
 });
 
 test("sqliteSteps() says of a step that two processes run at once that a session is for one at a time", async () => {
-  await inFolder(async (dir) => {
-    const [one, other] = [1, 2].map(() => sqliteSteps(join(dir, "steps.sqlite"))) as [SqliteSteps, SqliteSteps];
-    const twice = one.step("llm:a:0.1:1", () => other.step("llm:a:0.1:1", async () => 1));
-    await assert.rejects(twice, /as another process has run the same step meanwhile: let one process at a time/);
-    one.close();
-    other.close();
-  });
+  using folder = scratch();
+  const [one, other] = [1, 2].map(() => sqliteSteps(join(folder.path, "steps.sqlite"))) as [SqliteSteps, SqliteSteps];
+  const twice = one.step("llm:a:0.1:1", () => other.step("llm:a:0.1:1", async () => 1));
+  await assert.rejects(twice, /as another process has run the same step meanwhile: let one process at a time/);
+  one.close();
+  other.close();
 });
 
 test("remote() refuses what is no address before anything is asked", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inFolder, start } from "./_kill.ts";
+import { scratch } from "../_scratch.ts";
+import { start } from "./_kill.ts";
 import { alone, noNamespace, serverBinary } from "./_restate.ts";
 
 const why = noNamespace();
@@ -12,12 +13,11 @@ test(
   options,
   async () => {
     assert.ok("path" in server);
-    await inFolder(async (dir) => {
-      const { code, out, err } = await start(
-        alone("_restate-cli-drive.ts", [dir, server.path]),
-      ).done;
-      assert.equal(code, 0, err);
-      assert.equal(out, "ok");
-    });
+    using folder = scratch();
+    const { code, out, err } = await start(
+      alone("_restate-cli-drive.ts", [folder.path, server.path]),
+    ).done;
+    assert.equal(code, 0, err);
+    assert.equal(out, "ok");
   },
 );

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rounds } from "../_counts.ts";
-import { inFolder, start } from "./_kill.ts";
+import { scratch } from "../_scratch.ts";
+import { start } from "./_kill.ts";
 import { alone, noNamespace, serverBinary } from "./_restate.ts";
 
 const why = noNamespace();
@@ -11,19 +12,14 @@ const options = "missing" in server ? { skip: server.missing } : {};
 /** Each thing an agent does takes this long: the short one for every day, the long one to be killed in many places. */
 const MS = rounds(30, 100);
 
-async function driven(
-  scenario: string,
-): Promise<{ ends: string[]; steps: number; again: string[] }> {
+async function driven(scenario: string): Promise<{ ends: string[]; steps: number; again: string[] }> {
   assert.ok("path" in server);
-  let report: { ends: string[]; steps: number; again: string[] } | undefined;
-  await inFolder(async (dir) => {
-    const { code, out, err } = await start(
-      alone("_restate-drive.ts", [scenario, dir, server.path, String(MS)]),
-    ).done;
-    assert.equal(code, 0, err);
-    report = JSON.parse(out);
-  });
-  return report!;
+  using folder = scratch();
+  const { code, out, err } = await start(
+    alone("_restate-drive.ts", [scenario, folder.path, server.path, String(MS)]),
+  ).done;
+  assert.equal(code, 0, err);
+  return JSON.parse(out);
 }
 
 const WORKERS = Array<string>(8).fill("done: worker done");

@@ -8,7 +8,7 @@ import { memoryStore } from "../../lib/transcript/memory.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Bash } from "../../lib/tools/index.ts";
 import type { ToolResultBlock } from "../../lib/core/messages.ts";
-import { inFolder } from "./_kill.ts";
+import { scratch } from "../_scratch.ts";
 
 /** Goes into a folder, dies before the second reply, goes on in another process' place; what `pwd` then says. */
 async function placeAfterDeath(dir: string, between: () => void = () => {}): Promise<string> {
@@ -37,17 +37,18 @@ async function placeAfterDeath(dir: string, between: () => void = () => {}): Pro
 }
 
 test("a shell that had gone to another folder is there again when another process goes on with the run", async () => {
-  await inFolder(async (dir) => {
-    mkdirSync(join(dir, "below"));
-    assert.equal((await placeAfterDeath(dir)).trim(), join(realpathSync(dir), "below"));
-  });
+  using folder = scratch();
+  mkdirSync(join(folder.path, "below"));
+  assert.equal((await placeAfterDeath(folder.path)).trim(), join(realpathSync(folder.path), "below"));
 });
 
 test("a shell whose folder is gone when the run goes on says so, and works in the agent's own", async () => {
-  await inFolder(async (dir) => {
-    mkdirSync(join(dir, "below"));
-    const said = await placeAfterDeath(dir, () => rmSync(join(dir, "below"), { recursive: true }));
-    assert.match(said, /below is gone, so the shell works in/);
-    assert.ok(said.includes(`${realpathSync(dir)}\n`) || said.trimEnd().endsWith(realpathSync(dir)), said);
-  });
+  using folder = scratch();
+  mkdirSync(join(folder.path, "below"));
+  const said = await placeAfterDeath(folder.path, () => rmSync(join(folder.path, "below"), { recursive: true }));
+  assert.match(said, /below is gone, so the shell works in/);
+  assert.ok(
+    said.includes(`${realpathSync(folder.path)}\n`) || said.trimEnd().endsWith(realpathSync(folder.path)),
+    said,
+  );
 });

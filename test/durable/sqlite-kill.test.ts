@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type OpenQuestion, sqliteSteps } from "../../lib/durable/index.ts";
 import { rounds } from "../_counts.ts";
-import { assertOnce, command, type Death, effects, inFolder, start, type Started, until } from "./_kill.ts";
+import { scratch } from "../_scratch.ts";
+import { assertOnce, command, type Death, effects, start, type Started, until } from "./_kill.ts";
 
 interface Ended {
   readonly id: string;
@@ -78,43 +79,40 @@ async function killed(
 
 test("8 agents of 11 steps, killed twice, all end; what had finished ran once, what was in flight again under its key", async () => {
   for (let round = 0; round < rounds(1, 6); round++) {
-    await inFolder(async (dir) => {
-      const { results, deaths } = await killed(dir, "worker", 8, [
-        30 + round * 15,
-        110 + round * 15,
-      ]);
-      assert.deepEqual(
-        results.map(({ stop, text }) => `${stop}: ${text}`),
-        Array(8).fill("done: worker done"),
-      );
-      const { steps } = assertOnce(dir, deaths);
-      assert.equal(steps, 8 * 12, "each agent's begin and its 11 steps");
-      assert.equal(deaths.length, 2);
-      // A dead process' steps in flight are what runs again, not more.
-      const ends = effects(dir).filter((e) => "step" in e && e.phase === "end").length;
-      assert.ok(ends <= steps + 8 * deaths.length);
-    });
+    using folder = scratch();
+    const { results, deaths } = await killed(folder.path, "worker", 8, [
+      30 + round * 15,
+      110 + round * 15,
+    ]);
+    assert.deepEqual(
+      results.map(({ stop, text }) => `${stop}: ${text}`),
+      Array(8).fill("done: worker done"),
+    );
+    const { steps } = assertOnce(folder.path, deaths);
+    assert.equal(steps, 8 * 12, "each agent's begin and its 11 steps");
+    assert.equal(deaths.length, 2);
+    // A dead process' steps in flight are what runs again, not more.
+    const ends = effects(folder.path).filter((e) => "step" in e && e.phase === "end").length;
+    assert.ok(ends <= steps + 8 * deaths.length);
   }
 });
 
 test("parents with three children, four calls at once and an approval, killed twice, end as those that were not", async () => {
   for (let round = 0; round < rounds(1, 6); round++) {
-    await inFolder(async (quiet) => {
-      const whole = await killed(quiet, "parent", 2, []);
-      assert.deepEqual(assertOnce(quiet, []).again, []);
-      // Never so late that all could have ended: a run under an id whose run has ended is the next one.
-      const part = (share: number) => Math.round(effects(quiet).length * share);
-      await inFolder(async (dir) => {
-        const at = [part(0.15 + round * 0.06), part(0.45 + round * 0.06)];
-        const { results, deaths } = await killed(dir, "parent", 2, at);
-        assert.deepEqual(
-          results.map(({ stop, text }) => `${stop}: ${text}`),
-          Array(2).fill("done: parent done"),
-        );
-        assert.equal(deaths.length, 2);
-        assertOnce(dir, deaths);
-        assert.deepEqual(results, whole.results);
-      });
-    });
+    using quiet = scratch();
+    const whole = await killed(quiet.path, "parent", 2, []);
+    assert.deepEqual(assertOnce(quiet.path, []).again, []);
+    // Never so late that all could have ended: a run under an id whose run has ended is the next one.
+    const part = (share: number) => Math.round(effects(quiet.path).length * share);
+    using folder = scratch();
+    const at = [part(0.15 + round * 0.06), part(0.45 + round * 0.06)];
+    const { results, deaths } = await killed(folder.path, "parent", 2, at);
+    assert.deepEqual(
+      results.map(({ stop, text }) => `${stop}: ${text}`),
+      Array(2).fill("done: parent done"),
+    );
+    assert.equal(deaths.length, 2);
+    assertOnce(folder.path, deaths);
+    assert.deepEqual(results, whole.results);
   }
 });

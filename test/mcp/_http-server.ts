@@ -4,7 +4,7 @@ import { server } from "./_tools.ts";
 
 const handler = createMcpHandler(server, { legacy: process.argv.includes("--modern") ? "reject" : "stateless" });
 
-/** Serves over HTTP, prints its port, and shows the key it was given as a tool's answer would never do. */
+/** Serves whoever sends the key, and prints its port. */
 const listening = createServer(async (req, res) => {
   if (req.headers["x-key"] !== "open") return void res.writeHead(401).end();
   const chunks: Uint8Array[] = [];

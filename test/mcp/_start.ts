@@ -4,20 +4,19 @@ import { fileURLToPath } from "node:url";
 import { agent, type AgentOptions, type McpOptions, type RunEvent } from "../../lib/index.ts";
 import type { Block, ToolResultBlock } from "../../lib/core/messages.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
-const run = "Deno" in globalThis
-  ? ["run", "-A", "--quiet", "--no-check", `--config=${here("../../deno.json")}`]
-  : ["run"];
+const [PROGRAM, ...ARGS] = OUR_RUNTIME;
 
 /** A server of this folder as a process that an agent starts. */
 export function asProcess(...args: string[]) {
-  return { command: process.execPath, args: [...run, here("_stdio-server.ts"), ...args] };
+  return { command: PROGRAM, args: [...ARGS, here("_stdio-server.ts"), ...args] };
 }
 
 /** A server of this folder that listens on 127.0.0.1. */
 export async function listening(...args: string[]): Promise<{ url: string; [Symbol.dispose](): void }> {
-  const child: ChildProcess = spawn(process.execPath, [...run, here("_http-server.ts"), ...args], {
+  const child: ChildProcess = spawn(PROGRAM, [...ARGS, here("_http-server.ts"), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [port] = await once(child.stdout!, "data");

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { agent, modify } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { scratch } from "../_scratch.ts";
 import { asProcess, calling, listening } from "./_start.ts";
 
 const ALL = ["echo", "look", "weigh", "fail", "slow", "env", "fork", "crash", "grow", "steps"];
@@ -146,8 +146,8 @@ test("a server that ends in between is told of and started again by the next cal
 
 test("a call that takes too long fails, and one that is interrupted ends with its run", async () => {
   const slow = [{ name: "mcp__srv__slow" }, { name: "mcp__srv__echo", input: { text: "on" } }];
-  const { results } = await calling({ servers: { srv: { ...asProcess(), timeout: 300 } } }, slow);
-  assert.match(String(results[0]!.content), /as it did not answer within 0\.3 s$/);
+  const { results } = await calling({ servers: { srv: { ...asProcess(), timeout: 1000 } } }, slow);
+  assert.match(String(results[0]!.content), /as it did not answer within 1 s$/);
   assert.equal(results[1]!.content, "echo on");
 
   const stop = new AbortController();
@@ -159,26 +159,23 @@ test("a call that takes too long fails, and one that is interrupted ends with it
 });
 
 test("tools that a server adds while it runs can be called, under a name that the API takes", async () => {
-  let names: string[] = [];
-  const model = scripted([
-    { tools: [{ name: "mcp__srv__grow", input: {} }] },
-    { tools: [{ name: "Wait", input: {} }] },
-    { tools: [{ name: "mcp__srv__grown_up", input: {} }] },
-    { text: "." },
-  ]);
+  const grown = "mcp__srv__grown_up";
+  const model = scripted([{ tools: [{ name: "mcp__srv__grow", input: {} }] }], {
+    then: ({ tools, messages }) => {
+      if (JSON.stringify(messages).includes(`"name":"${grown}"`)) return { text: "." };
+      return { tools: [{ name: tools.some(({ name }) => name === grown) ? grown : "Wait", input: {} }] };
+    },
+  });
   const result = await agent({
     mcp: { servers: { srv: asProcess() } },
     tools: [{
       name: "Wait",
       input_schema: { type: "object" },
-      run: () => new Promise((resolve) => setTimeout(resolve, 1000, "waited")),
+      run: () => new Promise((resolve) => setTimeout(resolve, 100, "waited")),
     }],
-    model: (request, signal) => {
-      names = request.tools.map(({ name }) => name);
-      return model(request, signal);
-    },
+    model,
   }).run("go");
-  assert.ok(names.includes("mcp__srv__grown_up"));
+  assert.equal(result.stop, "done");
   assert.match(JSON.stringify(result.messages.at(-2)), /"content":"tall"/);
 });
 
@@ -199,25 +196,21 @@ test("a server gets its own environment and arguments, and none of our secrets",
 });
 
 test("where the client is not installed a warning says which package to install, and the run goes on", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-mcp-"));
-  try {
-    cpSync(fileURLToPath(new URL("../../lib", import.meta.url)), join(dir, "lib"), { recursive: true });
-    const { connectServers } = await import(pathToFileURL(join(dir, "lib/mcp.ts")).href);
-    const warnings: string[] = [];
-    const connected = await connectServers({ servers: { srv: asProcess() } }, {
-      cwd: dir,
-      signal: new AbortController().signal,
-      warn: (message: string) => warnings.push(message),
-      changed: () => {},
-    });
-    assert.deepEqual(connected.tools(), []);
-    assert.deepEqual(warnings, [
-      "Cannot use MCP servers as '@modelcontextprotocol/client' is not installed: npm install @modelcontextprotocol/client",
-    ]);
-    await connected.close();
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  using folder = scratch();
+  cpSync(fileURLToPath(new URL("../../lib", import.meta.url)), join(folder.path, "lib"), { recursive: true });
+  const { connectServers } = await import(pathToFileURL(join(folder.path, "lib/mcp.ts")).href);
+  const warnings: string[] = [];
+  const connected = await connectServers({ servers: { srv: asProcess() } }, {
+    cwd: folder.path,
+    signal: new AbortController().signal,
+    warn: (message: string) => warnings.push(message),
+    changed: () => {},
+  });
+  assert.deepEqual(connected.tools(), []);
+  assert.deepEqual(warnings, [
+    "Cannot use MCP servers as '@modelcontextprotocol/client' is not installed: npm install @modelcontextprotocol/client",
+  ]);
+  await connected.close();
 });
 
 /** A server of one tool, whose input it describes and never looks at. */
@@ -234,9 +227,9 @@ const DESCRIBING = (schema: object) =>
   });`;
 
 test("a pattern of a server's schema that could search for ever is never searched with", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-mcp-"));
+  using folder = scratch();
   const taking = async (pattern: string, text: string) => {
-    const file = join(dir, "server.cjs");
+    const file = join(folder.path, "server.cjs");
     writeFileSync(file, DESCRIBING({ type: "object", properties: { text: { type: "string", pattern } } }));
     const args = "Deno" in globalThis ? ["run", "-A", "--quiet", file] : ["run", file];
     const { results } = await calling({ servers: { srv: { command: process.execPath, args } } }, [
@@ -244,10 +237,6 @@ test("a pattern of a server's schema that could search for ever is never searche
     ]);
     return String(results[0]!.content);
   };
-  try {
-    assert.equal(await taking("^(a+)+$", `${"a".repeat(60)}!`), "taken");
-    assert.match(await taking("^a+$", "b"), /Cannot call mcp__srv__take as its input is not valid/);
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  assert.equal(await taking("^(a+)+$", `${"a".repeat(60)}!`), "taken");
+  assert.match(await taking("^a+$", "b"), /Cannot call mcp__srv__take as its input is not valid/);
 });

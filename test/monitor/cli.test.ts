@@ -114,10 +114,14 @@ test("S2.8: a hook that cannot write its log is silent and exits 0 all the same"
 test("S2.13, S2.14, S2.18: a plan that waits triggers the on_prompt action, once", async () => {
   const out = join(root, "escalated");
   crochet(["agent", "settings", "planner", "--on-prompt", `echo "$CROCHET_AGENT_ID $CROCHET_PROMPT_TYPE" >> ${out}`]);
+  const told = () => existsSync(out) ? readFileSync(out, "utf8") : "";
   hook("pretooluse", "planner", { tool_name: "ExitPlanMode", tool_input: { plan: "1. do it" } });
   hook("notification", "planner", { notification_type: "permission_prompt", message: "permission" });
-  for (let i = 0; i < 100 && !existsSync(out); i++) await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.equal(readFileSync(out, "utf8"), "planner plan_approval\n");
+  // The next prompt shows that the permission before it was told to nobody: actions are started and not awaited.
+  hook("stop", "planner", {});
+  hook("pretooluse", "planner", { tool_name: "AskUserQuestion", tool_input: { questions: [{ question: "Why?" }] } });
+  for (let i = 0; i < 400 && !told().includes("question"); i++) await new Promise((wake) => setTimeout(wake, 50));
+  assert.deepEqual(told().trim().split("\n").sort(), ["planner plan_approval", "planner question"]);
 });
 
 test("agents lists what is watched, with what each asks", () => {

@@ -103,12 +103,12 @@ test(
     assert.equal((await here.run("hi")).code, 0);
     const [row] = await here.rows();
     assert.deepEqual([row?.state, row?.prompt_type, row?.message], ["prompting", "question", "Which way?"]);
-    for (let i = 0; i < 100 && !existsSync(told); i++) await new Promise((resolve) => setTimeout(resolve, 50));
-    assert.equal(readFileSync(told, "utf8"), "question Which way?\n");
+    for (let i = 0; i < 400 && !existsSync(told); i++) await new Promise((resolve) => setTimeout(resolve, 50));
 
     // The answer goes on with the session: a life of its own, under the same id.
     assert.equal((await here.run("--resume", "last", "left")).code, 0);
     assert.deepEqual((await here.rows()).map(({ id, state }) => [id, state]), [[row!.id, "stopped"]]);
+    assert.equal(readFileSync(told, "utf8"), "question Which way?\n");
   },
 );
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -10,6 +10,7 @@ import { compilePath } from "../../lib/permissions/_path-rule.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Glob, Grep } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
+import { scratch } from "../_scratch.ts";
 import { CWD, ofTool } from "./_call.ts";
 
 const edit = (rule: string, path: string, more = {}) =>
@@ -68,35 +69,33 @@ test("Edit rules are for Write and MultiEdit too, Read rules for Glob and Grep",
 });
 
 test("links never lead around a file rule", () => {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "crochet-rules-")));
-  try {
-    const root = join(base, "project");
-    for (const dir of ["project/src", "project/secret", "outside"]) mkdirSync(join(base, dir), { recursive: true });
-    writeFileSync(join(root, "secret/key"), "");
-    symlinkSync(join(root, "secret/key"), join(root, "src/key"));
-    symlinkSync(join(base, "outside"), join(root, "src/out"));
-    symlinkSync(join(base, "outside/new"), join(root, "src/dangling"));
-    symlinkSync("loop", join(root, "src/loop"));
-    const says = (tool: string, path: string, permissions: object) =>
-      ofTool(tool, { file_path: join(root, path) }, { roots: [root], ...permissions }, { cwd: root }).behavior;
-    assert.equal(says("Edit", "src/key", { mode: "bypass", deny: ["Edit(secret/**)"] }), "deny");
-    assert.equal(says("Edit", "src/key", { mode: "bypass", deny: ["Edit(src/key)"] }), "deny", "as written counts too");
-    for (const path of ["src/out/a", "src/dangling", "src/key", "src/out/../../project/secret/x"]) {
-      assert.equal(says("Write", path, { allow: ["Edit(src/**)"] }), "ask", path);
-    }
-    assert.equal(says("Write", "src/out/a", { mode: "acceptEdits" }), "ask");
-    assert.equal(says("Write", "src/dangling", { mode: "acceptEdits" }), "ask");
-    assert.equal(says("Write", "src/real", { mode: "acceptEdits" }), "allow");
-    assert.ok(["ask", "allow"].includes(says("Write", "src/loop", { mode: "acceptEdits" })), "a loop ends");
-    symlinkSync(root, join(base, "alias"));
-    const throughAlias = ofTool("Write", { file_path: join(base, "alias/src/x") }, {
-      roots: [join(base, "alias")],
-      mode: "acceptEdits",
-    });
-    assert.equal(throughAlias.behavior, "allow", "a workspace may itself be a link");
-  } finally {
-    rmSync(base, { recursive: true });
+  using folder = scratch();
+  const root = join(folder.path, "project");
+  for (const dir of ["project/src", "project/secret", "outside"]) {
+    mkdirSync(join(folder.path, dir), { recursive: true });
   }
+  writeFileSync(join(root, "secret/key"), "");
+  symlinkSync(join(root, "secret/key"), join(root, "src/key"));
+  symlinkSync(join(folder.path, "outside"), join(root, "src/out"));
+  symlinkSync(join(folder.path, "outside/new"), join(root, "src/dangling"));
+  symlinkSync("loop", join(root, "src/loop"));
+  const says = (tool: string, path: string, permissions: object) =>
+    ofTool(tool, { file_path: join(root, path) }, { roots: [root], ...permissions }, { cwd: root }).behavior;
+  assert.equal(says("Edit", "src/key", { mode: "bypass", deny: ["Edit(secret/**)"] }), "deny");
+  assert.equal(says("Edit", "src/key", { mode: "bypass", deny: ["Edit(src/key)"] }), "deny", "as written counts too");
+  for (const path of ["src/out/a", "src/dangling", "src/key", "src/out/../../project/secret/x"]) {
+    assert.equal(says("Write", path, { allow: ["Edit(src/**)"] }), "ask", path);
+  }
+  assert.equal(says("Write", "src/out/a", { mode: "acceptEdits" }), "ask");
+  assert.equal(says("Write", "src/dangling", { mode: "acceptEdits" }), "ask");
+  assert.equal(says("Write", "src/real", { mode: "acceptEdits" }), "allow");
+  assert.equal(says("Write", "src/loop", { mode: "acceptEdits" }), "allow", "a loop leads nowhere, and looking ends");
+  symlinkSync(root, join(folder.path, "alias"));
+  const throughAlias = ofTool("Write", { file_path: join(folder.path, "alias/src/x") }, {
+    roots: [join(folder.path, "alias")],
+    mode: "acceptEdits",
+  });
+  assert.equal(throughAlias.behavior, "allow", "a workspace may itself be a link");
 });
 
 const git = (() => {
@@ -111,30 +110,26 @@ test("file rules always match as git's own ignore rules do", {
   skip: git ? false : "git is not installed",
   timeout: 120_000,
 }, () => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "crochet-ignore-")));
-  try {
-    execFileSync("git", ["init", "-q", root], { stdio: "pipe" });
-    const name = fc.constantFrom("a", "b", "ab", "a.ts", ".a", "src");
-    const piece = fc.constantFrom("a", "b", "*", "**", "?", "*.ts", "[ab]", "src", "a*", "\\*");
-    const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
-    const pattern = fc.tuple(
-      fc.constantFrom("", "/"),
-      fc.array(piece, { minLength: 1, maxLength: 4 }),
-      fc.constantFrom("", "/"),
-    )
-      .map(([head, parts, tail]) => head + parts.join("/") + tail);
-    fc.assert(
-      fc.property(pattern, fc.array(path, { minLength: 1, maxLength: 12 }), (line, paths) => {
-        writeFileSync(join(root, ".git/info/exclude"), `${line}\n`);
-        const ignored = check(root, paths);
-        const rule = compilePath(line);
-        for (const p of paths) assert.equal(rule(join(root, p), root), ignored.has(p), `${line} on ${p}`);
-      }),
-      { numRuns: rounds(60, 1500) },
-    );
-  } finally {
-    rmSync(root, { recursive: true });
-  }
+  using folder = scratch();
+  execFileSync("git", ["init", "-q", folder.path], { stdio: "pipe" });
+  const name = fc.constantFrom("a", "b", "ab", "a.ts", ".a", "src");
+  const piece = fc.constantFrom("a", "b", "*", "**", "?", "*.ts", "[ab]", "src", "a*", "\\*");
+  const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
+  const pattern = fc.tuple(
+    fc.constantFrom("", "/"),
+    fc.array(piece, { minLength: 1, maxLength: 4 }),
+    fc.constantFrom("", "/"),
+  )
+    .map(([head, parts, tail]) => head + parts.join("/") + tail);
+  fc.assert(
+    fc.property(pattern, fc.array(path, { minLength: 1, maxLength: 12 }), (line, paths) => {
+      writeFileSync(join(folder.path, ".git/info/exclude"), `${line}\n`);
+      const ignored = check(folder.path, paths);
+      const rule = compilePath(line);
+      for (const p of paths) assert.equal(rule(join(folder.path, p), folder.path), ignored.has(p), `${line} on ${p}`);
+    }),
+    { numRuns: rounds(60, 1500) },
+  );
 });
 
 /** Which of the paths git would ignore, as files. */
@@ -154,39 +149,35 @@ function check(root: string, paths: readonly string[]): Set<string> {
 }
 
 test("a search never tells of files that rules deny or ask about, unless the search itself was asked about", async () => {
-  const cwd = mkdtempSync(join(tmpdir(), "crochet-search-rules-"));
+  using folder = scratch();
   const files = ["public", "secret/key", "deep/down/.env", "asked/one"];
-  try {
+  for (const file of files) {
+    mkdirSync(join(folder.path, dirname(file)), { recursive: true });
+    writeFileSync(join(folder.path, file), "needle\n");
+  }
+  const calls: [tool: string, input: Record<string, string>, shown: string[]][] = [
+    ["Grep", { pattern: "needle" }, ["public"]],
+    ["Grep", { pattern: "needle", output_mode: "content" }, ["public"]],
+    ["Grep", { pattern: "needle", output_mode: "count" }, ["public"]],
+    ["Grep", { pattern: "needle", path: "deep" }, []],
+    ["Grep", { pattern: "needle", path: "asked" }, ["asked/one"]],
+    ["Grep", { pattern: "needle", path: "asked/one" }, ["asked/one"]],
+    ["Glob", { pattern: "**" }, ["public"]],
+    ["Glob", { pattern: "*", path: "asked" }, ["asked/one"]],
+  ];
+  const model = scripted([{ tools: calls.map(([name, input]) => ({ name, input })) }, { text: "." }]);
+  const permissions = { deny: ["Read(secret/**)", "Read(.env)"], ask: ["Read(asked/**)"] };
+  const { messages } = await agent({ model, tools: [Grep, Glob], permissions, cwd: folder.path }).run("go", {
+    ask: () => Promise.resolve({ behavior: "allow" as const }),
+  });
+  const results = messages[2]!.content.map((block) => String("content" in block ? block.content : ""));
+  for (const [i, [tool, input, shown]] of calls.entries()) {
+    const words = `${tool} ${JSON.stringify(input)}: ${results[i]}`;
     for (const file of files) {
-      mkdirSync(join(cwd, dirname(file)), { recursive: true });
-      writeFileSync(join(cwd, file), "needle\n");
+      assert.equal(results[i]!.includes(file), shown.includes(file), `${file} by ${words}`);
     }
-    const calls: [tool: string, input: Record<string, string>, shown: string[]][] = [
-      ["Grep", { pattern: "needle" }, ["public"]],
-      ["Grep", { pattern: "needle", output_mode: "content" }, ["public"]],
-      ["Grep", { pattern: "needle", output_mode: "count" }, ["public"]],
-      ["Grep", { pattern: "needle", path: "deep" }, []],
-      ["Grep", { pattern: "needle", path: "asked" }, ["asked/one"]],
-      ["Grep", { pattern: "needle", path: "asked/one" }, ["asked/one"]],
-      ["Glob", { pattern: "**" }, ["public"]],
-      ["Glob", { pattern: "*", path: "asked" }, ["asked/one"]],
-    ];
-    const model = scripted([{ tools: calls.map(([name, input]) => ({ name, input })) }, { text: "." }]);
-    const permissions = { deny: ["Read(secret/**)", "Read(.env)"], ask: ["Read(asked/**)"] };
-    const { messages } = await agent({ model, tools: [Grep, Glob], permissions, cwd }).run("go", {
-      ask: () => Promise.resolve({ behavior: "allow" as const }),
-    });
-    const results = messages[2]!.content.map((block) => String("content" in block ? block.content : ""));
-    for (const [i, [tool, input, shown]] of calls.entries()) {
-      const words = `${tool} ${JSON.stringify(input)}: ${results[i]}`;
-      for (const file of files) {
-        assert.equal(results[i]!.includes(file), shown.includes(file), `${file} by ${words}`);
-      }
-      if (shown[0] === "public") {
-        assert.match(results[i]!, /\[3 files are not shown as permission rules are about them\]/);
-      }
+    if (shown[0] === "public") {
+      assert.match(results[i]!, /\[3 files are not shown as permission rules are about them\]/);
     }
-  } finally {
-    rmSync(cwd, { recursive: true });
   }
 });
