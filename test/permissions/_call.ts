@@ -7,6 +7,14 @@ export function ofBash(command: string, permissions: Permissions, cwd = CWD): De
   return decide(permissions, { tool_name: "Bash", input: { command }, cwd, effect: "write" });
 }
 
+/** The same, in a word. */
+export function behavior(command: string, permissions: Permissions, cwd = CWD): Decision["behavior"] {
+  return ofBash(command, permissions, cwd).behavior;
+}
+
+/** Rules for two programs that do no harm. */
+export const ALLOW: Permissions = { allow: ["Bash(ok *)", "Bash(fine *)"] };
+
 /** What the rules say of a call of any tool. */
 export function ofTool(
   tool_name: string,

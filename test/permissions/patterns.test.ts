@@ -38,9 +38,9 @@ test("a deny rule always sees a word that the shell would make of a pattern, bra
   }
 });
 
-for (const piece of ["{", "{,", "{..", "[", "[a", "~", "*", "a=", "a:~"]) {
-  test(`rules never take a time that grows with a power of how often a command says ${piece}`, async () => {
-    const rules = { allow: ["Bash(echo *)"], deny: ["Bash(rm *)"] };
+test("no command line takes rules a time that grows with a power of its length", { timeout: 120_000 }, async () => {
+  const rules = { allow: ["Bash(echo *)"], deny: ["Bash(rm *)"] };
+  for (const piece of ["{", "{,", "{..", "[", "[a", "~", "*", "a=", "a:~"]) {
     await assertLinear(20_000, (size) => () => ofBash(`echo ${piece.repeat(size)}x`, rules));
-  });
-}
+  }
+});

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decide, matchesIf, type Permissions } from "../../lib/permissions/rules.ts";
-import { CWD, ofBash, ofTool } from "./_call.ts";
-
-const behavior = (command: string, permissions: Permissions) => ofBash(command, permissions).behavior;
+import { matchesIf } from "../../lib/permissions/rules.ts";
+import { behavior, CWD, ofBash, ofTool } from "./_call.ts";
 
 test("deny beats ask, ask beats allow, and the rule that decided is named", () => {
   const all = { allow: ["Bash(git *)"], ask: ["Bash(git push *)"], deny: ["Bash(git push --force *)"] };
@@ -35,13 +33,13 @@ test("modes: default asks for writes only", () => {
   assert.equal(ofTool("AskUserQuestion", {}, {}, { effect: "none" }).behavior, "allow");
   assert.equal(ofTool("Write", { file_path: "a" }, {}).behavior, "ask");
   assert.equal(ofTool("mcp__srv__do", {}, {}).behavior, "ask");
-  assert.equal(ofBash("ls", {}).behavior, "ask");
+  assert.equal(behavior("ls", {}), "ask");
   assert.equal(ofTool("KillShell", { shell_id: "bash_1" }, {}).behavior, "allow");
 });
 
 test("modes: plan refuses every write, also an allowed one", () => {
   const plan = { mode: "plan", allow: ["Bash", "Edit"], ask: ["Bash"] } as const;
-  assert.equal(ofBash("ls", plan).behavior, "deny");
+  assert.equal(behavior("ls", plan), "deny");
   assert.equal(ofTool("Edit", { file_path: "a" }, plan).behavior, "deny");
   assert.equal(ofTool("Read", { file_path: "a" }, plan, { effect: "read" }).behavior, "allow");
   assert.equal(ofTool("KillShell", { shell_id: "bash_1" }, plan).behavior, "allow");
@@ -55,8 +53,8 @@ test("modes: acceptEdits runs edits of the workspace, asks for the rest", () => 
     assert.equal(ofTool(name, { file_path: `${CWD}/../other/a.ts` }, mode).behavior, "ask");
     assert.equal(ofTool(name, { file_path: "/srv/project-other/a.ts" }, mode).behavior, "ask");
   }
-  assert.equal(ofBash("ls", mode).behavior, "ask");
-  assert.equal(ofBash("ls", { ...mode, allow: ["Bash(ls *)"] }).behavior, "allow");
+  assert.equal(behavior("ls", mode), "ask");
+  assert.equal(behavior("ls", { ...mode, allow: ["Bash(ls *)"] }), "allow");
   // What runs later without being asked is not an edit like others.
   for (const path of [".git/hooks/pre-commit", ".crochet/config.yaml", ".claude/settings.json", "sub/.git/config"]) {
     assert.equal(ofTool("Write", { file_path: `${CWD}/${path}` }, mode).behavior, "ask", path);
@@ -106,400 +104,6 @@ test("Bash patterns: exact, prefix with a blank or a colon, star inside a word, 
   }
 });
 
-const ALLOW: Permissions = { allow: ["Bash(ok *)", "Bash(fine *)"] };
-
-/** Every way a second command can stand in a line; BAD is where it stands. */
-const SMUGGLERS = [
-  "ok && BAD",
-  "ok || BAD",
-  "ok; BAD",
-  "ok | BAD",
-  "ok |& BAD",
-  "ok & BAD",
-  "ok\nBAD",
-  "ok &&\n\n BAD",
-  "(BAD)",
-  "ok && (fine; (BAD))",
-  "{ BAD; }",
-  "! BAD",
-  "time BAD",
-  "ok $(BAD)",
-  'ok "a $(BAD) b"',
-  "ok `BAD`",
-  'ok "`BAD`"',
-  "ok $(fine $(BAD))",
-  "ok ${x:-$(BAD)}",
-  'ok "${x:-`BAD`}"',
-  "ok $((1 + $(BAD)))",
-  "ok <(BAD)",
-  "ok >(BAD)",
-  "X=1 BAD",
-  "X=$(BAD) ok",
-  "x=$(BAD)",
-  "x=(a $(BAD))",
-  "ok <<E\n$(BAD)\nE",
-  "ok <<E\ntext\nE\nBAD",
-  "ok <<'E'\ntext\nE\nBAD",
-  "ok <<-E\n\ttext\n\tE\nBAD",
-  "ok <<<$(BAD)",
-  "ok > $(BAD)",
-  "if BAD; then ok; fi",
-  "if ok; then BAD; fi",
-  "if ok; then fine; elif BAD; then ok; fi",
-  "if ok; then fine; else BAD; fi",
-  "while BAD; do ok; done",
-  "until ok; do BAD; done",
-  "for x in a b; do BAD; done",
-  "for x in $(BAD); do ok; done",
-  "case a in a) BAD;; esac",
-  "case $(BAD) in a) ok;; esac",
-  "case a in b) ok;; (c|a) BAD; esac",
-  "f() { BAD; }; ok",
-  "function f { BAD; }",
-  "[[ -n $(BAD) ]]",
-  "bash -c BAD",
-  "bash -c 'ok; BAD'",
-  'sh -c "BAD"',
-  "bash -ec 'BAD' x y",
-  "sh -c -e BAD",
-  "eval BAD",
-  "eval ok ';' BAD",
-  "exec BAD",
-  "command BAD",
-  "builtin BAD",
-  "env BAD",
-  "env -i X=1 BAD",
-  "nohup BAD",
-  "nice -n 5 BAD",
-  "timeout 5 BAD",
-  "timeout -k 1 -s KILL 5 BAD",
-  "setsid BAD",
-  "stdbuf -oL BAD",
-  "ok | xargs BAD",
-  "ok | xargs -n 1 BAD",
-  "find . -exec BAD {} ;",
-  "find . -exec BAD {} \\;",
-  "find . -name x -execdir BAD +",
-  "sudo BAD",
-  "ssh host BAD",
-  "su -c 'ok; BAD'",
-  "watch BAD",
-  "trap BAD EXIT",
-  "timeout 5 nohup bash -c 'ok && eval \"BAD\"'",
-  "ok # comment\nBAD",
-  "ok 'quoted # not a comment'; BAD",
-  "ok \\\n && BAD",
-  "coproc BAD",
-  "time -p -- BAD",
-  "ok <<< BAD | sh",
-  "echo BAD | bash -s",
-  "bash <<< BAD",
-  "bash <(echo BAD)",
-  ". /dev/stdin <<< BAD",
-  "source <(echo BAD)",
-  "env -S 'BAD x'",
-  "xargs -I{} sh -c '{}' <<< BAD",
-  "sh -c \"eval 'ok &>/dev/null BAD'\"",
-  "sh -c \"trap 'ok &>/dev/null BAD' EXIT\"",
-  "bash BAD",
-  "source BAD",
-  ". BAD",
-  "source -- BAD",
-  "env -SBAD x",
-  "env -SBAD",
-  "xargs -i sh -c '{}' <<< BAD",
-  "echo BAD | zsh",
-  "echo BAD | parallel",
-  "echo BAD | xargs -n1 env",
-  "sh -c 'ok &>/dev/null BAD'",
-  "sh -c 'ok &>/dev/null; ok &>>/dev/null BAD'",
-  "sh -c '[[ a || BAD ]]'",
-  "sh -c '((BAD))'",
-  "sh -c 'ok <<<x; BAD'",
-  `sh -c "ok \\$'\\\\'; BAD; ok '"`,
-  "sh -c 'function x { ok; }; BAD'",
-  "compgen -C BAD",
-  "compgen -W '$(BAD)'",
-  "alias ok=BAD",
-  "PS4='$(BAD)'; set -x; ok",
-  "BASH_ENV=<(echo BAD) bash -c ok",
-];
-
-const SPELLINGS = [
-  "bad x",
-  "'bad' x",
-  '"bad" x',
-  "b\\ad x",
-  "b''ad x",
-  "/bin/bad x",
-  "./bad x",
-  "$'bad' x",
-  "$'\\x62ad' x",
-];
-
-test("no place in a command line hides a command from an allow rule", () => {
-  for (const line of SMUGGLERS) {
-    const command = line.replace("BAD", "bad");
-    assert.notEqual(behavior(command, ALLOW), "allow", command);
-    // Also where the one who wrote the rules allowed the runner itself.
-    const runners = [
-      "bash",
-      "sh",
-      "eval",
-      "exec",
-      "env",
-      "find",
-      "xargs",
-      "timeout",
-      "sudo",
-      "ssh",
-      "su",
-      "watch",
-      "trap",
-      "time",
-      "nice",
-    ];
-    assert.notEqual(
-      behavior(command, { allow: [...ALLOW.allow!, ...runners.map((r) => `Bash(${r} *)`)] }),
-      "allow",
-      command,
-    );
-  }
-});
-
-test("no place in a command line hides a command from a deny or ask rule", () => {
-  for (const line of SMUGGLERS) {
-    const command = line.replace("BAD", "bad");
-    assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(bad *)"] }), "deny", command);
-    assert.equal(behavior(command, { mode: "bypass", ask: ["Bash(bad:*)"] }), "ask", command);
-  }
-});
-
-test("no spelling of a command hides it from a deny rule, nor passes for an allowed one", () => {
-  for (const spelling of SPELLINGS) {
-    assert.equal(behavior(spelling, { mode: "bypass", deny: ["Bash(bad *)"] }), "deny", spelling);
-    assert.equal(behavior(`ok; ${spelling}`, ALLOW), "ask", spelling);
-  }
-  for (
-    const unknown of [
-      "$cmd x",
-      "${cmd} x",
-      "$(ok) x",
-      "`ok` x",
-      "b?d x",
-      "/bin/b* x",
-      "b[a]d x",
-      "{bad,x}",
-      "$x bad",
-      '"$@" bad',
-      "~/bad x",
-      "${a}ad x",
-    ]
-  ) {
-    assert.equal(behavior(unknown, { mode: "bypass", deny: ["Bash(bad *)"] }), "deny", unknown);
-    assert.equal(behavior(unknown, { allow: ["Bash(ok *)"] }), "ask", unknown);
-  }
-});
-
-test("an argument that only the shell knows counts as what it could be for a deny rule, and as nothing sure for an allow rule", () => {
-  for (
-    const command of [
-      'bad "$x" y',
-      "bad $x y",
-      'bad -"$x" y',
-      "bad -r* y",
-      "bad {-rf,y}",
-      "bad `ok` y",
-      'bad "$@" -rf y',
-    ]
-  ) {
-    assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(bad -rf *)"] }), "deny", command);
-  }
-  for (const command of ['bad a"$x"', "bad -f $x"]) {
-    assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(bad -rf *)"] }), "allow", command);
-  }
-  for (const command of ['ok a"$x"', "ok a$x", "ok a $x", "ok a*", 'ok a "$@"', "ok {a,b}", '"$x"ok a']) {
-    assert.equal(behavior(command, { allow: ["Bash(ok a)", "Bash(ok a b)"] }), "ask", command);
-  }
-});
-
-test("what cannot be read is never allowed by a pattern, and never passes a deny rule", () => {
-  const unreadable = [
-    "ok 'open",
-    'ok "open',
-    "ok $(open",
-    "ok `open",
-    "ok (",
-    "ok )",
-    "ok &&",
-    "| ok",
-    "if ok; then",
-    "ok <<E\nno end",
-    "ok ${x",
-    "ok \\",
-    "ok a\\\nb",
-    "ok $\\\n(bad)",
-    "select x in a; do ok; done",
-    "ok $[1]",
-    "ok ${ bad; }",
-    "ok \0",
-    `ok ${"$(".repeat(60)}x${")".repeat(60)}`,
-    `${"(".repeat(50_000)}`,
-    `ok ${"${a:-".repeat(50_000)}`,
-    "x='a[$(bad)]'; ok $((x))",
-  ];
-  for (const command of unreadable) {
-    assert.equal(behavior(command, ALLOW), "ask", command.slice(0, 60));
-    assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(other *)"] }), "deny", command.slice(0, 60));
-    assert.equal(behavior(command, { mode: "bypass" }), "allow");
-  }
-});
-
-test("what evaluates data as code is never allowed by a pattern", () => {
-  const allow = ["ok", "printf", "test", "[", "let", "declare", "read", "unset", "export"].map((name) =>
-    `Bash(${name} *)`
-  );
-  for (
-    const command of [
-      "ok $((x))",
-      "ok ${a[x]}",
-      "ok ${!x}",
-      "ok ${x@P}",
-      "ok ${x:y}",
-      "((x++))",
-      "a[x]=1",
-      "[[ x -eq 1 ]]",
-      'printf -v "$x" y',
-      "printf $x",
-      "test -v x",
-      "[ $x = y ]",
-      "let x",
-      "declare -i y=x",
-      "read 'a[0]'",
-      "export $x",
-    ]
-  ) assert.equal(behavior(command, { allow }), "ask", command);
-  for (
-    const command of [
-      "ok $((1 + 2))",
-      "ok ${x:-y} ${#x} ${a[@]} ${a[0]} ${x%.ts}",
-      '[ "$x" = y ]',
-      'printf %s "$x"',
-      "read -r x",
-      "[[ -n $x ]] && ok",
-      "export X=1",
-    ]
-  ) {
-    assert.equal(behavior(command, { allow }), "allow", command);
-  }
-});
-
-test("honest compound commands are allowed when each of their commands is", () => {
-  for (
-    const command of [
-      "ok && fine || ok; fine",
-      "ok a | fine | ok",
-      "ok 2>&1 | fine >/dev/null 2>/dev/null",
-      "( ok; fine ) & { ok; }",
-      "ok \"$x\" $y 'single $z' *.ts {a,b} ~/x",
-      'for f in *.ts; do ok "$f"; done',
-      "if ok; then fine; elif ok; then fine; else ok; fi",
-      "while ok; do fine; done < input.txt",
-      "case $x in a|b) ok;; *) fine;; esac",
-      'x=$(ok); fine "$x"',
-      "ok <<'E'\n$(bad) `bad`\nE",
-      "ok <<E\n$x text\nE\nfine",
-      "ok $(fine <<< text)",
-      "diff=1; ok <(fine) <(ok)",
-      "bash -c 'ok; fine'",
-      "sh -ec 'ok && fine'",
-      "timeout 5 nohup ok x",
-      "CI=1 NO_COLOR=1 ok",
-      "env CI=1 ok",
-      "ok | xargs -0 -n 1 fine",
-      "eval 'ok; fine'",
-      "! ok # bad",
-      "time ok",
-      "ok \\\n  --flag",
-      "f() { ok; }",
-      'arr=(a b c); ok "${arr[@]}"',
-    ]
-  ) assert.equal(behavior(command, ALLOW), "allow", command);
-});
-
-test("a variable that could change what a program runs is never waved through", () => {
-  for (
-    const command of [
-      "PATH=/tmp ok",
-      "LD_PRELOAD=x.so ok",
-      "GIT_PAGER=bad ok",
-      "PATH=/tmp",
-      "IFS=x; ok",
-      "env PATH=/tmp ok",
-      "for PATH in /tmp; do ok; done",
-      "http_proxy=x; ok",
-    ]
-  ) {
-    assert.equal(behavior(command, ALLOW), "ask", command);
-  }
-  assert.equal(behavior("FOO=1 ok", { allow: ["Bash(FOO=1 ok *)"] }), "allow");
-  assert.equal(behavior("FOO=2 ok", { allow: ["Bash(FOO=1 ok *)"] }), "ask");
-});
-
-test("a rule that spells what a runner runs vouches for it", () => {
-  assert.equal(behavior("sudo systemctl restart x", { allow: ["Bash(sudo systemctl *)"] }), "allow");
-  assert.equal(behavior("sudo rm x", { allow: ["Bash(sudo systemctl *)"] }), "ask");
-  assert.equal(behavior("sudo ok", { allow: ["Bash(sudo *)", "Bash(ok *)"] }), "allow");
-  assert.equal(behavior("sudo ok", { allow: ["Bash(ok *)"] }), "ask");
-  assert.equal(behavior("bash scripts/build.sh x", { allow: ["Bash(bash scripts/*)"] }), "allow");
-  assert.equal(behavior("bash build.sh", { allow: ["Bash(bash *)"] }), "ask");
-  assert.equal(behavior("bash build.sh", { allow: ["Bash(bash *)", "Bash(build.sh *)"] }), "allow");
-  assert.equal(behavior("ssh host uptime", { allow: ["Bash(ssh host *)"] }), "allow");
-  assert.equal(behavior("bash -c 'bad'", { allow: ["Bash(bash -c 'bad')"] }), "allow");
-});
-
-test("a redirection writes a file only where an edit could", () => {
-  const write = (command: string, permissions: Permissions) => behavior(command, { roots: [CWD], ...permissions });
-  const allow = ["Bash(ok *)", "Bash(cd *)"];
-  for (
-    const command of [
-      "ok > out.txt",
-      "ok >> out.txt",
-      "ok &> out.txt",
-      "ok >| out.txt",
-      "ok <> out.txt",
-      "> out.txt",
-      "{ ok; } > out.txt",
-      "bash -c 'ok > out.txt'",
-    ]
-  ) {
-    assert.equal(write(command, { allow }), "ask", command);
-    assert.equal(write(command, { allow: [...allow, "Edit(/out.txt)"] }), "allow", command);
-    assert.equal(write(command, { allow, mode: "acceptEdits" }), "allow", command);
-    assert.equal(write(command, { mode: "bypass", deny: ["Edit(*.txt)"] }), "deny", command);
-  }
-  for (
-    const command of [
-      "ok > /etc/passwd",
-      "ok > ../x",
-      "ok > $x",
-      "cd .. && ok > x",
-      "cd $d && ok > x",
-      "ok > .git/hooks/x",
-      "bash -c 'cd /; ok > etc/x'",
-      "ok > ~/x",
-    ]
-  ) {
-    assert.equal(write(command, { allow, mode: "acceptEdits" }), "ask", command);
-    assert.equal(write(command, { allow: [...allow, "Edit"] }), "ask", command);
-  }
-  assert.equal(write("cd sub && ok > x", { allow, mode: "acceptEdits" }), "allow");
-  assert.equal(write("ok > $x", { mode: "bypass", deny: ["Edit(.env)"] }), "deny");
-  assert.equal(write("ok < .env", { mode: "bypass", deny: ["Read(.env)"] }), "deny");
-  assert.equal(write("ok < /dev/tcp/host/80", { allow }), "ask");
-  assert.equal(write("ok < in.txt 2>/dev/null >&2", { allow }), "allow");
-});
-
 test("other tools: names, wildcards, servers, fields and domains", () => {
   const allows = (rule: string, tool: string, input = {}) =>
     ofTool(tool, input, { allow: [rule] }).behavior === "allow";
@@ -515,9 +119,7 @@ test("other tools: names, wildcards, servers, fields and domains", () => {
   assert.ok(!allows("WebFetch(domain:example.com)", "WebFetch", {}));
   assert.ok(allows("Agent(reviewer)", "Agent", { subagent_type: "reviewer" }));
   assert.ok(allows("Task(reviewer)", "Agent", { subagent_type: "reviewer" }));
-  const denied = (subagent_type: string) =>
-    decide({ deny: ["Agent(reviewer)"] }, { tool_name: "Agent", input: { subagent_type }, cwd: "/", effect: "write" })
-      .behavior;
+  const denied = (subagent_type: string) => ofTool("Agent", { subagent_type }, { deny: ["Agent(reviewer)"] }).behavior;
   assert.deepEqual([denied("reviewer"), denied("coder")], ["deny", "allow"]);
   assert.ok(allows("mcp__db__query(mode:read*)", "mcp__db__query", { mode: "readonly" }));
   assert.ok(!allows("bash", "Bash", { command: "ls" }));
@@ -566,13 +168,4 @@ test("a hook's `if` holds as the host's does, and holds where it cannot be told"
   assert.ok(!holds("Bash(git *)", "echo $x"), "the name is enough to tell");
   assert.ok(matchesIf("Edit(src/**)", { tool_name: "Write", input: { file_path: `${CWD}/src/a.ts` }, cwd: CWD }));
   assert.ok(!matchesIf("Edit(src/**)", { tool_name: "Write", input: { file_path: `${CWD}/lib/a.ts` }, cwd: CWD }));
-});
-
-test("commands that only print run without asking, unless they write to a file or run another", () => {
-  const behavior = (command: string) =>
-    decide({}, { tool_name: "Bash", input: { command }, cwd: "/", effect: "write" }).behavior;
-  for (const command of ["echo hi", "pwd", "true && echo a; false"]) assert.equal(behavior(command), "allow", command);
-  for (const command of ["echo hi > f", "echo $(touch f)", "echo hi | sh", "touch f"]) {
-    assert.equal(behavior(command), "ask", command);
-  }
 });
