@@ -354,13 +354,17 @@ test("U16: a file that is not trusted is not run, and says so", async () => {
 });
 
 test("U13: an input too long for the model is shown by its beginning and kept in a file", async () => {
+  using kept = scratch();
   await using stage = new Stage(
     `[turn_start]\ncommand = "/bin/sh"\nargs = ["-c", "head -c 50000 /dev/zero | tr '\\\\0' x >&2"]`,
+    [],
+    { host: { projectDir: kept.path, outputDir: () => kept.path } },
   );
   await stage.prompt();
   const [[, input]] = stage.asked(0) as [[string, string]];
   assert.ok(input.length < 5000);
   const path = /saved to: (\S+)/.exec(input)![1]!;
+  assert.ok(path.startsWith(`${kept.path}/`), path);
   assert.equal(readFileSync(path, "utf8"), "x".repeat(50_000));
 });
 
