@@ -40,9 +40,40 @@ export const glob = fc.array(
     ...["-", "!", "#", " ", "é", "[a-b]", "[]a]", "**/", "/**"],
   ),
   { minLength: 1, maxLength: 6 },
-).map((parts) => parts.join(""))
-  // A `**` that fills a branch of braces means something else in each release of ripgrep.
-  .filter((text) => !/[{,]\*{2,}[},]/.test(text));
+).map((parts) => parts.join(""));
+
+/** What a part of a path can become in a glob that matches it still. */
+const DISGUISES: ((part: string) => string)[] = [
+  (part) => part,
+  () => "*",
+  () => "**",
+  (part) => `${part[0]}*`,
+  (part) => `*${part.at(-1)}`,
+  (part) => `${part.slice(0, -1)}?`,
+  (part) => `{zz,${part}}`,
+  (part) => `{**/${part},zz}`,
+  (part) => `[${part[0]}]${part.slice(1)}`,
+];
+
+/** Where a glob for a path can begin and end. */
+const ENDS: ((parts: string[]) => string)[] = [
+  (parts) => parts.join("/"),
+  (parts) => `/${parts.join("/")}`,
+  (parts) => parts.at(-1)!,
+  (parts) => `**/${parts.at(-1)}`,
+  (parts) => `${parts[0]}/**`,
+  (parts) => `!${parts.at(-1)}`,
+];
+
+/** Globs for some files: any, and as often one that was made of a path of theirs. */
+export function globsFor(files: readonly string[]): fc.Arbitrary<string> {
+  if (files.length === 0) return glob;
+  const disguises = fc.array(fc.constantFrom(...DISGUISES), { minLength: 3, maxLength: 3 });
+  const made = fc.tuple(fc.constantFrom(...files), disguises, fc.constantFrom(...ENDS)).map(([path, become, end]) =>
+    end(path.split("/").map((part, i) => become[i]!(part)))
+  );
+  return fc.oneof(glob, made);
+}
 
 /** Ignore files by their path, in several folders and of every kind, negation and malformed lines included. */
 export const ignoreFiles = fc.dictionary(

@@ -39,6 +39,7 @@ test("Glob finds files at any depth by name, from the top by path, in the order 
     assert.deepEqual(await found(root, { pattern: "src/*.ts" }), ["src/a.ts"]);
     assert.deepEqual(await found(root, { pattern: "src/**" }), ["src/.gitignore", "src/a.ts", "src/deep/c.ts"]);
     assert.deepEqual(await found(root, { pattern: "*.{yml,txt}" }), [".github/ci.yml", "with space.txt"]);
+    assert.deepEqual(await found(root, { pattern: "{**/*.yml,**/c.ts}" }), [".github/ci.yml", "src/deep/c.ts"]);
     assert.deepEqual(await found(root, { pattern: "with space.txt" }), ["with space.txt"]);
   }));
 

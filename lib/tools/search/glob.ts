@@ -40,7 +40,7 @@ function parse(chars: string[]): Token[] {
     const before = previous;
     if (chars[at] !== "*") return void current().push({ kind: "star" });
     at++;
-    if (current().length === 0 && stack.length === 1) {
+    if (current().length === 0) {
       if (chars[at] !== undefined && chars[at] !== "/") return void stars();
       current().push({ kind: "prefix" });
       at++;
