@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { scratch } from "../_scratch.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -26,7 +26,7 @@ const FLAGS = [
 ];
 
 let browser: Promise<Browser> | undefined;
-let folder: string | undefined;
+let folder: ReturnType<typeof scratch> | undefined;
 let pages = 0;
 
 /** Ends the browser; for `after` of each file that opens pages, as files may share a process. */
@@ -34,7 +34,7 @@ export async function closeBrowser(): Promise<void> {
   const open = browser;
   browser = undefined;
   await (await open)?.close();
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  folder?.[Symbol.dispose]();
   folder = undefined;
 }
 
@@ -51,8 +51,8 @@ export async function open(html: string, hash = "", options: BrowserContextOptio
   browser ??= chromium.launch({ executablePath: found!, args: FLAGS });
   const context = await (await browser).newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
-  folder ??= mkdtempSync(join(tmpdir(), "crochet-pages-"));
-  const path = join(folder, `${pages++}.html`);
+  folder ??= scratch();
+  const path = join(folder.path, `${pages++}.html`);
   writeFileSync(path, html);
   const url = `file://${path}`;
   const trouble: string[] = [];

@@ -23,23 +23,6 @@ async function isOnScreen(page: Page, selector: string): Promise<boolean> {
   return box !== null && box.y + box.height > 100 && box.y < page.viewportSize()!.height;
 }
 
-test(
-  "a page draws timeline, chart and conversation, asks for nothing, and says nothing on the console",
-  { ...options, skip: noBrowser },
-  async () => {
-    const { page, trouble } = await open(runPage(await replayed("delegate")));
-    assert.equal(await page.textContent("h1"), "How many lines do the two text files have together?");
-    const kinds = await page.locator("#timeline .kind").allTextContents();
-    assert.deepEqual([...new Set(kinds.map((text) => text.slice(0, 5)))], ["model", "tools", "hooks"]);
-    const agents = await page.locator("#timeline .who").allTextContents();
-    assert.equal(agents.length, 3, "a group of lanes an agent");
-    assert.equal(await page.locator("#chart .bar-part.output").count(), 8, "a bar a call");
-    assert.match(await page.textContent("#list") ?? "", /The two files have 4 lines together/);
-    assert.match(await page.textContent("#list") ?? "", /Answer with a number in digits/);
-    assert.deepEqual(trouble, []);
-  },
-);
-
 test("a click on the timeline or the chart goes to its row, and the address says which", options, async () => {
   const { page } = await open(longPage());
   await page.locator("#chart [data-row]").nth(200).click();
