@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { unsetNames } from "../../lib/testing/check/find/_unset-names.ts";
 import { findSubjects } from "../../lib/testing/check/find/find.ts";
 import { checkHook, wordsIn } from "../../lib/testing/index.ts";
-import { hookFiles, settings, sh, SLOW } from "./_check-files.ts";
+import { hookFiles, settings, sh, SLOW, WITH_JQ } from "./_check-files.ts";
 
 /** Projects as others keep them, and all that is to be said of each. */
 const PROJECTS:
@@ -139,7 +139,8 @@ const PROJECTS:
   ];
 
 for (const [claim, files, expected] of PROJECTS) {
-  test(`hooks as others keep them: ${claim}`, SLOW, async () => {
+  const options = JSON.stringify(files).includes("jq ") ? WITH_JQ : SLOW;
+  test(`hooks as others keep them: ${claim}`, options, async () => {
     using folder = hookFiles(files);
     const scripts = join(folder.path, ".gemini/hooks");
     const path = ".gemini/hooks/before-tool.sh" in files ? scripts : folder.path;

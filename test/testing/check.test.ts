@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { sandboxHere } from "../../lib/testing/check/asking/sandbox.ts";
 import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
 import { serve } from "../_server.ts";
-import { hookFiles, sh, SLOW } from "./_check-files.ts";
+import { hookFiles, sh, SLOW, WITH_JQ } from "./_check-files.ts";
 
 const sandbox = await sandboxHere() ? {} : { skip: "bubblewrap does not work here" };
 
@@ -52,7 +52,7 @@ test("check names what a hook leaves running, and lets be what ends by itself", 
   assert.deepEqual(codes(await found({ "notification.sh": sh("sleep 0.2 >/dev/null 2>&1 &") })), []);
 });
 
-test("check never hands dangerous events to a hook that runs what it is given", SLOW, async () => {
+test("check never hands dangerous events to a hook that runs what it is given", WITH_JQ, async () => {
   const handed = async (line: string) => {
     const { hooks: [hook] } = await checked({
       "pre-tool-use@Bash.run.sh": sh(`cmd=$(printf '%s' "$event" | jq -r .tool_input.command)`, line, "exit 0"),
