@@ -14,7 +14,7 @@ export const paths = fc.uniqueArray(fc.array(name, { minLength: 1, maxLength: 3 
 });
 
 /** Globs, most of them odd, some of them malformed. */
-export const glob = fc.array(
+const glob = fc.array(
   fc.constantFrom(
     ...[
       "a",
@@ -62,6 +62,7 @@ const ENDS: ((parts: string[]) => string)[] = [
   (parts) => parts.at(-1)!,
   (parts) => `**/${parts.at(-1)}`,
   (parts) => `${parts[0]}/**`,
+  (parts) => `${parts[0]}/`,
   (parts) => `!${parts.at(-1)}`,
 ];
 
@@ -76,13 +77,14 @@ export function globsFor(files: readonly string[]): fc.Arbitrary<string> {
 }
 
 /** Ignore files by their path, in several folders and of every kind, negation and malformed lines included. */
-export const ignoreFiles = fc.dictionary(
-  fc.tuple(fc.constantFrom(...FOLDERS), fc.constantFrom(".gitignore", ".ignore", ".rgignore")).map((parts) =>
-    parts.join("")
-  ),
-  fc.array(glob, { maxLength: 4 }).map((lines) => lines.join("\n") + "\n"),
-  { maxKeys: 3 },
-);
+export function ignoreFilesFor(files: readonly string[]): fc.Arbitrary<Record<string, string>> {
+  const place = fc.tuple(fc.constantFrom(...FOLDERS), fc.constantFrom(".gitignore", ".ignore", ".rgignore"));
+  return fc.dictionary(
+    place.map((parts) => parts.join("")),
+    fc.array(globsFor(files), { maxLength: 4 }).map((lines) => lines.join("\n") + "\n"),
+    { maxKeys: 3 },
+  );
+}
 
 /** Where a repository begins, if anywhere. */
 export const repository = fc.constantFrom(undefined, undefined, "", "a", "a/b");
