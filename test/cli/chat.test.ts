@@ -1,67 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type ScriptedReply, type ScriptedServer, scriptedServer } from "crochet/testing";
 import { CROCHET } from "../_crochet.ts";
-import { place } from "../_place.ts";
-import { isAlive, NO_PTY, Pty } from "../_pty.ts";
-
-const pty = NO_PTY === undefined ? {} : { skip: NO_PTY };
-
-interface Chat {
-  readonly terminal: Pty;
-  readonly server: ScriptedServer;
-  readonly cwd: string;
-  readonly home: string;
-  /** Opens another chat in the same place. */
-  again(args?: readonly string[]): Promise<Pty>;
-}
-
-/** Talks with an agent whose model says these things. */
-async function chat(
-  replies: Parameters<typeof scriptedServer>[0],
-  talk: (chat: Chat) => Promise<void>,
-  { args = [], files = {}, columns = 80, env = {} }: {
-    args?: readonly string[];
-    files?: Readonly<Record<string, string>>;
-    columns?: number;
-    env?: Readonly<Record<string, string>>;
-  } = {},
-): Promise<void> {
-  await using server = await scriptedServer(replies, { then: { text: "I heard you." } });
-  using where = place(files);
-  await using opened = new AsyncDisposableStack();
-  const again = async (more: readonly string[] = args) => {
-    const terminal = opened.use(
-      new Pty([...CROCHET, "chat", ...more], {
-        cwd: where.cwd,
-        columns,
-        env: { HOME: where.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url, ...env },
-      }),
-    );
-    await terminal.until(/\/help tells/);
-    return terminal;
-  };
-  await talk({ terminal: await again(), server, cwd: where.cwd, home: where.home, again });
-}
-
-const bash = (command: string, text?: string): ScriptedReply => ({
-  ...(text !== undefined && { text }),
-  tools: [{ name: "Bash", input: { command } }],
-});
-const TREE = "sleep 300 & echo $! > back.pid; sh -c 'echo $$ > fore.pid; exec sleep 300'";
-const BYPASS = ["--permission-mode", "bypass"];
-
-async function eventually(what: string, holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 20_000; !holds();) {
-    assert.ok(Date.now() < end, `${what}, but it never did`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}
-
-const sent = (server: ScriptedServer, n: number) => JSON.stringify(server.requests.at(n)!.body.messages.at(-1));
+import { isAlive } from "../_pty.ts";
+import { until } from "../_until.ts";
+import { bash, BYPASS, chat, pty, sent, TREE } from "./_chat.ts";
 
 test("chat: text is shown as it comes, and Esc ends a model that has fallen silent", pty, async () => {
   await chat([{ text: "The first words are here, the others never come", stall: true }], async ({ terminal }) => {
@@ -84,9 +29,9 @@ test(
         const [back, fore] = [join(cwd, "back.pid"), join(cwd, "fore.pid")];
         for (const [key, words] of [["\u001b", "Still here."], ["\u0003", "Again."]] as const) {
           terminal.send("go\r");
-          await eventually("the command should begin", () => isAlive(back) && isAlive(fore));
+          await until("the command should begin", () => isAlive(back) && isAlive(fore));
           terminal.send(key);
-          await eventually("the whole tree should end", () => !isAlive(back) && !isAlive(fore));
+          await until("the whole tree should end", () => !isAlive(back) && !isAlive(fore));
           terminal.send("and then?\r"); // While the turn still ends, or after it: it is the next prompt.
           await terminal.until(new RegExp(words));
         }
@@ -113,102 +58,12 @@ test(
       const [back, fore] = [join(cwd, "back.pid"), join(cwd, "fore.pid")];
       terminal.send("go\r");
       await terminal.until(/◆ Hook\(Stop\) slow\n {2}looking into it/);
-      await eventually("the hook should run", () => isAlive(back) && isAlive(fore));
+      await until("the hook should run", () => isAlive(back) && isAlive(fore));
       terminal.send("\u001b");
-      await eventually("the hook's tree should end", () => !isAlive(back) && !isAlive(fore));
+      await until("the hook's tree should end", () => !isAlive(back) && !isAlive(fore));
       await terminal.until(/interrupted · 1 model call/);
       assert.ok(terminal.raw.includes("\u001b[2m  looking into it\u001b[22m"), terminal.raw);
     }, { args: ["--hooks", "mine"], files: { "mine/stop.slow.sh": hook } });
-  },
-);
-
-test(
-  "chat: a call is asked for, and may run once, always by its rule in this project, or not, with the reason",
-  pty,
-  async () => {
-    const make = (file: string) => bash(`touch ${file}`);
-    const replies = [make("one"), { text: "1." }, make("two"), { text: "2." }, bash("mkdir three"), { text: "3." }];
-    await chat([...replies, bash("touch four"), { text: "4." }, bash("touch five")], async (chat) => {
-      const { terminal, cwd, server, home, again } = chat;
-      terminal.send("go\r");
-      await terminal.until(
-        /May Bash run\?\n {4}touch one\n[^]*1 Yes, once[^]*Always in this project: Bash\(touch one \*\)[^]*No/,
-      );
-      terminal.send("1");
-      await terminal.until(/✓ Bash touch one[^]*1\./);
-      terminal.send("go\r");
-      await terminal.until(/touch two\n/);
-      terminal.send("a");
-      await terminal.until(/always allowed here: Bash\(touch two \*\)[^]*✓ Bash touch two/);
-      await terminal.until(/2\.\n/);
-      terminal.send("go\r");
-      await terminal.until(/mkdir three\n/);
-      terminal.send("n");
-      await terminal.until(/Why not\?/);
-      terminal.send("no folders, please\r");
-      await terminal.until(/⊘ Bash mkdir three[^]*3\./);
-      assert.match(sent(server, 5), /The user refused this call and says: no folders, please/);
-      assert.deepEqual(["one", "two", "three"].map((name) => existsSync(join(cwd, name))), [true, true, false]);
-      assert.ok(readdirSync(join(home, ".crochet")).includes("permissions"));
-      assert.ok(!JSON.stringify(readdirSync(cwd, { recursive: true })).includes("permissions"));
-      terminal.send("\u0004");
-      assert.equal(await terminal.end(), 0);
-
-      const second = await again();
-      second.send("/permissions\r");
-      await second.until(/mode default\n {2}allow +Bash\(touch two \*\) +always, since you said so \(forget 1\)/);
-      second.send("/permissions forget 1\r");
-      await second.until(/Forgotten: Bash\(touch two \*\)/);
-      second.send("/permissions forget 1\r");
-      await second.until(/Cannot forget '1' as it is not remembered/);
-    });
-  },
-);
-
-test(
-  "chat: questions of the agent and its plan are put to the person, and the answers go back to it",
-  pty,
-  async () => {
-    const question = (question: string, multiSelect: boolean) => ({
-      question,
-      header: "H",
-      multiSelect,
-      options: [{ label: "red", description: "warm" }, { label: "blue", description: "cold" }],
-    });
-    const questions = [question("Which one?", false), question("Which ones?", true), question("Or what?", false)];
-    await chat([
-      { tools: [{ name: "AskUserQuestion", input: { questions } }] },
-      { tools: [{ name: "ExitPlanMode", input: { plan: "1. Paint it\n2. Dry it" } }] },
-      { tools: [{ name: "ExitPlanMode", input: { plan: "1. Ask first" } }] },
-      { text: "So be it." },
-    ], async ({ terminal, server }) => {
-      terminal.send("go\r");
-      await terminal.until(/\? Which one\?\n› 1 red\n {4}warm\n {2}2 blue\n {4}cold\n {2}3 Something else…/);
-      terminal.send("\u001b[B");
-      await terminal.until(/› 2 blue/);
-      terminal.send("\r");
-      await terminal.until(/○ red/);
-      terminal.send("12");
-      await terminal.until(/◉ red[^]*◉ blue/);
-      terminal.send("\r");
-      await terminal.until(/\? Or what\?\n› 1/);
-      terminal.send("3");
-      await terminal.until(/\? Or what\?\n› *$/);
-      terminal.send("grün, bitte\r");
-      await terminal.until(/The plan\n│ 1\. Paint it\n│ 2\. Dry it\n[^]*Go ahead with this plan\?/);
-      assert.match(
-        sent(server, 1),
-        /"Which one\?\\"=\\"blue\\", \\"Which ones\?\\"=\\"red, blue\\", \\"Or what\?\\"=\\"grün, bitte/,
-      );
-      terminal.send("2");
-      await terminal.until(/What should be different\?/);
-      terminal.send("ask first\r");
-      await terminal.until(/│ 1\. Ask first\n[^]*Go ahead/);
-      assert.match(sent(server, 2), /does not agree to the plan\. The user says: ask first/);
-      terminal.send("y");
-      await terminal.until(/So be it\./);
-      assert.match(sent(server, 3), /The user agrees to the plan/);
-    });
   },
 );
 
@@ -250,7 +105,7 @@ test(
         await terminal.until(/First\.[^]*› two[^]*Second\./);
         assert.match(sent(server, 2), /"two"/);
         terminal.send("three\r");
-        await eventually("the command should begin", () => isAlive(join(cwd, "fore.pid")));
+        await until("the command should begin", () => isAlive(join(cwd, "fore.pid")));
         terminal.send("four\rfi");
         await terminal.until(/next: four[^]*› fi/);
         terminal.send("\u001b");
@@ -261,23 +116,6 @@ test(
     );
   },
 );
-
-test("chat: a question never takes the keys of somebody who is typing for an answer", pty, async () => {
-  await chat([{ ...bash("touch made"), delay: 500 }], async ({ terminal, cwd }) => {
-    terminal.send("go\r");
-    for (let asked = false, n = 0; n < 15; n += Number(asked)) {
-      terminal.send("y1\r");
-      assert.ok(!existsSync(join(cwd, "made")));
-      await new Promise((resolve) => setTimeout(resolve, 40));
-      asked ||= (await terminal.screen()).includes("May Bash run?");
-    }
-    await new Promise((resolve) => setTimeout(resolve, 1200));
-    assert.match(await terminal.screen(), /May Bash run\?/);
-    assert.ok(!existsSync(join(cwd, "made")));
-    terminal.send("y");
-    await eventually("a pause makes the next key an answer", () => existsSync(join(cwd, "made")));
-  });
-});
 
 test("chat: commands do what /help says; one that is none is told with the nearest", pty, async () => {
   const files = { "mine/stop.never.sh": "#!/bin/sh\nexit 0\n" };
@@ -334,15 +172,15 @@ test("chat: forty columns are enough, and without colour nothing is coloured", p
 test("chat: a terminal that goes away ends the chat and what it runs; the transcript is kept", pty, async () => {
   await chat([bash(TREE, "I begin.")], async ({ terminal, cwd }) => {
     terminal.send("go\r");
-    await eventually("the command should begin", () => isAlive(join(cwd, "fore.pid")));
+    await until("the command should begin", () => isAlive(join(cwd, "fore.pid")));
     await terminal.hangUp();
-    await eventually(
+    await until(
       "the command should end",
       () => !isAlive(join(cwd, "fore.pid")) && !isAlive(join(cwd, "back.pid")),
     );
     const runs = join(cwd, ".crochet/runs");
     const log = readdirSync(runs).find((name) => !name.includes("rollout") && name.endsWith(".jsonl"))!;
-    await eventually(
+    await until(
       "the end should be kept",
       () => readFileSync(join(runs, log), "utf8").includes('"stop":"aborted"'),
     );

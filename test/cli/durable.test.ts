@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { bareEnv, CROCHET } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
-import { until } from "../durable/_kill.ts";
+import { until } from "../_until.ts";
 
 const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
 

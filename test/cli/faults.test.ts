@@ -6,6 +6,7 @@ import replay from "../../lib/cli/replay.ts";
 import { agent } from "../../lib/agent.ts";
 import { replay as replayed, scripted } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";
+import { withEnv } from "../_env.ts";
 import { place } from "../_place.ts";
 
 const LONG = { timeout: 300_000 };
@@ -27,15 +28,10 @@ async function project() {
     { tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello, world\n" } }] },
     { text: "It is written." },
   ]);
-  const { CI } = process.env;
-  delete process.env.CI;
-  try {
-    const writer = agent({ name: "writer", system: "You write.", tools: [Write], model });
-    const tape = { path: `${w.cwd}/fixtures/write`, mode: "record" as const, agent: "agent.ts" };
-    assert.equal((await writer.run("Write it", { cwd: `${w.cwd}/place`, tape })).stop, "done");
-  } finally {
-    if (CI !== undefined) process.env.CI = CI;
-  }
+  const writer = agent({ name: "writer", system: "You write.", tools: [Write], model });
+  const tape = { path: `${w.cwd}/fixtures/write`, mode: "record" as const, agent: "agent.ts" };
+  const { stop } = await withEnv({ CI: undefined }, () => writer.run("Write it", { cwd: `${w.cwd}/place`, tape }));
+  assert.equal(stop, "done");
   return w;
 }
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import view from "../../lib/cli/view.ts";
 import { longRollout } from "../view/_long-run.ts";
 import { place } from "../_place.ts";
+import { until } from "../_until.ts";
 
 const FIXTURES = fileURLToPath(new URL("../../fixtures", import.meta.url));
 const RUN = ".crochet/runs/aaaa-1.rollout.jsonl";
@@ -129,8 +130,7 @@ test("view --open starts the browser of the user with the page, and says where i
   here.env.BROWSER = join(here.cwd, "browser.sh");
   const { out } = await here.call(view, "a.jsonl", "--open");
   const opened = () => existsSync(join(here.cwd, "opened")) && readFileSync(join(here.cwd, "opened"), "utf8");
-  for (let i = 0; i < 400 && !opened(); i++) await new Promise((wake) => setTimeout(wake, 25));
-  assert.equal(opened(), out);
+  await until("the browser is started", () => opened() === out);
   here.env.BROWSER = join(here.cwd, "nothing-there");
   const none = await here.call(view, "a.jsonl", "--open");
   assert.equal(none.code, 0);

@@ -51,18 +51,6 @@ export function effects(dir: string): Effect[] {
   return readFileSync(path, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line) as Effect);
 }
 
-/** Waits until a condition holds; fails with its words after a minute, which no machine should need. */
-export async function until(
-  words: string,
-  holds: () => boolean | Promise<boolean>,
-): Promise<void> {
-  for (let i = 0; i < 6000; i++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail(`never: ${words}`);
-}
-
 /** What was known to have ended when somebody died. */
 export interface Death {
   readonly finished: ReadonlySet<string>;

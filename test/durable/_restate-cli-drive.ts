@@ -4,7 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { command, start, type Started, until } from "./_kill.ts";
+import { until } from "../_until.ts";
+import { command, start, type Started } from "./_kill.ts";
 import { ADMIN, INGRESS, startServer } from "./_restate.ts";
 
 const [dir, binary] = process.argv.slice(2) as [string, string];

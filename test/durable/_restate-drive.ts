@@ -1,7 +1,8 @@
 /** One kill test against the engine's server, where there is no network but its own. Arguments: scenario, folder, server, ms. */
 import assert from "node:assert/strict";
+import { until } from "../_until.ts";
 import type { Effect } from "./_family.ts";
-import { assertOnce, type Death, effects, type Started, until } from "./_kill.ts";
+import { assertOnce, type Death, effects, type Started } from "./_kill.ts";
 import { INGRESS, post, startServer, startWorker } from "./_restate.ts";
 
 const [scenario, dir, binary, ms] = process.argv.slice(2) as [

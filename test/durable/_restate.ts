@@ -3,7 +3,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { arch, platform, tmpdir } from "node:os";
 import { join } from "node:path";
-import { command, start, type Started, until } from "./_kill.ts";
+import { until } from "../_until.ts";
+import { command, start, type Started } from "./_kill.ts";
 
 const VERSION = "1.7.12";
 const CACHE = process.env.CROCHET_TEST_CACHE ??

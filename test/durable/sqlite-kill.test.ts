@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { type OpenQuestion, sqliteSteps } from "../../lib/durable/index.ts";
 import { rounds } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
-import { assertOnce, command, type Death, effects, start, type Started, until } from "./_kill.ts";
+import { until } from "../_until.ts";
+import { assertOnce, command, type Death, effects, start, type Started } from "./_kill.ts";
 
 interface Ended {
   readonly id: string;

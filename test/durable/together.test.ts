@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gathered } from "../../lib/durable/_together.ts";
-import { until } from "./_kill.ts";
+import { until } from "../_until.ts";
 
 /** What a connection sends of an answer that is said in parts, each once the one before was sent; `torn`: then it fails. */
 async function sent(parts: readonly (readonly string[])[], torn = false): Promise<string[]> {

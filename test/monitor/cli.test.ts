@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { until } from "../_until.ts";
 
 const BIN = fileURLToPath(new URL("../../lib/cli/crochet", import.meta.url));
 const root = mkdtempSync(join(tmpdir(), "crochet-agents-"));
@@ -120,7 +121,7 @@ test("S2.13, S2.14, S2.18: a plan that waits triggers the on_prompt action, once
   // The next prompt shows that the permission before it was told to nobody: actions are started and not awaited.
   hook("stop", "planner", {});
   hook("pretooluse", "planner", { tool_name: "AskUserQuestion", tool_input: { questions: [{ question: "Why?" }] } });
-  for (let i = 0; i < 400 && !told().includes("question"); i++) await new Promise((wake) => setTimeout(wake, 50));
+  await until("the question is told", () => told().includes("question"));
   assert.deepEqual(told().trim().split("\n").sort(), ["planner plan_approval", "planner question"]);
 });
 

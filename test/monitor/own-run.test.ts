@@ -11,6 +11,7 @@ import { allStandings } from "../../lib/monitor/standing.ts";
 import { bareEnv, CROCHET } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { put, scratch } from "../_scratch.ts";
+import { until } from "../_until.ts";
 
 const LONG = { timeout: 120_000 };
 const QUESTION = {
@@ -73,12 +74,9 @@ test("a run is working while it works, and failed once its process is killed", L
   });
   const ended = new Promise((resolve) => child.on("close", resolve));
   try {
-    let state: string | undefined;
-    for (let i = 0; i < 300 && state === undefined; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      state = allStandings(here.agents)[0]?.state;
-    }
-    assert.equal(state, "working");
+    const state = () => allStandings(here.agents)[0]?.state;
+    await until("the run is among the agents", () => state() !== undefined);
+    assert.equal(state(), "working");
   } finally {
     child.kill("SIGKILL");
     await ended;
@@ -103,7 +101,7 @@ test(
     assert.equal((await here.run("hi")).code, 0);
     const [row] = await here.rows();
     assert.deepEqual([row?.state, row?.prompt_type, row?.message], ["prompting", "question", "Which way?"]);
-    for (let i = 0; i < 400 && !existsSync(told); i++) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until("the question is told", () => existsSync(told));
 
     // The answer goes on with the session: a life of its own, under the same id.
     assert.equal((await here.run("--resume", "last", "left")).code, 0);

@@ -6,11 +6,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { BashOutput, type BashOutputResponse } from "../../lib/tools/background.ts";
 import { Bash, type BashResponse, bashTool } from "../../lib/tools/bash.ts";
-import { type Bench, bench, eventually, running, sleeper, token } from "../tools/_bash.ts";
+import { scratch } from "../_scratch.ts";
+import { type Bench, bench, running, sleeper, token } from "../tools/_bash.ts";
+import { until } from "../_until.ts";
 
 const sandbox = (root: string, network = false) => ({ mode: "workspace" as const, roots: [root], network });
 const skip = await openSandbox(sandbox(tmpdir())).then(() => false as const, (error: Error) => error.message);
@@ -25,16 +26,15 @@ function confined(body: (bench: Bench) => Promise<void>, network = false): Promi
 
 async function without<T>(body: () => Promise<T>): Promise<T> {
   const path = process.env.PATH;
-  const empty = mkdtempSync(join(tmpdir(), "crochet-path-"));
+  using empty = scratch();
   for (const name of ["bash", "cat", "sh", "sleep", "touch"]) {
-    if (existsSync(`/usr/bin/${name}`)) symlinkSync(`/usr/bin/${name}`, join(empty, name));
+    if (existsSync(`/usr/bin/${name}`)) symlinkSync(`/usr/bin/${name}`, join(empty.path, name));
   }
-  process.env.PATH = empty;
+  process.env.PATH = empty.path;
   try {
     return await body();
   } finally {
     process.env.PATH = path;
-    rmSync(empty, { recursive: true });
   }
 }
 
@@ -87,10 +87,10 @@ two" NOT= PATH="$PWD/bin:$PATH"; unset HOME; hello() { echo "hello $1"; }; expor
         const { response } = await call(Bash, { command, run_in_background: true });
         const id = (response as BashResponse).backgroundTaskId!;
         let said = "";
-        for (let i = 0; i < 100 && !said.includes("you"); i++) {
-          await sleep(20);
+        await until("the command has said all", async () => {
           said += ((await call(BashOutput, { bash_id: id })).response as BashOutputResponse).stdout;
-        }
+          return said.includes("you");
+        });
         assert.equal(said.trim(), `it's\ntwo||gone|${cwd}/bin|${cwd}/evil.sh\nhello you`);
         assert.equal(existsSync(join(outside, "escaped")), false);
       } finally {
@@ -199,9 +199,9 @@ test(
       const { response } = await call(Bash, { command: "echo in >/etc/x; echo out", run_in_background: true });
       const id = (response as BashResponse).backgroundTaskId!;
       const outputs: BashOutputResponse[] = [];
-      await eventually(() => {
-        call(BashOutput, { bash_id: id }).then((output) => outputs.push(output.response as BashOutputResponse));
-        return outputs.some((o) => o.status !== "running");
+      await until("the command has ended", async () => {
+        outputs.push((await call(BashOutput, { bash_id: id })).response as BashOutputResponse);
+        return outputs.at(-1)!.status !== "running";
       });
       assert.match(outputs.map((o) => o.stderr).join(""), /Read-only file system/);
       assert.equal(existsSync("/etc/x"), false);
