@@ -6,22 +6,8 @@ import { assistant, textOf, toolResult, user } from "../lib/core/messages.ts";
 import { readReply } from "../lib/core/reply.ts";
 import { scriptedServer } from "../lib/testing/index.ts";
 import { ask, failure, request } from "./_ask.ts";
+import { withEnv } from "./_env.ts";
 import { scratch } from "./_scratch.ts";
-
-/** Runs with other environment variables; undefined takes one away. */
-async function withEnv<T>(vars: { [name: string]: string | undefined }, run: () => Promise<T>): Promise<T> {
-  const before = Object.keys(vars).map((name) => [name, process.env[name]] as const);
-  const set = ([name, value]: readonly [string, string | undefined]) => {
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
-  };
-  Object.entries(vars).forEach(set);
-  try {
-    return await run();
-  } finally {
-    before.forEach(set);
-  }
-}
 
 test("anthropic() streams a reply with text and tool calls", async () => {
   await using server = await scriptedServer([{ text: "looking", tools: [{ name: "Bash", input: { command: "ls" } }] }]);

@@ -11,6 +11,7 @@ import {
 import { agent, type AgentOptions, tool } from "../lib/index.ts";
 import { scripted } from "../lib/testing/index.ts";
 import { Agent } from "../lib/tools/index.ts";
+import { withEnv } from "./_env.ts";
 import { besideCopy } from "./_copy.ts";
 
 interface Told {
@@ -196,15 +197,13 @@ test("a model call that fails says why, and no words of a person, a model or a t
 });
 
 test("texts go along where the variable that other instrumentations read asks for them", async () => {
-  process.env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT = "true";
-  try {
-    const spans = await spansOf({ model: scripted([{ text: "an answer" }]) }, (made) => made.run("a question"));
-    const { attributes } = spans.find(({ name }) => name.startsWith("invoke_agent"))!;
-    assert.match(String(attributes["gen_ai.input.messages"]), /a question/);
-    assert.match(String(attributes["gen_ai.output.messages"]), /an answer/);
-  } finally {
-    delete process.env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT;
-  }
+  const spans = await withEnv(
+    { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: "true" },
+    () => spansOf({ model: scripted([{ text: "an answer" }]) }, (made) => made.run("a question")),
+  );
+  const { attributes } = spans.find(({ name }) => name.startsWith("invoke_agent"))!;
+  assert.match(String(attributes["gen_ai.input.messages"]), /a question/);
+  assert.match(String(attributes["gen_ai.output.messages"]), /an answer/);
 });
 
 test("nothing of OpenTelemetry is loaded where nobody collects spans, and no run fails for want of it", () => {

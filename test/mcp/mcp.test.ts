@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { agent, modify } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
+import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
 import { asProcess, calling, listening } from "./_start.ts";
 
@@ -180,19 +181,16 @@ test("tools that a server adds while it runs can be called, under a name that th
 });
 
 test("a server gets its own environment and arguments, and none of our secrets", async () => {
-  process.env.SOME_API_KEY = "sk-secret";
-  try {
-    const { results } = await calling({ servers: { srv: { ...asProcess("one", "two"), env: { MINE: "1" } } } }, [
-      { name: "mcp__srv__env" },
-    ]);
-    const { args, env } = JSON.parse(String(results[0]!.content));
-    assert.deepEqual(args, ["one", "two"]);
-    assert.equal(env.MINE, "1");
-    assert.equal(env.PATH, process.env.PATH);
-    assert.equal(env.SOME_API_KEY, undefined);
-  } finally {
-    delete process.env.SOME_API_KEY;
-  }
+  const servers = { srv: { ...asProcess("one", "two"), env: { MINE: "1" } } };
+  const { results } = await withEnv(
+    { SOME_API_KEY: "sk-secret" },
+    () => calling({ servers }, [{ name: "mcp__srv__env" }]),
+  );
+  const { args, env } = JSON.parse(String(results[0]!.content));
+  assert.deepEqual(args, ["one", "two"]);
+  assert.equal(env.MINE, "1");
+  assert.equal(env.PATH, process.env.PATH);
+  assert.equal(env.SOME_API_KEY, undefined);
 });
 
 test("where the client is not installed a warning says which package to install, and the run goes on", async () => {

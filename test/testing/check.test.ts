@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { sandboxHere } from "../../lib/testing/check/asking/sandbox.ts";
 import { BrokenLaw, checkHook, type CheckReport, type Finding, laws } from "../../lib/testing/index.ts";
+import { withEnv } from "../_env.ts";
 import { serve } from "../_server.ts";
 import { hookFiles, sh, SLOW, WITH_JQ } from "./_check-files.ts";
 
@@ -277,13 +278,6 @@ test("checkHook() refuses options that cannot be meant", async () => {
 
 test("a check leaves no scratch behind", SLOW, async () => {
   using folder = hookFiles({ "hooks/notification.sh": sh("exit 0"), "tmp/.keep": "" });
-  const before = process.env.TMPDIR;
-  process.env.TMPDIR = `${folder.path}/tmp`;
-  try {
-    await checkHook(`${folder.path}/hooks`, { runs: 1 });
-    assert.deepEqual(readdirSync(`${folder.path}/tmp`), [".keep"]);
-  } finally {
-    if (before === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = before;
-  }
+  await withEnv({ TMPDIR: `${folder.path}/tmp` }, () => checkHook(`${folder.path}/hooks`, { runs: 1 }));
+  assert.deepEqual(readdirSync(`${folder.path}/tmp`), [".keep"]);
 });
