@@ -86,6 +86,17 @@ test("U2: the event of a served hook is read-only, complete and typed as everywh
   ]);
 });
 
+test("U2: the event of a served hook says of a sub-agent which one it is and of what kind, as everywhere", async () => {
+  const text = `export default ({ agent_id, parent_agent_id, agent_type }) =>
+    ({ action: "deny", reason: JSON.stringify([agent_id, parent_agent_id, agent_type]) });`;
+  const told = async (more: Json) => {
+    const { output } = await ask(text, "pre", "claude", { input: { ...PRE, ...more } });
+    return JSON.parse(String((output!.hookSpecificOutput as Json).permissionDecisionReason));
+  };
+  assert.deepEqual(await told({ agent_id: "a1", agent_type: "Explore" }), ["a1", "s", "Explore"]);
+  assert.deepEqual(await told({ agent_type: "reviewer" }), ["s", null, null]);
+});
+
 test("ctx.values are shared by the processes of a session, a file a key, and swept when they are old", async () => {
   using folder = scratch();
   const env = { HOME: folder.path };
@@ -143,6 +154,7 @@ const PLACES: { readonly [field: string]: (heard: HostEvent, fired: Json) => unk
   cwd: ({ cwd }) => cwd,
   prompt_id: ({ turn_id }) => turn_id,
   agent_id: ({ agent_id }) => agent_id,
+  agent_type: ({ agent_type }) => agent_type,
   tool_input: (_, { input }) => input,
   tool_response: (_, { result }) => (result as Json).response,
   from_model: (_, { old_model }) => old_model,
@@ -154,7 +166,7 @@ const PLACES: { readonly [field: string]: (heard: HostEvent, fired: Json) => unk
 const LEFT_OUT = new Set(
   ("transcript_path agent_transcript_path permission_mode effort mcp_server is_interrupt background_tasks session_crons " +
     "seconds_since_last_response context_tokens prompt_cache_likely_expired prompt_cache_warm cache_ttl pricing " +
-    "estimated_cache_write_usd requested_model PreModelSwitch.source PreToolUse.agent_type PostToolUse.agent_type")
+    "estimated_cache_write_usd requested_model PreModelSwitch.source")
     .split(" "),
 );
 

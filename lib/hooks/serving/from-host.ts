@@ -13,6 +13,8 @@ export interface HostEvent {
   readonly session_id: string;
   readonly agent_id: string;
   readonly parent_agent_id: string | undefined;
+  /** The kind of a sub-agent. */
+  readonly agent_type: string | undefined;
   readonly turn_id: string;
   readonly cwd: string;
 }
@@ -62,6 +64,7 @@ export function fromHost(input: Input, host: Host): HostEvent | undefined {
     session_id: session,
     agent_id: agent || session,
     parent_agent_id: agent === "" ? undefined : session,
+    agent_type: agent === "" ? undefined : text(input.agent_type),
     turn_id: text(input.turn_id) || text(input.prompt_id),
     cwd: text(input.cwd),
   };

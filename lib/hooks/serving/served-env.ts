@@ -12,18 +12,20 @@ export function earlyContext(
   // What the hook started ends with it.
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => interrupt.abort(new Error("Interrupted")));
   const session_id = text("session_id");
-  const about = { session_id, agent_id: session_id, parent_agent_id: undefined, turn_id: "", cwd: text("cwd") };
+  const main = { agent_id: session_id, parent_agent_id: undefined, agent_type: undefined };
+  const about = { session_id, ...main, turn_id: "", cwd: text("cwd") };
   const env = new ServedEnv(about, { env: process.env, signal: interrupt.signal });
   return { env, ctx: new Context(env, file.slice(file.lastIndexOf("/") + 1)) };
 }
 
-type About = Pick<HostEvent, "session_id" | "agent_id" | "parent_agent_id" | "turn_id" | "cwd">;
+type About = Pick<HostEvent, "session_id" | "agent_id" | "parent_agent_id" | "agent_type" | "turn_id" | "cwd">;
 
 /** What a hook runs in when another host asks it. */
 export class ServedEnv implements HookEnv {
   readonly session_id: string;
   readonly agent_id: string;
   readonly parent_agent_id: string | undefined;
+  readonly agent_type: string | undefined;
   readonly turn_id: string;
   readonly cwd: string;
   readonly clock: Clock = systemClock;
@@ -38,6 +40,7 @@ export class ServedEnv implements HookEnv {
     this.session_id = heard.session_id;
     this.agent_id = heard.agent_id;
     this.parent_agent_id = heard.parent_agent_id;
+    this.agent_type = heard.agent_type;
     this.turn_id = heard.turn_id;
     this.cwd = heard.cwd || process.cwd();
     this.signal = signal;

@@ -16,16 +16,20 @@ export function opinionOf(ran: RanCommand, event: Json, host: Host, outputDir: s
 function asClaude(ran: RanCommand, event: Json, outputDir: string): Opinion {
   const heard = fromHost(event, "claude");
   if (!heard) return {};
-  const { fired, session_id, agent_id, parent_agent_id, turn_id, cwd, wireName } = heard;
+  const { fired, session_id, agent_id, parent_agent_id, agent_type, turn_id, cwd, wireName } = heard;
   const env: HookEnv = {
-    ...{ session_id, agent_id, parent_agent_id, turn_id, cwd },
+    ...{ session_id, agent_id, parent_agent_id, agent_type, turn_id, cwd },
     sequence: { next: 0 },
     clock: systemClock,
     values: new Map(),
     signal: new AbortController().signal,
   };
   const ids = { event_id: "check:0", timestamp: "", session_id, agent_id, turn_id };
-  const about = { ...fired, ...ids, ...(parent_agent_id !== undefined && { parent_agent_id }) } as unknown as AnyEvent;
+  const about = {
+    ...fired,
+    ...ids,
+    ...(parent_agent_id !== undefined && { parent_agent_id, agent_type }),
+  } as unknown as AnyEvent;
   const called = { command: "hook", registered: wireName };
   const host = { projectDir: cwd, env: {}, outputDir: () => outputDir };
   try {
