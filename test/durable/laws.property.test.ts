@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -134,7 +132,8 @@ test("law 5: a run whose process dies at any steps, any number of times, always 
 
 // Kills: ids of agents that change, reports in another order, an answer of a person that is asked for again.
 test("law 5: a family of agents that dies in the middle of steps always ends the same, and asks a person once", async () => {
-  const log = join(tmpdir(), `crochet-law-${process.pid}.jsonl`);
+  using folder = scratch();
+  const log = join(folder.path, "effects.jsonl");
   const run = (engine: Engine, asked: string[]) =>
     family(log, { ms: 0, step: engine }).run("parent", {
       id: "p",
@@ -143,24 +142,20 @@ test("law 5: a family of agents that dies in the middle of steps always ends the
         return { behavior: "allow" };
       },
     });
-  try {
-    const whole = await run(memoryEngine(), []);
-    assert.equal(whole.text, "parent done");
-    await fc.assert(
-      fc.asyncProperty(deaths(["before", "in flight", "after"]), async (at) => {
-        const asked: string[] = [];
-        const { result, engines } = await untilDone(
-          at,
-          (engine) => run(engine, asked),
-        );
-        assert.deepEqual(result, whole);
-        assert.deepEqual(engines.flatMap(({ broken }) => broken), []);
-        assertFinishedOnce(engines);
-        assert.equal(new Set(asked).size, 1);
-      }),
-      { numRuns: tries(25, 400) },
-    );
-  } finally {
-    rmSync(log, { force: true });
-  }
+  const whole = await run(memoryEngine(), []);
+  assert.equal(whole.text, "parent done");
+  await fc.assert(
+    fc.asyncProperty(deaths(["before", "in flight", "after"]), async (at) => {
+      const asked: string[] = [];
+      const { result, engines } = await untilDone(
+        at,
+        (engine) => run(engine, asked),
+      );
+      assert.deepEqual(result, whole);
+      assert.deepEqual(engines.flatMap(({ broken }) => broken), []);
+      assertFinishedOnce(engines);
+      assert.equal(new Set(asked).size, 1);
+    }),
+    { numRuns: tries(25, 400) },
+  );
 });

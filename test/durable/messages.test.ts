@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type SqliteSteps, sqliteSteps } from "../../lib/durable/index.ts";
 import { remote, serve } from "../../lib/durable/restate.ts";
 import { scratch } from "../_scratch.ts";
+import { serve as listening } from "../_server.ts";
 
 test("sqliteSteps() says of a file that is no journal, or another version's, to move it away", async () => {
   using folder = scratch();
@@ -48,32 +47,23 @@ test("remote() refuses what is no address before anything is asked", () => {
 
 test("remote() tells an engine that is away, an agent nobody serves and an address that is no ingress apart", async () => {
   let body = "";
-  const server = createServer((_, response) => response.writeHead(404).end(body));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const run = () => remote(at).run({ agent: "helper", id: "h-1", prompt: "hi" });
-  try {
+  const engine = await listening((_, response) => void response.writeHead(404).end(body));
+  const run = () => remote(engine.url).run({ agent: "helper", id: "h-1", prompt: "hi" });
+  {
+    using _ = engine;
     body = `{"code":404,"message":"service not found"}`;
     await assert.rejects(run(), /Cannot reach agent 'helper' as no worker serves it at .*: start 'crochet worker'/);
-    await assert.rejects(remote(at).replay({}), /start 'crochet worker --fixtures'/);
+    await assert.rejects(remote(engine.url).replay({}), /start 'crochet worker --fixtures'/);
     body = "";
     await assert.rejects(run(), /as http:\S+ is not its ingress/);
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
   }
   await assert.rejects(run(), /Cannot reach an engine as nothing answers at/);
 });
 
 test("serve() says why it cannot listen where somebody else does", async () => {
-  const server = createServer(() => {});
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  try {
-    await assert.rejects(serve([], { port, sharePort: false }), {
-      message: `Cannot listen at 127.0.0.1:${port} as somebody else does: give another port or host`,
-    });
-  } finally {
-    await new Promise((resolve) => server.close(resolve));
-  }
+  using other = await listening(() => {});
+  const port = Number(new URL(other.url).port);
+  await assert.rejects(serve([], { port, sharePort: false }), {
+    message: `Cannot listen at 127.0.0.1:${port} as somebody else does: give another port or host`,
+  });
 });

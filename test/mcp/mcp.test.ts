@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { cpSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -9,6 +8,7 @@ import { agent, modify } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
+import { serve } from "../_server.ts";
 import { asProcess, calling, listening } from "./_start.ts";
 
 const ALL = ["echo", "look", "weigh", "fail", "slow", "env", "fork", "crash", "grow", "steps"];
@@ -90,36 +90,29 @@ test("hooks and permission rules hold for MCP tools as for any tool", async () =
 });
 
 test("a broken or slow server is a warning with its reason, never a failed run", async () => {
-  const silent = createServer(() => {});
-  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-  const { port } = silent.address() as { port: number };
+  using silent = await serve(() => {});
   const shell = (line: string) => ({ command: "sh", args: ["-c", line] });
-  try {
-    const { warnings, results } = await calling({
-      startTimeout: 4000,
-      servers: {
-        gone: { command: "/no/such/server" },
-        dies: shell("echo 'no licence' >&2; exit 2"),
-        mute: shell("echo 'starting …'; sleep 100"),
-        shut: { url: "http://127.0.0.1:9/mcp" },
-        slow: { url: `http://127.0.0.1:${port}/mcp` },
-        good: asProcess(),
-        "good_": asProcess(),
-      },
-    }, [{ name: "mcp__good__echo", input: { text: "hi" } }]);
-    const about = (name: string) => warnings.find((warning) => warning.includes(`'${name}'`)) ?? "";
-    assert.match(about("gone"), /^Cannot use MCP server 'gone' as .*(no such|ENOENT)/);
-    assert.match(about("dies"), /^Cannot use MCP server 'dies' as .*: no licence$/);
-    assert.match(about("mute"), /as it was not ready within 4 s$/);
-    assert.match(about("shut"), /^Cannot use MCP server 'shut' as /);
-    assert.match(about("slow"), /as .*(not ready within 4 s|timed out)/i);
-    assert.match(about("good_"), /as another is called 'good' already: rename one/);
-    assert.equal(warnings.length, 6, warnings.join("\n"));
-    assert.equal(results[0]!.content, "echo hi");
-  } finally {
-    silent.closeAllConnections();
-    silent.close();
-  }
+  const { warnings, results } = await calling({
+    startTimeout: 4000,
+    servers: {
+      gone: { command: "/no/such/server" },
+      dies: shell("echo 'no licence' >&2; exit 2"),
+      mute: shell("echo 'starting …'; sleep 100"),
+      shut: { url: "http://127.0.0.1:9/mcp" },
+      slow: { url: `${silent.url}/mcp` },
+      good: asProcess(),
+      "good_": asProcess(),
+    },
+  }, [{ name: "mcp__good__echo", input: { text: "hi" } }]);
+  const about = (name: string) => warnings.find((warning) => warning.includes(`'${name}'`)) ?? "";
+  assert.match(about("gone"), /^Cannot use MCP server 'gone' as .*(no such|ENOENT)/);
+  assert.match(about("dies"), /^Cannot use MCP server 'dies' as .*: no licence$/);
+  assert.match(about("mute"), /as it was not ready within 4 s$/);
+  assert.match(about("shut"), /^Cannot use MCP server 'shut' as /);
+  assert.match(about("slow"), /as .*(not ready within 4 s|timed out)/i);
+  assert.match(about("good_"), /as another is called 'good' already: rename one/);
+  assert.equal(warnings.length, 6, warnings.join("\n"));
+  assert.equal(results[0]!.content, "echo hi");
 });
 
 test("servers end with their session, and so does everything they started", async () => {

@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";
 
 const BIN = fileURLToPath(new URL("../../lib/cli/crochet", import.meta.url));
-const root = mkdtempSync(join(tmpdir(), "crochet-agents-"));
-after(() => rmSync(root, { recursive: true }));
+const folder = scratch();
+const root = folder.path;
+after(() => folder[Symbol.dispose]());
 const env = { ...process.env, CROCHET_HOME: join(root, "state"), HOME: root, NO_COLOR: "1" };
 
+/** Through the launcher, as the host of a watched agent starts it. */
 function crochet(args: string[], input = "") {
   const { status, stdout, stderr } = spawnSync(BIN, args, { cwd: root, env, input, encoding: "utf8", timeout: 60_000 });
   return { status, stdout, stderr };

@@ -1,31 +1,21 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { scratch } from "../_scratch.ts";
 
 /** A machine where only some programs exist, and those of ours write down that they ran. */
-export interface Stubs {
+export interface Stubs extends Disposable {
   readonly cwd: string;
   /** Runs a command line as the Bash tool does, and says which of our programs ran. */
   readonly ran: (command: string) => Set<string>;
-  readonly end: () => void;
 }
 
 const REAL = ["bash", "sh", "env", "xargs", "timeout", "nohup", "find", "cat", "nice", "true", "setsid"];
 
 export function stubs(names: readonly string[]): Stubs {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "crochet-stubs-")));
-  const bin = join(base, "bin");
-  let cwd = join(base, "work");
+  const folder = scratch();
+  const bin = join(folder.path, "bin");
+  let cwd = join(folder.path, "work");
   let count = 0;
   mkdirSync(bin);
   // Each run has its own folder, and the log beside it: what an earlier run left in the background writes elsewhere.
@@ -40,7 +30,7 @@ export function stubs(names: readonly string[]): Stubs {
       return cwd;
     },
     ran: (command) => {
-      cwd = join(base, `work${count++}`);
+      cwd = join(folder.path, `work${count++}`);
       mkdirSync(cwd);
       spawnSync("bash", ["--norc", "--noprofile", "-c", 'eval "$1"; wait', "bash", command], {
         cwd,
@@ -54,6 +44,6 @@ export function stubs(names: readonly string[]): Stubs {
       rmSync(cwd, { recursive: true, force: true });
       return new Set(names);
     },
-    end: () => rmSync(base, { recursive: true, force: true }),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
   };
 }

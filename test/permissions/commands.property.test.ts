@@ -221,26 +221,22 @@ const soup = fc.array(
 
 /** Holds every command to the truth: what really ran. Returns how often each side was looked at. */
 function check(commands: fc.Arbitrary<string>, numRuns: number, lookAtAll = false) {
-  const machine = stubs(["ok", "fine", "bad"]);
+  using machine = stubs(["ok", "fine", "bad"]);
   const seen = { allowed: 0, passed: 0, bad: 0 };
-  try {
-    fc.assert(
-      fc.property(commands, (command) => {
-        const allowed = ofBash(command, { allow: ALLOW, roots: [machine.cwd] }, machine.cwd).behavior === "allow";
-        const passed = ofBash(command, DENY, machine.cwd).behavior !== "deny";
-        if (!allowed && !passed && !lookAtAll) return;
-        const ran = machine.ran(command);
-        if (allowed) assert.ok(!ran.has("bad"), "an allow rule let it run");
-        if (passed) assert.ok(!ran.has("bad"), "a deny rule let it pass");
-        seen.allowed += Number(allowed);
-        seen.passed += Number(passed);
-        seen.bad += Number(ran.has("bad"));
-      }),
-      { numRuns },
-    );
-  } finally {
-    machine.end();
-  }
+  fc.assert(
+    fc.property(commands, (command) => {
+      const allowed = ofBash(command, { allow: ALLOW, roots: [machine.cwd] }, machine.cwd).behavior === "allow";
+      const passed = ofBash(command, DENY, machine.cwd).behavior !== "deny";
+      if (!allowed && !passed && !lookAtAll) return;
+      const ran = machine.ran(command);
+      if (allowed) assert.ok(!ran.has("bad"), "an allow rule let it run");
+      if (passed) assert.ok(!ran.has("bad"), "a deny rule let it pass");
+      seen.allowed += Number(allowed);
+      seen.passed += Number(passed);
+      seen.bad += Number(ran.has("bad"));
+    }),
+    { numRuns },
+  );
   return seen;
 }
 

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -10,6 +8,7 @@ import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { BashOutput, type BashOutputResponse } from "../../lib/tools/background.ts";
 import { Bash, type BashResponse, bashTool } from "../../lib/tools/bash.ts";
 import { scratch } from "../_scratch.ts";
+import { serve } from "../_server.ts";
 import { type Bench, bench, running, sleeper, token } from "../tools/_bash.ts";
 import { until } from "../_until.ts";
 
@@ -74,28 +73,24 @@ test(
   { skip },
   () =>
     confined(async ({ bash, call, cwd }) => {
-      const outside = realpathSync(mkdtempSync(join(tmpdir(), "crochet-outside-")));
-      try {
-        writeFileSync(join(cwd, "evil.sh"), `touch ${outside}/escaped\n`);
-        mkdirSync(join(cwd, "bin"));
-        writeFileSync(join(cwd, "bin", "bash"), `#!/bin/sh\ntouch ${outside}/escaped\n`, { mode: 0o755 });
-        await bash(
-          `export BASH_ENV="$PWD/evil.sh" ENV="$PWD/evil.sh" WORDS="it's
+      using outside = scratch();
+      writeFileSync(join(cwd, "evil.sh"), `touch ${outside.path}/escaped\n`);
+      mkdirSync(join(cwd, "bin"));
+      writeFileSync(join(cwd, "bin", "bash"), `#!/bin/sh\ntouch ${outside.path}/escaped\n`, { mode: 0o755 });
+      await bash(
+        `export BASH_ENV="$PWD/evil.sh" ENV="$PWD/evil.sh" WORDS="it's
 two" NOT= PATH="$PWD/bin:$PATH"; unset HOME; hello() { echo "hello $1"; }; export -f hello`,
-        );
-        const command = `echo "$WORDS|$NOT|\${HOME-gone}|\${PATH%%:*}|$BASH_ENV"; hello you`;
-        const { response } = await call(Bash, { command, run_in_background: true });
-        const id = (response as BashResponse).backgroundTaskId!;
-        let said = "";
-        await until("the command has said all", async () => {
-          said += ((await call(BashOutput, { bash_id: id })).response as BashOutputResponse).stdout;
-          return said.includes("you");
-        });
-        assert.equal(said.trim(), `it's\ntwo||gone|${cwd}/bin|${cwd}/evil.sh\nhello you`);
-        assert.equal(existsSync(join(outside, "escaped")), false);
-      } finally {
-        rmSync(outside, { recursive: true });
-      }
+      );
+      const command = `echo "$WORDS|$NOT|\${HOME-gone}|\${PATH%%:*}|$BASH_ENV"; hello you`;
+      const { response } = await call(Bash, { command, run_in_background: true });
+      const id = (response as BashResponse).backgroundTaskId!;
+      let said = "";
+      await until("the command has said all", async () => {
+        said += ((await call(BashOutput, { bash_id: id })).response as BashOutputResponse).stdout;
+        return said.includes("you");
+      });
+      assert.equal(said.trim(), `it's\ntwo||gone|${cwd}/bin|${cwd}/evil.sh\nhello you`);
+      assert.equal(existsSync(join(outside.path, "escaped")), false);
     }),
 );
 
@@ -106,33 +101,29 @@ test(
     confined(async ({ bash, fails, cwd }) => {
       assert.equal((await bash("echo a > a.txt; mkdir d; cat a.txt; id -u")).stdout, `a\n${process.getuid!()}`);
       assert.ok(existsSync(join(cwd, "a.txt")));
-      const sibling = realpathSync(mkdtempSync(join(tmpdir(), "crochet-sibling-")));
-      try {
-        for (
-          const path of [
-            "/etc/crochet-x",
-            "/usr/crochet-x",
-            `${process.env.HOME ?? "/root"}/crochet-x`,
-            "/crochet-x",
-            `${sibling}/x`,
-          ]
-        ) {
-          await fails(`echo x > ${path}`);
-          assert.equal(existsSync(path), false, path);
-        }
-        for (
-          const command of [
-            "mount -o remount,rw /",
-            "umount /etc",
-            "mount -t tmpfs none /mnt",
-            "chroot / true",
-            "mknod x b 1 1",
-          ]
-        ) await fails(command);
-        assert.ok((await bash("cat /etc/passwd | head -1")).stdout.length > 0);
-      } finally {
-        rmSync(sibling, { recursive: true });
+      using sibling = scratch();
+      for (
+        const path of [
+          "/etc/crochet-x",
+          "/usr/crochet-x",
+          `${process.env.HOME ?? "/root"}/crochet-x`,
+          "/crochet-x",
+          `${sibling.path}/x`,
+        ]
+      ) {
+        await fails(`echo x > ${path}`);
+        assert.equal(existsSync(path), false, path);
       }
+      for (
+        const command of [
+          "mount -o remount,rw /",
+          "umount /etc",
+          "mount -t tmpfs none /mnt",
+          "chroot / true",
+          "mknod x b 1 1",
+        ]
+      ) await fails(command);
+      assert.ok((await bash("cat /etc/passwd | head -1")).stdout.length > 0);
     }),
 );
 
@@ -155,19 +146,15 @@ test("in the sandbox /tmp is its own, kept from call to call and gone afterwards
 });
 
 test("in the sandbox there is no network unless it was allowed", { skip }, async () => {
-  const server = createServer((_, response) => response.end("reached\n"));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const ask = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`;
-  try {
-    await confined(async ({ fails }) => void assert.match((await fails(ask)).message, /refused|unreachable/i));
-    await confined(async ({ bash }) => void assert.match((await bash(ask)).stdout, /reached$/), true);
-    await confined(async ({ bash }) => {
-      assert.equal((await bash("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '")).stdout, "lo");
-    });
-  } finally {
-    server.close();
-  }
+  using server = await serve((_, response) => void response.end("reached\n"));
+  const ask = `exec 3<>/dev/tcp/127.0.0.1/${
+    new URL(server.url).port
+  }; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`;
+  await confined(async ({ fails }) => void assert.match((await fails(ask)).message, /refused|unreachable/i));
+  await confined(async ({ bash }) => void assert.match((await bash(ask)).stdout, /reached$/), true);
+  await confined(async ({ bash }) => {
+    assert.equal((await bash("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '")).stdout, "lo");
+  });
 });
 
 test(
