@@ -46,17 +46,18 @@ function lead(tasks: readonly string[], wait: () => Promise<void>, model: Model)
   };
 }
 
-/** Answers the lead by its script, and workers with numbers in the order they come: no two alike. */
-function live(tasks: readonly string[]): Model {
+/** A call that starts a worker. */
+function starts(prompt: string, more: object = {}): { name: string; input: object } {
+  return { name: "Agent", input: { description: "Work", prompt, subagent_type: "worker", ...more } };
+}
+
+/** Answers the lead by how often it has had results, and workers with numbers in the order they come: no two alike. */
+function live(leading: (done: number) => ScriptedReply): Model {
   let n = 0;
   const answer = ({ system, messages }: ModelRequest): ScriptedReply => {
     const done = messages.filter(({ content }) => content.some(isToolResult)).length;
-    if (system === "You work.") {
-      return done === 0 ? { tools: [{ name: "Look", input: { n: ++n } }] } : { text: `answer ${++n}` };
-    }
-    if (done === 1) return { text: "together" };
-    const input = (prompt: string) => ({ description: "Work", prompt, subagent_type: "worker" });
-    return { tools: tasks.map((prompt) => ({ name: "Agent", input: input(prompt) })) };
+    if (system !== "You work.") return leading(done);
+    return done === 0 ? { tools: [{ name: "Look", input: { n: ++n } }] } : { text: `answer ${++n}` };
   };
   return scripted([], { then: answer });
 }
@@ -70,7 +71,10 @@ test("parallel lanes always replay the same under any scheduling, agents with th
       fc.array(turns, { minLength: 1, maxLength: 3 }),
       async (tasks, first, others) => {
         await inFolder(async (folder) => {
-          const recorded = await take(agent(lead(tasks, schedule(first), live(tasks))), {
+          const model = live((done) =>
+            done === 0 ? { tools: tasks.map((task) => starts(task)) } : { text: "together" }
+          );
+          const recorded = await take(agent(lead(tasks, schedule(first), model)), {
             folder,
             tape: { path: folder, mode: "record" },
           });
@@ -100,17 +104,11 @@ test("what agents in the background report always reaches their lead where it di
       fc.array(turns, { minLength: 1, maxLength: 3 }),
       async (count, first, others) => {
         await inFolder(async (folder) => {
-          let n = 0;
-          const input = { description: "Work", prompt: "count", subagent_type: "worker", run_in_background: true };
-          const answer = ({ system, messages }: ModelRequest): ScriptedReply => {
-            const done = messages.filter(({ content }) => content.some(isToolResult)).length;
-            if (system === "You work.") {
-              return done === 0 ? { tools: [{ name: "Look", input: { n: ++n } }] } : { text: `answer ${++n}` };
-            }
-            if (done === 0) return { tools: Array.from({ length: count }, () => ({ name: "Agent", input })) };
+          const background = Array.from({ length: count }, () => starts("count", { run_in_background: true }));
+          const model = live((done) => {
+            if (done === 0) return { tools: background };
             return done < 4 ? { tools: [{ name: "Look", input: { n: -done } }] } : { text: "as far as I know" };
-          };
-          const model = scripted([], { then: answer });
+          });
           const recorded = await take(agent(lead(["x"], schedule(first), model)), {
             folder,
             tape: { path: folder, mode: "record" },

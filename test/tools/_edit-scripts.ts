@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { RUNTIME } from "../_runtime.ts";
