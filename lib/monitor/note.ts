@@ -54,14 +54,21 @@ export async function noteEvent([name, id]: readonly string[], env: Environment)
     const counts = event.type === "prompt" &&
       (event.prompt_type !== "permission" || await (await import("./log.ts")).takesPermission(dir, id));
     const file = `${logOf(dir, id).notes}/${event.at}-${process.pid}.json`;
-    const line = JSON.stringify(event);
-    const noted = BUN
-      ? BUN.write(file, line, { mode: 0o600, createPath: true })
-      : import("./log.ts").then(({ writeNote }) => writeNote(file, line));
+    await writeNote(file, JSON.stringify(event)).catch(() => {});
     const onPrompt = await action ?? "none";
     if (counts && onPrompt !== "none") startAction(onPrompt, id, event);
-    await noted;
   } catch { /* whatever it is, the agent goes on */ }
+}
+
+/** Others may not read what a person is asked. Bun asks the umask alone how folders and files are made. */
+async function writeNote(file: string, line: string): Promise<void> {
+  if (!BUN) return (await import("./log.ts")).writeNote(file, line);
+  const usual = process.umask(0o077);
+  try {
+    await BUN.write(file, line, { createPath: true });
+  } finally {
+    process.umask(usual);
+  }
 }
 
 async function readInput(): Promise<Record<string, unknown>> {
@@ -141,7 +148,7 @@ const { Bun: BUN } = globalThis as unknown as {
   Bun?: {
     readonly stdin: { text(): Promise<string> };
     file(path: string): { exists(): Promise<boolean>; text(): Promise<string> };
-    write(path: string, text: string, options: { mode: number; createPath: boolean }): Promise<number>;
+    write(path: string, text: string, options: { createPath: boolean }): Promise<number>;
     spawn(
       command: readonly string[],
       options: { env: object; stdio: readonly string[]; detached: boolean },

@@ -110,10 +110,14 @@ for (const command of await everyCommand(commands())) {
     );
     // It names an agent that waits, and here none does.
     if (name === "crochet agents answer") {
-      return assert.match(text, /^crochet: Cannot answer .* asks nothing: [^\n]*\n$/);
+      assert.match(text, /^crochet: Cannot answer .* asks nothing: [^\n]*\n$/);
+      return assert.equal(code, 2);
     }
     // It registers with an engine, and here is none; test/durable/restate-cli.test.ts has one.
-    if (name === "crochet worker") return assert.match(text, /^crochet: Cannot register the worker [^\n]*\n$/);
+    if (name === "crochet worker") {
+      assert.match(text, /^crochet: Cannot register the worker [^\n]*\n$/);
+      return assert.equal(code, 1);
+    }
     assert.equal(code, 0, `${example}\n${text}`);
     assert.doesNotMatch(text, /\n\s+at .*:\d+:\d+/, `${example} shows a stack trace`);
   });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { CROCHET } from "../_crochet.ts";
 import { scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";
 
@@ -42,15 +43,21 @@ test("S2.9, S2.10, S2.15: agent settings writes exactly one PreToolUse entry bes
   assert.equal(hooks.PreToolUse[0].hooks[0].type, "command");
 });
 
-test("what is kept of watched agents is for their person's eyes only, whichever command comes first", () => {
-  const home = mkdtempSync(join(root, "home-"));
-  const path = spawnSync(BIN, ["agent", "settings", "first"], {
-    cwd: root,
-    env: { ...env, CROCHET_HOME: join(home, "state") },
-    encoding: "utf8",
-  }).stdout.trim();
-  assert.deepEqual([path, dirname(path)].map((one) => statSync(one).mode & 0o777), [0o600, 0o700]);
-});
+for (const first of [["settings", "first"], ["hook", "stop", "first"]]) {
+  test(`what is kept of watched agents is for their person's eyes only, where agent ${first[0]} comes first`, () => {
+    const state = join(mkdtempSync(join(root, "home-")), "state");
+    const [program, ...words] = CROCHET;
+    const { status } = spawnSync(program, [...words, "agent", ...first], {
+      cwd: root,
+      env: { ...env, CROCHET_HOME: state },
+      input: "{}",
+    });
+    assert.equal(status, 0);
+    const kept = [state, ...readdirSync(state, { recursive: true, encoding: "utf8" }).map((name) => join(state, name))];
+    assert.ok(kept.length > 2);
+    assert.deepEqual(kept.filter((path) => statSync(path).mode & 0o077), []);
+  });
+}
 
 test("agent settings refuses a workspace whose own hooks it could not keep, and names the file", () => {
   const workspace = join(root, "odd");
