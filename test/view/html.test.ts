@@ -49,6 +49,31 @@ test("the page's modules join into one script without a name twice", () => {
   }
 });
 
+/** How far apart two colours are, from 1 to 21, as WCAG counts it. */
+function contrast(...colours: [string, string]): number {
+  const [bright, dark] = colours.map((colour) => {
+    const parts = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16) / 255);
+    const [r, g, b] = parts.map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
+  }).sort((x, y) => y - x);
+  return (bright! + 0.05) / (dark! + 0.05);
+}
+
+test("text can be read on whatever it stands, in light and in dark: no contrast is below 4.5", () => {
+  const { style } = pageAssets("run.js");
+  const named = [...style.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)];
+  const colours = new Map(named.map(([, name, light, dark]) => [name!, [light!, dark!] as const]));
+  const texts = ["ink", "soft", "faint", "accent", "model", "hook", "good", "bad", "denied"];
+  const pairs = texts.flatMap((text) => ["paper", "card", "sunk"].map((ground) => [text, ground]));
+  pairs.push(["good", "good-wash"], ["bad", "bad-wash"], ["denied", "denied-wash"], ["hook", "changed-wash"]);
+  for (const [text, ground] of pairs) {
+    for (const scheme of [0, 1] as const) {
+      const found = contrast(colours.get(text!)![scheme], colours.get(ground!)![scheme]);
+      assert.ok(found >= 4.5, `${text} on ${ground} has ${found.toFixed(2)} in ${scheme === 0 ? "light" : "dark"}`);
+    }
+  }
+});
+
 test("what a page needs first stands before its script, and everything long behind it", () => {
   const html = runPage(viewOf(told(longRollout(400, 2_000_000)), "x"));
   const before = html.indexOf("<script>");
