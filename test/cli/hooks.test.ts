@@ -123,7 +123,7 @@ test("hooks test exits 1 where the hook failed, and 2 where it was called wrongl
   assert.equal((await w.call(hooks, "test", "x.ts", "--event", "stop")).code, 0);
 });
 
-test("what the model would see is what the loop would show it", async () => {
+test("hooks test shows what the model would see of each answer of a hook", async () => {
   const cases: [string, string, RegExp][] = [
     ["pre-tool-use.a.ts", DENY, /tool_result \(error\): Denied by hook pre-tool-use\.a\.ts: not yet/],
     ["user-prompt-submit.a.ts", DENY, /no request: Prompt dropped by hook user-prompt-submit\.a\.ts: not yet/],
