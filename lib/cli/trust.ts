@@ -67,6 +67,8 @@ function list(json: boolean, io: Io): number {
 function take(dir: string, json: boolean, io: Io): number {
   const known = revoke(dir, io.env);
   if (json) io.out(`${JSON.stringify({ dir, revoked: known })}\n`);
-  else io.out(known ? `${dir} is no longer trusted\n` : `${dir} was not trusted\n`);
+  else {io.out(
+      known ? `${dir} is no longer trusted; runs that have begun keep its hooks\n` : `${dir} was not trusted\n`,
+    );}
   return EXIT.ok;
 }
