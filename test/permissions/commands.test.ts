@@ -146,6 +146,8 @@ test("a redirection writes a file only where an edit could", () => {
   assert.equal(write("ok < .env", { mode: "bypass", deny: ["Read(.env)"] }), "deny");
   assert.equal(write("ok < /dev/tcp/host/80", { allow }), "ask");
   assert.equal(write("ok < in.txt 2>/dev/null >&2", { allow }), "allow");
+  assert.equal(write("ok >& out.txt", { allow, mode: "acceptEdits" }), "allow");
+  assert.equal(write("ok >&$fd", { allow, mode: "acceptEdits" }), "ask");
 });
 
 test("commands that only print run without asking, unless they write to a file or run another", () => {

@@ -102,6 +102,7 @@ export function readDollar(r: Reader, quoted: boolean): (string | Hole)[] {
     return [readAnsi(r)];
   }
   if (!quoted && next === '"') {
+    bashOnly(r, '$"…"');
     r.at++;
     return ["", ...readDouble(r)];
   }

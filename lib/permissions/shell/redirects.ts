@@ -25,8 +25,12 @@ export function readRedirect(r: Reader, redirects: Redirect[]): boolean {
       throw new Unreadable("a here-document ends in a way that is not read");
     }
     r.bodies.push({ end: name, tabs: operator === "<<-", expands: target.bare });
-  } else if (operator === "<<<" || (/[<>]&$/.test(operator) && /^(?:[0-9]+-?|-)$/.test(name ?? ""))) return true;
-  else redirects.push({ kind: operator === "<" ? "read" : "write", target });
+  } else if (operator === "<<<") return true;
+  else if (/[<>]&$/.test(operator) && /^(?:[0-9]+-?|-)$/.test(name ?? "")) return true;
+  // Bash expands a name that is no number a second time: what was quoted then runs.
+  else if (/[<>]&$/.test(operator) && (name === undefined || /[$`<>]/.test(name))) {
+    throw new Unreadable(`what stands behind '${operator}' is expanded twice`);
+  } else redirects.push({ kind: operator === "<" ? "read" : "write", target });
   return true;
 }
 
