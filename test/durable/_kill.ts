@@ -48,7 +48,8 @@ export function start(
 export function effects(dir: string): Effect[] {
   const path = join(dir, "effects.jsonl");
   if (!existsSync(path)) return [];
-  return readFileSync(path, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line) as Effect);
+  // What follows the last line break is still being written.
+  return readFileSync(path, "utf8").split("\n").slice(0, -1).map((line) => JSON.parse(line) as Effect);
 }
 
 /** What was known to have ended when somebody died. */
