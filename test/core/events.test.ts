@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "../../lib/core/events.ts";
 import { EVENT_NAMES, expectEvent, kebab, nearest, pascal, resolveEvent } from "../../lib/core/names.ts";
 import { type Firing, HookRegistry } from "../../lib/core/registry.ts";
+import { STOP } from "./_fired.ts";
 
 /** Each event with what a host must give at least; the rest are defaults. */
 const FIRINGS: { readonly [N in EventName]: Firing<N> } = {
@@ -30,17 +31,7 @@ const FIRINGS: { readonly [N in EventName]: Firing<N> } = {
     error: null,
     duration_ms: 3,
   },
-  "stop": {
-    event: "stop",
-    last_assistant_message: "done",
-    messages: [],
-    usage: { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
-    stop_hook_active: false,
-    continuations: 0,
-    stalled: 0,
-    remaining: 8,
-    agent_type: "main",
-  },
+  "stop": { ...STOP },
   "turn-end": {
     event: "turn-end",
     trigger: "user",

@@ -103,9 +103,10 @@ class Engine {
     const { laws } = this.#session;
     const { moments } = loaded;
     const plain = plainProbes(subject, moments, lane.place);
+    const traps = canaries(plain, lane.place);
     // A hook that runs what it is given must not be given the rest.
-    for (const probe of [...plain, ...canaries(plain, lane.place)]) if (!this.#late) await this.#judge(probe);
-    await this.#standIn(canaries(plain, lane.place));
+    for (const probe of [...plain, ...traps]) if (!this.#late) await this.#judge(probe);
+    await this.#standIn(traps);
     const safe = !this.#findings.has("polite.executes");
     // One that came too late is late again with every question of a row.
     if (safe && !this.#late) {
@@ -144,12 +145,12 @@ class Engine {
   }
 
   /** A hook that looks for a program and stops without it has run nothing yet: with one in its place it may. */
-  async #standIn(canaries: readonly Probe[]): Promise<void> {
+  async #standIn(traps: readonly Probe[]): Promise<void> {
     const { subject, lane } = this.#asker;
     const names = soughtInVain(subject.text, this.#session.env.PATH);
     if (names.length === 0 || this.#late || !this.#session.laws.has("polite")) return;
     await withStandIns(names, lane.place, async () => {
-      for (const probe of canaries) {
+      for (const probe of traps) {
         const found = polite(await this.#asker.judge(probe)).find(({ code }) => code === "polite.executes");
         if (!found) continue;
         const message = `${found.message} (seen with a stand-in for ${names.join(" and ")}, not installed here)`;
