@@ -16,10 +16,8 @@ const USAGE: Usage = {
   example: `echo '{"hook_event_name":"Stop"}' | crochet hook hooks/stop.tests-pass.ts`,
 };
 
-const HOSTS: readonly string[] = ["claude", "codex", "gemini"];
-
 const hook: Command = async (args, io) => {
-  const asked = readArgs(args);
+  const asked = await readArgs(args);
   if (asked === undefined) {
     const { helpText, readFlags } = await import("./_flags.ts");
     await readFlags(USAGE, args);
@@ -46,7 +44,7 @@ interface Asked {
 }
 
 /** What is asked; undefined for `--help` and for unknown flags: the parser that all commands share answers those. */
-function readArgs(args: readonly string[]): Asked | undefined {
+async function readArgs(args: readonly string[]): Promise<Asked | undefined> {
   const words: string[] = [];
   const flags: Record<string, string> = {};
   for (let i = 0; i < args.length; i++) {
@@ -62,10 +60,11 @@ function readArgs(args: readonly string[]): Asked | undefined {
     throw new TypeError(`Cannot serve ${words.length} files: name one, as in crochet hook hooks/stop.sh`);
   }
   const host = flags.dialect ?? "claude";
-  if (!HOSTS.includes(host)) {
+  const { HOSTS, isHost } = await import("../hooks/serving/from-host.ts");
+  if (!isHost(host)) {
     throw new TypeError(`Cannot speak dialect '${host}' as there is no such host: expected ${HOSTS.join(", ")}`);
   }
-  return { file, host: host as Host, event: flags.event };
+  return { file, host, event: flags.event };
 }
 
 /** All of stdin, by the runtime's own reader: the streams of node would be most of what starting costs. */

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
 import { sha256 } from "../core/sha256.ts";
 import type { Host } from "./serving/from-host.ts";
-import { HOSTS } from "./installing/hosts.ts";
+import { HOST_SETTINGS } from "./installing/hosts.ts";
 import { ownCommand } from "./installing/own-command.ts";
 import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
 import { type HostEntry, withEntries, withoutEntries } from "./installing/settings-edit.ts";
@@ -87,7 +87,7 @@ export function carryOut({ settings, before, after }: Installation, env: Environ
 }
 
 function entriesOf({ file, record }: Installable, host: Host): HostEntry[] {
-  const { eventOf, toolsOf, sharesMatchers, second, canAsync } = HOSTS[host];
+  const { eventOf, toolsOf, sharesMatchers, second, canAsync } = HOST_SETTINGS[host];
   const command = hookCommand(file.path, host);
   return (record.on as readonly Listened[]).flatMap((on, i) => {
     const name = eventOf(i === 0 ? file.event : nameOf(on));
@@ -128,7 +128,7 @@ export function installedFile(command: string): string | undefined {
 }
 
 function settingsPath({ host, scope, cwd, env }: Place): string {
-  return join(scope === "user" ? homeOf(env) : realOr(cwd), HOSTS[host].file);
+  return join(scope === "user" ? homeOf(env) : realOr(cwd), HOST_SETTINGS[host].file);
 }
 
 interface Kept {

@@ -188,7 +188,7 @@ test("what is not an event, a host or a tool is refused before anything is made"
   assert.throws(() => eventArbitrary("pre-tool-usage"), /no such event: did you mean 'pre-tool-use'/);
   assert.throws(
     () => eventArbitrary("stop", { host: "cursor" as "claude" }),
-    /expected crochet, claude, codex or gemini/,
+    /expected crochet, claude, codex, gemini/,
   );
   assert.throws(() => eventArbitrary("PermissionRequest", { host: "gemini" }), /expected one of SessionStart/);
   assert.throws(() => eventArbitrary("pre-tool-use", { tool: "(" }), /not a regular expression/);

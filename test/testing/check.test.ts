@@ -272,7 +272,7 @@ test("checkHook() refuses options that cannot be meant", async () => {
   );
   await assert.rejects(
     checkHook(folder.path, { host: "cursor" as "claude" }),
-    /'host' must be claude, codex or gemini/,
+    /'host' is '\w+': expected claude, codex, gemini/,
   );
 });
 

@@ -2,13 +2,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { homeOf, shortPath } from "../../hooks/file/places.ts";
 import { installedFile } from "../../hooks/install.ts";
+import type { Host } from "../../hooks/serving/from-host.ts";
 import { loadSettings } from "../../hooks/settings.ts";
 import { isObject } from "../../core/json.ts";
 import { readSettings } from "../../hooks/setting/settings-file.ts";
 import type { Io } from "../_io.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
-
-type Host = "claude" | "codex" | "gemini";
 
 /** Where hosts keep their hooks, in a project and in a home. */
 const FILES: readonly (readonly [host: Host, file: string])[] = [

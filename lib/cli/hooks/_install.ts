@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { nearest } from "../../core/names.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
-import { HOSTS } from "../../hooks/installing/hosts.ts";
+import { HOSTS, isHost } from "../../hooks/serving/from-host.ts";
 import { carryOut, type Installation, type Place } from "../../hooks/install.ts";
 import { standings, trust } from "../../hooks/trust.ts";
 import type { Flags, Usage } from "../_flags.ts";
@@ -27,9 +26,8 @@ interface Asked {
 
 export function readAsked({ words, flags }: Flags, io: Io): Asked {
   const host = flags.for;
-  if (typeof host !== "string" || !Object.hasOwn(HOSTS, host)) {
-    const names = Object.keys(HOSTS);
-    const mend = typeof host === "string" ? `did you mean '${nearest(host, names)}'?` : `--for ${names.join(", ")}`;
+  if (!isHost(host)) {
+    const mend = typeof host === "string" ? `did you mean '${nearest(host, HOSTS)}'?` : `--for ${HOSTS.join(", ")}`;
     throw new UsageError(`Cannot install hooks for '${host ?? ""}' as it is no known host: ${mend}`);
   }
   const scope = flags.scope ?? "project";
@@ -38,7 +36,7 @@ export function readAsked({ words, flags }: Flags, io: Io): Asked {
   }
   const cwd = projectOf(flags, io);
   const folder = words[0] === undefined ? join(cwd, "hooks") : resolve(io.cwd, words[0]);
-  return { folder, typed: words[0] !== undefined, place: { host: host as Host, scope, cwd, env: io.env } };
+  return { folder, typed: words[0] !== undefined, place: { host, scope, cwd, env: io.env } };
 }
 
 /** Writes the plan unless it is only to be shown, and says what it comes to. */

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { HOSTS, isHost } from "../../hooks/serving/from-host.ts";
 import type { CheckOptions } from "../../testing/check/check.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
@@ -61,12 +62,10 @@ export default command(USAGE, async ({ words, flags }, io) => {
   return report.ok ? EXIT.ok : EXIT.failed;
 });
 
-const HOSTS = ["claude", "codex", "gemini"] as const;
-
 function optionsOf(flags: Flags["flags"], cwd: string, io: Io): CheckOptions {
-  const host = HOSTS.find((name) => name === flags.for);
-  if (flags.for !== undefined && !host) {
-    throw new UsageError(`Cannot check for '${flags.for}' as it is no host: expected ${HOSTS.join(", ")}`);
+  const host = flags.for;
+  if (host !== undefined && !isHost(host)) {
+    throw new UsageError(`Cannot check for '${host}' as it is no host: expected ${HOSTS.join(", ")}`);
   }
   return {
     cwd,

@@ -66,7 +66,7 @@ function geminiTools(tools: readonly string[]): string {
   return `^(${theirs.join("|")})$`;
 }
 
-export const HOSTS: { readonly [H in Host]: HostSettings } = {
+export const HOST_SETTINGS: { readonly [H in Host]: HostSettings } = {
   claude: {
     file: join(".claude", "settings.json"),
     eventOf: claudeEvent,

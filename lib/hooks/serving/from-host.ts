@@ -1,7 +1,13 @@
 import type { EventFields, EventName, Fired } from "../../core/events.ts";
 
 /** The hosts whose protocol a hook file can be served in. */
-export type Host = "claude" | "codex" | "gemini";
+export const HOSTS = ["claude", "codex", "gemini"] as const;
+
+export type Host = (typeof HOSTS)[number];
+
+export function isHost(name: unknown): name is Host {
+  return (HOSTS as readonly unknown[]).includes(name);
+}
 
 /** An event as another host told it. */
 export interface HostEvent {

@@ -1,7 +1,7 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent, EventName, EventOf } from "../../core/events.ts";
 import { expectEvent, pascal, type ResolvedName } from "../../core/names.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
+import { type Host, HOSTS, isHost } from "../../hooks/serving/from-host.ts";
 import { fieldsArbitrary, type Wanted } from "./event-fields.ts";
 import { type FastCheck, fastCheck } from "./fast-check.ts";
 import {
@@ -70,8 +70,8 @@ export function eventArbitrary(name: string, options: EventArbitraryOptions = {}
     words = [],
     conversations = true,
   } = options;
-  if (!["crochet", "claude", "codex", "gemini"].includes(host)) {
-    throw new TypeError(`Cannot make events of '${host}' as it is no host: expected crochet, claude, codex or gemini`);
+  if (host !== "crochet" && !isHost(host)) {
+    throw new TypeError(`Cannot make events of '${host}' as it is no host: expected crochet, ${HOSTS.join(", ")}`);
   }
   const fc = fastCheck();
   const scene: Scene = { cwd, files, words };

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { shellWord } from "../../hooks/process/shell-word.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
+import { type Host, HOSTS, isHost } from "../../hooks/serving/from-host.ts";
 import { type FastCheck, fastCheck } from "../arbitraries/fast-check.ts";
 import { checkSubject } from "./check-subject.ts";
 import type { Checked } from "./engine.ts";
@@ -103,8 +103,8 @@ function refuseWrong(
       }`,
     );
   }
-  if (host !== undefined && !["claude", "codex", "gemini"].includes(host)) {
-    throw new TypeError(`Cannot check as 'host' must be claude, codex or gemini: current value is '${host}'`);
+  if (host !== undefined && !isHost(host)) {
+    throw new TypeError(`Cannot check as 'host' is '${host}': expected ${HOSTS.join(", ")}`);
   }
 }
 

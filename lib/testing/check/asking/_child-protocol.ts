@@ -1,3 +1,4 @@
+import type { Host } from "../../../hooks/serving/from-host.ts";
 import type { Place, Probed, Question, Target } from "./probe.ts";
 import type { Loaded } from "../subject.ts";
 
@@ -7,7 +8,7 @@ export interface Setup {
   readonly token: string;
   readonly target: Target;
   readonly place: Place;
-  readonly host: "claude" | "codex" | "gemini";
+  readonly host: Host;
   /** The whole environment of the hook. */
   readonly env: { readonly [name: string]: string };
   /** Whether it has processes of its own. */

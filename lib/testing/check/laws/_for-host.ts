@@ -1,6 +1,6 @@
 import type { AnyEvent } from "../../../core/events.ts";
 import { kebab } from "../../../core/names.ts";
-import { HOSTS } from "../../../hooks/installing/hosts.ts";
+import { HOST_SETTINGS } from "../../../hooks/installing/hosts.ts";
 import { fitting } from "../../../hooks/serving/to-host.ts";
 import { eventName, type Judged, type Violation, violationsOf } from "./judged.ts";
 
@@ -10,7 +10,7 @@ const { fault, warning } = violationsOf("lawful");
 export function beyondHost({ probed: { opinion, inputs }, probe, subject: { host } }: Judged): Violation[] {
   if (host === "claude") return [];
   const event = eventName(probe);
-  if (HOSTS[host].eventOf(kebab(event).replace(/-failure$/, "")) === undefined) {
+  if (HOST_SETTINGS[host].eventOf(kebab(event).replace(/-failure$/, "")) === undefined) {
     return [fault("never-runs", `${host} has no event like ${event}: there it never runs`, "choose an event it has")];
   }
   if (!opinion) return [];

@@ -1,4 +1,5 @@
 import type { HookKind } from "../../../core/hook.ts";
+import type { Host } from "../../../hooks/serving/from-host.ts";
 
 /** What every hook is held to. */
 export const LAWS = [
@@ -95,7 +96,7 @@ export interface CheckReport {
   readonly ok: boolean;
   readonly seed: number;
   readonly runs: number;
-  readonly host: "claude" | "codex" | "gemini";
+  readonly host: Host;
   /** Whether hooks ran where they could reach nothing: `none` where bubblewrap is not to be had. */
   readonly sandbox: "bubblewrap" | "none";
   readonly hooks: readonly HookReport[];
