@@ -129,6 +129,23 @@ export const PAIR_RECORDERS: { readonly [recorder: string]: Recorder } = {
         response: { status: `${c.status} OK`, status_code: c.status, headers: {}, body: c.body },
       })),
     })],
+  "Braintrust's, before seinfeld": ["pairs", (calls) =>
+    json({
+      version: 1,
+      scenario: "x",
+      entries: calls.map((c) => ({
+        key: "k",
+        request: { method: "POST", url: URL, headers: {}, bodyEncoding: "json", body: c.request },
+        response: {
+          status: c.status,
+          headers: { "content-type": c.type },
+          ...(isJson(c) ? { bodyEncoding: "json", body: valueOf(c) } : {
+            bodyEncoding: "sse-chunks",
+            chunks: c.body.split(/(?<=\n\n)/).map((frame) => ({ data: base64(frame), encoding: "base64" })),
+          }),
+        },
+      })),
+    })],
   "Helicone": ["pairs", (calls) =>
     jsonLines(...calls.map((c) => ({
       request_created_at: "2026-11-15T11:23:04Z",

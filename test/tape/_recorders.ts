@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { stringify as toml } from "smol-toml";
 import { stringify } from "yaml";
 import { base64, isJson, json, type Recorder, URL, valueOf, type Written } from "./_written.ts";
@@ -6,13 +6,13 @@ import { base64, isJson, json, type Recorder, URL, valueOf, type Written } from 
 /** Recorders whose format has a reader of its own; each form of a body that a format has is one entry. */
 export const RECORDERS: { readonly [recorder: string]: Recorder } = {
   "vcrpy": ["vcrpy", (calls) => python(calls, ({ body }) => ({ string: body }))],
-  "vcrpy, zipped": ["vcrpy", (calls) => python(calls, ({ body }) => ({ string: gzipSync(body) }), "gzip")],
-  "vcrpy, unzipped with the header of before": [
-    "vcrpy",
-    (calls) => python(calls, ({ body }) => ({ string: body }), "gzip"),
-  ],
-  "vcrpy, in brotli": ["vcrpy", (calls) => python(calls, ({ body }) => ({ string: brotliCompressSync(body) }), "br")],
-  "vcrpy, deflated": ["vcrpy", (calls) => python(calls, ({ body }) => ({ string: deflateSync(body) }), "deflate")],
+  "vcrpy, zipped": packed(gzipSync, "gzip"),
+  "vcrpy, unzipped with the header of before": packed((body) => body, "gzip"),
+  "vcrpy, in brotli": packed(brotliCompressSync, "br"),
+  "vcrpy, deflated": packed(deflateSync, "deflate"),
+  "vcrpy, deflated, and the header left out": packed(deflateSync),
+  "vcrpy, deflated as some servers do": packed(deflateRawSync, "deflate"),
+  "vcrpy, packed twice": packed((body) => gzipSync(brotliCompressSync(body)), "br, gzip"),
   "vcrpy, as JSON": [
     "vcrpy",
     (calls) => json({ version: 1, interactions: calls.map((c) => interaction(c, { base64_string: base64(c.body) })) }),
@@ -73,6 +73,10 @@ export const RECORDERS: { readonly [recorder: string]: Recorder } = {
       ).join("---\n"),
     )],
   "seinfeld": ["seinfeld", (calls) => seinfeld(calls, ({ body }) => ({ kind: "text", value: body }))],
+  "seinfeld, without a version": [
+    "seinfeld",
+    (calls) => seinfeld(calls, ({ body }) => ({ kind: "text", value: body }), { meta: {} }),
+  ],
   "seinfeld, in base64": [
     "seinfeld",
     (calls) => seinfeld(calls, ({ body }) => ({ kind: "base64", value: base64(body) })),
@@ -166,6 +170,10 @@ function python(calls: readonly Written[], body: (call: Written) => object, enco
   return bytes(yaml11({ interactions: calls.map((c) => interaction(c, body(c), encoding)), version: 1 }));
 }
 
+function packed(pack: (body: string) => string | Uint8Array, encoding?: string): Recorder {
+  return ["vcrpy", (calls) => python(calls, ({ body }) => ({ string: pack(body) }), encoding)];
+}
+
 function interaction(call: Written, body: object, encoding?: string): object {
   const coding = encoding === undefined ? {} : { "Content-Encoding": [encoding] };
   return {
@@ -190,9 +198,13 @@ function ruby(calls: readonly Written[], body: (call: Written) => object): Uint8
   }));
 }
 
-function seinfeld(calls: readonly Written[], body: (call: Written) => object): Uint8Array {
+function seinfeld(
+  calls: readonly Written[],
+  body: (call: Written) => object,
+  top: object = { version: 1 },
+): Uint8Array {
   return json({
-    version: 1,
+    ...top,
     entries: calls.map((c, callIndex) => ({
       id: String(callIndex),
       matchKey: "POST api.anthropic.com/v1/messages",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -19,6 +20,7 @@ import {
   said,
   stream,
   textOf,
+  URL as ASKED,
   WORDS,
   type Written,
 } from "./_written.ts";
@@ -185,6 +187,33 @@ test("a stub's body is read from __files beside it, and from nowhere else", asyn
   for (const { refused, tape } of outcomes) {
     if (!tape) assert.match(refused, /'\w+\/mappings\/\w+\.json' as its body is in another file/);
   }
+});
+
+test("a long body of seinfeld is read from the file beside its cassette, if it is that very one", async () => {
+  const text = JSON.stringify(REQUEST);
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  const cassette = (path: string) => {
+    const request = { method: "POST", url: ASKED, headers: {}, body: { kind: "binary", path, sha256 } };
+    const response = { status: 200, headers: {}, body: { kind: "text", value: stream(WORDS) } };
+    return JSON.stringify({ entries: [{ matchKey: "k", callIndex: 0, request, response }], meta: {} });
+  };
+  const blob = `a.cassette.blobs/${sha256}.bin`;
+  using here = place({
+    "tapes/a.cassette.json": cassette(blob),
+    "tapes/b.cassette.json": cassette(".other.txt"),
+    "tapes/c.cassette.json": cassette("../secret.txt"),
+    [`tapes/${blob}`]: text,
+    "tapes/.other.txt": "{}",
+    "secret.txt": text,
+  });
+  const { out, code } = await here.call(importAction, "tapes", "--json");
+  assert.equal(code, 0, out);
+  const standIn = ["call 1 has a stand-in for its request"];
+  assert.deepEqual(JSON.parse(out).map(({ file, notes }: { file: string; notes: string[] }) => [file, notes]), [
+    ["tapes/a.cassette.json", []],
+    ["tapes/b.cassette.json", standIn],
+    ["tapes/c.cassette.json", standIn],
+  ]);
 });
 
 test("a recording that is nested without end is refused in words, wherever it is", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { processorTime } from "../_processor-time.ts";
 import { RECORDERS } from "./_recorders.ts";
@@ -195,4 +196,59 @@ test("an address that is kept as several patterns is shown as it is, never as an
     jsonLines(stub),
     /it has POST \{"Matchers":\[\{"Pattern":"\/a\*"\},\{"Pattern":"\/b\*"\}\]\}$/,
   );
+});
+
+test("replies that were collected without their requests, and several recordings in one file, are always read in order", async () => {
+  const reply = (text: string) => `provider: x\nthen:\n  status: 200\n  body: ${JSON.stringify(stream(text))}\n`;
+  const replies = await importRecording(Buffer.from(`${reply("one")}---\n${reply("two")}---\n`), "x");
+  assert.equal(replies.format, "httpmock");
+  assert.deepEqual(await Promise.all(replies.tape.calls.map(textOf)), ["one", "two"]);
+  const [, write] = RECORDERS.vcrpy!;
+  const both = Buffer.concat([write([said()]), Buffer.from("---\n"), write([said(stream("again"))])]);
+  const { format, tape } = await importRecording(both, "x");
+  assert.equal(format, "vcrpy");
+  assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, "again"]);
+});
+
+test("a call is always known by its address: behind gateways, with a slash or a mark at its end; one that was sent elsewhere is told", async () => {
+  const response = { status: 200, headers: {}, body: stream(WORDS) };
+  const asked = (url: string) => ({ request: { url, body: REQUEST }, response });
+  const addresses = [
+    "https://gateway.ai.cloudflare.com/v1/a/g/anthropic/messages",
+    "https://anthropic.helicone.ai/v1/messages/",
+    "https://api.anthropic.com/v1/messages#x",
+  ];
+  for (const address of addresses) {
+    const { tape } = await importRecording(jsonLines(asked(address)), "x");
+    assert.equal(await textOf(tape.calls[0]), WORDS, address);
+  }
+  await assertRefused(jsonLines(asked("https://api.openai.com/v1/threads/t/messages")), /no call of the Messages API/);
+  const moved = { request: { url: URL, body: REQUEST }, response: { status: 307, headers: {}, body: "" } };
+  const { tape, notes } = await importRecording(jsonLines(moved, asked(URL)), "x");
+  assert.equal(tape.calls.length, 1);
+  assert.deepEqual(notes, [`left out POST ${URL}, which was sent elsewhere (307)`]);
+});
+
+test("a message is always one, whatever its content type says, and a file of Windows is a text", async () => {
+  const answer = { status: 200, headers: { "content-type": "text/event-stream" }, body: JSON.stringify(MESSAGE) };
+  const files = [
+    jsonLines({ request: { url: URL, body: REQUEST }, response: answer }),
+    Buffer.from(`\ufeff${JSON.stringify(MESSAGE)}\r\n`, "utf16le"),
+  ];
+  for (const file of files) assert.equal(await textOf((await importRecording(file, "x")).tape.calls[0]), WORDS);
+});
+
+test("what cannot be read is refused with what it is: an archive, an empty recording, a body packed in an unknown way", async () => {
+  const tar = Buffer.alloc(512);
+  tar.write("ustar", 257);
+  const packed = { status: 200, headers: { "content-encoding": "lzma" }, body: { b64: "AP8A/wECAwQFBgcI" } };
+  const refusals: [content: string | Uint8Array, reason: RegExp][] = [
+    ["PK\x03\x04 and so on", /it is an archive of files/],
+    [gzipSync(tar), /it is an archive of files/],
+    ["interactions: []\nversion: 1\n", /it holds no exchange: its 'interactions' are empty$/],
+    ['{"entries":[],"meta":{}}', /it holds no exchange: its 'entries' are empty$/],
+    [jsonLines({ request: { url: URL, body: REQUEST }, response: packed }), /no text.*content-encoding is lzma$/],
+    [jsonLines({ request: { url: URL, body: REQUEST }, response: { headers: {}, body: "{}" } }), /has no status$/],
+  ];
+  for (const [content, reason] of refusals) await assertRefused(content, reason);
 });

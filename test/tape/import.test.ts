@@ -138,7 +138,7 @@ version: 1
 
 const plain = (text: string) => importRecording(Buffer.from(text), "x.txt");
 
-test("a stream of data lines, of CRLF lines or without its last blank line is always read whole", async () => {
+test("a stream is always read whole, whatever a gateway makes of its lines", async () => {
   const whole = stream("hi");
   const forms = [
     whole.replace(/^event:.*\n/gm, ""),
@@ -147,6 +147,12 @@ test("a stream of data lines, of CRLF lines or without its last blank line is al
     whole.trimEnd(),
     `${whole.trimEnd()}\n`,
     `${whole}data: [DONE]\n\n`,
+    `${whole}event: data\ndata: [DONE]\n\n`,
+    `${whole.trimEnd()}\ndata: [DONE]\n\n`,
+    whole.replace(/\n\n/g, "\n"),
+    whole.replace(/^event: content.*\n/gm, ""),
+    whole.replace(/^data: \{"type":"\w+",?/gm, "data: {"),
+    whole.replace(/,"/g, ',\ndata: "'),
     `: a comment\n\n${whole}`,
     `\ufeff${whole}`,
   ];
@@ -171,6 +177,18 @@ test("a stream that was cut is a call that failed, and an error in it is that er
     whole.replace(/event: content_block_stop[\s\S]*/, `event: error\ndata: ${BUSY.body}\n\n`),
   );
   assert.equal(tape.calls[0]!.error?.code, "overloaded_error");
+  for (const data of ["out of order", '{"error":"out of order"}', '{"type":"error","message":"out of order"}']) {
+    const { tape } = await plain(whole.replace(/event: content_block_stop[\s\S]*/, `event: error\ndata: ${data}\n\n`));
+    assert.equal(tape.calls[0]!.error?.code, "error", data);
+    assert.match(tape.calls[0]!.error!.message, /out of order$/);
+    await assertKept(tape);
+  }
+});
+
+test("a separator of lines that JSON leaves as it is never takes an event away", async () => {
+  const text = "one\u2028two\u2029three\u0085four";
+  const { tape } = await plain(stream([text]));
+  assert.equal(await textOf(tape.calls[0]), text);
 });
 
 test("a reply that begins with content, as after a pause, is always kept whole: by the SDK, by the import and by the core", async () => {
@@ -242,7 +260,7 @@ test("what is no recording is always refused with the reason", async () => {
       stream("a").replaceAll('"index":0', '"index":1').replace('"index":1,"content', '"index":0,"content'),
       /not started/,
     ],
-    [JSON.stringify({ ...ELSEWHERE, version: 1 }), /a body of it is of kind 'binary'/],
+    [JSON.stringify({ ...ELSEWHERE, version: 1 }), /a body of it is in another file that is not there: x$/],
     [JSON.stringify({ version: 2, entries: [{ matchKey: "a", request: {}, response: {} }] }), /version 2 of seinfeld/],
     [
       Buffer.from(RECORDERS.vcrpy![1]([said()])).toString().replace("v1/messages", "v1/models"),

@@ -1,4 +1,4 @@
-import { brotliDecompressSync, constants, gunzipSync, inflateSync } from "node:zlib";
+import { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } from "node:zlib";
 import * as zlib from "node:zlib";
 import { Buffer } from "node:buffer";
 import { type Fields, ImportRefused, isFields } from "./exchange.ts";
@@ -91,16 +91,26 @@ function isPacked([a, b]: Uint8Array): boolean {
 /** A body that unpacks to more than this was made to fill the memory. */
 const LARGEST = 64 * 1024 * 1024;
 
+/** Packed bodies may be packed again on the way. */
+const MOST_LAYERS = 4;
+
 function unpacked(bytes: Uint8Array, encoding: string): Uint8Array {
-  const [a, b, c, d] = bytes;
+  let plain = bytes;
+  for (let layer = 0; layer < MOST_LAYERS && !isText(plain); layer++) plain = withoutLayer(plain, encoding);
+  return plain;
+}
+
+function withoutLayer(bytes: Uint8Array, encoding: string): Uint8Array {
+  const [a = 0, b = 0, c, d] = bytes;
   const capped = { maxOutputLength: LARGEST };
   // A stream that was cut has no trailer: what came of it is still there.
   const lenient = { ...capped, finishFlush: constants.Z_SYNC_FLUSH };
   if (isPacked(bytes)) return gunzipSync(bytes, lenient);
   if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return zlib.zstdDecompressSync(bytes, capped);
-  if (encoding.includes("deflate") && a === 0x78) return inflateSync(bytes, lenient);
-  // Brotli has no mark of its own: only what is no text can be it.
-  if (encoding.includes("br") && !isText(bytes)) return brotliDecompressSync(bytes, capped);
+  if (a === 0x78 && (a * 256 + b) % 31 === 0) return inflateSync(bytes, lenient);
+  // Brotli has no mark of its own, and neither has what some servers call deflate: only what is no text can be it.
+  if (encoding.includes("br")) return brotliDecompressSync(bytes, capped);
+  if (encoding.includes("deflate")) return inflateRawSync(bytes, lenient);
   return bytes;
 }
 

@@ -11,8 +11,8 @@ const CLOUDS: readonly RegExp[] = [
 export function asMessagesCall(exchange: Exchange): Exchange | undefined {
   const { method, url, request } = exchange;
   if (method.toUpperCase() !== "POST") return undefined;
-  // Gateways put a path of their own in front.
-  if (url === undefined || /(?:^|\/)v1\/messages(\?|$)/.test(url)) return exchange;
+  // Gateways put a path of their own in front, and the AI SDK leaves out the version where it goes to one.
+  if (url === undefined || /(?:^|\/)(?:v1|anthropic)\/messages\/?(?:[?#]|$)/.test(url)) return exchange;
   const model = CLOUDS.map((cloud) => cloud.exec(url)?.[1]).find((found) => found !== undefined);
   if (model === undefined) return undefined;
   return {

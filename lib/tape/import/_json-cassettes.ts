@@ -1,6 +1,8 @@
 import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { exchangeOf } from "./_written.ts";
 import {
+  type Beside,
   type Exchange,
   type Fields,
   fieldsOf,
@@ -11,7 +13,10 @@ import {
   topOf,
 } from "./exchange.ts";
 
-/** Braintrust's seinfeld: entries whose bodies say what kind they are; a stream is kept event by event. */
+/**
+ * Braintrust's seinfeld: entries whose bodies say what kind they are; a stream is kept event by event, and what is long
+ * in a file beside the cassette. Newer ones say no version.
+ */
 export const seinfeld: Format = {
   name: "seinfeld",
   about: "Braintrust's seinfeld, JSON",
@@ -22,10 +27,11 @@ export const seinfeld: Format = {
   },
   read: (file) => {
     const top = topOf(file)!;
-    if (top.version !== 1) throw new ImportRefused(`it is version ${top.version} of seinfeld, and only 1 is known`);
-    return inCallOrder(listOf(top, "entries")!).map((entry) =>
-      exchange(entry, { body: seinfeldBody, at: entry.recordedAt })
-    );
+    if ((top.version ?? 1) !== 1) {
+      throw new ImportRefused(`it is version ${top.version} of seinfeld, and only 1 is known`);
+    }
+    const body = (given: unknown) => seinfeldBody(fieldsOf(given), file.beside);
+    return inCallOrder(listOf(top, "entries")!).map((entry) => exchange(entry, { body, at: entry.recordedAt }));
   },
 };
 
@@ -35,8 +41,7 @@ function inCallOrder(entries: readonly Fields[]): readonly Fields[] {
   return oneKey ? [...entries].sort((a, b) => Number(a.callIndex) - Number(b.callIndex)) : entries;
 }
 
-function seinfeldBody(body: unknown): unknown {
-  const { kind, value, chunks } = fieldsOf(body);
+function seinfeldBody({ kind, value, chunks, path, sha256 }: Fields, beside: Beside | undefined): unknown {
   switch (kind) {
     case "empty":
       return undefined;
@@ -48,9 +53,18 @@ function seinfeldBody(body: unknown): unknown {
       return (Array.isArray(chunks) ? chunks : []).map((chunk) => `${chunk}\n\n`).join("");
     case "text":
       return value;
+    case "binary":
+      return blob(String(path), sha256, beside);
     default:
-      throw new ImportRefused(`a body of it is of kind '${kind}', which is kept in another file or unknown`);
+      throw new ImportRefused(`a body of it is of kind '${kind}', which is not known`);
   }
+}
+
+/** Only what has the right hash is the body: a cassette could name any file that lies beside it. */
+function blob(path: string, sha256: unknown, beside: Beside | undefined): Uint8Array {
+  const bytes = beside?.(".", path);
+  if (bytes && createHash("sha256").update(bytes).digest("hex") === sha256) return bytes;
+  throw new ImportRefused(`a body of it is in another file that is ${bytes ? "another by now" : "not there"}: ${path}`);
 }
 
 /** opencode's http-recorder: interactions with a transport, bodies as text. */

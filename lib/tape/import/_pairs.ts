@@ -116,7 +116,8 @@ function bodyOf(response: Fields, chunks: unknown): unknown {
 function pieceOf(piece: unknown): Uint8Array {
   if (!isFields(piece)) return bytesOf(piece);
   if (typeof piece.type === "string") return Buffer.from(`data: ${JSON.stringify(piece)}\n\n`);
-  const { data } = piece;
+  const { data, encoding } = piece;
   if (typeof data !== "string") return bytesOf(piece);
+  if (encoding === "base64") return Buffer.from(data, encoding);
   return Buffer.from(data.startsWith("{") ? `data: ${data}\n\n` : data);
 }

@@ -32,7 +32,7 @@ export async function readDocuments(text: string): Promise<unknown[]> {
   });
   if (!Array.isArray(documents)) return [];
   const invalid = (mistake: Error) => new ImportRefused(`it is not valid YAML: ${mistake.message.split("\n")[0]}`);
-  return documents.map((document) => {
+  const values = documents.map((document) => {
     const [mistake] = document.errors;
     if (mistake) throw invalid(mistake);
     let value: unknown;
@@ -43,6 +43,7 @@ export async function readDocuments(text: string): Promise<unknown[]> {
     }
     return plain(value);
   });
+  return values.filter((value) => value !== null); // as after a last `---`
 }
 
 /** Rust's writers leave `12:30` and `1_000` bare, which are numbers in YAML 1.1: httpmock, and cassetter by its typed bodies. */

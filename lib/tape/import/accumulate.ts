@@ -11,10 +11,10 @@ export type Accumulated =
 /** The type of an error that does not say it: a page of a gateway, say. */
 export const UNTYPED = "error";
 
-/** Whether an answer is a stream: what it looks like decides, as its content type may be blacked out. */
+/** Whether an answer is a stream: what it looks like decides, as its content type may be blacked out or another's. */
 export function isStream({ body, headers, status }: Exchange): boolean {
   if (status >= 400) return false;
-  return beginsAsStream(body()) || /event-stream/.test(headers["content-type"] ?? "");
+  return beginsAsStream(body()) || (/event-stream/.test(headers["content-type"] ?? "") && !/^\s*\{/.test(body()));
 }
 
 /** @throws {ImportRefused} where the answer is none that the Messages API gives */
@@ -36,25 +36,54 @@ export function accumulate(exchange: Exchange): Accumulated {
   return { kind: "message", message: body, unparsed: new Map() };
 }
 
-function noAnswer(exchange: Exchange): ImportRefused {
-  return new ImportRefused(`an answer of it is neither a stream nor a message: ${exchange.body().slice(0, 60)}`);
+function noAnswer({ body, headers }: Exchange): ImportRefused {
+  const start = body().slice(0, 60);
+  // deno-lint-ignore no-control-regex
+  if (!/[\u0000-\u0008\ufffd]/.test(start)) {
+    return new ImportRefused(`an answer of it is neither a stream nor a message: ${start}`);
+  }
+  const encoding = headers["content-encoding"] ?? "none";
+  return new ImportRefused(
+    `an answer of it is no text, nor packed in a known way: its content-encoding is ${encoding}`,
+  );
 }
 
-/** The events of a stream by its lines alone: each `data:` line is one. */
+/**
+ * The events of a stream by its lines alone: what stands in `data:` lines up to a blank line is one, or each line is one
+ * where the blank lines were left out.
+ */
 export function streamed(body: string): Fields[] {
+  const frames = body.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n").split(/\n{2,}/).filter((frame) => frame !== "");
+  return frames.flatMap((frame, i) => eventsIn(frame.split("\n"), i === frames.length - 1));
+}
+
+function eventsIn(lines: readonly string[], last: boolean): Fields[] {
+  const whole = parsed(lines.flatMap((line) => valueOf(line, "data") ?? []).join("\n"));
+  if (isFields(whole)) {
+    return [named(whole, lines.map((line) => valueOf(line, "event")).findLast((name) => name) ?? "")];
+  }
   const events: Fields[] = [];
   let name = "";
-  const lines = body.split(/\r\n|\r|\n/);
   for (const [i, line] of lines.entries()) {
-    const [, field, rest] = /^(event|data):(.*)$/.exec(line) ?? [];
-    if (field === "event") name = rest!.trim();
-    if (field !== "data" || rest!.trim() === "[DONE]") continue;
-    const event = parsed(rest!);
-    if (isFields(event)) events.push("type" in event ? event : { type: name, ...event });
-    else if (lines.slice(i + 1).every((l) => l === "")) break; // cut in the middle of it
-    else throw new ImportRefused(`an event of its stream is not JSON: ${rest!.trim().slice(0, 60)}`);
+    name = valueOf(line, "event")?.trim() ?? name;
+    const data = valueOf(line, "data")?.trim() ?? "[DONE]";
+    if (data === "[DONE]") continue;
+    const event = parsed(data);
+    if (isFields(event)) events.push(named(event, name));
+    else if (name === "error") events.push({ type: name, error: data });
+    else if (last && lines.slice(i + 1).every((after) => after === "")) break; // cut in the middle of it
+    else throw new ImportRefused(`an event of its stream is not JSON: ${data.slice(0, 60)}`);
   }
   return events;
+}
+
+/** What a line has for a field; not by an expression with a dot, which stops at U+2028. */
+function valueOf(line: string, field: "event" | "data"): string | undefined {
+  return line.startsWith(`${field}:`) ? line.slice(field.length + 1) : undefined;
+}
+
+function named(event: Fields, name: string): Fields {
+  return "type" in event ? event : { type: name.trim(), ...event };
 }
 
 /** What the events of a stream come to; undefined where they break its grammar. */
@@ -81,8 +110,8 @@ function fold(events: readonly Fields[]): Accumulated {
   for (const event of events) {
     if (event.type === "ping" || (ended && event.type !== "message_start")) continue;
     if (event.type === "error") {
-      const { type, message: words } = fieldsOf(event.error);
-      return { kind: "error", type: String(type), message: String(words) };
+      const { type = UNTYPED, message: words = event.error ?? event.message } = fieldsOf(event.error);
+      return { kind: "error", type: String(type), message: typeof words === "string" ? words : JSON.stringify(words) };
     }
     if (event.type === "message_start") {
       if (message) throw new ImportRefused("a second 'message_start' comes in one answer of it");

@@ -50,9 +50,17 @@ export interface Recording {
  */
 export async function readRecording(bytes: Uint8Array, name: string, beside?: Beside): Promise<Recording> {
   const file = { ...await open(bytes, name), ...(beside && { beside }) };
-  const format = FORMATS.find((known) => known.recognises(file));
-  if (!format) throw new ImportRefused(unknown(file));
-  return { format: format.name, exchanges: format.read(file) };
+  const format = formatOf(file);
+  if (format) return { format: format.name, exchanges: format.read(file) };
+  // Several recordings may stand in one file, one document each.
+  const parts = (file.documents ?? []).map((document) => ({ ...file, documents: [document] }));
+  const [first, ...others] = parts.map(formatOf);
+  if (!first || others.some((other) => other !== first)) throw new ImportRefused(unknown(file));
+  return { format: first.name, exchanges: parts.flatMap((part) => first.read(part)) };
+}
+
+function formatOf(file: Opened): Format | undefined {
+  return FORMATS.find((known) => known.recognises(file));
 }
 
 async function open(bytes: Uint8Array, name: string): Promise<Opened> {
@@ -90,8 +98,9 @@ function textOf(bytes: Uint8Array): string {
   if (isMitmproxy(plain)) {
     throw new ImportRefused("it is a flow of mitmproxy: write it as a HAR there (save.har) first");
   }
+  if (isArchive(plain)) throw new ImportRefused("it is an archive of files: unpack it, and import what is in it");
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(plain);
+    return new TextDecoder(isUtf16(plain) ? "utf-16le" : "utf-8", { fatal: true }).decode(plain);
   } catch {
     throw new ImportRefused("it is not a text");
   }
@@ -101,6 +110,17 @@ function textOf(bytes: Uint8Array): string {
 function isMitmproxy(bytes: Uint8Array): boolean {
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, 4096));
   return /^\d+:\d+:/.test(start) && /\d+:(?:client_conn|websocket|request|version);/.test(start);
+}
+
+/** A zip, or a tar. */
+function isArchive(bytes: Uint8Array): boolean {
+  const starts = (mark: string, at: number) => [...mark].every((char, i) => bytes[at + i] === char.charCodeAt(0));
+  return starts("PK\x03\x04", 0) || starts("ustar", 257);
+}
+
+/** As Windows writes what a command prints. */
+function isUtf16([a, b]: Uint8Array): boolean {
+  return a === 0xff && b === 0xfe;
 }
 
 /** A small file that unpacks to more than this was made to fill the memory. */
@@ -130,11 +150,20 @@ function damaged(text: string): string {
     : "it is not valid JSON: its recorder may have been cut short";
 }
 
+/** Under which names recorders keep exchanges. */
+const LISTS = ["interactions", "http_interactions", "entries"];
+
+function isEmpty(list: unknown): boolean {
+  return list === null || (Array.isArray(list) && list.length === 0);
+}
+
 function unknown({ lines, json, documents, text }: Opened): string {
   const [first] = lines ?? documents ?? [json];
   if (text.trim() === "") return "it is empty";
   if (isMerging(text)) return MERGING;
   if (isFields(first) && "tape" in first) return "it is a tape already";
+  const list = LISTS.find((key) => isFields(first) && key in first && isEmpty(first[key]));
+  if (list !== undefined) return `it holds no exchange: its '${list}' are empty`;
   if (lines?.some((line) => isFields(line) && line.type === "assistant" && isFields(line.message))) {
     return "it is the transcript of a session, without requests and streams: import a recording of its HTTP calls";
   }

@@ -36,6 +36,7 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
     const what = `${exchange.method} ${exchange.url}`;
     if (!call) notes.push(`left out ${what}, which is no call of the Messages API`);
     else if (call.unanswered) notes.push(`left out ${what}, which has no answer`);
+    else if (isRedirect(call)) notes.push(`left out ${what}, which was sent elsewhere (${call.status})`);
     else return [call];
     return [];
   });
@@ -69,6 +70,11 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
   return { tape: { header, prompts, calls, tools: [], clocks: [] }, origins, notes };
 }
 
+/** Clients follow it: the answer is the next exchange. */
+function isRedirect({ status }: Exchange): boolean {
+  return status >= 300 && status < 400;
+}
+
 /** What a recording holds instead, so that its owner sees at a glance whether it is the wrong file. */
 function others(exchanges: readonly Exchange[]): string {
   const held = [...new Set(exchanges.map(({ method, url }) => `${method} ${url}`))];
@@ -96,7 +102,9 @@ function isRetry(before: Exchange, after: Exchange): boolean {
 
 function withAttempt({ error: _, ...call }: Call, exchange: Exchange): Call {
   const { status } = exchange;
-  if (!(status >= 100 && status < 600)) throw new ImportRefused(`an answer of it has no status: ${status}`);
+  if (!(status >= 100 && status < 600)) {
+    throw new ImportRefused(`an answer of it has no status${Number.isNaN(status) ? "" : `: ${status}`}`);
+  }
   if (status < 400 && exchange.body() === "") {
     throw new ImportRefused("an answer of it has no body: its recorder did not keep the stream, record it anew");
   }
@@ -120,15 +128,29 @@ function attemptOf(exchange: Exchange, cut: boolean): Attempt {
 }
 
 /**
- * The SDK passes over events without an `event:` line, and over a last one without its blank line: a recording may
- * have lost either.
+ * The SDK passes over events without an `event:` line, and over a last one without its blank line; it stumbles where
+ * blank lines are missing, and over a `[DONE]` that a gateway names. What it reads otherwise than it was meant is
+ * written as the API does it.
  */
 function eventsOf(body: string): TapeEvent[] {
-  if (/^event:/m.test(body)) {
-    const whole = endsInEvent(body) ? `${body.trimEnd()}\n\n` : body;
-    return framesOf([{ ms: 0, bytes: new TextEncoder().encode(whole) }]);
-  }
-  return streamed(body).map((event) => ({ ms: 0, event: event as unknown as NonNullable<TapeEvent["event"]> }));
+  const whole = endsInEvent(body) ? `${body.trimEnd()}\n\n` : body;
+  const frames = framesOf([{ ms: 0, bytes: new TextEncoder().encode(whole) }]);
+  return frames.flatMap((frame) =>
+    frame.raw === undefined || isForSdk(frame.raw)
+      ? [frame]
+      : streamed(frame.raw).map((event) => ({ ms: 0, event: event as unknown as NonNullable<TapeEvent["event"]> }))
+  );
+}
+
+/** Whether the SDK reads of a frame what was meant. Half an event stays as it is: nobody can read that. */
+function isForSdk(frame: string): boolean {
+  const lines = frame.split(/\r\n|\r|\n/);
+  const name = lines.findLast((line) => line.startsWith("event:"))?.slice("event:".length).trim();
+  const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice("data:".length)).join("\n");
+  if (name === "error" || data === "") return true;
+  const meant = streamed(frame);
+  if (meant.length === 0) return name === undefined || data.trim() !== "[DONE]";
+  return name !== undefined && canonical(meant) === canonical([parsed(data) ?? null]);
 }
 
 /** Whether the last line that is not blank is an event, and whole. */
