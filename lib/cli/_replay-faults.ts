@@ -1,8 +1,10 @@
-import { relative } from "node:path";
+import { writeFileSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { type Case, junit } from "../tape/drift/report.ts";
 import { faultText, PRESETS } from "../tape/fault/fault.ts";
-import { saveFaults } from "../tape/fault/fault-file.ts";
-import { faultFile, type Fixture } from "../tape/fixture.ts";
-import { invariantsOf } from "../tape/fault/kept-faults.ts";
+import { readFaultFile, saveFaults } from "../tape/fault/fault-file.ts";
+import type { Fixture } from "../tape/fixture.ts";
+import { invariantsOf, notSurvived } from "../tape/fault/kept-faults.ts";
 import { readTape } from "../tape/read.ts";
 import { underFaults } from "../tape/fault/under-faults.ts";
 import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
@@ -30,8 +32,20 @@ export function faultsAsked(value: string | boolean): { asked: FaultsAsked; word
   return Object.hasOwn(PRESETS, value) ? { asked: { runs: 1, preset: value } } : { asked: { runs: RUNS }, word: value };
 }
 
+/** What `--faults` was given that is nothing it takes. */
+export function noPreset(word: string): UsageError {
+  const presets = Object.keys(PRESETS).join(", ");
+  return new UsageError(
+    `Cannot replay '${word}' as there is no such fixture, and --faults takes a number or a preset: ${presets}`,
+  );
+}
+
+/** What is not done under faults: what is asked is compared with nothing, and nothing is recorded. */
+const NOT_WITH_FAULTS = ["verify", "update", "normalise", "hooks", "on"];
+
 interface Searched extends SearchResult {
   readonly name: string;
+  readonly seconds: number;
   readonly error?: string;
 }
 
@@ -42,17 +56,25 @@ export async function replayFaults(
   flags: Flags["flags"],
   io: Io,
 ): Promise<number> {
+  const other = NOT_WITH_FAULTS.find((flag) => flags[flag] !== undefined && flags[flag] !== false);
+  if (other !== undefined) {
+    throw new UsageError(`Cannot replay with --faults and --${other} as a search does not do both: leave one out`);
+  }
   const seed = flags.seed === undefined ? undefined : Number(flags.seed);
   if (Number.isNaN(seed)) throw new UsageError(`Cannot search with --seed ${flags.seed} as it is no number`);
   const results: Searched[] = [];
   for (const fixture of fixtures) {
-    if (io.signal.aborted) return EXIT.interrupted;
+    if (io.signal.aborted) break;
     if (io.tty && !flags.json) io.err(`\r\u001b[K${results.length + 1}/${fixtures.length} ${fixture.name}`);
-    results.push(await searched(fixture, asked, seed, flags, io));
+    const began = performance.now();
+    const result = await searched(fixture, asked, seed, flags, io);
+    results.push({ ...result, seconds: (performance.now() - began) / 1000 });
   }
   if (io.tty && !flags.json) io.err("\r\u001b[K");
+  if (flags.junit !== undefined) writeFileSync(resolve(io.cwd, String(flags.junit)), junit(results.map(asCase)));
   if (flags.json) io.out(`${JSON.stringify(results.map(asData))}\n`);
-  else show(results, io);
+  else show(results, asked, io);
+  if (io.signal.aborted) return EXIT.interrupted;
   return results.every(({ found, error }) => !found && error === undefined) ? EXIT.ok : EXIT.failed;
 }
 
@@ -62,7 +84,7 @@ async function searched(
   seed: number | undefined,
   flags: Flags["flags"],
   io: Io,
-): Promise<Searched> {
+): Promise<Omit<Searched, "seconds">> {
   const { name, tape: path, files } = fixture;
   try {
     const agent = await fixtureAgent(fixture);
@@ -72,26 +94,32 @@ async function searched(
       const search = { ...options, runs, path, signal: io.signal, ...(seed !== undefined && { seed }) };
       return { name, ...await searchFaults(agent, tape, search) };
     }
+    readFaultFile(fixture.faults);
     const faults = PRESETS[preset]!.faults(tape);
     const { broken: [first] } = await underFaults(agent, tape, faults, options);
     if (!first) return { name, runs: 1, seed: 0 };
     const found = { broke: `${first.invariant}: ${first.seen}`, faults };
-    saveFaults(faultFile(path), found);
-    return { name, runs: 1, seed: 0, found, file: faultFile(path) };
+    saveFaults(fixture.faults, found);
+    return { name, runs: 1, seed: 0, found, file: fixture.faults };
   } catch (error) {
     return { name, runs: 0, seed: 0, error: (error as Error).message };
   }
 }
 
-function asData({ found, ...rest }: Searched): object {
+function asData({ found, seconds: _, ...rest }: Searched): object {
   return found ? { ...rest, broke: found.broke, faults: found.faults.map(faultText) } : rest;
 }
 
-function show(results: readonly Searched[], io: Io): void {
+function asCase({ name, seconds, found, file, error }: Searched): Case {
+  const why = found ? notSurvived(name, found, file!) : error;
+  return { name, seconds, ...(why !== undefined && { error: why }) };
+}
+
+function show(results: readonly Searched[], { runs: asked, preset }: FaultsAsked, io: Io): void {
   const rows = results.map(({ name, runs, found, error }) => [
     name,
     String(runs),
-    error !== undefined ? "error" : found ? "broke" : "survived",
+    error !== undefined ? "error" : found ? "broke" : runs < asked ? "interrupted" : "survived",
   ]);
   io.out(table(["fixture", "schedules", "result"], rows));
   for (const { name, found, file, seed, error } of results) {
@@ -99,7 +127,7 @@ function show(results: readonly Searched[], io: Io): void {
     if (!found) continue;
     const faults = found.faults.map((fault) => `  ${faultText(fault)}\n`).join("");
     const kept = file === undefined ? "" : `  kept in ${relative(io.cwd, file)}: every replay tries it again\n`;
-    const again = seed === 0 ? "" : `  the same search again: --seed ${seed}\n`;
+    const again = preset === undefined ? `  the same search again: --seed ${seed}\n` : "";
     io.out(`\n✗ ${name}: ${found.broke}\n${faults}${kept}${again}`);
   }
 }

@@ -53,9 +53,13 @@ export default command(USAGE, async ({ words, flags }, io) => {
     throw new UsageError(`Cannot load hooks of '${flags.hooks}' as there is no such folder`);
   }
   if (flags.faults) {
-    const { faultsAsked, replayFaults } = await import("./_replay-faults.ts");
+    const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
     const { asked, word } = faultsAsked(flags.faults);
+    if (word !== undefined && fixturesNamed(word, io).length === 0) throw noPreset(word);
     return await replayFaults(fixturesFor(word === undefined ? words : [word, ...words], io), asked, flags, io);
+  }
+  if (flags.seed !== undefined) {
+    throw new UsageError("Cannot replay with --seed as nothing is searched: add --faults");
   }
   const normalise = flags.normalise === undefined
     ? {}
@@ -87,12 +91,16 @@ function fixturesFor(words: readonly string[], io: Io): Fixture[] {
 }
 
 function fixturesOf(given: string, io: Io): Fixture[] {
-  const fixture = findFixture(given, io.cwd);
-  if (existsSync(fixture.tape)) return [fixture];
-  const below = fixturesIn(fixture.folder);
-  if (below.length > 0) return below;
-  const command = `crochet record <agent.ts> "<prompt>" --fixture ${fixture.name}`;
+  const found = fixturesNamed(given, io);
+  if (found.length > 0) return found;
+  const command = `crochet record <agent.ts> "<prompt>" --fixture ${findFixture(given, io.cwd).name}`;
   throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${command}`);
+}
+
+/** The fixture of a name, or all those of a folder. */
+function fixturesNamed(given: string, io: Io): Fixture[] {
+  const fixture = findFixture(given, io.cwd);
+  return existsSync(fixture.tape) ? [fixture] : fixturesIn(fixture.folder);
 }
 
 async function outcomeOf(

@@ -1,9 +1,10 @@
-import type { Arbitrary } from "fast-check";
+import type { Arbitrary, Random, Stream, Value } from "fast-check";
 import { choicesOf } from "../tape/fault/fault-choices.ts";
 import type { Cuts } from "../tape/cuts.ts";
 import { frameOf } from "../tape/frames.ts";
 import { type Fault, faultText } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
+import { simplerSchedules } from "./_simpler-faults.ts";
 import { fastCheck } from "./arbitraries/fast-check.ts";
 
 /**
@@ -29,7 +30,6 @@ export function faults(tape: Tape): Arbitrary<readonly Fault[]> {
   const fc = fastCheck();
   const calls = choicesOf(tape);
   if (calls.length === 0) throw new TypeError("Cannot schedule faults as the tape has no calls");
-  // Numbers that are taken modulo what there is: each shrinks by itself, towards what comes first.
   const number = fc.nat({ max: 9_999 });
   const fault = fc.tuple(number, number, number, number, fc.nat({ max: 4 })).map(([c, p, d, w, t]): Fault => {
     const places = calls[c % calls.length]!;
@@ -42,7 +42,20 @@ export function faults(tape: Tape): Arbitrary<readonly Fault[]> {
       ...(t > 0 && { times: t === 4 ? Infinity : t + 1 }),
     };
   });
-  return fc.array(fault, { minLength: 1, maxLength: 4 }).map((schedule) => shown(fc, schedule));
+  const some = fc.array(fault, { minLength: 1, maxLength: 4 });
+  // Made simpler by what faults mean: of the numbers they are drawn from, smaller ones are not simpler.
+  const Schedules = class extends fc.Arbitrary<readonly Fault[]> {
+    override generate(random: Random, bias: number | undefined): Value<readonly Fault[]> {
+      return new fc.Value(shown(fc, some.generate(random, bias).value), undefined);
+    }
+    override canShrinkWithoutContext(value: unknown): value is readonly Fault[] {
+      return Array.isArray(value);
+    }
+    override shrink(schedule: readonly Fault[]): Stream<Value<readonly Fault[]>> {
+      return fc.stream(simplerSchedules(schedule, calls)).map((simpler) => new fc.Value(shown(fc, simpler), undefined));
+    }
+  };
+  return new Schedules();
 }
 
 /** A schedule that fast-check prints as a person would write it. */

@@ -1,4 +1,4 @@
-import { type SavedFaults, saveFaults } from "../tape/fault/fault-file.ts";
+import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/fault-file.ts";
 import { faultFile } from "../tape/fixture.ts";
 import type { Fault } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
@@ -19,6 +19,7 @@ export interface SearchOptions extends UnderFaultsOptions {
 
 /** What a search came to. */
 export interface SearchResult {
+  /** How many schedules were tried; fewer than asked for where one was found, or the search was ended. */
   readonly runs: number;
   readonly seed: number;
   /** The smallest schedule that breaks an invariant; absent where none was found. */
@@ -26,6 +27,9 @@ export interface SearchResult {
   /** Where it was written. */
   readonly file?: string;
 }
+
+/** How long a smaller schedule is looked for, in milliseconds: an agent that hangs takes a minute each time. */
+const MOST_SHRINKING = 90_000;
 
 /**
  * Searches for faults an agent does not survive: tries schedules over its recorded run, makes the first one that breaks
@@ -44,21 +48,29 @@ export interface SearchResult {
  */
 export async function searchFaults(agent: Faultable, tape: Tape, options: SearchOptions = {}): Promise<SearchResult> {
   const { runs = 100, seed, path, signal } = options;
+  if (path !== undefined) readFaultFile(faultFile(path)); // what is found must not be lost as the file cannot be read
   const fc = fastCheck();
   const brokenBy = async (schedule: readonly Fault[]) => (await underFaults(agent, tape, schedule, options)).broken[0];
+  let tried = 0;
+  let failedAt: number | undefined;
   const property = fc.asyncProperty(faults(tape), async (schedule) => {
-    return signal?.aborted === true || await brokenBy(schedule) === undefined;
+    if (signal?.aborted || performance.now() - (failedAt ?? Infinity) > MOST_SHRINKING) return true;
+    if (failedAt === undefined) tried++;
+    const survived = await brokenBy(schedule) === undefined;
+    if (!survived) failedAt ??= performance.now();
+    return survived;
   });
   const details = await fc.check(property, {
     numRuns: runs,
     ...(seed !== undefined && { seed }),
   });
+  const told = { runs: tried, seed: details.seed };
   const schedule = details.counterexample?.[0];
-  if (!schedule) return { runs: details.numRuns, seed: details.seed };
+  if (!schedule) return told;
   const broken = await brokenBy(schedule);
   const broke = broken ? `${broken.invariant}: ${broken.seen}` : "it failed once and not again";
   const found = { broke, faults: [...schedule] };
-  if (path === undefined) return { runs: details.numRuns, seed: details.seed, found };
+  if (path === undefined) return { ...told, found };
   saveFaults(faultFile(path), found);
-  return { runs: details.numRuns, seed: details.seed, found, file: faultFile(path) };
+  return { ...told, found, file: faultFile(path) };
 }

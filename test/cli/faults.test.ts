@@ -62,8 +62,11 @@ test(
     assert.equal(kept.length, 1);
     assert.match(kept[0].faults.join(), /^call 1, tool_use:Write/);
 
-    const json = JSON.parse((await w.call(replay, "--faults=200", "--seed", "5", "--json")).out);
-    assert.deepEqual(json[0].faults, kept[0].faults);
+    const again = await w.call(replay, "--faults=200", "--seed", "5", "--json", "--junit", "faults.xml");
+    assert.deepEqual(JSON.parse(again.out)[0].faults, kept[0].faults);
+    const report = readFileSync(`${w.cwd}/faults.xml`, "utf8");
+    assert.match(report, /tests="1" failures="0" errors="1"/);
+    assert.match(report, /<error message="Cannot accept the agent of 'write' as it does not survive 'call 1, tool_use/);
   },
 );
 
@@ -85,7 +88,46 @@ test("what a search has kept is tried again by every replay, on the command line
   await assert.rejects(replayed(writer, "write", { cwd: w.cwd }), words);
 
   w.put({ "fixtures/write/write.fault.json": JSON.stringify([{ broke: "once", faults: ["call 7: cut"] }]) });
-  assert.match((await w.call(replay, "write")).out, /the tape has no such call: it has 2 calls/);
+  const misplaced = (await w.call(replay, "write")).out;
+  assert.match(
+    misplaced,
+    /Cannot try the faults of .*write\.fault\.json again .*the tape has no such call: it has 2 calls/,
+  );
+  assert.match(misplaced, /take the entry out, and search again with 'crochet replay write --faults'/);
+});
+
+test("a file of kept faults that is damaged is told before a search could lose what it finds", LONG, async () => {
+  using w = await project();
+  w.put({
+    "fixtures/write/invariants.ts": `export default [{ name: "never", broken: () => "always broken" }];\n`,
+    "fixtures/write/write.fault.json": "[",
+  });
+  for (const faults of ["5", "overloaded"]) {
+    const { code, out } = await w.call(replay, "--faults", faults);
+    assert.equal(code, 1);
+    assert.match(
+      out,
+      /write +0 +error\n[^]*Cannot read .*write\.fault\.json as it is not what a search for faults writes/,
+    );
+  }
+  assert.equal(readFileSync(`${w.cwd}/fixtures/write/write.fault.json`, "utf8"), "[");
+});
+
+test("a search that is ended says how far it came, and never that the agent survived all of it", LONG, async () => {
+  using w = await project();
+  const stop = new AbortController();
+  w.put({
+    "fixtures/write/invariants.ts": `export default [{
+      name: "never",
+      broken: () => void process.emit("crochet-test-stop"),
+    }];\n`,
+  });
+  process.once("crochet-test-stop", () => stop.abort());
+  let out = "";
+  const io = { out: (text: string) => void (out += text), err: () => {}, tty: false, env: w.env, cwd: w.cwd };
+  const code = await replay(["--faults", "50"], { ...io, signal: stop.signal });
+  assert.equal(code, 130);
+  assert.match(out, /^fixture +schedules +result\nwrite +1 +interrupted\n$/);
 });
 
 test(
@@ -97,7 +139,16 @@ test(
     assert.match((await w.call(replay, "--faults", "write")).out, /write +100 +survived/);
     const unknown = await w.call(replay, "--faults", "nothing");
     assert.equal(unknown.code, 2);
-    assert.match(unknown.err, /Cannot replay 'nothing' as there is no such fixture/);
+    assert.match(
+      unknown.err,
+      /Cannot replay 'nothing' as there is no such fixture, and --faults takes a number or a preset: overloaded, /,
+    );
+    for (const flag of ["--update", "--verify", "--on=http://127.0.0.1:1", "--hooks=.", "--normalise=a"]) {
+      const both = await w.call(replay, "--faults", "5", flag);
+      assert.equal(both.code, 2, flag);
+      assert.match(both.err, /Cannot replay with --faults and --\w+ as a search does not do both: leave one out/);
+    }
+    assert.match((await w.call(replay, "--seed", "5")).err, /Cannot replay with --seed as nothing is searched/);
     assert.match(
       (await w.call(replay, "--faults", "5", "--seed", "x")).err,
       /Cannot search with --seed x as it is no number/,

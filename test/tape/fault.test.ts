@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { agent } from "../../lib/agent.ts";
@@ -242,6 +242,38 @@ for (const [mistake, broke] of Object.entries(MISTAKES)) {
   });
 }
 
+test("a counter-example is always made as small as it can be: no fault too many, the first call, the simplest place", () => {
+  const has = (faults: readonly Fault[], what: RegExp) => faults.some((fault) => what.test(faultText(fault)));
+  const smallest: [fails: (faults: readonly Fault[]) => boolean, schedule: string][] = [
+    [(faults) => has(faults, /: stop:/), "call 1, thinking: stop:max_tokens"],
+    [(faults) => has(faults, /json/), "call 1, tool_use:Write: json truncate"],
+    [(faults) => has(faults, /text, delta 1: /), "call 1, text, delta 1: cut"],
+    [(faults) => has(faults, /(x3|good)$/), "call 1: cut x3"],
+    [(faults) => has(faults, /^call 2/), "call 2: cut"],
+    [(faults) => has(faults, /^call 1,.*gap/) && has(faults, /^call 3/), "call 1, thinking: gap and call 3: cut"],
+  ];
+  for (const [fails, schedule] of smallest) {
+    for (let seed = 1; seed <= 5; seed++) {
+      const { counterexample } = fc.check(fc.property(faults(made.tape), (given) => !fails(given)), {
+        seed,
+        numRuns: 2000,
+      });
+      assert.equal(counterexample?.[0].map(faultText).sort().join(" and "), schedule);
+    }
+  }
+});
+
+test("an invariant that answers neither with a text nor with nothing accuses nobody: it is broken itself", async () => {
+  const answers = [[false, "false"], [null, "null"], [Promise.resolve(undefined), "a promise"]] as const;
+  for (const [answer, words] of answers) {
+    const invariants = [{ name: "mine", broken: () => answer as never }];
+    await assert.rejects(
+      underFaults(writer, made.tape, [], { invariants }),
+      new RegExp(`by invariant 'mine' as 'broken' answers ${words}: give a text where it is broken, else undefined$`),
+    );
+  }
+});
+
 test("a search never accuses a loop without a mistake", LONG, async () => {
   assert.equal((await searchFaults(naive("none"), made.tape, { runs: rounds(150, 1000) })).found, undefined);
 });
@@ -256,6 +288,18 @@ test("a fixture's faults are kept once, in words, and a file that is none is ref
   saveFaults(file, found);
   assert.deepEqual(JSON.parse(readFileSync(file, "utf8")), [{ broke: "the run ends: no", faults: ["call 1: cut"] }]);
   assert.deepEqual(readFaultFile(file), [found]);
+  for (
+    const [text, why] of [
+      ["[null]", "Entry 1 has no text 'broke'"],
+      [`[{"broke":"x","faults":["call 1: cut"]},{"faults":[]}]`, "Entry 2 has no text 'broke'"],
+      [`[{"broke":"x","faults":"call 1: cut"}]`, "Entry 1 has no list 'faults' of texts"],
+      [`[{"broke":"x","faults":[]}]`, "Entry 1 has no list 'faults' of texts"],
+      ["{}", "It is no list"],
+    ] as const
+  ) {
+    writeFileSync(file, text);
+    assert.throws(() => readFaultFile(file), new RegExp(`other\\.fault\\.json as .*: ${why}.*mend it, or delete it`));
+  }
   assert.throws(
     () => readFaultFile(made.path),
     /Cannot read .*tape\.jsonl as it is not what a search for faults writes/,

@@ -3,7 +3,7 @@ import { blocksOf, type NamedBlock } from "./_fault-place.ts";
 import { MAIN, type Tape } from "../tape.ts";
 
 /** Where faults can fall on one call, and which: the simplest first, as what is found is made simpler by going there. */
-interface Choice {
+export interface Choice {
   readonly place: Pick<Fault, "lane" | "call" | "block">;
   /** How many deltas the place has. */
   readonly deltas: number;
@@ -26,7 +26,7 @@ const BLOCK = [...END, "dup-start", "gap", "unknown-block"];
 const TOOL = ["json truncate", "json drop", "json truncate", "json drop", "unknown-block", ...BLOCK];
 
 /** For each call of a tape, all that can happen to it. */
-export function choicesOf({ calls }: Tape): Choice[][] {
+export function choicesOf({ calls }: Tape): [Choice, ...Choice[]][] {
   const counts = new Map<string, number>();
   return calls.map((call) => {
     const number = (counts.get(call.lane) ?? 0) + 1;

@@ -18,15 +18,23 @@ export function readFaultFile(path: string): SavedFaults[] {
   try {
     const list: unknown = JSON.parse(readFileSync(path, "utf8"));
     if (!Array.isArray(list)) throw new TypeError("It is no list");
-    return list.map(({ broke, faults }: { broke: string; faults: string[] }) => ({
-      broke,
-      faults: faults.map(readFault),
-    }));
+    return list.map(savedFaults);
   } catch (error) {
     throw new TypeError(
-      `Cannot read ${path} as it is not what a search for faults writes: ${(error as Error).message}`,
+      `Cannot read ${path} as it is not what a search for faults writes: ${
+        (error as Error).message
+      }; mend it, or delete it and search again`,
     );
   }
+}
+
+function savedFaults(entry: unknown, i: number): SavedFaults {
+  const { broke, faults } = (entry ?? {}) as { broke?: unknown; faults?: unknown };
+  if (typeof broke !== "string") throw new TypeError(`Entry ${i + 1} has no text 'broke'`);
+  if (!Array.isArray(faults) || faults.length === 0 || faults.some((fault) => typeof fault !== "string")) {
+    throw new TypeError(`Entry ${i + 1} has no list 'faults' of texts as 'call 2, tool_use:Edit, delta 3: cut'`);
+  }
+  return { broke, faults: faults.map(readFault) };
 }
 
 /** Adds faults to a fixture's file; the same ones are kept once. */

@@ -15,10 +15,15 @@ export interface Observed {
   readonly events: readonly RunEvent[];
   /** One for each prompt; fewer where the run did not get that far. */
   readonly results: readonly Result[];
-  /** What the agent threw, which it never should. */
+  /** What the agent threw, which it never should; an error as well where it had to be ended. */
   readonly thrown?: unknown;
   /** The workspace as the run left it: text by path. */
   readonly files: ReadonlyMap<string, string>;
+}
+
+/** A run that had to be ended from outside. */
+export class NotOver extends Error {
+  override name = "NotOver";
 }
 
 /** What holds in every run, whatever goes wrong: a sentence, and what was seen against it. */
@@ -153,6 +158,7 @@ function unanswered({ run, results }: Observed): string | undefined {
 
 function endless({ run, results, thrown, tape }: Observed): string | undefined {
   if (run.stuck.aborted) return `the model was asked ${run.asked.length} times`;
+  if (thrown instanceof NotOver) return thrown.message;
   if (thrown !== undefined) return `it threw ${thrownWords(thrown)}`;
   const prompts = Math.max(1, tape.prompts.length);
   return results.length === prompts ? undefined : `${results.length} of ${prompts} prompts were answered`;

@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { readFaultFile } from "./fault-file.ts";
-import { faultText } from "./fault.ts";
+import { readFaultFile, type SavedFaults } from "./fault-file.ts";
+import { type Fault, faultText } from "./fault.ts";
+import { FaultRun } from "./fault-run.ts";
 import type { Fixture } from "../fixture.ts";
 import { type Invariant, INVARIANTS } from "./invariants.ts";
 import { readTape } from "../read.ts";
+import type { Tape } from "../tape.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
 
 /**
@@ -41,12 +43,28 @@ export async function brokenAgain(
   const { name, files } = fixture;
   const tape = await readTape(fixture.tape);
   const invariants = await invariantsOf(fixture);
+  for (const { faults } of kept) refuseMisplaced(fixture, tape, faults);
   for (const { faults } of kept) {
     const { broken: [first] } = await underFaults(agent, tape, faults, { ...options, files, invariants });
-    if (!first) continue;
-    const schedule = faults.map(faultText).join("', '");
-    return `Cannot accept the agent of '${name}' as it does not survive '${schedule}' (${fixture.faults}): ` +
-      `${first.invariant}: ${first.seen}`;
+    if (first) return notSurvived(name, { broke: `${first.invariant}: ${first.seen}`, faults }, fixture.faults);
   }
   return undefined;
+}
+
+/** What an agent does not survive, in a sentence. */
+export function notSurvived(name: string, { broke, faults }: SavedFaults, file: string): string {
+  const schedule = faults.map(faultText).join("', '");
+  return `Cannot accept the agent of '${name}' as it does not survive '${schedule}' (${file}): ${broke}`;
+}
+
+/** A tape that was recorded anew may not have what was hit. */
+function refuseMisplaced(fixture: Fixture, tape: Tape, faults: readonly Fault[]): void {
+  try {
+    new FaultRun(tape, faults);
+  } catch (error) {
+    throw new TypeError(
+      `Cannot try the faults of ${fixture.faults} again as the tape is another one (${(error as Error).message}): ` +
+        `take the entry out, and search again with 'crochet replay ${fixture.name} --faults'`,
+    );
+  }
 }

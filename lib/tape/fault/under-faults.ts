@@ -4,7 +4,7 @@ import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import { inScratch } from "../fixture.ts";
 import { readFiles } from "../_workspace.ts";
-import { type Invariant, INVARIANTS, type Observed } from "./invariants.ts";
+import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants.ts";
 import type { TapeOptions } from "../options.ts";
 import type { Replayable } from "../run-fixture.ts";
 import { MAIN, type Tape } from "../tape.ts";
@@ -68,13 +68,19 @@ export async function underFaults(
   });
 }
 
-/** A rule that throws is broken itself: whose it is must be seen. */
-function judgedBy(name: string, broken: () => string | undefined): string | undefined {
+/** A rule that throws, or answers something else, is broken itself: whose it is must be seen. */
+function judgedBy(name: string, broken: () => unknown): string | undefined {
+  let seen: unknown;
   try {
-    return broken();
+    seen = broken();
   } catch (error) {
     throw new TypeError(`Cannot judge a run by invariant '${name}' as it threw: ${(error as Error).message}`);
   }
+  if (seen === undefined || typeof seen === "string") return seen;
+  const answer = seen instanceof Promise ? "a promise" : JSON.stringify(seen);
+  throw new TypeError(
+    `Cannot judge a run by invariant '${name}' as 'broken' answers ${answer}: give a text where it is broken, else undefined`,
+  );
 }
 
 async function observe(
@@ -107,7 +113,7 @@ async function observe(
   } finally {
     clearTimeout(timer);
   }
-  if (timeout.signal.aborted) thrown ??= new Error(`It was not over after ${LONGEST / 1000} s`);
+  if (timeout.signal.aborted) thrown ??= new NotOver(`It was not over after ${LONGEST / 1000} s`);
   return { tape, run, events, results, ...(thrown !== undefined && { thrown }) };
 }
 
