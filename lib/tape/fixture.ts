@@ -64,12 +64,15 @@ export async function inScratch<T>(files: string | undefined, work: (cwd: string
   }
 }
 
-/** Plain files by themselves: to load what copies everything else takes longer than most replays. */
+/**
+ * Plain files by themselves: to load what copies everything else takes longer than most replays. A link leads where its
+ * words say: made absolute, it would lead back to the fixture, which the run would then change.
+ */
 function copyAll(from: string, to: string): void {
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
     if (entry.isFile()) copyFileSync(source, target);
-    else cpSync(source, target, { recursive: true });
+    else cpSync(source, target, { recursive: true, verbatimSymlinks: true });
   }
 }
 

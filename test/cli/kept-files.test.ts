@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/index.ts";
@@ -44,6 +44,44 @@ test(
     );
   },
 );
+
+test("record keeps links that stay in the workspace, and says which ones it does not keep", LONG, async () => {
+  using here = place();
+  here.put({
+    "agent.ts": agentScript(SYSTEM),
+    "hooks/stop.ts": HOOK,
+    "AGENTS.md": "Be brief.\n",
+    "docs/a.md": "a\n",
+    "../outside.md": "private\n",
+  });
+  const links = {
+    "CLAUDE.md": "AGENTS.md",
+    "docs/up.md": "../AGENTS.md",
+    "broken": "nowhere",
+    "manual": "docs",
+    "out": "../outside.md",
+    "absolute": join(here.cwd, "AGENTS.md"),
+  };
+  for (const [path, to] of Object.entries(links)) symlinkSync(to, join(here.cwd, path));
+  await using server = await scriptedServer([
+    { tools: [{ name: "Bash", input: { command: "cat CLAUDE.md manual/up.md; ls out absolute" } }] },
+    { text: "Hello." },
+  ]);
+  const { code, err } = await here.crochet(["record", "agent.ts", "look"], asked(server));
+  assert.equal(code, 0, err);
+  assert.deepEqual(err.trim().split("\n").sort(), [
+    `absolute is not kept with the fixture: it is a link to ${join(here.cwd, "AGENTS.md")}`,
+    `out is not kept with the fixture: it is a link to ${join(here.cwd, "../outside.md")}`,
+  ]);
+  const files = join(here.cwd, "fixtures/look/files");
+  for (const path of ["CLAUDE.md", "docs/up.md", "broken", "manual"] as const) {
+    assert.equal(readlinkSync(join(files, path)), links[path]);
+  }
+  const tape = readFileSync(join(here.cwd, "fixtures/look/tape.jsonl"), "utf8");
+  assert.ok(tape.includes('"Exit code 2\\nBe brief.\\nBe brief.\\nls: cannot access'), tape);
+  const replayed = await here.crochet(["replay"]);
+  assert.equal(replayed.code, 0, replayed.out);
+});
 
 test(
   "--normalise without --update leaves the tape alone, lets nothing else through, and is checked first",

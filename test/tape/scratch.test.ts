@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import {
+  appendFileSync,
   chmodSync,
-  cpSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -14,12 +15,17 @@ import { test } from "node:test";
 import { inScratch } from "../../lib/tape/fixture.ts";
 import { inFolder } from "./_stage.ts";
 
-/** Everything below a folder: its kind and mode, and what a file says. */
+/** Everything below a folder: its kind and mode, what a file says and where a link leads. */
 function all(folder: string, below = ""): string[] {
   return readdirSync(join(folder, below)).sort().flatMap((name) => {
     const path = join(below, name);
     const stat = lstatSync(join(folder, path));
-    const own = `${path} ${stat.mode.toString(8)} ${stat.isFile() ? readFileSync(join(folder, path), "utf8") : ""}`;
+    const says = stat.isFile()
+      ? readFileSync(join(folder, path), "utf8")
+      : stat.isSymbolicLink()
+      ? readlinkSync(join(folder, path))
+      : "";
+    const own = `${path} ${stat.mode.toString(8)} ${says}`;
     return stat.isDirectory() ? [own, ...all(folder, path)] : [own];
   });
 }
@@ -38,10 +44,15 @@ test("a scratch copy has all that a fixture's files are: folders, programs, link
     chmodSync(join(files, "a"), 0o700);
     symlinkSync("run.sh", join(files, "link"));
     symlinkSync("nowhere", join(files, "broken"));
-    const copied = join(folder, "copied");
-    cpSync(files, copied, { recursive: true });
-    const scratch = await inScratch(files, async (cwd) => all(cwd));
-    assert.deepEqual(scratch, all(copied));
-    assert.equal(scratch.length, 9);
+    symlinkSync("../../run.sh", join(files, "a/b/up"));
+    const before = all(files);
+    const scratch = await inScratch(files, async (cwd) => {
+      const copied = all(cwd);
+      for (const link of ["link", "a/b/up", "broken"]) appendFileSync(join(cwd, link), "changed");
+      return copied;
+    });
+    assert.deepEqual(scratch, before);
+    assert.equal(scratch.length, 10);
+    assert.deepEqual(all(files), before, "what is written through a link never reaches the fixture");
   });
 });

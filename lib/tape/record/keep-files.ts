@@ -1,5 +1,15 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  symlinkSync,
+} from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { SKIPPED } from "../_workspace.ts";
 import { FIXTURES } from "../fixture.ts";
 import { TapeError } from "../read.ts";
@@ -20,24 +30,25 @@ interface LeftOut {
 }
 
 /**
- * Copies a workspace as it is into a fixture, but for what ran (`except`) and for files that show a secret: fixtures
- * are published. Gives the latter.
+ * Copies a workspace as it is into a fixture, but for what ran (`except`), for files that show a secret and for links
+ * that lead out of it: fixtures are published. Gives the latter two.
  *
  * @throws {TapeError} where it is too large to be kept with a test
  */
 export function keepFiles(workspace: string, fixture: string, except: readonly string[]): LeftOut[] {
   const search = redactor();
   const leftOut: LeftOut[] = [];
-  for (const path of filesOf(workspace, except)) {
+  for (const { path, isLink } of filesOf(workspace, except)) {
     const name = relative(workspace, path);
-    const why = secretIn(path, search);
+    const why = isLink ? whyNoLink(path, workspace, search) : secretIn(path, search);
     if (why !== undefined) {
       leftOut.push({ path: name, why });
       continue;
     }
     const to = join(fixture, "files", name);
     mkdirSync(dirname(to), { recursive: true });
-    cpSync(path, to);
+    if (isLink) symlinkSync(readlinkSync(path), to);
+    else cpSync(path, to);
   }
   return leftOut;
 }
@@ -48,18 +59,37 @@ function secretIn(path: string, search: Redactor): string | undefined {
   return found && `it shows ${whatIs(found)}`;
 }
 
-function filesOf(workspace: string, except: readonly string[]): string[] {
-  const paths: string[] = [];
+/** A link is kept where it leads to the same file of a copy: within the workspace, by a relative path. */
+function whyNoLink(path: string, workspace: string, search: Redactor): string | undefined {
+  const words = readlinkSync(path);
+  const to = resolve(dirname(path), words);
+  const real = existsSync(path) ? relative(realpathSync(workspace), realpathSync(path)) : "";
+  if (isAbsolute(words) || [relative(workspace, to), real].some(leadsOut)) return `it is a link to ${to}`;
+  const [found] = search.find(words);
+  return found && `it shows ${whatIs(found)}`;
+}
+
+function leadsOut(path: string): boolean {
+  return path === ".." || path.startsWith("../");
+}
+
+interface Kept {
+  readonly path: string;
+  readonly isLink: boolean;
+}
+
+function filesOf(workspace: string, except: readonly string[]): Kept[] {
+  const kept: Kept[] = [];
   let bytes = 0;
   const walk = (folder: string) => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
       if (LEFT_OUT.has(entry.name) || except.includes(path)) continue;
       if (entry.isDirectory()) walk(path);
-      else if (entry.isFile()) {
-        paths.push(path);
-        bytes += statSync(path).size;
-        if (paths.length > MOST_FILES || bytes > MOST_BYTES) {
+      else if (entry.isFile() || entry.isSymbolicLink()) {
+        kept.push({ path, isLink: entry.isSymbolicLink() });
+        bytes += lstatSync(path).size;
+        if (kept.length > MOST_FILES || bytes > MOST_BYTES) {
           throw new TapeError(
             `Cannot keep ${workspace} with the fixture as it has more than ${MOST_FILES} files or ${
               MOST_BYTES / 2 ** 20
@@ -70,5 +100,5 @@ function filesOf(workspace: string, except: readonly string[]): string[] {
     }
   };
   walk(workspace);
-  return paths;
+  return kept;
 }

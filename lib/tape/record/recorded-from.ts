@@ -51,7 +51,9 @@ function taken(cwd: string, fixture: string, except: readonly string[]): NonNull
       const files = join(fixture, "files");
       if (!whole) return;
       rmSync(files, { recursive: true, force: true });
-      if (existsSync(join(copy, "files"))) cpSync(join(copy, "files"), files, { recursive: true });
+      if (existsSync(join(copy, "files"))) {
+        cpSync(join(copy, "files"), files, { recursive: true, verbatimSymlinks: true });
+      }
     },
     drop: () => rmSync(copy, { recursive: true, force: true }),
   };
