@@ -107,6 +107,79 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   assert.equal((await w.call(fixtures, "import", "nowhere")).code, 2);
 });
 
+test("fixtures in a folder of their own are told by ls, and their blobs pruned as well", async () => {
+  using w = place({ "old/hi.txt": STREAM });
+  await w.call(fixtures, "import", "old");
+  assert.equal(
+    (await w.call(fixtures, "ls")).out,
+    'no fixtures in fixtures: crochet record agent.ts "<prompt>"\n' +
+      "1 fixture in fixtures/imported: crochet fixtures ls fixtures/imported\n",
+  );
+  assert.match((await w.call(fixtures, "ls", "fixtures/imported")).out, /^fixture [\s\S]*\nhi +imported from hi\.txt/);
+  const orphan = "d".repeat(64);
+  w.put({ [`fixtures/imported/blobs/${orphan}`]: "text", [`fixtures/mine/blobs/${orphan}`]: "no fixture is here" });
+  assert.equal((await w.call(prune)).out, `imported/blobs/${orphan}\n1 blob removed\n`);
+  assert.deepEqual(readdirSync(join(w.cwd, "fixtures/mine/blobs")), [orphan]);
+});
+
+test("ls, census, scan and prune never pass over a folder that is named: what is none, or one too many, is refused", async () => {
+  using w = place({ "fixtures/a.txt": "a", "more/b.txt": `AKIA${"A1".repeat(8)}` });
+  for (const action of ["ls", "census", "scan", "prune"]) {
+    const cases: [words: string[], why: RegExp][] = [
+      [["nowhere"], /^crochet: Cannot \w+ 'nowhere' as there is no such folder\n$/],
+      [["fixtures/a.txt"], /^crochet: Cannot \w+ 'fixtures\/a\.txt' as it is no folder\n$/],
+      [["fixtures", "more"], /^crochet: Cannot \w+ 'more' too as one folder is taken at a time: /],
+    ];
+    for (const [words, why] of cases) {
+      const { code, err } = await w.call(fixtures, action, ...words);
+      assert.equal(code, 2, `${action} ${words}`);
+      assert.match(err, why);
+    }
+  }
+});
+
+test("lines of JSON that are no tape are scanned as the text they are", async () => {
+  using w = place({ "fixtures/log.jsonl": '{"a":1}\n', "fixtures/other.jsonl": '{"tape":2}\n' });
+  const { code, out } = await w.call(fixtures, "scan");
+  assert.equal(code, 1);
+  assert.match(
+    out,
+    /^fixtures\/other\.jsonl: Cannot read tape .* as its version is 2: .*\n2 files scanned, 1 finding in 1 file\n$/,
+  );
+  w.put({ "fixtures/other.jsonl": `{"key":"AKIA${"A1".repeat(8)}"}\n` });
+  assert.match((await w.call(fixtures, "scan")).out, /^fixtures\/other\.jsonl: line 1: /);
+});
+
+test("an import tells of every file, once, though one cannot be kept; no name begins like a flag", async () => {
+  using w = place({ "old/hi.txt": STREAM, "old/(é).txt": STREAM, "out/hi": "in the way" });
+  const { code, out } = await w.call(fixtures, "import", "old", "old/hi.txt", "--out", "out");
+  assert.equal(code, 1);
+  assert.match(out, /\nold\/\(é\)\.txt +vercel-chunks +1 +out\/recording\/tape\.jsonl /);
+  assert.match(
+    out,
+    /\n✗ Cannot import 'old\/hi\.txt' as it cannot be read or kept: .*out\/hi.*\n1 imported, 1 refused\n$/,
+  );
+});
+
+test("fixtures show says of a reply what its words do not: a call that never runs, an end that was not its own", async () => {
+  const use =
+    '{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"Look","input":{}}}';
+  const delta = (json: string) =>
+    JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: json } });
+  const cases: [json: string, stop: string, shown: RegExp][] = [
+    ['{"at":1}', "tool_use", /\n▸ Look \{"at":1\}\n$/],
+    ['"at"', "tool_use", /\n▸ Look \{\}\n {2}Look is never run as its input is not a JSON object\n$/],
+    ['{"at', "max_tokens", /\n {2}Look is never run as its input was cut off .*\n\(stopped by max_tokens\)\n$/],
+  ];
+  using w = place();
+  for (const [json, stop, shown] of cases) {
+    const [start, , ...rest] = STREAM.replace("end_turn", stop).split("\n");
+    w.put({ "hi.txt": [start, use, delta(json), ...rest].join("\n") });
+    await w.call(fixtures, "import", "hi.txt", "--replace");
+    assert.match((await w.call(fixtures, "show", "fixtures/imported/hi")).out, shown);
+  }
+});
+
 const cassettes = sharedData("cassettes");
 
 test("all shared recordings become tapes on disk but the spliced one", {
