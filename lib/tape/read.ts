@@ -36,6 +36,7 @@ export function readHeader(path: string): Header {
   const [line = ""] = text.split("\n", 1);
   const refuse = (why: string) => new TapeError(`Cannot read tape ${path} as ${why}`);
   refuseTorn(text, refuse);
+  refuseNewer(text, refuse);
   const header = readFact(line, () => "", refuse) as Header;
   checkVersion(header, refuse);
   return header;
@@ -57,7 +58,13 @@ const WHY_UNREAD: { readonly [code: string]: string } = {
   EACCES: "you may not read it",
 };
 
-function checkVersion({ tape }: Header, refuse: (why: string) => TapeError): void {
+/** A header of another version may have other keys as well: that it is one is the reason, not what is new in it. */
+function refuseNewer(text: string, refuse: (why: string) => TapeError): void {
+  const [, version] = /^\s*\{\s*"tape"\s*:\s*(\d+)/.exec(text) ?? [];
+  if (version !== undefined) checkVersion({ tape: Number(version) }, refuse);
+}
+
+function checkVersion({ tape }: { readonly tape: number }, refuse: (why: string) => TapeError): void {
   if (tape === TAPE_VERSION) return;
   const version = tape === undefined ? "its first line is no header" : `its version is ${tape}`;
   throw refuse(`${version}: this release reads version ${TAPE_VERSION}`);
@@ -75,6 +82,7 @@ export async function parseTape(
   const refuse = (why: string, line?: number) =>
     new TapeError(`Cannot read tape ${path} as ${line === undefined ? "" : `line ${line}: `}${why}`);
   refuseTorn(text, refuse);
+  refuseNewer(text, refuse);
   const texts = [text];
   let unpacked = text.length;
   const kept = (name: string) => {
