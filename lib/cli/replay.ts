@@ -5,6 +5,7 @@ import type { Agent } from "../agent.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { type Case, type Ink, junit, PLAIN, priceText, reportLines } from "../tape/drift/report.ts";
 import { refuseInCi } from "../tape/options.ts";
+import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { eachOf } from "./_each-of.ts";
@@ -125,8 +126,12 @@ async function outcomeOf(
     let { report, ms } = await runFixture(fixture, agent, options);
     if (flags.update && (!report.ok || options.normalise)) {
       refuseInCi("update", fixture.name, io.env);
-      if (!report.ok) io.err(`recording ${fixture.name} again: ${priceText(report.price.update)}\n`);
-      ({ report, ms } = await runFixture(fixture, agent, { ...options, mode: "update" }));
+      // What 'record --tools' has made has no files of its own: it is renewed where it was made.
+      const here = fixture.files === undefined && readHeader(fixture.tape).tools ? { cwd: io.cwd } : {};
+      const where = here.cwd === undefined ? "" : " in this directory";
+      if (!report.ok) io.err(`recording ${fixture.name} again${where}: ${priceText(report.price.update)}\n`);
+      const update = () => runFixture(fixture, agent, { ...options, mode: "update", ...here });
+      ({ report, ms } = await (here.cwd === undefined ? update() : oneByOne(update)));
     }
     const broke = flags.verify || !report.ok ? undefined : await brokenAgain(fixture, agent, flags);
     if (broke !== undefined) throw new Error(broke);
@@ -136,6 +141,14 @@ async function outcomeOf(
     return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message, shadow };
   }
 }
+
+/** What works in the directory itself would see what another does there. */
+function oneByOne<T>(work: () => Promise<T>): Promise<T> {
+  const mine = turn.then(work);
+  turn = mine.catch(() => {});
+  return mine;
+}
+let turn: Promise<unknown> = Promise.resolve();
 
 /** Faults that a search has kept beside the tape are tried again with every replay. */
 async function brokenAgain(fixture: Fixture, agent: Agent, { wire }: Flags["flags"]): Promise<string | undefined> {

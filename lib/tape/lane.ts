@@ -1,7 +1,7 @@
 import { wireOf } from "../anthropic.ts";
 import { Inbox } from "../core/inbox.ts";
 import type { AgentSpec } from "../core/life.ts";
-import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
+import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import { explain } from "./drift/explain.ts";
 import { LaneClock } from "./clock.ts";
@@ -96,14 +96,7 @@ export class TapeLane {
         this.clock.nextStep();
         return failing(this.#session.driftError(this.name));
       }
-      this.clock.goLive();
-      return this.#session.parts.record!.recordCall(real, request, signal, {
-        lane: this.name,
-        at: this.clock.elapsed(),
-        facts: this.#session.recording.wireFacts,
-        note: (live) => this.#session.recording.calls.push(live),
-        ended: () => this.clock.nextStep(),
-      });
+      return this.#ask(real, request, signal);
     };
     Object.defineProperty(taped, "name", { value: real.name });
     originals.models.set(taped, real);
@@ -129,15 +122,45 @@ export class TapeLane {
       const { clock } = this;
       return new SeamAnswer(session.answer(call, answerOf), { signal, clock, isWatched: session.isWatched });
     }
+    return this.#overWire(call, request, signal, real);
+  }
+
+  /** A reply through the SDK. One that it asks for otherwise is not served: in an update it is asked for anew. */
+  async *#overWire(call: Call, request: ModelRequest, signal: AbortSignal, real: Model): AsyncGenerator<ModelEvent> {
+    const session = this.#session;
     const { options } = wireOf(real) ?? NO_WIRE;
+    let asksAnew = false;
     const middleware = session.parts.wire!.serveAttempts(call, {
       mask: session.restores(call) || session.toTape ? session.mask : undefined,
       normalise: session.program!.normalise,
       clock: this.clock,
       cutAt: session.cutAt ?? (session.isWatched ? undefined : WHOLE),
-      diverged: (difference) => this.#wireDiverged(call, difference),
+      diverged: (difference) => {
+        asksAnew = !session.isOffline;
+        session.served.calls.delete(call);
+        return this.#wireDiverged(call, difference);
+      },
     });
-    return stepping(session.wireFor(options).call(request, signal, [middleware]), () => this.clock.nextStep());
+    try {
+      yield* session.wireFor(options).call(request, signal, [middleware]);
+    } catch (error) {
+      if (!asksAnew) throw error;
+    } finally {
+      if (!asksAnew) this.clock.nextStep();
+    }
+    if (asksAnew) yield* this.#ask(real, request, signal);
+  }
+
+  /** Asks the model itself, and notes what it says. */
+  #ask(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
+    this.clock.goLive();
+    return this.#session.parts.record!.recordCall(real, request, signal, {
+      lane: this.name,
+      at: this.clock.elapsed(),
+      facts: this.#session.recording.wireFacts,
+      note: (live) => this.#session.recording.calls.push(live),
+      ended: () => this.clock.nextStep(),
+    });
   }
 
   #wireDiverged(call: Call, difference: Difference): Error {
@@ -157,11 +180,12 @@ export class TapeLane {
       lane: this.name,
       root,
       record: this.#session.recordsTools,
-      serve: mode === "verify" ? "verify" : mode === "replay" && known.size > 0 ? "recorded" : "no",
+      serve: mode === "verify" ? mode : known.size === 0 ? "no" : mode === "update" ? mode : "recorded",
       get mask() {
         return session.mask;
       },
       recorded: mode === "verify" ? new Map([...resultsInRequests(program!.tape, this.name), ...known]) : known,
+      isOver: () => mode === "update" && this.clock.isLive,
       note: (fact) => this.#session.recording.tools.push(fact),
       drifted: (drift) => this.#session.toolDrifts.push(drift),
       ended: () => this.clock.nextStep(),
@@ -173,15 +197,6 @@ export class TapeLane {
 const NO_WIRE = { options: {} };
 /** Nobody sees the pieces of a body: it comes in one. */
 const WHOLE = Number.MAX_SAFE_INTEGER;
-
-/** Tells when a reply is over, however it ends. */
-async function* stepping<T>(events: AsyncIterable<T>, ended: () => void): AsyncGenerator<T> {
-  try {
-    yield* events;
-  } finally {
-    ended();
-  }
-}
 
 /** What an agent is thrown that asks for something a tape does not have. */
 export class TapeDrift extends ModelError {

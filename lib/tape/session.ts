@@ -194,10 +194,9 @@ export class TapeSession {
     const { writeTape } = await import("./write.ts");
     const why = refusal(this.recording, stop, this.program?.tape);
     if (why !== undefined) throw new TapeError(`Cannot ${this.mode} ${this.#name} as ${why}`);
-    const was = { calls: kept, tools: this.program?.tape.tools ?? [] };
     const clocks = [...this.#lanes.values()].flatMap((lane) => lane.clock.facts);
     const end = { clocks, stop, files: this.#options.files?.() };
-    const tape = tapeOf(this.recording, await this.#header(), this.mask, was, end);
+    const tape = tapeOf(this.recording, await this.#header(kept), this.mask, kept, end);
     await writeTape(tapeFile(this.#options.path!), tape, {
       replace: this.mode === "update",
       redactor: this.#options.redact ? this.#ids : this.#search,
@@ -205,15 +204,21 @@ export class TapeSession {
     this.#options.workspace?.keep();
   }
 
-  async #header(): Promise<Header> {
-    return this.program?.tape.header ??
-      (await import("./record/recorded-tape.ts")).headerOf(this.recording, this.seed, this.epoch, this.#options);
+  /** The header of the tape that was; of one that is renewed whole, with what answered now. */
+  async #header(kept: readonly Call[]): Promise<Header> {
+    const { headerOf } = await import("./record/recorded-tape.ts");
+    const fresh = headerOf(this.recording, this.seed, this.epoch, this.#options);
+    const was = this.program?.tape.header;
+    if (!was || kept.length > 0 || this.recording.calls.length === 0) return was ?? fresh;
+    const { url: _, ...rest } = was;
+    const { source, url, versions } = fresh;
+    return { ...rest, source, ...(url !== undefined && { url }), versions };
   }
 
   async #report(kept: readonly Call[]): Promise<DriftReport> {
     const tape = this.program?.tape;
     const unused = tape?.calls.filter((call) => !this.served.calls.has(call)) ?? [];
-    const header = await this.#header();
+    const header = tape?.header ?? await this.#header(kept);
     const divergences = [...this.#divergences.values()];
     const updated = this.mode === "update";
     return {

@@ -16,10 +16,12 @@ export interface ToolTape {
   readonly root: string;
   /** Whether results are written down; the agent's own clock is moved either way. */
   readonly record: boolean;
-  /** Whether recorded results are served, and whether the real ones are looked at beside them. */
-  readonly serve: "no" | "recorded" | "verify";
+  /** Whether recorded results are served; with `verify` and `update` the tools run beside them. */
+  readonly serve: "no" | "recorded" | "verify" | "update";
   readonly mask: Mask;
   readonly recorded: ReadonlyMap<string, ToolFact>;
+  /** Whether the run has left what was recorded: a call is another one then, even of the same id. */
+  readonly isOver: () => boolean;
   readonly note: (fact: ToolFact) => void;
   readonly drifted: (drift: ToolDrift) => void;
   /** A call that runs alone has ended. */
@@ -32,9 +34,12 @@ export function tapedTool(tool: Tool, tape: ToolTape): Tool {
   if (!alone && !tape.record && tape.serve === "no") return tool;
   const run = async (input: unknown, context: ToolContext): Promise<ToolReturn> => {
     try {
-      const fact = tape.serve === "no" ? undefined : tape.recorded.get(context.toolUseId);
+      const fact = tape.serve === "no" || tape.isOver() ? undefined : tape.recorded.get(context.toolUseId);
       if (fact && tape.serve === "verify") return await verify(tool, fact, input, context, tape);
-      if (fact && tool.effect !== "none") return await serve(fact, input, tape);
+      if (fact && tool.effect !== "none") {
+        if (tape.serve === "recorded") return await serve(fact, input, tape);
+        if (isFor(fact, input, tape)) return await repeat(tool, fact, input, context, tape);
+      }
       return tape.record ? await record(tool, input, context, tape) : await tool.run(input, context);
     } finally {
       if (alone) tape.ended();
@@ -86,14 +91,14 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
   }
 }
 
-async function serve(
-  { name, input: recorded, result, files }: ToolFact,
-  input: unknown,
-  tape: ToolTape,
-): Promise<ToolReturn> {
-  const given = tape.mask.on(plainJson(input));
-  if (canonical(given) !== canonical(recorded)) {
-    const { path } = differs(recorded, given, "input")!;
+function isFor({ input: recorded }: ToolFact, input: unknown, tape: ToolTape): boolean {
+  return canonical(tape.mask.on(plainJson(input))) === canonical(recorded);
+}
+
+async function serve(fact: ToolFact, input: unknown, tape: ToolTape): Promise<ToolReturn> {
+  const { name, result, files } = fact;
+  if (!isFor(fact, input, tape)) {
+    const { path } = differs(fact.input, tape.mask.on(plainJson(input)), "input")!;
     throw new ToolError(
       `Cannot replay ${name} as its ${path} is not the recorded one: run it for real, or record again`,
       {
@@ -113,18 +118,37 @@ async function verify(
   context: ToolContext,
   tape: ToolTape,
 ): Promise<ToolReturn> {
-  let real: ToolFact["result"];
-  try {
-    real = resultOf(await tool.run(input, context));
-  } catch (error) {
-    real = { content: thrownWords(error), is_error: true, ...responseOf(error) };
-  }
+  const real = await reallyRun(tool, input, context);
   const shown = tape.mask.on({ content: real.content, ...(real.is_error && { is_error: real.is_error }) });
   const { content, is_error } = fact.result;
   const found = differs({ content, ...(is_error && { is_error }) }, shown, "result");
   if (found) tape.drifted({ lane: tape.lane, tool: tool.name, id: context.toolUseId, ...found });
   const response = fact.result.response === undefined ? real.response : tape.mask.off(fact.result.response);
   return output({ ...tape.mask.off(fact.result), ...(response !== undefined && { response }) });
+}
+
+/**
+ * Runs the tool for what it does, as what follows may build on that, and gives the model what was recorded: a tape is
+ * renewed from its first difference on, not from the first tool that gives another result in another place.
+ */
+async function repeat(
+  tool: Tool,
+  fact: ToolFact,
+  input: unknown,
+  context: ToolContext,
+  tape: ToolTape,
+): Promise<ToolReturn> {
+  await reallyRun(tool, input, context);
+  tape.note(fact);
+  return output(tape.mask.off(fact.result));
+}
+
+async function reallyRun(tool: Tool, input: unknown, context: ToolContext): Promise<ToolFact["result"]> {
+  try {
+    return resultOf(await tool.run(input, context));
+  } catch (error) {
+    return { content: thrownWords(error), is_error: true, ...responseOf(error) };
+  }
 }
 
 /** What the model was told of a lane's calls, where the results themselves are not on the tape. */

@@ -6,7 +6,7 @@ import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { ended, type Exit } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
-import { agentScript, asked, HOOK, MAIN, SYSTEM } from "./_recorded.ts";
+import { agentScript, asked, HOOK, LONG, MAIN, SYSTEM } from "./_recorded.ts";
 
 /** Runs the agent's own script with a tape that the environment names. */
 async function run({ cwd, home }: Place, mode: string, replies: readonly ScriptedReply[], env = {}): Promise<Exit> {
@@ -62,4 +62,29 @@ test("a recording by the environment that came to nothing leaves no files for th
   here.put({ "tea.md": "black\n" });
   assert.equal((await run(here, "record", [{ text: "hello" }])).code, 0);
   assert.equal(readFileSync(join(here.cwd, "fixtures/x/files/tea.md"), "utf8"), "black\n");
+});
+
+test("replay --update of what 'record --tools' made works in the directory itself, as that did", LONG, async () => {
+  using here = place({ "hooks/stop.ts": HOOK, "tea.md": "green\n", "agent.ts": agentScript(SYSTEM) });
+  const crochet = async (replies: readonly ScriptedReply[], ...args: string[]) => {
+    await using server = await scriptedServer(replies);
+    return await here.crochet(args, asked(server));
+  };
+  const first = await crochet([LOOK, { text: "green" }], "record", "agent.ts", "look", "--tools");
+  assert.deepEqual([first.code, first.err], [0, ""]);
+  here.put({ "agent.ts": agentScript("You brew."), "tea.md": "black\n" });
+  const renewed = await crochet([LOOK, BREW, { text: "brewed" }], "replay", "--update");
+  assert.deepEqual([renewed.code, renewed.err], [
+    0,
+    "recording look again in this directory: 2 calls, 30 tokens, < $0.01\n",
+  ], renewed.out);
+  assert.equal(readFileSync(join(here.cwd, "cup.md"), "utf8"), "brewed\n");
+  const tools = readFileSync(join(here.cwd, "fixtures/look/tape.jsonl"), "utf8").split("\n")
+    .filter((line) => line.startsWith('{"tool"')).map((line) => JSON.parse(line));
+  assert.deepEqual(tools.map(({ name, files }) => [name, files]), [["Read", undefined], ["Bash", {
+    "cup.md": "brewed\n",
+  }]]);
+  assert.match(tools[0].result.content, /black/);
+  const { code, out } = await here.crochet(["replay"], { CI: "true" });
+  assert.equal(code, 0, out);
 });

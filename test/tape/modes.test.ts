@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type AgentOptions, anthropic } from "../../lib/index.ts";
-import { scripted, scriptedServer } from "../../lib/testing/index.ts";
+import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { reportLines } from "../../lib/tape/drift/report.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import { withEnv } from "../_env.ts";
 import { Fail, inFolder, Look, look, Note, note, offline, recordWire, take, tapeIn } from "./_stage.ts";
@@ -142,6 +143,80 @@ test("update of a tape that still fits never calls the model and changes no byte
     const told = await take(offline(options), { folder, tape: { path: folder, mode: "update" } });
     assert.equal(told.report?.ok, true);
     assert.equal(readFileSync(tapeIn(folder), "utf8"), before);
+  });
+});
+
+test("update of a tape with tool results gives the recorded ones up to the first difference, and keeps none that is not asked for any more", async () => {
+  await inFolder(async (folder) => {
+    const path = folder;
+    await recordWire(options, [look("a"), note("b"), look("c"), { text: "done" }], {
+      folder,
+      tape: { path, tools: true },
+    });
+    const before = await readTape(tapeIn(folder));
+    const ran: string[] = [];
+    const elsewhere = options.tools!.map((tool) => ({
+      ...tool as typeof Look,
+      run: ({ say }: { say: string }) => (ran.push(say), `${say} elsewhere`),
+    }));
+    const update = async (changed: AgentOptions, replies: ScriptedReply[]) => {
+      await using server = await scriptedServer(replies);
+      const live = agent({ ...changed, model: anthropic({ baseURL: server.url, apiKey: "not-a-key" }) });
+      const { report } = await take(live, { folder, tape: { path, mode: "update" } });
+      server.done();
+      const again = await take(offline(changed), { folder, tape: { path } });
+      assert.equal(again.report?.ok, true);
+      return { calls: report?.calls, tape: await readTape(tapeIn(folder)) };
+    };
+    const hooks: AgentOptions["hooks"] = [{
+      preToolUse: [
+        ({ input }) => (input as { say: string }).say === "c" ? { action: "modify", value: { say: "d" } } : undefined,
+      ],
+    }];
+    const late = await update({ ...options, tools: elsewhere, hooks }, [{ text: "updated" }]);
+    assert.deepEqual(late.calls, { recorded: 4, served: 3, live: 1 });
+    assert.deepEqual(late.tape.tools.slice(0, 2), before.tools.slice(0, 2));
+    assert.deepEqual(late.tape.tools.slice(2).map(({ input, result }) => [input, result.content]), [
+      [{ say: "d" }, "d elsewhere"],
+    ]);
+    assert.deepEqual(ran, ["a", "b", "d"], "what follows may build on what the tools did");
+
+    const whole = await update({ system: "You are new.", tools: elsewhere }, [look("e"), { text: "new" }]);
+    assert.deepEqual(whole.calls, { recorded: 4, served: 0, live: 2 });
+    assert.deepEqual(whole.tape.tools.map(({ input }) => input), [{ say: "e" }]);
+  });
+});
+
+test("update through the SDK asks anew from the call on that it sends otherwise, which was never served", async () => {
+  await inFolder(async (folder) => {
+    await recordWire(options, [look("a"), { text: "done" }], { folder });
+    const old = readFileSync(tapeIn(folder), "utf8").replaceAll(
+      /"anthropic-version":"[^"]+"/g,
+      '"anthropic-version":"1"',
+    )
+      .replace('"source":"scripted server"', '"source":"live API"');
+    writeFileSync(tapeIn(folder), old);
+    const wire = { path: folder, wire: true };
+    const { report } = await take(offline(options), { folder, tape: wire });
+    assert.deepEqual(report?.divergences.map((d) => [d.call, d.path, d.cause]), [[
+      "main#1",
+      "headers.anthropic-version",
+      "wire",
+    ]]);
+    assert.deepEqual([report?.calls.served, report?.unused, report?.price.update.calls], [0, ["main#1", "main#2"], 2]);
+    assert.match(reportLines(report!).at(-1)!, /\(crochet replay --wire --update\)$/);
+
+    await using server = await scriptedServer([look("a"), { text: "updated" }]);
+    const live = agent({ ...options, model: anthropic({ baseURL: server.url, apiKey: "not-a-key" }) });
+    const updated = await take(live, { folder, tape: { ...wire, mode: "update" } });
+    assert.deepEqual([updated.result.text, updated.report?.calls.live], ["updated", 2]);
+    server.done();
+    assert.equal((await readTape(tapeIn(folder))).header.source, "scripted server", "as all of it is from there now");
+    for (const tape of [wire, { path: folder }]) {
+      const again = await take(offline(options), { folder, tape });
+      assert.equal(again.report?.ok, true);
+      assert.deepEqual(again.rollout, updated.rollout);
+    }
   });
 });
 

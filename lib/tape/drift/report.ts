@@ -14,6 +14,7 @@ export const PLAIN: Ink = { red: String, green: String, dim: String, bold: Strin
 export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
   const { divergences, tools, files, unused, price, normalise, notes, calls } = report;
   const all = unused.length === calls.recorded && unused.length > 1;
+  const wire = divergences.some(({ cause }) => cause === "wire") ? " --wire" : "";
   return [
     ...divergences.flatMap((d) => divergenceLines(d, ink)),
     ...tools.flatMap((d) => toolLines(d, ink)),
@@ -23,7 +24,7 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
     ...notes.map((note) => ink.dim(note)),
     ...(report.ok || unused.length === 0
       ? []
-      : [`to record again: ${priceText(price.update)} (crochet replay --update)`]),
+      : [`to record again: ${priceText(price.update)} (crochet replay${wire} --update)`]),
   ];
 }
 

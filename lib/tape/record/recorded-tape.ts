@@ -1,6 +1,6 @@
 import type { Message } from "../../core/messages.ts";
 import { crochetVersion, runtimeVersion } from "../../version.ts";
-import { type ClockFact, type Header, TAPE_VERSION, type ToolFact } from "../format.ts";
+import { type ClockFact, type Header, TAPE_VERSION } from "../format.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { TapeOptions } from "../options.ts";
 import { finishedCalls } from "./record.ts";
@@ -34,7 +34,7 @@ export function headerOf(
 ): Header {
   return {
     tape: TAPE_VERSION,
-    source: source ?? (answer ? sourceOf(url, answer.requestId) : "model"),
+    source: source ?? (url === undefined ? "model" : sourceOf(url, answer?.requestId)),
     ...(url !== undefined && { url }),
     at: new Date(epoch).toISOString(),
     seed,
@@ -51,9 +51,9 @@ export function headerOf(
 }
 
 /** What answered, as far as the wire tells. */
-function sourceOf(url: string | undefined, requestId: string | null): string {
+function sourceOf(url: string, requestId: string | null | undefined): string {
   if (requestId?.startsWith("req_scripted_")) return "scripted server";
-  const { hostname = "" } = url === undefined ? {} : new URL(url);
+  const { hostname } = new URL(url);
   return hostname === "api.anthropic.com" ? "live API" : `gateway ${hostname}`;
 }
 
@@ -62,7 +62,7 @@ export function tapeOf(
   recording: Recording,
   header: Header,
   mask: Mask,
-  was: { calls: readonly Call[]; tools: readonly ToolFact[] },
+  kept: readonly Call[],
   { clocks, stop, files }: End,
 ): Tape {
   const known = new WeakMap<Message, Message>();
@@ -79,13 +79,12 @@ export function tapeOf(
     request,
     attempt: (attempt) => mask.attemptOn(attempt),
     text: (text) => mask.on(text),
-  }, was.calls);
-  const isFresh = (old: ToolFact) => !recording.tools.some(({ lane, tool }) => lane === old.lane && tool === old.tool);
+  }, kept);
   return {
     header,
     prompts: mask.on(recording.prompts),
     calls,
-    tools: [...was.tools.filter(isFresh), ...recording.tools],
+    tools: recording.tools,
     clocks,
     inboxes: recording.inboxes,
     ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
