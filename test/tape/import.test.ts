@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { readDocuments } from "../../lib/tape/import/_yaml.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { FORMATS } from "../../lib/tape/import/read.ts";
 import { replyOf } from "../../lib/tape/reply.ts";
@@ -137,6 +138,22 @@ version: 1
 });
 
 const plain = (text: string) => importRecording(Buffer.from(text), "x.txt");
+
+test("a text that PyYAML leaves without quotes is always a text, and never has the blanks it puts below other ends of lines", async () => {
+  const texts = ["y", "n", "08", "09:30", ".", "+.1", "1e3", "0o17", "2023-06-01", "1.2.3"];
+  const values = ["true", "null", "0", "-12", "1.5", "1.0e+20"];
+  const broken = "'one\u2028  two\u0085\u2029  three'";
+  const yaml = `${
+    [...texts, ...values].map((bare) => `- ${bare}\n`).join("")
+  }- ${broken}\n- y: 08\n- |\n  four\u2028   five\n`;
+  assert.deepEqual(await readDocuments(yaml), [[
+    ...texts,
+    ...values.map((value) => JSON.parse(value)),
+    "one\u2028two\u0085\u2029three",
+    { y: "08" },
+    "four\u2028 five\n",
+  ]]);
+});
 
 test("a stream is always read whole, whatever a gateway makes of its lines", async () => {
   const whole = stream("hi");

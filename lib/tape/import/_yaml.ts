@@ -1,15 +1,15 @@
 import { Buffer } from "node:buffer";
-import type { ScalarTag } from "yaml";
+import type { Scalar, ScalarTag, Tags } from "yaml";
 import { ImportRefused } from "./exchange.ts";
 
 /**
- * The documents of a YAML file as its writer meant them. PyYAML and Psych write YAML 1.1, where `1e3` is a text and
- * `yes` is not; the others write 1.2. A date is never one: in a recording it is a header or a part of a body.
+ * The documents of a YAML file as its writer meant them. PyYAML and Psych write YAML 1.1, the others 1.2. A date is
+ * never one: in a recording it is a header or a part of a body.
  *
  * @throws {ImportRefused} where it is not YAML
  */
 export async function readDocuments(text: string): Promise<unknown[]> {
-  const { parseAllDocuments, Scalar } = await import("yaml");
+  const { parseAllDocuments, Scalar, visit } = await import("yaml");
   const rubyBinary = {
     tag: "!binary",
     resolve: (value: string) => Buffer.from(value, "base64"),
@@ -23,18 +23,14 @@ export async function readDocuments(text: string): Promise<unknown[]> {
     // A recorder may repeat a header; the last one wins, as it does where it was written.
     uniqueKeys: false,
     logLevel: "error",
-    customTags: (tags) => [
-      ...tags.filter((tag) => typeof tag === "string" || tag.tag !== "tag:yaml.org,2002:timestamp")
-        .map((tag) => version === "1.1" && isExponent(tag) ? { ...tag, test: EXP } : tag),
-      "binary",
-      rubyBinary,
-    ],
+    customTags: (tags) => [...(version === "1.1" ? tags.flatMap(asWritten) : tags), "binary", rubyBinary],
   });
   if (!Array.isArray(documents)) return [];
   const invalid = (mistake: Error) => new ImportRefused(`it is not valid YAML: ${mistake.message.split("\n")[0]}`);
   const values = documents.map((document) => {
     const [mistake] = document.errors;
     if (mistake) throw invalid(mistake);
+    if (INDENTED.test(text)) visit(document, { Scalar: (_, node) => unindent(node, text) });
     let value: unknown;
     try {
       value = document.toJS({ mapAsMap: true, maxAliasCount: 100 });
@@ -51,12 +47,41 @@ function isModern(text: string): boolean {
   return /^(---\s*\n)?when:/.test(text) || /^ +body:\n +type: (?:json|text|binary|none)$/m.test(text);
 }
 
-/** A number with an exponent has a point and a sign where PyYAML and Psych write it; without, it is a text of theirs. */
-function isExponent(tag: unknown): tag is ScalarTag {
-  return (tag as ScalarTag).format === "EXP";
+/**
+ * What PyYAML, Psych and the like ever write without quotes for what is no text, beside what the parser takes for such
+ * a thing. They leave more texts bare than it knows: `y`, `08`, `09:30`, `.`, `1e3` and dates, which YAML 1.1 would
+ * make truths, numbers and times of.
+ */
+const WRITTEN: readonly (readonly [sample: string, written: RegExp])[] = [
+  ["~", /^(?:~|[Nn]ull|NULL)?$/],
+  ["true", /^(?:[Tt]rue|TRUE)$/],
+  ["false", /^(?:[Ff]alse|FALSE)$/],
+  ["1", /^[-+]?(?:0|[1-9][0-9_]*)$/],
+  ["1.5", /^(?:[-+]?[0-9]+\.[0-9]*|\.[0-9]+)$/],
+  ["1.5e+3", /^[-+]?[0-9]+\.[0-9]*[eE][-+][0-9]+$/],
+  [".inf", /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/],
+  ["<<", /^<<$/],
+];
+
+/** A tag as writers use it; without any use, it is none: a date, an octal number, sixtieths. */
+function asWritten(tag: Tags[number]): Tags {
+  const { test } = tag as ScalarTag;
+  if (!test) return [tag];
+  const [, written] = WRITTEN.find(([sample]) => test.test(sample)) ?? [];
+  return written ? [{ ...tag as ScalarTag, test: written }] : [];
 }
 
-const EXP = /^[-+]?[0-9][0-9_]*\.[0-9_]*[eE][-+][0-9]+$/;
+/** Where PyYAML ends a line too, and goes on with blanks in front; the parser takes both for a part of the text. */
+const INDENTED = /[\u0085\u2028\u2029] /;
+
+/** Takes such blanks out of a text: as many as its block has, or all between quotes, where none else can follow. */
+function unindent(node: Scalar, source: string): void {
+  if (typeof node.value !== "string" || !node.range) return;
+  const lines = source.slice(node.range[0], node.range[1]).split("\n").slice(1).filter((line) => line.trim() !== "");
+  const block = Math.min(...lines.map((line) => line.search(/[^ ]/)));
+  const most = node.type?.startsWith("BLOCK") ? block : node.type === "QUOTE_SINGLE" ? Infinity : 0;
+  node.value = node.value.replace(/([\u0085\u2028\u2029])( +)/g, (_, end, blanks) => end + blanks.slice(most));
+}
 
 /** Maps as objects. Python keeps a header's name as a list of one text with a tag of its own. */
 function plain(value: unknown): unknown {
