@@ -20,7 +20,13 @@ export async function tapeFor(
   if (options?.mode !== "record" && options?.mode !== "update") return options && await openTape(options, cwd);
   const { recordedFrom } = await import("../tape/record/recorded-from.ts");
   const by = own !== undefined ? "command" : CROCHET_TAPE ? "environment" : "agent";
-  return await openTape(recordedFrom(options, from, cwd, by), cwd);
+  const recorded = recordedFrom(options, from, cwd, by);
+  try {
+    return await openTape(recorded, cwd);
+  } catch (error) {
+    recorded.workspace?.drop();
+    throw error;
+  }
 }
 
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker. */

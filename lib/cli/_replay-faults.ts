@@ -1,6 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { relative, resolve } from "node:path";
-import { type Case, junit } from "../tape/drift/report.ts";
+import { relative } from "node:path";
+import type { Case } from "../tape/drift/report.ts";
 import { faultText, PRESETS } from "../tape/fault/fault.ts";
 import { readFaultFile, saveFaults } from "../tape/fault/fault-file.ts";
 import type { Fixture } from "../tape/fixture.ts";
@@ -11,6 +10,7 @@ import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import type { Flags } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
+import { writeJunit } from "./_junit-file.ts";
 import { table } from "./_table.ts";
 
 /** What `--faults` asks for: a number of schedules, or a preset. */
@@ -71,9 +71,9 @@ export async function replayFaults(
     results.push({ ...result, seconds: (performance.now() - began) / 1000 });
   }
   if (io.tty && !flags.json) io.err("\r\u001b[K");
-  if (flags.junit !== undefined) writeFileSync(resolve(io.cwd, String(flags.junit)), junit(results.map(asCase)));
   if (flags.json) io.out(`${JSON.stringify(results.map(asData))}\n`);
   else show(results, asked, io);
+  writeJunit(results.map(asCase), flags, io);
   if (io.signal.aborted) return EXIT.interrupted;
   return results.every(({ found, error }) => !found && error === undefined) ? EXIT.ok : EXIT.failed;
 }

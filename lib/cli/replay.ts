@@ -1,9 +1,9 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
-import { type Case, type Ink, junit, PLAIN, priceText, reportLines } from "../tape/drift/report.ts";
+import { type Case, type Ink, PLAIN, priceText, reportLines } from "../tape/drift/report.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
@@ -12,6 +12,7 @@ import { eachOf } from "./_each-of.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { command, type Flags, inLines, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
+import { writeJunit } from "./_junit-file.ts";
 import { table } from "./_table.ts";
 
 const USAGE: Usage = {
@@ -74,9 +75,9 @@ export default command(USAGE, async ({ words, flags }, io) => {
       (fixture) => outcomeOf(fixture, normalise, flags, io),
     )
     : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
-  if (flags.junit !== undefined) writeFileSync(resolve(io.cwd, String(flags.junit)), junit(outcomes));
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else show(outcomes, io, io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN);
+  writeJunit(outcomes, flags, io);
   if (io.signal.aborted) return EXIT.interrupted;
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
 });
@@ -101,7 +102,18 @@ function fixturesOf(given: string, io: Io): Fixture[] {
 /** The fixture of a name, or all those of a folder. */
 function fixturesNamed(given: string, io: Io): Fixture[] {
   const fixture = findFixture(given, io.cwd);
+  if (given.endsWith(".jsonl") && basename(given) !== fixture.name) refuseOtherFile(given, fixture, io);
   return existsSync(fixture.tape) ? [fixture] : fixturesIn(fixture.folder);
+}
+
+/** A file that is no fixture's tape must not stand for all that lies beside it. */
+function refuseOtherFile(given: string, { tape }: Fixture, io: Io): void {
+  const file = resolve(io.cwd, given);
+  if (!existsSync(file)) throw new UsageError(`Cannot replay '${given}' as there is no such file: crochet fixtures ls`);
+  if (file === tape) return;
+  throw new UsageError(
+    `Cannot replay '${given}' as a fixture is a folder with its tape in it: move it to ${FIXTURES}/<name>/tape.jsonl`,
+  );
 }
 
 async function outcomeOf(

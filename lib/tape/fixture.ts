@@ -39,7 +39,8 @@ export function fixtureAt(folder: string): Fixture {
 export function findFixture(given: string, cwd: string): Fixture {
   const named = join(cwd, FIXTURES, given);
   const folder = !given.includes("/") && existsSync(named) ? named : resolve(cwd, given);
-  const found = fixtureAt(folder.endsWith(".jsonl") ? dirname(folder) : folder);
+  // A tape's own file stands for its fixture; a fixture may be named like one.
+  const found = fixtureAt(tapeFile(folder) === folder ? dirname(folder) : folder);
   return existsSync(found.folder) ? found : fixtureAt(named);
 }
 

@@ -270,8 +270,10 @@ interface Parts {
 export async function openTape(options: TapeOptions, root: string): Promise<TapeSession> {
   const { mode = "replay", path, wire = false } = options;
   const tape = options.tape ?? (mode === "record" ? noTape(path!) : await tapeAt(path!, mode));
+  const writes = mode === "record" || mode === "update";
+  if (writes) (await import("./write.ts")).checkWritable(tapeFile(path!));
   return new TapeSession(options, tape, root, {
-    ...((mode === "record" || mode === "update") && { record: await import("./record/record.ts") }),
+    ...(writes && { record: await import("./record/record.ts") }),
     ...(wire && { wire: await import("./wire.ts") }),
   });
 }

@@ -1,4 +1,14 @@
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { blobsOf, toBlobs } from "./_blobs.ts";
 import { factsOf } from "./_facts.ts";
@@ -33,17 +43,36 @@ export async function writeTape(path: string, tape: Tape, options: WriteOptions 
   writeWhole(path, `${lines.join("\n")}\n`, replace);
 }
 
+/**
+ * Asked before a model is paid: what it said could not be kept.
+ *
+ * @throws {Error} where no tape can be written at a path
+ */
+export function checkWritable(path: string): void {
+  let folder = dirname(path);
+  while (!existsSync(folder)) folder = dirname(folder);
+  if (!statSync(folder).isDirectory()) throw new Error(`Cannot write tape ${path} as ${folder} is no folder`);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch {
+    throw new Error(`Cannot write tape ${path} as ${folder} may not be written to: look at its owner and mode`);
+  }
+}
+
 /** Another process sees the file whole or not at all; without `replace`, a file that came meanwhile is kept. */
 function writeWhole(path: string, text: string, replace: boolean): void {
   const draft = `${path}.${crypto.randomUUID().slice(0, 8)}`;
-  writeFileSync(draft, text);
-  if (replace) return renameSync(draft, path);
   try {
-    linkSync(draft, path);
+    writeFileSync(draft, text);
+    if (replace) renameSync(draft, path);
+    else linkSync(draft, path);
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === "EEXIST" ? isThere(path) : error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && !replace) throw isThere(path);
+    const why = code === "ENOSPC" || code === "EDQUOT" ? "the disk is full: make room, then try again" : message;
+    throw new Error(`Cannot write ${path} as ${why}`);
   } finally {
-    rmSync(draft);
+    rmSync(draft, { force: true });
   }
 }
 

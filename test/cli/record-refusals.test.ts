@@ -3,9 +3,12 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import record from "../../lib/cli/record.ts";
+import replay from "../../lib/cli/replay.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
-import { agentScript, asked, HOOK, LONG, recorded, SYSTEM } from "./_recorded.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
+import { agentScript, asked, HOOK, LONG, MAIN, recorded, SYSTEM } from "./_recorded.ts";
 
 const TAPE = "fixtures/fix-the-typo/tape.jsonl";
 
@@ -71,6 +74,51 @@ test("replay takes several names, and refuses what it cannot do before it begins
     2,
     "crochet: Cannot show 'nothing' as there is no such fixture: crochet fixtures ls\n",
   ]);
+});
+
+test("a file that is no fixture's tape never stands for the fixtures beside it", async () => {
+  using w = place({
+    "fixtures/a.jsonl/tape.jsonl": "{}\n",
+    "fixtures/b/tape.jsonl": "{}\n",
+    "fixtures/other.jsonl": "{}\n",
+  });
+  for (
+    const [given, why] of [["fixtures/other.jsonl", "a fixture is a folder with"], [
+      "fixtures/no.jsonl",
+      "there is no such file",
+    ]]
+  ) {
+    const { code, out, err } = await w.call(replay, given!);
+    assert.deepEqual([code, out], [2, ""]);
+    assert.ok(err.startsWith(`crochet: Cannot replay '${given}' as ${why}`), err);
+  }
+  for (const given of ["a.jsonl", "fixtures/a.jsonl", "fixtures/a.jsonl/tape.jsonl"]) {
+    const { out } = await w.call(replay, given, "--json");
+    assert.deepEqual(JSON.parse(out).map(({ name }: { name: string }) => name), ["a.jsonl"], given);
+  }
+});
+
+test("what a replay found is told even where its JUnit report cannot be written", async () => {
+  using w = place({ "fixtures/b/tape.jsonl": "{}\n" });
+  const made = await w.call(replay, "--junit", "reports/new/b.xml");
+  assert.equal(made.err, "");
+  assert.match(readFileSync(join(w.cwd, "reports/new/b.xml"), "utf8"), /<testcase classname="fixtures" name="b"/);
+  const { out, err } = await w.call(replay, "--junit", "reports");
+  assert.match(out, /^fixture +result.*\nb +error /);
+  assert.match(err, /^crochet: Cannot write the JUnit report \S+\/reports as EISDIR/);
+});
+
+test("no model is ever asked for a tape that cannot be written, and nothing is left behind", LONG, async () => {
+  using here = place({ "agent.ts": `${agentScript(SYSTEM)}${MAIN}`, "hooks/stop.ts": HOOK, "tmp/x": "" });
+  await using server = await scriptedServer([], { then: { text: "Hello." } });
+  const TMPDIR = join(here.cwd, "tmp");
+  const env = { HOME: here.home, TMPDIR, ...asked(server), CROCHET_TAPE_MODE: "record", CROCHET_TAPE: "agent.ts" };
+  const { code, out, err } = await ended([...OUR_RUNTIME, join(here.cwd, "agent.ts"), "hi"], { cwd: here.cwd, env });
+  assert.notEqual(code, 0);
+  const script = join(here.cwd, "agent.ts");
+  assert.deepEqual([out, err], ["", `crochet: Cannot write tape ${script}/tape.jsonl as ${script} is no folder\n`]);
+  assert.equal(server.requests.length, 0);
+  assert.deepEqual(readdirSync(TMPDIR), ["x"]);
 });
 
 const READ: ScriptedReply = { tools: [{ name: "Read", input: { file_path: "tea.md" } }] };
