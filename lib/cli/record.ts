@@ -7,6 +7,7 @@ import { isCi } from "../tape/options.ts";
 import { priceOf } from "../tape/drift/drift.ts";
 import { priceText } from "../tape/drift/report.ts";
 import { readTape } from "../tape/read.ts";
+import { redactor } from "../tape/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "./_fixture-agent.ts";
 import { command, type Usage } from "./_flags.ts";
@@ -16,6 +17,7 @@ import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
 import { projectOf } from "./_project.ts";
 import { coloursFor } from "./show/colours.ts";
 import { terminalView } from "./show/terminal-view.ts";
+import { plainText } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "record",
@@ -38,7 +40,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, prompt } = scriptAndPrompt(words, args, io);
   if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
   const workspace = projectOf(flags, io);
-  const folder = folderFor(String(flags.fixture ?? nameFor(prompt)), io);
+  const folder = folderFor(String(flags.fixture ?? nameFor(redactor().text(prompt))), io);
   const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
   const agent = script === undefined ? await builtIn() : await loadAgent(script);
   const tools = flags.tools === true;
@@ -47,7 +49,9 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     redact: flags.redact === true,
     ...normalise,
     ...(flags.model !== undefined && { model: String(flags.model) }),
-    ...(io.tty && !flags.json && { on: terminalView(io.out, coloursFor(true, io.env)) }),
+    on: io.tty && !flags.json ? terminalView(io.out, coloursFor(true, io.env)) : (event) => {
+      if (event.type === "warning") io.err(`crochet: ${plainText(event.message)}\n`);
+    },
   });
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
@@ -57,6 +61,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     io.out(`recorded ${fixture}: ${result.stop}, ${priceText(await priceOf(calls))}\n`);
     io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
   }
+  if (result.stop === "denied" && !io.tty) io.err(`crochet: ${plainText(result.text)}\n`);
   if (result.error) {
     io.err(`crochet: ${result.error.message}\n`);
     io.err(`the tape keeps this failure, to be replayed as it is: delete ${fixture} to record another run\n`);

@@ -28,11 +28,13 @@ export function snapshot(root: string): Snapshot {
   return files;
 }
 
-/** The files of a workspace by the hash of their bytes. */
-export function hashFiles(root: string): { [path: string]: string } {
+/** The files of a workspace by the hash of their bytes, or of what `shown` makes of those that are texts. */
+export function hashFiles(root: string, shown?: (text: string) => string): { [path: string]: string } {
   const files: { [path: string]: string } = {};
   walk(root, "", (path) => {
-    files[path] = sha256().update(readFileSync(join(root, path))).digest("hex").slice(0, 16);
+    const content = shown && contentOf(join(root, path));
+    const hashed = typeof content === "string" ? shown!(content) : readFileSync(join(root, path));
+    files[path] = sha256().update(hashed).digest("hex").slice(0, 16);
   });
   return Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1));
 }
@@ -53,7 +55,7 @@ export function changesSince(root: string, before: Snapshot): { [path: string]: 
   return changed;
 }
 
-function contentOf(path: string): Json {
+function contentOf(path: string): string | { base64: string } {
   const bytes = readFileSync(path);
   const text = bytes.toString("utf8");
   return Buffer.from(text, "utf8").equals(bytes) ? text : { base64: bytes.toString("base64") };

@@ -38,8 +38,8 @@ export interface TapeOptions {
   readonly cutAt?: Cuts;
   /** A run under faults: whatever is asked is answered, and nothing is compared. */
   readonly faults?: FaultRun;
-  /** Hashes of the files the run left, for the tape's end. */
-  readonly files?: () => { readonly [path: string]: string };
+  /** Hashes of the files the run left, each of its text as a tape would have it, for the tape's end. */
+  readonly files?: (onTape: (text: string) => string) => { readonly [path: string]: string };
   /** The workspace as it was before the run, to lie beside the tape: kept once that is written, dropped in any case. */
   readonly workspace?: { keep(): void; drop(): void };
   /** Is told what the session came to when it is closed. */

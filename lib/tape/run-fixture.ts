@@ -6,9 +6,13 @@ import type { Cuts } from "./cuts.ts";
 import type { DriftReport, FileDrift } from "./drift/drift.ts";
 import { type Fixture, inScratch } from "./fixture.ts";
 import type { EndFact } from "./format.ts";
+import { programOf } from "./match.ts";
 import type { Normaliser } from "./normalise.ts";
 import type { TapeMode, TapeOptions } from "./options.ts";
 import { readTape, TapeError } from "./read.ts";
+import { mask } from "./redact/mask.ts";
+import { namesPlace, placer, placesHere } from "./redact/places.ts";
+import { redactor } from "./redact/redact.ts";
 import type { Tape } from "./tape.ts";
 
 /** What is needed of an agent to run it on a tape: `agent({...})` has it. */
@@ -76,9 +80,19 @@ export async function runFixture(
   const prompts = options.prompts ?? tape?.prompts ?? [];
   if (prompts.length === 0) throw new TapeError(`Cannot run ${fixture.name} as nothing was asked: give it a prompt`);
   const began = performance.now();
-  const run = (cwd: string) => runIn(cwd, fixture, agent, { ...options, mode, prompts }, tape);
+  const run = (cwd: string) => {
+    const asked = options.prompts ?? withPlaces(prompts, cwd);
+    return runIn(cwd, fixture, agent, { ...options, mode, prompts: asked }, tape);
+  };
   const done = await (options.cwd === undefined ? inScratch(fixture.files, run) : run(options.cwd));
   return { ...done, ms: performance.now() - began };
+}
+
+/** What a tape has as placeholders is asked for with the places of here, as it was. */
+function withPlaces(prompts: readonly string[], cwd: string): readonly string[] {
+  if (!prompts.some(namesPlace)) return prompts;
+  const { restore } = placer(placesHere(cwd));
+  return prompts.map((prompt) => restore(prompt));
 }
 
 async function knownTape({ name, tape }: Fixture): Promise<Tape> {
@@ -105,7 +119,7 @@ async function runIn(
       ...((mode === "replay" || mode === "verify") && { tape: tape! }),
       mode,
       ...given(options, "wire", "cutAt", "normalise", "tools", "redact", "agent"),
-      ...(options.cwd === undefined && { files: () => hashFiles(cwd) }),
+      ...(options.cwd === undefined && { files: (onTape) => hashFiles(cwd, onTape) }),
       onReport: (report) => told.report = report,
       onError: (error) => told.error = error,
     },
@@ -122,7 +136,7 @@ async function runIn(
     await session.close();
   }
   if (told.error !== undefined) throw withReason(told.error, result);
-  return { result: result!, report: judged(told.report!, tape?.end, result!, cwd), events, files: readFiles(cwd) };
+  return { result: result!, report: judged(told.report!, tape, result!, cwd), events, files: readFiles(cwd) };
 }
 
 /** Those of some options that were given. */
@@ -139,9 +153,10 @@ function withReason(error: unknown, result: Result | undefined): unknown {
 }
 
 /** A report that also says whether the run ended as the recorded one did, and left the same files. */
-function judged(report: DriftReport, end: EndFact | undefined, { stop, error }: Result, cwd: string): DriftReport {
+function judged(report: DriftReport, tape: Tape | undefined, { stop, error }: Result, cwd: string): DriftReport {
   if (report.mode === "record" || report.mode === "update") return report;
-  const files = end?.files ? fileDrifts(end.files, hashFiles(cwd)) : [];
+  const end = tape?.end;
+  const files = end?.files ? fileDrifts(end.files, cwd, tape!) : [];
   const diverged = report.divergences.length > 0;
   const otherwise = end !== undefined && end.end !== stop && !diverged;
   const why = error ? ` (${error.message})` : "";
@@ -153,7 +168,17 @@ function judged(report: DriftReport, end: EndFact | undefined, { stop, error }: 
   };
 }
 
-function fileDrifts(
+/** Which files are not as they were left; what a tape does not have of a text, as where the workspace was, does not count. */
+function fileDrifts(expected: NonNullable<EndFact["files"]>, cwd: string, tape: Tape): FileDrift[] {
+  const found = differing(expected, hashFiles(cwd));
+  if (found.length === 0) return [];
+  const { hasUser, hasSecrets } = programOf(tape);
+  const search = hasSecrets ? redactor({ seed: tape.header.seed }) : undefined;
+  const { on } = mask(placer(placesHere(cwd), hasUser), search);
+  return differing(expected, on(hashFiles(cwd, on)));
+}
+
+function differing(
   expected: { readonly [path: string]: string },
   actual: { readonly [path: string]: string },
 ): FileDrift[] {

@@ -42,6 +42,7 @@ export class TapeSession {
   /** Takes out what is never asked about, ids and cookies; every secret where that is wanted or was done before. */
   readonly #ids: Redactor = lazyRedactor(() => ({
     seed: this.seed,
+    learns: this.#options.redact === true,
     ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] }),
   }));
   readonly #lanes = new Map<string, TapeLane>();
@@ -195,8 +196,17 @@ export class TapeSession {
     const why = refusal(this.recording, stop, this.program?.tape);
     if (why !== undefined) throw new TapeError(`Cannot ${this.mode} ${this.#name} as ${why}`);
     const clocks = [...this.#lanes.values()].flatMap((lane) => lane.clock.facts);
-    const end = { clocks, stop, files: this.#options.files?.() };
-    const tape = tapeOf(this.recording, await this.#header(kept), this.mask, kept, end);
+    const header = await this.#header(kept);
+    const made = () => {
+      const files = this.#options.files?.((text) => this.mask.on(text));
+      return tapeOf(this.recording, header, this.mask, kept, { clocks, stop, files });
+    };
+    let tape = made();
+    if (this.#options.redact) {
+      // A secret that was given away late may stand by itself before.
+      this.recording.tools.splice(0, Infinity, ...this.#ids.value(this.recording.tools));
+      tape = made();
+    }
     await writeTape(tapeFile(this.#options.path!), tape, {
       replace: this.mode === "update",
       redactor: this.#options.redact ? this.#ids : this.#search,

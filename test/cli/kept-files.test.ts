@@ -19,14 +19,16 @@ test(
       ".env.example": "COLOUR=\n",
       "notes/deep/log.txt": "it said correct-horse-battery\n",
       "notes/plain.txt": "nothing\n",
+      "notes/correct-horse-battery.txt": "nothing\n",
     });
-    await using server = await scriptedServer([{ text: "Hello." }]);
+    await using server = await scriptedServer([{ text: "Hello." }, { text: "Hello again." }]);
     const env = { ...asked(server), MY_TOKEN: "correct-horse-battery" };
     const { code, err } = await here.crochet(["record", "agent.ts", "say hello"], env);
     assert.equal(code, 0, err);
     assert.deepEqual(err.trim().split("\n").sort(), [
       ".env is not kept with the fixture: it is for secrets",
       "app/.env.local is not kept with the fixture: it is for secrets",
+      "notes/correct-horse-battery.txt is not kept with the fixture: its name shows the value of the environment variable MY_TOKEN",
       "notes/deep/log.txt is not kept with the fixture: it shows the value of the environment variable MY_TOKEN",
     ]);
     const kept = (path: string) => existsSync(join(here.cwd, "fixtures/say-hello/files", path));
@@ -34,6 +36,8 @@ test(
       [".env", "app/.env.local", "notes/deep/log.txt", ".env.example", "notes/plain.txt"].map(kept),
       [false, false, false, true, true],
     );
+    const named = await here.crochet(["record", "agent.ts", "say correct-horse-battery", "--redact", "--json"], env);
+    assert.equal(JSON.parse(named.out).fixture, "fixtures/say-secret-my-token", named.err);
     assert.equal((await here.crochet(["fixtures", "scan"], env)).code, 0);
     here.put({ "fixtures/say-hello/files/data.jsonl": "correct-horse-battery\n" });
     const scan = await here.crochet(["fixtures", "scan"], env);

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, anthropic } from "../../lib/index.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
-import { placer } from "../../lib/tape/redact/places.ts";
 import { redactor } from "../../lib/tape/redact/redact.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { serve } from "../_server.ts";
@@ -53,6 +52,18 @@ const SECRETS: readonly (readonly [secret: string, before?: string, after?: stri
   ...["pscale_tkn_", "glsa_", "NRAK-", "sntrys_", "gsk_", "xai-", "pplx-", "r8_", "tvly-", "lsv2_pt_"].map((token) =>
     [token + chance(40)] as const
   ),
+  ...["glptt-", "nvapi-", "csk-", "pcsk_", "jina_", "tgp_v1_", "hvb.", "figd_", "PMAK-", "CFPAT-", "nfp_"].map((
+    token,
+  ) => [token + chance(40)] as const),
+  ...["HRKU-", "rubygems_", "CCIPAT_", "bkua_", "sgp_", "phx_"].map((token) => [token + chance(40)] as const),
+  ["sk_" + chance(48, HEX)],
+  [chance(14) + ".atlasv1." + chance(67)],
+  ["Ab18Q~" + chance(34)],
+  [Buffer.from("ghp_" + chance(36)).toString("base64"), "token: "],
+  [
+    Buffer.from(["-----BEGIN RSA PRIVATE ", `KEY-----\n${chance(90)}\n`].join("")).toString("base64"),
+    "client-key-data: ",
+  ],
   [["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", chance(43)].join(".")],
   [["-----BEGIN OPENSSH PRIVATE ", "KEY-----\nb3Blb", chance(60), "\n-----END OPENSSH PRIVATE ", "KEY-----"].join("")],
   [["-----BEGIN PGP PRIVATE ", "KEY BLOCK-----\n\n", chance(60), "\n-----END PGP PRIVATE ", "KEY BLOCK-----"].join("")],
@@ -105,6 +116,11 @@ const PLAIN = [
   "https://username:password@www.example.com, const SECRET = K8S_VOLUME_TYPE_VALUE_2",
   "npm_config_registry=https://registry.example/",
   "secretSanta = listOfNamesForTheParty, tokenizer: defaultTokenizerForEnglish",
+  "the bearer acknowledges-all-duties, Authorization: Bearer YOUR_ACCESS_TOKEN, x-api-key: YOUR_API_KEY_HERE",
+  "AKIAIOSFODNN7EXAMPLE is what manuals show, and sk-ant-xxxxxxxxxxxxxxxxxxxx",
+  ".sk-toggleable__label-arrow:before { } .sk-estimator-doc-link-fitted-1 { } sk_stream_moderate_sndbuf()",
+  ["if (pem.indexOf('-----BEGIN PRIVATE ", "KEY-----') !== 0) throw new TypeError('it is no key')"].join(""),
+  "certificate-authority-data: " + Buffer.from(`-----BEGIN CERTIFICATE-----\n${chance(90)}\n`).toString("base64"),
 ];
 
 test("what only sounds like a secret always stays", () => {
@@ -115,12 +131,56 @@ test("U16: the value of a variable never survives in an address or in base64, wh
   const value = "hunter2-Correct Horse!9/é";
   const { text, suspects, find } = redactor({ env: { MY_PASSWORD: value }, seed: "s" });
   const base64 = (given: string) => Buffer.from(given).toString("base64");
-  for (const shown of [encodeURIComponent(value), base64(value), base64(`${value}\n`), base64(`${value}, and more`)]) {
+  const inAddress = encodeURIComponent(value);
+  const shownAs = [inAddress, inAddress.replace("!", "%21"), inAddress.toLowerCase().replace("correct", "Correct")]
+    .concat(inAddress.replace("%2F", "/"), new URLSearchParams({ a: value }).toString().slice(2))
+    .concat(base64(value), base64(`${value}\n`), base64(`${value}, and more`))
+    .map((shown) => shown.replace("horse", "Horse"));
+  for (const shown of shownAs) {
     const told = text(`it is ${shown} there`);
     assert.match(told, /^it is \{SECRET:MY_PASSWORD\}/);
     assert.equal(told.includes(shown.slice(0, 16)), false);
     assert.deepEqual([suspects(shown), find(shown).length, text(told)], [true, 1, told]);
   }
+  for (const before of ["a", "me:", "u:", "user:"]) {
+    const shown = base64(before + value);
+    assert.equal(text(shown).includes(shown.slice(12, 24)), false, `${before} stands before it`);
+  }
+  const twice = JSON.stringify(JSON.stringify({ a: 'a"b\\c-12345' }));
+  assert.equal(redactor({ env: { MY_PASSWORD: 'a"b\\c-12345' } }).text(twice).includes("12345"), false);
+});
+
+test("U16: what a variable is named, and how its value was written, never hides that it is a secret", () => {
+  for (const name of ["PGPASSWORD", "MYSQL_PWD", "SSHPASS", "GITHUB_PAT", "githubToken", "CLIENTSECRET", "MYAPIKEY"]) {
+    for (const value of ["hunter2-hunter", "hunter2-hunter\r", " hunter2-hunter\n"]) {
+      assert.equal(redactor({ env: { [name]: value } }).text("is hunter2-hunter it"), `is {SECRET:${name}} it`);
+    }
+  }
+});
+
+test("values of the environment that everybody knows are never taken for secrets", () => {
+  const env = {
+    ANTHROPIC_MODEL: "claude-sonnet-4-5-20250929",
+    GITHUB_SHA: "4a0b68eb04f0eef1efd3491fd1a5c5f29ec760a1",
+    AWS_PROFILE: "the-company-production-readonly-2024",
+    POSTGRES_PASSWORD: "postgres",
+    DB_PASSWORD: "password",
+    DATABASE_URL: "postgres://postgres:postgres@localhost/app",
+    BUILD_PWD: "/srv/build/area",
+    CLAUDE_CODE_MAX_OUTPUT_TOKENS: "64000000",
+  };
+  const text = Object.values(env).filter((value) => !value.includes("@")).join(" ");
+  assert.equal(redactor({ env }).text(text), text);
+});
+
+test("U16: a secret never hides in what looks like a placeholder", () => {
+  const key = `sk-ant-api03-${chance(40)}`;
+  for (const text of [`{KEY:"${key}"}`, `{SECRET:"${key}",a:1}`, `{KEY:${key}}`, `{COOKIE:${key}}`]) {
+    assert.equal(search().text(text).includes(key), false, text);
+  }
+  const cut = `${["-----BEGIN RSA PRIVATE ", "KEY-----"].join("")}\n${chance(60)}\nand correct-horse`;
+  const told = redactor({ env: { MY_TOKEN: "correct-horse" } }).text(cut);
+  assert.equal(told.includes(chance(60)), false, told);
 });
 
 test("a secret never survives an import: in requests, headers, answers, inputs of tools, and cut by a stream", async () => {
@@ -233,17 +293,4 @@ test("a tape that cannot be written takes no Result away: the run warns", async 
     assert.match(told.warnings.join(), /Cannot write tape .* record with --redact/);
     assert.equal(existsSync(tapeIn(folder)), false);
   });
-});
-
-test("a place in the address of a file is a place as well", () => {
-  const { place, restore } = placer({ root: "/srv/tea", home: "/home/ada" });
-  const text = "at file:///srv/tea/a.ts:1 and file:///home/ada/x, not in http://x/srv/tea nor https://home/ada";
-  assert.equal(
-    place(text),
-    "at file://{ROOT}/a.ts:1 and file://{HOME}/x, not in http://x/srv/tea nor https://home/ada",
-  );
-  assert.equal(restore(place(text)), text);
-  const json = JSON.stringify({ out: "1\n/srv/tea/a\t/home/ada" });
-  assert.equal(place(json), '{"out":"1\\n{ROOT}/a\\t{HOME}"}');
-  assert.equal(restore(place(json)), json);
 });

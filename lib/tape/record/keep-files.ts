@@ -40,7 +40,12 @@ export function keepFiles(workspace: string, fixture: string, except: readonly s
   const leftOut: LeftOut[] = [];
   for (const { path, isLink } of filesOf(workspace, except)) {
     const name = relative(workspace, path);
-    const why = isLink ? whyNoLink(path, workspace, search) : secretIn(path, search);
+    const [named] = search.find(name);
+    const why = named
+      ? `its name shows ${whatIs(named)}`
+      : isLink
+      ? whyNoLink(path, workspace, search)
+      : secretIn(path, search);
     if (why !== undefined) {
       leftOut.push({ path: name, why });
       continue;

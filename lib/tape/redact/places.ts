@@ -127,6 +127,8 @@ function escaped(text: string): string {
 
 const BEFORE = { path: /[\w.~/-]/, word: /[\w-]/ };
 const AFTER = /[\w-]/;
+/** What a place is written together with: an option (`-I/srv/tea`), and a path in the name of a folder or in an address. */
+const JOINED = { path: /(?<![\w-])-[A-Za-z]+$/, word: /(?:^|[^\w])-(?:home|Users)-$|%2F$/i };
 /** The end of a text that may be an escape of JSON. */
 const ESCAPE = /(\\+)(?:[nrtbf]|u([0-9a-fA-F]{4}))$/;
 
@@ -135,9 +137,14 @@ function nextOf(text: string, place: string, from: number, kind: Known["kind"], 
   for (let at = text.indexOf(place, from); at >= 0; at = text.indexOf(place, at + 1)) {
     const before = text[at - 1];
     const after = text[at + place.length];
-    const begins = before === undefined || !BEFORE[kind].test(before) || text.slice(at - 3, at) === "://" ||
-      isEscape(text.slice(Math.max(0, at - 64), at), BEFORE[kind], form);
-    if (begins && (after === undefined || !AFTER.test(after))) return at;
+    if (before === undefined || !BEFORE[kind].test(before) || text.slice(at - 3, at) === "://") {
+      if (after === undefined || !AFTER.test(after)) return at;
+      continue;
+    }
+    const left = text.slice(Math.max(0, at - 64), at);
+    const isJoined = JOINED[kind].test(left);
+    if (!isJoined && !isEscape(left, BEFORE[kind], form)) continue;
+    if (after === undefined || !(isJoined && kind === "word" ? /\w/ : AFTER).test(after)) return at;
   }
   return -1;
 }

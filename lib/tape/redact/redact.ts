@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { sha256 } from "../../core/sha256.ts";
-import { SECRET_PATTERNS, type SecretKind } from "./secret-patterns.ts";
+import { looksRandom, SECRET_PATTERNS, type SecretKind } from "./secret-patterns.ts";
 import { encodedForms, environmentSecrets } from "./_secrets.ts";
 
 interface RedactorOptions {
@@ -12,6 +12,8 @@ interface RedactorOptions {
   readonly seed?: string;
   /** What is searched for. @default everything */
   readonly kinds?: readonly SecretKind[];
+  /** Whether a secret that only the words before it give away is known by itself from then on. @default false */
+  readonly learns?: boolean;
 }
 
 /** One secret that was found: never the secret itself. */
@@ -35,8 +37,10 @@ export interface Redactor {
 }
 
 /** What stands for a secret: `{SECRET:GITHUB_TOKEN}`, `{KEY:anthropic:1f2e3d}`, `{COOKIE:…}`, `{ORGANISATION:…}`. */
-const PLACEHOLDER = String.raw`\{(?:SECRET|KEY|COOKIE|ORGANISATION):[^{}\s]*\}`;
+const PLACEHOLDER = String
+  .raw`\{(?:SECRET:[^{}\s"'=,;]+|(?:KEY:[a-z-]+|COOKIE|ORGANISATION):[0-9a-f]{6})\}`;
 const HAS_PLACEHOLDER = new RegExp(PLACEHOLDER);
+const IS_PLACEHOLDER = new RegExp(`^${PLACEHOLDER}$`);
 
 /** The different placeholders in a text: one for each secret that was taken out of it. */
 export function placeholdersIn(text: string): Set<string> {
@@ -66,7 +70,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     }
   }
   const patterns = PATTERNS.filter(({ kind }) => wanted(kind));
-  let finder: RegExp | undefined;
+  let finder: { readonly of: number; readonly pattern: RegExp } | undefined;
   const home = options.home !== undefined && options.home.length > 3 ? homePattern(options.home) : undefined;
 
   const mark = (kind: SecretKind, name: string, value: string) => {
@@ -75,25 +79,29 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     return kind === "key" ? `{KEY:${name}:${short}}` : `{${kind.toUpperCase()}:${short}}`;
   };
 
+  const learn = (kind: SecretKind, name: string, value: string) => {
+    if (value.length < 6 || literals.has(value) || !wanted(kind)) return;
+    add(value, { kind, name });
+  };
+
   /** One pass; each secret is told to `found`. */
   const pass = (given: string, found: (kind: SecretKind, name: string) => void): string => {
     let text = given;
     if ([...literals.keys()].some((literal) => given.includes(literal))) {
-      text = text.replace(
-        finder ??= oneOf(`${PLACEHOLDER}|${[...literals.keys()].sort(longestFirst).map(quoted).join("|")}`),
-        (whole) => {
-          const literal = literals.get(whole);
-          if (!literal) return whole;
-          found(literal.kind, literal.name);
-          return mark(literal.kind, literal.name, whole);
-        },
-      );
+      if (finder?.of !== literals.size) finder = { of: literals.size, pattern: oneOf(literals) };
+      text = text.replace(finder.pattern, (whole) => {
+        const literal = literals.get(whole);
+        if (!literal) return whole;
+        found(literal.kind, literal.name);
+        return mark(literal.kind, literal.name, whole);
+      });
     }
     for (const { pattern, kind, name, anchors, quick, accepts } of patterns) {
       if (!isAnchored(text, anchors) || quick?.test(text) === false) continue;
       text = text.replace(pattern, (whole) => {
-        if (HAS_PLACEHOLDER.test(whole) || accepts?.(whole) === false) return whole;
+        if (IS_PLACEHOLDER.test(whole) || accepts?.(whole) === false) return whole;
         found(kind, name);
+        if (options.learns && looksRandom(whole, 16)) literals.set(whole, { kind, name });
         return mark(kind, name, whole);
       });
     }
@@ -113,7 +121,12 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     value: (value) => mapTexts(value, (text) => redactText(text)),
     find(value, path = "") {
       const found: Finding[] = [];
-      mapTexts(value, (text, at) => redactText(text, (kind, name) => found.push({ kind, name, path: at })), path);
+      mapTexts(value, (text, at, isOpaque) => {
+        const here: Finding[] = [];
+        const clean = redactText(text, (kind, name) => here.push({ kind, name, path: at }));
+        if (!isOpaque || IS_PLACEHOLDER.test(clean)) found.push(...here);
+        return clean;
+      }, path);
       return found;
     },
     suspects: (text) =>
@@ -121,11 +134,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
       patterns.some(({ anchors, quick, loose }) =>
         isAnchored(text, anchors) && quick?.test(text) !== false && loose.test(text)
       ),
-    learn(kind, name, value) {
-      if (value.length < 6 || literals.has(value) || !wanted(kind)) return;
-      add(value, { kind, name });
-      finder = undefined;
-    },
+    learn,
   };
 }
 
@@ -175,8 +184,9 @@ export function redact<T>(value: T): T {
   return (everyday ??= redactor({ home: homedir() })).value(value);
 }
 
-function oneOf(source: string): RegExp {
-  return new RegExp(source, "g");
+/** Finds one of some texts, or a placeholder, in which nothing is looked for. */
+function oneOf(literals: ReadonlyMap<string, unknown>): RegExp {
+  return new RegExp(`${PLACEHOLDER}|${[...literals.keys()].sort(longestFirst).map(quoted).join("|")}`, "g");
 }
 
 function homePattern(home: string): RegExp {
@@ -194,10 +204,20 @@ function longestFirst(a: string, b: string): number {
 /** Fields whose text means nothing but to the API. */
 const OPAQUE = new Set(["signature", "data", "encrypted_content", "encrypted_index", "encrypted_stdout"]);
 
-/** Changes every text of a value; keys too, as they may hold one as well. The value itself where nothing changes. */
-export function mapTexts<T>(value: T, change: (text: string, path: string) => string, path = "", key = ""): T {
+/** No secret of one word is longer; to search what is would take long, as images are large. */
+const LONGEST_SECRET = 256;
+
+type ChangeText = (text: string, path: string, isOpaque: boolean) => string;
+
+/**
+ * Changes every text of a value; keys too, as they may hold one as well. The value itself where nothing changes. What
+ * is opaque stays, unless it is a secret from end to end: tools have fields of that name too.
+ */
+export function mapTexts<T>(value: T, change: ChangeText, path = "", key = ""): T {
   if (typeof value === "string") {
-    return (OPAQUE.has(key) && /^[\w+/=-]*$/.test(value) ? value : change(value, path)) as T;
+    if (!OPAQUE.has(key) || !/^[\w+/=-]*$/.test(value)) return change(value, path, false) as T;
+    const clean = value.length > LONGEST_SECRET ? value : change(value, path, true);
+    return (IS_PLACEHOLDER.test(clean) ? clean : value) as T;
   }
   if (typeof value !== "object" || value === null) return value;
   const below = (part: string | number) => path === "" ? String(part) : `${path}.${part}`;
@@ -212,7 +232,7 @@ export function mapTexts<T>(value: T, change: (text: string, path: string) => st
   const entries = Object.entries(value);
   let changed = false;
   const mapped = entries.map(([name, part]) => {
-    const [newName, newPart] = [change(name, below(name)), mapTexts(part, change, below(name), name)];
+    const [newName, newPart] = [change(name, below(name), false), mapTexts(part, change, below(name), name)];
     changed ||= newName !== name || newPart !== part;
     return [newName, newPart] as const;
   });

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 /** What a text must not show, and how it is told in its place. */
 export type SecretKind = "environment" | "key" | "cookie" | "organisation";
 
@@ -20,7 +22,8 @@ const IS = String.raw`\\*["']?\s*[:=]\s*\\*["']?`;
 
 /** How tokens of one word begin; a long word comes behind the last mark. */
 const TOKENS = [
-  "gl(?:rt|dt)-", // GitLab
+  "gl(?:rt|dt|ptt|cbt|ft|soat)-", // GitLab
+  "gloas-",
   "xapp-\\d-\\w+-\\d+-", // Slack
   "GOCSPX-", // Google
   "whsec_", // Stripe
@@ -45,11 +48,31 @@ const TOKENS = [
   "r8_", // Replicate
   "tvly-", // Tavily
   "lsv2_[ps]t_", // LangSmith
+  "nvapi-", // NVIDIA
+  "csk-", // Cerebras
+  "pcsk_", // Pinecone
+  "jina_",
+  "tgp_v1_", // Together
+  "hvb\\.", // Vault
+  "figd_", // Figma
+  "PMAK-", // Postman
+  "CFPAT-", // Contentful
+  "nfp_", // Netlify
+  "HRKU-", // Heroku
+  "rubygems_",
+  "CCIPAT_", // CircleCI
+  "bku[ac]_", // Buildkite
+  "sgp_", // Sourcegraph
+  "phx_", // PostHog
 ].join("|");
+
+/** How private keys and some tokens begin in base64. */
+const BASE64_KEYS = /\b(?:LS0tLS1CRUdJTi|Z2hwX|Z2l0aHViX3BhdF|c2stYW50L|c2stcHJvai|eG94)[A-Za-z0-9+/]{20,}={0,2}/;
 
 export const SECRET_PATTERNS: readonly SecretPattern[] = [
   key("anthropic", ["sk-ant-"], /\bsk-ant-[\w-]{16,}/),
-  key("openai", ["sk-"], /\bsk-(?!ant-)(?:proj-|svcacct-)?[\w-]{20,}/),
+  // Parts of pages have such classes: sk-toggleable__label-arrow.
+  notWords(key("openai", ["sk-"], /\bsk-(?!ant-)(?:proj-|svcacct-)?[\w-]{20,}/)),
   key("github", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], /\bgh[pousr]_[A-Za-z0-9]{30,}/),
   key("github", ["github_pat_"], /\bgithub_pat_\w{22,}/),
   key("gitlab", ["glpat-"], /\bglpat-[\w-]{20,}/),
@@ -71,28 +94,47 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
   key("npmrc", ["_authToken=", "_auth="], /(?<=\b_auth(?:Token)?=)[\w+/=.-]{16,}/),
   key("huggingface", ["hf_"], /\bhf_[A-Za-z0-9]{30,}/),
   key("sendgrid", ["SG."], /\bSG\.[\w-]{16,}\.[\w-]{16,}/),
+  key("terraform", [".atlasv1."], /\b\w{14}\.atlasv1\.[\w-]{60,}/),
+  key("microsoft", ["Q~"], /\b[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w.~-])/),
   key("telegram", [":AA"], /\b\d{8,10}:AA[\w-]{33}\b/),
   key("atlassian", ["ATATT"], /\bATATT3[\w=-]{60,}/),
   key("age", ["AGE-SECRET-KEY-1"], /\bAGE-SECRET-KEY-1[0-9A-Z]{50,}/),
-  key("hexadecimal", ["dapi", "key-", "SK"], /\b(?:dapi|key-|SK)[0-9a-f]{32}\b/),
+  key("hexadecimal", ["dapi", "key-", "SK", "sk_"], /\b(?:(?:dapi|key-|SK)[0-9a-f]{32}|sk_[0-9a-f]{48})\b/),
   {
-    ...key("token", [], new RegExp(`\\b(?:${TOKENS})[\\w-]{20,}`)),
+    ...notWords(key("token", [], new RegExp(`\\b(?:${TOKENS})[\\w-]{20,}`))),
     quick: new RegExp(`[-_.](?=[\\w-]{20})(?<=${TOKENS})`),
   },
   key("jwt", ["eyJ"], /\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/),
-  key(
-    "private-key",
-    ["PRIVATE KEY"],
-    /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/,
-  ),
-  key("bearer", ["earer ", "BEARER "], /(?<=\b(?:[Bb]earer|BEARER) )[\w.~+/=-]{16,}/),
+  {
+    kind: "key",
+    name: "private-key",
+    anchors: ["PRIVATE KEY"],
+    find: /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/,
+    // Code that reads keys has their first line, and no key behind it.
+    accepts: (found) => /[A-Za-z0-9+/]{24}/.test(found.slice(0, 400)),
+  },
+  {
+    // As clusters keep them: `client-key-data: LS0tLS1…`.
+    ...key("base64", ["LS0tLS1CRUdJTi", "Z2hwX", "Z2l0aHViX3BhdF", "c2stYW50L", "c2stcHJvai", "eG94"], BASE64_KEYS),
+    accepts: (found) =>
+      /^(?:ghp_|github_pat_|sk-ant-|sk-proj-|xox[abeoprs]-)[\w-]{16,}\s*$|PRIVATE KEY/.test(
+        Buffer.from(found, "base64").toString("latin1"),
+      ),
+  },
+  {
+    ...key("bearer", ["earer ", "BEARER "], /(?<=\b(?:[Bb]earer|BEARER) )[\w.~+/=-]{16,}/),
+    accepts: (found) => !isProse(found),
+  },
   key("basic", ["asic ", "BASIC "], new RegExp(`(?<=\\bauthorization${IS}basic )[\\w+/=]{8,}`, "i")),
   key("docker", ['"auth'], /(?<=\\*"auth\\*"\s*:\s*\\*")[\w+/]{20,}={0,2}/),
-  key("api-key", ["pi-key", "pi-Key", "PI-KEY", "PI-Key"], new RegExp(`(?<=x-api-key${IS})[\\w.~+/-]{12,}`, "i")),
+  {
+    ...key("api-key", ["pi-key", "pi-Key", "PI-KEY", "PI-Key"], new RegExp(`(?<=x-api-key${IS})[\\w.~+/-]{12,}`, "i")),
+    accepts: (found) => !isProse(found),
+  },
   {
     ...key("url-password", ["://"], /(?<=:\/\/[^\s/:@"']*:)[^\s/@"'{}]{6,}(?=@)|(?<=:\/\/)[\w-]{20,}(?=@)/),
     quick: /:\/\/[^\s/@"']{6,}@/,
-    accepts: (found) => !/^(?:pass(?:word|wd|phrase)|secret|\*+|[xX]+)$/i.test(found),
+    accepts: (found) => !/^(?:pass(?:word|wd|phrase)|secret|redacted|\*+|x+)$/i.test(found),
   },
   key(
     "password",
@@ -140,19 +182,35 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
 ];
 
 function key(name: string, anchors: readonly string[], find: RegExp): SecretPattern {
-  return { kind: "key", name, anchors, find };
+  return { kind: "key", name, anchors, find, accepts: (found) => !isStandIn(found) };
+}
+
+function notWords(secret: SecretPattern): SecretPattern {
+  return { ...secret, accepts: (found) => !isWords(found) };
+}
+
+/** What is shown in place of a secret where there is none. */
+function isStandIn(value: string): boolean {
+  return /x{6,}|example|your[-_]/i.test(value);
+}
+
+/** What stands in prose where a secret could: `the bearer acknowledges`, `Bearer YOUR_ACCESS_TOKEN`. */
+function isProse(value: string): boolean {
+  return /^(?:[a-z]+(?:[._-][a-z]+)*|[A-Z]+(?:[._-][A-Z]+)*)\.?$/.test(value) || isStandIn(value);
 }
 
 /** Names and placeholders: `process.env.API_KEY_2`, `your-key-goes-here`. */
-function isWords(value: string): boolean {
+export function isWords(value: string): boolean {
   const words = value.split(/[._~-]/).every((part) => /^(?:[A-Za-z]*|\d*)$/.test(part));
   return words || /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(value) ||
     /example|your|dummy|fake|sample|placeholder|x{4}/i.test(value);
 }
 
 /** Long, of one piece, mixed, and as many different characters as chance would give. */
-export function looksRandom(value: string): boolean {
-  if (!/^[\w+/=.~-]{24,}$/.test(value) || /^[./~]/.test(value) || /\/.*\/.*\//.test(value)) return false;
+export function looksRandom(value: string, least = 24): boolean {
+  if (value.length < least || !/^[\w+/=.~-]*$/.test(value) || /^[./~]/.test(value) || /\/.*\/.*\//.test(value)) {
+    return false;
+  }
   if (!/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
   const counts = new Map<string, number>();
   for (const char of value) counts.set(char, (counts.get(char) ?? 0) + 1);

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { placer } from "../../lib/tape/redact/places.ts";
+
+test("a place in the address of a file is a place as well", () => {
+  const { place, restore } = placer({ root: "/srv/tea", home: "/home/ada" });
+  const text = "at file:///srv/tea/a.ts:1 and file:///home/ada/x, not in http://x/srv/tea nor https://home/ada";
+  assert.equal(
+    place(text),
+    "at file://{ROOT}/a.ts:1 and file://{HOME}/x, not in http://x/srv/tea nor https://home/ada",
+  );
+  assert.equal(restore(place(text)), text);
+  const json = JSON.stringify({ out: "1\n/srv/tea/a\t/home/ada" });
+  assert.equal(place(json), '{"out":"1\\n{ROOT}/a\\t{HOME}"}');
+  assert.equal(restore(place(json)), json);
+});
+
+test("a place that an option is written together with is a place as well", () => {
+  const { place, restore } = placer({ root: "/srv/tea", home: "/home/ada" });
+  const joined = "gcc -I/srv/tea/include -isystem/home/ada/x, not pre-built/srv/tea nor a-I/srv/tea";
+  assert.equal(place(joined), "gcc -I{ROOT}/include -isystem{HOME}/x, not pre-built/srv/tea nor a-I/srv/tea");
+  assert.equal(restore(place(joined)), joined);
+});
+
+test("the user's name in the name of a folder or in an address is the user's name as well", () => {
+  const user = placer({ user: "lovelace" });
+  const named =
+    "in ~/.claude/projects/-home-lovelace-tea and ?at=%2Fhome%2Flovelace%2Ftea, not in -lovelace- nor lovelace-2";
+  assert.equal(
+    user.place(named),
+    "in ~/.claude/projects/-home-{USER}-tea and ?at=%2Fhome%2F{USER}%2Ftea, not in -lovelace- nor lovelace-2",
+  );
+  assert.equal(user.restore(user.place(named)), named);
+});

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { agent, anthropic, tool } from "../../lib/index.ts";
+import { fixtureAt } from "../../lib/tape/fixture.ts";
+import { readTape } from "../../lib/tape/read.ts";
+import { runFixture } from "../../lib/tape/run-fixture.ts";
+import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { withEnv } from "../_env.ts";
+import { inFolder, Look, Note } from "./_stage.ts";
+
+const TOKEN = `ghp_${"aB3dE5gH7j".repeat(4)}`;
+const BEARER = "Zk39fjQ81mZp02LsXyR7";
+
+/** Writes down where it works, as compilers and package managers do. */
+const Where = tool({
+  name: "Where",
+  description: "Notes where it is.",
+  input: { type: "object", properties: {} },
+  effect: "write",
+  run: (_, { cwd }) => {
+    writeFileSync(join(cwd, "where.txt"), `gcc -I${cwd}/include\n`);
+    return { content: `gcc -I${cwd}/include`, response: { data: TOKEN } };
+  },
+});
+
+/** Records a run as `crochet record` does, and says whether it replays at the Model seam and through the SDK. */
+async function recordedAndReplayed(
+  replies: readonly ScriptedReply[],
+  options: { redact?: boolean; tools?: boolean },
+): Promise<{ tape: string; reports: unknown[][] }> {
+  return await inFolder(async (folder) => {
+    await using server = await scriptedServer([...replies, { text: "It is done." }]);
+    const model = anthropic({ apiKey: "not-a-key", baseURL: server.url });
+    const maker = agent({ system: "You work.", tools: [Look, Note, Where], model });
+    const fixture = { ...fixtureAt(join(folder, "made")), files: undefined };
+    const recorded = await runFixture(fixture, maker, { mode: "record", prompts: ["Do it"], ...options });
+    assert.equal(recorded.result.stop, "done");
+    const reports: unknown[][] = [];
+    for (const wire of [false, true]) {
+      const { report } = await runFixture(fixture, maker, { wire });
+      reports.push([report.ok, report.divergences, report.files]);
+    }
+    await readTape(fixture.tape); // it is searched again
+    return { tape: readFileSync(fixture.tape, "utf8"), reports };
+  });
+}
+
+const REPLAYED = [[true, [], []], [true, [], []]];
+
+test("a run that writes where it works into a file always replays, in another place", async () => {
+  const { reports, tape } = await recordedAndReplayed([{ tools: [{ name: "Where", input: {} }] }], {});
+  assert.deepEqual(reports, REPLAYED);
+  assert.ok(tape.includes("gcc -I{ROOT}/include"), tape);
+});
+
+test("U16: a redacted run always replays, also where it writes the secret into a file", async () => {
+  const note = (say: string) => ({ tools: [{ name: "Note", input: { say } }] });
+  const { reports, tape } = await withEnv(
+    { MY_PASSWORD: "correct-horse-9" },
+    () => recordedAndReplayed([note(`token ${TOKEN}`), note("and correct-horse-9")], { redact: true }),
+  );
+  assert.deepEqual(reports, REPLAYED);
+  assert.deepEqual([TOKEN, "correct-horse-9"].filter((secret) => tape.includes(secret)), []);
+});
+
+test("U16: a secret that only the words before it give away is taken out everywhere, also before them", async () => {
+  const { reports, tape } = await recordedAndReplayed([
+    { text: `First ${BEARER}.`, tools: [{ name: "Look", input: { say: BEARER } }] },
+    { text: "Then", tools: [{ name: "Look", input: { say: `curl -H 'Authorization: Bearer ${BEARER}'` } }] },
+  ], { redact: true, tools: true });
+  assert.deepEqual(reports, REPLAYED);
+  const texts = JSON.parse(`[${tape.trim().split("\n").join(",")}]`).flatMap(({ list = [] }) =>
+    list.map(({ of = [] }) => [of].flat().join(""))
+  );
+  assert.equal([tape, ...texts].some((text) => text.includes(BEARER)), false, tape);
+  assert.equal(new Set(tape.match(/\{KEY:bearer:[0-9a-f]{6}\}/g)).size, 1, "one secret, one placeholder");
+});
+
+test("U16: a secret in a field that is named as opaque ones are never reaches a tape", async () => {
+  const replies = [{ tools: [{ name: "Where", input: {} }] }];
+  await assert.rejects(recordedAndReplayed(replies, { tools: true }), /shows what looks like a secret \(github\)/);
+  const { tape } = await recordedAndReplayed(replies, { tools: true, redact: true });
+  assert.equal(tape.includes(TOKEN), false);
+  assert.match(tape, /"data":"\{KEY:github:[0-9a-f]{6}\}"/);
+});
