@@ -192,3 +192,15 @@ test("CROCHET_TAPE and its mode record and replay a script that is run by itself
   assert.match(all.out, /^fixture .*\nx +ok +2\/2 /, "it has its agent and its files");
   assert.equal(existsSync(join(here.cwd, "fixtures/x/files/agent.ts")), false);
 });
+
+test("a prompt that names a place of this machine is always asked again as it was", LONG, async () => {
+  using here = place({ "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK });
+  await using server = await scriptedServer([{ text: "It is empty." }]);
+  const prompt = `what is in ${join(here.home, "notes.md")}?`;
+  const recorded = await here.crochet(["record", "agent.ts", prompt, "--fixture", "notes"], asked(server));
+  assert.equal(recorded.code, 0, recorded.err);
+  const tape = readFileSync(join(here.cwd, "fixtures/notes/tape.jsonl"), "utf8");
+  assert.match(tape, /\n\{"prompt":"what is in \{HOME\}\/notes\.md\?"\}\n/);
+  const replayed = await here.crochet(["replay", "notes"]);
+  assert.equal(replayed.code, 0, replayed.out);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { symlinkSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import importAction from "../../lib/cli/fixtures/import.ts";
@@ -249,8 +250,9 @@ export default agent({ from: import.meta.url, model: "claude-test", system: "", 
 `;
 
 test("an agent that asks the same is always served from an imported conversation, at the seam and on the wire", async () => {
-  const text = recorded("cassetter", BUSY, said());
-  using here = place({ "talk.yaml": text });
+  const content = `12:30:45 in ${join(homedir(), "notes.md")} and ${join(tmpdir(), "notes.md")}`;
+  const request = { ...REQUEST, messages: [{ role: "user", content }] };
+  using here = place({ "talk.yaml": recorded("cassetter", { ...BUSY, request }, said(undefined, request)) });
   await here.call(importAction, "talk.yaml", "--out", "fixtures");
   here.put({ "fixtures/talk/agent.ts": AGENT });
   for (const how of [[], ["--wire"]]) {

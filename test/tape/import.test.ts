@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { readDocuments } from "../../lib/tape/import/_yaml.ts";
@@ -242,6 +243,19 @@ test("an imported tape never shows a secret of the recording", async () => {
   const { tape, notes } = await plain(stream(["the key is ", key.slice(0, 20), key.slice(20), `, it is ${key}`]));
   assert.doesNotMatch(JSON.stringify(tape.calls) + await textOf(tape.calls[0]), /a1B2c3D4e5F6a1B2/);
   assert.ok(notes.includes("secrets that are placeholders now: 1"), notes.join());
+});
+
+test("an imported tape never shows a secret that stood in a header or in the name of the file, nor the home of this machine", async () => {
+  const key = "sk-ant-api03-" + "a1B2c3D4e5F6".repeat(4);
+  const request = { ...REQUEST, messages: [{ role: "user", content: `look in ${homedir()}/notes.md` }] };
+  const pair = {
+    request: { url: URL, headers: { "user-agent": `Tea/1 ${key}`, "anthropic-beta": key }, body: request },
+    response: { status: 200, headers: { "request-id": key }, body: stream("hi") },
+  };
+  const { tape } = await importRecording(Buffer.from(JSON.stringify(pair)), `${key}.json`);
+  const shown = JSON.stringify(tape);
+  assert.doesNotMatch(shown, /a1B2c3D4e5F6a1B2/);
+  assert.match(shown, /look in \{HOME\}\/notes\.md/);
 });
 
 const ELSEWHERE = {

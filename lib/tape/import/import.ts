@@ -1,5 +1,5 @@
 import { mask } from "../redact/mask.ts";
-import { placer } from "../redact/places.ts";
+import { placer, placesHere } from "../redact/places.ts";
 import { placeholdersIn, redactor } from "../redact/redact.ts";
 import type { Tape } from "../tape.ts";
 import { newerDeltas } from "./_newer.ts";
@@ -62,16 +62,24 @@ export async function importRecording(bytes: Uint8Array, name: string, beside?: 
   }
 }
 
-/** Other people's recordings show their ids and keys: a tape never does. */
+/**
+ * Other people's recordings show their ids and keys: a tape never does. Places of this machine are put as in any tape,
+ * else an agent that names one here would not be known again.
+ */
 function withoutSecrets(tape: Tape): { tape: Tape; hidden: number } {
-  const { on, attemptOn } = mask(placer({}), redactor({ seed: tape.header.seed }));
+  const { root: _, ...places } = placesHere("");
+  const { on, attemptOn } = mask(placer(places), redactor({ seed: tape.header.seed }));
   const safe: Tape = {
     ...tape,
+    header: on(tape.header),
     prompts: tape.prompts.map(on),
     calls: tape.calls.map((call) => ({
       ...call,
       request: on(call.request),
-      attempts: call.attempts.map(attemptOn),
+      attempts: call.attempts.map((attempt) => ({
+        ...attemptOn(attempt),
+        ...(attempt.headers && { headers: on(attempt.headers) }),
+      })),
       ...(call.error && { error: on(call.error) }),
     })),
   };
