@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { processorTime } from "../_processor-time.ts";
 import { RECORDERS } from "./_recorders.ts";
@@ -242,12 +242,15 @@ test("what cannot be read is refused with what it is: an archive, an empty recor
   const tar = Buffer.alloc(512);
   tar.write("ustar", 257);
   const packed = { status: 200, headers: { "content-encoding": "lzma" }, body: { b64: "AP8A/wECAwQFBgcI" } };
+  const brotli = brotliCompressSync(stream("word ".repeat(1000))).subarray(0, 40);
+  const cut = { status: 200, headers: { "content-encoding": "br" }, body: { b64: brotli.toString("base64") } };
   const refusals: [content: string | Uint8Array, reason: RegExp][] = [
     ["PK\x03\x04 and so on", /it is an archive of files/],
     [gzipSync(tar), /it is an archive of files/],
     ["interactions: []\nversion: 1\n", /it holds no exchange: its 'interactions' are empty$/],
     ['{"entries":[],"meta":{}}', /it holds no exchange: its 'entries' are empty$/],
     [jsonLines({ request: { url: URL, body: REQUEST }, response: packed }), /no text.*content-encoding is lzma$/],
+    [jsonLines({ request: { url: URL, body: REQUEST }, response: cut }), /its body cannot be unpacked: unexpected end/],
     [jsonLines({ request: { url: URL, body: REQUEST }, response: { headers: {}, body: "{}" } }), /has no status$/],
   ];
   for (const [content, reason] of refusals) await assertRefused(content, reason);

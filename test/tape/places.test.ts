@@ -32,3 +32,10 @@ test("the user's name in the name of a folder or in an address is the user's nam
   );
   assert.equal(user.restore(user.place(named)), named);
 });
+
+test("the word that a runtime has for a user without a name is never taken for a name, unless a tape has one", () => {
+  const text = "error: unknown command";
+  assert.equal(placer({ user: "unknown" }).place(text), text);
+  const taped = placer({ user: "unknown" }, true);
+  assert.equal(taped.place(taped.restore("by {USER}")), "by {USER}");
+});

@@ -109,7 +109,11 @@ function withoutLayer(bytes: Uint8Array, encoding: string): Uint8Array {
   if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return zlib.zstdDecompressSync(bytes, capped);
   if (a === 0x78 && (a * 256 + b) % 31 === 0) return inflateSync(bytes, lenient);
   // Brotli has no mark of its own, and neither has what some servers call deflate: only what is no text can be it.
-  if (encoding.includes("br")) return brotliDecompressSync(bytes, capped);
+  if (encoding.includes("br")) {
+    const plain = brotliDecompressSync(bytes, capped);
+    if (plain.length === 0) throw new Error("unexpected end of file"); // Deno says nothing of that
+    return plain;
+  }
   if (encoding.includes("deflate")) return inflateRawSync(bytes, lenient);
   return bytes;
 }

@@ -25,17 +25,20 @@ export function placesHere(root: string): Places {
   return { root, home: homedir(), tmp: tmpdir(), user: userName() };
 }
 
+/** What Bun says of a user where `$USER` is not set, as in a container: no name, and a word of many messages. */
+const UNNAMED = "unknown";
+
 function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    return ""; // no entry for the user id, as in some containers
+    return UNNAMED; // no entry for the user id, as in some containers
   }
 }
 
 /** Names that are words as well, or the same on many machines: nothing is given away, and texts stay as they are. */
 const COMMON_NAMES =
-  /^(root|user|admin|ubuntu|debian|runner|node|deno|bun|app|build|test|guest|nobody|ec2-user|.{0,3})$/i;
+  /^(unknown|root|user|admin|ubuntu|debian|runner|node|deno|bun|app|build|test|guest|nobody|ec2-user|.{0,3})$/i;
 
 /** A text that could be taken for a placeholder gets a mark, which restoring takes off. */
 const LOOKALIKE = /\{(=*)(ROOT|HOME|TMP|USER)\}/g;
