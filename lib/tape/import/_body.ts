@@ -63,9 +63,11 @@ function textOfBody(value: unknown, encoding: string | undefined): string {
   try {
     return Buffer.from(unpacked(fromBase64(bytes), encoding?.toLowerCase() ?? "")).toString("utf8");
   } catch (error) {
-    throw new ImportRefused(`its body cannot be unpacked: ${(error as Error).message}`);
+    throw error instanceof ImportRefused ? error : new ImportRefused(`${PACKED}: ${(error as Error).message}`);
   }
 }
+
+const PACKED = "its body cannot be unpacked";
 
 /** What Go, Swift and talkback write of bytes is base64, without a word on it: no body of this API looks like that. */
 function fromBase64(bytes: Uint8Array): Uint8Array {
@@ -111,7 +113,7 @@ function withoutLayer(bytes: Uint8Array, encoding: string): Uint8Array {
   // Brotli has no mark of its own, and neither has what some servers call deflate: only what is no text can be it.
   if (encoding.includes("br")) {
     const plain = brotliDecompressSync(bytes, capped);
-    if (plain.length === 0) throw new Error("unexpected end of file"); // Deno says nothing of that
+    if (plain.length === 0) throw new ImportRefused(`${PACKED}: it ends too early`); // Deno says nothing of that
     return plain;
   }
   if (encoding.includes("deflate")) return inflateRawSync(bytes, lenient);
