@@ -56,6 +56,7 @@ export class TapeLane {
   /** An agent as it runs in this lane. */
   spec(agent: AgentSpec): AgentSpec {
     const tape = this.#toolTape();
+    this.#session.faults?.meet(agent.tools);
     return {
       ...agent,
       model: this.model(agent.model),

@@ -2,41 +2,19 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import { agent } from "../../lib/agent.ts";
 import { isToolResult } from "../../lib/core/messages.ts";
 import { readFaultFile, saveFaults } from "../../lib/tape/fault/fault-file.ts";
 import { faultFile } from "../../lib/tape/fixture.ts";
 import { type Fault, FAULTS, faultText, PRESETS, readFault } from "../../lib/tape/fault/fault.ts";
 import { type UnderFaults, underFaults } from "../../lib/tape/fault/under-faults.ts";
 import { faults } from "../../lib/testing/faults.ts";
-import { searchFaults } from "../../lib/testing/search-faults.ts";
-import { Edit, Write } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
-import { type Mistake, naive } from "./_naive-agents.ts";
-import { taped } from "./_taped.ts";
+import { writer, writtenRun } from "./_written-run.ts";
 
 /** Searches take as long as they take. */
 const LONG = { timeout: 300_000 };
 
-const options = { system: "You write.", tools: [Write, Edit] };
-const writer = agent(options);
-const made = await taped({
-  options,
-  replies: [
-    {
-      thinking: "First the file.",
-      text: "I will write it.",
-      tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello world\n" } }],
-    },
-    {
-      tools: [
-        { name: "Edit", input: { file_path: "a.txt", old_string: "world", new_string: "there" } },
-        { name: "Write", input: { file_path: "b.txt", content: "b" } },
-      ],
-    },
-    { text: "It is written." },
-  ],
-});
+const made = await writtenRun();
 after(() => made.remove());
 
 const under = (...schedule: string[]): Promise<UnderFaults> =>
@@ -213,69 +191,6 @@ test("a schedule always comes to the same at the Model seam and through the SDK"
     assert.equal(wire!.result?.error?.type, seam!.result?.error?.type, schedule.join());
     assert.deepEqual(ran(wire!), ran(seam!), schedule.join());
   }
-});
-
-const MISTAKES: { readonly [mistake in Exclude<Mistake, "none">]: RegExp } = {
-  "ignores the index": /^a cut turn never enters history: .* is not what any whole reply says/,
-  "retries after effects": /^a retry never repeats a write: \w+ \(toolu_\w+\) ran 2 times/,
-  "runs malformed input":
-    /^no tool runs on input that does not strictly parse: \w+ \(toolu_\w+\) ran on ('|what the output limit cut)/,
-  "keeps cut turns": /^a cut turn never enters history: /,
-  "runs tools while they stream":
-    /^(no tool runs on input that does not strictly parse: .* no whole reply asks for it|a retry never repeats a write)/,
-  "leaves calls open": /^every tool_use has one result: (request|the transcript)/,
-  "never gives up": /^the run ends: the model was asked \d+ times/,
-};
-
-for (const [mistake, broke] of Object.entries(MISTAKES)) {
-  test(`a search always finds a loop that ${mistake}, makes it small and keeps it beside the tape`, LONG, async () => {
-    const search = { runs: 500, seed: 7, path: made.path, files: made.files };
-    const { found, file } = await searchFaults(naive(mistake as Mistake), made.tape, search);
-    assert.match(found?.broke ?? "nothing was found", broke);
-    assert.ok(found!.faults.length <= 2, faultText(found!.faults[0]!));
-    const kept = readFaultFile(file!);
-    assert.deepEqual(kept.at(-1), found);
-    const again = await underFaults(naive(mistake as Mistake), made.tape, kept.at(-1)!.faults, { files: made.files });
-    assert.equal(`${again.broken[0]?.invariant}: ${again.broken[0]?.seen}`, found!.broke);
-    const ours = await underFaults(writer, made.tape, found!.faults, { files: made.files });
-    assert.deepEqual(ours.broken, []);
-  });
-}
-
-test("a counter-example is always made as small as it can be: no fault too many, the first call, the simplest place", () => {
-  const has = (faults: readonly Fault[], what: RegExp) => faults.some((fault) => what.test(faultText(fault)));
-  const smallest: [fails: (faults: readonly Fault[]) => boolean, schedule: string][] = [
-    [(faults) => has(faults, /: stop:/), "call 1, thinking: stop:max_tokens"],
-    [(faults) => has(faults, /json/), "call 1, tool_use:Write: json truncate"],
-    [(faults) => has(faults, /text, delta 1: /), "call 1, text, delta 1: cut"],
-    [(faults) => has(faults, /(x3|good)$/), "call 1: cut x3"],
-    [(faults) => has(faults, /^call 2/), "call 2: cut"],
-    [(faults) => has(faults, /^call 1,.*gap/) && has(faults, /^call 3/), "call 1, thinking: gap and call 3: cut"],
-  ];
-  for (const [fails, schedule] of smallest) {
-    for (let seed = 1; seed <= 5; seed++) {
-      const { counterexample } = fc.check(fc.property(faults(made.tape), (given) => !fails(given)), {
-        seed,
-        numRuns: 2000,
-      });
-      assert.equal(counterexample?.[0].map(faultText).sort().join(" and "), schedule);
-    }
-  }
-});
-
-test("an invariant that answers neither with a text nor with nothing accuses nobody: it is broken itself", async () => {
-  const answers = [[false, "false"], [null, "null"], [Promise.resolve(undefined), "a promise"]] as const;
-  for (const [answer, words] of answers) {
-    const invariants = [{ name: "mine", broken: () => answer as never }];
-    await assert.rejects(
-      underFaults(writer, made.tape, [], { invariants }),
-      new RegExp(`by invariant 'mine' as 'broken' answers ${words}: give a text where it is broken, else undefined$`),
-    );
-  }
-});
-
-test("a search never accuses a loop without a mistake", LONG, async () => {
-  assert.equal((await searchFaults(naive("none"), made.tape, { runs: rounds(150, 1000) })).found, undefined);
 });
 
 test("a fixture's faults are kept once, in words, and a file that is none is refused by name", () => {

@@ -1,5 +1,6 @@
 import type { Message } from "../../core/messages.ts";
 import type { ModelEvent } from "../../core/model.ts";
+import type { Tool } from "../../core/tool.ts";
 import { keyOf } from "../canonical.ts";
 import { callsUnder, isForGood } from "./_fault-apply.ts";
 import { checkFault, type Fault, faultText } from "./fault.ts";
@@ -28,6 +29,8 @@ interface Pending {
 export class FaultRun {
   readonly said: Said[] = [];
   readonly asked: { readonly lane: string; readonly messages: readonly Message[] }[] = [];
+  /** Whether a tool may change something, by its name, as far as it is known. */
+  readonly writes = new Map<string, boolean>();
   readonly #lanes = new Map<string, Pending[]>();
   readonly #last = new Map<string, { readonly key: string; readonly of: Pending }>();
   readonly #chosen = new Map<string, Pending>();
@@ -61,6 +64,11 @@ export class FaultRun {
   /** Aborted when the agent has asked so often that it will not end. */
   get stuck(): AbortSignal {
     return this.#stuck.signal;
+  }
+
+  /** Is told the tools of an agent before it begins. */
+  meet(tools: readonly Tool[]): void {
+    for (const { name, effect } of tools) this.writes.set(name, effect === "write" || this.writes.get(name) === true);
   }
 
   /** The call that answers a request; `onTape` is the request as the tape would have it. */

@@ -11,7 +11,7 @@ import type { Tape } from "../tape.ts";
 /** What was seen of a run under faults. */
 export interface Observed {
   readonly tape: Tape;
-  readonly run: Pick<FaultRun, "said" | "asked"> & { readonly stuck: { readonly aborted: boolean } };
+  readonly run: Pick<FaultRun, "said" | "asked" | "writes"> & { readonly stuck: { readonly aborted: boolean } };
   readonly events: readonly RunEvent[];
   /** One for each prompt; fewer where the run did not get that far. */
   readonly results: readonly Result[];
@@ -117,14 +117,16 @@ function madeOf(blocks: readonly string[], replies: readonly (readonly string[])
   );
 }
 
-/** What runs more often than it is on the tape was asked for again. */
-function ranTwice({ tape, events }: Observed): string | undefined {
+/** What runs more often than it is on the tape was asked for again; whoever only reads may. */
+function ranTwice({ tape, run, events }: Observed): string | undefined {
   const recorded = recordedIds(tape);
   const counts = new Map<string, number>();
   for (const { id, name } of starts(events)) {
     const count = (counts.get(id) ?? 0) + 1;
     counts.set(id, count);
-    if (count > Math.max(1, recorded.get(id) ?? 0)) return `${name} (${id}) ran ${count} times`;
+    if (run.writes.get(name) !== false && count > Math.max(1, recorded.get(id) ?? 0)) {
+      return `${name} (${id}) ran ${count} times`;
+    }
   }
   return undefined;
 }
