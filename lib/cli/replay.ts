@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { basename, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
-import { type Case, type Ink, PLAIN, priceText, reportLines } from "../tape/drift/report.ts";
+import { type Case, type Ink, PLAIN, renewalText, reportLines } from "../tape/drift/report.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
@@ -141,7 +141,7 @@ async function outcomeOf(
       // What 'record --tools' has made has no files of its own: it is renewed where it was made.
       const here = fixture.files === undefined && readHeader(fixture.tape).tools ? { cwd: io.cwd } : {};
       const where = here.cwd === undefined ? "" : " in this directory";
-      if (!report.ok) io.err(`recording ${fixture.name} again${where}: ${priceText(report.price.update)}\n`);
+      if (!report.ok) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
       const update = () => runFixture(fixture, agent, { ...options, mode: "update", ...here });
       ({ report, ms } = await (here.cwd === undefined ? update() : oneByOne(update)));
     }

@@ -1,7 +1,7 @@
 import type { Block, TextBlock } from "../core/messages.ts";
 import { runaway } from "../regex/runaway.ts";
-import { messageText } from "./canonical.ts";
-import type { TapeRequest } from "./tape.ts";
+import { canonical, messageText } from "./canonical.ts";
+import type { Tape, TapeRequest } from "./tape.ts";
 
 /**
  * A declared difference that does not count: in texts at `path`, what `pattern` finds is read as `{name}`, on the
@@ -34,6 +34,13 @@ export function normaliserOf(declared: readonly Normaliser[] | undefined): Norma
     for (const { isAt, find, instead } of compiled) if (isAt(path)) read = read.replace(find, () => instead);
     return read;
   };
+}
+
+/** A tape with further declared differences. */
+export function withNormalisers(tape: Tape, more: readonly Normaliser[]): Tape {
+  const known = tape.header.normalise ?? [];
+  const fresh = more.filter((one) => !known.some((other) => canonical(other) === canonical(one)));
+  return fresh.length === 0 ? tape : { ...tape, header: { ...tape.header, normalise: [...known, ...fresh] } };
 }
 
 function pathMatcher(pattern: unknown, name: string): (path: string) => boolean {

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic.ts";
-import { canonical } from "./canonical.ts";
 import type { Divergence, DriftReport, ToolDrift } from "./drift/drift.ts";
 import { priceOf, wholePrice } from "./drift/drift.ts";
 import type { Header } from "./format.ts";
@@ -8,7 +7,7 @@ import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match.ts";
 import { tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
-import { type Normaliser, normaliserOf } from "./normalise.ts";
+import { normaliserOf, withNormalisers } from "./normalise.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { readTape, TapeError } from "./read.ts";
 import { Recording } from "./record/recording.ts";
@@ -178,16 +177,27 @@ export class TapeSession {
   /** Ends the session: a recording is written, a replay is judged. */
   async close(stop: string | undefined): Promise<DriftReport> {
     const kept = this.program ? this.program.tape.calls.filter((call) => this.served.calls.has(call)) : [];
-    const changes = this.recording.calls.length > 0 || kept.length < (this.program?.tape.calls.length ?? 0) ||
-      this.#declares;
     try {
-      if (this.mode === "record" || (this.mode === "update" && changes)) await this.#write(kept, stop);
+      if (this.mode === "record" || (this.mode === "update" && await this.#changes(kept, stop))) {
+        await this.#write(kept, stop);
+      }
     } finally {
       this.#options.workspace?.drop();
     }
     const report = await this.#report(kept);
     this.#options.onReport?.(report);
     return report;
+  }
+
+  async #changes(kept: readonly Call[], stop: string | undefined): Promise<boolean> {
+    const { calls, end } = this.program!.tape;
+    if (this.recording.calls.length > 0 || kept.length < calls.length || this.#declares) return true;
+    const { endsOtherwise } = await import("./record/recorded-tape.ts");
+    return endsOtherwise(end, { stop, files: this.#files() }, this.mask);
+  }
+
+  #files(): { readonly [path: string]: string } | undefined {
+    return this.#options.files?.((text) => this.mask.on(text));
   }
 
   async #write(kept: readonly Call[], stop: string | undefined): Promise<void> {
@@ -197,10 +207,7 @@ export class TapeSession {
     if (why !== undefined) throw new TapeError(`Cannot ${this.mode} ${this.#name} as ${why}`);
     const clocks = [...this.#lanes.values()].flatMap((lane) => lane.clock.facts);
     const header = await this.#header(kept);
-    const made = () => {
-      const files = this.#options.files?.((text) => this.mask.on(text));
-      return tapeOf(this.recording, header, this.mask, kept, { clocks, stop, files });
-    };
+    const made = () => tapeOf(this.recording, header, this.mask, kept, { clocks, stop, files: this.#files() });
     let tape = made();
     if (this.#options.redact) {
       // A secret that was given away late may stand by itself before.
@@ -246,13 +253,6 @@ export class TapeSession {
       notes: [],
     };
   }
-}
-
-/** A tape with further declared differences. */
-function withNormalisers(tape: Tape, more: readonly Normaliser[]): Tape {
-  const known = tape.header.normalise ?? [];
-  const fresh = more.filter((one) => !known.some((other) => canonical(other) === canonical(one)));
-  return fresh.length === 0 ? tape : { ...tape, header: { ...tape.header, normalise: [...known, ...fresh] } };
 }
 
 const wires = new WeakMap<AnthropicOptions, Map<string, Wire>>();

@@ -76,6 +76,20 @@ test("replay takes several names, and refuses what it cannot do before it begins
   ]);
 });
 
+test("record always says why a prompt was denied, and what its hooks did wrong", LONG, async () => {
+  using here = place({
+    "agent.ts": agentScript(SYSTEM),
+    "hooks/user-prompt-submit.ts": 'export default () => { throw new Error("no tea"); };\n',
+  });
+  const { code, out, err } = await here.crochet(["record", "agent.ts", "hi"], { ANTHROPIC_API_KEY: "not-a-key" });
+  assert.match(out, /^recorded fixtures\/hi: denied, 0 calls/);
+  assert.deepEqual([code, err.split("\n")], [0, [
+    "crochet: Hook user-prompt-submit.ts failed on user-prompt-submit: no tea",
+    "crochet: Prompt dropped by hook user-prompt-submit.ts: no tea",
+    "",
+  ]]);
+});
+
 test("a file that is no fixture's tape never stands for the fixtures beside it", async () => {
   using w = place({
     "fixtures/a.jsonl/tape.jsonl": "{}\n",

@@ -6,7 +6,7 @@ import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { ended, type Exit } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
 import { OUR_RUNTIME } from "../_runtime.ts";
-import { agentScript, asked, HOOK, LONG, MAIN, SYSTEM } from "./_recorded.ts";
+import { agentScript, asked, HOOK, LONG, MAIN, recorded, SYSTEM } from "./_recorded.ts";
 
 /** Runs the agent's own script with a tape that the environment names. */
 async function run({ cwd, home }: Place, mode: string, replies: readonly ScriptedReply[], env = {}): Promise<Exit> {
@@ -62,6 +62,18 @@ test("a recording by the environment that came to nothing leaves no files for th
   here.put({ "tea.md": "black\n" });
   assert.equal((await run(here, "record", [{ text: "hello" }])).code, 0);
   assert.equal(readFileSync(join(here.cwd, "fixtures/x/files/tea.md"), "utf8"), "black\n");
+});
+
+test("replay --update always renews a run that left other files, without a model", LONG, async () => {
+  using here = place();
+  await recorded(here);
+  here.put({ "fixtures/fix-the-typo/files/new.md": "new\n" });
+  const drifted = await here.crochet(["replay"]);
+  assert.match(drifted.out, /fix-the-typo\n +new\.md is a new file\n$/);
+  const renewed = await here.crochet(["replay", "--update"]);
+  assert.equal(renewed.code, 0, renewed.out);
+  const { code, out } = await here.crochet(["replay"]);
+  assert.equal(code, 0, out);
 });
 
 test("replay --update of what 'record --tools' made works in the directory itself, as that did", LONG, async () => {

@@ -49,6 +49,17 @@ test("a report names the line that changed, and shows the change also far into a
   );
 });
 
+test("a report never gives a price for calls that were never recorded", () => {
+  const hint = (unused: string[], calls: number) => {
+    const price = { calls, tokens: 20 * calls, dollars: 0.5 * calls };
+    return reportLines({ ...drift("a", "b"), unused, price: { update: price, whole: price } }).at(-1);
+  };
+  assert.equal(hint(["main#2"], 1), "to record again: 1 call, 20 tokens, $0.50 (crochet replay --update)");
+  const unknown = "calls that were never recorded, price unknown (crochet replay --update)";
+  assert.equal(hint([], 0), `to record again: ${unknown}`);
+  assert.equal(hint(["main/toolu_1#2"], 1), `to record again: 1 call, 20 tokens, $0.50, and ${unknown}`);
+});
+
 const line = fc.string({ maxLength: 400, size: "max" }).map((text) => text.replace(/[\n\r\u2028\u2029]/g, " "));
 
 test("old and new never look the same in a report, wherever a line changed", () => {

@@ -15,8 +15,20 @@ export function whoseIs(path: string, request: TapeRequest): string {
 }
 
 /** Whether two requests have the same tools, and only in another order. */
-export function areReordered({ tools: was }: TapeRequest, { tools: is }: TapeRequest): boolean {
-  const names = (tools: TapeRequest["tools"]) => tools.map(({ name }) => String(name));
-  const [before, now] = [names(was), names(is)];
+export function areReordered(was: TapeRequest, is: TapeRequest): boolean {
+  const [before, now] = [toolNames(was), toolNames(is)];
   return before.join("\n") !== now.join("\n") && [...before].sort().join("\n") === [...now].sort().join("\n");
+}
+
+/** The first tool that one of two requests has more than the other, in words; undefined where both have some. */
+export function oddTool(was: TapeRequest, is: TapeRequest): string | undefined {
+  const [before, now] = [toolNames(was), toolNames(is)];
+  const fresh = now.filter((name) => !before.includes(name));
+  const gone = before.filter((name) => !now.includes(name));
+  if (gone.length === 0 && fresh.length > 0) return `${fresh[0]} is new`;
+  return fresh.length === 0 && gone.length > 0 ? `${gone[0]} is missing` : undefined;
+}
+
+function toolNames({ tools }: TapeRequest): string[] {
+  return tools.map(({ name }) => String(name));
 }

@@ -1,5 +1,5 @@
 import { messageText } from "../canonical.ts";
-import { areReordered, whoseIs } from "./_whose.ts";
+import { areReordered, oddTool, whoseIs } from "./_whose.ts";
 import { type Difference, firstDifference } from "./difference.ts";
 import type { Divergence } from "./drift.ts";
 import type { Match, Program, Served } from "../match.ts";
@@ -30,6 +30,8 @@ function wordsFor(found: Difference, was: TapeRequest, is: TapeRequest): string 
   if (path.startsWith("tools.") && areReordered(was, is)) {
     return `${path} differs as the same tools come in another order`;
   }
+  const odd = /^tools\.\d+\.name$/.test(path) ? oddTool(was, is) : undefined;
+  if (odd !== undefined) return `${path} differs as tool ${odd}`;
   const place = `${path}${whoseIs(path, "expected" in found ? was : is)}`;
   if (!("expected" in found)) return `${place} is new`;
   return "actual" in found ? `${place} is not what was recorded` : `${place} is missing`;

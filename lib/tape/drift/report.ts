@@ -12,7 +12,7 @@ export const PLAIN: Ink = { red: String, green: String, dim: String, bold: Strin
 
 /** A report for people: what differs, where, whose doing it is, and what to record again costs. */
 export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
-  const { divergences, tools, files, unused, price, normalise, notes, calls } = report;
+  const { divergences, tools, files, unused, normalise, notes, calls } = report;
   const all = unused.length === calls.recorded && unused.length > 1;
   const wire = divergences.some(({ cause }) => cause === "wire") ? " --wire" : "";
   return [
@@ -22,10 +22,18 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
     ...(unused.length > 0 ? [`never asked for: ${all ? `all ${unused.length} calls` : unused.join(" ")}`] : []),
     ...normalise.map(({ name, path, pattern }) => ink.dim(`does not count: ${name} (/${pattern}/ at ${path})`)),
     ...notes.map((note) => ink.dim(note)),
-    ...(report.ok || unused.length === 0
+    ...(report.ok || (unused.length === 0 && divergences.length === 0)
       ? []
-      : [`to record again: ${priceText(price.update)} (crochet replay${wire} --update)`]),
+      : [`to record again: ${renewalText(report)} (crochet replay${wire} --update)`]),
   ];
+}
+
+/** What it takes to record again: what was recorded and is not served is known, what a lane asks for beyond it is not. */
+export function renewalText({ divergences, unused, price }: DriftReport): string {
+  const beyond = divergences.some(({ lane }) => !unused.some((call) => call.startsWith(`${lane}#`)));
+  if (!beyond) return priceText(price.update);
+  const known = unused.length === 0 ? "" : `${priceText(price.update)}, and `;
+  return `${known}calls that were never recorded, price unknown`;
 }
 
 function divergenceLines({ lane, call, cause, path, words, expected, actual }: Divergence, ink: Ink): string[] {

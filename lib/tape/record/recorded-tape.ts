@@ -1,6 +1,7 @@
 import type { Message } from "../../core/messages.ts";
 import { crochetVersion, runtimeVersion } from "../../version.ts";
-import { type ClockFact, type Header, TAPE_VERSION } from "../format.ts";
+import { type ClockFact, type EndFact, type Header, TAPE_VERSION } from "../format.ts";
+import { differs } from "../drift/difference.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { TapeOptions } from "../options.ts";
 import { finishedCalls } from "./record.ts";
@@ -89,6 +90,13 @@ export function tapeOf(
     inboxes: recording.inboxes,
     ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
   };
+}
+
+/** Whether a run that did all that was recorded came to another end, or left other files. */
+export function endsOtherwise(was: EndFact | undefined, { stop, files }: Omit<End, "clocks">, mask: Mask): boolean {
+  if (was === undefined) return false;
+  const other = files !== undefined && was.files !== undefined && differs(was.files, mask.on(files), "") !== undefined;
+  return was.end !== stop || other;
 }
 
 interface End {
