@@ -10,7 +10,7 @@ import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { eachOf } from "./_each-of.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
-import { command, type Flags, inLines, type Usage } from "./_flags.ts";
+import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { writeJunit } from "./_junit-file.ts";
 import { table } from "./_table.ts";
@@ -51,6 +51,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (flags.shadow && flags.hooks === undefined) {
     throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
   }
+  if (flags.verify) refuseTogether(flags, "verify", ["update"], "one only looks at what the other records again");
   if (flags.hooks !== undefined && !existsSync(resolve(io.cwd, String(flags.hooks)))) {
     throw new UsageError(`Cannot load hooks of '${flags.hooks}' as there is no such folder`);
   }

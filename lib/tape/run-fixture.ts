@@ -136,7 +136,13 @@ async function runIn(
     await session.close();
   }
   if (told.error !== undefined) throw withReason(told.error, result);
-  return { result: result!, report: judged(told.report!, tape, result!, cwd), events, files: readFiles(cwd) };
+  const report = judged(told.report!, tape, result!, cwd);
+  // Else the tools would be blamed for what they were not given.
+  const bare = report.tools.length > 0 && options.cwd === undefined && fixture.files === undefined;
+  const notes = bare
+    ? [...report.notes, "no files were kept with it: its tools worked in an empty folder"]
+    : report.notes;
+  return { result: result!, report: { ...report, notes }, events, files: readFiles(cwd) };
 }
 
 /** Those of some options that were given. */

@@ -72,7 +72,7 @@ export class ReplayError extends Error {
 /**
  * Runs an agent on a recorded run, in a scratch copy of the fixture's files: no key, no network. Fails where the agent
  * asks for something else than was recorded, or for less. A fixture that is not there is recorded where a key is, and
- * never in CI.
+ * never in CI; its `files/` may be there before, else the run begins in an empty folder.
  *
  * @example
  * ```ts

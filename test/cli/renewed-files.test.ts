@@ -97,6 +97,14 @@ test("replay --update of what 'record --tools' made works in the directory itsel
     "cup.md": "brewed\n",
   }]]);
   assert.match(tools[0].result.content, /black/);
+  const both = await here.crochet(["replay", "--verify", "--update"]);
+  assert.deepEqual([both.code, both.out], [2, ""], "what --verify finds has no price");
+  assert.match(both.err, /^crochet: Cannot use --update with --verify as /);
+  const verified = await here.crochet(["replay", "--verify"]);
+  assert.match(
+    verified.out,
+    /Read result\.content tool: [^]*\n +no files were kept with it: its tools worked in an empty folder\n/,
+  );
   const { code, out } = await here.crochet(["replay"], { CI: "true" });
   assert.equal(code, 0, out);
 });
