@@ -1,6 +1,6 @@
 import { base64, eventsIn, isJson, json, jsonLines, type Recorder, URL, valueOf, type Written } from "./_written.ts";
 
-/** Recorders that keep requests and answers in pairs, each under names of its own: one reader reads them all. */
+/** Recorders that keep requests and answers in pairs, each under names of its own: but for ReqCassette one reader reads them all. */
 export const PAIR_RECORDERS: { readonly [recorder: string]: Recorder } = {
   "exvcr": ["pairs", (calls) =>
     json(calls.map((c) => ({
@@ -146,6 +146,33 @@ export const PAIR_RECORDERS: { readonly [recorder: string]: Recorder } = {
         },
       })),
     })],
+  "ReqCassette": ["cassetter", (calls) =>
+    json({
+      version: "1.0",
+      interactions: calls.map((c) => ({
+        request: { method: "POST", uri: URL, headers: {}, body_type: "json", body_json: c.request },
+        response: {
+          status: c.status,
+          headers: { "content-type": [c.type] },
+          ...(isJson(c) ? { body_type: "json", body_json: valueOf(c) } : { body_type: "text", body: c.body }),
+        },
+      })),
+    })],
+  "claude-api-test": ["pairs", (calls) =>
+    Buffer.concat([
+      Buffer.from("# recorded\n\n"),
+      jsonLines(
+        { kind: "header", created: "2026-11-15" },
+        ...calls.map((c) => ({
+          method: "POST",
+          path: "/v1/messages",
+          status: c.status,
+          request: c.request,
+          response: valueOf(c),
+        })),
+        { method: "GET", path: "/v1/models", status: 200, request: null, response: { data: [] } },
+      ),
+    ])],
   "Helicone": ["pairs", (calls) =>
     jsonLines(...calls.map((c) => ({
       request_created_at: "2026-11-15T11:23:04Z",

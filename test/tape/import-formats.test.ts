@@ -137,6 +137,10 @@ test("a call without an answer is left out and told, and a cut one is told", asy
     "left out POST /v1/messages, which has no answer",
     "call 2 was cut: its stream has no 'message_stop'",
   ]);
+  const archive = recorded("HAR", { ...said(), status: 0, body: "" }, said());
+  const { tape: kept, notes: told } = await importRecording(Buffer.from(archive), "x");
+  assert.deepEqual([kept.calls.length, told.length], [1, 1]);
+  assert.match(told[0]!, /^left out POST .*, which has no answer$/);
 });
 
 test("what was asked is only taken for prompts where one run can ask it all", async () => {

@@ -16,7 +16,8 @@ export const pairs: Format = {
 };
 
 function pairsIn({ json, lines, documents }: Opened): readonly Sides[] | undefined {
-  if (lines) return allPairs(lines);
+  // A log may begin with what it is, and have other things to tell.
+  if (lines) return allPairs(lines.filter((line) => isFields(line) && sidesOf(line) !== undefined));
   const top = json ?? (documents?.length === 1 ? documents[0] : documents);
   if (!isFields(top)) return allPairs(top);
   const lists = [[top], ...Object.values(top), ...Object.values(fieldsOf(top.data))];
@@ -43,7 +44,7 @@ function allPairs(list: unknown): readonly Sides[] | undefined {
 function exchange({ pair, request, response }: Sides): Exchange {
   const url = urlOf(request) ?? urlOf(pair);
   const exchanged = exchangeOf({
-    method: exact(request.method) ?? firstOf(request.methods),
+    method: exact(request.method) ?? firstOf(request.methods) ?? pair.method,
     ...(url !== undefined && { url }),
     requestHeaders: request.headers,
     request: exact(askedBody(request)),

@@ -17,8 +17,10 @@ export function sidesOf(pair: Fields): Sides | undefined {
   if (!asked) return answerOf(fieldsOf(answered?.value ?? pair), pair);
   if (!answered) return undefined;
   const request = sideOf(asked, pair.request_path);
-  const response = answered.value === null ? undefined : sideOf(answered, undefined, pair.response_status);
-  return isFields(asked.value) || isText(asked.value) ? { pair, request, response } : undefined;
+  const status = pair.response_status ?? pair.status;
+  const response = answered.value === null ? undefined : sideOf(answered, undefined, status);
+  const isAsked = isFields(asked.value) || isText(asked.value) || (asked.value === null && "path" in pair);
+  return isAsked ? { pair, request, response } : undefined;
 }
 
 /** An answer that was kept without its question, as Saloon and Python's responses do; it may say where it came from. */

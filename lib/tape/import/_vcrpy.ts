@@ -25,7 +25,7 @@ export const vcrpy: Format = {
     ),
 };
 
-/** cassetter, in YAML or TOML: as vcrpy, but for a plain status and bodies that say what they are. */
+/** cassetter, in YAML or TOML, and ReqCassette: as vcrpy, but for a plain status and bodies that say what they are. */
 export const cassetter: Format = {
   name: "cassetter",
   about: "cassetter, YAML or TOML",
@@ -40,10 +40,12 @@ export const cassetter: Format = {
     ),
 };
 
-/** TOML has no null and no mixed lists: there a body is a text beside its type. */
+/** TOML has no null and no mixed lists: there a body is a text beside its type. ReqCassette has a field for each type. */
 function withBody(side: Fields): Fields {
-  const { body_type: type, body_content: content } = side;
-  if (type === undefined) return side;
+  const { body_type: type, body_content: content, body_json, body_blob } = side;
+  if (body_json !== undefined) return { ...side, body: body_json };
+  if (body_blob !== undefined) return { ...side, body: { b64: body_blob } };
+  if (type === undefined || content === undefined) return side;
   return { ...side, body: { type: type === "json" ? "text" : type, content } };
 }
 

@@ -65,10 +65,10 @@ function formatOf(file: Opened): Format | undefined {
 
 async function open(bytes: Uint8Array, name: string): Promise<Opened> {
   const text = textOf(bytes);
-  if (/^\s*(?:[{[]|\/[/*])/.test(text)) {
+  if (/^(?:\s*#.*\n)*\s*(?:[{[]|\/[/*])/.test(text)) {
     const json = parsed(text);
     if (json !== undefined) return { name, text, json };
-    const lines = text.split("\n").filter((line) => line.trim() !== "").map(parsed);
+    const lines = text.split("\n").filter((line) => !/^\s*(?:#|$)/.test(line)).map(parsed);
     if (lines.every((line) => line !== undefined)) return { name, text, lines };
     const json5 = parsed(fromJson5(text));
     if (json5 !== undefined) return { name, text, json: json5 };

@@ -35,7 +35,8 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
     const call = asMessagesCall(exchange);
     const what = `${exchange.method} ${exchange.url}`;
     if (!call) notes.push(`left out ${what}, which is no call of the Messages API`);
-    else if (call.unanswered) notes.push(`left out ${what}, which has no answer`);
+    // A browser that gave up has a status of 0.
+    else if (call.unanswered || call.status === 0) notes.push(`left out ${what}, which has no answer`);
     else if (isRedirect(call)) notes.push(`left out ${what}, which was sent elsewhere (${call.status})`);
     else return [call];
     return [];
