@@ -246,6 +246,7 @@ test("what cannot be read is refused with what it is: an archive, an empty recor
   const cut = { status: 200, headers: { "content-encoding": "br" }, body: { b64: brotli.toString("base64") } };
   const refusals: [content: string | Uint8Array, reason: RegExp][] = [
     ["PK\x03\x04 and so on", /it is an archive of files/],
+    [`${stream("a")}event: error\ndata: ${BUSY.body}\n\n`, /SDK makes of call 1 .*: it throws: .*busy/],
     [gzipSync(tar), /it is an archive of files/],
     ["interactions: []\nversion: 1\n", /it holds no exchange: its 'interactions' are empty$/],
     ['{"entries":[],"meta":{}}', /it holds no exchange: its 'entries' are empty$/],

@@ -91,7 +91,7 @@ function differs(expected: Accumulated, made: Made): string | undefined {
   const { message, unparsed } = expected;
   if ("error" in made) {
     const refused = unparsed.size > 0 && /tool parameter JSON/.test(String(made.error.message));
-    return refused ? undefined : String(made.error.message);
+    return refused ? undefined : `it throws: ${made.error.message}`;
   }
   for (const key of COMPARED) {
     const path = differsAt(message[key] ?? null, made.message[key] ?? null, key);
