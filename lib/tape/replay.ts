@@ -17,8 +17,6 @@ import type { Attempt, Call } from "./tape.ts";
 export interface Answer {
   readonly events: readonly ModelEvent[];
   readonly error?: unknown;
-  /** The attempt was ended from outside: by a deadline or a person. */
-  readonly aborted: boolean;
   /** Milliseconds since the tape began at which it was over. */
   readonly end: number;
 }
@@ -28,12 +26,12 @@ export function answerOf(call: Call): Answer {
   const { attempts } = call;
   const last = attempts.at(-1);
   const end = call.at + attempts.reduce((sum, { waited = 0, took }) => sum + waited + took, 0);
-  if (!last) return { events: [], error: thrown(call), aborted: false, end };
+  if (!last) return { events: [], error: thrown(call), end };
   const isReply = last.status === undefined ? last.events !== undefined : last.status < 300;
   const { events, error } = isReply ? eventsOf(last) : { events: [], error: undefined };
   const failed = call.error !== undefined || last.ended !== undefined || !isReply;
   const failure = error ?? (failed ? failureOf(call, last) : undefined);
-  return { events, ...(failure !== undefined && { error: failure }), aborted: last.ended === "aborted", end };
+  return { events, ...(failure !== undefined && { error: failure }), end };
 }
 
 /** The same answer with the pieces of each block put together: it comes to the same, in fewer events. */
@@ -148,13 +146,15 @@ export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
 
   async #last(): Promise<IteratorResult<ModelEvent>> {
     if (!this.#open) return OVER;
-    this.#end();
-    const { aborted, error } = this.#answer;
-    const { signal } = this.#to;
-    // Time has moved on: an alarm that rang by it is heard some microtasks later, and comes before the error.
-    if (aborted) { for (let i = 0; i < 5 && !signal.aborted; i++) await undefined; }
-    if (signal.aborted && error !== undefined) throw abortedError(signal);
-    if (error !== undefined) throw error;
+    const { error } = this.#answer;
+    if (error === undefined) this.#end();
+    else {
+      // Whoever gives it so much time has set an alarm by then; one that rings as time moves on comes before the error.
+      await turn();
+      this.#end();
+      await turn();
+      throw this.#to.signal.aborted ? abortedError(this.#to.signal) : error;
+    }
     return OVER;
   }
 
@@ -164,6 +164,11 @@ export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
     this.#to.clock.advance(this.#answer.end);
     this.#to.clock.nextStep();
   }
+}
+
+/** Lets everything go on that waits for nothing else. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 const OVER: IteratorResult<ModelEvent> = { value: undefined, done: true };

@@ -3,12 +3,16 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { isToolResult } from "../../lib/core/messages.ts";
+import { agent, matchTool, promptGate } from "../../lib/index.ts";
 import { readFaultFile, saveFaults } from "../../lib/tape/fault/fault-file.ts";
 import { faultFile } from "../../lib/tape/fixture.ts";
 import { type Fault, FAULTS, faultText, PRESETS, readFault } from "../../lib/tape/fault/fault.ts";
 import { type UnderFaults, underFaults } from "../../lib/tape/fault/under-faults.ts";
 import { faults } from "../../lib/testing/faults.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { Write } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
+import { taped } from "./_taped.ts";
 import { writer, writtenRun } from "./_written-run.ts";
 
 /** Searches take as long as they take. */
@@ -191,6 +195,24 @@ test("a schedule always comes to the same at the Model seam and through the SDK"
     assert.equal(wire!.result?.error?.type, seam!.result?.error?.type, schedule.join());
     assert.deepEqual(ran(wire!), ran(seam!), schedule.join());
   }
+});
+
+test("a model that falls silent for longer than a hook may take always ends the hook, and takes no time itself", async () => {
+  const judge = scripted([], { then: { text: '{"ok": true}' } });
+  const options = {
+    tools: [Write],
+    hooks: { preToolUse: matchTool("Write", promptGate(judge, "May it? {{.Input}}", { modelName: "small" })) },
+  };
+  const write = (content: string) => ({ tools: [{ name: "Write", input: { file_path: "a.txt", content } }] });
+  const gated = await taped({ options, replies: [write("a"), write("b"), { text: "Over." }] });
+  for (const wire of [false, true]) {
+    const faults = [readFault("call 2 of main:hook: stall for good")];
+    const { broken, result, observed } = await underFaults(agent(options), gated.tape, faults, { wire });
+    assert.deepEqual([broken, result?.stop], [[], "done"]);
+    const denied = observed.events.flatMap((e) => e.type === "tool_end" ? [e.content] : []);
+    assert.match(denied[1]!, /^Denied by hook .*: it took longer than its limit of 60 s$/);
+  }
+  gated.remove();
 });
 
 test("a fixture's faults are kept once, in words, and a file that is none is refused by name", () => {

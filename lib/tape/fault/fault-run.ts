@@ -57,7 +57,9 @@ export class FaultRun {
     const { lane = MAIN, call } = fault;
     const calls = this.#lanes.get(lane)?.length ?? 0;
     if (call <= calls) return;
-    const known = calls > 0 ? `it has ${calls} calls` : `its lanes are ${[...this.#lanes.keys()].join(", ")}`;
+    const known = calls > 0
+      ? `it has ${calls === 1 ? "1 call" : `${calls} calls`}`
+      : `its lanes are ${[...this.#lanes.keys()].join(", ")}`;
     throw new TypeError(`Cannot place fault '${faultText(fault)}' as the tape has no such call: ${known}`);
   }
 
