@@ -168,7 +168,18 @@ export type Fact =
   | InboxFact
   | EndFact;
 
-type FieldKind = "a text" | "a number" | "true or false" | "an object" | "a list" | "a text or a list" | "anything";
+const KINDS = {
+  "a text": (value: unknown) => typeof value === "string",
+  "a time": (value: unknown) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
+  "a number": (value: unknown) => typeof value === "number",
+  "true or false": (value: unknown) => typeof value === "boolean",
+  "an object": isObject,
+  "a list": Array.isArray,
+  "a text or a list": (value: unknown) => typeof value === "string" || Array.isArray(value),
+  "anything": () => true,
+};
+
+type FieldKind = keyof typeof KINDS;
 
 /** What a line may hold; a field with a question mark may be absent. */
 type FactShape = { readonly [key: string]: FieldKind | `${FieldKind}?` };
@@ -179,7 +190,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
     tape: "a number",
     source: "a text",
     url: "a text?",
-    at: "a text",
+    at: "a time",
     seed: "a text",
     versions: "an object",
     agent: "a text?",
@@ -267,28 +278,9 @@ export function unknownFact(fact: unknown): string | undefined {
   for (const [key, field] of Object.entries(shape)) {
     if (fact[key] === undefined) {
       if (!field.endsWith("?")) return `a line of kind '${kind}' needs '${key}'`;
-    } else if (!isKind(fact[key], field.replace("?", "") as FieldKind)) {
+    } else if (!KINDS[field.replace("?", "") as FieldKind](fact[key])) {
       return `'${key}' of a line of kind '${kind}' is not ${field.replace("?", "")}`;
     }
   }
   return undefined;
-}
-
-function isKind(value: unknown, kind: FieldKind): boolean {
-  switch (kind) {
-    case "a text":
-      return typeof value === "string";
-    case "a number":
-      return typeof value === "number";
-    case "true or false":
-      return typeof value === "boolean";
-    case "an object":
-      return isObject(value);
-    case "a list":
-      return Array.isArray(value);
-    case "a text or a list":
-      return typeof value === "string" || Array.isArray(value);
-    case "anything":
-      return true;
-  }
 }

@@ -182,6 +182,7 @@ test("a reader refuses what it does not know, with the line and the reason", asy
     const cases: [text: string, why: RegExp][] = [
       [edited(0, (h) => h.tape = 2), /its version is 2: this release reads version 1/],
       [edited(0, (h) => Object.assign(h, { tape: 2, more: 1 })), /as its version is 2: this release reads version 1/],
+      [edited(0, (h) => h.at = "yesterday"), /line 1: 'at' of a line of kind 'tape' is not a time/],
       [lines.slice(1).join("\n") + "\n", /its first line is no header/],
       ["", /it is empty: take it from version control, or delete it and record again/],
       [text.slice(0, -10), /its last line is torn: take it from version control/],
