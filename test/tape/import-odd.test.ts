@@ -26,6 +26,7 @@ test("answers that were kept without their questions are always read: Saloon, Py
         responses: [{ response: { method: "POST", url: URL, status: 200, body: JSON.stringify(MESSAGE) } }],
       }),
     ],
+    ["vercel-json", jsonLines(MESSAGE)],
     [
       "batch",
       jsonLines({ custom_id: "a", result: { type: "succeeded", message: MESSAGE } }, {
@@ -42,6 +43,14 @@ test("answers that were kept without their questions are always read: Saloon, Py
   }
 });
 
+test("answers in a row are always calls in that order", async () => {
+  const again = { ...MESSAGE, content: [{ type: "text", text: "again" }] };
+  const { format, tape } = await importRecording(jsonLines(MESSAGE, JSON.parse(BUSY.body), again), "x");
+  assert.equal(format, "vercel-json");
+  assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, undefined, "again"]);
+  assert.equal(tape.calls[1]!.error?.code, "overloaded_error");
+});
+
 test("events in a wrapping, as stream-json has them, are always one answer for each message they begin", async () => {
   const events = eventsIn(stream(WORDS) + stream("again"));
   const file = jsonLines(
@@ -52,6 +61,9 @@ test("events in a wrapping, as stream-json has them, are always one answer for e
   const { format, tape } = await importRecording(file, "x");
   assert.equal(format, "wrapped-events");
   assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, "again"]);
+  const named = events.map((data, t) => ({ t, event: (data as { type: string }).type, data: JSON.stringify(data) }));
+  const { tape: again } = await importRecording(jsonLines(...named), "x");
+  assert.deepEqual(await Promise.all(again.calls.map(textOf)), [WORDS, "again"]);
 });
 
 test("calls deep in a log are always found in their order, as Inspect has them", async () => {
@@ -77,6 +89,9 @@ test("an answer with its head, as curl prints it, is always read: a stream, a me
   assert.equal(tape.calls[0]!.attempts[0]!.headers!["request-id"], "req_1");
   const busy = await importRecording(Buffer.from(`HTTP/1.1 529 Overloaded\nx: y\n\n${BUSY.body}\n`), "x");
   assert.equal(busy.tape.calls[0]!.error!.code, "overloaded_error");
+  const before = "HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n";
+  const through = await importRecording(Buffer.from(before + head + stream(WORDS)), "x");
+  assert.equal(await textOf(through.tape.calls[0]), WORDS);
 });
 
 test("escapes of JSON5 are never read as YAML would: a body keeps its line breaks and quotes", async () => {

@@ -1,4 +1,5 @@
 import { errorStatus } from "../../api-errors.ts";
+import { parsed } from "../../core/json.ts";
 import { beginsAsStream } from "./_body.ts";
 import { type Exchange, type Fields, fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
 
@@ -39,8 +40,11 @@ export const wrappedEvents: Format = {
   },
 };
 
+/** The event is what a line has as that, or its `data`, beside the name. */
 function wrapped(file: Opened): Fields[] {
-  return (itemsOf(file) ?? []).map(({ event }) => fieldsOf(event)).filter(({ type }) => typeof type === "string");
+  const inner = (itemsOf(file) ?? []).map(({ event, data }) => typeof event === "string" ? data : event);
+  const events = inner.map((value) => fieldsOf(typeof value === "string" ? parsed(value) : value));
+  return events.filter(({ type }) => typeof type === "string");
 }
 
 function itemsOf({ lines, json }: Opened): readonly Fields[] | undefined {
@@ -67,20 +71,29 @@ export const batch: Format = {
     }),
 };
 
-/** The body of one answer that was no stream. */
+/** The body of an answer that was no stream, or of several. */
 export const vercelJson: Format = {
   name: "vercel-json",
-  about: "the JSON of one message or error",
-  recognises: ({ json }) => {
-    const { type, content, error } = fieldsOf(json);
-    return (type === "message" && Array.isArray(content)) || (type === "error" && isFields(error));
+  about: "the JSON of messages or errors",
+  recognises: (file) => {
+    const several = itemsOf(file); // of errors alone, each may be an event of a stream
+    if (several) return several.some(isMessage) && several.every((body) => isMessage(body) || isError(body));
+    return isMessage(fieldsOf(file.json)) || isError(fieldsOf(file.json));
   },
-  read: ({ json }) => {
-    const { type, error } = fieldsOf(json);
-    const status = type === "error" ? errorStatus(fieldsOf(error).type) : 200;
-    return [answer(status, JSON.stringify(json), "application/json")];
-  },
+  read: (file) =>
+    (itemsOf(file) ?? [fieldsOf(file.json)]).map((body) => {
+      const status = isError(body) ? errorStatus(fieldsOf(body.error).type) : 200;
+      return answer(status, JSON.stringify(body), "application/json");
+    }),
 };
+
+function isMessage({ type, content }: Fields): boolean {
+  return type === "message" && Array.isArray(content);
+}
+
+function isError({ type, error }: Fields): boolean {
+  return type === "error" && isFields(error);
+}
 
 function answer(status: number, body: string, type: string): Exchange {
   return { method: "POST", requestHeaders: {}, status, headers: { "content-type": type }, body: () => body };

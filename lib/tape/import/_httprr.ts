@@ -31,11 +31,21 @@ export const httpAnswer: Format = {
   about: "an answer with its head, as the wire has it",
   recognises: ({ text }) => ANSWER.test(text),
   read: ({ text }) => {
-    const bytes = Buffer.from(text);
+    const bytes = withoutHeads(Buffer.from(text), MOST_HEADS);
     const { at, first, headers } = headOf(bytes);
     return [exchangeOf(answered({ first, headers, body: bytes.subarray(at) }))];
   },
 };
+
+/** Of a proxy, and that a request may go on: nobody answers with more. */
+const MOST_HEADS = 8;
+
+/** An answer without the heads in front that were none of its own, each followed by another. */
+function withoutHeads(bytes: Buffer, most: number): Buffer {
+  const { at } = headOf(bytes);
+  const isNext = most > 1 && ANSWER.test(bytes.toString("latin1", at, at + 16));
+  return isNext ? withoutHeads(bytes.subarray(at), most - 1) : bytes;
+}
 
 const ANSWER = /^HTTP\/[\d.]+ \d{3}\b/;
 
