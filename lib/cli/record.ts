@@ -83,7 +83,7 @@ function folderFor(name: string, io: Io): string {
   if (existsSync(fixtureAt(folder).tape)) {
     const path = relative(io.cwd, folder);
     throw new UsageError(
-      `Cannot record ${path} as there is a tape already: 'crochet replay ${path} --update' renews what has changed, or delete it`,
+      `Cannot record ${path} as there is a tape already: 'crochet replay ${path} --update' renews what has changed; else delete it, or give another --fixture`,
     );
   }
   if (isCi(io.env)) {

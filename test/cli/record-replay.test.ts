@@ -95,7 +95,7 @@ test(
     const again = await here.crochet(["record", "agent.ts", "fix the typo"]);
     assert.deepEqual([again.code, again.err], [
       2,
-      "crochet: Cannot record fixtures/fix-the-typo as there is a tape already: 'crochet replay fixtures/fix-the-typo --update' renews what has changed, or delete it\n",
+      "crochet: Cannot record fixtures/fix-the-typo as there is a tape already: 'crochet replay fixtures/fix-the-typo --update' renews what has changed; else delete it, or give another --fixture\n",
     ]);
     assert.match((await here.crochet(["record", "agent.ts"])).err, /there is no prompt: crochet record agent\.ts/);
     assert.match((await here.crochet(["record", "x", "--cwd", "nowhere"])).err, /no such directory/);
