@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { placer } from "../../lib/tape/redact/places.ts";
+import { placer, placesHere } from "../../lib/tape/redact/places.ts";
+import { withEnv } from "../_env.ts";
+import { scratch } from "../_scratch.ts";
 
 test("a place in the address of a file is a place as well", () => {
   const { place, restore } = placer({ root: "/srv/tea", home: "/home/ada" });
@@ -38,4 +42,17 @@ test("the word that a runtime has for a user without a name is never taken for a
   assert.equal(placer({ user: "unknown" }).place(text), text);
   const taped = placer({ user: "unknown" }, true);
   assert.equal(taped.place(taped.restore("by {USER}")), "by {USER}");
+});
+
+test("a workspace that a shell came to by a link is always the same place, by both its names", async () => {
+  using folder = scratch({ "real/tea.md": "" });
+  const [root, PWD] = [join(folder.path, "real"), join(folder.path, "link")];
+  symlinkSync("real", PWD);
+  await withEnv({ PWD }, async () => {
+    const here = placer(placesHere(root));
+    assert.equal(here.place(`${PWD}/tea.md is ${root}/tea.md`), "{ROOT}/tea.md is {ROOT}/tea.md");
+    assert.equal(here.restore("{ROOT}"), root);
+    const elsewhere = placer(placesHere(folder.path));
+    assert.equal(elsewhere.place(PWD), "{ROOT}/link", "which is another place");
+  });
 });

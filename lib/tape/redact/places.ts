@@ -4,6 +4,8 @@ import { homedir, tmpdir, userInfo } from "node:os";
 /** What differs from machine to machine, and stands on a tape as `{ROOT}`, `{HOME}`, `{TMP}` and `{USER}`. */
 interface Places {
   readonly root?: string;
+  /** The root as a shell names it that was started by another way to it, which is a link. */
+  readonly shellRoot?: string;
   readonly home?: string;
   readonly tmp?: string;
   readonly user?: string;
@@ -22,7 +24,9 @@ export interface Placer {
 
 /** The places of this process, for a workspace. */
 export function placesHere(root: string): Places {
-  return { root, home: homedir(), tmp: tmpdir(), user: userName() };
+  const { PWD: here = root } = process.env;
+  const shellRoot = here !== root && realPath(here) === realPath(root) ? { shellRoot: here } : {};
+  return { root, ...shellRoot, home: homedir(), tmp: tmpdir(), user: userName() };
 }
 
 /** What Bun says of a user where `$USER` is not set, as in a container: no name, and a word of many messages. */
@@ -100,8 +104,8 @@ export function placer(places: Places, anyUser = false): Placer {
 }
 
 /** Longest first; each path also as the system resolves it, after the name it was given by. */
-function knownPlaces({ root, home, tmp, user }: Places, anyUser: boolean): Known[] {
-  const given = [["ROOT", root], ["HOME", home], ["TMP", tmp]] as const;
+function knownPlaces({ root, shellRoot, home, tmp, user }: Places, anyUser: boolean): Known[] {
+  const given = [["ROOT", root], ["ROOT", shellRoot], ["HOME", home], ["TMP", tmp]] as const;
   const paths = given.flatMap(([name, path]) => {
     if (path === undefined || path.length < 4 || !path.startsWith("/")) return [];
     const real = realPath(path);
