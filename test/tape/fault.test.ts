@@ -184,6 +184,7 @@ test("a schedule always comes to the same at the Model seam and through the SDK"
     ["call 1, text, delta 1: unknown-block", "call 1: reset"],
     ["call 3: stall", "call 3, text: stall"],
     ["call 2, tool_use:Write, delta 1: stop:max_tokens"],
+    ["call 2: http:429:retry-after=2 for good", "call 2: reset x2"],
   ];
   for (const schedule of schedules) {
     const [seam, wire] = await Promise.all(
@@ -193,6 +194,8 @@ test("a schedule always comes to the same at the Model seam and through the SDK"
     assert.deepEqual(transcript(wire!), transcript(seam!), schedule.join());
     assert.equal(wire!.result?.stop, seam!.result?.stop, schedule.join());
     assert.equal(wire!.result?.error?.type, seam!.result?.error?.type, schedule.join());
+    const words = ({ result }: UnderFaults) => result?.error?.message.replace(/https?:\/\/[\w.:]+/, "the API");
+    assert.equal(words(wire!), words(seam!), schedule.join());
     assert.deepEqual(ran(wire!), ran(seam!), schedule.join());
   }
 });

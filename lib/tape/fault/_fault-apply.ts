@@ -44,7 +44,10 @@ function isFinal({ status }: Attempt): boolean {
   return status !== undefined && status < 500 && ![408, 409, 429].includes(status);
 }
 
-/** Failures that the SDK sees and repeats are spread over the calls it takes; the last of them is answered. */
+/**
+ * Failures that the SDK sees and repeats are spread over the calls it takes; the last of them is answered, as far as it
+ * asks: where the answer is a failure too, the next call is nothing but that.
+ */
 function asked(call: Call, below: readonly Attempt[], answer: readonly Attempt[]): Call[] {
   const calls: Call[] = [];
   let attempts: Attempt[] = [];
@@ -54,7 +57,10 @@ function asked(call: Call, below: readonly Attempt[], answer: readonly Attempt[]
     calls.push(withAttempts(call, attempts));
     attempts = [];
   }
-  return [...calls, withAttempts(call, [...attempts, ...answer])];
+  if (attempts.length === 0) return [...calls, withAttempts(call, answer)];
+  const left = answer.slice(0, SDK_ATTEMPTS - attempts.length);
+  const last = withAttempts(call, [...attempts, ...left]);
+  return [...calls, last, ...(left.length < answer.length ? [withAttempts(call, answer)] : [])];
 }
 
 /** What the agent is thrown is found out from the attempts; a recorded error stays where nothing else was done to it. */
