@@ -84,9 +84,9 @@ function refuseSecrets(path: string, found: readonly Finding[]): void {
   const [first] = found;
   if (!first) return;
   const more = found.length > 1 ? ` (and ${found.length - 1} more)` : "";
-  throw new Error(
-    `Cannot write tape ${path} as ${first.path} shows ${
-      whatIs(first)
-    }${more}: keep it out of the run, or record with --redact`,
-  );
+  // A rule is written as it was given: a placeholder in its place would find nothing.
+  const mend = first.path.startsWith("line 1.normalise")
+    ? "write the rule of --normalise without it"
+    : "keep it out of the run, or record with --redact";
+  throw new Error(`Cannot write tape ${path} as ${first.path} shows ${whatIs(first)}${more}: ${mend}`);
 }

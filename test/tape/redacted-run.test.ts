@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { agent, anthropic, tool } from "../../lib/index.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { readTape } from "../../lib/tape/read.ts";
-import { runFixture } from "../../lib/tape/run-fixture.ts";
+import { type ReplayOptions, runFixture } from "../../lib/tape/run-fixture.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { inFolder, Look, Note } from "./_stage.ts";
@@ -28,7 +28,7 @@ const Where = tool({
 /** Records a run as `crochet record` does, and says whether it replays at the Model seam and through the SDK. */
 async function recordedAndReplayed(
   replies: readonly ScriptedReply[],
-  options: { redact?: boolean; tools?: boolean },
+  options: Pick<ReplayOptions, "redact" | "tools" | "normalise">,
 ): Promise<{ tape: string; reports: unknown[][] }> {
   return await inFolder(async (folder) => {
     await using server = await scriptedServer([...replies, { text: "It is done." }]);
@@ -84,4 +84,12 @@ test("U16: a secret in a field that is named as opaque ones are never reaches a 
   const { tape } = await recordedAndReplayed(replies, { tools: true, redact: true });
   assert.equal(tape.includes(TOKEN), false);
   assert.match(tape, /"data":"\{KEY:github:[0-9a-f]{6}\}"/);
+});
+
+test("a rule of differences that shows a secret is refused with its own mend, as it cannot be redacted", async () => {
+  const normalise = [{ name: "token", path: "system", pattern: TOKEN }];
+  await assert.rejects(
+    recordedAndReplayed([], { redact: true, normalise }),
+    /as line 1\.normalise\.0\.pattern shows what looks like a secret \(github\): write the rule of --normalise without it$/,
+  );
 });
