@@ -1,4 +1,16 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { sha256 } from "../core/sha256.ts";
 import type { Json } from "../core/messages.ts";
@@ -9,40 +21,108 @@ export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
 /** What each file looked like from outside, by path: enough to see that it changed without reading it. */
 type Snapshot = ReadonlyMap<string, string>;
 
-/** Every file of a workspace by its path from the root, with `/` between parts; links are not followed. */
-function walk(root: string, below: string, found: (path: string) => void): void {
-  for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
+/** A larger file is never taken for a text: no runtime has texts that long. */
+const MOST_TEXT = 256 * 2 ** 20;
+
+/**
+ * Every file of a workspace by its path from the root, with `/` between parts; links are not followed. What nobody may
+ * read is left out, unless the workspace is ours (`own`): then it is made readable.
+ */
+function walk(root: string, own: boolean, found: (path: string) => void, below = ""): void {
+  const folder = join(root, below);
+  for (const entry of seen(folder, own, () => readdirSync(folder, { withFileTypes: true })) ?? []) {
     const path = below === "" ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory()) {
-      if (!SKIPPED.has(entry.name)) walk(root, path, found);
+      if (!SKIPPED.has(entry.name)) walk(root, own, found, path);
     } else if (entry.isFile()) found(path);
+  }
+}
+
+/** What is read of a path; undefined where it may not be read, or was taken away meanwhile by what a run has left going. */
+function seen<T>(path: string, own: boolean, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || (code === "EACCES" && !own)) return undefined;
+    if (code !== "EACCES") throw error;
+    chmodSync(path, 0o700);
+    return read();
+  }
+}
+
+/** Removes a scratch workspace, whatever a run has locked in it. */
+export function removeScratch(root: string): void {
+  const remove = () => rmSync(root, { recursive: true, force: true });
+  try {
+    remove();
+  } catch {
+    walk(root, true, () => {});
+    remove();
   }
 }
 
 export function snapshot(root: string): Snapshot {
   const files = new Map<string, string>();
-  walk(root, "", (path) => {
-    const { size, mtimeMs, ino } = statSync(join(root, path));
-    files.set(path, `${size} ${mtimeMs} ${ino}`);
+  walk(root, false, (path) => {
+    const stat = seen(path, false, () => statSync(join(root, path)));
+    if (stat) files.set(path, `${stat.size} ${stat.mtimeMs} ${stat.ino}`);
   });
   return files;
 }
 
-/** The files of a workspace by the hash of their bytes, or of what `shown` makes of those that are texts. */
-export function hashFiles(root: string, shown?: (text: string) => string): { [path: string]: string } {
-  const files: { [path: string]: string } = {};
-  walk(root, "", (path) => {
-    const content = shown && contentOf(join(root, path));
-    const hashed = typeof content === "string" ? shown!(content) : readFileSync(join(root, path));
-    files[path] = sha256().update(hashed).digest("hex").slice(0, 16);
-  });
-  return Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1));
+/** How files are hashed that are texts. */
+interface Hashing {
+  /** What a tape would have of a text. */
+  readonly shown: (text: string) => string;
+  /** The files as they were before: one that is still the same may name places, and is the same everywhere. */
+  readonly before?: string | undefined;
 }
 
-/** The texts of a workspace's files. */
+/** The files of a scratch workspace by the hash of their bytes, or of what is shown of those that are texts. */
+export function hashFiles(root: string, as?: Hashing): { [path: string]: string } {
+  const files: [path: string, hash: string][] = [];
+  walk(root, true, (path) => {
+    const file = join(root, path);
+    const hash = seen(file, true, () => {
+      const content = as && statSync(file).size <= MOST_TEXT ? contentOf(file) : undefined;
+      if (typeof content !== "string") return hashOf(file);
+      const plain = sha256().update(content).digest("hex").slice(0, HASH_LENGTH);
+      const old = as!.before === undefined ? undefined : join(as!.before, path);
+      if (old !== undefined && existsSync(old) && hashOf(old) === plain) return plain;
+      return sha256().update(as!.shown(content)).digest("hex").slice(0, HASH_LENGTH);
+    });
+    if (hash !== undefined) files.push([path, hash]);
+  });
+  return Object.fromEntries(files.sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+const HASH_LENGTH = 16;
+
+function hashOf(path: string): string {
+  const hash = sha256();
+  eachPart(path, (bytes) => hash.update(bytes));
+  return hash.digest("hex").slice(0, HASH_LENGTH);
+}
+
+function eachPart(path: string, found: (bytes: Uint8Array) => void): void {
+  const file = openSync(path, "r");
+  try {
+    const part = new Uint8Array(2 ** 20);
+    for (let read = readSync(file, part); read > 0; read = readSync(file, part)) found(part.subarray(0, read));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The texts of a scratch workspace's files. */
 export function readFiles(root: string): Map<string, string> {
   const files = new Map<string, string>();
-  walk(root, "", (path) => files.set(path, readFileSync(join(root, path), "utf8")));
+  walk(root, true, (path) => {
+    const file = join(root, path);
+    const text = seen(file, true, () => statSync(file).size > MOST_TEXT ? undefined : readFileSync(file, "utf8"));
+    if (text !== undefined) files.set(path, text);
+  });
   return files;
 }
 
@@ -50,7 +130,10 @@ export function readFiles(root: string): Map<string, string> {
 export function changesSince(root: string, before: Snapshot): { [path: string]: Json } {
   const now = snapshot(root);
   const changed: { [path: string]: Json } = {};
-  for (const [path, sign] of now) if (before.get(path) !== sign) changed[path] = contentOf(join(root, path));
+  for (const [path, sign] of now) {
+    const content = before.get(path) === sign ? undefined : seen(path, false, () => contentOf(join(root, path)));
+    if (content !== undefined) changed[path] = content;
+  }
   for (const path of before.keys()) if (!now.has(path)) changed[path] = null;
   return changed;
 }

@@ -1,6 +1,7 @@
-import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { removeScratch } from "./_workspace.ts";
 import { tapeFile } from "./options.ts";
 
 /** A recorded run kept with what it was recorded from. */
@@ -61,7 +62,7 @@ export async function inScratch<T>(files: string | undefined, work: (cwd: string
     if (files !== undefined) copyAll(files, cwd);
     return await work(cwd);
   } finally {
-    rmSync(cwd, { recursive: true, force: true });
+    removeScratch(cwd);
   }
 }
 

@@ -60,7 +60,7 @@ export interface FixtureRun {
   readonly result: Result;
   readonly report: DriftReport;
   readonly events: readonly RunEvent[];
-  /** The workspace as the run left it: text by path. */
+  /** The scratch workspace as the run left it: text by path. */
   readonly files: ReadonlyMap<string, string>;
   readonly ms: number;
 }
@@ -119,7 +119,7 @@ async function runIn(
       ...((mode === "replay" || mode === "verify") && { tape: tape! }),
       mode,
       ...given(options, "wire", "cutAt", "normalise", "tools", "redact", "agent"),
-      ...(options.cwd === undefined && { files: (onTape) => hashFiles(cwd, onTape) }),
+      ...(options.cwd === undefined && { files: (shown) => hashFiles(cwd, { shown, before: fixture.files }) }),
       onReport: (report) => told.report = report,
       onError: (error) => told.error = error,
     },
@@ -142,7 +142,9 @@ async function runIn(
   const notes = bare
     ? [...report.notes, "no files were kept with it: its tools worked in an empty folder"]
     : report.notes;
-  return { result: result!, report: { ...report, notes }, events, files: readFiles(cwd) };
+  // A directory that is worked in itself may be of any size, and is there to be looked at.
+  const files = options.cwd === undefined ? readFiles(cwd) : new Map<string, string>();
+  return { result: result!, report: { ...report, notes }, events, files };
 }
 
 /** Those of some options that were given. */
@@ -181,7 +183,8 @@ function fileDrifts(expected: NonNullable<EndFact["files"]>, cwd: string, tape: 
   const { hasUser, hasSecrets } = programOf(tape);
   const search = hasSecrets ? redactor({ seed: tape.header.seed }) : undefined;
   const { on } = mask(placer(placesHere(cwd), hasUser), search);
-  return differing(expected, on(hashFiles(cwd, on)));
+  const shown = new Set(differing(expected, on(hashFiles(cwd, { shown: on }))).map(({ path }) => path));
+  return found.filter(({ path }) => shown.has(path));
 }
 
 function differing(

@@ -87,6 +87,18 @@ test("record keeps links that stay in the workspace, and says which ones it does
   assert.equal(replayed.code, 0, replayed.out);
 });
 
+test("a file that names the home of whoever recorded it is never a changed one elsewhere", LONG, async () => {
+  using here = place();
+  here.put({ "agent.ts": agentScript(SYSTEM), "hooks/stop.ts": HOOK, "tea.md": `kept in ${here.home}/tea\n` });
+  await using server = await scriptedServer([{ text: "Hello." }]);
+  const { code, err } = await here.crochet(["record", "agent.ts", "hi"], asked(server));
+  assert.equal(code, 0, err);
+  const elsewhere = { HOME: join(here.cwd, "..") };
+  assert.equal((await here.crochet(["replay"], elsewhere)).code, 0);
+  here.put({ "fixtures/hi/files/tea.md": "kept here\n" });
+  assert.match((await here.crochet(["replay"], elsewhere)).out, /tea\.md is changed/);
+});
+
 test(
   "--normalise without --update leaves the tape alone, lets nothing else through, and is checked first",
   LONG,

@@ -2,16 +2,19 @@ import assert from "node:assert/strict";
 import {
   appendFileSync,
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { hashFiles, readFiles } from "../../lib/tape/_workspace.ts";
 import { inScratch } from "../../lib/tape/fixture.ts";
 import { inFolder } from "./_stage.ts";
 
@@ -54,5 +57,38 @@ test("a scratch copy has all that a fixture's files are: folders, programs, link
     assert.deepEqual(scratch, before);
     assert.equal(scratch.length, 10);
     assert.deepEqual(all(files), before, "what is written through a link never reaches the fixture");
+  });
+});
+
+test("a scratch workspace always goes, and what a run has locked in it is read before", {
+  skip: process.getuid?.() === 0 ? "root may read everything" : false,
+}, async () => {
+  const seen = await inScratch(undefined, async (cwd) => {
+    mkdirSync(join(cwd, "locked"));
+    writeFileSync(join(cwd, "locked/a.md"), "a");
+    chmodSync(join(cwd, "locked"), 0);
+    writeFileSync(join(cwd, "b.md"), "b");
+    chmodSync(join(cwd, "b.md"), 0);
+    return { cwd, hashes: Object.keys(hashFiles(cwd)), texts: Object.fromEntries(readFiles(cwd)) };
+  });
+  assert.deepEqual(seen.hashes, ["b.md", "locked/a.md"]);
+  assert.deepEqual(seen.texts, { "b.md": "b", "locked/a.md": "a" });
+  assert.equal(existsSync(seen.cwd), false);
+  const left = await inScratch(undefined, async (cwd) => {
+    mkdirSync(join(cwd, "locked/in"), { recursive: true });
+    chmodSync(join(cwd, "locked"), 0);
+    return cwd;
+  });
+  assert.equal(existsSync(left), false);
+});
+
+test("a file that is too long for a text is hashed all the same, and is no text", async () => {
+  await inScratch(undefined, async (cwd) => {
+    writeFileSync(join(cwd, "long"), "");
+    truncateSync(join(cwd, "long"), 600 * 2 ** 20);
+    writeFileSync(join(cwd, "__proto__"), "a");
+    assert.deepEqual([...readFiles(cwd)], [["__proto__", "a"]]);
+    truncateSync(join(cwd, "long"), 257 * 2 ** 20);
+    assert.deepEqual(Object.keys(hashFiles(cwd, { shown: String })), ["__proto__", "long"]);
   });
 });
