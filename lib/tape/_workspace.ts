@@ -105,10 +105,13 @@ function hashOf(path: string): string {
   return hash.digest("hex").slice(0, HASH_LENGTH);
 }
 
+/** What is read at a time. One for all: a replay hashes many small files, and nothing of it is kept. */
+let part: Uint8Array | undefined;
+
 function eachPart(path: string, found: (bytes: Uint8Array) => void): void {
   const file = openSync(path, "r");
   try {
-    const part = new Uint8Array(2 ** 20);
+    part ??= new Uint8Array(2 ** 20);
     for (let read = readSync(file, part); read > 0; read = readSync(file, part)) found(part.subarray(0, read));
   } finally {
     closeSync(file);
