@@ -96,6 +96,7 @@ async function searched(
     }
     readFaultFile(fixture.faults);
     const faults = PRESETS[preset]!.faults(tape);
+    if (faults.length === 0) return { name, runs: 0, seed: 0 };
     const { broken: [first] } = await underFaults(agent, tape, faults, options);
     if (!first) return { name, runs: 1, seed: 0 };
     const found = { broke: `${first.invariant}: ${first.seen}`, faults };
@@ -116,10 +117,11 @@ function asCase({ name, seconds, found, file, error }: Searched): Case {
 }
 
 function show(results: readonly Searched[], { runs: asked, preset }: FaultsAsked, io: Io): void {
+  const short = preset === undefined ? "interrupted" : "has nothing to hit";
   const rows = results.map(({ name, runs, found, error }) => [
     name,
     String(runs),
-    error !== undefined ? "error" : found ? "broke" : runs < asked ? "interrupted" : "survived",
+    error !== undefined ? "error" : found ? "broke" : runs === asked ? "survived" : short,
   ]);
   io.out(table(["fixture", "schedules", "result"], rows));
   for (const { name, found, file, seed, error } of results) {

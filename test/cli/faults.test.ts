@@ -137,6 +137,8 @@ test(
     using w = await project();
     assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +survived/);
     assert.match((await w.call(replay, "--faults", "write")).out, /write +100 +survived/);
+    const words = fileURLToPath(new URL("../../fixtures/hello", import.meta.url)); // a run without tools
+    assert.match((await w.call(replay, "--faults", "bad-json", words)).out, /hello +0 +has nothing to hit\n$/);
     const unknown = await w.call(replay, "--faults", "nothing");
     assert.equal(unknown.code, 2);
     assert.match(

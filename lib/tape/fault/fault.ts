@@ -147,7 +147,7 @@ export const PRESETS: {
   },
   unfinished: {
     about: "every reply lacks its end once",
-    faults: (tape) => eachCall(tape, () => [{ block: "end", delta: 1, what: "cut" }]),
+    faults: (tape) => eachCall(tape, ([first]) => first ? [{ block: "end", delta: 1, what: "cut" }] : []),
   },
   silent: {
     about: "every reply falls silent once",
