@@ -73,7 +73,7 @@ export async function replayFaults(
   if (io.tty && !flags.json) io.err("\r\u001b[K");
   if (flags.json) io.out(`${JSON.stringify(results.map(asData))}\n`);
   else show(results, asked, io);
-  writeJunit(results.map(asCase), flags, io);
+  writeJunit(results.map((one) => asCase(one, asked)), flags, io);
   if (io.signal.aborted) return EXIT.interrupted;
   return results.every(({ found, error }) => !found && error === undefined) ? EXIT.ok : EXIT.failed;
 }
@@ -111,8 +111,9 @@ function asData({ found, seconds: _, ...rest }: Searched): object {
   return found ? { ...rest, broke: found.broke, faults: found.faults.map(faultText) } : rest;
 }
 
-function asCase({ name, seconds, found, file, error }: Searched): Case {
-  const why = found ? notSurvived(name, found, file!) : error;
+function asCase({ name, seconds, found, file, error, runs }: Searched, asked: FaultsAsked): Case {
+  const ended = asked.preset === undefined && runs < asked.runs ? `Interrupted after ${runs} schedules` : undefined;
+  const why = found ? notSurvived(name, found, file!) : error ?? ended;
   return { name, seconds, ...(why !== undefined && { error: why }) };
 }
 

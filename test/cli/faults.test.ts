@@ -125,9 +125,13 @@ test("a search that is ended says how far it came, and never that the agent surv
   process.once("crochet-test-stop", () => stop.abort());
   let out = "";
   const io = { out: (text: string) => void (out += text), err: () => {}, tty: false, env: w.env, cwd: w.cwd };
-  const code = await replay(["--faults", "50"], { ...io, signal: stop.signal });
+  const code = await replay(["--faults", "50", "--junit", "ended.xml"], { ...io, signal: stop.signal });
   assert.equal(code, 130);
   assert.match(out, /^fixture +schedules +result\nwrite +1 +interrupted\n$/);
+  assert.match(
+    readFileSync(`${w.cwd}/ended.xml`, "utf8"),
+    /errors="1"[^]*<error message="Interrupted after 1 schedules"/,
+  );
 });
 
 test(
