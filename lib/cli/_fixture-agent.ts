@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Agent } from "../agent.ts";
-import type { Fixture } from "../tape/fixture.ts";
+import { type Fixture, scriptFromTape } from "../tape/fixture.ts";
 import { readHeader } from "../tape/read.ts";
 import { UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";
@@ -18,7 +18,7 @@ export async function fixtureAgent({ name, folder, tape }: Fixture): Promise<Age
   if (agent === undefined) {
     throw new UsageError(`Cannot replay ${name} as it names no agent: put an agent.ts into ${folder}`);
   }
-  const script = resolve(folder, agent);
+  const script = scriptFromTape(folder, agent);
   if (existsSync(script)) return await loadAgent(script);
   throw new UsageError(`Cannot replay ${name} as its agent is not there any more: ${script}`);
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
-import { fixtureAt, FIXTURES, nameFor } from "../tape/fixture.ts";
+import { fixtureAt, FIXTURES, nameFor, scriptOnTape } from "../tape/fixture.ts";
 import { keepFiles } from "../tape/record/keep-files.ts";
 import { isCi } from "../tape/options.ts";
 import { priceOf } from "../tape/drift/drift.ts";
@@ -124,7 +124,7 @@ async function recordInto(
       ...options,
       mode: "record",
       tools,
-      agent: script === undefined ? BUILT_IN : relative(folder, script),
+      agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
       signal: io.signal,
       ...(tools && { cwd: workspace }),
     });

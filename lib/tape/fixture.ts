@@ -1,6 +1,6 @@
 import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { removeScratch } from "./_workspace.ts";
 import { tapeFile } from "./options.ts";
 
@@ -76,6 +76,18 @@ function copyAll(from: string, to: string): void {
     if (entry.isFile()) copyFileSync(source, target);
     else cpSync(source, target, { recursive: true, verbatimSymlinks: true });
   }
+}
+
+/** A script as a tape names it: from the fixture's folder, or from the home directory where it is in there and the fixture is not. */
+export function scriptOnTape(folder: string, script: string): string {
+  const home = homedir();
+  const inHome = (path: string) => home.length > 3 && path.startsWith(`${home}/`);
+  return inHome(script) && !inHome(folder) ? `{HOME}${script.slice(home.length)}` : relative(folder, script);
+}
+
+/** Where a script is that a tape names. */
+export function scriptFromTape(folder: string, named: string): string {
+  return resolve(folder, named.replace(/^\{HOME\}(?=\/)/, homedir()));
 }
 
 /** A name for a fixture made of a prompt. */

@@ -49,6 +49,22 @@ test(
   },
 );
 
+test(
+  "U16: a script in the home directory is named without saying whose that is, and is found there again",
+  LONG,
+  async () => {
+    using here = place();
+    here.put({ "../home/tools/agent.ts": agentScript(SYSTEM), "../home/tools/hooks/stop.ts": HOOK });
+    await using server = await scriptedServer([{ text: "Hello." }]);
+    const script = join(here.home, "tools/agent.ts");
+    const { code, err } = await here.crochet(["record", script, "say hello"], asked(server));
+    assert.equal(code, 0, err);
+    const tape = readFileSync(join(here.cwd, "fixtures/say-hello/tape.jsonl"), "utf8");
+    assert.ok(tape.includes('"agent":"{HOME}/tools/agent.ts"'), tape);
+    assert.equal((await here.crochet(["replay"])).code, 0);
+  },
+);
+
 test("record keeps links that stay in the workspace, and says which ones it does not keep", LONG, async () => {
   using here = place();
   here.put({

@@ -1,8 +1,8 @@
 import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { fixtureAt } from "../fixture.ts";
+import { fixtureAt, scriptOnTape } from "../fixture.ts";
 import { keepFiles } from "./keep-files.ts";
 import type { TapeOptions } from "../options.ts";
 import { TapeError } from "../read.ts";
@@ -31,7 +31,7 @@ export function recordedFrom(
   const keeps = mode === "update" ? by !== "command" && has : by === "environment" && !has && !options.tools;
   return {
     ...options,
-    agent: relative(path, script),
+    agent: scriptOnTape(path, script),
     ...(keeps && { workspace: taken(cwd, path, [script, join(dirname(script), "hooks")]) }),
   };
 }
