@@ -220,6 +220,9 @@ class EarlyContext implements HookContext {
   get random(): HookContext["random"] {
     return this.#loaded.random;
   }
+  get sleep(): HookContext["sleep"] {
+    return this.#loaded.sleep;
+  }
   get $(): HookContext["$"] {
     return this.#loaded.$;
   }

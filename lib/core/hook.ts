@@ -98,6 +98,8 @@ export interface HookContext {
   readonly now: () => Date;
   readonly uuid: () => string;
   readonly random: () => number;
+  /** Waits; over at once when `signal` is aborted. A replay spends no real time on it. */
+  readonly sleep: (ms: number) => Promise<void>;
   /** Runs a command without a shell; the same on every runtime. */
   readonly $: (command: string, args?: readonly string[]) => Promise<Executed>;
   /** Text for the model; an ephemeral one is shown for this turn and not kept. */
@@ -159,6 +161,9 @@ export interface HookRun {
   readonly ms?: number;
 }
 
+/** What a timer can hold, in milliseconds. */
+const LONGEST_WAIT = 2 ** 31 - 1;
+
 /** A hook's context, made cheaply: what a hook does not touch costs nothing. */
 export class Context implements HookContext {
   readonly #env: HookEnv;
@@ -205,6 +210,17 @@ export class Context implements HookContext {
   }
   get random(): () => number {
     return () => this.#env.clock.random(this.#who());
+  }
+  get sleep(): HookContext["sleep"] {
+    return async (ms) => {
+      if (!(ms >= 0)) throw new TypeError(`Cannot sleep for '${ms}' as that is no time: give milliseconds`);
+      // The hook's limit begins to count a moment after the hook: until then a wait that passes at once would not count.
+      await null;
+      await null;
+      const { clock } = this.#env;
+      const wait = Math.min(ms, LONGEST_WAIT);
+      await (clock.pass ? clock.pass(wait, this.signal) : clock.sleep(wait, this.signal));
+    };
   }
   /** The hook and the call it is asked about: calls that run together are asked about in any order. */
   #who(): string {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fired } from "../../lib/core/events.ts";
 import type { HookContext } from "../../lib/core/hook.ts";
-import { context } from "../../lib/core/verdict.ts";
+import { systemClock } from "../../lib/core/clock.ts";
+import { context, deny } from "../../lib/core/verdict.ts";
 import { agent } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent } from "../../lib/tools/index.ts";
@@ -64,6 +65,30 @@ test("U2: ctx has the clock, the chance, the place and the log of its run", asyn
   ]);
   assert.deepEqual(logged, ["a: hello"]);
   assert.deepEqual(executed, [["git", ["status"], "/there"]]);
+});
+
+test("ctx.sleep() waits by the run's clock, within the hook's limit, until the hook is interrupted, and for times alone", async () => {
+  const asleep = (ms: number, timeout = 7200) =>
+    pre("a", async (_, ctx) => {
+      await ctx.sleep(ms);
+      return deny("woke");
+    }, { timeout });
+  const said = async (...hook: Parameters<typeof asleep>) => (await folded([asleep(...hook)], PRE)).reason;
+  assert.equal(await said(3_600_000), "woke");
+  assert.equal(await said(1000, 2), "woke");
+  assert.equal(await said(3_600_000, 2), "it took longer than its limit of 2 s");
+  for (const wrong of [-1, NaN]) {
+    assert.equal(await said(wrong), `Cannot sleep for '${wrong}' as that is no time: give milliseconds`);
+  }
+  const stop = new AbortController();
+  const woken = Promise.withResolvers<void>();
+  const interrupted = pre("a", async (_, ctx) => {
+    setTimeout(() => stop.abort());
+    await ctx.sleep(3_600_000);
+    woken.resolve();
+  });
+  await folded([interrupted], PRE, env({ clock: systemClock, signal: stop.signal }));
+  await woken.promise;
 });
 
 test("ctx.$ in a host without processes is a failure that says so", async () => {

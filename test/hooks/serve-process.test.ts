@@ -209,7 +209,10 @@ test("a module that is asked early has the whole context, and whatever it does w
   const specific = ({ out }: { out: string }) => JSON.parse(out).hookSpecificOutput;
   assert.equal(specific(await at(`export default (_, ctx) => ctx.addContext("note");`)).additionalContext, "note");
   const ran = await at(
-    `export default async (_, { $ }) => ({ action: "deny", reason: (await $("pwd")).stdout.trim() });`,
+    `export default async (_, { $, sleep }) => {
+      await sleep(1);
+      return { action: "deny", reason: (await $("pwd")).stdout.trim() };
+    };`,
   );
   assert.equal(specific(ran).permissionDecisionReason, folder.path);
   const thrown = await at(`export default () => { throw new Error("oh"); };`);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { agent, tool } from "../../lib/index.ts";
+import { agent, type AgentOptions, tool } from "../../lib/index.ts";
+import { codeHooks } from "../../lib/core/code-hooks.ts";
 import { LaneClock } from "../../lib/tape/clock.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { inFolder, take } from "./_stage.ts";
@@ -91,6 +92,31 @@ test("while it is recorded, time moves on with each reply and each call that run
     await take(subject(scripted([])), { folder, tape: { path: folder } });
     assert.deepEqual(seen, recorded);
   });
+});
+
+test("a replay spends no time on ctx.sleep(), and a hook that sleeps past its limit is late at once", async () => {
+  const waits = (ms: number, timeout = 7200): AgentOptions => {
+    const [hook] = codeHooks([{ stop: (_event, ctx) => ctx.sleep(ms) }]);
+    return { tools: [], hooks: { ...hook!, timeout } };
+  };
+  const { tape, files, remove } = await taped({ options: waits(1), replies: [{ text: "done" }] });
+  const replayed = async (options: AgentOptions) => {
+    const warnings: string[] = [];
+    const { stop } = await agent({ ...options, model: scripted([]) }).run("Do it", {
+      cwd: files,
+      tape: { tape, onReport: () => {} },
+      on: (event) => event.type === "warning" && warnings.push(event.message),
+    });
+    return { stop, warnings };
+  };
+  try {
+    assert.deepEqual(await replayed(waits(3_600_000)), { stop: "done", warnings: [] });
+    const late = await replayed(waits(3_600_000, 1800));
+    assert.equal(late.stop, "done");
+    assert.match(late.warnings.join(), /it took longer than its limit of 1800 s/);
+  } finally {
+    remove();
+  }
 });
 
 test("a deadline that passes with a reply ends a replay that nobody watches as it ends one that is watched", async () => {
