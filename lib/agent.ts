@@ -10,6 +10,7 @@ import type { Model } from "./core/model.ts";
 import { checkOptions, type OptionKind } from "./core/options.ts";
 import type { Result, RunEvent } from "./core/run-events.ts";
 import { asTool, type RunnableTool, type Tool } from "./core/tool.ts";
+import { isLoadingScript } from "./files/loading-script.ts";
 import type { HookHost } from "./hooks/process/host.ts";
 import { checkMcp, type McpOptions } from "./mcp/servers.ts";
 import type { PermissionAsker } from "./permissions/gate.ts";
@@ -140,7 +141,10 @@ export interface Agent {
   fork(id: string, prompt: string, options?: RunOptions & { at?: string | number }): Promise<Result>;
   /** Opens a session that takes several prompts. */
   open(options?: RunOptions): Promise<AgentSession>;
-  /** Runs the agent as a script: arguments, terminal output, exit code. Takes the flags of `crochet run`. */
+  /**
+   * Runs the agent as a script: arguments, terminal output, exit code. Takes the flags of `crochet run`. Does nothing
+   * where a command loads the script for its agent, as `crochet replay` does.
+   */
   main(args?: readonly string[]): Promise<void>;
 }
 
@@ -245,6 +249,7 @@ export function agent(options: AgentOptions = {}): Agent {
     resume: (id, prompt, own = {}) => run(prompt, { ...own, resume: id }),
     fork: (id, prompt, { at, ...own } = {}) => run(prompt, { ...own, resume: id, fork: at ?? true }),
     main: async (args = process.argv.slice(2)) => {
+      if (isLoadingScript()) return;
       const { runAsScript } = await import("./cli/run.ts");
       await runAsScript(made, args);
     },

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "../agent.ts";
 import { fileUrl } from "../files/file-url.ts";
+import { loadingScript } from "../files/loading-script.ts";
 import { type Io, UsageError } from "./_io.ts";
 
 /** Splits the words of a command: the first is a script if it is named like one and is there, unless `--` is before it. */
@@ -30,7 +31,7 @@ export async function loadAgent(path: string): Promise<Agent> {
 
 async function imported(path: string): Promise<{ default?: Agent }> {
   try {
-    return await import(fileUrl(path));
+    return await loadingScript(path, () => import(fileUrl(path)));
   } catch (error) {
     const { importProblem } = await import("../files/import-problem.ts");
     const { words, place } = importProblem(error);

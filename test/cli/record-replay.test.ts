@@ -204,3 +204,27 @@ test("a prompt that names a place of this machine is always asked again as it wa
   const replayed = await here.crochet(["replay", "notes"]);
   assert.equal(replayed.code, 0, replayed.out);
 });
+
+test(
+  "a script that always runs itself asks no model while it is loaded, and one that ends the process is told of",
+  LONG,
+  async () => {
+    using here = place({ "hooks/stop.ts": HOOK });
+    here.put({
+      "agent.ts": agentScript(SYSTEM).replace("export default", "const self =") +
+        "self.main();\nexport default self;\n",
+    });
+    await using server = await scriptedServer([{ text: "Hello." }]);
+    const recorded = await here.crochet(["record", "agent.ts", "hi"], asked(server));
+    assert.deepEqual([recorded.code, recorded.err], [0, ""], recorded.out);
+    const replayed = await here.crochet(["replay", "hi"], asked(server));
+    assert.deepEqual([replayed.code, replayed.err, server.requests.length], [0, "", 1], replayed.out);
+    here.put({ "agent.ts": "process.exit(0);\n" });
+    const { code, out, err } = await here.crochet(["replay", "hi"]);
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(
+      err,
+      /^crochet: Cannot load '\S+agent\.ts' as it ended the process: do that only if \(import\.meta\.main\)\n$/,
+    );
+  },
+);

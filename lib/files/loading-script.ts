@@ -1,0 +1,31 @@
+/** For the process, whichever copy of this package asks: a script may bring its own. */
+const LOADING = Symbol.for("crochet.loading-scripts");
+const loading: Set<string> = (globalThis as { [LOADING]?: Set<string> })[LOADING] ??= new Set();
+
+/** Whether a command loads a script for what it exports, which then is not the program itself. */
+export function isLoadingScript(): boolean {
+  return loading.size > 0;
+}
+
+/**
+ * Loads a script for what it exports. Meanwhile its `agent.main()` does nothing: a replay would ask the real model. One
+ * that ends the process is told of: it would look as if all had gone well.
+ */
+export async function loadingScript<T>(path: string, load: () => Promise<T>): Promise<T> {
+  process.on("exit", ended);
+  loading.add(path);
+  try {
+    return await load();
+  } finally {
+    loading.delete(path);
+    process.off("exit", ended);
+  }
+}
+
+function ended(code: number): void {
+  if (code !== 0 || loading.size === 0) return;
+  const scripts = [...loading].map((path) => `'${path}'`).join(" or ");
+  loading.clear(); // of several that are loaded together one has done it
+  process.exitCode = 1;
+  console.error(`crochet: Cannot load ${scripts} as it ended the process: do that only if (import.meta.main)`);
+}
