@@ -180,7 +180,10 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
     }),
   };
   const spec = lane ? lane.spec(definition) : definition;
-  if (tape) tape.isWatched = isWatched;
+  if (tape) {
+    tape.isWatched = isWatched;
+    tape.isRuled = own.permissions !== undefined || own.ask !== undefined;
+  }
   const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
   return agentSession({
     ...{ spec, life, session, store, keep, about, past, stored, engine, gate, tape, signals },

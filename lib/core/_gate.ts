@@ -2,7 +2,7 @@ import { type Answer, answer, type Ending } from "./_answer.ts";
 import { isThenable } from "./_settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { Folded } from "./fold.ts";
-import { Ended, type Permission } from "./life.ts";
+import { Ended, type Permission, type Refusal } from "./life.ts";
 import type { Run } from "./run.ts";
 import type { Block } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
@@ -60,7 +60,8 @@ export async function gate(
     return end({ outcome: "invalid", content, after });
   }
   const ask = run.agent.permit !== undefined || pre.asked !== undefined;
-  const permitted = ask ? await permission(run, tool, fields, changed.input, pre) : changed;
+  const known = () => run.agent.refusals?.recall(fields.tool_use_id);
+  const permitted = ask ? await permission(run, tool, fields, changed.input, pre) : known() ?? changed;
   if ("by" in permitted) return refuse(permitted, changed.input);
   return { call, tool, input: permitted.input, original: original.input, after };
 }
@@ -91,12 +92,6 @@ interface Called {
   readonly original_input: Input;
 }
 
-interface Refusal {
-  readonly words: string;
-  readonly reason: string;
-  readonly by: string;
-}
-
 /** Rules first, then hooks, then a person: a deny rule is beyond everybody. */
 async function permission(
   run: Run,
@@ -105,7 +100,12 @@ async function permission(
   input: Input,
   pre: Folded,
 ): Promise<{ input: Input } | Refusal> {
-  const { permit, askPerson } = run.agent;
+  const { permit, askPerson, refusals } = run.agent;
+  const refused = (words: string, by: string): Refusal => {
+    const refusal = { words, reason: words, by };
+    refusals?.note(called.tool_use_id, refusal);
+    return refusal;
+  };
   const question = {
     tool_name: tool.name,
     input,
@@ -125,17 +125,18 @@ async function permission(
   const decided = ruled?.behavior === "deny" ? ruled : asked ?? ruled;
   if (!decided || decided.behavior === "allow") return { input };
   const { reason, rule } = decided;
-  if (decided.behavior === "deny") return { words: reason, reason, by: rule ?? "permissions" };
+  if (decided.behavior === "deny") return refused(reason, rule ?? "permissions");
   if (!asked) {
     const answered = await askHooks(run, tool, called, input, decided);
     if (answered) return answered;
   }
-  if (!askPerson) return { words: reason, reason, by: pre.asked?.hook ?? rule ?? "permissions" };
+  const known = refusals?.recall(called.tool_use_id);
+  if (known) return known;
+  if (!askPerson) return refused(reason, pre.asked?.hook ?? rule ?? "permissions");
   await run.fire({ event: "notification", message: reason, notification_type: "permission_prompt", title: null });
   const said = await run.interruptible(askPerson(question, reason, run.signal));
   if (said.behavior === "allow") return { input };
-  const no = said.reason ?? "The user refused this call";
-  return { words: no, reason: no, by: "user" };
+  return refused(said.reason ?? "The user refused this call", "user");
 }
 
 async function askHooks(

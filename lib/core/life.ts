@@ -40,6 +40,21 @@ export type AskPerson = (
   signal: AbortSignal,
 ) => Promise<{ behavior: "allow" | "deny"; reason?: string }>;
 
+/** Why a call was not let through. */
+export interface Refusal {
+  /** What the model is told. */
+  readonly words: string;
+  readonly reason: string;
+  readonly by: string;
+}
+
+/** The refusals of rules and people, where a run is recorded or replayed. */
+export interface Refusals {
+  note(toolUseId: string, refusal: Refusal): void;
+  /** Why a call was refused when it was recorded. */
+  recall(toolUseId: string): Refusal | undefined;
+}
+
 /** An agent as the loop sees it: nothing here changes while it runs. */
 export interface AgentSpec {
   readonly type: string;
@@ -53,6 +68,7 @@ export interface AgentSpec {
   readonly hooks: () => readonly HookRecord[] | Promise<readonly HookRecord[]>;
   readonly permit?: Permit;
   readonly askPerson?: AskPerson;
+  readonly refusals?: Refusals;
   readonly price?: (model: string, usage: Usage) => number | undefined;
   readonly exec?: NonNullable<HookEnv["exec"]>;
   /** Wraps each model call and tool call that is really made, wherever it runs: for those who measure. */

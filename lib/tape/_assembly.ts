@@ -12,6 +12,7 @@ import type {
   HeadFact,
   InboxFact,
   PromptFact,
+  RefusalFact,
   SpecFact,
   ToolFact,
 } from "./format.ts";
@@ -61,6 +62,7 @@ export class Assembly {
     const tools: ToolFact[] = [];
     const clocks: ClockFact[] = [];
     const inboxes: InboxFact[] = [];
+    const refusals: RefusalFact[] = [];
     let end: EndFact | undefined;
     for (const [i, fact] of facts.entries()) {
       const line = i + 2;
@@ -74,12 +76,17 @@ export class Assembly {
         else if ("tool" in fact) tools.push(fact);
         else if ("clock" in fact) clocks.push(fact);
         else if ("inbox" in fact) inboxes.push(fact);
+        else if ("refused" in fact) refusals.push(fact);
         else if ("end" in fact) end = fact;
         else this.#head(fact, line);
       }
     }
     await this.#close();
-    return { header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes, ...(end && { end }) };
+    return {
+      ...{ header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes },
+      ...(refusals.length > 0 && { refusals }),
+      ...(end && { end }),
+    };
   }
 
   #head({ head, model, params, system = [], tools = [], wire }: HeadFact, line: number): void {

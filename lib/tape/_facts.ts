@@ -1,6 +1,6 @@
 import type { Json, Message } from "../core/messages.ts";
 import { canonical, hash, headText, link, messageText } from "./canonical.ts";
-import type { CallFact, ClockFact, Fact, Header, HeadFact, SpecFact, ToolFact } from "./format.ts";
+import type { CallFact, ClockFact, Fact, Header, HeadFact, SpecFact } from "./format.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { packEvents } from "./_pack.ts";
 import { echoOf, toolIds } from "./reply.ts";
@@ -14,16 +14,17 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
   for (const lane of lanesOf(tape)) {
     const clocks = tape.clocks.filter((c) => c.clock === lane).sort((a, b) => a.step - b.step);
     const tools = new Map(tape.tools.filter((t) => t.lane === lane).map((t) => [t.tool, t]));
+    const refusals = new Map(tape.refusals?.filter((r) => r.lane === lane).map((r) => [r.refused, r]));
     for (const call of tape.calls.filter((c) => c.lane === lane)) {
       facts.push(...takeUntil(clocks, call.at));
       const { head, fresh } = heads.of(call);
       facts.push(...fresh);
       const echo = await echoOf(call);
       facts.push(known.add(call, head, echo), ...attemptFacts(call));
-      if (echo) facts.push(...taken(tools, toolIds(echo)));
+      if (echo) facts.push(...taken(tools, toolIds(echo)), ...taken(refusals, toolIds(echo)));
     }
     const inboxes = (tape.inboxes ?? []).filter((fact) => fact.inbox === lane).sort((a, b) => a.take - b.take);
-    facts.push(...clocks, ...tools.values(), ...inboxes);
+    facts.push(...clocks, ...tools.values(), ...refusals.values(), ...inboxes);
   }
   if (tape.end) facts.push(tape.end);
   return facts;
@@ -40,11 +41,11 @@ function takeUntil(clocks: ClockFact[], at: number): ClockFact[] {
   return clocks.splice(0, end < 0 ? clocks.length : end);
 }
 
-function taken(tools: Map<string, ToolFact>, ids: readonly string[]): ToolFact[] {
+function taken<T extends Fact>(facts: Map<string, T>, ids: readonly string[]): T[] {
   return ids.flatMap((id) => {
-    const fact = tools.get(id);
-    tools.delete(id);
-    return fact ?? [];
+    const fact = facts.get(id);
+    facts.delete(id);
+    return fact ? [fact] : [];
   });
 }
 

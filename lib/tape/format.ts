@@ -150,6 +150,14 @@ export interface InboxFact {
   readonly from: readonly string[];
 }
 
+/** A tool call that the rules or the person of a run did not let through: neither is there when it is replayed. */
+export interface RefusalFact {
+  readonly refused: string;
+  readonly lane: string;
+  readonly words: string;
+  readonly by: string;
+}
+
 /** How the run ended, and the files it left, by the hash of their bytes. */
 export interface EndFact {
   readonly end: string;
@@ -166,6 +174,7 @@ export type Fact =
   | ToolFact
   | ClockFact
   | InboxFact
+  | RefusalFact
   | EndFact;
 
 const KINDS = {
@@ -249,6 +258,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
   },
   clock: { clock: "a text", step: "a number", now: "a number" },
   inbox: { inbox: "a text", take: "a number", from: "a list" },
+  refused: { refused: "a text", lane: "a text", words: "a text", by: "a text" },
   end: { end: "a text", files: "an object?" },
 };
 

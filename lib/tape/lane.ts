@@ -1,6 +1,6 @@
 import { wireOf } from "../anthropic.ts";
 import { Inbox } from "../core/inbox.ts";
-import type { AgentSpec } from "../core/life.ts";
+import type { AgentSpec, Refusals } from "../core/life.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import { explain } from "./drift/explain.ts";
@@ -67,9 +67,28 @@ export class TapeLane {
         return taped;
       }),
       hookModel: (model) => this.hookModel(model),
+      refusals: this.#refusals(),
       lane: (spec, toolUseId) => {
         const below = this.#session.lane(laneBelow(this.name, toolUseId), this);
         return { spec: below.spec(spec), clock: below.clock, inbox: below.inbox };
+      },
+    };
+  }
+
+  /** What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
+  #refusals(): Refusals {
+    const { program, recording } = this.#session;
+    return {
+      note: (refused, { words, by }) => {
+        if (this.#session.isRuled) recording.refusals.push({ refused, lane: this.name, words, by });
+      },
+      recall: (toolUseId) => {
+        if (!program?.tape.refusals || this.clock.isLive) return undefined;
+        const fact = program.tape.refusals.find(({ lane, refused }) => lane === this.name && refused === toolUseId);
+        if (!fact) return undefined;
+        const here = this.#session.mask.off(fact);
+        recording.refusals.push(here);
+        return { words: here.words, reason: here.words, by: here.by };
       },
     };
   }

@@ -32,6 +32,8 @@ export class TapeSession {
     for (const one of [this.#search, this.#ids]) one.learn(kind, name, value);
   });
   readonly toolDrifts: ToolDrift[] = [];
+  /** Whether rules or a person that are not the agent's own may refuse its calls. */
+  isRuled = false;
   /** Whether somebody sees a reply while it comes: then it comes in the pieces it was recorded in. */
   isWatched = true;
   readonly #options: TapeOptions;

@@ -1,6 +1,6 @@
 import type { Block, Message } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
-import type { ClockFact, Ended, EndFact, Header, InboxFact, ToolFact } from "./format.ts";
+import type { ClockFact, Ended, EndFact, Header, InboxFact, RefusalFact, ToolFact } from "./format.ts";
 
 /** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */
 export interface Tape {
@@ -11,6 +11,7 @@ export interface Tape {
   readonly tools: readonly ToolFact[];
   readonly clocks: readonly ClockFact[];
   readonly inboxes?: readonly InboxFact[];
+  readonly refusals?: readonly RefusalFact[];
   readonly end?: EndFact;
 }
 

@@ -88,6 +88,7 @@ export function tapeOf(
     tools: recording.tools,
     clocks,
     inboxes: recording.inboxes,
+    ...(recording.refusals.length > 0 && { refusals: mask.on(recording.refusals) }),
     ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
   };
 }

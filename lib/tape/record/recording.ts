@@ -1,4 +1,4 @@
-import type { InboxFact, ToolFact } from "../format.ts";
+import type { InboxFact, RefusalFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secret-patterns.ts";
 
@@ -17,6 +17,7 @@ export class Recording {
   readonly tools: ToolFact[] = [];
   readonly prompts: string[] = [];
   readonly inboxes: InboxFact[] = [];
+  readonly refusals: RefusalFact[] = [];
   readonly seen: SeenWire = {};
   readonly #learn: (kind: SecretKind, name: string, value: string) => void;
 

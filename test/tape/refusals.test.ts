@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { RunOptions } from "../../lib/agent.ts";
+import type { TypedHooks } from "../../lib/core/code-hooks.ts";
+import { agent, type AgentOptions, keepGoing } from "../../lib/index.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { Agent } from "../../lib/tools/index.ts";
+import { inFolder, Note, note, take } from "./_stage.ts";
+
+const REPLIES = [note("one"), note("two"), { text: "done" }];
+
+/** An agent whose model answers, or that has only its tape. */
+const subject = (replies: Parameters<typeof scripted>[0], more: AgentOptions = {}) =>
+  agent({ tools: [Note], ...more, model: scripted(replies) });
+
+const OUTSIDE: [who: string, run: RunOptions][] = [
+  ["a rule", { permissions: { deny: ["Note"] } }],
+  ["rules, as nobody could be asked,", { permissions: { ask: ["Note"] } }],
+  ["a person", { permissions: { ask: ["Note"] }, ask: () => Promise.resolve({ behavior: "deny", reason: "not now" }) }],
+];
+
+for (const [who, run] of OUTSIDE) {
+  test(`a call that was refused by ${who} is refused in the same words where none of that is there`, async () => {
+    await inFolder(async (folder) => {
+      const path = join(folder, "kept");
+      const was = await take(subject(REPLIES), { folder, tape: { path, mode: "record" }, run });
+      const is = await take(subject([]), { folder, tape: { path } });
+      assert.equal(is.report!.ok, true);
+      assert.deepEqual(is.result.messages, was.result.messages);
+      assert.equal(is.files.has("notes.txt"), false);
+    });
+  });
+}
+
+test("one call that a person let through and one that was refused stay what they were, also below another agent", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "kept");
+    let asked = 0;
+    const run: RunOptions = {
+      permissions: { ask: ["Note"] },
+      ask: () => Promise.resolve({ behavior: asked++ === 0 ? "allow" : "deny" }),
+    };
+    const delegate = { tools: [{ name: "Agent", input: { description: "notes", prompt: "note both" } }] };
+    const parent = (replies: Parameters<typeof scripted>[0]) => subject(replies, { tools: [Agent, Note] });
+    const was = await take(parent([delegate, ...REPLIES, { text: "all done" }]), {
+      folder,
+      tape: { path, mode: "record" },
+      run,
+    });
+    assert.deepEqual([asked, was.files.get("notes.txt")], [2, "one\n"]);
+    const is = await take(parent([]), { folder, tape: { path } });
+    assert.equal(is.report!.ok, true);
+    assert.deepEqual([is.result.messages, is.files], [was.result.messages, was.files]);
+  });
+});
+
+test("what the agent's own rules refuse is not on the tape: where they have changed the replay drifts", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "kept");
+    await take(subject(REPLIES, { permissions: { deny: ["Note"] } }), { folder, tape: { path, mode: "record" } });
+    assert.doesNotMatch(readFileSync(join(path, "tape.jsonl"), "utf8"), /"refused":/);
+    const { report } = await take(subject([]), { folder, tape: { path } });
+    assert.equal(report!.divergences[0]!.cause, "tool");
+  });
+});
+
+test("a tape never lets through what the rules here refuse or ask about", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "kept");
+    const allowed: RunOptions = { permissions: { ask: ["Note"] }, ask: () => Promise.resolve({ behavior: "allow" }) };
+    await take(subject(REPLIES), { folder, tape: { path, mode: "record" }, run: allowed });
+    for (const permissions of [{ ask: ["Note"] }, { deny: ["Note"] }]) {
+      const { files, report } = await take(subject([]), { folder, tape: { path }, run: { permissions } });
+      assert.deepEqual([files.has("notes.txt"), report!.ok], [false, false]);
+    }
+  });
+});
+
+test("refusals outlast an update", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "kept");
+    const [, run] = OUTSIDE[0]!;
+    await take(subject(REPLIES), { folder, tape: { path, mode: "record" }, run });
+    const again = {
+      stop: ({ stop_hook_active }) => stop_hook_active ? undefined : keepGoing("look again"),
+    } satisfies TypedHooks;
+    const goesOn = (replies: Parameters<typeof scripted>[0]) => subject(replies, { hooks: again });
+    const was = await take(goesOn([{ text: "looked" }]), { folder, tape: { path, mode: "update" } });
+    const is = await take(goesOn([]), { folder, tape: { path } });
+    assert.deepEqual([is.report!.ok, is.report!.calls.served], [true, 4]);
+    assert.deepEqual(is.result.messages, was.result.messages);
+  });
+});
