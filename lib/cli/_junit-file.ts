@@ -1,12 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Case, junit } from "../tape/drift/report.ts";
-import type { Flags } from "./_flags.ts";
 import type { Io } from "./_io.ts";
 
 /** Writes the report that `--junit <file>` asks for. Last of all: what a command found is told even where this fails. */
-export function writeJunit(cases: readonly Case[], { junit: file }: Flags["flags"], { cwd }: Io): void {
-  if (file === undefined) return;
+export function writeJunit(cases: readonly Case[], file: unknown, { cwd }: Io): void {
   const path = resolve(cwd, String(file));
   try {
     mkdirSync(dirname(path), { recursive: true });

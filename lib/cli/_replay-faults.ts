@@ -73,7 +73,7 @@ export async function replayFaults(
   if (io.tty && !flags.json) io.err("\r\u001b[K");
   if (flags.json) io.out(`${JSON.stringify(results.map(asData))}\n`);
   else show(results, asked, io);
-  writeJunit(results.map((one) => asCase(one, asked)), flags, io);
+  if (flags.junit !== undefined) writeJunit(results.map((one) => asCase(one, asked)), flags.junit, io);
   if (io.signal.aborted) return EXIT.interrupted;
   return results.every(({ found, error }) => !found && error === undefined) ? EXIT.ok : EXIT.failed;
 }

@@ -12,7 +12,6 @@ import { eachOf } from "./_each-of.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { writeJunit } from "./_junit-file.ts";
 import { table } from "./_table.ts";
 
 const USAGE: Usage = {
@@ -78,7 +77,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else show(outcomes, io, io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN);
-  writeJunit(outcomes, flags, io);
+  if (flags.junit !== undefined) (await import("./_junit-file.ts")).writeJunit(outcomes, flags.junit, io);
   if (io.signal.aborted) return EXIT.interrupted;
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
 });

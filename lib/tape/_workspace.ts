@@ -111,7 +111,7 @@ let part: Uint8Array | undefined;
 function eachPart(path: string, found: (bytes: Uint8Array) => void): void {
   const file = openSync(path, "r");
   try {
-    part ??= new Uint8Array(2 ** 20);
+    part ??= new Uint8Array(2 ** 16);
     for (let read = readSync(file, part); read > 0; read = readSync(file, part)) found(part.subarray(0, read));
   } finally {
     closeSync(file);
