@@ -1,12 +1,13 @@
 /**
- * Runs every test under Bun and at the same time under Deno, as most of them wait for processes, and ends with one line
- * of real counts, taken from all runners' reports. Deno has two processes, as it takes longer. Arguments are passed on as files:
+ * Runs every test under Bun and under Deno, in parts of which three run at a time, as most tests wait for processes, and
+ * ends with one line of real counts, taken from all reports. Arguments are passed on as files:
  * `bun run test test/core/loop.test.ts`.
  */
 import { spawn } from "node:child_process";
-import { globSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, globSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 interface Count {
   passed: number;
@@ -15,33 +16,35 @@ interface Count {
   skipped: string[];
 }
 
+const AT_ONCE = 3;
+/** More than run at a time, so that the last ones end at about the same time. */
+const PARTS = 4;
+
 const out = mkdtempSync(join(tmpdir(), "crochet-test-"));
 const files = process.argv.slice(2);
-const runners: [name: string, command: string, args: string[]][] = [
-  ["bun", "bun", [
-    "test",
-    `--timeout=${process.env.CROCHET_TEST_LONG ? 3_600_000 : 600_000}`,
-    "--reporter=junit",
-    `--reporter-outfile=${join(out, "bun.xml")}`,
-    ...files,
-  ]],
-  ...halves(files.length > 0 ? files : globSync("test/**/*.test.ts").sort()).map((half, i): typeof runners[0] => {
-    const name = `deno ${i + 1}`;
-    return [name, "deno", ["test", "-A", "--no-check", "--quiet", `--junit-path=${join(out, `${name}.xml`)}`, ...half]];
-  }),
-];
+const parts = inParts(files.length > 0 ? files : globSync("test/**/*.test.ts").sort());
+const timeout = process.env.CROCHET_TEST_LONG ? 3_600_000 : 600_000;
+const runtimes = {
+  bun: (xml: string) => ["test", `--timeout=${timeout}`, "--reporter=junit", `--reporter-outfile=${xml}`],
+  deno: (xml: string) => ["test", "-A", "--no-check", "--quiet", `--junit-path=${xml}`],
+};
 
 const total: Count = { passed: 0, failed: [], skipped: [] };
-// The first is shown as it goes on, the others when it is their turn.
-const runs = runners.map(([name, command, args], i) => {
-  const kept = i === 0 ? undefined : join(out, `${name}.txt`);
-  return { name, kept, ended: run(command, args, kept ? openSync(kept, "w") : "inherit") };
-});
-for (const { name, kept, ended } of runs) {
+const waiting: (() => void)[] = [];
+let free = AT_ONCE;
+const runs = parts.flatMap((part, i) =>
+  Object.entries(runtimes).map(([runtime, args]) => {
+    const name = `${runtime} ${i + 1}`;
+    const [xml, text] = [join(out, `${name}.xml`), join(out, `${name}.txt`)];
+    const output = openSync(text, "w");
+    return { name, xml, text, ended: whenFree(() => run(runtime, [...args(xml), ...part], output)) };
+  })
+);
+for (const { name, xml, text, ended } of runs) {
   console.log(`\n== ${name} ==`);
+  await follow(text, ended);
   const code = await ended;
-  if (kept) process.stdout.write(readFileSync(kept));
-  const count = read(join(out, `${name}.xml`));
+  const count = read(xml);
   if (count.failed.length === 0 && (code !== 0 || count.passed === 0)) {
     count.failed.push(`it ended with code ${code}, ${count.passed} tests passed and none that failed`);
   }
@@ -58,11 +61,41 @@ console.log(`\n${total.passed} passed, ${total.failed.length} failed`);
 process.exit(total.failed.length > 0 ? 1 : 0);
 
 /** Neighbours apart: they test the same, and take about as long. */
-function halves(all: readonly string[]): string[][] {
-  return [0, 1].map((half) => all.filter((_, i) => i % 2 === half)).filter((some) => some.length > 0);
+function inParts(all: readonly string[]): string[][] {
+  const parts = Array.from({ length: PARTS }, (_, part) => all.filter((_, i) => i % PARTS === part));
+  return parts.filter((part) => part.length > 0);
 }
 
-function run(command: string, args: string[], output: number | "inherit"): Promise<number> {
+async function whenFree<T>(work: () => Promise<T>): Promise<T> {
+  if (free > 0) free--;
+  else await new Promise<void>((go) => waiting.push(go));
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else free++;
+  }
+}
+
+/** Shows a file while it grows, until what writes it has ended. */
+async function follow(path: string, ended: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  ended.then(() => isOver = true);
+  const file = openSync(path, "r");
+  const bytes = new Uint8Array(2 ** 16);
+  for (;;) {
+    const last = isOver;
+    for (let read = readSync(file, bytes); read > 0; read = readSync(file, bytes)) {
+      process.stdout.write(bytes.slice(0, read));
+    }
+    if (last) break;
+    await Promise.race([ended, sleep(500)]);
+  }
+  closeSync(file);
+}
+
+function run(command: string, args: string[], output: number): Promise<number> {
   return new Promise((resolve) => {
     // Without CI: recording is refused where it is set, and recording is among what is tested.
     const { CI: _, ...env } = process.env;
