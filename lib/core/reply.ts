@@ -210,11 +210,12 @@ function cutReason(raw: string): string {
   return `its input was cut off by the output limit after ${raw.length} characters; send it again in smaller parts`;
 }
 
+/** Not in the runtime's words for what is wrong: the model reads these, and a tape of one runtime is replayed on another. */
 function parseObject(raw: string): { value: unknown } | { why: string } {
   try {
     return { value: JSON.parse(raw) };
-  } catch (error) {
-    return { why: `its input is not valid JSON (${(error as Error).message}); send the whole object again` };
+  } catch {
+    return { why: `its input is not valid JSON (${raw.length} characters); send the whole object again` };
   }
 }
 

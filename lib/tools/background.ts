@@ -88,8 +88,8 @@ function filterOf(filter: string | undefined): (text: string) => string {
   let regex: RegExp;
   try {
     regex = new RegExp(filter);
-  } catch (error) {
-    throw new ToolError(`Cannot use filter '${filter}' as it is no regular expression: ${(error as Error).message}`);
+  } catch {
+    throw new ToolError(`Cannot use filter '${filter}' as it is no regular expression`);
   }
   const why = runaway(regex);
   if (why !== undefined) throw new ToolError(`Cannot use filter '${filter}' as ${why}`);
