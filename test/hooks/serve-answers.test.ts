@@ -133,6 +133,82 @@ for (const [event, answer, claude, codex, gemini] of TABLE) {
   });
 }
 
+const HOSTS = ["claude", "codex", "gemini"] as const;
+
+/** The refusal of a call in the words of each host. */
+const REFUSED: { readonly [H in Host]: (reason: string) => Json } = {
+  claude: (reason) => inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: reason }),
+  codex: (reason) => inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: reason }),
+  gemini: (reason) => ({ decision: "deny", reason }),
+};
+
+test("what a hook says by its context is part of its answer: no host is told what it reads as another", async () => {
+  for (const call of ["addContext", "hookInput"]) {
+    const says = (more = "") => `export default (_, ctx) => { ctx.${call}("note"); ${more} };`;
+    for (const host of HOSTS) {
+      // There a context of a stop hook keeps the agent going (claude), or voids the whole answer (codex).
+      const { output, stderr, code } = await ask(says(), "stop", host);
+      assert.deepEqual({ output, code }, { output: undefined, code: 1 }, host);
+      assert.match(stderr, new RegExp(`${host} cannot tell the model anything there`));
+      const back = await ask(says(`return { action: "deny", reason: "go on" }`), "stop", host);
+      assert.equal(back.output?.reason, "go on\nnote", host);
+      assert.equal(back.output?.hookSpecificOutput, undefined, host);
+      const thrown = await ask(says(`throw new Error("oh")`), "stop", host);
+      assert.deepEqual({ output: thrown.output, code: thrown.code }, { output: undefined, code: 1 }, host);
+      assert.match(thrown.stderr, /oh[^]*: note\n$/);
+    }
+    const refused = await ask(says(`return { action: "deny", reason: "no" }`), "permission", "codex");
+    assert.deepEqual(
+      refused.output,
+      inside("PermissionRequest", { decision: { behavior: "deny", message: "no\nnote" } }),
+    );
+    assert.match(JSON.stringify((await ask(says(), "pre", "gemini")).output), /"deny".*cannot tell the model/);
+  }
+});
+
+test("a hook that ends the run prevents the call, in hosts that would still run it too", async () => {
+  const enders = [
+    `export default (_, ctx) => ctx.abort("enough");`,
+    `export const config = { onError: "abort" }; export default () => { throw new Error("enough"); };`,
+  ];
+  for (const text of enders) {
+    for (const host of HOSTS) {
+      const { output } = await ask(text, "pre", host);
+      const { continue: goesOn, stopReason: _, ...refusal } = output!;
+      assert.match(JSON.stringify(refusal), /"deny".*enough/, host);
+      // Codex takes an answer that has this for none at all.
+      assert.equal(goesOn, host === "codex" ? undefined : false, host);
+    }
+    for (const host of ["claude", "codex"] as const) {
+      const { output } = await ask(text, "permission", host);
+      const { decision } = output!.hookSpecificOutput as { decision: Json };
+      assert.deepEqual([decision.behavior, decision.interrupt], ["deny", host === "claude" ? true : undefined]);
+      assert.equal(output!.continue, undefined);
+    }
+    // Where a host may not heed it, the person reads it.
+    assert.match(String((await ask(text, "start", "claude")).output?.systemMessage), /enough/);
+  }
+});
+
+test("U3: a refusal without words has some in every host: codex takes one without for none", async () => {
+  for (const reason of [undefined, "", " \n"]) {
+    for (const host of HOSTS) {
+      const { output } = await ask(moduleAnswering({ action: "deny", reason }), "pre", host);
+      assert.deepEqual(output, REFUSED[host]("Denied by hook pre-tool-use.x.ts"));
+    }
+  }
+});
+
+test("U3, U6: a session that starts is refused or ended by no host, and the person is told", async () => {
+  for (const action of ["deny", "halt"]) {
+    for (const host of HOSTS) {
+      const { output, stderr, code } = await ask(moduleAnswering({ action, reason: "no" }), "start", host);
+      assert.deepEqual({ output, code }, { output: undefined, code: 1 }, host);
+      assert.match(stderr, /: ignored\n$/);
+    }
+  }
+});
+
 test("gemini, which lays the new input over the old, is never given one that would leave something in", async () => {
   const { output } = await ask(moduleAnswering({ action: "modify", value: { command: "ls" } }), "pre", "gemini");
   assert.deepEqual(output, {
@@ -168,7 +244,7 @@ test("onError decides for a script that fails, in every host", async () => {
   const at = (header: string, host: Host) => ask(failing(header), "pre", host, { name: "pre-tool-use.x.sh" });
   assert.equal((await at("", "claude")).code, 1);
   assert.equal((await at("", "codex")).output, undefined);
-  for (const host of ["claude", "codex", "gemini"] as const) {
+  for (const host of HOSTS) {
     const { output } = await at("# crochet: onError=deny", host);
     assert.match(JSON.stringify(output), /"deny".*exited with code 1: broken/, host);
   }
@@ -199,4 +275,27 @@ test("scripts speak the language of Claude Code, and other hosts hear it in thei
   assert.equal((await at(words, "stop", "codex")).output, undefined);
   const two = script("echo why >&2; exit 2");
   assert.deepEqual((await at(two, "stop", "codex")).output, { decision: "block", reason: "why" });
+  const ends = script(`echo '{"continue":false,"stopReason":"enough"}'; echo why >&2; exit 2`);
+  assert.deepEqual(
+    (await at(ends, "stop", "codex")).output,
+    { continue: false, stopReason: "enough", decision: "block", reason: "why" },
+  );
+  const said = script(`echo '{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"more"}}'`);
+  assert.deepEqual((await at(said, "stop", "codex")).output, { decision: "block", reason: "more" });
+  const opens = script(`echo '{"hookSpecificOutput":{"hookEventName":"SessionStart","initialUserMessage":"begin"}}'`);
+  assert.deepEqual(
+    (await at(opens, "start", "codex")).output,
+    inside("SessionStart", { additionalContext: "begin" }),
+  );
+  const goes = script(`echo '{"async":true}'; echo '{"decision":"block","systemMessage":"later"}'; exit 2`);
+  assert.deepEqual((await at(goes, "stop", "gemini")).output, { systemMessage: "later" });
+});
+
+test("a script's verdict that a host would pass over in silence is told, and never said to be in order", async () => {
+  const around = `#!/bin/sh\necho checking\necho '{"decision":"block","reason":"no"}'\n`;
+  for (const host of HOSTS) {
+    const { output, stderr, code } = await ask(around, "pre", host, { name: "pre-tool-use.x.sh" });
+    assert.deepEqual({ output, code }, { output: undefined, code: 1 }, host);
+    assert.match(stderr, /other text stands before its JSON object/);
+  }
 });

@@ -220,7 +220,7 @@ test("a module that is asked early has the whole context, and whatever it does w
   const late = await at(`export const config = { timeout: 0.1 }; export default () => new Promise(() => {});`);
   assert.match(specific(late).permissionDecisionReason, /longer than its limit of 0\.1 s/);
   const aborted = await at(`export default (_, ctx) => ctx.abort("enough");`);
-  assert.deepEqual(JSON.parse(aborted.out), { continue: false, stopReason: "enough" });
+  assert.equal(JSON.parse(aborted.out).stopReason, "enough");
   const logged = await at(`export default (_, ctx) => ctx.log("seen");`);
   assert.deepEqual(logged, { out: "", err: "pre-tool-use.x.ts: seen\n", code: 0 });
   const counting =

@@ -2,7 +2,7 @@ import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import type { Context, HookRecord } from "../../core/hook.ts";
-import { readNative } from "../../core/verdict.ts";
+import { type Opinion, readNative } from "../../core/verdict.ts";
 import { checkedConfig } from "../file/config.ts";
 import { extensionOf, formatFileName, parseFileName, parseMoment } from "../file/file-name.ts";
 import type { HostEvent } from "./from-host.ts";
@@ -17,7 +17,7 @@ export async function serveAnswer(serving: Serving, tried: Tried): Promise<Serve
   const named = options.event === undefined
     ? name
     : `${formatFileName(parseMoment(options.event))}${extensionOf(name)}`;
-  const file = { ...parseFileName(named), name, path, text: "", executable: false };
+  const file = { ...parseFileName(named), name, path, at: path, text: "", executable: false };
   const record: HookRecord = {
     ...recordBase(file, checkedConfig(tried.config), path),
     kind: "module",
@@ -40,13 +40,23 @@ function repeated(tried: Tried, ctx: Context): unknown {
 
 /** Asks one hook as the host would have it asked. */
 export function askedByHost(record: HookRecord, { heard, env, options }: Serving): Promise<Folded> {
+  let own: Context;
   const asked: HookRecord = {
     ...underHostNames(record, heard),
     // A host that does not wait has been told so in its own settings.
     mode: record.mode === "gate" ? "gate" : "observe",
-    read: (raw, event) => fitting(record.read(raw, event), event, options.host),
+    run: (event, ctx) => record.run(event, own = ctx as Context),
+    read: (raw, event) => fitting(withSaid(record.read(raw, event), own), event, options.host),
   };
   return fire([asked], { ...heard.fired }, env);
+}
+
+/** What the hook said by its context is part of its answer: a host can carry out the one no better than the other. */
+function withSaid(opinion: Opinion, ctx: Context): Opinion {
+  const said = [...ctx.said ?? [], ...ctx.inputs ?? []];
+  if (said.length === 0) return opinion;
+  ctx.said = ctx.inputs = undefined;
+  return { ...opinion, contexts: [...said.map(({ text }) => ({ text })), ...opinion.contexts ?? []] };
 }
 
 /** A matcher may know the tool by the host's name or by ours. */

@@ -21,9 +21,9 @@ export async function serveWhole(serving: Serving): Promise<Served> {
   const folded = await askedByHost(record, serving);
   const end = ran();
   const failed = folded.runs.some((run) => run.failure !== undefined);
-  // What was written for this host is handed on as it is, unless a failure of it has to refuse.
-  const refuses = failed && folded.decision === "deny";
-  if (end && options.host === "claude" && record.mode === "gate" && !refuses) return asItIs(end);
+  // What was written for this host is handed on as it is, unless it failed and has to refuse, or nobody would hear of it.
+  const told = !failed || (folded.decision !== "deny" && end?.code !== 0);
+  if (end && options.host === "claude" && record.mode === "gate" && told) return asItIs(end);
   return servedAnswer(folded, serving);
 }
 

@@ -1,14 +1,14 @@
 import { readClaude } from "../../core/dialects.ts";
 import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import type { HookContext, HookRecord } from "../../core/hook.ts";
-import type { Opinion } from "../../core/verdict.ts";
+import { NO_OPINION, type Opinion } from "../../core/verdict.ts";
 import { readHeader } from "../file/config.ts";
 import type { HostEvent } from "./from-host.ts";
 import { failed } from "../process/answer.ts";
 import { type Ran, runProcess } from "../process/process.ts";
 import { programOf } from "../process/program.ts";
 import { recordBase } from "../file/record.ts";
-import { readStdout } from "../process/stdout.ts";
+import { asyncLine, readStdout } from "../process/stdout.ts";
 import { wireInput, wireName } from "../process/wire.ts";
 import type { HookFile } from "../discover.ts";
 import type { ServeOptions } from "../serve.ts";
@@ -45,22 +45,40 @@ function factsOf(stdin: string): { transcript_path: string } {
 
 /** What a script said, without the words in which one host or another shows it. */
 function opinionOf(ran: Ran, event: AnyEvent, name: string): Opinion {
+  const [first, ...rest] = ran.stdout.trimStart().split("\n");
+  if (asyncLine(first!)) return late(rest.join("\n"), event, name);
   if (ran.code === 2) return refusal(ran, event, name);
   const printed = readStdout(ran.stdout);
-  if ("json" in printed) return readClaude(printed.json, event.event, name);
+  if ("json" in printed) return withOpening(readClaude(printed.json, event.event, name), printed.json, event);
   if (ran.code !== 0) throw failed(ran);
   const heeded = event.event === "session-start" || event.event === "user-prompt-submit";
   return heeded && printed.plain !== "" ? { contexts: [{ text: printed.plain }] } : {};
 }
 
+/** One that says it goes on in the background has no verdict, but may have something to say. */
+function late(stdout: string, event: AnyEvent, name: string): Opinion {
+  const printed = readStdout(stdout);
+  const { contexts, systemMessage } = "json" in printed ? readClaude(printed.json, event.event, name) : NO_OPINION;
+  return { ...(contexts && { contexts }), ...(systemMessage !== undefined && { systemMessage }) };
+}
+
+/** A prompt to begin with is one thing that only Claude Code takes: the others get to read it. */
+function withOpening(opinion: Opinion, json: Readonly<Record<string, unknown>>, event: AnyEvent): Opinion {
+  const { initialUserMessage: text } = (json.hookSpecificOutput ?? {}) as { initialUserMessage?: unknown };
+  if (event.event !== "session-start" || typeof text !== "string") return opinion;
+  return { ...opinion, contexts: [...opinion.contexts ?? [], { text }] };
+}
+
 function refusal({ stdout, stderr }: Ran, event: AnyEvent, name: string): Opinion {
   if (EVENTS[event.event].deny === "ignored") return stderr.trim() === "" ? {} : { systemMessage: stderr.trim() };
+  let answer: Opinion = {};
   try {
     const printed = readStdout(stdout);
-    const answer = "json" in printed ? readClaude(printed.json, event.event, name) : {};
-    if (answer.decision === "deny") return answer;
+    if ("json" in printed) answer = readClaude(printed.json, event.event, name);
   } catch {
     // Whatever it printed: code 2 is a refusal.
   }
-  return { decision: "deny", reason: stderr.trim() || "No stderr output" };
+  if (answer.decision === "deny") return answer;
+  const { value: _, ...beside } = answer;
+  return { ...beside, decision: "deny", reason: stderr.trim() || "No stderr output" };
 }

@@ -1,4 +1,4 @@
-import type { AnyEvent, EventName, EventOf } from "../../core/events.ts";
+import { type AnyEvent, type EventName, type EventOf, EVENTS } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { type Opinion, unusable } from "../../core/verdict.ts";
 import type { Host } from "./from-host.ts";
@@ -48,12 +48,16 @@ const CAN: { readonly [H in Host]: { readonly [what in Ability]: readonly EventN
 
 type Ability = "deny" | "ask" | "allow" | "modify" | "context" | "halt";
 
+function ability({ event }: AnyEvent, host: Host): (what: Ability) => boolean {
+  return (what) => CAN[host][what].includes(event);
+}
+
 /**
  * The opinion as the host can carry it out. What it cannot is never dropped: a question becomes a refusal, an end of
  * the run a refusal of the call, and the rest is a failure of the hook, with what failures do.
  */
 export function fitting(opinion: Opinion, event: AnyEvent, host: Host): Opinion {
-  const can = (what: Ability) => CAN[host][what].includes(event.event);
+  const can = ability(event, host);
   const cannot = (what: string) => unusable(event.event, `${host} cannot ${what} there`);
   let fit = opinion;
   if (fit.decision === "ask" && !can("ask")) {
@@ -65,11 +69,13 @@ export function fitting(opinion: Opinion, event: AnyEvent, host: Host): Opinion 
   }
   // Nothing is lost by not skipping a question.
   if (fit.decision === "allow" && !can("allow")) fit = without(fit, "decision");
-  if (fit.halt !== undefined && !can("halt")) {
+  // Nobody can end a session at its start, nor refuse what has happened: that is said where answers are folded.
+  const ignored = EVENTS[event.event].deny === "ignored";
+  if (fit.halt !== undefined && !can("halt") && event.event !== "session-start") {
     if (!can("deny")) throw cannot("end the run");
     fit = without({ ...fit, decision: "deny", reason: fit.reason || fit.halt || "The run is to end here" }, "halt");
   }
-  if (fit.decision === "deny" && !can("deny")) throw cannot("be refused anything");
+  if (fit.decision === "deny" && !can("deny") && !ignored) throw cannot("be refused anything");
   if (fit.value && fit.decision !== "deny") {
     if (!can("modify")) throw cannot("rewrite anything");
     if (isCall(event) && (typeof fit.value.to !== "object" || fit.value.to === null)) {
@@ -81,7 +87,8 @@ export function fitting(opinion: Opinion, event: AnyEvent, host: Host): Opinion 
   if (fit.contexts?.length && !can("context")) {
     const said = fit.contexts.map((c) => c.text).join("\n");
     if (fit.decision !== "deny") throw cannot("tell the model anything");
-    fit = without({ ...fit, reason: `${fit.reason ?? ""}\n${said}`.trim() }, "contexts");
+    // Where the contexts are the reason, they are told already.
+    fit = without(fit.text === "" ? fit : { ...fit, reason: `${fit.reason ?? ""}\n${said}`.trim() }, "contexts");
   }
   return fit;
 }
@@ -121,14 +128,30 @@ function newOutput(value: unknown, event: EventOf<"post-tool-use">, host: Host):
   return shell ? { ...response, stdout: value, stderr: "" } : undefined;
 }
 
+/**
+ * An end with an error prevents what the event is about, too. Claude Code would still run the tool, and codex takes no
+ * such end there.
+ */
+function preventing(folded: Folded, event: AnyEvent, host: Host): Folded {
+  const { abort, decision } = folded;
+  const can = ability(event, host);
+  if (!abort || decision === "deny" || !can("deny") || (can("halt") && event.event !== "pre-tool-use")) return folded;
+  return { ...folded, decision: "deny", reason: abort.reason, modified: false };
+}
+
 /** What all was decided, in the words of the host. */
-export function toHost(folded: Folded, event: AnyEvent, host: Host, wireName: string): Served {
-  const failures = folded.runs.filter((run) => run.failure !== undefined);
-  const end = folded.abort ?? folded.halt;
-  const texts = [...folded.contexts, ...folded.inputs].map((said) => said.text);
+export function toHost(given: Folded, event: AnyEvent, host: Host, wireName: string): Served {
+  const folded = preventing(given, event, host);
+  const can = ability(event, host);
+  const told = folded.abort ?? folded.halt;
+  const end = can("halt") || !can("deny") ? told : undefined;
+  const said = [...folded.contexts, ...folded.inputs].map(({ text }) => text);
+  const texts = can("context") ? [...said] : [];
   // There a refusal would hide the result; here the result stays, and the reasons are read beside it.
   if (host === "gemini" && event.event === "post-tool-use" && folded.reason !== undefined) texts.unshift(folded.reason);
-  const system = folded.systemMessages.map((said) => said.text).join("\n");
+  // An end that the host may not heed is for the person to read.
+  const unheeded = end !== undefined && !can("halt") && end.reason !== "" ? [end.reason] : [];
+  const system = [...folded.systemMessages.map(({ text }) => text), ...unheeded].join("\n");
   const specific = {
     ...decision(folded, event, host),
     ...(texts.length > 0 && { additionalContext: texts.join("\n") }),
@@ -140,11 +163,13 @@ export function toHost(folded: Folded, event: AnyEvent, host: Host, wireName: st
     ...(Object.keys(specific).length > 0 && { hookSpecificOutput: { hookEventName: wireName, ...specific } }),
   };
   const silent = Object.keys(output).length === 0;
-  const stderr = folded.warnings.map((warning) => `${warning}\n`).join("");
+  const lost = can("context") ? [] : said.map((text) => `Not told to the model, as ${host} cannot there: ${text}`);
+  const stderr = [...folded.warnings, ...lost].map((line) => `${line}\n`).join("");
   return {
     stdout: silent ? "" : `${JSON.stringify(output)}\n`,
     stderr,
-    code: silent && failures.length > 0 ? 1 : 0,
+    // With any other code no host shows what stands on stderr.
+    code: silent && stderr !== "" ? 1 : 0,
   };
 }
 
@@ -180,7 +205,10 @@ function decision(folded: Folded, event: AnyEvent, host: Host): Record<string, u
       };
     }
     case "permission-request":
-      if (decision === "deny") return { decision: { behavior: "deny", message: reason } };
+      if (decision === "deny") {
+        const interrupt = host === "claude" && folded.abort !== undefined;
+        return { decision: { behavior: "deny", message: reason, ...(interrupt && { interrupt }) } };
+      }
       return decision === "allow"
         ? { decision: { behavior: "allow", ...(value !== undefined && { updatedInput: value }) } }
         : {};
