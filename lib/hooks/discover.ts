@@ -1,5 +1,5 @@
-import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { basename } from "node:path";
+import { type Dirent, existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { kebab } from "../core/names.ts";
 import { thrownWords } from "../core/thrown.ts";
 import {
@@ -20,6 +20,8 @@ export interface HookFile extends FileName {
   readonly name: string;
   /** The real path: two names of one file are one hook. */
   readonly path: string;
+  /** Where it lies under its name, which only a link has elsewhere than at its real path. */
+  readonly at: string;
   readonly text: string;
   /** Whether the file is a program: it may be run, and its first line says by what. */
   readonly executable: boolean;
@@ -30,6 +32,8 @@ export interface Problem {
   readonly file: string;
   /** The whole sentence: what, why, the mend. */
   readonly message: string;
+  /** The hook that its name promises, where only its bytes cannot be read. */
+  readonly hook?: HookFile;
 }
 
 export interface Discovery {
@@ -59,10 +63,13 @@ export function discover(folder: string): Discovery {
       if (first !== undefined) {
         throw new BadFileName(entry.name, `it is the same file as '${first}'`, "keep one of them");
       }
-      files.push(fileAt(entry.name, path, name));
+      files.push({ ...fileAt(entry.name, path, name), at: `${root}/${entry.name}` });
       byPath.set(path, entry.name);
     } catch (error) {
-      problems.push({ file: entry.name, message: loadMessage(entry.name, error) });
+      const bad = error instanceof BadFileName || name instanceof BadFileName;
+      const at = `${root}/${entry.name}`;
+      const hook = bad ? undefined : { ...name, name: entry.name, path: at, at, text: "", executable: false };
+      problems.push({ file: entry.name, message: loadMessage(entry.name, error), ...(hook && { hook }) });
     }
   }
   return { files: files.sort(inOrder), problems };
@@ -81,6 +88,9 @@ function inOrder(a: HookFile, b: HookFile): number {
 function pathOf(root: string, entry: Dirent): string {
   const given = `${root}/${entry.name}`;
   const link = entry.isSymbolicLink();
+  if (link && !existsSync(given)) {
+    throw new Error(`it is a link that leads nowhere: put a file at '${readlinkSync(given)}'`);
+  }
   const path = link ? realpathSync(given) : given;
   if (link ? statSync(path).isFile() : entry.isFile()) return path;
   throw new BadFileName(entry.name, "it is not a file", `put what hooks share into '_${entry.name}'`);
@@ -99,14 +109,23 @@ function parsed(file: string): FileName | BadFileName {
 /** Reads one hook file, wherever it lies; `event` (`stop`, `pre-tool-use@Bash`) stands in for what its name does not say. */
 export function readHookFile(given: string, event?: string): HookFile {
   const path = realpathSync(given);
-  const name = basename(path);
-  if (event === undefined) return fileAt(name, path, parsed(name));
+  const name = basename(given);
+  const at = join(realpathSync(dirname(given)), name);
+  if (event === undefined) {
+    try {
+      return { ...fileAt(name, path, parsed(name)), at };
+    } catch (error) {
+      if (path === at) throw error;
+      // A link of any name leads to a hook, where what it leads to is named as one.
+      return readHookFile(path);
+    }
+  }
   const moment = parseMoment(event.replace(/^[^@]+/, kebab));
   const stand = `${formatFileName(moment)}${extensionOf(name)}`;
-  return { ...fileAt(stand, path, parsed(stand)), name };
+  return { ...fileAt(stand, path, parsed(stand)), name, at };
 }
 
-function fileAt(file: string, path: string, named: FileName | BadFileName): HookFile {
+function fileAt(file: string, path: string, named: FileName | BadFileName): Omit<HookFile, "at"> {
   const text = readFileSync(path, "utf8");
   const bad = named instanceof BadFileName;
   const program = (bad || named.kind === "command") && text.startsWith("#!") && isExecutable(path);

@@ -89,8 +89,13 @@ export class HookFolder {
         old.file.name === file.name && (file.kind !== "module" || shared === this.#shared);
       now.push(same ? old : await this.#loadFile(file, { root, shared, sharedFiles: paths }));
     }
+    // A gate whose file cannot be read is no less a gate.
+    for (const problem of found.problems) {
+      const { hook: file, message } = problem;
+      if (file) now.push({ file, record: brokenHook(file, message, this.source), problem });
+    }
     this.#shared = shared;
-    this.#set(now, found.problems);
+    this.#set(now, found.problems.filter(({ hook }) => !hook));
   }
 
   async #loadFile(file: HookFile, folder: ModuleFolder): Promise<Loaded> {

@@ -27,7 +27,7 @@ export interface Place {
 export interface Installation {
   readonly settings: string;
   readonly entries: readonly HostEntry[];
-  /** Hooks that this host has no event for. */
+  /** Hooks, and moments of hooks, that this host has no event for. */
   readonly left: readonly { readonly name: string; readonly why: string }[];
   readonly before: string | undefined;
   readonly after: string | undefined;
@@ -40,13 +40,14 @@ const MARGIN_SECONDS = 5;
 export async function planInstall(hooks: readonly Installable[], place: Place): Promise<Installation> {
   const settings = settingsPath(place);
   const before = readOr(settings);
-  const planned = hooks.map((hook) => ({ hook, entries: entriesOf(hook, place.host) }));
-  const entries = planned.flatMap((one) => one.entries);
-  const left = planned.filter((one) => one.entries.length === 0)
-    .map(({ hook: { file } }) => ({ name: file.name, why: `${place.host} has no event like ${file.event}` }));
+  const entries = hooks.flatMap((hook) => entriesOf(hook, place.host));
+  const left = hooks.flatMap((hook) =>
+    momentsOf(hook).filter(({ event }) => HOST_SETTINGS[place.host].eventOf(event) === undefined)
+      .map(({ event }) => ({ name: hook.file.name, why: `${place.host} has no event like ${event}` }))
+  );
   // What was installed of these files before, perhaps by another version or with another config, makes room.
   const mine = new Set(entries.map((entry) => entry.hook.command));
-  const files = new Set(hooks.map(({ file }) => file.path));
+  const files = new Set(hooks.flatMap(({ file }) => [file.at, file.path]));
   const isOld = (command: string) => !mine.has(command) && files.has(installedFile(command) ?? "");
   const cleared = await withoutEntries(before ?? "", isOld);
   const after = await withEntries(cleared, entries);
@@ -86,11 +87,18 @@ export function carryOut({ settings, before, after }: Installation, env: Environ
   else keep(settings, { before: original, after: hashOf(after), folder }, env);
 }
 
-function entriesOf({ file, record }: Installable, host: Host): HostEntry[] {
+/** When a hook runs: first by its name, then by what it says itself. */
+function momentsOf({ file, record }: Installable): { readonly on: Listened; readonly event: string }[] {
+  return (record.on as readonly Listened[]).map((on, i) => ({ on, event: i === 0 ? file.event : nameOf(on) }));
+}
+
+function entriesOf(hook: Installable, host: Host): HostEntry[] {
+  const { file, record } = hook;
   const { eventOf, toolsOf, sharesMatchers, second, canAsync } = HOST_SETTINGS[host];
-  const command = hookCommand(file.path, host);
-  return (record.on as readonly Listened[]).flatMap((on, i) => {
-    const name = eventOf(i === 0 ? file.event : nameOf(on));
+  // By its own name, which says when it runs: the file that a link leads to may be called anything.
+  const command = hookCommand(file.at, host);
+  return momentsOf(hook).flatMap(({ on, event }) => {
+    const name = eventOf(event);
     if (name === undefined) return [];
     // What the host would read otherwise than we do is left to the hook itself, which looks again.
     const matcher = on.tools ? toolsOf(on.tools) : sharesMatchers ? on.pattern : undefined;

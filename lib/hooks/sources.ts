@@ -4,7 +4,7 @@ import type { HookRecord } from "../core/hook.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { markOwn, OWN_TYPE } from "./installing/own-entries.ts";
-import { type Environment, homeOf, shortPath, userState } from "./file/places.ts";
+import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
 import { type SourceScope, TextSource } from "./file/text-source.ts";
 import { HookFolder, type Runner } from "./hot.ts";
 import { switched, Switches } from "./switches.ts";
@@ -183,7 +183,7 @@ export class HookSources {
     const { loadSettings } = await import("./settings.ts");
     const { cwd, env, host = { projectDir: cwd }, prompt, warn } = this.#options;
     const marked = await Promise.all(texts.map(async ({ path, scope, text }) => {
-      return { path, scope, text: await markOwn(text!, (file) => paths.has(file)) };
+      return { path, scope, text: await markOwn(text!, (file) => paths.has(realOr(file))) };
     }));
     const given = this.#given.map((text) => ({ path: "--settings", scope: "command line" as const, text }));
     const all = [...marked, ...given];

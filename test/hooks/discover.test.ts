@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
+import { basename } from "node:path";
 import { test } from "node:test";
 import { discover, readHookFile } from "../../lib/hooks/discover.ts";
 import { readHeader } from "../../lib/hooks/file/config.ts";
@@ -51,6 +52,27 @@ test("a hook is identified by its real path and loads once", () => {
     ["stop.a.sh", `${folder.path}/stop.a.sh`],
   ]);
   assert.match(problems[0]!.message, /'stop\.b\.sh' as it is the same file as 'stop\.a\.sh'/);
+});
+
+test("a link is a hook by its own name, wherever it is read; one of another name is what it leads to", () => {
+  using elsewhere = scratch({ "shared.ts": "x", "stop.c.sh": "y" });
+  using folder = scratch();
+  const at = `${folder.path}/pre-tool-use@Bash.guard.ts`;
+  symlinkSync(`${elsewhere.path}/shared.ts`, at);
+  const found = discover(folder.path).files[0]!;
+  assert.deepEqual([found.name, found.at, found.path], [basename(at), at, `${elsewhere.path}/shared.ts`]);
+  assert.deepEqual(readHookFile(at), found);
+  symlinkSync(`${elsewhere.path}/stop.c.sh`, `${folder.path}/current.sh`);
+  const { name, path } = readHookFile(`${folder.path}/current.sh`);
+  assert.deepEqual([name, path], ["stop.c.sh", `${elsewhere.path}/stop.c.sh`]);
+});
+
+test("a link that leads nowhere is told as one, with where it leads", () => {
+  using folder = scratch();
+  symlinkSync("../gone/guard.ts", `${folder.path}/pre-tool-use.guard.ts`);
+  const { problems: [problem] } = discover(folder.path);
+  assert.match(problem!.message, /it is a link that leads nowhere: put a file at '\.\.\/gone\/guard\.ts'$/);
+  assert.equal(problem!.hook?.on.event, "pre-tool-use");
 });
 
 test("a file of an unknown extension is a hook where it is a program, and only there", () => {

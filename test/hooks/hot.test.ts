@@ -146,6 +146,10 @@ test("U7: a gate that was broken by an edit does not open", async () => {
   folder.put("pre-tool-use.b.rules", `tool equals "X" -> deny("x")`);
   folder.put("pre-tool-use.a.ts", "export default");
   assert.equal((await gate()).decision, "deny");
+  rmSync(`${folder.path}/pre-tool-use.a.ts`);
+  assert.equal((await gate()).decision, "continue");
+  symlinkSync("../gone.ts", `${folder.path}/pre-tool-use.a.ts`);
+  assert.match((await gate()).reason!, /it is a link that leads nowhere/);
 });
 
 test("a file of no event that appears in a run is told at each turn and stops nothing", async () => {

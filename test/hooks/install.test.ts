@@ -147,6 +147,27 @@ test("the line that is written serves the hook, from wherever a host runs it", a
   assert.deepEqual(JSON.parse(out), { decision: "block", reason: "go on" });
 });
 
+test("a hook that is a link is served by its own name, known as ours, and goes again", async () => {
+  using p = project({ "_shared.sh": "#!/bin/sh\necho no >&2\nexit 2\n" });
+  symlinkSync("_shared.sh", `${p.cwd}/hooks/stop.linked.sh`);
+  const { settings, entries } = await p.install(p.at("claude"));
+  assert.equal(installedFile(entries[0]!.hook.command), `${p.cwd}/hooks/stop.linked.sh`);
+  const stdin = JSON.stringify({ session_id: "s", cwd: p.cwd, hook_event_name: "Stop", stop_hook_active: false });
+  const { spawnSync } = await import("node:child_process");
+  const { status, stderr } = spawnSync("/bin/sh", ["-c", entries[0]!.hook.command], { input: stdin, encoding: "utf8" });
+  assert.deepEqual([status, stderr], [2, "no\n"]);
+  writeFileSync(settings, `${readFileSync(settings, "utf8")}\n`);
+  await p.uninstall(p.at("claude"));
+  assert.deepEqual(JSON.parse(readFileSync(settings, "utf8")), {});
+});
+
+test("a further moment that a host has no event for is told as left out", async () => {
+  using p = project({ "pre-tool-use.x.ts": `${MODULE} export const config = { also: ["turn-end", "stop"] };` });
+  const { entries, left } = await p.install(p.at("codex"));
+  assert.deepEqual(entries.map((entry) => entry.event), ["PreToolUse", "Stop"]);
+  assert.deepEqual(left, [{ name: "pre-tool-use.x.ts", why: "codex has no event like turn-end" }]);
+});
+
 test("a file that was touched since keeps what was done to it; only our entries go", async () => {
   using p = project({ "stop.a.ts": MODULE });
   const at = p.at("claude");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { symlinkSync } from "node:fs";
 import { test } from "node:test";
 import { check } from "../../lib/testing/check/check.ts";
 import type { CheckReport } from "../../lib/testing/check/report/report.ts";
@@ -46,6 +47,19 @@ test("a folder of another host stays one, though a script in it has a name that 
       ["never-told.sh", "nothing tells when it runs"],
       ["stop.sh (Stop)", undefined],
     ]);
+  }
+});
+
+test("a hook that is a link is checked by its own name, with the examples beside it", SLOW, async () => {
+  using folder = hookFiles({
+    "shared/guard.ts": `export default () => ({ action: "deny", reason: "no" });`,
+    "hooks/stop.linked.examples.yaml": "- expect: continue\n",
+  });
+  symlinkSync("../shared/guard.ts", `${folder.path}/hooks/stop.linked.ts`);
+  for (const path of ["hooks", "hooks/stop.linked.ts"]) {
+    const report = await checkHook(`${folder.path}/${path}`, { ...FEW, laws: ["examples"] });
+    assert.deepEqual([report.problems, codes(report)], [[], [["examples.differs"]]]);
+    assert.match(report.hooks[0]!.hook, /stop\.linked\.ts$/);
   }
 });
 

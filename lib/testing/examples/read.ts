@@ -32,7 +32,7 @@ async function exported(file: HookFile): Promise<readonly Example[]> {
 }
 
 async function beside(file: HookFile): Promise<readonly Example[]> {
-  const path = sidecarsOf(file.path).find((candidate) => existsSync(candidate));
+  const path = sidecarsOf(file.at).find((candidate) => existsSync(candidate));
   if (path === undefined) return [];
   const name = basename(path);
   const yaml = await readYaml(readFileSync(path, "utf8"), name);

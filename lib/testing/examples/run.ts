@@ -173,7 +173,7 @@ interface Where {
 async function inLane<T>({ file, event, env }: Where, work: (lane: Lane) => Promise<T>): Promise<T> {
   const scratch = new Scratch();
   const lane = new Lane({
-    target: { type: "file", path: file.path, ...(event !== undefined && { event }) },
+    target: { type: "file", path: file.at, ...(event !== undefined && { event }) },
     place: scratch.place(),
     host: "claude",
     env: process.env,

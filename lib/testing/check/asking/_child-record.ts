@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { systemClock } from "../../../core/clock.ts";
 import { fire } from "../../../core/dispatch.ts";
@@ -95,8 +95,10 @@ async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> 
 
 /** Whether it is worth loading what reads examples. */
 function mayHaveExamples(path: string): boolean {
-  return readFileSync(path, "utf8").includes("examples") || existsSync(path.replace(/\.\w+$/, ".examples.yaml")) ||
-    existsSync(`${path}.examples.yaml`);
+  return readFileSync(path, "utf8").includes("examples") ||
+    [path, realpathSync(path)].some((at) =>
+      existsSync(at.replace(/\.\w+$/, ".examples.yaml")) || existsSync(`${at}.examples.yaml`)
+    );
 }
 
 async function examplesOf({ path, event }: Target & { type: "file" }): Promise<readonly Example[]> {
@@ -106,7 +108,7 @@ async function examplesOf({ path, event }: Target & { type: "file" }): Promise<r
 
 /** What a file says about itself and its record does not carry. */
 async function isNondeterministic({ kind }: HookRecord, path: string): Promise<boolean> {
-  if (kind === "module") return (await import(path)).config?.nondeterministic === true;
+  if (kind === "module") return (await import(realpathSync(path))).config?.nondeterministic === true;
   const text = readFileSync(path, "utf8");
   return readHeader(text).nondeterministic === true || /^nondeterministic:\s*true\s*$/m.test(text.slice(0, 2000));
 }

@@ -79,7 +79,7 @@ function scriptSubject(path: string, text: string, event: string, options: FindO
   const moment = parseMoment(event.replace(/^[^@]+/, kebab));
   const name = basename(path);
   const executable = text.startsWith("#!") && isExecutable(path);
-  const file: HookFile = { ...parseFileName(`${formatFileName(moment)}.sh`), name, path, text, executable };
+  const file: HookFile = { ...parseFileName(`${formatFileName(moment)}.sh`), name, path, at: path, text, executable };
   const host = options.host ?? toldHost(path, text) ?? "claude";
   const subject = {
     ...fileSubject(file, { ...options, event, host }, runnerOf(file)),

@@ -154,22 +154,22 @@ export function fileSubject(
   { cwd, event, host = "claude" }: FindOptions,
   program = file.kind === "command" ? programOf(file) : undefined,
 ): Subject {
-  const shown = shortened(file.path, cwd);
+  const shown = shortened(file.at, cwd);
   const common = {
     name: file.name,
     path: shown,
     kind: file.kind,
     host,
-    file: file.path,
+    file: file.at,
     ...(event !== undefined && { event }),
     text: file.text,
     env: {},
     copies: [],
     // Its own folder too: a stray package.json above all scratch folders makes none of them a project.
-    visible: [projectAround(dirname(file.path)), dirname(file.path)],
+    visible: [projectAround(dirname(file.path)), dirname(file.path), dirname(file.at)],
     seen: [],
   };
-  const target = { type: "file", path: file.path, ...(event !== undefined && { event }) } as const;
+  const target = { type: "file", path: file.at, ...(event !== undefined && { event }) } as const;
   if (!program) return { ...common, target, named: momentsOf(recordBase(file, {}, cwd).on) };
   const config = readHeader(file.text);
   const base = recordBase(file, config, cwd);
