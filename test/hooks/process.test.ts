@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -139,6 +139,17 @@ test("runProcess() tells what a command writes while it writes it", async () => 
 test("runProcess() rejects with the command's name where it cannot be started", async () => {
   await assert.rejects(run("no-such-program", { args: [] }), /^Error: Cannot start 'no-such-program' as /);
   await assert.rejects(run("true", { cwd: "/no/such/folder" }), /^Error: Cannot start 'true' as /);
+});
+
+test("runProcess() names what a script is to be run by, where that is what is missing", async () => {
+  using folder = scratch({ a: "#!/no/such -x\n", b: "#!/bin/sh\r\nexit 0\r\n" });
+  for (const [name, wanted] of [["a", '"/no/such"'], ["b", '"/bin/sh\\r"']] as const) {
+    const command = `${folder.path}/${name}`;
+    chmodSync(command, 0o755);
+    await assert.rejects(run(command, { args: [] }), {
+      message: `Cannot start '${command}' as its first line wants ${wanted}, which is no program here`,
+    });
+  }
 });
 
 test("exec() runs a program for ctx.$ and gives its code and output", async () => {

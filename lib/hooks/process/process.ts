@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -139,5 +139,16 @@ function letGo(stream: Readable & { unref?: () => void }): void {
 }
 
 function cannotStart(command: string, error: unknown): Error {
+  const interpreter = (error as { code?: string }).code === "ENOENT" ? interpreterOf(command) : undefined;
+  // The system calls the script missing where it is what the script is to be run by, perhaps only for a CR at its end.
+  if (interpreter !== undefined && !existsSync(interpreter)) {
+    const shown = JSON.stringify(interpreter);
+    return new Error(`Cannot start '${command}' as its first line wants ${shown}, which is no program here`);
+  }
   return new Error(`Cannot start '${command}' as ${thrownWords(error)}`);
+}
+
+function interpreterOf(script: string): string | undefined {
+  if (!existsSync(script)) return undefined;
+  return /^#![ \t]*([^ \t\n]+)/.exec(readFileSync(script, "utf8"))?.[1];
 }
