@@ -107,9 +107,9 @@ export function limitWarning(stop: Stop, limits: Limits, hooks: readonly string[
       return `The run ended after ${limits.stalls} continuations without a tool between them${who}: ` +
         "let the hook look at 'stop_hook_active' or 'remaining', or raise limits.stalls";
     case "budget":
-      return "The run ended at its budget: raise limits.tokens or limits.dollars";
+      return `The run ended at its budget${who}: raise limits.tokens or limits.dollars`;
     case "deadline":
-      return `The run ended at its limit of ${limits.seconds} seconds: raise limits.seconds`;
+      return `The run ended at its limit of ${limits.seconds} seconds${who}: raise limits.seconds`;
     default:
       return `The run ended: ${stop}`;
   }

@@ -89,6 +89,7 @@ export function openSession(
       if (closed) return;
       closed = true;
       const run = last ?? newRun(NEVER);
+      await life.inbox.ending();
       for (const stopper of stoppers) stopper.abort(CLOSED);
       await busy;
       await background();
@@ -115,7 +116,9 @@ function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
   // A process that goes on with a run has the time that the one before has left; an engine's timer knows by itself.
   const left = seconds * 1000 - (begun === undefined ? 0 : clock.now() - begun);
   (engine?.sleep ? engine.sleep(seconds * 1000) : clock.sleep(Math.max(0, left), over)).then(() => {
-    if (!over.aborted) stopper.abort(new Ended("deadline", limitWarning("deadline", run.agent.limits, [])));
+    if (!over.aborted) {
+      stopper.abort(new Ended("deadline", limitWarning("deadline", run.agent.limits, [...run.keepers])));
+    }
   });
 }
 

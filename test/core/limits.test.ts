@@ -200,6 +200,22 @@ test("U10: seconds end a run as its deadline", async () => {
   assert.equal(s.clock.tick(), 500);
 });
 
+test("U10: a limit of any kind names the hooks that kept the run going", async () => {
+  const usage = { input_tokens: 10, output_tokens: 5 };
+  const rows: [Stop, Parameters<typeof stage>[0]][] = [
+    ["max_iterations", { model: scripted([], TEXT), limits: { iterations: 3 } }],
+    ["max_continuations", { model: scripted([], TEXT), limits: { continuations: 2 } }],
+    ["stop_hook_stalled", { model: scripted([], TEXT) }],
+    ["budget", { model: scripted([], { then: { text: "done", usage } }), limits: { tokens: 40 } }],
+    ["deadline", { model: scripted([{ text: "done" }, { stall: "start" }]), limits: { seconds: 0.5 } }],
+  ];
+  for (const [stop, setting] of rows) {
+    const s = stage({ ...setting, hooks: { stop: never } });
+    assert.equal((await s.run()).stop, stop);
+    assert.match(s.warnings()[0]!, /\(kept going by never\): (?:raise|let)/, stop);
+  }
+});
+
 test("every count that can end a run has its own stop, a warning, turn-end and no stop check after it", async () => {
   const rows: [Stop, Parameters<typeof stage>[0]][] = [
     ["max_iterations", {
