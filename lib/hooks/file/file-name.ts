@@ -31,6 +31,9 @@ const MEANT: { readonly [ext: string]: string } = {
   ".cjs": ".mjs",
 };
 
+/** What is left of a hook that nobody means to run: a copy of an editor, or one that was switched off by hand. */
+const PUT_ASIDE = /[~#]$|^\.(?:bak|disabled|off|old|orig|rej|save|swp|tmp)$/i;
+
 export const DEFAULT_PRIORITY = 100;
 
 /** One moment a hook listens to, as a name spells it: `<event>[@Tool+Tool]`. */
@@ -89,6 +92,7 @@ export function parseFileName(file: string, options: { executable?: boolean } = 
       ext === undefined
         ? "it has no extension and is not an executable with a #! line"
         : `'${ext}' is the extension of no kind of hook`,
+      ext !== undefined && PUT_ASIDE.test(ext) ? "to keep it and not run it, begin its name with '_'" : undefined,
     );
   }
   const [ext, kind] = known ?? ["", "command"];
@@ -164,8 +168,9 @@ export function formatFileName(parts: {
 /** A valid name that is as near to the given one as its parts can be mended. */
 export function nearestName(file: string): string {
   const known = knownExtension(file)?.[0];
-  const last = known ?? /\.[^.]*$/.exec(file)?.[0] ?? "";
-  const ext = known ?? MEANT[last] ?? ".sh";
+  const last = known ?? /(?:\.rules|\.prompt)?\.[^.]*$/i.exec(file)?.[0] ?? "";
+  const small = last.toLowerCase();
+  const ext = known ?? knownExtension(small)?.[0] ?? MEANT[small.slice(small.lastIndexOf("."))] ?? ".sh";
   const stem = file.slice(0, file.length - last.length);
   const [, number, head, rest] = /^(?:(\d+)-)?([^.]*)\.?(.*)$/s.exec(stem)!;
   const moment = nearestMoment(head!);
@@ -173,7 +178,7 @@ export function nearestName(file: string): string {
     ".",
   );
   const name = formatFileName({
-    priority: number === undefined ? undefined : Number(number.slice(0, 4)),
+    priority: number === undefined ? undefined : Number(number.replace(/^0+/, "").slice(0, 4)),
     event: moment,
     label: label === "" ? undefined : label,
     ext,
@@ -182,7 +187,7 @@ export function nearestName(file: string): string {
 }
 
 function nearestMoment(text: string): string {
-  const [event = "", ...tools] = text.split(/[@+]/);
+  const [event = "", ...tools] = text.split(/[@+|,;&]/);
   const found = nearest(kebab(event), EVENT_NAMES)!;
   const clean = tools.map((tool) => tool.replace(/^[^A-Za-z]+|[^A-Za-z0-9_-]/g, "")).filter((tool) => TOOL.test(tool));
   return takesTools(resolveEvent(found)!) && clean.length > 0 ? `${found}@${clean.join("+")}` : found;
