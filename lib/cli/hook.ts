@@ -172,8 +172,9 @@ async function inTime(answer: unknown, ctx: EarlyContext, seconds: number): Prom
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      ctx.real?.expire();
-      reject(new Error(`It took longer than its limit of ${seconds} s`));
+      const why = new Error(`It took longer than its limit of ${seconds} s`);
+      ctx.real?.expire(why);
+      reject(why);
     }, seconds * 1000);
   });
   try {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
@@ -51,8 +51,12 @@ export default command(USAGE, async ({ words, flags }, io) => {
     throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
   }
   if (flags.verify) refuseTogether(flags, "verify", ["update"], "one only looks at what the other records again");
-  if (flags.hooks !== undefined && !existsSync(resolve(io.cwd, String(flags.hooks)))) {
-    throw new UsageError(`Cannot load hooks of '${flags.hooks}' as there is no such folder`);
+  if (flags.hooks !== undefined) {
+    const found = statSync(resolve(io.cwd, String(flags.hooks)), { throwIfNoEntry: false });
+    if (!found) throw new UsageError(`Cannot load hooks of '${flags.hooks}' as there is no such folder`);
+    if (!found.isDirectory()) {
+      throw new UsageError(`Cannot load hooks of '${flags.hooks}' as it is a file: name the folder it is in`);
+    }
   }
   if (flags.faults) {
     const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
@@ -124,16 +128,17 @@ async function outcomeOf(
 ): Promise<Outcome> {
   const shadow: ShadowVerdict[] = [];
   const began = performance.now();
+  const folder = flags.hooks === undefined ? undefined : resolve(io.cwd, String(flags.hooks));
+  let shadowed: Awaited<ReturnType<typeof shadowsOf>> | undefined;
   try {
     const agent = await fixtureAgent(fixture);
+    if (folder !== undefined && flags.shadow) shadowed = await shadowsOf(folder, (verdict) => shadow.push(verdict));
     const options: ReplayOptions = {
       wire: flags.wire === true,
       signal: io.signal,
       mode: flags.verify ? "verify" : "replay",
       ...declared,
-      ...(flags.hooks !== undefined && {
-        hooks: await hooksOf(resolve(io.cwd, String(flags.hooks)), flags.shadow ? (v) => shadow.push(v) : undefined),
-      }),
+      ...(folder !== undefined && { hooks: shadowed?.hooks ?? await hooksOf(folder) }),
     };
     let { report, ms } = await runFixture(fixture, agent, options);
     if (flags.update && (!report.ok || options.normalise)) {
@@ -151,6 +156,8 @@ async function outcomeOf(
   } catch (error) {
     const message = flags.debug && error instanceof Error ? error.stack! : (error as Error).message;
     return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message, shadow };
+  } finally {
+    shadowed?.end();
   }
 }
 
@@ -168,23 +175,40 @@ async function brokenAgain(fixture: Fixture, agent: Agent, { wire }: Flags["flag
   return await (await import("../tape/fault/kept-faults.ts")).brokenAgain(fixture, agent, { wire: wire === true });
 }
 
-async function hooksOf(
-  folder: string,
-  shadow: ((verdict: ShadowVerdict) => void) | undefined,
-): Promise<NonNullable<ReplayOptions["hooks"]>> {
+type HooksOf = NonNullable<ReplayOptions["hooks"]>;
+
+async function hooksOf(folder: string): Promise<HooksOf> {
   const { HookFolder } = await import("../hooks/hot.ts");
-  const { shadows } = await import("../tape/shadow.ts");
   return (runner) => {
     const hooks = new HookFolder(folder, runner);
-    if (!shadow) return () => hooks.refresh();
+    return () => hooks.refresh();
+  };
+}
+
+/** The same hooks, asked and not obeyed, in a copy of the workspace that is gone when they are. */
+async function shadowsOf(
+  folder: string,
+  tell: (verdict: ShadowVerdict) => void,
+): Promise<{ hooks: HooksOf; end: () => void }> {
+  const [{ HookFolder }, { Mirror }, { shadows }] = await Promise.all([
+    import("../hooks/hot.ts"),
+    import("../tape/mirror.ts"),
+    import("../tape/shadow.ts"),
+  ]);
+  const mirrors: InstanceType<typeof Mirror>[] = [];
+  const hooks: HooksOf = (runner) => {
+    const mirror = new Mirror(runner.host.projectDir);
+    mirrors.push(mirror);
+    const files = new HookFolder(folder, { ...runner, host: { ...runner.host, projectDir: mirror.root } });
     let last: { of: unknown; records: ReturnType<typeof shadows> } | undefined;
     return async () => {
-      const records = await hooks.refresh();
+      const records = await files.refresh();
       // The same list while nothing has changed: hooks are put in order once per list.
-      if (last?.of !== records) last = { of: records, records: shadows(records, shadow) };
+      if (last?.of !== records) last = { of: records, records: shadows(records, mirror, tell) };
       return last.records;
     };
   };
+  return { hooks, end: () => mirrors.forEach((mirror) => mirror.end()) };
 }
 
 /** Replays fixtures side by side: agents wait for processes, and a fixture's files are copied. */

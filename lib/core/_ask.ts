@@ -98,7 +98,7 @@ function awaited<T>(
     };
     const giveUp = (why: UnusableAnswer) => {
       if (!open) return;
-      ctx.expire();
+      ctx.expire(why);
       close(failed, why);
     };
     const interrupted = () => giveUp(new UnusableAnswer("it was interrupted"));

@@ -5,6 +5,8 @@ import type { AnyEvent, EventName, Fired } from "./events.ts";
 import { ENDED, Fold, type Folded, IN_BACKGROUND, NOTHING } from "./fold.ts";
 import type { HookEnv, HookRecord } from "./hook.ts";
 
+export { failurePolicy } from "./_policy.ts";
+
 export interface FireOptions {
   /** Turns a modified value into the subject, or throws `UnusableAnswer`. */
   readonly accept?: (value: unknown) => unknown;

@@ -185,9 +185,9 @@ export class Context implements HookContext {
     this.#stop ??= new AbortController();
     return AbortSignal.any([this.#env.signal, this.#stop.signal]);
   }
-  /** Ends whatever the hook bound to its signal. */
-  expire(): void {
-    (this.#stop ??= new AbortController()).abort(new Error("The hook's time is up"));
+  /** Ends whatever the hook bound to its signal, and says why. */
+  expire(why: Error): void {
+    (this.#stop ??= new AbortController()).abort(why);
   }
   /** The model by which a hook's own one is asked, so that the call is on the tape too. */
   taped(model: Model): Model {

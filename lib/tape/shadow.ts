@@ -1,7 +1,10 @@
-import type { AnyEvent, EventName } from "../core/events.ts";
-import type { HookContext, HookRecord } from "../core/hook.ts";
+import { failurePolicy } from "../core/dispatch.ts";
+import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
+import type { Context, HookContext, HookRecord } from "../core/hook.ts";
+import type { Model } from "../core/model.ts";
 import { thrownWords } from "../core/thrown.ts";
-import { NO_OPINION, type Opinion } from "../core/verdict.ts";
+import { NO_OPINION, type Opinion, OutOfTime } from "../core/verdict.ts";
+import type { Mirror } from "./mirror.ts";
 
 /** What a hook would have done, had it been allowed to. */
 export interface ShadowVerdict {
@@ -13,49 +16,74 @@ export interface ShadowVerdict {
   readonly reason?: string;
 }
 
+type Would = readonly [would: ShadowVerdict["would"], reason: string | undefined];
+type Say = (...would: Would) => void;
+
 /**
- * Hooks that are asked about everything and change nothing: what they would have done is told. They are asked first,
- * so they see what the agent wanted and not what other hooks made of it.
+ * Hooks that are asked about everything and change nothing: what they would have done is told, and what they do to
+ * files they do to a copy. They are asked first, so they see what the agent wanted and not what other hooks made of it.
  */
-export function shadows(records: readonly HookRecord[], tell: (verdict: ShadowVerdict) => void): HookRecord[] {
+export function shadows(
+  records: readonly HookRecord[],
+  mirror: Mirror,
+  tell: (verdict: ShadowVerdict) => void,
+): HookRecord[] {
   return records.map((record): HookRecord => {
-    const say = (event: AnyEvent, would: ShadowVerdict["would"], reason?: string) =>
-      tell({
-        hook: record.name,
-        event: event.event,
-        ...("tool_name" in event && { tool: event.tool_name }),
-        would,
-        ...(reason !== undefined && { reason }),
-      });
+    const run = async (event: AnyEvent, ctx: HookContext) => {
+      const say: Say = (would, reason) =>
+        tell({
+          hook: record.name,
+          event: event.event,
+          ...("tool_name" in event && { tool: event.tool_name }),
+          would,
+          ...(reason !== undefined && { reason: mirror.unplaced(reason) }),
+        });
+      const { signal } = ctx;
+      try {
+        if (record.kind === "command" || record.kind === "module") mirror.follow();
+        const told = mirror.there(event);
+        const answer = async () => record.read(await record.run(told, harmless(ctx, mirror, say)), told);
+        const opinion = await Promise.race([answer(), endOf(signal)]);
+        for (const would of verdictsOf(opinion, event, record)) say(...would);
+      } catch (error) {
+        // That a person has interrupted the replay is no failure of the hook.
+        if (!signal.aborted || isOutOfTime(signal.reason)) say(...failed(record, event, thrownWords(error)));
+      }
+    };
+    // By another name, as what a hook draws by chance hangs on its name: its older self, which is asked too, keeps its own.
     return {
       ...record,
+      name: `${record.name} (shadow)`,
       mode: "gate",
       priority: Number.NEGATIVE_INFINITY,
       onError: "continue",
-      run: async (event, ctx) => {
-        try {
-          const opinion = record.read(await record.run(event, harmless(ctx, event, say)), event);
-          for (const [would, reason] of verdictsOf(opinion, event)) say(event, would, reason);
-        } catch (error) {
-          say(event, "fail", thrownWords(error));
-        }
-      },
+      run,
       read: () => NO_OPINION,
     };
   });
 }
 
+/** By its name: the agent may have another copy of this package than whoever replays it. */
+function isOutOfTime(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === OutOfTime.name;
+}
+
+/** Fails when a hook's time is over: one that does not listen goes on, and what it says then counts as little as in a run. */
+function endOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+}
+
 /** A context through which nothing can be done. */
-function harmless(
-  ctx: HookContext,
-  event: AnyEvent,
-  say: (event: AnyEvent, would: ShadowVerdict["would"], reason?: string) => void,
-): HookContext {
-  const instead: Partial<HookContext> = {
-    addContext: (text) => say(event, "say", text),
-    hookInput: (text) => say(event, "say", text),
-    abort: (reason) => say(event, "abort", reason),
+function harmless(ctx: HookContext, mirror: Mirror, say: Say): HookContext {
+  const instead: Partial<HookContext & Pick<Context, "taped">> = {
+    cwd: mirror.there(ctx.cwd),
+    $: (command, args = []) =>
+      ctx.$("/bin/sh", ["-c", 'cd "$0" && exec "$@"', mirror.there(ctx.cwd), command, ...args]),
+    addContext: (text) => say("say", text),
+    hookInput: (text) => say("say", text),
+    abort: (reason) => say("abort", reason),
     values: new Map(ctx.values),
+    taped: () => nobody,
   };
   return new Proxy(ctx, {
     get: (target, key) => {
@@ -66,14 +94,34 @@ function harmless(
   });
 }
 
-function verdictsOf(opinion: Opinion, { event }: AnyEvent): [ShadowVerdict["would"], string | undefined][] {
+/** Whom prompt hooks ask here: the tape has no answer for them, and that is no difference of the run. */
+const nobody: Model = () => {
+  throw new Error("Cannot judge as it asks a model, and a replay has none");
+};
+
+/** What an answer comes to: one that counts for nothing is not told. */
+function verdictsOf(opinion: Opinion, { event }: AnyEvent, { mode }: HookRecord): Would[] {
   const { decision, reason, value, halt, abort, contexts = [] } = opinion;
-  const found: [ShadowVerdict["would"], string | undefined][] = [];
-  if (decision === "deny") found.push([event === "stop" ? "send back" : "deny", reason]);
-  else if (decision !== undefined) found.push([decision, reason]);
-  if (value) found.push(["modify", JSON.stringify(value.to)]);
-  if (halt !== undefined) found.push(["halt", halt]);
+  const found: Would[] = [];
+  if (mode === "gate") {
+    if (decision === "deny") found.push(...denial(event, reason));
+    else if (decision !== undefined) found.push([decision, reason]);
+    if (value) found.push(["modify", JSON.stringify(value.to)]);
+    if (halt !== undefined) found.push(["halt", halt]);
+  }
   if (abort !== undefined) found.push(["abort", abort]);
   for (const { text } of contexts) found.push(["say", text]);
   return found;
+}
+
+function denial(event: EventName, reason: string | undefined): Would[] {
+  if (EVENTS[event].deny === "ignored") return [];
+  return [[event === "stop" ? "send back" : "deny", reason]];
+}
+
+/** A failure is no verdict, but it may refuse or end the run (U7). */
+function failed(record: HookRecord, { event }: AnyEvent, words: string): Would {
+  const policy = record.mode === "gate" ? record.onError ?? failurePolicy(record, event) : "continue";
+  const [refused] = policy === "deny" ? denial(event, `it failed: ${words}`) : [];
+  return refused ?? [policy === "abort" ? "abort" : "fail", policy === "abort" ? `it failed: ${words}` : words];
 }
