@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
+import { draftIn, sweep } from "../tape/drafts.ts";
 import { fixtureAt, FIXTURES, nameFor, scriptOnTape } from "../tape/fixture.ts";
 import { keepFiles } from "../tape/record/keep-files.ts";
 import { isCi } from "../tape/options.ts";
@@ -114,22 +115,25 @@ async function recordInto(
   const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
   const ran = script === undefined ? [] : [script, join(dirname(script), "hooks")];
   mkdirSync(folder, { recursive: true });
-  const draft = mkdtempSync(join(folder, ".draft-"));
+  sweep(folder);
+  const draft = draftIn(folder);
+  mkdirSync(draft);
   try {
     for (const { path, why } of keeps ? keepFiles(workspace, draft, ran) : []) {
       io.err(`${path} is not kept with the fixture: ${why}\n`);
     }
     const files = fixtureAt(keeps ? draft : folder).files;
-    const done = await runFixture({ ...fixtureAt(folder), files }, agent, {
+    return await runFixture({ ...fixtureAt(folder), files }, agent, {
       ...options,
       mode: "record",
       tools,
       agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
       signal: io.signal,
       ...(tools && { cwd: workspace }),
+      ...(keeps && files !== undefined && {
+        workspace: { keep: () => renameSync(files, join(folder, "files")), drop: () => {} },
+      }),
     });
-    if (keeps && files !== undefined) renameSync(files, join(folder, "files"));
-    return done;
   } finally {
     rmSync(draft, { recursive: true, force: true });
     if (readdirSync(folder).length === 0) rmdirSync(folder);

@@ -19,7 +19,10 @@ import type {
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { unpackEvents } from "./_pack.ts";
 import { echoOf } from "./reply.ts";
-import type { Attempt, Call, CallError, Tape } from "./tape.ts";
+import { type Attempt, type Call, type CallError, isImported, type Tape } from "./tape.ts";
+
+/** What to do about a tape that is not whole. */
+export const RENEW = "take it from version control, or delete it and record again";
 
 /** A small tape whose calls unpack to more than this was made to fill the memory. */
 const MOST_MESSAGES = 20_000_000;
@@ -66,6 +69,7 @@ export class Assembly {
     let end: EndFact | undefined;
     for (const [i, fact] of facts.entries()) {
       const line = i + 2;
+      if (end) throw this.#refuse("it comes after the line that ends the tape: record it again", line);
       if ("events" in fact) this.#attempt(fact, line);
       else if ("error" in fact) this.#failed(fact, line);
       else {
@@ -82,6 +86,7 @@ export class Assembly {
       }
     }
     await this.#close();
+    if (!end && !isImported(this.#header)) throw this.#refuse(`its last line is no 'end', so it was cut: ${RENEW}`);
     return {
       ...{ header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes },
       ...(refusals.length > 0 && { refusals }),

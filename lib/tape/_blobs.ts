@@ -37,10 +37,26 @@ export function fromBlobs<T>(value: T, get: (name: string) => string): T {
 export function readBlob(folder: string, name: string): string {
   if (!/^[0-9a-f]{64}$/.test(name)) throw new Error(`Cannot read blob '${name}' as a blob is named by its sha256`);
   const path = join(folder, name);
-  if (!lstatSync(path).isFile()) throw new Error(`Cannot read blob '${name}' as it is no plain file`);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) throw new Error(`Cannot read ${path} as there is no such file: ${RENEW}`);
+  if (!found.isFile()) throw new Error(`Cannot read ${path} as it is no plain file: ${RENEW}`);
   const text = readFileSync(path, "utf8");
-  if (blobName(text) !== name) throw new Error(`Cannot read blob '${name}' as its text is another: record it again`);
-  return text;
+  if (blobName(text) === name) return text;
+  // Version control may have given its lines other ends: the name tells whether that is all.
+  const plain = text.replaceAll("\r\n", "\n");
+  if (blobName(plain) === name) return plain;
+  throw new Error(`Cannot read ${path} as its text is not the one it is named by: ${RENEW}`);
+}
+
+const RENEW = "take it from version control, or delete the tape and record again";
+
+/** Whether a blob can be read: one that was damaged has to be written again. */
+export function holdsBlob(folder: string, name: string): boolean {
+  try {
+    return readBlob(folder, name) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function blobName(text: string): string {

@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { removeScratch } from "./_workspace.ts";
@@ -49,20 +49,38 @@ export function findFixture(given: string, cwd: string): Fixture {
 export function fixturesIn(folder: string): Fixture[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
     .map((entry) => fixtureAt(join(folder, entry.name)))
-    .filter(({ tape }) => existsSync(tape))
+    .filter(hasTape)
     .sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+/** Whether there is a tape, or may be one that may not be looked at: passed over, all would seem to have been replayed. */
+export function hasTape({ tape }: Fixture): boolean {
+  try {
+    return statSync(tape, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES";
+  }
 }
 
 /** A copy of a fixture's files to work in, which goes with the work. */
 export async function inScratch<T>(files: string | undefined, work: (cwd: string) => Promise<T>): Promise<T> {
-  const cwd = realpathSync(mkdtempSync(join(tmpdir(), "crochet-replay-")));
+  const cwd = scratch();
   try {
     if (files !== undefined) copyAll(files, cwd);
     return await work(cwd);
   } finally {
     removeScratch(cwd);
+  }
+}
+
+function scratch(): string {
+  try {
+    return realpathSync(mkdtempSync(join(tmpdir(), "crochet-replay-")));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(`Cannot make a folder to work in as ${message}: let TMPDIR name one that may be written to`);
   }
 }
 

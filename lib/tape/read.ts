@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Assembly } from "./_assembly.ts";
+import { Assembly, RENEW } from "./_assembly.ts";
 import { blobsOf, fromBlobs, readBlob } from "./_blobs.ts";
 import { type Fact, type Header, TAPE_VERSION, unknownFact } from "./format.ts";
 import { type Redactor, redactor } from "./redact/redact.ts";
@@ -111,8 +111,6 @@ function refuseTorn(text: string, refuse: (why: string) => TapeError): void {
   if (text === "") throw refuse(`it is empty: ${RENEW}`);
   if (!text.endsWith("\n")) throw refuse(`its last line is torn: ${RENEW}`);
 }
-
-const RENEW = "take it from version control, or delete it and record again";
 
 function readFact(line: string, blob: (name: string) => string, refuse: (why: string) => TapeError): Header | Fact {
   let value: unknown;

@@ -53,6 +53,7 @@ export interface ReplayOptions {
   readonly on?: (event: RunEvent) => void;
   /** Where to work. @default a scratch copy of the fixture's files */
   readonly cwd?: string;
+  readonly workspace?: NonNullable<TapeOptions["workspace"]>;
 }
 
 /** What came of a fixture's run. */
@@ -118,7 +119,7 @@ async function runIn(
       path: fixture.folder,
       ...((mode === "replay" || mode === "verify") && { tape: tape! }),
       mode,
-      ...given(options, "wire", "cutAt", "normalise", "tools", "redact", "agent"),
+      ...given(options, "wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace"),
       ...(options.cwd === undefined && { files: (shown) => hashFiles(cwd, { shown, before: fixture.files }) }),
       onReport: (report) => told.report = report,
       onError: (error) => told.error = error,
@@ -172,8 +173,22 @@ function judged(report: DriftReport, tape: Tape | undefined, { stop, error }: Re
     ...report,
     files: diverged ? [] : files,
     ok: report.ok && !otherwise && files.length === 0,
-    notes: otherwise ? [...report.notes, `it ended with '${stop}'${why}, recorded was '${end.end}'`] : report.notes,
+    notes: [
+      ...report.notes,
+      ...(otherwise ? [`it ended with '${stop}'${why}, recorded was '${end.end}'`] : []),
+      ...(!diverged && differInLineEnds(files, end?.files ?? {}, cwd) ? [LINE_ENDS] : []),
+    ],
   };
+}
+
+/** Git does that to a checkout with `core.autocrlf`. */
+const LINE_ENDS =
+  "only the ends of lines differ: 'fixtures/** -text' in .gitattributes keeps them as they were recorded";
+
+function differInLineEnds(drifts: readonly FileDrift[], expected: NonNullable<EndFact["files"]>, cwd: string): boolean {
+  if (drifts.length === 0 || drifts.some(({ how }) => how !== "changed")) return false;
+  const unix = hashFiles(cwd, { shown: (text) => text.replaceAll("\r\n", "\n") });
+  return drifts.every(({ path }) => unix[path] === expected[path]);
 }
 
 /** Which files are not as they were left; what a tape does not have of a text, as where the workspace was, does not count. */

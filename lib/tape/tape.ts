@@ -95,6 +95,11 @@ export function hookLane(lane: string): string {
   return `${lane}:hook`;
 }
 
+/** Whether it is no run of an agent, which comes to an end, but calls that another tool has recorded. */
+export function isImported({ source }: Header): boolean {
+  return source.startsWith("imported from ");
+}
+
 /** When a tape was recorded; undefined where an imported one did not say. */
 export function recordedAt({ at }: Header): string | undefined {
   return Date.parse(at) > 0 ? at : undefined;

@@ -10,7 +10,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { blobsOf, toBlobs } from "./_blobs.ts";
+import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
+import { draftIn, sweep } from "./drafts.ts";
 import { factsOf } from "./_facts.ts";
 import { factLine } from "./format.ts";
 import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
@@ -37,10 +38,15 @@ export async function writeTape(path: string, tape: Tape, options: WriteOptions 
   const blobs = new Map<string, string>();
   const lines = facts.map((fact) => factLine(toBlobs(fact, (name, text) => blobs.set(name, text))));
   const folder = blobsOf(path);
-  if (blobs.size > 0) mkdirSync(folder, { recursive: true });
-  for (const [name, text] of blobs) if (!existsSync(join(folder, name))) writeWhole(join(folder, name), text, true);
-  mkdirSync(dirname(path), { recursive: true });
+  if (blobs.size > 0) prepare(folder);
+  for (const [name, text] of blobs) if (!holdsBlob(folder, name)) writeWhole(join(folder, name), text, true);
+  prepare(dirname(path));
   writeWhole(path, `${lines.join("\n")}\n`, replace);
+}
+
+function prepare(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  sweep(folder);
 }
 
 /**
@@ -61,7 +67,7 @@ export function checkWritable(path: string): void {
 
 /** Another process sees the file whole or not at all; without `replace`, a file that came meanwhile is kept. */
 function writeWhole(path: string, text: string, replace: boolean): void {
-  const draft = `${path}.${crypto.randomUUID().slice(0, 8)}`;
+  const draft = draftIn(dirname(path));
   try {
     writeFileSync(draft, text);
     if (replace) renameSync(draft, path);

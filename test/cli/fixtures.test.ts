@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, readdirSync, symlinkSync } from "node:fs";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
 import prune from "../../lib/cli/fixtures/prune.ts";
+import { draftIn } from "../../lib/tape/drafts.ts";
+import { fixturesIn } from "../../lib/tape/fixture.ts";
 import { place } from "../_place.ts";
 import { sharedData } from "../_shared.ts";
 import { LONG, recorded } from "./_recorded.ts";
@@ -49,16 +51,49 @@ test(
 
 test("prune never removes what a tape of any name needs, nor what is no blob", async () => {
   using w = place();
-  const [used, deep, orphan] = ["a", "b", "c"].map((digit) => digit.repeat(64));
+  const [used, deep, linked, orphan] = ["a", "b", "c", "d"].map((digit) => digit.repeat(64));
   w.put({ "fixtures/x/second.jsonl": `{"prompt":{"$blob":"${used}"}}\n` });
   w.put({ "fixtures/group/y/tape.jsonl": `{"prompt": {"$blob": "${deep}"}}\n` });
-  for (const name of [used, deep, orphan, "tape.jsonl", "files/notes.md"]) {
+  w.put({ "elsewhere/tape.jsonl": `{"prompt":{"$blob":"${linked}"}}\n` });
+  symlinkSync("../elsewhere", join(w.cwd, "fixtures/z"));
+  for (const loop of ["itself", "."]) symlinkSync(loop, join(w.cwd, "fixtures", `to-${loop}`));
+  symlinkSync("to-itself", join(w.cwd, "fixtures/itself"));
+  for (const name of [used, deep, linked, orphan, "tape.jsonl", "files/notes.md"]) {
     w.put({ [`fixtures/blobs/${name}`]: "text" });
   }
   assert.match((await w.call(prune, "nowhere")).err, /Cannot prune 'nowhere' as there is no such folder/);
   const { out } = await w.call(prune);
   assert.equal(out, `${orphan}\n1 blob removed\n`);
-  assert.deepEqual(readdirSync(join(w.cwd, "fixtures/blobs")).sort(), [used, deep, "files", "tape.jsonl"].sort());
+  const kept = [used, deep, linked, "files", "tape.jsonl"];
+  assert.deepEqual(readdirSync(join(w.cwd, "fixtures/blobs")).sort(), kept.sort());
+});
+
+test("prune removes what a killed recording has left, with its fixture where that is all of it", async () => {
+  using w = place();
+  const mine = basename(draftIn(w.cwd));
+  const left = mine.replace(/\d+/, "999999999");
+  w.put({ [`fixtures/a/${left}/files/x`]: "", [`fixtures/b/${left}/files/x`]: "", "fixtures/b/tape.jsonl": "" });
+  w.put({ [`fixtures/blobs/${left}`]: "", [`fixtures/c/${mine}/files/x`]: "" });
+  const names = [`a/${left}`, `b/${left}`, `blobs/${left}`];
+  const dry = await w.call(prune, "--dry-run", "--json");
+  assert.deepEqual(JSON.parse(dry.out), { removed: names });
+  assert.equal((await w.call(prune)).out, `0 blobs removed\n${names.join("\n")}\n3 unfinished recordings removed\n`);
+  assert.deepEqual(readdirSync(join(w.cwd, "fixtures")).sort(), ["b", "c"]);
+  assert.deepEqual(readdirSync(join(w.cwd, "fixtures/b")), ["tape.jsonl"]);
+});
+
+test("a fixture that is there by a link is never passed over, nor one that may not be looked at", async () => {
+  using w = place({ "elsewhere/tape.jsonl": "{}\n", "fixtures/locked/tape.jsonl": "{}\n", "fixtures/none/x": "" });
+  symlinkSync("../elsewhere", join(w.cwd, "fixtures/linked"));
+  for (const nothing of ["nowhere", "to-itself"]) symlinkSync(nothing, join(w.cwd, "fixtures", `to-${nothing}`));
+  symlinkSync("to-to-itself", join(w.cwd, "fixtures/to-itself"));
+  chmodSync(join(w.cwd, "fixtures/locked"), 0);
+  try {
+    const found = fixturesIn(join(w.cwd, "fixtures")).map(({ name }) => name);
+    assert.deepEqual(found, ["linked", "locked"]);
+  } finally {
+    chmodSync(join(w.cwd, "fixtures/locked"), 0o755);
+  }
 });
 
 const STREAM = [

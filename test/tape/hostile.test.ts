@@ -36,7 +36,7 @@ test("a tape never reads a file that is none of its blobs", async () => {
   const link = (dir: string) => (secret(dir), symlinkSync("../secret", join(dir, "blobs", HASH)));
   await assert.rejects(reading(asBlob(HASH), link), /as it is no plain file/);
   const other = (dir: string) => writeFileSync(join(dir, "blobs", HASH), "You greet people, briefly.");
-  await assert.rejects(reading(asBlob(HASH), other), /as its text is another/);
+  await assert.rejects(reading(asBlob(HASH), other), /as its text is not the one it is named by/);
 });
 
 test("a small tape that unpacks to more than any memory holds is refused", async () => {

@@ -18,6 +18,9 @@ export function refusal(
   was: Tape | undefined,
 ): string | undefined {
   const unsent = calls.find(({ attempts, error }) => attempts.length === 0 && error);
+  if (stop === undefined) {
+    return calls.length === 0 ? "nothing was asked" : "the run has not ended: wait for it, then close";
+  }
   if (stop === "aborted") return "the run was interrupted: let it come to its end";
   if (unsent) return `the model could not be asked: ${unsent.error!.message}`;
   if (stop === "error" && calls.length === 0 && was === undefined) return "the run failed before the model was asked";
