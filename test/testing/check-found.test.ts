@@ -63,6 +63,30 @@ test("a hook that is a link is checked by its own name, with the examples beside
   }
 });
 
+test(
+  "a matcher that fits no tool is a fault of its hook alone, and a name in another spelling a warning",
+  SLOW,
+  async () => {
+    const rules = `args.command contains "rm" -> deny("no")\n`;
+    using folder = hookFiles({
+      "hooks/pre-tool-use.a.rules": `# crochet: matcher="Bash(rm *)"\n${rules}`,
+      "hooks/pre-tool-use@bash.b.rules": rules,
+      "hooks/pre-tool-use@Bash+myTool.c.rules": rules,
+      ...settings({ PreToolUse: [{ matcher: "Bash(rm *)", hooks: [{ type: "command", command: "true" }] }] }),
+    });
+    const told = ({ hooks }: CheckReport) => hooks.map(({ findings: [f] }) => f && `${f.severity} ${f.code} ${f.mend}`);
+    const options = { ...FEW, laws: ["lawful"] } as const;
+    assert.deepEqual(told(await checkHook(`${folder.path}/hooks`, options)), [
+      "fault lawful.matcher write names with | between them, or an expression",
+      undefined,
+      "warning lawful.matcher write Bash",
+    ]);
+    assert.deepEqual(told(await checkHook(`${folder.path}/.claude/settings.json`, options)), [
+      'fault lawful.matcher match Bash, and look at its input in the hook, or in settings by "if"',
+    ]);
+  },
+);
+
 test("a script finds its neighbours through the folder of its project, as in its host", SLOW, async () => {
   using folder = hookFiles({
     ".claude/hooks/stop-words.sh": sh("set -e", 'cd "$CLAUDE_PROJECT_DIR/.claude/hooks"', "cat words.txt >/dev/null"),

@@ -173,7 +173,17 @@ function toolsOf(matcher: string | undefined, known: readonly string[]): readonl
   const own = spelled.filter((name) => /^[\w-]+$/.test(name) && name !== "any" && name !== "Task" && matches(name));
   const tools = [...new Set([...usual, ...own])];
   if (tools.length > 0) return tools;
-  throw new TypeError(`Cannot make calls for '${matcher}' as no tool is called so: expected a tool or a matcher`);
+  throw new NoSuchTool(matcher!);
+}
+
+/** A matcher that no tool's name fits. */
+export class NoSuchTool extends TypeError {
+  override name = "NoSuchTool";
+  readonly matcher: string;
+  constructor(matcher: string) {
+    super(`Cannot make calls for '${matcher}' as no tool is called so: expected a tool or a matcher`);
+    this.matcher = matcher;
+  }
 }
 
 /** Calls of every tool a matcher matches. */

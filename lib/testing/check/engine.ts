@@ -4,6 +4,8 @@ import { deterministic } from "./laws/deterministic.ts";
 import { isWire, type MadeEvents, madeEvents, plainProbes, type Probe } from "./events.ts";
 import { Findings } from "./report/findings.ts";
 import { cannotLoad, reportOf, slow, SLOW_MS, spread, timingOf } from "./report/hook-report.ts";
+import { NoSuchTool } from "../arbitraries/tools.ts";
+import { matcherMistake, neverMatches } from "./find/matcher.ts";
 import { mayHaveExamples } from "./_may-have-examples.ts";
 import { eventName, isGate, type Judge, type Violation } from "./laws/judged.ts";
 import { Interrupted, type Lane } from "./asking/lane.ts";
@@ -59,7 +61,12 @@ export async function holdToLaws(subject: Subject, session: Session, opening: Op
   const { lane, loading } = opening;
   // Until the process has started there is time to make the events that it will most likely be asked about.
   const expected = subject.loaded?.moments ?? subject.named;
-  const made = expected && madeEvents(subject, expected, lane.place, session);
+  let made: MadeEvents | undefined;
+  try {
+    made = expected && madeEvents(subject, expected, lane.place, session);
+  } catch (error) {
+    return ended(unmatched(error, findings));
+  }
   if (expected && keepers(expected).length > 0) void import("./laws/ends.ts");
   const loaded = await loading;
   if (loaded instanceof Interrupted) return ended(INTERRUPTED);
@@ -67,12 +74,26 @@ export async function holdToLaws(subject: Subject, session: Session, opening: Op
     findings.add(cannotLoad(loaded.message));
     return ended({});
   }
-  try {
-    return await new Engine(subject, subject.loaded ?? loaded!, lane, session, findings).check(made);
-  } catch (error) {
-    if (error instanceof Interrupted) return ended(INTERRUPTED);
-    throw error;
+  const told = subject.loaded ?? loaded!;
+  for (const { event, matcher } of subject.file === undefined ? [] : told.moments) {
+    // An application may have a tool of that name: of a file nobody knows where it is used.
+    const mistakes = matcher === undefined ? [] : matcherMistake(event, matcher, subject.host);
+    for (const mistake of mistakes) findings.add({ ...mistake, severity: "warning" });
   }
+  try {
+    return await new Engine(subject, told, lane, session, findings).check(made);
+  } catch (error) {
+    return ended(error instanceof Interrupted ? INTERRUPTED : unmatched(error, findings));
+  }
+}
+
+/** There is nothing to ask a hook whose matcher fits no tool, which is its fault alone. */
+function unmatched(error: unknown, findings: Findings): Partial<HookReport> {
+  if (!(error instanceof NoSuchTool)) throw error;
+  findings.add(
+    neverMatches(error.matcher, "no tool is called so", "write names with | between them, or an expression"),
+  );
+  return { skipped: "its matcher never matches" };
 }
 
 class Engine {

@@ -166,7 +166,7 @@ export function fileSubject(
     env: {},
     copies: [],
     // Its own folder too: a stray package.json above all scratch folders makes none of them a project.
-    visible: [projectAround(dirname(file.path)), dirname(file.path), dirname(file.at)],
+    visible: [...new Set([projectAround(dirname(file.path)), dirname(file.path), dirname(file.at)])],
     seen: [],
   };
   const target = { type: "file", path: file.at, ...(event !== undefined && { event }) } as const;

@@ -30,12 +30,21 @@ export function matcherMistake(event: string, matcher: string, host: Host): read
     const why = `a session starts by ${SOURCES.join(", ")}`;
     return [neverMatches(matcher, why, "write one of these, or leave the matcher out")];
   }
-  if (field !== "tool_name" || !/^[\w\- ,|]+$/.test(matcher)) return [];
+  if (field !== "tool_name") return [];
+  if (!/^[\w\- ,|]+$/.test(matcher)) return ruleMistake(matcher);
   const names = matcher.split(/[|,]/).map((part) => part.trim());
   return names.flatMap((name) => nameMistake(name, event) ?? []).slice(0, 1);
 }
 
-function neverMatches(matcher: string, why: string, mend: string): Violation {
+/** A rule of permissions where an expression for names is read. */
+function ruleMistake(matcher: string): readonly Violation[] {
+  const tool = /^(\w+)\(.*\)$/.exec(matcher)?.[1];
+  if (tool === undefined || !TOOLS.includes(tool) || compileMatcher(matcher)(tool)) return [];
+  const mend = `match ${tool}, and look at its input in the hook, or in settings by "if"`;
+  return [neverMatches(matcher, "it is a rule of permissions, and here names of tools are matched", mend)];
+}
+
+export function neverMatches(matcher: string, why: string, mend: string): Violation {
   return fault("matcher", `Its matcher '${matcher}' never matches: ${why}`, mend);
 }
 
