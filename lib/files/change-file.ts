@@ -54,6 +54,12 @@ export async function changeFile<Plan extends { readonly splices: readonly Splic
 ): Promise<Changed<Plan>> {
   const place = await confine(path, context);
   if (!place.exists && !options.create) throw notFound(place.path);
+  if (!place.exists && place.path.endsWith("/")) {
+    throw new ToolError(
+      `Cannot ${options.verb} '${place.path}' as it names a directory: leave out the slash at its end`,
+      { code: "is_directory" },
+    );
+  }
   return await withFileLock(place.real, context.signal, async () => {
     for (let attempt = 0; attempt < 2; attempt++) {
       const changed = await attemptChange(place, context, options);

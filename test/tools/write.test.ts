@@ -112,6 +112,8 @@ test("Write refuses what Edit refuses: directories, FIFOs, read-only files, path
     symlinkSync("../out.txt", join(root, "leaves"));
     const codes = {
       d: "is_directory",
+      "new/": "is_directory",
+      "ro/": "is_directory",
       pipe: "not_regular",
       ro: "read_only",
       leaves: "outside_root",
