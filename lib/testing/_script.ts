@@ -1,5 +1,8 @@
+import { isObject } from "../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
-import { replyEvents, type ScriptedReply } from "./_reply-events.ts";
+import { checkOptions, type OptionKind } from "../core/options.ts";
+import { shown } from "../core/shown.ts";
+import { replyEvents, type ScriptedReply, type ScriptedTool } from "./_reply-events.ts";
 
 /** A reply, or a function that makes it of what was asked. */
 export type ScriptEntry = ScriptedReply | ((request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>);
@@ -35,7 +38,13 @@ interface Lane {
   used: number;
 }
 
+/** @throws {TypeError} where a reply is none: most tests run without a check of their types */
 export function readScript(replies: readonly ScriptEntry[], { then, routes = [] }: ScriptOptions): Script {
+  if (!Array.isArray(replies)) {
+    throw new TypeError(`Cannot script a model as its replies must be a list: current value is ${shown(replies)}`);
+  }
+  const scripted = [...replies, ...routes.flatMap((route) => route.replies), ...(then === undefined ? [] : [then])];
+  for (const entry of scripted) if (typeof entry !== "function") checkReply(entry);
   const lanes: Lane[] = [
     ...routes.map((route, i) => ({ ...route, label: `route ${i + 1} `, used: 0 })),
     { label: "", when: () => true, replies, used: 0 },
@@ -49,6 +58,7 @@ export function readScript(replies: readonly ScriptEntry[], { then, routes = [] 
       const entry = lane.used < lane.replies.length ? lane.replies[lane.used++] : then;
       if (entry === undefined) throw ranOut(lane);
       const reply = typeof entry === "function" ? await entry(request) : entry;
+      if (typeof entry === "function") checkReply(reply);
       const names = {
         message: `msg_scripted_${number(++messages)}`,
         model: request.model,
@@ -65,6 +75,43 @@ export function readScript(replies: readonly ScriptEntry[], { then, routes = [] 
   };
 }
 
+const REPLY: { readonly [field in keyof ScriptedReply]-?: OptionKind } = {
+  thinking: "a text",
+  text: "a text",
+  blocks: "a list",
+  tools: "a list",
+  stop_reason: "a text",
+  usage: "an object",
+  events: "a list",
+  delay: "0 or more",
+  cut: "0 or more",
+  stall: "any",
+  error: "any",
+  http: "0 or more",
+  retryAfter: "0 or more",
+};
+
+const TOOL: { readonly [field in keyof ScriptedTool]-?: OptionKind } = {
+  name: "a text",
+  input: "any",
+  id: "a text",
+  raw: "a text",
+};
+
+function checkReply(given: unknown): void {
+  if (!isObject(given)) {
+    throw new TypeError(`Cannot script a reply as ${shown(given)} is none: give an object such as { text: "hi" }`);
+  }
+  const doing = `script reply ${summary(given)}`;
+  checkOptions(given, REPLY, doing);
+  for (const tool of (given as ScriptedReply).tools ?? []) {
+    if (!isObject(tool) || typeof tool.name !== "string") {
+      throw new TypeError(`Cannot ${doing} as ${shown(tool)} calls no tool: give { name: "Bash", input: { … } }`);
+    }
+    checkOptions(tool, TOOL, doing);
+  }
+}
+
 /** The events a reply sends before its fault, or all where it has none. */
 export function sentEvents({ reply, events }: Answer): readonly ModelEvent[] {
   if (reply.stall === "start") return [];
@@ -74,9 +121,9 @@ export function sentEvents({ reply, events }: Answer): readonly ModelEvent[] {
 
 function ranOut({ label, replies }: Lane): ModelError {
   return new ModelError(
-    `Cannot answer as the script${
-      label && ` of ${label.trim()}`
-    } has run out after ${replies.length} replies: add one, or give { then: reply }`,
+    `Cannot answer as the script${label && ` of ${label.trim()}`} has run out after ${replies.length} ${
+      replies.length === 1 ? "reply" : "replies"
+    }: add one, or give { then: reply }`,
     { code: "script_ended" },
   );
 }

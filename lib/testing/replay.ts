@@ -2,6 +2,10 @@ import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import type { CallOutcome, Result, RunEvent } from "../core/run-events.ts";
 import type { EventName } from "../core/events.ts";
+import { isToolUse } from "../core/messages.ts";
+import { checkOptions, type OptionKind } from "../core/options.ts";
+import { shown } from "../core/shown.ts";
+import { shellWord } from "../hooks/process/shell-word.ts";
 import type { Cuts } from "../tape/cuts.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
@@ -34,6 +38,7 @@ export interface ReplayTestOptions {
 export interface ReplayedCall {
   readonly id: string;
   readonly name: string;
+  /** What the tool ran on; where it did not run, as it was denied or its input does not fit: what the model gave. */
   readonly input: any;
   readonly outcome: CallOutcome;
   readonly content: string;
@@ -69,6 +74,17 @@ export class ReplayError extends Error {
   }
 }
 
+const OPTIONS: { readonly [option in keyof ReplayTestOptions]-?: OptionKind } = {
+  prompt: "a text",
+  wire: "true or false",
+  verify: "true or false",
+  cutAt: "any",
+  normalise: "a list",
+  cwd: "a text",
+  rollout: "a text",
+  on: "a function",
+};
+
 /**
  * Runs an agent on a recorded run, in a scratch copy of the fixture's files: no key, no network. Fails where the agent
  * asks for something else than was recorded, or for less. A fixture that is not there is recorded where a key is, and
@@ -86,6 +102,10 @@ export class ReplayError extends Error {
  * ```
  */
 export async function replay(agent: Replayable, name: string, options: ReplayTestOptions = {}): Promise<Replayed> {
+  checkOptions(options, OPTIONS, `replay '${name}'`);
+  if (typeof agent?.open !== "function") {
+    throw new TypeError(`Cannot replay '${name}' as ${shown(agent)} is no agent: give what agent({...}) makes`);
+  }
   const cwd = resolve(options.cwd ?? process.cwd());
   const fixture = findFixture(name, cwd);
   const missing = !existsSync(fixture.tape);
@@ -106,6 +126,14 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
       run.report,
     );
   }
+  const { result } = run;
+  if (missing && result.stop === "error") {
+    throw new ReplayError(
+      `Cannot use the run just recorded as '${fixture.name}' as it failed (${result.error?.message}): ` +
+        `the tape keeps this failure, to be replayed as it is; delete ${relative(cwd, fixture.tape)} to record another`,
+      run.report,
+    );
+  }
   const broke = missing || options.verify
     ? undefined
     : await brokenAgain(fixture, agent, wire === undefined ? {} : { wire });
@@ -114,8 +142,9 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
 }
 
 function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: ReplayTestOptions, cwd: string): void {
-  const script = agent.from === undefined ? `<${agent.name}'s script>` : relative(cwd, scriptOf(agent.from));
-  const command = `crochet record ${script} ${JSON.stringify(prompt ?? "<prompt>")} --fixture ${name}`;
+  const script = agent.from === undefined ? `<${agent.name}'s script>` : shellWord(relative(cwd, scriptOf(agent.from)));
+  const asked = /^[^"$`\\!\n]*$/.test(prompt ?? "") ? `"${prompt ?? "<prompt>"}"` : shellWord(prompt!);
+  const command = `crochet record ${script} ${asked} --fixture ${name}`;
   const refuse = (why: string) =>
     new Error(`Cannot replay '${name}' as ${relative(cwd, tape)} is missing${why}: ${command}`);
   if (isCi(process.env)) throw refuse(" and CI does not record");
@@ -124,11 +153,22 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
 }
 
 function replayed({ result, report, events, files }: FixtureRun): Replayed {
-  const inputs = new Map(events.flatMap((e) => e.type === "tool_start" ? [[e.id, e.input]] : []));
+  const ran = new Map(events.flatMap((e) => e.type === "tool_start" ? [[e.id, e.input]] : []));
+  const given = new Map(
+    events.flatMap((e) => e.type === "message" ? e.message.content.filter(isToolUse) : [])
+      .map(({ id, input }) => [id, input]),
+  );
   const calls = events.flatMap((e): ReplayedCall[] => {
     if (e.type !== "tool_end") return [];
     const { id, name, outcome, content, response } = e;
-    return [{ id, name, input: inputs.get(id), outcome, content, ...(response !== undefined && { response }) }];
+    return [{
+      id,
+      name,
+      input: ran.get(id) ?? given.get(id),
+      outcome,
+      content,
+      ...(response !== undefined && { response }),
+    }];
   });
   return {
     ...result,

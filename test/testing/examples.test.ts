@@ -167,11 +167,11 @@ test("an event is filled up: paths are absolute, an input is laid over the usual
         { name: "b", event: { tool: "Write", args: { file_path: "a.ts" } }, expect: { deny: '["Write",true,["file_path","content"]' } },
         { name: "c", event: { tool_input: { old_string: undefined } }, expect: { deny: '["Edit",true,["file_path","new_string","replace_all"]' } },
         { name: "d", event: { hook_event_name: "PostToolUseFailure", tool_name: "Read", error: "gone" }, expect: { deny: "Read" } },
-        { name: "e", event: { comand: "ls" } },
+        { name: "e", event: { tool_inputs: { command: "ls" } } },
       ];`,
   });
   assert.deepEqual(results.slice(0, 4), ["a", "b", "c", "d"]);
-  assert.match(results[4]!, /'comand' is no field of PreToolUse: did you mean/);
+  assert.match(results[4]!, /'tool_inputs' is no field of PreToolUse: did you mean 'tool_input'\?/);
 });
 
 test("a script gets its environment and a prompt its model's words", async () => {

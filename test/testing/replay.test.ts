@@ -21,6 +21,7 @@ test("replay() gives the Result, the calls of a tool, the files of a scratch wor
     assert.deepEqual(run.calls("Edit").map((call) => call.outcome), ["denied", "success"]);
     assert.deepEqual(run.calls().map((call) => call.name), ["Read", "Edit", "Edit"]);
     assert.equal(run.calls("Edit")[1]!.input.new_string, "over the leaves");
+    assert.match(run.calls("Edit")[0]!.input.new_string, /\w/, "what was denied has what the model gave");
     assert.match(run.files["tea.md"]!, /Pour it over the leaves\./);
     assert.deepEqual(run.hooks.map(({ hook, decision }) => [hook, decision]), [
       ["pre-tool-use@Edit.small-steps.ts", "deny"],
@@ -97,5 +98,37 @@ test("replay() of a missing fixture records it where a key is, and replays it fr
       const { agent: script } = readHeader(join(folder, "fixtures/greet/tape.jsonl"));
       assert.equal(script, "../../agents/greeter.ts", "crochet replay finds it");
     });
+  });
+});
+
+test("replay() that records a failure says so, and that the tape keeps it", async () => {
+  await inFolder(async (folder) => {
+    await using server = await scriptedServer([{ http: 401 }]);
+    const greeter = agent({ model: anthropic({ baseURL: server.url, apiKey: "not-a-key" }) });
+    await withEnv({ CI: undefined, ANTHROPIC_API_KEY: "not-a-key" }, async () => {
+      await assert.rejects(
+        replay(greeter, "greet", { cwd: folder, prompt: "hi" }),
+        /^ReplayError: Cannot use the run just recorded as 'greet' as it failed \(.*key was refused.*\): .*; delete fixtures\/greet\/tape\.jsonl to record another$/,
+      );
+      assert.equal((await replay(greeter, "greet", { cwd: folder })).stop, "error", "as it was recorded");
+    });
+  });
+});
+
+test("replay() refuses what is no agent and options it does not have, and quotes what a shell would read", async () => {
+  const given = (agent: unknown, options?: object) =>
+    replay(agent as typeof fixer, "fix-typo", { cwd: ROOT, ...options });
+  await assert.rejects(
+    given(undefined),
+    /^TypeError: Cannot replay 'fix-typo' as undefined is no agent: give what agent/,
+  );
+  await assert.rejects(given({ default: fixer }), /is no agent: give what agent/);
+  await assert.rejects(
+    given(fixer, { promt: "x" }),
+    /^TypeError: .* option 'promt' is unknown: did you mean 'prompt'\?$/,
+  );
+  await withEnv({ CI: "true" }, async () => {
+    const asked = { cwd: ROOT, prompt: "Pay $5\nnow" };
+    await assert.rejects(replay(fixer, "new", asked), /agent\.ts 'Pay \$5\nnow' --fixture new$/);
   });
 });

@@ -39,6 +39,20 @@ test("scripted() counts tool ids over the whole script and keeps given ones", as
   assert.deepEqual(ids, ["toolu_scripted_0001", "mine", "toolu_scripted_0002"]);
 });
 
+test("scripted() refuses what is no reply, before it is asked or when a function gives it", async () => {
+  const wrong: [unknown, RegExp][] = [
+    [undefined, /its replies must be a list: current value is undefined$/],
+    [["hi"], /Cannot script a reply as "hi" is none: give an object such as/],
+    [[{ tool: [] }], /Cannot script reply \{"tool":\[\]\} as option 'tool' is unknown: did you mean 'tools'\?$/],
+    [[{ text: 1 }], /'text' must be a text: current value is 1$/],
+    [[{ tools: ["Bash"] }], /as "Bash" calls no tool: give \{ name: "Bash"/],
+    [[{ tools: [{ name: "Bash", args: {} }] }], /option 'args' is unknown/],
+  ];
+  for (const [replies, why] of wrong) assert.throws(() => scripted(replies as []), why);
+  assert.throws(() => scripted([], { then: { txt: "hi" } as object }), /option 'txt' is unknown: did you mean 'text'/);
+  await assert.rejects(ask(scripted([() => undefined as never])), /undefined is none/);
+});
+
 test("scripted() streams a reply in several pieces, as the API does", async () => {
   const events: ModelEvent[] = [];
   const text = "A reply long enough for several pieces, with 😀 in it.";

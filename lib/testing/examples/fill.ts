@@ -69,7 +69,8 @@ function snake(field: string): string {
 function check(field: string, event: EventName, sample: Fields): void {
   const known = [...Object.keys(sample), ...STAMPED, ...AROUND];
   if (known.includes(field)) return;
-  throw new TypeError(`'${field}' is no field of ${pascal(event)}: did you mean '${nearest(field, known)}'?`);
+  const meant = nearest(field, [...known, ...Object.keys(ALIASES).filter((name) => known.includes(ALIASES[name]!))]);
+  throw new TypeError(`'${field}' is no field of ${pascal(event)}: did you mean '${meant}'?`);
 }
 
 function inputOf(given: unknown, usual: Fields | undefined, cwd: string): Fields | undefined {
