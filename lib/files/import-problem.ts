@@ -14,6 +14,8 @@ interface Unread {
 
 /** Says what the error of an `import()` means for whoever wrote the module. */
 export function importProblem(error: unknown): ImportProblem {
+  // Of several mistakes Bun only counts: the first is where to begin.
+  if (error instanceof AggregateError && error.errors.length > 0) return importProblem(error.errors[0]);
   const { message = String(error), code, position } = (error ?? {}) as Unread;
   if (code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts\b/.test(message)) {
     return { words: "this Node reads no TypeScript: run it with Bun, Deno, or Node 22.18 or newer" };

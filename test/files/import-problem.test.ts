@@ -16,6 +16,14 @@ const PROBLEMS: readonly [what: string, error: unknown, problem: object][] = [
     Object.assign(new Error("Unexpected end of file"), { position: { file: "/a.ts", line: 3, column: 7 } }),
     { words: "Unexpected end of file", place: "/a.ts:3:7" },
   ],
+  [
+    "several mistakes",
+    new AggregateError([
+      Object.assign(new Error("Unexpected y"), { position: { file: "/a.ts", line: 1, column: 2 } }),
+      new Error("Unexpected z"),
+    ], '2 errors building "/a.ts"'),
+    { words: "Unexpected y", place: "/a.ts:1:2" },
+  ],
   ["TypeScript for a Node that reads none", unread(".ts"), {
     words: "this Node reads no TypeScript: run it with Bun, Deno, or Node 22.18 or newer",
   }],
