@@ -139,6 +139,9 @@ test("hooks test shows what the model would see of each answer of a hook", async
     ],
     ["post-tool-use.a.ts", DENY, /not yet/],
     ["post-tool-use.a.ts", `export default () => ({ action: "modify", value: "shorter" });`, /tool_result: shorter/],
+    ["permission-request.a.ts", DENY, /tool_result \(error\): Denied by hook permission-request\.a\.ts: not yet/],
+    ["permission-request.a.ts", `export default () => ({ action: "allow" });`, /tool_result: \(the tool's result\)/],
+    ["permission-request.a.ts", `export default () => {};`, /sees nothing of it/],
     ["notification.a.ts", `export default () => {};`, /sees nothing of it/],
     ["stop.a.ts", `export default () => {};`, /sees nothing of it/],
   ];

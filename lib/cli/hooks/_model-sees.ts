@@ -22,6 +22,7 @@ export async function modelSees(record: HookRecord, fired: Fired<EventName>, fol
 function requestAfter(event: EventName): number | undefined {
   switch (event) {
     case "pre-tool-use":
+    case "permission-request":
     case "post-tool-use":
     case "stop":
       return 1;
@@ -67,7 +68,8 @@ async function lastMessage(
   hook: HookRecord | undefined,
   request: number,
 ): Promise<{ lines: string[]; ended: string | undefined }> {
-  const called = fired.event === "pre-tool-use" || fired.event === "post-tool-use" ? fired : undefined;
+  const asks = fired.event === "permission-request";
+  const called = asks || fired.event === "pre-tool-use" || fired.event === "post-tool-use" ? fired : undefined;
   const model = scripted(
     called ? [{ tools: [{ name: called.tool_name, input: { ...called.input } }] }] : [],
     { then: { text: fired.event === "stop" ? fired.last_assistant_message || "Done" : "Done" } },
@@ -82,7 +84,13 @@ async function lastMessage(
       return { content, isError: is_error, response };
     },
   });
-  const result = await agent({ model, tools: idle ? [idle] : [], hooks: hook ? [hook] : [], limits: { iterations: 3 } })
+  const result = await agent({
+    model,
+    tools: idle ? [idle] : [],
+    hooks: hook ? [hook] : [],
+    limits: { iterations: 3 },
+    ...(asks && { permissions: { ask: [fired.tool_name] } }),
+  })
     .run(fired.event === "user-prompt-submit" ? fired.prompt || "(the prompt)" : "(the prompt)");
   const message = model.requests[request]?.messages.at(-1);
   const lines = message?.role === "user" ? message.content.map(shownBlock) : [];
