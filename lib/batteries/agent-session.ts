@@ -51,8 +51,8 @@ export function agentSession(parts: SessionParts): AgentSession {
       return life.model;
     },
     async prompt(words, { signal } = {}) {
+      tape?.prompted(words);
       parts.onPrompt(life.clock.uuid());
-      tape?.recording.prompts.push(words);
       let trigger: "user" | "resume" = past ? "resume" : "user";
       if (engine) {
         const begin = await beginRun(engine, { prompt: words, trigger, life, keep, stored }).catch((error) => {

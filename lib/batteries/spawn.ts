@@ -131,7 +131,8 @@ function spawnHere(
 ): { readonly id: string; readonly working: Promise<Spawned> } {
   const { agent, parent } = home;
   const bare = specFor(agent, request);
-  const lane = agent.lane?.(bare, call.toolUseId) ?? { spec: bare, clock: parent().clock, inbox: new Inbox() };
+  const lane = agent.lane?.(bare, call.toolUseId, request.background ?? false) ??
+    { spec: bare, clock: parent().clock, inbox: new Inbox() };
   const id = agent.engine
     ? idOf(request, call)
     : request.resume ?? `a${lane.clock.uuid().replaceAll("-", "").slice(0, 16)}`;

@@ -131,9 +131,11 @@ async function permission(
     if (answered) return answered;
   }
   const known = refusals?.recall(called.tool_use_id);
+  if (askPerson && (!known || known.by === "user")) {
+    await run.fire({ event: "notification", message: reason, notification_type: "permission_prompt", title: null });
+  }
   if (known) return known;
   if (!askPerson) return refused(reason, pre.asked?.hook ?? rule ?? "permissions");
-  await run.fire({ event: "notification", message: reason, notification_type: "permission_prompt", title: null });
   const said = await run.interruptible(askPerson(question, reason, run.signal));
   if (said.behavior === "allow") return { input };
   return refused(said.reason ?? "The user refused this call", "user");

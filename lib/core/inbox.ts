@@ -5,6 +5,8 @@ export interface Postman {
   /** Whose reports are taken the `n`-th time; undefined: whatever is there. */
   wanted(n: number): readonly string[] | undefined;
   took(n: number, from: readonly string[]): void;
+  /** Is asked before those are ended whom nobody waits for any more. */
+  ending?(): void | Promise<void>;
 }
 
 /** What agents that work in the background have to say, until the agent that started them takes it. */
@@ -25,6 +27,11 @@ export class Inbox {
       this.#tasks.delete(task);
     });
     this.#tasks.add(task);
+  }
+
+  /** Lets those who are still at work come to where they may be ended. */
+  async ending(): Promise<void> {
+    if (this.#tasks.size > 0) await this.#postman?.ending?.();
   }
 
   /** Whether nothing was said and nobody is left to say something. */

@@ -83,8 +83,8 @@ export interface AgentSpec {
   readonly fallback?: string;
   /** What the models that hooks ask are reached through: a recorder. */
   readonly hookModel?: (model: Model) => Model;
-  /** Makes an agent that a tool call starts known to a recorder, apart from all others. */
-  readonly lane?: (spec: AgentSpec, toolUseId: string) => Lane;
+  /** Makes an agent that a tool call starts known to a recorder, apart from all others; in the background nobody waits for it. */
+  readonly lane?: (spec: AgentSpec, toolUseId: string, background: boolean) => Lane;
 }
 
 /** What an agent that is recorded has of its own. */

@@ -13,18 +13,20 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
   const heads = new Heads();
   for (const lane of lanesOf(tape)) {
     const clocks = tape.clocks.filter((c) => c.clock === lane).sort((a, b) => a.step - b.step);
-    const tools = new Map(tape.tools.filter((t) => t.lane === lane).map((t) => [t.tool, t]));
-    const refusals = new Map(tape.refusals?.filter((r) => r.lane === lane).map((r) => [r.refused, r]));
+    const tools = tape.tools.filter((t) => t.lane === lane);
+    const refusals = tape.refusals?.filter((r) => r.lane === lane) ?? [];
     for (const call of tape.calls.filter((c) => c.lane === lane)) {
       facts.push(...takeUntil(clocks, call.at));
       const { head, fresh } = heads.of(call);
       facts.push(...fresh);
       const echo = await echoOf(call);
       facts.push(known.add(call, head, echo), ...attemptFacts(call));
-      if (echo) facts.push(...taken(tools, toolIds(echo)), ...taken(refusals, toolIds(echo)));
+      if (!echo) continue;
+      const ids = toolIds(echo);
+      facts.push(...taken(tools, ids, (t) => t.tool), ...taken(refusals, ids, (r) => r.refused));
     }
     const inboxes = (tape.inboxes ?? []).filter((fact) => fact.inbox === lane).sort((a, b) => a.take - b.take);
-    facts.push(...clocks, ...tools.values(), ...refusals.values(), ...inboxes);
+    facts.push(...clocks, ...tools, ...refusals, ...inboxes);
   }
   if (tape.end) facts.push(tape.end);
   return facts;
@@ -41,11 +43,11 @@ function takeUntil(clocks: ClockFact[], at: number): ClockFact[] {
   return clocks.splice(0, end < 0 ? clocks.length : end);
 }
 
-function taken<T extends Fact>(facts: Map<string, T>, ids: readonly string[]): T[] {
+/** The first fact of each id: one that was tried again, or whose id comes again, has more. */
+function taken<T extends Fact>(facts: T[], ids: readonly string[], idOf: (fact: T) => string): T[] {
   return ids.flatMap((id) => {
-    const fact = facts.get(id);
-    facts.delete(id);
-    return fact ? [fact] : [];
+    const at = facts.findIndex((fact) => idOf(fact) === id);
+    return at < 0 ? [] : facts.splice(at, 1);
   });
 }
 

@@ -18,6 +18,9 @@ import type { Json } from "../core/messages.ts";
 /** Folders that are no part of a workspace's content. */
 export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
 
+/** What a write of ours has begun: with agents beside each other somebody may look just then. */
+const BEGUN = /^\.crochet-\d+-\w+-\w+-\d+\.tmp$/;
+
 /** What each file looked like from outside, by path: enough to see that it changed without reading it. */
 type Snapshot = ReadonlyMap<string, string>;
 
@@ -34,7 +37,7 @@ function walk(root: string, own: boolean, found: (path: string) => void, below =
     const path = below === "" ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory()) {
       if (!SKIPPED.has(entry.name)) walk(root, own, found, path);
-    } else if (entry.isFile()) found(path);
+    } else if (entry.isFile() && !BEGUN.test(entry.name)) found(path);
   }
 }
 

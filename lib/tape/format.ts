@@ -131,6 +131,12 @@ export interface ToolFact {
   };
   /** Files of the workspace it changed: their text, `{"base64": …}`, or null where it removed one. */
   readonly files?: { readonly [path: string]: Json };
+  /** Which of all calls that changed files it was: those of agents beside each other may come in another order. */
+  readonly nth?: number;
+  /** Where it left the agent's shell, if it moved it. */
+  readonly cwd?: string;
+  /** Whether the run was told to end while it ran. */
+  readonly aborted?: true;
   readonly ms: number;
 }
 
@@ -254,6 +260,9 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
     input: "anything",
     result: "an object",
     files: "an object?",
+    nth: "a number?",
+    cwd: "a text?",
+    aborted: "true or false?",
     ms: "a number",
   },
   clock: { clock: "a text", step: "a number", now: "a number" },

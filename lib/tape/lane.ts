@@ -1,4 +1,6 @@
+import { abortedError } from "../_model-errors.ts";
 import { wireOf } from "../anthropic.ts";
+import { systemClock } from "../core/clock.ts";
 import { Inbox } from "../core/inbox.ts";
 import type { AgentSpec, Refusals } from "../core/life.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
@@ -7,6 +9,7 @@ import { explain } from "./drift/explain.ts";
 import { LaneClock } from "./clock.ts";
 import type { Difference } from "./drift/difference.ts";
 import type { Divergence } from "./drift/drift.ts";
+import type { ToolFact } from "./format.ts";
 import { LaneMatcher } from "./match.ts";
 import { answerOf, failing, SeamAnswer } from "./replay.ts";
 import { fromModel } from "./request.ts";
@@ -25,10 +28,15 @@ export class TapeLane {
   readonly #session: TapeSession;
   readonly #matcher: LaneMatcher | undefined;
   readonly #hookModels = new WeakMap<Model, Model>();
+  /** How many agents each tool call has started. */
+  readonly #started = new Map<string, number>();
+  /** Whether the session ended before anybody had heard of its agent: it came as far as its calls, and then was ended. */
+  readonly #isLeft: boolean;
 
-  constructor(session: TapeSession, name: string, above: TapeLane | undefined) {
+  constructor(session: TapeSession, name: string, above: TapeLane | undefined, isLeft = false) {
     this.name = name;
     this.#session = session;
+    this.#isLeft = isLeft || (above !== undefined && above.#isLeft);
     const { program, replays } = session;
     const inboxes = new Map(
       program?.tape.inboxes?.filter((fact) => fact.inbox === name).map(({ take, from }) => [take, from]),
@@ -44,6 +52,7 @@ export class TapeLane {
     this.inbox = new Inbox({
       wanted: (n) => this.#isReplayed ? inboxes.get(n) ?? [] : undefined,
       took: (take, from) => session.recording.inboxes.push({ inbox: name, take, from }),
+      ending: () => this.#isReplayed ? session.catchUp(name) : undefined,
     });
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
   }
@@ -68,11 +77,30 @@ export class TapeLane {
       }),
       hookModel: (model) => this.hookModel(model),
       refusals: this.#refusals(),
-      lane: (spec, toolUseId) => {
-        const below = this.#session.lane(laneBelow(this.name, toolUseId), this);
+      lane: (spec, toolUseId, background) => {
+        const below = this.#below(toolUseId, background);
         return { spec: below.spec(spec), clock: below.clock, inbox: below.inbox };
       },
     };
+  }
+
+  /** The lane of the next agent that a call starts. */
+  #below(toolUseId: string, background: boolean): TapeLane {
+    const { program, isOffline } = this.#session;
+    const n = (this.#started.get(toolUseId) ?? 0) + 1;
+    this.#started.set(toolUseId, n);
+    const [first, own] = [laneBelow(this.name, toolUseId), laneBelow(this.name, toolUseId, n)];
+    // Tapes were written on which all agents of a call share a lane.
+    const name = !program || program.tape.clocks.some(({ clock }) => clock === own) ? own : first;
+    const wasHeard = () =>
+      program?.tape.inboxes?.some(({ inbox, from }) => inbox === this.name && from.includes(toolUseId)) ?? false;
+    return this.#session.lane(name, this, background && isOffline && this.#isReplayed && !wasHeard());
+  }
+
+  /** Whether all its calls were made that were recorded. */
+  get isSpent(): boolean {
+    const { program, served } = this.#session;
+    return program?.tape.calls.every((call) => call.lane !== this.name || served.calls.has(call)) ?? true;
   }
 
   /** What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
@@ -107,6 +135,7 @@ export class TapeLane {
   model(given: Model): Model {
     const real = originals.models.get(given) ?? given;
     const taped: Model = (request, signal) => {
+      if (this.#isLeft && this.isSpent) return this.#unanswered([], signal);
       const call = this.#take(request);
       if (call) {
         const answer = this.#serve(call, request, signal, real);
@@ -137,12 +166,23 @@ export class TapeLane {
   #serve(call: Call, request: ModelRequest, signal: AbortSignal, real: Model): ReturnType<Model> {
     const session = this.#session;
     this.clock.advance(call.at);
+    if (this.#isLeft && isUnfinished(call)) {
+      return this.#unanswered(session.answer(call, answerOf).events, signal);
+    }
     const seen = call.attempts.some(({ status, events }) => status !== undefined || !events);
     if (!session.wire || (!seen && call.error)) {
       const { clock } = this;
       return new SeamAnswer(session.answer(call, answerOf), { signal, clock, isWatched: session.isWatched });
     }
     return this.#overWire(call, request, signal, real);
+  }
+
+  /** What an agent was being told when it was ended: then it is ended here, too. */
+  async *#unanswered(events: readonly ModelEvent[], signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    yield* events;
+    await aborted(signal);
+    this.clock.nextStep();
+    throw abortedError(signal);
   }
 
   /** A reply through the SDK. One that it asks for otherwise is not served: in an update it is asked for anew. */
@@ -195,7 +235,9 @@ export class TapeLane {
     const session = this.#session;
     const { program, mode, root } = session;
     const facts = program?.tape.tools.filter((fact) => fact.lane === this.name) ?? [];
-    const known = new Map(facts.map((fact) => [fact.tool, fact]));
+    const known = new Map<string, ToolFact[]>();
+    for (const fact of facts) known.set(fact.tool, [...known.get(fact.tool) ?? [], fact]);
+    const told = mode === "verify" ? resultsInRequests(program!.tape, this.name) : undefined;
     return {
       lane: this.name,
       root,
@@ -204,13 +246,39 @@ export class TapeLane {
       get mask() {
         return session.mask;
       },
-      recorded: mode === "verify" ? new Map([...resultsInRequests(program!.tape, this.name), ...known]) : known,
+      next: (id) => {
+        const queue = known.get(id);
+        return queue && queue.length > 1 ? queue.shift() : queue?.[0] ?? told?.get(id);
+      },
       isOver: () => mode === "update" && this.clock.isLive,
       note: (fact) => this.#session.recording.tools.push(fact),
+      newest: (fact) => this.#session.served.newest(fact),
       drifted: (drift) => this.#session.toolDrifts.push(drift),
       ended: () => this.clock.nextStep(),
+      untilAborted: async (signal, ms) => {
+        await session.catchUp(this.name);
+        await this.clock.pass(ms + ROUNDED);
+        // Where the limit that ended it is gone nobody ends it now, and the replay is to say so.
+        await (this.#isLeft ? aborted(signal) : Promise.race([aborted(signal), systemClock.sleep(PATIENCE, signal)]));
+      },
     };
   }
+}
+
+/** What rounding may have taken of times on a tape that were added up, in milliseconds. */
+const ROUNDED = 10;
+const PATIENCE = 1000;
+
+/** Whether its agent was ended before the answer came to an end. */
+function isUnfinished({ attempts, error }: Call): boolean {
+  return error ? error.code === "aborted" : attempts.length === 0 || attempts.at(-1)!.ended === "aborted";
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 /** A model without a wire of its own is replayed over a plain one. */

@@ -1,6 +1,7 @@
 import type { Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
 import { isSame } from "./_same.ts";
+import type { ToolFact } from "./format.ts";
 import { comparable, headText, messageText } from "./canonical.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { namesPlace } from "./redact/places.ts";
@@ -91,10 +92,18 @@ export type Match =
   | { readonly spent: readonly Call[] }
   | undefined;
 
-/** Which calls of a tape were served. */
+/** Which calls of a tape were served, and which changes of files. */
 export class Served {
   readonly #counts = new Map<Queue, number>();
+  readonly #changed = new Map<string, number>();
   readonly calls = new Set<Call>();
+
+  /** Those changes of a tool call that no later one has made already: lanes may come in any order, what they leave may not. */
+  newest({ files = {}, nth = Infinity }: ToolFact): NonNullable<ToolFact["files"]> {
+    const fresh = Object.entries(files).filter(([path]) => nth >= (this.#changed.get(path) ?? 0));
+    for (const [path] of fresh) this.#changed.set(path, nth);
+    return Object.fromEntries(fresh);
+  }
 
   next(queue: Queue): Call | undefined {
     const count = this.#counts.get(queue) ?? 0;

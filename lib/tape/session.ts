@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic.ts";
+import type { AnthropicOptions, Wire } from "../anthropic.ts";
+import { systemClock } from "../core/clock.ts";
 import type { Divergence, DriftReport, ToolDrift } from "./drift/drift.ts";
 import { priceOf, wholePrice } from "./drift/drift.ts";
 import type { Header } from "./format.ts";
@@ -14,6 +15,7 @@ import { Recording } from "./record/recording.ts";
 import { lazyRedactor, type Redactor } from "./redact/redact.ts";
 import { type Answer, inOnePiece } from "./replay.ts";
 import { shortText } from "./drift/report.ts";
+import { sharedWire } from "./_shared-wire.ts";
 import { type Call, MAIN, type Tape } from "./tape.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
@@ -100,10 +102,25 @@ export class TapeSession {
     return this.program?.tape.calls.find((call) => call.lane === MAIN)?.request.model;
   }
 
-  lane(name: string, above?: TapeLane): TapeLane {
+  lane(name: string, above?: TapeLane, isLeft?: boolean): TapeLane {
     let lane = this.#lanes.get(name);
-    if (!lane) this.#lanes.set(name, lane = new TapeLane(this, name, above));
+    if (!lane) this.#lanes.set(name, lane = new TapeLane(this, name, above, isLeft));
     return lane;
+  }
+
+  /** Lets the agents below one, who end with it, come as far as they did when they were recorded. */
+  async catchUp(above: string): Promise<void> {
+    const until = performance.now() + CATCH_UP_MS;
+    const below = () => [...this.#lanes.values()].filter(({ name }) => name.startsWith(`${above}/`));
+    const isBehind = (lane: TapeLane) => !lane.isSpent && !this.#divergences.has(lane.name);
+    while (below().some(isBehind) && performance.now() < until) await systemClock.sleep(1);
+    if (below().length > 0) await systemClock.sleep(AT_REST_MS);
+  }
+
+  /** A person's next prompt: it begins a step, for time has passed since the run before. */
+  prompted(words: string): void {
+    if (this.recording.prompts.length > 0) this.lane(MAIN).clock.nextStep();
+    this.recording.prompts.push(words);
   }
 
   /** Notes the first difference of a lane. */
@@ -257,16 +274,9 @@ export class TapeSession {
   }
 }
 
-const wires = new WeakMap<AnthropicOptions, Map<string, Wire>>();
-
-/** One client for all replays that go to the same place in the same way. */
-function sharedWire(options: AnthropicOptions, url = ""): Wire {
-  const known = wires.get(options) ?? new Map<string, Wire>();
-  wires.set(options, known);
-  const wire = known.get(url) ?? offlineWire({ ...options, ...(url !== "" && { baseURL: url }) });
-  known.set(url, wire);
-  return wire;
-}
+const CATCH_UP_MS = 2000;
+/** How long an agent may need for what it does after its last call. */
+const AT_REST_MS = 50;
 
 const answers = new WeakMap<Call, Answer>();
 const quietAnswers = new WeakMap<Call, Answer>();

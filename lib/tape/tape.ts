@@ -85,9 +85,9 @@ export interface TapeEvent {
 /** The lane of an agent that no other agent started. */
 export const MAIN = "main";
 
-/** The lane of an agent that a tool call of a lane started. */
-export function laneBelow(lane: string, toolUseId: string): string {
-  return `${lane}/${toolUseId}`;
+/** The lane of the n-th agent that a tool call of a lane started. */
+export function laneBelow(lane: string, toolUseId: string, n = 1): string {
+  return n === 1 ? `${lane}/${toolUseId}` : `${lane}/${toolUseId}.${n}`;
 }
 
 /** The lane of the models that the hooks of a lane ask. */

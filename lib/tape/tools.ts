@@ -2,6 +2,7 @@ import type { Json } from "../core/messages.ts";
 import { isToolResult } from "../core/messages.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
+import { CWD, shellCwd } from "../core/tool-state.ts";
 import { applyChanges, changesSince, snapshot } from "./_workspace.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
@@ -19,13 +20,18 @@ export interface ToolTape {
   /** Whether recorded results are served; with `verify` and `update` the tools run beside them. */
   readonly serve: "no" | "recorded" | "verify" | "update";
   readonly mask: Mask;
-  readonly recorded: ReadonlyMap<string, ToolFact>;
+  /** What was recorded of a call, by its id: of one that was made more than once, what came next. */
+  readonly next: (toolUseId: string) => ToolFact | undefined;
   /** Whether the run has left what was recorded: a call is another one then, even of the same id. */
   readonly isOver: () => boolean;
   readonly note: (fact: ToolFact) => void;
+  /** Those changes of a call that no later one has made already. */
+  readonly newest: (fact: ToolFact) => { readonly [path: string]: Json };
   readonly drifted: (drift: ToolDrift) => void;
   /** A call that runs alone has ended. */
   readonly ended: () => void;
+  /** Waits for the run to be told to end, as it was when a call had taken so long. */
+  readonly untilAborted: (signal: AbortSignal, ms: number) => Promise<void>;
 }
 
 /** A tool whose calls are recorded or served. What it tells the model of itself stays the same. */
@@ -34,10 +40,10 @@ export function tapedTool(tool: Tool, tape: ToolTape): Tool {
   if (!alone && !tape.record && tape.serve === "no") return tool;
   const run = async (input: unknown, context: ToolContext): Promise<ToolReturn> => {
     try {
-      const fact = tape.serve === "no" || tape.isOver() ? undefined : tape.recorded.get(context.toolUseId);
+      const fact = tape.serve === "no" || tape.isOver() ? undefined : tape.next(context.toolUseId);
       if (fact && tape.serve === "verify") return await verify(tool, fact, input, context, tape);
       if (fact && tool.effect !== "none") {
-        if (tape.serve === "recorded") return await serve(fact, input, tape);
+        if (tape.serve === "recorded") return await serve(fact, input, context, tape);
         if (isFor(fact, input, tape)) return await repeat(tool, fact, input, context, tape);
       }
       return tape.record ? await record(tool, input, context, tape) : await tool.run(input, context);
@@ -53,8 +59,8 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
   const began = performance.now();
   const given = tape.mask.on(plainJson(input));
   const before = tool.effect === "write" ? snapshot(tape.root) : undefined;
+  const { spawn, state, signal, cwd: place } = context;
   let spawned = false;
-  const { spawn } = context;
   const watched = !spawn ? context : {
     ...context,
     spawn: (request: Parameters<typeof spawn>[0]) => {
@@ -65,6 +71,7 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
   const note = (result: ToolFact["result"]) => {
     if (spawned) return;
     const files = before ? tape.mask.on(changesSince(tape.root, before)) : {};
+    const cwd = shellCwd(state);
     tape.note({
       tool: context.toolUseId,
       lane: tape.lane,
@@ -73,6 +80,8 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
       input: given,
       result: tape.mask.on(result),
       ...(Object.keys(files).length > 0 && { files }),
+      ...(cwd !== undefined && cwd !== place && { cwd: tape.mask.on(cwd) }),
+      ...(signal.aborted && { aborted: true }),
       ms: Math.round(performance.now() - began),
     });
   };
@@ -95,8 +104,13 @@ function isFor({ input: recorded }: ToolFact, input: unknown, tape: ToolTape): b
   return canonical(tape.mask.on(plainJson(input))) === canonical(recorded);
 }
 
-async function serve(fact: ToolFact, input: unknown, tape: ToolTape): Promise<ToolReturn> {
-  const { name, result, files } = fact;
+async function serve(
+  fact: ToolFact,
+  input: unknown,
+  { state, signal }: ToolContext,
+  tape: ToolTape,
+): Promise<ToolReturn> {
+  const { name, result, cwd, aborted, ms } = fact;
   if (!isFor(fact, input, tape)) {
     const { path } = differs(fact.input, tape.mask.on(plainJson(input)), "input")!;
     throw new ToolError(
@@ -106,7 +120,12 @@ async function serve(fact: ToolFact, input: unknown, tape: ToolTape): Promise<To
       },
     );
   }
-  if (files) await applyChanges(tape.root, tape.mask.off(files));
+  if (aborted) await tape.untilAborted(signal, ms);
+  if (fact.files) await applyChanges(tape.root, tape.mask.off(tape.newest(fact)));
+  if (cwd !== undefined) {
+    const place = tape.mask.off(cwd);
+    state.set(CWD, () => place);
+  }
   return output(tape.mask.off(result));
 }
 

@@ -64,7 +64,7 @@ async function tellCall(call: Call, lane: Lane, add: (at: number, event: Event) 
   add(end, { type: "message", message: reply.message, index: messages.length });
   lane.told = [...texts, JSON.stringify(reply.message)];
   for (const { id, name } of reply.message.content.filter(isToolUse)) {
-    const fact = tape.tools.find((tool) => tool.tool === id && tool.lane === call.lane);
+    const fact = tape.tools.findLast((tool) => tool.tool === id && tool.lane === call.lane);
     if (!fact) continue;
     const { result, ms } = fact;
     add(end, { type: "tool_start", id, name, input: fact.input });

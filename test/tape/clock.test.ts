@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { agent, type AgentOptions, tool } from "../../lib/index.ts";
+import { agent, type AgentOptions, type HookContext, tool } from "../../lib/index.ts";
 import { codeHooks } from "../../lib/core/code-hooks.ts";
 import { LaneClock } from "../../lib/tape/clock.ts";
 import { scripted } from "../../lib/testing/index.ts";
@@ -138,4 +138,23 @@ test("a deadline that passes with a reply ends a replay that nobody watches as i
   } finally {
     remove();
   }
+});
+
+test("a prompt begins a step: a pause before it is no time of its run, and hooks are told when it came", async () => {
+  await inFolder(async (folder) => {
+    const late: number[] = [];
+    const session = async (replies: { text: string }[], mode: "record" | "replay", pause: number) => {
+      const hooks = { userPromptSubmit: (_: unknown, ctx: HookContext) => void late.push(Date.now() - +ctx.now()) };
+      const open = await agent({ model: scripted(replies), limits: { seconds: 0.4 }, hooks })
+        .open({ cwd: folder, tape: { path: folder, mode } });
+      const first = await open.prompt("one");
+      await sleep(pause);
+      const second = await open.prompt("two");
+      await open.close();
+      return [first.stop, second.stop];
+    };
+    assert.deepEqual(await session([{ text: "a" }, { text: "b" }], "record", 600), ["done", "done"]);
+    assert.ok(late[1]! < 500, `${late[1]} ms late`);
+    assert.deepEqual(await session([], "replay", 0), ["done", "done"]);
+  });
 });

@@ -93,3 +93,17 @@ test("refusals outlast an update", async () => {
     assert.deepEqual(is.result.messages, was.result.messages);
   });
 });
+
+test("hooks are told again that a person was asked who refused", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "kept");
+    const told: string[] = [];
+    const hooks = { notification: ({ message }) => void told.push(message) } satisfies TypedHooks;
+    const asking: RunOptions = { permissions: { ask: ["Note"] }, ask: () => Promise.resolve({ behavior: "deny" }) };
+    const was = await take(subject(REPLIES, { hooks }), { folder, tape: { path, mode: "record" }, run: asking });
+    const is = await take(subject([], { hooks }), { folder, tape: { path }, run: asking });
+    assert.deepEqual(is.rollout, was.rollout);
+    assert.deepEqual(told.slice(2), told.slice(0, 2));
+    assert.equal(told.length, 4);
+  });
+});

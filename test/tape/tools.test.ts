@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent, anthropic } from "../../lib/index.ts";
+import { agent, type AgentOptions, anthropic, type Model, tool } from "../../lib/index.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { keepFiles } from "../../lib/tape/record/keep-files.ts";
+import type { TapeOptions } from "../../lib/tape/options.ts";
 import { runFixture } from "../../lib/tape/run-fixture.ts";
-import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Bash, BashOutput, Edit, Glob, Grep, KillShell, MultiEdit, Read, Write } from "../../lib/tools/index.ts";
-import { inFolder } from "./_stage.ts";
+import { inFolder, take, type Told } from "./_stage.ts";
 import { put } from "../_scratch.ts";
 
 const uses = (...tools: [string, object][]): ScriptedReply => ({
@@ -63,4 +64,65 @@ test("what the built-in tools say is always the same again, in another directory
       assert.equal(report.ok, true, JSON.stringify(report.files));
     }
   });
+});
+
+/** Records a run with the results of its tools, and replays it from them. */
+async function withResults(options: AgentOptions, replies: readonly ScriptedReply[]): Promise<[was: Told, is: Told]> {
+  return await inFolder(async (folder) => {
+    const run = (model: Model, tape: TapeOptions) =>
+      take(agent({ ...options, model }), { folder, files: { "src/a.txt": "a\n" }, tape: { path: folder, ...tape } });
+    const was = await run(scripted(replies), { mode: "record", tools: true });
+    const is = await run(scripted([]), {});
+    assert.deepEqual(is.report!.divergences, []);
+    assert.deepEqual([is.result, is.rollout, is.files], [was.result, was.rollout, was.files]);
+    return [was, is];
+  });
+}
+
+test("a shell whose results are on the tape is where it was: hooks and relative paths count from there", async () => {
+  const [was] = await withResults({
+    tools: [Bash, Read],
+    hooks: { postToolUse: (_, ctx) => void ctx.addContext(`in ${ctx.cwd}`) },
+  }, [uses(bash("cd src")), uses(["Read", { file_path: "a.txt" }]), uses(bash("cd ..")), { text: "done" }]);
+  assert.match(JSON.stringify(was.result.messages), /in [^"]+\/work\/src\b/);
+});
+
+test("a call whose result is on the tape and that a limit of time ended is ended by it again, and at once", async () => {
+  const Hang = tool({
+    name: "Hang",
+    description: "Hangs.",
+    input: { type: "object" },
+    effect: "read",
+    run: (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true })),
+  });
+  const [was] = await withResults({ tools: [Hang], limits: { seconds: 0.3 } }, [uses(["Hang", {}]), { text: "never" }]);
+  assert.equal(was.result.stop, "deadline");
+  assert.match(JSON.stringify(was.result.messages), /interrupted before it ended/);
+});
+
+test("a call that was tried again, and one with the id of another, have their own results on the tape", async () => {
+  let tries = 0;
+  const Flaky = tool({
+    name: "Flaky",
+    description: "Fails every other time.",
+    input: { type: "object" },
+    effect: "read",
+    run: () => {
+      if (tries++ % 2 === 0) throw new Error(`try ${tries}`);
+      return `worked at ${tries}`;
+    },
+  });
+  const flaky: ScriptedReply = { tools: [{ name: "Flaky", id: "call_1" }] };
+  const [was] = await withResults({
+    tools: [Flaky],
+    hooks: {
+      error: (event, ctx) => {
+        ctx.addContext(event.error_message);
+        return { action: "modify", value: true };
+      },
+    },
+  }, [flaky, flaky, { text: "done" }]);
+  assert.equal(tries, 4);
+  assert.match(JSON.stringify(was.result.messages), /worked at 2.*try 1.*worked at 4.*try 3/);
 });

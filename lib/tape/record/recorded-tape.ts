@@ -1,6 +1,6 @@
 import type { Message } from "../../core/messages.ts";
 import { crochetVersion, runtimeVersion } from "../../version.ts";
-import { type ClockFact, type EndFact, type Header, TAPE_VERSION } from "../format.ts";
+import { type ClockFact, type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../format.ts";
 import { differs } from "../drift/difference.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { TapeOptions } from "../options.ts";
@@ -88,12 +88,18 @@ export function tapeOf(
     header,
     prompts: mask.on(recording.prompts),
     calls,
-    tools: recording.tools,
+    tools: ordered(recording.tools),
     clocks,
     inboxes: recording.inboxes,
     ...(recording.refusals.length > 0 && { refusals: mask.on(recording.refusals) }),
     ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
   };
+}
+
+/** Says in which order files were changed where agents did it beside each other: a tape goes lane by lane. */
+function ordered(tools: readonly ToolFact[]): readonly ToolFact[] {
+  const lanes = new Set(tools.filter(({ files }) => files).map(({ lane }) => lane));
+  return tools.map(({ nth: _, ...fact }, i) => fact.files && lanes.size > 1 ? { ...fact, nth: i + 1 } : fact);
 }
 
 /** Whether a run that did all that was recorded came to another end, or left other files. */

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Agent, agent, type AgentOptions, tool } from "../../lib/index.ts";
+import type { Model, ModelRequest } from "../../lib/core/model.ts";
+import { isToolResult } from "../../lib/core/messages.ts";
+import { agentTool } from "../../lib/tools/index.ts";
+import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
+import { Fail, inFolder, Look, take, type Told } from "./_stage.ts";
+
+/** Records an agent, and replays it where other things are slow. */
+async function again(make: (model: Model, slow: number) => AgentOptions, live: Model, more = {}): Promise<Told[]> {
+  return await inFolder(async (folder) => {
+    const run = (subject: Agent, mode: "record" | "replay") =>
+      take(subject, { folder, tape: { path: folder, mode, ...(mode === "record" && more) } });
+    const was = await run(agent(make(live, 0)), "record");
+    const told = [was];
+    for (const slow of [0, 1, 2]) {
+      const is = await run(agent(make(scripted([]), slow)), "replay");
+      assert.deepEqual([is.report!.divergences, is.report!.unused, is.result.stop], [[], [], was.result.stop]);
+      assert.deepEqual(is.result.messages, was.result.messages);
+      assert.deepEqual(is.files, was.files);
+      told.push(is);
+    }
+    return told;
+  });
+}
+
+const SAYS = { type: "object", properties: { say: { type: "string" } } };
+const done = ({ messages }: ModelRequest) => messages.filter(({ content }) => content.some(isToolResult)).length;
+
+/** Answers the lead by how often it had results, and the others by their task. */
+function answers(lead: (done: number) => ScriptedReply, worker: (task: string, done: number) => ScriptedReply): Model {
+  return scripted([], {
+    then: (request) => {
+      const task = JSON.stringify(request.messages[0]);
+      return request.system === "You lead." ? lead(done(request)) : worker(task, done(request));
+    },
+  });
+}
+
+test("hooks are told of calls that ran together in the reply's order, and what they say stands in that order, whichever was faster", async () => {
+  const calls = ["one", "two", "three"].map((say) => ({ name: "Fail", input: { say } }));
+  const make = (model: Model, slow: number): AgentOptions => ({
+    model,
+    tools: [{
+      ...Fail,
+      run: async ({ say }: { say: string }) => {
+        await sleep(5 * ((say.length + slow) % 3));
+        throw new RangeError(say);
+      },
+    }],
+    hooks: [{
+      error: (event, ctx) => void ctx.addContext(`it said ${event.error_message}`),
+      postToolUseFailure: (event, ctx) => {
+        const before = (ctx.values.get("seen") ?? "") as string;
+        ctx.values.set("seen", `${before} ${event.error}`);
+        ctx.addContext(`seen${before}, now ${event.error}`);
+        ctx.hookInput(`think of ${event.error}`);
+      },
+    }],
+  });
+  const [was, ...replays] = await again(make, scripted([{ tools: calls }, { text: "so be it" }]));
+  assert.match(
+    JSON.stringify(was!.result.messages),
+    /seen one two, now three.*it said one.*it said two.*it said three/,
+  );
+  for (const is of replays) assert.deepEqual(is.rollout, was!.rollout);
+});
+
+test("an agent in the background that ends with its lead never drifts, wherever it was when it was ended", async () => {
+  const make = (model: Model, slow: number): AgentOptions => ({
+    model,
+    system: "You lead.",
+    limits: { iterations: 2 },
+    tools: [
+      { ...Look, run: async ({ say }: { say: string }) => (await sleep(say === "up" ? 20 : 10 * slow), `seen ${say}`) },
+      agentTool({ agents: { worker: { description: "Works", system: "You work.", tools: ["Look"] } } }),
+    ],
+  });
+  const start = {
+    name: "Agent",
+    input: { description: "w", prompt: "go", subagent_type: "worker", run_in_background: true },
+  };
+  const looks = (say: string): ScriptedReply => ({ tools: [{ name: "Look", input: { say } }] });
+  const cases: ((done: number) => ScriptedReply)[] = [
+    (done) => done < 50 ? { ...looks(`${done}`), delay: 3 } : { text: "tired" },
+    (done) => done < 2 ? looks("around") : { text: "slow", delay: 500 },
+    () => looks("up"),
+  ];
+  for (const worker of cases) {
+    const lead = (done: number): ScriptedReply => done === 0 ? { tools: [start] } : looks("up");
+    const [was] = await again(make, answers(lead, (_, done) => worker(done)));
+    assert.equal(was!.result.stop, "max_iterations");
+  }
+});
+
+test("agents that one call starts at once have lanes, clocks and chances of their own", async () => {
+  const make = (model: Model, slow: number): AgentOptions => ({
+    model,
+    system: "You lead.",
+    tools: [
+      { ...Look, run: async ({ say }: { say: string }) => (await sleep(say === "b" ? 0 : 5 * slow), `seen ${say}`) },
+      tool({
+        name: "Both",
+        description: "Starts two.",
+        input: SAYS,
+        run: async (_, { spawn }) => {
+          const two = ["a", "b"].map((prompt) =>
+            spawn!({ type: "twin", prompt, system: "You work.", tools: ["Look"] })
+          );
+          return (await Promise.all(two)).map(({ text, agent_id }) => `${agent_id} ${text}`).join("|");
+        },
+      }),
+    ],
+    hooks: { postToolUse: (_, ctx) => void ctx.addContext(`${ctx.uuid()} ${ctx.random()}`) },
+  });
+  const worker = (task: string, done: number): ScriptedReply => {
+    const say = task.includes('"a"') ? "a" : "b";
+    return done === 0 ? { tools: [{ name: "Look", input: { say } }], delay: say === "a" ? 10 : 0 } : { text: "same" };
+  };
+  const lead = (done: number): ScriptedReply => done === 0 ? { tools: [{ name: "Both" }] } : { text: "both" };
+  await again(make, answers(lead, worker));
+});
+
+test("what agents beside each other leave of one file is what it was, though their recorded changes come in another order", async () => {
+  const Put = (slow: number) =>
+    tool<{ say: string }>({
+      name: "Put",
+      description: "Puts it down.",
+      input: SAYS,
+      run: async ({ say }, { cwd }) => {
+        await sleep(say === "long" ? 40 : 5);
+        if (say !== "long") writeFileSync(join(cwd, "shared.txt"), say);
+        return `put ${slow}`;
+      },
+    });
+  const make = (model: Model, slow: number): AgentOptions => ({
+    model,
+    system: "You lead.",
+    tools: [
+      Put(0),
+      agentTool({ agents: { worker: { description: "Works", system: "You work.", tools: ["Put"] } } }),
+    ],
+    hooks: {
+      preToolUse: async (event) =>
+        void (event.tool_name === "Put" && event.input.say === "long" && await sleep(20 * slow)),
+    },
+  });
+  const start = (prompt: string) => ({ name: "Agent", input: { description: "w", prompt, subagent_type: "worker" } });
+  const lead = (done: number): ScriptedReply =>
+    done === 0 ? { tools: [start("stays long"), start("is quick")] } : { text: "both" };
+  const worker = (task: string, done: number): ScriptedReply => {
+    const says = task.includes("long") ? ["long"] : ["first", "second", "third"];
+    const [say] = says.slice(done);
+    return say === undefined ? { text: "done" } : { tools: [{ name: "Put", input: { say } }], delay: done * 15 };
+  };
+  const [was] = await again(make, answers(lead, worker), { tools: true });
+  assert.equal(was!.files.get("shared.txt"), "third");
+});
