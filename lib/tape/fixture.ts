@@ -36,13 +36,14 @@ export function fixtureAt(folder: string): Fixture {
   };
 }
 
-/** The fixture of a name in `fixtures/`, or of a folder. */
+/** The fixture of a name in `fixtures/`, or of a folder, which need not be there yet. */
 export function findFixture(given: string, cwd: string): Fixture {
   const named = join(cwd, FIXTURES, given);
   const folder = !given.includes("/") && existsSync(named) ? named : resolve(cwd, given);
   // A tape's own file stands for its fixture; a fixture may be named like one.
   const found = fixtureAt(tapeFile(folder) === folder ? dirname(folder) : folder);
-  return existsSync(found.folder) ? found : fixtureAt(named);
+  const isPath = given.includes("/") && !existsSync(named);
+  return existsSync(found.folder) || isPath ? found : fixtureAt(named);
 }
 
 /** Every fixture below a folder that has a tape, by name. */

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Assembly, RENEW } from "./_assembly.ts";
 import { blobsOf, fromBlobs, readBlob } from "./_blobs.ts";
 import { type Fact, type Header, TAPE_VERSION, unknownFact } from "./format.ts";
@@ -20,11 +21,24 @@ interface ReadOptions {
 }
 
 /**
- * Reads a tape.
+ * Reads a tape, named by its file or by its fixture's folder.
  *
  * @throws {TapeError} where there is none, a line is not known, a key does not fit its call, or a secret shows
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { readTape, scripted } from "crochet/testing";
+ *
+ * const greeter = agent({ model: scripted([{ text: "hello" }]) });
+ * await greeter.run("hi", { tape: { path: `${process.cwd()}/fixtures/hi`, mode: "record" } });
+ * const tape = await readTape("fixtures/hi"); // for faults(tape), rechunk(tape), underFaults(agent, tape, ...)
+ * console.log(tape.prompts, tape.calls.length); // [ "hi" ] 1
+ * ```
  */
-export async function readTape(path: string, options: ReadOptions = {}): Promise<Tape> {
+export async function readTape(named: string, options: ReadOptions = {}): Promise<Tape> {
+  const within = join(named, "tape.jsonl");
+  const path = existsSync(within) ? within : named;
   const text = textOf(path);
   const folder = blobsOf(path);
   return await parseTape(text, path, options, (name) => readBlob(folder, name));
@@ -54,7 +68,7 @@ function textOf(path: string): string {
 
 const WHY_UNREAD: { readonly [code: string]: string } = {
   ENOENT: "there is no such file",
-  EISDIR: "it is a folder: a tape is a file, remove the folder and record again",
+  EISDIR: "it is a folder: a tape is a file, as 'crochet record' makes it",
   EACCES: "you may not read it",
 };
 

@@ -144,7 +144,9 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
 function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: ReplayTestOptions, cwd: string): void {
   const script = agent.from === undefined ? `<${agent.name}'s script>` : shellWord(relative(cwd, scriptOf(agent.from)));
   const asked = /^[^"$`\\!\n]*$/.test(prompt ?? "") ? `"${prompt ?? "<prompt>"}"` : shellWord(prompt!);
-  const command = `crochet record ${script} ${asked} --fixture ${name}`;
+  const there = relative(process.cwd(), cwd);
+  const cd = there === "" ? "" : `cd ${shellWord(there)} && `;
+  const command = `${cd}crochet record ${script} ${asked} --fixture ${name}`;
   const refuse = (why: string) =>
     new Error(`Cannot replay '${name}' as ${relative(cwd, tape)} is missing${why}: ${command}`);
   if (isCi(process.env)) throw refuse(" and CI does not record");

@@ -214,7 +214,7 @@ test("a reader refuses what it does not know, with the line and the reason", asy
   });
 });
 
-test("a byte order mark before a tape is passed over, and a folder in a tape's place is called one", async () => {
+test("a tape is read by its folder too, a byte order mark is passed over, and a folder in its place is called one", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ text: "one" }], { folder });
     const path = tapeIn(folder);
@@ -222,6 +222,7 @@ test("a byte order mark before a tape is passed over, and a folder in a tape's p
     writeFileSync(path, `\ufeff${readFileSync(path, "utf8")}`);
     assert.deepEqual(await readTape(path), plain);
     assert.deepEqual(readHeader(path), plain.header);
+    assert.deepEqual(await readTape(folder), plain);
     rmSync(path);
     mkdirSync(path);
     const refused = /^Cannot read tape .*tape\.jsonl as it is a folder: a tape is a file/;

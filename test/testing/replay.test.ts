@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
@@ -81,6 +81,20 @@ test("replay() of a missing fixture fails in CI and without a key, with the comm
       () => assert.rejects(replay(fixer, "new", { cwd: folder }), /no prompt is given to record it with/),
     );
     assert.equal(existsSync(join(folder, "fixtures")), false);
+    const elsewhere = new RegExp(`: cd ${relative(process.cwd(), folder)} && crochet record `);
+    await withEnv({ CI: "true" }, () => assert.rejects(run(), elsewhere));
+  });
+});
+
+test("replay() of a path that is not there records it at that path", async () => {
+  await inFolder(async (folder) => {
+    await using server = await scriptedServer([{ text: "hello" }]);
+    const greeter = agent({ model: anthropic({ baseURL: server.url, apiKey: "not-a-key" }) });
+    await withEnv({ CI: undefined, ANTHROPIC_API_KEY: "not-a-key" }, async () => {
+      await replay(greeter, "./fixtures/greet", { cwd: folder, prompt: "hi" });
+      assert.equal(existsSync(join(folder, "fixtures/greet/tape.jsonl")), true);
+      for (const name of ["greet", "fixtures/greet/tape.jsonl"]) await replay(greeter, name, { cwd: folder });
+    });
   });
 });
 
