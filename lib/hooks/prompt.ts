@@ -193,7 +193,15 @@ export async function loadPrompt(
   const { config, warnings, ...hook } = await promptHook(file.text, file.name, by);
   for (const warning of warnings) warn(`${file.name}: ${warning}`);
   const base = recordBase(file, config, source);
-  return { ...base, ...hook, misses: whileAsked(base.misses, by, warn) };
+  if ((base.onError ?? "continue") === "continue") {
+    return { ...base, ...hook, misses: whileAsked(base.misses, by, warn) };
+  }
+  // Its failure is to refuse: that there is nobody to ask must not let everything through.
+  const run: HookRecord["run"] = (event, ctx) => {
+    if (!by.model) throw new Error("Cannot ask a model as there is none: set ANTHROPIC_API_KEY");
+    return hook.run(event, ctx);
+  };
+  return { ...base, ...hook, run };
 }
 
 const told = new WeakSet<PromptModel>();

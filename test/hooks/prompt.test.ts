@@ -243,6 +243,17 @@ test("S3.17: without a model prompt hooks are off, told once, and have no opinio
   assert.deepEqual(warnings, ["Prompt hooks are off as there is no model to ask: set ANTHROPIC_API_KEY"]);
 });
 
+test("a prompt hook whose failure refuses does so where there is nobody to ask", async () => {
+  using folder = scratch({ "pre-tool-use.review.prompt.md": "---\nonError: deny\n---\nJudge {{args}}" });
+  const file = readHookFile(join(folder.path, "pre-tool-use.review.prompt.md"));
+  const { decision, reason } = await fire(
+    [await loadPrompt(file, "hooks", { model: undefined })],
+    fields("pre-tool-use"),
+    testEnv(),
+  );
+  assert.deepEqual([decision, reason], ["deny", "Cannot ask a model as there is none: set ANTHROPIC_API_KEY"]);
+});
+
 function fields(event: string) {
   const tool = { tool_name: "Edit", input: {}, original_input: {}, tool_use_id: "1" };
   return { event, ...(event === "stop" ? { last_assistant_message: "", agent_type: "" } : tool) } as never;

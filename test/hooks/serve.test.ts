@@ -139,6 +139,16 @@ test("values that cannot be kept are told, and never cost a hook its verdict", a
   }
 });
 
+test("a prompt hook that has nobody to ask says so to the host, and lets nothing through in silence", async () => {
+  for (const host of ["claude", "codex", "gemini"] as const) {
+    assert.deepEqual(await ask("Judge {{args}}", "pre", host, { name: "pre-tool-use.x.prompt.md" }), {
+      output: undefined,
+      stderr: "Prompt hooks are off as there is no model to ask: set ANTHROPIC_API_KEY\n",
+      code: 1,
+    });
+  }
+});
+
 test("stdin that holds no event is told, and refuses nothing", async () => {
   for (const stdin of ["", "{", "null", "[]", '"x"', "{}", '{"hook_event_name":5}']) {
     const { stdout, stderr, code } = await served("/x/stop.ts", stdin, "claude", {});

@@ -17,8 +17,12 @@ export async function serveWhole(serving: Serving): Promise<Served> {
   } catch (error) {
     return { stdout: "", stderr: `${sayUnusable(path, error)}\n`, code: 1 };
   }
-  const { record, ran } = await (file.kind === "command" ? command : inProcess)(file, serving);
-  const folded = await askedByHost(record, serving);
+  const odd: string[] = [];
+  const { record, ran } = file.kind === "command"
+    ? await command(file, serving)
+    : await inProcess(file, serving, (warning) => odd.push(warning));
+  const asked = await askedByHost(record, serving);
+  const folded = { ...asked, warnings: [...odd, ...asked.warnings] };
   const end = ran();
   const failed = folded.runs.some((run) => run.failure !== undefined);
   // What was written for this host is handed on as it is, unless it failed and has to refuse, or nobody would hear of it.
@@ -44,12 +48,16 @@ async function command(file: HookFile, { path, stdin, heard, options }: Serving)
   }
 }
 
-async function inProcess(file: HookFile, { path, heard, options }: Serving): Promise<ServedCommand> {
+async function inProcess(
+  file: HookFile,
+  { path, heard, options }: Serving,
+  warn: (message: string) => void,
+): Promise<ServedCommand> {
   const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
   const host = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
   try {
     const prompt = { model: file.kind === "prompt" ? await options.model?.() : undefined };
-    return { record: await loadHook(file, { folder, source: path, host, prompt }), ran: NEVER_RAN };
+    return { record: await loadHook(file, { folder, source: path, host, prompt, warn }), ran: NEVER_RAN };
   } catch (error) {
     return { record: broken(file, error, path), ran: NEVER_RAN };
   }

@@ -18,13 +18,18 @@ test("review shows the change to a model and refuses what it refuses", async () 
   assert.match(asked, /"old_string":"assert\(x\)"/);
 });
 
-test("review lets a change be that the model has nothing against, and is off without a model", async () => {
+test("review lets a change be that the model has nothing against, and is off without a model, which is told", async () => {
   const { call } = await shipped(NAME, "/p", { model: scripted([{ text: '{"action": "continue"}' }]) });
   assert.equal((await call("Edit", EDIT)).decision, "continue");
   const off = await (await shipped(NAME, "/p")).call("Edit", EDIT);
   assert.match(off.runs[0]!.skipped!, /no model to ask/);
-  const { code, stdout } = await served(NAME, { hook_event_name: "PreToolUse", tool_name: "Edit", tool_input: EDIT }, {
+  const { code, stdout, stderr } = await served(NAME, {
+    hook_event_name: "PreToolUse",
+    tool_name: "Edit",
+    tool_input: EDIT,
+  }, {
     env: {},
   });
-  assert.deepEqual({ code, stdout }, { code: 0, stdout: "" });
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: "" });
+  assert.match(stderr, /^Prompt hooks are off as there is no model to ask/);
 });
