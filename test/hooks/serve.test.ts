@@ -139,6 +139,17 @@ test("values that cannot be kept are told, and never cost a hook its verdict", a
   }
 });
 
+test("a script runs where the host started it where the agent's folder is gone, and goes on guarding", async () => {
+  const script = "#!/bin/sh\npwd >&2\nexit 2\n";
+  for (const cwd of ["/no/such/folder", "/etc/passwd/x", "no/absolute/path", ""]) {
+    const { stderr, code } = await ask(script, "pre", "claude", {
+      name: "pre-tool-use.x.sh",
+      input: { ...PRE, cwd },
+    });
+    assert.deepEqual([code, stderr], [2, `${process.cwd()}\n`], cwd);
+  }
+});
+
 test("a prompt hook that has nobody to ask says so to the host, and lets nothing through in silence", async () => {
   for (const host of ["claude", "codex", "gemini"] as const) {
     assert.deepEqual(await ask("Judge {{args}}", "pre", host, { name: "pre-tool-use.x.prompt.md" }), {

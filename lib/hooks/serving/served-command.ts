@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { readClaude } from "../../core/dialects.ts";
 import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import type { HookContext, HookRecord } from "../../core/hook.ts";
@@ -31,11 +32,21 @@ export function servedCommand(file: HookFile, stdin: string, heard: HostEvent, o
       ? stdin
       : `${stdin}\n`;
     const env = { CLAUDE_PROJECT_DIR: heard.cwd, ...options.env };
-    return ended = await runProcess({ ...programOf(file), cwd: ctx.cwd, env, input, signal: ctx.signal });
+    // Where the agent is may be gone, and we are where the host started us.
+    const cwd = isFolder(ctx.cwd) ? ctx.cwd : process.cwd();
+    return ended = await runProcess({ ...programOf(file), cwd, env, input, signal: ctx.signal });
   };
   const base = recordBase(file, readHeader(file.text), file.path);
   const read: HookRecord["read"] = (raw, event) => opinionOf(raw as Ran, event, wireName(event, file.event));
   return { record: { ...base, kind: "command", dialect: "claude", run, read }, ran: () => ended };
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function factsOf(stdin: string): { transcript_path: string } {
