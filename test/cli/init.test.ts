@@ -19,12 +19,16 @@ test("crochet init makes a project whose tests are green at once, without a key"
   const made = await crochet(["init", "greeter"], { cwd: folder.path, env: { HOME: folder.path, CI: "1" } });
   assert.equal(made.code, 0, made.err);
   const dir = join(folder.path, "greeter");
-  for (const path of ["agent.ts", "agent.test.ts", "hooks.test.ts", "package.json", "deno.json"]) {
+  for (const path of ["agent.ts", "agent.test.ts", "hooks.test.ts", "package.json", "deno.json", "bunfig.toml"]) {
     assert.ok(existsSync(join(dir, path)), path);
     assert.match(made.out, new RegExp(`^\\+ ${path}$`, "m"));
   }
   const [header] = readFileSync(join(dir, "fixtures/fix-spelling/tape.jsonl"), "utf8").split("\n");
   assert.equal(JSON.parse(header!).source, "scripted server");
+
+  // A run that is recorded later may begin with tests, which are not those of the project.
+  mkdirSync(join(dir, "fixtures/later/files"), { recursive: true });
+  writeFileSync(join(dir, "fixtures/later/files/agent.test.ts"), 'throw new Error("it is not mine");\n');
 
   // Deno checks the sources of a clone with the project's own, which takes longer than all the rest.
   const noCheck = process.env.CROCHET_TEST_LONG ? [] : ["--no-check"];

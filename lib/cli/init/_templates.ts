@@ -72,6 +72,10 @@ test("the agent mends the file and is kept from a forced push", async () => {
 await testExamples(new URL("./hooks", import.meta.url)); // a test for each example of each hook
 `,
     ".gitignore": "node_modules/\n.crochet/\n",
+    "bunfig.toml": `[test]
+# What a recorded run began with may have tests in it, which are not this project's.
+pathIgnorePatterns = ["fixtures/**"]
+`,
     [`fixtures/${FIXTURE}/files/hello.txt`]: "Helo, world!\n",
   };
 }
@@ -122,6 +126,8 @@ export function packageJson(name: string, origin: Origin): string {
     type: "module",
     scripts: { start, test },
     dependencies: { crochet: clone ? `file:${root}` : `^${version}` },
+    // For editors, and for Deno, which checks the types of tests before it runs them.
+    devDependencies: { "@types/node": "*" },
   };
   return `${JSON.stringify(made, null, 2)}\n`;
 }
@@ -136,5 +142,6 @@ export function denoJson({ root, clone, found }: Origin): string {
   // Its sources are checked with the project's own, so by the rules they are written to.
   const { compilerOptions } = clone ? JSON.parse(readFileSync(`${root}/deno.json`, "utf8")) : {};
   const nodeModulesDir = clone || found ? "manual" : "auto";
-  return `${JSON.stringify({ nodeModulesDir, ...(clone && { imports, compilerOptions }) }, null, 2)}\n`;
+  const test = { exclude: ["fixtures/"] };
+  return `${JSON.stringify({ nodeModulesDir, test, ...(clone && { imports, compilerOptions }) }, null, 2)}\n`;
 }
