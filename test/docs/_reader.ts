@@ -30,7 +30,7 @@ export function reader(): Reader {
   };
   for (const path of [".bin", ".home", "node_modules"]) mkdirSync(at(path));
   symlinkSync(ROOT, at("node_modules/crochet"));
-  symlinkSync(join(ROOT, "node_modules/@types"), at("node_modules/@types"));
+  for (const name of ["@types", "fast-check"]) symlinkSync(join(ROOT, "node_modules", name), at("node_modules", name));
   symlinkSync(join(ROOT, "lib/cli/crochet"), at(".bin/crochet"));
   symlinkSync(join(ROOT, "node_modules/.bin/bun"), at(".bin/bun"));
   // The sources are checked once, by the project's CI, not by every page.
