@@ -12,6 +12,7 @@ import { redactor } from "../tape/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "./_fixture-agent.ts";
 import { command, type Usage } from "./_flags.ts";
+import { keptTests } from "./_kept-tests.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
 import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
@@ -62,6 +63,8 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
     io.out(`recorded ${fixture}: ${result.stop}, ${priceText(await priceOf(calls))}\n`);
     io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
   }
+  const warning = keptTests(join(folder, "files"), io.cwd);
+  if (warning !== undefined) io.err(`${warning}\n`);
   if (result.stop === "denied" && !io.tty) io.err(`crochet: ${plainText(result.text)}\n`);
   if (result.error) {
     io.err(`crochet: ${result.error.message}\n`);
