@@ -49,7 +49,9 @@ export interface ReplayedCall {
 export interface ReplayedHook {
   readonly hook: string;
   readonly event: EventName;
+  /** `failed` where it gave no answer that can be used. */
   readonly decision: string;
+  /** Its own words, or why it failed. */
   readonly reason?: string;
 }
 
@@ -178,7 +180,7 @@ function replayed({ result, report, events, files }: FixtureRun): Replayed {
     files: Object.fromEntries(files),
     hooks: events.flatMap((e): ReplayedHook[] => {
       if (e.type !== "hook_end") return [];
-      const { hook, event, decision, reason } = e;
+      const { hook, event, decision, failure, reason = failure } = e;
       return [{ hook, event, decision, ...(reason !== undefined && { reason }) }];
     }),
     report,

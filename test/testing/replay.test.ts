@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
 import { agent, anthropic } from "../../lib/index.ts";
 import { readHeader } from "../../lib/tape/read.ts";
-import { replay, ReplayError, scriptedServer } from "../../lib/testing/index.ts";
+import { replay, ReplayError, scripted, scriptedServer } from "../../lib/testing/index.ts";
 import { Edit, Read } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
 import { inFolder } from "../tape/_stage.ts";
@@ -29,6 +29,17 @@ test("replay() gives the Result, the calls of a tool, the files of a scratch wor
     ]);
   }
   assert.match(readFileSync(join(ROOT, "fixtures/fix-typo/files/tea.md"), "utf8"), /teh leaves/);
+});
+
+test("replay() says why a hook failed", async () => {
+  await inFolder(async (folder) => {
+    const model = scripted([{ text: "one" }, { text: "two" }]);
+    const broken = agent({ model, hooks: { stop: () => ({ action: "shout" }) as never } });
+    await broken.run("hi", { tape: { path: join(folder, "fixtures/hi"), mode: "record" } });
+    const { hooks } = await replay(broken, "hi", { cwd: folder });
+    assert.deepEqual(hooks.map(({ decision }) => decision), ["failed"]);
+    assert.match(hooks[0]!.reason!, /shout/);
+  });
 });
 
 test("replay() fails where the agent asks otherwise, with the line that changed and what to record again costs", async () => {
