@@ -9,16 +9,20 @@ import { builtIn, loadAgent } from "./_script.ts";
 /** How a tape names the agent that needs no script. */
 export const BUILT_IN = "crochet";
 
+/** What a script may take to load where nobody need watch: as long as a hook may take. */
+const MOST_SECONDS = 60;
+
 /** The agent of a fixture: its own `agent.ts`, or the one its tape was recorded with. */
-export async function fixtureAgent({ name, folder, tape }: Fixture): Promise<Agent> {
+export async function fixtureAgent({ name, folder, tape }: Fixture, signal?: AbortSignal): Promise<Agent> {
+  const patience = signal && { signal, seconds: MOST_SECONDS };
   const own = join(folder, "agent.ts");
-  if (existsSync(own)) return await loadAgent(own);
+  if (existsSync(own)) return await loadAgent(own, patience);
   const { agent } = readHeader(tape);
   if (agent === BUILT_IN) return await builtIn();
   if (agent === undefined) {
     throw new UsageError(`Cannot replay ${name} as it names no agent: put an agent.ts into ${folder}`);
   }
   const script = scriptFromTape(folder, agent);
-  if (existsSync(script)) return await loadAgent(script);
+  if (existsSync(script)) return await loadAgent(script, patience);
   throw new UsageError(`Cannot replay ${name} as its agent is not there any more: ${script}`);
 }

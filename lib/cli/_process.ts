@@ -117,7 +117,7 @@ export async function guarded(args: readonly string[], io: Io, work: () => Promi
 }
 
 /** What went wrong; what the system refused, with the mend. */
-function wordsOf(error: unknown): string {
+export function wordsOf(error: unknown): string {
   const { code, path, message = String(error) } = (error ?? {}) as { code?: string; path?: string; message?: string };
   const what = path ?? "the output";
   if (code === "ENOSPC" || code === "EDQUOT") {

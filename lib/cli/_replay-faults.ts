@@ -11,6 +11,8 @@ import { fixtureAgent } from "./_fixture-agent.ts";
 import type { Flags } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { writeJunit } from "./_junit-file.ts";
+import { wordsOf } from "./_process.ts";
+import { ProgressLine } from "./_progress.ts";
 import { table } from "./_table.ts";
 
 /** What `--faults` asks for: a number of schedules, or a preset. */
@@ -63,14 +65,15 @@ export async function replayFaults(
   const seed = flags.seed === undefined ? undefined : Number(flags.seed);
   if (Number.isNaN(seed)) throw new UsageError(`Cannot search with --seed ${flags.seed} as it is no number`);
   const results: Searched[] = [];
+  const progress = new ProgressLine(io);
   for (const fixture of fixtures) {
     if (io.signal.aborted) break;
-    if (io.tty && !flags.json) io.err(`\r\u001b[K${results.length + 1}/${fixtures.length} ${fixture.name}`);
+    if (!flags.json) progress.show(`${results.length + 1}/${fixtures.length} ${fixture.name}`);
     const began = performance.now();
     const result = await searched(fixture, asked, seed, flags, io);
     results.push({ ...result, seconds: (performance.now() - began) / 1000 });
   }
-  if (io.tty && !flags.json) io.err("\r\u001b[K");
+  if (!flags.json) progress.end();
   if (flags.json) io.out(`${JSON.stringify(results.map(asData))}\n`);
   else show(results, asked, io);
   if (flags.junit !== undefined) writeJunit(results.map((one) => asCase(one, asked)), flags.junit, io);
@@ -87,7 +90,7 @@ async function searched(
 ): Promise<Omit<Searched, "seconds">> {
   const { name, tape: path, files } = fixture;
   try {
-    const agent = await fixtureAgent(fixture);
+    const agent = await fixtureAgent(fixture, io.signal);
     const tape = await readTape(path);
     const options = { files, wire: flags.wire === true, invariants: await invariantsOf(fixture) };
     if (preset === undefined) {
@@ -100,10 +103,10 @@ async function searched(
     const { broken: [first] } = await underFaults(agent, tape, faults, options);
     if (!first) return { name, runs: 1, seed: 0 };
     const found = { broke: `${first.invariant}: ${first.seen}`, faults };
-    saveFaults(fixture.faults, found);
+    await saveFaults(fixture.faults, found);
     return { name, runs: 1, seed: 0, found, file: fixture.faults };
   } catch (error) {
-    return { name, runs: 0, seed: 0, error: (error as Error).message };
+    return { name, runs: 0, seed: 0, error: wordsOf(error) };
   }
 }
 

@@ -22,16 +22,24 @@ export function scriptAndPrompt(
   return isScript ? { script: path, prompt: words.slice(1).join(" ") } : { script: undefined, prompt: words.join(" ") };
 }
 
+/** How long a script is waited for: at its top level it may wait for ever. */
+export interface Patience {
+  readonly signal: AbortSignal;
+  /** @default as long as it takes */
+  readonly seconds?: number;
+}
+
 /** The agent a script exports. */
-export async function loadAgent(path: string): Promise<Agent> {
-  const { default: found } = await imported(path);
+export async function loadAgent(path: string, patience?: Patience): Promise<Agent> {
+  const { default: found } = await imported(path, patience);
   if (typeof found?.run === "function" && typeof found?.open === "function") return found;
   throw new UsageError(`Cannot run '${path}' as its default export is no agent: export default agent({ ... })`);
 }
 
-async function imported(path: string): Promise<{ default?: Agent }> {
+async function imported(path: string, patience: Patience | undefined): Promise<{ default?: Agent }> {
   try {
-    return await loadingScript(path, () => import(fileUrl(path)));
+    const until = patience && ((loaded: Promise<unknown>) => outOfPatience(path, patience, loaded));
+    return await loadingScript(path, () => import(fileUrl(path)), until);
   } catch (error) {
     const { importProblem } = await import("../files/import-problem.ts");
     const { words, place } = importProblem(error);
@@ -41,6 +49,28 @@ async function imported(path: string): Promise<{ default?: Agent }> {
       cause: error,
     });
   }
+}
+
+/** When each script was first waited for: the fixtures of one agent do not wait for it one after the other. */
+const since = new Map<string, number>();
+
+function outOfPatience(path: string, { signal, seconds }: Patience, loaded: Promise<unknown>): Promise<never> {
+  return new Promise((_, reject) => {
+    const interrupted = () => reject(new Error("it was interrupted before it had loaded"));
+    const began = since.get(path) ?? performance.now();
+    since.set(path, began);
+    const timer = seconds === undefined ? undefined : setTimeout(
+      () => reject(new Error(`it has not loaded after ${seconds} s: wait for things only if (import.meta.main)`)),
+      Math.max(0, began + seconds * 1000 - performance.now()),
+    );
+    signal.addEventListener("abort", interrupted, { once: true });
+    if (signal.aborted) interrupted();
+    loaded.catch(() => {}).finally(() => {
+      clearTimeout(timer);
+      since.delete(path);
+      signal.removeEventListener("abort", interrupted);
+    });
+  });
 }
 
 function placeIn(stack: string, path: string): string | undefined {

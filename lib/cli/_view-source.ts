@@ -65,7 +65,7 @@ async function viewOfFixture(fixture: Fixture, io: Io): Promise<Viewed> {
   const scratch = mkdtempSync(join(tmpdir(), "crochet-view-"));
   try {
     const rollout = join(scratch, rolloutName(fixture.name));
-    const agent = await fixtureAgent(fixture);
+    const agent = await fixtureAgent(fixture, io.signal);
     const { report } = await runFixture(fixture, agent, { rollout, signal: io.signal });
     const told = readForView(rollout);
     const drift = report.ok ? [] : [

@@ -44,7 +44,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const workspace = projectOf(flags, io);
   const folder = folderFor(String(flags.fixture ?? nameFor(redactor().text(prompt))), io);
   const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
-  const agent = script === undefined ? await builtIn() : await loadAgent(script);
+  const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
   const tools = flags.tools === true;
   const { result, report, ms } = await recordInto(folder, agent, { workspace, script, tools, io }, {
     prompts: [prompt],

@@ -12,6 +12,8 @@ import { eachOf } from "./_each-of.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
+import { wordsOf } from "./_process.ts";
+import type { ProgressLine } from "./_progress.ts";
 import { table } from "./_table.ts";
 
 const USAGE: Usage = {
@@ -75,14 +77,18 @@ export default command(USAGE, async ({ words, flags }, io) => {
     ? await replayHere(
       fixtures,
       io,
-      !flags.json && io.tty && fixtures.length > 1,
+      !flags.json && io.tty && fixtures.length > 1 ? new (await import("./_progress.ts")).ProgressLine(io) : undefined,
       (fixture) => outcomeOf(fixture, normalise, flags, io),
     )
     : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else show(outcomes, io, io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN);
   if (flags.junit !== undefined) (await import("./_junit-file.ts")).writeJunit(outcomes, flags.junit, io);
-  if (io.signal.aborted) return EXIT.interrupted;
+  if (io.signal.aborted) {
+    const left = fixtures.length - outcomes.length;
+    if (left > 0) io.err(`crochet: interrupted: ${left} of ${fixtures.length} were not replayed\n`);
+    return EXIT.interrupted;
+  }
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
 });
 
@@ -131,7 +137,7 @@ async function outcomeOf(
   const folder = flags.hooks === undefined ? undefined : resolve(io.cwd, String(flags.hooks));
   let shadowed: Awaited<ReturnType<typeof shadowsOf>> | undefined;
   try {
-    const agent = await fixtureAgent(fixture);
+    const agent = await fixtureAgent(fixture, io.signal);
     if (folder !== undefined && flags.shadow) shadowed = await shadowsOf(folder, (verdict) => shadow.push(verdict));
     const options: ReplayOptions = {
       wire: flags.wire === true,
@@ -141,6 +147,8 @@ async function outcomeOf(
       ...(folder !== undefined && { hooks: shadowed?.hooks ?? await hooksOf(folder) }),
     };
     let { report, ms } = await runFixture(fixture, agent, options);
+    // What was not replayed to its end has not drifted, and needs no recording.
+    if (io.signal.aborted && !report.ok) throw new Error(INTERRUPTED);
     if (flags.update && (!report.ok || options.normalise)) {
       refuseInCi("update", fixture.name, io.env);
       // What 'record --tools' has made has no files of its own: it is renewed where it was made.
@@ -154,12 +162,14 @@ async function outcomeOf(
     if (broke !== undefined) throw new Error(broke);
     return { name: fixture.name, seconds: ms / 1000, report, shadow };
   } catch (error) {
-    const message = flags.debug && error instanceof Error ? error.stack! : (error as Error).message;
+    const message = flags.debug && error instanceof Error ? error.stack! : wordsOf(error);
     return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message, shadow };
   } finally {
     shadowed?.end();
   }
 }
+
+const INTERRUPTED = "Cannot compare the run with its tape as it was interrupted: replay it again";
 
 /** What works in the directory itself would see what another does there. */
 function oneByOne<T>(work: () => Promise<T>): Promise<T> {
@@ -215,18 +225,17 @@ async function shadowsOf(
 async function replayHere(
   fixtures: readonly Fixture[],
   io: Io,
-  progress: boolean,
+  progress: ProgressLine | undefined,
   replayed: (fixture: Fixture) => Promise<Outcome>,
 ): Promise<Outcome[]> {
   let done = 0;
   const pace = { atOnce: 2 * availableParallelism(), signal: io.signal };
   const outcomes = await eachOf(fixtures, pace, async (fixture) => {
     const outcome = await replayed(fixture);
-    done++;
-    if (progress) io.err(`\r\u001b[K${done}/${fixtures.length} ${fixture.name}`);
+    progress?.show(`${++done}/${fixtures.length} ${fixture.name}`);
     return outcome;
   });
-  if (progress) io.err("\r\u001b[K");
+  progress?.end();
   return outcomes;
 }
 

@@ -24,7 +24,7 @@ const USAGE: Usage = {
 
 export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, prompt } = scriptAndPrompt(words, args, io);
-  const agent = script === undefined ? await builtIn() : await loadAgent(script);
+  const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
   return await runPrompt(agent, prompt, { flags, io, script: script !== undefined });
 });
 

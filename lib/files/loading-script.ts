@@ -1,6 +1,8 @@
 /** For the process, whichever copy of this package asks: a script may bring its own. */
 const LOADING = Symbol.for("crochet.loading-scripts");
 const loading: Set<string> = (globalThis as { [LOADING]?: Set<string> })[LOADING] ??= new Set();
+/** Those that somebody still waits for. */
+const awaited = new Set<string>();
 
 /** Whether a command loads a script for what it exports, which then is not the program itself. */
 export function isLoadingScript(): boolean {
@@ -9,23 +11,32 @@ export function isLoadingScript(): boolean {
 
 /**
  * Loads a script for what it exports. Meanwhile its `agent.main()` does nothing: a replay would ask the real model. One
- * that ends the process is told of: it would look as if all had gone well.
+ * that ends the process is told of: it would look as if all had gone well. `until` rejects once it is no longer waited
+ * for; it may go on loading.
  */
-export async function loadingScript<T>(path: string, load: () => Promise<T>): Promise<T> {
+export async function loadingScript<T>(
+  path: string,
+  load: () => Promise<T>,
+  until?: (loaded: Promise<unknown>) => Promise<never>,
+): Promise<T> {
   process.on("exit", ended);
   loading.add(path);
+  awaited.add(path);
+  const done = () => loading.delete(path);
   try {
-    return await load();
+    const loaded = load();
+    loaded.then(done, done);
+    return await (until ? Promise.race([loaded, until(loaded)]) : loaded);
   } finally {
-    loading.delete(path);
+    awaited.delete(path);
     process.off("exit", ended);
   }
 }
 
 function ended(code: number): void {
-  if (code !== 0 || loading.size === 0) return;
-  const scripts = [...loading].map((path) => `'${path}'`).join(" or ");
-  loading.clear(); // of several that are loaded together one has done it
+  if (code !== 0 || awaited.size === 0) return;
+  const scripts = [...awaited].map((path) => `'${path}'`).join(" or ");
+  awaited.clear(); // of several that are loaded together one has done it
   process.exitCode = 1;
   console.error(`crochet: Cannot load ${scripts} as it ended the process: do that only if (import.meta.main)`);
 }

@@ -1,5 +1,5 @@
-import { lstatSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { isGone, thisOwner } from "../files/owner.ts";
 
 const MARK = ".draft-";
@@ -33,3 +33,38 @@ export function sweep(folder: string): void {
     }
   }
 }
+
+/**
+ * Writes a file that others see whole or not at all.
+ *
+ * @throws {Error} where it cannot be written; with the code `EEXIST` where it is not to replace the one that is there
+ */
+export function writeWhole(path: string, text: string, { replace }: { readonly replace: boolean }): void {
+  const draft = draftIn(dirname(path));
+  try {
+    writeFileSync(draft, text);
+    if (replace) renameSync(draft, path);
+    else name(draft, path);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") throw error;
+    const why = code === "ENOSPC" || code === "EDQUOT" ? "the disk is full: make room, then try again" : message;
+    throw new Error(`Cannot write ${path} as ${why}`);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Gives a file its name, if nobody has taken that meanwhile. */
+function name(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    closeSync(openSync(path, "wx"));
+    renameSync(draft, path);
+  }
+}
+
+/** What file systems say that have no second names, as those of memory sticks and virtual machines. */
+const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);

@@ -1,17 +1,7 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
-import { draftIn, sweep } from "./drafts.ts";
+import { sweep, writeWhole } from "./drafts.ts";
 import { factsOf } from "./_facts.ts";
 import { factLine } from "./format.ts";
 import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
@@ -39,9 +29,15 @@ export async function writeTape(path: string, tape: Tape, options: WriteOptions 
   const lines = facts.map((fact) => factLine(toBlobs(fact, (name, text) => blobs.set(name, text))));
   const folder = blobsOf(path);
   if (blobs.size > 0) prepare(folder);
-  for (const [name, text] of blobs) if (!holdsBlob(folder, name)) writeWhole(join(folder, name), text, true);
+  for (const [name, text] of blobs) {
+    if (!holdsBlob(folder, name)) writeWhole(join(folder, name), text, { replace: true });
+  }
   prepare(dirname(path));
-  writeWhole(path, `${lines.join("\n")}\n`, replace);
+  try {
+    writeWhole(path, `${lines.join("\n")}\n`, { replace });
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === "EEXIST" ? isThere(path) : error;
+  }
 }
 
 function prepare(folder: string): void {
@@ -62,23 +58,6 @@ export function checkWritable(path: string): void {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch {
     throw new Error(`Cannot write tape ${path} as ${folder} may not be written to: look at its owner and mode`);
-  }
-}
-
-/** Another process sees the file whole or not at all; without `replace`, a file that came meanwhile is kept. */
-function writeWhole(path: string, text: string, replace: boolean): void {
-  const draft = draftIn(dirname(path));
-  try {
-    writeFileSync(draft, text);
-    if (replace) renameSync(draft, path);
-    else linkSync(draft, path);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST" && !replace) throw isThere(path);
-    const why = code === "ENOSPC" || code === "EDQUOT" ? "the disk is full: make room, then try again" : message;
-    throw new Error(`Cannot write ${path} as ${why}`);
-  } finally {
-    rmSync(draft, { force: true });
   }
 }
 

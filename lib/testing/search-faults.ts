@@ -71,6 +71,6 @@ export async function searchFaults(agent: Faultable, tape: Tape, options: Search
   const broke = broken ? `${broken.invariant}: ${broken.seen}` : "it failed once and not again";
   const found = { broke, faults: [...schedule] };
   if (path === undefined) return { ...told, found };
-  saveFaults(faultFile(path), found);
+  await saveFaults(faultFile(path), found);
   return { ...told, found, file: faultFile(path) };
 }

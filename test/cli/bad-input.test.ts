@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { loadAgent } from "../../lib/cli/_script.ts";
 import { main } from "../../lib/cli/main.ts";
 import { trust } from "../../lib/hooks/trust.ts";
 import { CROCHET, ended, type Exit } from "../_crochet.ts";
@@ -143,4 +146,18 @@ test("a full disk is said in one line, exit code 1", { skip: NO_FULL, timeout: 6
       "crochet: Cannot write the output as the disk is full: make room, then try again\n",
     ], line);
   }
+});
+
+test("a script that waits for ever at its top level is given up on, for all who wait for it at once, and when interrupted", async () => {
+  using here = place({ "waits.ts": "await new Promise(() => {});\nexport default 1;\n" });
+  const [script, signal] = [join(here.cwd, "waits.ts"), new AbortController().signal];
+  const late = /^Error: Cannot load '\S+waits\.ts' as it has not loaded after 0\.2 s: wait for things only if \(import/;
+  const load = () => loadAgent(script, { signal, seconds: 0.2 });
+  await Promise.all([assert.rejects(load(), late), assert.rejects(load(), late)]);
+  const later = [load().catch(() => "who comes later waits no more"), sleep(200)];
+  assert.equal(await Promise.race(later), "who comes later waits no more");
+  const interrupt = new AbortController();
+  const loading = loadAgent(script, interrupt);
+  interrupt.abort();
+  await assert.rejects(loading, /as it was interrupted before it had loaded$/);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { isToolResult } from "../../lib/core/messages.ts";
@@ -218,16 +219,24 @@ test("a model that falls silent for longer than a hook may take always ends the 
   gated.remove();
 });
 
-test("a fixture's faults are kept once, in words, and a file that is none is refused by name", () => {
+test("a fixture's faults are kept once, in words, and a file that is none is refused by name", async () => {
   const file = faultFile(made.path.replace("tape.jsonl", "other.jsonl"));
   assert.match(file, /other\.fault\.json$/);
   assert.match(faultFile(made.path), /made\.fault\.json$/);
   assert.deepEqual(readFaultFile(file), []);
   const found = { broke: "the run ends: no", faults: [{ call: 1, what: "cut" } satisfies Fault] };
-  saveFaults(file, found);
-  saveFaults(file, found);
+  await saveFaults(file, found);
+  await saveFaults(file, found);
   assert.deepEqual(JSON.parse(readFileSync(file, "utf8")), [{ broke: "the run ends: no", faults: ["call 1: cut"] }]);
   assert.deepEqual(readFaultFile(file), [found]);
+  const before = `${file}.before`;
+  linkSync(file, before);
+  await saveFaults(file, { ...found, faults: [{ call: 2, what: "cut" }] });
+  assert.deepEqual([readFaultFile(before).length, readFaultFile(file).length], [1, 2], "it is never written in place");
+  await assert.rejects(
+    saveFaults(join(file, "..", "none", "x.fault.json"), found),
+    /^Error: Cannot write \S+ as .*; found was 'call 1: cut': the run ends: no$/,
+  );
   for (
     const [text, why] of [
       ["[null]", "Entry 1 has no text 'broke'"],

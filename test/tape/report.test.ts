@@ -114,3 +114,13 @@ test("a JUnit report is always well-formed, whatever changed", () => {
     { numRuns: rounds(200, 2000) },
   );
 });
+
+test("a report never shows half a character, wherever a long line is cut", () => {
+  for (let n = 0; n < 8; n++) {
+    const before = `${"x".repeat(n)}${"🧶".repeat(150)}`;
+    const lines = reportLines(drift(`${before}tea${"🧶".repeat(150)}`, `${before}coffee${"🧶".repeat(150)}`));
+    assert.ok(lines.some((line) => line.includes("…🧶") && line.endsWith("🧶…")), lines.join("\n"));
+    // Half a character comes out of its bytes as another one.
+    for (const line of lines) assert.equal(Buffer.from(line).toString(), line);
+  }
+});

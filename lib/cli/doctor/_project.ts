@@ -92,7 +92,7 @@ async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<C
       await readTape(fixture.tape);
       return undefined;
     }
-    const { report } = await runFixture(fixture, await fixtureAgent(fixture), { signal: io.signal });
+    const { report } = await runFixture(fixture, await fixtureAgent(fixture, io.signal), { signal: io.signal });
     if (report.ok) return undefined;
     const [first = "it is not the recorded run"] = reportLines(report).map((line) => line.trim()).filter(Boolean);
     return broken("fixtures", `${fixture.name} is stale: ${first}`, `crochet replay ${fixture.name} says more`);

@@ -83,7 +83,7 @@ function changeLines(expected: unknown, actual: unknown, ink: Ink): string[] {
 function fromChange(line: string, other = ""): string {
   let same = 0;
   while (same < line.length && line[same] === other[same]) same++;
-  return same > SHOWN_WIDTH - SHOWN_BEFORE ? `…${line.slice(same - SHOWN_BEFORE)}` : line;
+  return same > SHOWN_WIDTH - SHOWN_BEFORE ? `…${line.slice(same - SHOWN_BEFORE).replace(HALF, "")}` : line;
 }
 
 function linesOf(value: unknown): string[] {
@@ -97,8 +97,11 @@ export function shortText(value: unknown): string {
 }
 
 function clip(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  return text.length > most ? `${text.slice(0, most - 1).replace(HALF, "")}…` : text;
 }
+
+/** What a cut leaves of a character that takes two code units. */
+const HALF = /^[\udc00-\udfff]|[\ud800-\udbff]$/;
 
 export function priceText({ calls, tokens, dollars }: Price): string {
   const money = dollars === undefined

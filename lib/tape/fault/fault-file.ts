@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type Fault, faultText, readFault } from "./fault.ts";
 
 /** Faults that an agent once did not survive, kept beside its tape and tried again with every replay. */
@@ -37,10 +37,19 @@ function savedFaults(entry: unknown, i: number): SavedFaults {
   return { broke, faults: faults.map(readFault) };
 }
 
-/** Adds faults to a fixture's file; the same ones are kept once. */
-export function saveFaults(path: string, found: SavedFaults): void {
+/**
+ * Adds faults to a fixture's file; the same ones are kept once.
+ *
+ * @throws {Error} where it cannot be written, with the faults: to find them has taken long
+ */
+export async function saveFaults(path: string, found: SavedFaults): Promise<void> {
   const text = (faults: readonly Fault[]) => faults.map(faultText);
   const kept = readFaultFile(path).filter(({ faults }) => text(faults).join() !== text(found.faults).join());
   const list = [...kept, found].map(({ broke, faults }) => ({ broke, faults: text(faults) }));
-  writeFileSync(path, `${JSON.stringify(list, null, 2)}\n`);
+  const { writeWhole } = await import("../drafts.ts");
+  try {
+    writeWhole(path, `${JSON.stringify(list, null, 2)}\n`, { replace: true });
+  } catch (error) {
+    throw new Error(`${(error as Error).message}; found was '${text(found.faults).join("', '")}': ${found.broke}`);
+  }
 }
