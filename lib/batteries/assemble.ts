@@ -115,7 +115,7 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
     id,
     model: past?.model !== undefined && own.model === undefined ? past.model : ground.modelName,
     clock,
-    ...(lane && { inbox: lane.inbox }),
+    ...(lane && { inbox: lane.inbox, late: lane.late }),
     cwd: () => shellCwd(toolState) ?? cwd,
     emit,
     ...(!isWatched && !rollout && !spans && { hears: isKept }),

@@ -132,7 +132,7 @@ function spawnHere(
   const { agent, parent } = home;
   const bare = specFor(agent, request);
   const lane = agent.lane?.(bare, call.toolUseId, request.background ?? false) ??
-    { spec: bare, clock: parent().clock, inbox: new Inbox() };
+    { spec: bare, clock: parent().clock, inbox: new Inbox(), late: new Inbox() };
   const id = agent.engine
     ? idOf(request, call)
     : request.resume ?? `a${lane.clock.uuid().replaceAll("-", "").slice(0, 16)}`;
@@ -142,7 +142,7 @@ function spawnHere(
 /** The whole life of an agent that another started. */
 async function live(
   { parent, store, signal }: Home,
-  { id, lane: { spec, clock, inbox }, request, call, stored }: {
+  { id, lane: { spec, clock, inbox, late }, request, call, stored }: {
     readonly id: string;
     readonly lane: Lane;
     readonly request: SpawnRequest;
@@ -167,6 +167,7 @@ async function live(
     model,
     clock,
     inbox,
+    late,
     cwd: parent().cwd,
     messages: begin ? messagesAt(begin, stored, id) : [],
     toolState: inherited(parent().toolState),

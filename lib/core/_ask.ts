@@ -1,8 +1,8 @@
 import { isThenable } from "./_settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { AnyEvent } from "./events.ts";
-import { Context, type HookEnv, type HookRecord, type HookRun } from "./hook.ts";
-import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "./verdict.ts";
+import { Context, type HookEnv, type HookRecord, type HookRun, type Late } from "./hook.ts";
+import { NO_OPINION, type Opinion, OutOfTime, type Said, UnusableAnswer } from "./verdict.ts";
 
 /** One hook's answer to one event, with what it did through its context. */
 export interface Asked {
@@ -65,9 +65,14 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
 
 /** A hook that answered and works on: what it says in the end reaches the model at the next boundary. */
 function linger({ name: hook }: HookRecord, later: NonNullable<Opinion["later"]>, env: HookEnv): void {
-  env.background?.(later.then((contexts) => {
-    for (const said of contexts) env.deliver?.({ ...said, hook });
-  }));
+  const said: Late[] = [];
+  env.background?.(later.then((contexts) => deliver(contexts, hook, said, env)), said, hook);
+}
+
+/** Hands over what a hook has said that nobody waited for. */
+export function deliver(contexts: readonly Said[], hook: string, said: Late[], env: HookEnv): void {
+  said.push(...contexts.map((context) => ({ ...context, hook })));
+  for (const one of said) env.deliver?.(one);
 }
 
 interface Peek {

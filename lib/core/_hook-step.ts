@@ -1,5 +1,6 @@
 import type { EventName, Fired } from "./events.ts";
 import { type Folded, IN_BACKGROUND } from "./fold.ts";
+import type { Late } from "./hook.ts";
 import type { Run } from "./run.ts";
 
 /** What hooks said, and what they left behind for others. */
@@ -43,9 +44,14 @@ export async function hookStep<N extends EventName>(
 /** Takes what hooks have said from the background, at a moment that is the same when the run is run again. */
 export function takeLate(run: Run): void | Promise<void> {
   const { life, agent } = run;
-  if (!agent.engine || !run.listensLate) return;
-  return run.step("late", String(run.count.iterations), async () => life.late.splice(0))
-    .then((said) => void life.waiting.push(...said));
+  const heard = (said: readonly (readonly Late[])[]) => void life.waiting.push(...said.flat());
+  if (agent.engine) {
+    if (!run.listensLate) return;
+    return run.step("late", String(run.count.iterations), async () => await life.late.take(false)).then(heard);
+  }
+  if (!agent.lane) return;
+  const taken = life.late.take(false);
+  return taken instanceof Promise ? run.interruptible(taken).then(heard) : heard(taken);
 }
 
 /** What can be written down of what hooks share. */

@@ -1,9 +1,9 @@
-import { ask } from "./_ask.ts";
+import { ask, deliver } from "./_ask.ts";
 import { stamp } from "./_event.ts";
 import { passedOver } from "./_policy.ts";
 import type { AnyEvent, EventName, Fired } from "./events.ts";
 import { ENDED, Fold, type Folded, IN_BACKGROUND, NOTHING } from "./fold.ts";
-import type { HookEnv, HookRecord } from "./hook.ts";
+import type { HookEnv, HookRecord, Late } from "./hook.ts";
 
 export { failurePolicy } from "./_policy.ts";
 
@@ -59,12 +59,13 @@ async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv)
 
 /** Starts a hook nobody waits for. Its verdict is void; what it says reaches the model at the next boundary. */
 function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
+  const said: Late[] = [];
   const work = (async () => {
     const { ctx, opinion, failure } = await ask(hook, event, env, {});
-    for (const said of [...ctx.said ?? [], ...opinion.contexts ?? []]) env.deliver?.({ ...said, hook: hook.name });
+    deliver([...ctx.said ?? [], ...opinion.contexts ?? []], hook.name, said, env);
     if (failure !== undefined) env.log?.(hook.name, `failed in the background: ${failure}`);
   })();
-  env.background?.(work);
+  env.background?.(work, said, hook.name);
 }
 
 /** Whether anybody listens to an event: lets a caller skip building it. */

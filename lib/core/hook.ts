@@ -136,10 +136,13 @@ export interface HookEnv {
   log?(hook: string, message: string): void;
   onHook?(change: HookChange): void;
   /** Takes what an async hook said once it has ended. */
-  deliver?(said: Said & { hook: string }): void;
-  /** Is told of work that goes on after the event, so that the session can wait for it or end it. */
-  background?(work: Promise<void>): void;
+  deliver?(said: Late): void;
+  /** Is told of work that goes on after the event, so that the session can wait for it or end it; in the end `said` holds all it said. */
+  background?(work: Promise<void>, said: readonly Late[], hook: string): void;
 }
+
+/** What a hook says that nobody waits for. */
+export type Late = Said & { readonly hook: string };
 
 export type HookChange =
   | { readonly phase: "start"; readonly hook: string; readonly event: EventName; readonly event_id: string }

@@ -9,24 +9,30 @@ export interface Postman {
   ending?(): void | Promise<void>;
 }
 
-/** What agents that work in the background have to say, until the agent that started them takes it. */
-export class Inbox {
+/** What agents, or hooks, that work in the background have to say, until the agent that started them takes it. */
+export class Inbox<Words = string> {
   readonly #postman: Postman | undefined;
   readonly #tasks = new Set<Promise<void>>();
-  #reports: { readonly from: string; readonly words: string }[] = [];
+  #reports: { readonly from: string; readonly words: Words }[] = [];
   #taken = 0;
+  #awaited = 0;
 
   constructor(postman?: Postman) {
     this.#postman = postman;
   }
 
   /** Waits for a report in the background; `from` is the tool call that started its agent. */
-  await(from: string, report: Promise<string>): void {
+  await(from: string, report: Promise<Words | undefined>): void {
     const task = report.then((words) => {
-      this.#reports.push({ from, words });
+      if (words !== undefined) this.#reports.push({ from, words });
       this.#tasks.delete(task);
     });
     this.#tasks.add(task);
+  }
+
+  /** As `await`, for one that has no name among all others but its place. */
+  awaitNext(who: string, report: Promise<Words | undefined>): void {
+    this.await(`${who}#${++this.#awaited}`, report);
   }
 
   /** Lets those who are still at work come to where they may be ended. */
@@ -46,31 +52,31 @@ export class Inbox {
   }
 
   /** The reports of these senders, in this order, once they are there. */
-  takeFrom(senders: readonly string[]): Promise<readonly string[]> {
+  takeFrom(senders: readonly string[]): Promise<readonly Words[]> {
     return this.#those(this.#taken++, senders);
   }
 
   /** The reports that are there; with `wait`, at least one where one is to come. */
-  take(wait: boolean): readonly string[] | Promise<readonly string[]> {
+  take(wait: boolean): readonly Words[] | Promise<readonly Words[]> {
     const n = this.#taken++;
     const wanted = this.#postman?.wanted(n);
     if (wanted === undefined && (this.#reports.length > 0 || !wait || this.#tasks.size === 0)) return this.#all(n);
     return wanted === undefined ? this.#first(n) : wanted.length === 0 ? NONE : this.#those(n, wanted);
   }
 
-  async #first(n: number): Promise<readonly string[]> {
+  async #first(n: number): Promise<readonly Words[]> {
     await Promise.race(this.#tasks);
     return this.#all(n);
   }
 
-  #all(n: number): readonly string[] {
+  #all(n: number): readonly Words[] {
     if (this.#reports.length === 0) return NONE;
     const reports = this.#reports.splice(0);
     this.#postman?.took(n, reports.map(({ from }) => from));
     return reports.map(({ words }) => words);
   }
 
-  async #those(n: number, wanted: readonly string[]): Promise<readonly string[]> {
+  async #those(n: number, wanted: readonly string[]): Promise<readonly Words[]> {
     const missing = () => wanted.some((from) => !this.#reports.some((report) => report.from === from));
     // One that was never started will not come.
     while (missing() && this.#tasks.size > 0) await Promise.race(this.#tasks);
@@ -81,7 +87,7 @@ export class Inbox {
   }
 }
 
-const NONE: readonly string[] = [];
+const NONE: readonly never[] = [];
 
 /** What agents in the background have to say now; under an engine whose turn it is is a step. */
 export function takeReports(run: Run, wait: boolean): readonly string[] | Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import type { Engine, Step } from "./engine.ts";
 import type { Stop } from "./events.ts";
-import type { HookEnv, HookRecord } from "./hook.ts";
+import type { HookEnv, HookRecord, Late } from "./hook.ts";
 import { Inbox } from "./inbox.ts";
 import type { Limits, Spent } from "./limits.ts";
 import type { Json, Message, Usage } from "./messages.ts";
@@ -92,6 +92,7 @@ export interface Lane {
   readonly spec: AgentSpec;
   readonly clock: Clock;
   readonly inbox: Inbox;
+  readonly late: Inbox<readonly Late[]>;
 }
 
 /** What an agent has for its whole session. */
@@ -125,8 +126,8 @@ export interface Life {
   readonly spawn?: (request: SpawnRequest, run: Run, call: { toolUseId: string; key: string }) => Promise<Spawned>;
   /** Agents that work on in the background, and what those that ended have to say. */
   readonly inbox: Inbox;
-  /** What hooks in the background have said, until a step takes it; only where there is an engine. */
-  readonly late: (Said & { hook: string })[];
+  /** What hooks in the background have said, until it is taken; only where there is an engine or a recorder. */
+  readonly late: Inbox<readonly Late[]>;
   /** Work that hooks left running. */
   readonly background: Set<Promise<void>>;
 }
@@ -146,7 +147,7 @@ export function newLife(given: Pick<Life, "id" | "model" | "cwd"> & Partial<Life
     emit: () => {},
     waiting: [],
     inbox: new Inbox(),
-    late: [],
+    late: new Inbox(),
     background: new Set(),
     ...given,
   };

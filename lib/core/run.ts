@@ -5,7 +5,7 @@ import type { Clock } from "./clock.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
 import type { EventName, Fired } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
-import type { HookChange, HookEnv, HookRecord } from "./hook.ts";
+import type { HookChange, HookEnv, HookRecord, Late } from "./hook.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
 import type { Count } from "./limits.ts";
 import type { Block, Message, Usage } from "./messages.ts";
@@ -15,7 +15,6 @@ import { contextBlocks, type From, hookInput } from "./said.ts";
 import { hookStep } from "./_hook-step.ts";
 import { hookEvent } from "./_hook-event.ts";
 import type { Tool } from "./tool.ts";
-import type { Said } from "./verdict.ts";
 
 /** One run of one agent: the loop's locals, shared by its parts. */
 export class Run implements HookEnv {
@@ -270,13 +269,18 @@ export class Run implements HookEnv {
   onHook(change: HookChange): void {
     this.emit(hookEvent(change));
   }
-  deliver(said: Said & { hook: string }): void {
-    (this.agent.engine ? this.life.late : this.life.waiting).push(said);
+  deliver(said: Late): void {
+    if (!this.#takesLate) this.life.waiting.push(said);
   }
-  background(work: Promise<void>): void {
-    const { background } = this.life;
+  background(work: Promise<void>, said: readonly Late[], hook: string): void {
+    const { background, late } = this.life;
     background.add(work);
     work.finally(() => background.delete(work));
+    if (this.#takesLate) late.awaitNext(hook, work.then(() => said.length > 0 ? said : undefined));
+  }
+  /** Whether what hooks say in the background is taken at moments of its own, that are the same when the run is run again. */
+  get #takesLate(): boolean {
+    return this.agent.engine !== undefined || this.agent.lane !== undefined;
   }
 }
 

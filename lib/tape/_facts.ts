@@ -4,7 +4,7 @@ import type { CallFact, ClockFact, Fact, Header, HeadFact, SpecFact } from "./fo
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { packEvents } from "./_pack.ts";
 import { echoOf, toolIds } from "./reply.ts";
-import { type Call, MAIN, type Tape } from "./tape.ts";
+import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
 
 /** A tape's lines: lane by lane, so that two recordings of one run differ only where the run did. */
 export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
@@ -25,7 +25,9 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
       const ids = toolIds(echo);
       facts.push(...taken(tools, ids, (t) => t.tool), ...taken(refusals, ids, (r) => r.refused));
     }
-    const inboxes = (tape.inboxes ?? []).filter((fact) => fact.inbox === lane).sort((a, b) => a.take - b.take);
+    const inboxes = [lane, lateInbox(lane)].flatMap((inbox) =>
+      (tape.inboxes ?? []).filter((fact) => fact.inbox === inbox).sort((a, b) => a.take - b.take)
+    );
     facts.push(...clocks, ...tools, ...refusals, ...inboxes);
   }
   if (tape.end) facts.push(tape.end);

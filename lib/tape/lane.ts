@@ -1,7 +1,8 @@
 import { abortedError } from "../_model-errors.ts";
 import { wireOf } from "../anthropic.ts";
 import { systemClock } from "../core/clock.ts";
-import { Inbox } from "../core/inbox.ts";
+import type { Late } from "../core/hook.ts";
+import { Inbox, type Postman } from "../core/inbox.ts";
 import type { AgentSpec, Refusals } from "../core/life.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
@@ -14,7 +15,7 @@ import { LaneMatcher } from "./match.ts";
 import { answerOf, failing, SeamAnswer } from "./replay.ts";
 import { fromModel } from "./request.ts";
 import type { TapeSession } from "./session.ts";
-import { type Call, hookLane, laneBelow } from "./tape.ts";
+import { type Call, hookLane, laneBelow, lateInbox } from "./tape.ts";
 import { resultsInRequests, tapedTool, type ToolTape } from "./tools.ts";
 
 /** What a taped thing stands for: an agent below begins with its parent's. */
@@ -25,6 +26,7 @@ export class TapeLane {
   readonly name: string;
   readonly clock: LaneClock;
   readonly inbox: Inbox;
+  readonly late: Inbox<readonly Late[]>;
   readonly #session: TapeSession;
   readonly #matcher: LaneMatcher | undefined;
   readonly #hookModels = new WeakMap<Model, Model>();
@@ -38,9 +40,6 @@ export class TapeLane {
     this.#session = session;
     this.#isLeft = isLeft || (above !== undefined && above.#isLeft);
     const { program, replays } = session;
-    const inboxes = new Map(
-      program?.tape.inboxes?.filter((fact) => fact.inbox === name).map(({ take, from }) => [take, from]),
-    );
     this.clock = new LaneClock({
       lane: name,
       epoch: session.epoch,
@@ -50,11 +49,21 @@ export class TapeLane {
       ...(above && { above: above.clock }),
     });
     this.inbox = new Inbox({
-      wanted: (n) => this.#isReplayed ? inboxes.get(n) ?? [] : undefined,
-      took: (take, from) => session.recording.inboxes.push({ inbox: name, take, from }),
+      ...this.#postman(name),
       ending: () => this.#isReplayed ? session.catchUp(name) : undefined,
     });
+    this.late = new Inbox(this.#postman(lateInbox(name)));
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
+  }
+
+  #postman(inbox: string): Postman {
+    const { program, recording } = this.#session;
+    const facts = program?.tape.inboxes?.filter((fact) => fact.inbox === inbox);
+    const recorded = new Map(facts?.map(({ take, from }) => [take, from]));
+    return {
+      wanted: (n) => this.#isReplayed ? recorded.get(n) ?? [] : undefined,
+      took: (take, from) => recording.inboxes.push({ inbox, take, from }),
+    };
   }
 
   /** Whether the lane still does what was recorded: an agent under faults or one that went live does as it likes. */
@@ -79,7 +88,7 @@ export class TapeLane {
       refusals: this.#refusals(),
       lane: (spec, toolUseId, background) => {
         const below = this.#below(toolUseId, background);
-        return { spec: below.spec(spec), clock: below.clock, inbox: below.inbox };
+        return { spec: below.spec(spec), clock: below.clock, inbox: below.inbox, late: below.late };
       },
     };
   }

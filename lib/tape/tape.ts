@@ -90,6 +90,11 @@ export function laneBelow(lane: string, toolUseId: string, n = 1): string {
   return n === 1 ? `${lane}/${toolUseId}` : `${lane}/${toolUseId}.${n}`;
 }
 
+/** Where the hooks of a lane that nobody waits for leave what they say. */
+export function lateInbox(lane: string): string {
+  return `${lane}:late`;
+}
+
 /** The lane of the models that the hooks of a lane ask. */
 export function hookLane(lane: string): string {
   return `${lane}:hook`;

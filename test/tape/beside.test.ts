@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, agent, type AgentOptions, tool } from "../../lib/index.ts";
+import type { HookRecord } from "../../lib/core/hook.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { isToolResult } from "../../lib/core/messages.ts";
 import { agentTool } from "../../lib/tools/index.ts";
@@ -159,4 +160,32 @@ test("what agents beside each other leave of one file is what it was, though the
   };
   const [was] = await again(make, answers(lead, worker), { tools: true });
   assert.equal(was!.files.get("shared.txt"), "third");
+});
+
+test("what hooks say that nobody waits for reaches the model where it did, however long they take", async () => {
+  const make = (model: Model, slow: number): AgentOptions => {
+    const isLive = model === live;
+    const late: HookRecord = {
+      name: "late",
+      on: (["user-prompt-submit", "pre-tool-use", "post-tool-use"] as const).map((event) => ({ event, scope: "all" })),
+      kind: "module",
+      dialect: "native",
+      priority: 100,
+      mode: "async",
+      enabled: true,
+      source: "code",
+      run: async (event, ctx) => {
+        if (!isLive) await sleep(4 * slow);
+        else await sleep(event.event === "user-prompt-submit" ? 15 : event.event === "pre-tool-use" ? 5 : 0);
+        if (event.event !== "post-tool-use" || event.input.say !== "two") ctx.addContext(`late ${event.event}`);
+      },
+      read: () => ({}),
+    };
+    return { model, tools: [Look], hooks: late };
+  };
+  const looks = (say: string): ScriptedReply => ({ tools: [{ name: "Look", input: { say } }], delay: 10 });
+  const live = scripted([looks("one"), looks("two"), looks("three"), { text: "done", delay: 10 }]);
+  const [was] = await again(make, live);
+  const said = JSON.stringify(was!.result.messages).match(/late [a-z-]+/g);
+  assert.ok(said && said.length >= 4, String(said));
 });
