@@ -270,18 +270,19 @@ export class Run implements HookEnv {
     this.emit(hookEvent(change));
   }
   deliver(said: Late): void {
-    if (!this.#takesLate) this.life.waiting.push(said);
+    if (!takesLate(this.agent)) this.life.waiting.push(said);
   }
   background(work: Promise<void>, said: readonly Late[], hook: string): void {
     const { background, late } = this.life;
     background.add(work);
     work.finally(() => background.delete(work));
-    if (this.#takesLate) late.awaitNext(hook, work.then(() => said.length > 0 ? said : undefined));
+    if (takesLate(this.agent)) late.awaitNext(hook, work.then(() => said.length > 0 ? said : undefined));
   }
-  /** Whether what hooks say in the background is taken at moments of its own, that are the same when the run is run again. */
-  get #takesLate(): boolean {
-    return this.agent.engine !== undefined || this.agent.lane !== undefined;
-  }
+}
+
+/** Whether what hooks say in the background is taken at moments that are the same when the run is run again. */
+function takesLate({ engine, lane }: AgentSpec): boolean {
+  return engine !== undefined || lane !== undefined;
 }
 
 /** Where a hook's input begins a turn of its own; elsewhere it joins the turn that is on. */
