@@ -106,7 +106,7 @@ async function isQuiet(args: readonly string[]): Promise<boolean> {
   }
   const event = plainEvent(file, told);
   if (!event) return false;
-  let found: { default?: Hook; config?: { timeout?: number } };
+  let found: { default?: Hook; config?: unknown };
   try {
     found = await import(file.startsWith("/") ? file : `${process.cwd()}/${file}`);
   } catch {
@@ -114,7 +114,7 @@ async function isQuiet(args: readonly string[]): Promise<boolean> {
   }
   const { default: ask, config = {} } = found;
   if (typeof ask !== "function") return false;
-  for (const key in config) if (key !== "timeout" && key !== "onError" && key !== "nondeterministic") return false;
+  if (!isPlain(config)) return false;
   const ctx = new EarlyContext(told, file);
   let tried: Tried;
   try {
@@ -130,6 +130,20 @@ async function isQuiet(args: readonly string[]): Promise<boolean> {
     !real?.said && !real?.inputs && real?.aborted === undefined && !env?.logged.length && !env?.keepValues();
   if (!silent) early = { stdin, tried: { ...tried, ...(env && { env }), ...(real && { ctx: real }) } };
   return silent;
+}
+
+/** What a config may say that leaves the file's name the last word on whether the hook listens to what that names. */
+const PLAIN_CONFIG: { readonly [key: string]: (value: unknown) => boolean } = {
+  timeout: (value) => typeof value === "number" && value > 0 && value < Infinity,
+  onError: (value) => value === "continue" || value === "deny" || value === "abort",
+  nondeterministic: (value) => typeof value === "boolean",
+  also: Array.isArray,
+};
+
+/** Whether it is such a config; one that is wrong is told where all files are loaded. */
+function isPlain(config: unknown): config is { readonly timeout?: number } {
+  return typeof config === "object" && config !== null && !Array.isArray(config) &&
+    Object.entries(config).every(([key, value]) => PLAIN_CONFIG[key]?.(value));
 }
 
 interface Told {

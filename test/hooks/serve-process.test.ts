@@ -232,6 +232,22 @@ test("a module that is asked early has the whole context, and whatever it does w
   assert.match(err, /^Cannot keep the value 'big' as /);
 });
 
+test("a module with a mistake in its config refuses what it guards, though it is asked early", async () => {
+  using folder = scratch();
+  const file = `${folder.path}/pre-tool-use.x.ts`;
+  const stdin = JSON.stringify({ ...TOLD.claude!("ls"), cwd: folder.path });
+  for (const config of [`{ timeout: "5" }`, `{ onError: "block" }`, `{ also: ["nope"] }`, `5`]) {
+    writeFileSync(file, `export const config = ${config}; export default () => ({ action: "deny", reason: "no" });`);
+    const { out, code } = await crochet(["hook", file], { cwd: folder.path, stdin });
+    assert.match(
+      out,
+      /"permissionDecision":"deny".*Cannot load hook 'pre-tool-use\.x\.ts' as it has a mistake/,
+      config,
+    );
+    assert.equal(code, 0);
+  }
+});
+
 test("a module is not run for what its config rules out", async () => {
   using folder = scratch();
   const mark = `${folder.path}/ran`;

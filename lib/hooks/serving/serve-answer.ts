@@ -18,8 +18,15 @@ export async function serveAnswer(serving: Serving, tried: Tried): Promise<Serve
     ? name
     : `${formatFileName(parseMoment(options.event))}${extensionOf(name)}`;
   const file = { ...parseFileName(named), name, path, at: path, text: "", executable: false };
+  let base: ReturnType<typeof recordBase>;
+  try {
+    base = recordBase(file, checkedConfig(tried.config), path);
+  } catch {
+    // A hook with a mistake in its config refuses what it guards, whatever it answered.
+    return (await import("./serve-whole.ts")).serveWhole(serving);
+  }
   const record: HookRecord = {
-    ...recordBase(file, checkedConfig(tried.config), path),
+    ...base,
     kind: "module",
     dialect: "native",
     run: (_, ctx) => repeated(tried, ctx as Context),
