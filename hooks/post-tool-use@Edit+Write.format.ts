@@ -31,4 +31,4 @@ const format: PostToolUseHook = async ({ input }, ctx) => {
   return { action: "continue", context: `${program} could not format ${input.file_path}:\n${said}` };
 };
 export default format;
-export const config = { timeout: 60, nondeterministic: true };
+export const config = { timeout: 60, nondeterministic: true, also: ["post-tool-use@MultiEdit"] };

@@ -21,6 +21,7 @@ const protectPaths: PreToolUseHook = ({ input }) => {
   }
 };
 export default protectPaths;
+export const config = { also: ["pre-tool-use@MultiEdit"] };
 
 /** The file of the call; Codex changes several with one patch. */
 function pathsIn({ file_path, path, command }: { readonly [field: string]: unknown }): string[] {

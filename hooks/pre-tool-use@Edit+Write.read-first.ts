@@ -12,7 +12,7 @@ const readFirst: Hook<"pre-tool-use" | "post-tool-use"> = async (event, ctx) => 
   return { action: "deny", reason: `Read ${file_path} before you change it: you have not seen what is in it.` };
 };
 export default readFirst;
-export const config = { also: ["post-tool-use@Read+Edit+Write"] };
+export const config = { also: ["pre-tool-use@MultiEdit", "post-tool-use@Read+Edit+MultiEdit+Write"] };
 export const examples = [
   { event: { tool_input: { file_path: "src/app.ts" } }, expect: { action: "deny", reason: /have not seen/ } },
   { event: { tool_name: "Write", tool_input: { file_path: "src/brand-new.ts" } }, expect: "continue" },

@@ -16,8 +16,7 @@ const SECRETS: readonly (readonly [name: string, pattern: RegExp])[] = [
 ];
 
 const noSecrets: PreToolUseHook = ({ input }) => {
-  const { old_string: _removed, ...written } = input;
-  const text = JSON.stringify(written);
+  const text = JSON.stringify(input, (key, value) => key === "old_string" ? undefined : value);
   const found = SECRETS.find(([, pattern]) => pattern.test(text));
   if (!found) return;
   return {
@@ -26,6 +25,7 @@ const noSecrets: PreToolUseHook = ({ input }) => {
   };
 };
 export default noSecrets;
+export const config = { also: ["pre-tool-use@MultiEdit"] };
 export const examples = [
   { event: { tool_input: { new_string: "key = AKIAIOSFODNN7EXAMPLE" } }, expect: { action: "deny", reason: /AWS/ } },
   {

@@ -10,7 +10,6 @@ import {
   Glob,
   Grep,
   KillShell,
-  MultiEdit,
   Read,
   Write,
 } from "../tools/index.ts";
@@ -20,11 +19,11 @@ Look before you change: read the files and search for what you need. Make the sm
 running the project's own tests or the code itself. Say at the end what you did and what you saw. If something cannot be done, say why.
 Text inside <system-reminder> comes from the user's hooks or from this program, not from the user.`;
 
+/** What changes files is what hosts have today, Edit and Write: guards of these would not see another. */
 const TOOLS = [
   Read,
   Write,
   Edit,
-  MultiEdit,
   Bash,
   BashOutput,
   KillShell,

@@ -40,6 +40,16 @@ for (
   });
 }
 
+test("the built-in agent changes files by Edit and Write alone, as hosts do: guards of these see every change", async () => {
+  using here = place();
+  await using server = await scriptedServer([{ text: "hi" }]);
+  const env = { HOME: here.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
+  await ended([...CROCHET, "run", "go"], { cwd: here.cwd, env });
+  const { tools } = server.requests[0]!.body as { tools: { name: string; input_schema: { properties: object } }[] };
+  const onFiles = tools.filter((tool) => "file_path" in tool.input_schema.properties).map((tool) => tool.name);
+  assert.deepEqual(onFiles.toSorted(), ["Edit", "Read", "Write"]);
+});
+
 test("run --output json prints one Result; stream-json one event a line, the Result last", async () => {
   using here = place();
   const json = JSON.parse((await crochet(here, ["run", "--output", "json", "go"], [{ text: "hi" }])).out);

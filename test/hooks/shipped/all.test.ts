@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { AnyEvent } from "../../../lib/core/events.ts";
 import { discover } from "../../../lib/hooks/discover.ts";
 import { HookFolder } from "../../../lib/hooks/hot.ts";
-import { SHIPPED } from "./_shipped.ts";
+import { sampleEvent } from "../../../lib/hooks/samples.ts";
+import { scripted } from "../../../lib/testing/scripted.ts";
+import { SHIPPED, shipped } from "./_shipped.ts";
 
 const { files, problems } = discover(SHIPPED);
 
@@ -18,6 +21,17 @@ test("every shipped hook loads", async () => {
   await folder.refresh();
   assert.deepEqual(folder.problems, []);
   assert.equal(folder.records.length, files.length);
+});
+
+test("a shipped hook about Edit and Write is about MultiEdit too: no tool that changes files goes around it", async () => {
+  const about = files.filter(({ name }) => name.includes("@Edit+Write"));
+  assert.equal(about.length, 5);
+  for (const { name } of about) {
+    const { record } = await shipped(name, "/p", { model: scripted([]) });
+    const [on] = record.on;
+    const event = sampleEvent(on!.event, { cwd: "/p", tool: "MultiEdit" }) as unknown as AnyEvent;
+    assert.equal(record.misses?.(event), undefined, name);
+  }
 });
 
 for (const { name, text, label, kind } of files) {

@@ -39,6 +39,8 @@ test("protect-paths refuses each protected path by any spelling, and lets the re
   const { call } = await shipped(NAME, "/p");
   const of = async (file_path: string) => (await call("Write", { file_path, content: "" })).decision;
   for (const path of DENIED) assert.equal(await of(path), "deny", path);
+  const edits = [{ old_string: "a", new_string: "b" }];
+  assert.equal((await call("MultiEdit", { file_path: "/p/.env", edits })).decision, "deny");
   for (const path of FINE) assert.equal(await of(path), "continue", path);
 });
 

@@ -30,6 +30,8 @@ test("secrets refuses to write what looks like a secret, wherever it stands in t
     assert.ok(!write.reason!.includes(secret), "the reason repeats the secret");
     const edit = await call("Edit", { file_path: "/p/a.ts", old_string: "x", new_string: secret });
     assert.equal(edit.decision, "deny", secret);
+    const edits = [{ old_string: "x", new_string: "y" }, { old_string: "y", new_string: secret }];
+    assert.equal((await call("MultiEdit", { file_path: "/p/a.ts", edits })).decision, "deny", secret);
   }
 });
 
@@ -37,6 +39,8 @@ test("secrets lets a secret be taken out, and placeholders be written", async ()
   const { call } = await shipped(NAME, "/p");
   const out = await call("Edit", { file_path: "/p/a.ts", old_string: SECRETS[3], new_string: "process.env.KEY" });
   assert.equal(out.decision, "continue");
+  const edits = [{ old_string: SECRETS[3], new_string: "process.env.KEY" }];
+  assert.equal((await call("MultiEdit", { file_path: "/p/a.ts", edits })).decision, "continue");
   for (
     const content of [
       "sk-ant-...",
