@@ -1,5 +1,6 @@
 import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/fault-file.ts";
 import { faultFile } from "../tape/fixture.ts";
+import { tapeFile } from "../tape/options.ts";
 import type { Fault } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
@@ -11,7 +12,10 @@ export interface SearchOptions extends UnderFaultsOptions {
   readonly runs?: number;
   /** Repeats a search. @default another one each time */
   readonly seed?: number;
-  /** The tape's file: what is found is kept beside it. @default it is not kept */
+  /**
+   * The tape's file or its fixture's folder: what is found is kept beside it, and tried again there with the invariants
+   * of the fixture, which are the default ones and those of its `invariants.ts`. @default it is not kept
+   */
   readonly path?: string;
   /** Ends the search after the run that is on. */
   readonly signal?: AbortSignal;
@@ -48,7 +52,8 @@ const MOST_SHRINKING = 90_000;
  */
 export async function searchFaults(agent: Faultable, tape: Tape, options: SearchOptions = {}): Promise<SearchResult> {
   const { runs = 100, seed, path, signal } = options;
-  if (path !== undefined) readFaultFile(faultFile(path)); // what is found must not be lost as the file cannot be read
+  const file = path === undefined ? undefined : faultFile(tapeFile(path));
+  if (file !== undefined) readFaultFile(file); // what is found must not be lost as the file cannot be read
   const fc = fastCheck();
   const brokenBy = async (schedule: readonly Fault[]) => (await underFaults(agent, tape, schedule, options)).broken[0];
   let tried = 0;
@@ -70,7 +75,7 @@ export async function searchFaults(agent: Faultable, tape: Tape, options: Search
   const broken = await brokenBy(schedule);
   const broke = broken ? `${broken.invariant}: ${broken.seen}` : "it failed once and not again";
   const found = { broke, faults: [...schedule] };
-  if (path === undefined) return { ...told, found };
-  await saveFaults(faultFile(path), found);
-  return { ...told, found, file: faultFile(path) };
+  if (file === undefined) return { ...told, found };
+  await saveFaults(file, found);
+  return { ...told, found, file };
 }
