@@ -6,9 +6,13 @@ type Fields = Record<string, unknown>;
 
 /**
  * What the Messages API would refuse in a request body, in a sentence, or undefined where it is sound. Stricter than
- * the API in one point: roles must alternate, as joining turns hides mistakes in a loop.
+ * the API in one point: roles must alternate, as joining turns hides mistakes in a loop. `isPaused` tells of a block
+ * whether a reply paused after it: such a reply is sent back as it is, to be gone on with.
  */
-export function invalidRequest(body: unknown): string | undefined {
+export function invalidRequest(
+  body: unknown,
+  isPaused: (block: Block) => boolean = () => false,
+): string | undefined {
   if (!isObject(body)) return "the body is not an object";
   const { model, max_tokens, system = "", messages, tools = [], stream } = body;
   if (typeof model !== "string" || model === "") return "model: Field required";
@@ -28,7 +32,8 @@ export function invalidRequest(body: unknown): string | undefined {
   const conversation = messages.map(plainMessage);
   const problem = invalidConversation(conversation) ?? invalidTools(tools);
   if (problem) return problem;
-  if (conversation.at(-1)!.role !== "user") return "messages: the conversation must end with a user message";
+  const { role, content } = conversation.at(-1)!;
+  if (role !== "user" && !isPaused(content.at(-1)!)) return "messages: the conversation must end with a user message";
   const breakpoints = JSON.stringify(body).match(/"cache_control":\{/g)?.length ?? 0;
   return breakpoints > 4 ? `at most 4 blocks may have cache_control, found ${breakpoints}` : undefined;
 }

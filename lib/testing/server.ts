@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
 import { errorType } from "../api-errors.ts";
 import { parsed } from "../core/json.ts";
+import type { Block } from "../core/messages.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
 import { cut, type Cuts } from "../tape/cuts.ts";
@@ -60,6 +61,8 @@ export async function scriptedServer(
   const script = readScript(replies, options);
   const requests: ServedRequest[] = [];
   const refusals: string[] = [];
+  /** The last blocks of replies that paused. */
+  const paused = new Set<string>();
   const sockets = new Set<Socket>();
   const closing = new AbortController();
 
@@ -89,7 +92,8 @@ export async function scriptedServer(
     }
     if (!headers["authorization"] && !headers["x-api-key"]) return refuse(401, "x-api-key header is required");
     if (!headers["anthropic-version"]) return refuse(400, "anthropic-version: header is required");
-    const problem = body === undefined ? "The request body is not valid JSON" : invalidRequest(body);
+    const isPaused = (block: Block) => paused.has(JSON.stringify(block));
+    const problem = body === undefined ? "The request body is not valid JSON" : invalidRequest(body, isPaused);
     if (problem !== undefined) return refuse(400, problem);
     const request = asModelRequest(body);
     Object.assign(served, { request });
@@ -100,6 +104,10 @@ export async function scriptedServer(
       return refuse(error instanceof ModelError ? 400 : 500, (error as Error).message);
     }
     const { delay, http, retryAfter, stall } = next.reply;
+    if (next.events.some((event) => event.type === "message_delta" && event.delta.stop_reason === "pause_turn")) {
+      const { message } = await readReply(streamOf(next.events), () => {});
+      paused.add(JSON.stringify(message.content.at(-1)));
+    }
     if (delay !== undefined) await sleep(delay, undefined, { signal: closing.signal });
     if (http !== undefined) {
       if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));

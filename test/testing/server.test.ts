@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
+import { agent, anthropic } from "../../lib/index.ts";
 import { type ScriptedReply, type ScriptedServer, scriptedServer } from "../../lib/testing/index.ts";
 
 function sdk(server: ScriptedServer): Anthropic {
@@ -122,6 +123,18 @@ test("scriptedServer() refuses what the API would refuse, and done() says so", a
   assert.throws(() => server.done(), /request 1 got 400/);
   const response = await post(server, { ...params, messages: [hello, use, result], tools: [tool] });
   assert.equal((await response.json()).content[0].text, "ok");
+});
+
+test("scriptedServer() takes a reply back that paused, to go on with it, and no other", async () => {
+  const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } };
+  const replies: ScriptedReply[] = [{ text: "I look", blocks: [search], stop_reason: "pause_turn" }, { text: "found" }];
+  await using server = await scriptedServer(replies);
+  const model = anthropic({ apiKey: "test", baseURL: server.url });
+  const { text, stop } = await agent({ model }).run("look it up");
+  assert.deepEqual([stop, text], ["done", "I lookfound"]);
+  server.done();
+  const begun = [...params.messages, { role: "assistant", content: "I begin" }];
+  assert.equal((await post(server, { ...params, messages: begun })).status, 400);
 });
 
 test("scriptedServer() wants a key, a version and the right path", async () => {
