@@ -132,16 +132,26 @@ export function readFiles(root: string): Map<string, string> {
   return files;
 }
 
-/** What has changed since a snapshot: new content by path, null for what is gone. */
+/** What has changed since a snapshot: new content by path, null for what is gone. What no tape could hold is left out. */
 export function changesSince(root: string, before: Snapshot): { [path: string]: Json } {
   const now = snapshot(root);
-  const changed: { [path: string]: Json } = {};
+  const changed: [path: string, content: Json][] = [];
   for (const [path, sign] of now) {
-    const content = before.get(path) === sign ? undefined : seen(path, false, () => contentOf(join(root, path)));
-    if (content !== undefined) changed[path] = content;
+    const isKept = before.get(path) !== sign && Number.parseInt(sign) <= MOST_TEXT;
+    const content = isKept ? seen(path, false, () => contentOf(join(root, path))) : undefined;
+    if (content !== undefined) changed.push([path, content]);
   }
-  for (const path of before.keys()) if (!now.has(path)) changed[path] = null;
-  return changed;
+  for (const path of before.keys()) if (!now.has(path)) changed.push([path, null]);
+  return Object.fromEntries(changed);
+}
+
+/** Changes of files with other texts. Bytes stay: with a text in them changed they would be a broken file. */
+export function withTexts<C extends { readonly [path: string]: Json }>(files: C, change: <T>(value: T) => T): C {
+  const texts = Object.entries(files).map(([path, content]) => [
+    change(path),
+    typeof content === "string" ? change(content) : content,
+  ]);
+  return Object.fromEntries(texts);
 }
 
 function contentOf(path: string): string | { base64: string } {

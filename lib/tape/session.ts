@@ -230,7 +230,9 @@ export class TapeSession {
     let tape = made();
     if (this.#options.redact) {
       // A secret that was given away late may stand by itself before.
-      this.recording.tools.splice(0, Infinity, ...this.#ids.value(this.recording.tools));
+      const { withOtherTexts } = await import("./tools.ts");
+      const tools = this.recording.tools.map((fact) => withOtherTexts(fact, this.#ids.value));
+      this.recording.tools.splice(0, Infinity, ...tools);
       tape = made();
     }
     await writeTape(tapeFile(this.#options.path!), tape, {

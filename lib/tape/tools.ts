@@ -3,7 +3,7 @@ import { isToolResult } from "../core/messages.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
 import { CWD, shellCwd } from "../core/tool-state.ts";
-import { applyChanges, changesSince, snapshot } from "./_workspace.ts";
+import { applyChanges, changesSince, snapshot, withTexts } from "./_workspace.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolDrift } from "./drift/drift.ts";
@@ -70,7 +70,7 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
   };
   const note = (result: ToolFact["result"]) => {
     if (spawned) return;
-    const files = before ? tape.mask.on(changesSince(tape.root, before)) : {};
+    const files = before ? withTexts(changesSince(tape.root, before), tape.mask.on) : {};
     const cwd = shellCwd(state);
     tape.note({
       tool: context.toolUseId,
@@ -100,6 +100,11 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
   }
 }
 
+/** A call with all of its texts changed, those of its files too. */
+export function withOtherTexts({ files, ...fact }: ToolFact, change: <T>(value: T) => T): ToolFact {
+  return { ...change(fact), ...(files && { files: withTexts(files, change) }) };
+}
+
 function isFor({ input: recorded }: ToolFact, input: unknown, tape: ToolTape): boolean {
   return canonical(tape.mask.on(plainJson(input))) === canonical(recorded);
 }
@@ -121,7 +126,7 @@ async function serve(
     );
   }
   if (aborted) await tape.untilAborted(signal, ms);
-  if (fact.files) await applyChanges(tape.root, tape.mask.off(tape.newest(fact)));
+  if (fact.files) await applyChanges(tape.root, withTexts(tape.newest(fact), tape.mask.off));
   if (cwd !== undefined) {
     const place = tape.mask.off(cwd);
     state.set(CWD, () => place);

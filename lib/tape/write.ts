@@ -72,6 +72,8 @@ function refuseSecrets(path: string, found: readonly Finding[]): void {
   // A rule is written as it was given: a placeholder in its place would find nothing.
   const mend = first.path.startsWith("line 1.normalise")
     ? "write the rule of --normalise without it"
+    : /\.files\..*\.base64$/.test(first.path)
+    ? "keep it out of the run, as a file that is no text cannot be redacted"
     : "keep it out of the run, or record with --redact";
   throw new Error(`Cannot write tape ${path} as ${first.path} shows ${whatIs(first)}${more}: ${mend}`);
 }

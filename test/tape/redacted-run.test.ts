@@ -25,6 +25,21 @@ const Where = tool({
   },
 });
 
+/** Writes bytes that are no text around what it is given as digits. */
+const Pack = tool<{ secret: string }>({
+  name: "Pack",
+  description: "Packs.",
+  input: { type: "object", properties: { secret: { type: "string" } } },
+  effect: "write",
+  run: ({ secret }, { cwd }) => {
+    writeFileSync(
+      join(cwd, "pack.bin"),
+      Buffer.concat([Buffer.of(0, 255, 254), Buffer.from(secret, "hex"), Buffer.of(0)]),
+    );
+    return "packed";
+  },
+});
+
 /** Records a run as `crochet record` does, and says whether it replays at the Model seam and through the SDK. */
 async function recordedAndReplayed(
   replies: readonly ScriptedReply[],
@@ -33,7 +48,7 @@ async function recordedAndReplayed(
   return await inFolder(async (folder) => {
     await using server = await scriptedServer([...replies, { text: "It is done." }]);
     const model = anthropic({ apiKey: "not-a-key", baseURL: server.url });
-    const maker = agent({ system: "You work.", tools: [Look, Note, Where], model });
+    const maker = agent({ system: "You work.", tools: [Look, Note, Pack, Where], model });
     const fixture = { ...fixtureAt(join(folder, "made")), files: undefined };
     const recorded = await runFixture(fixture, maker, { mode: "record", prompts: ["Do it"], ...options });
     assert.equal(recorded.result.stop, "done");
@@ -84,6 +99,24 @@ test("U16: a secret in a field that is named as opaque ones are never reaches a 
   const { tape } = await recordedAndReplayed(replies, { tools: true, redact: true });
   assert.equal(tape.includes(TOKEN), false);
   assert.match(tape, /"data":"\{KEY:github:[0-9a-f]{6}\}"/);
+});
+
+test("U16: a secret in a file that is no text is always told and never written, and no such file is ever changed", async () => {
+  const replies = (secret: string) => [{ tools: [{ name: "Pack", input: { secret } }] }];
+  const refused =
+    /line \d+\.files\.pack\.bin\.base64 shows .*: keep it out of the run, as a file that is no text cannot/;
+  for (const secret of [TOKEN, "correct-horse-9"]) {
+    // Said otherwise, so that only the file shows it.
+    const said = Buffer.from(secret).toString("hex");
+    await withEnv({ MY_PASSWORD: "correct-horse-9" }, async () => {
+      for (const redact of [false, true]) {
+        await assert.rejects(recordedAndReplayed(replies(said), { tools: true, redact }), refused);
+      }
+    });
+  }
+  // What looks like a place in base64 is none.
+  const { tape } = await recordedAndReplayed(replies(Buffer.from("/tmp/x", "base64").toString("hex")), { tools: true });
+  assert.match(tape, /"pack\.bin":\{"base64":"[\w+/=]+"\}/);
 });
 
 test("a rule of differences that shows a secret is refused with its own mend, as it cannot be redacted", async () => {

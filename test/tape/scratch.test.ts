@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { hashFiles, readFiles } from "../../lib/tape/_workspace.ts";
+import { changesSince, hashFiles, readFiles, snapshot } from "../../lib/tape/_workspace.ts";
 import { inScratch } from "../../lib/tape/fixture.ts";
 import { inFolder } from "./_stage.ts";
 
@@ -82,12 +82,14 @@ test("a scratch workspace always goes, and what a run has locked in it is read b
   assert.equal(existsSync(left), false);
 });
 
-test("a file that is too long for a text is hashed all the same, and is no text", async () => {
+test("a file that is too long for a text is hashed all the same, and is no text nor a change that is kept", async () => {
   await inScratch(undefined, async (cwd) => {
+    const before = snapshot(cwd);
     writeFileSync(join(cwd, "long"), "");
     truncateSync(join(cwd, "long"), 600 * 2 ** 20);
     writeFileSync(join(cwd, "__proto__"), "a");
     assert.deepEqual([...readFiles(cwd)], [["__proto__", "a"]]);
+    assert.deepEqual(Object.entries(changesSince(cwd, before)), [["__proto__", "a"]]);
     truncateSync(join(cwd, "long"), 257 * 2 ** 20);
     assert.deepEqual(Object.keys(hashFiles(cwd, { shown: String })), ["__proto__", "long"]);
   });

@@ -1,5 +1,5 @@
 import { parsed } from "../../core/json.ts";
-import type { Fact, Header } from "../format.ts";
+import type { Fact, Header, ToolFact } from "../format.ts";
 import { eventsOf } from "../reply.ts";
 import { runDelta } from "../_pack.ts";
 import type { Finding, Redactor } from "./redact.ts";
@@ -7,7 +7,12 @@ import type { Tape } from "../tape.ts";
 
 /** Every secret that a tape's lines show, also where a reply says it in pieces. */
 export function scanFacts(facts: readonly (Header | Fact)[], tape: Tape, search: Redactor): Finding[] {
-  const inLines = facts.flatMap((fact, i) => search.find(fact, `line ${i + 1}`));
+  const inLines = facts.flatMap((fact, i) => [
+    ...search.find(fact, `line ${i + 1}`),
+    ...binariesOf(fact).flatMap(({ path, text }) =>
+      search.find(text, `line ${i + 1}.files.${path}.base64`).filter(isKey)
+    ),
+  ]);
   const inReplies = joinedTexts(tape).flatMap(({ path, text }) => [
     ...search.find(text, path),
     // The input of a tool is streamed as JSON: in it, texts are written with escapes.
@@ -18,7 +23,22 @@ export function scanFacts(facts: readonly (Header | Fact)[], tape: Tape, search:
 
 /** Whether a tape's texts, or what its replies say in pieces, may show a secret; quick. */
 export function isSuspect(texts: readonly string[], tape: Tape, search: Redactor): boolean {
-  return texts.some(search.suspects) || joinedTexts(tape).some(({ text }) => search.suspects(text));
+  return texts.some(search.suspects) ||
+    [...joinedTexts(tape), ...tape.tools.flatMap(binariesOf)].some(({ text }) => search.suspects(text));
+}
+
+/** What stands in files that are no text. */
+function binariesOf(fact: Header | Fact): { path: string; text: string }[] {
+  if (!("tool" in fact) || !("files" in fact)) return [];
+  return Object.entries(fact.files as ToolFact["files"] ?? {}).flatMap(([path, content]) => {
+    const bytes = (content as { base64?: unknown } | null)?.base64;
+    return typeof bytes === "string" ? [{ path, text: Buffer.from(bytes, "base64").toString("latin1") }] : [];
+  });
+}
+
+/** Cookies and ids are taken out unasked; out of such a file nothing can be taken. */
+function isKey({ kind }: Finding): boolean {
+  return kind === "environment" || kind === "key";
 }
 
 /** What replies say in pieces, put together: a secret may be cut anywhere. */
