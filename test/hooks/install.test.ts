@@ -114,6 +114,7 @@ test("each host gets its own file, names, units and matchers, and runtime and sc
     "pre-tool-use@Bash+Edit.a.ts": MODULE,
     "stop.b.rules": `event equals "x" -> continue()`,
     "pre-tool-use.c.ts": `export const config = { matcher: "^mcp__" };\n${MODULE}`,
+    "post-tool-use@mcp__srv__echo.d.ts": MODULE,
   });
   const codex = await p.install(p.at("codex"));
   assert.equal(codex.settings, `${p.cwd}/.codex/hooks.json`);
@@ -134,6 +135,8 @@ test("each host gets its own file, names, units and matchers, and runtime and sc
       : /^\/\S+ --no-env-file --config=\/dev\/null --tsconfig-override=\/\S+ \/\S+\/cli\/hook\.ts \/\S+ --dialect gemini$/,
   );
   assert.equal(written.AfterAgent[0].hooks[0].timeout, undefined);
+  // Its versions call such tools otherwise: the hook looks itself.
+  assert.equal(written.AfterTool[0].matcher, undefined);
   const theirs = JSON.parse(readFileSync(codex.settings, "utf8")).hooks;
   assert.deepEqual(theirs.PreToolUse.map((g: { matcher: string }) => g.matcher), ["^mcp__", "Bash|Edit"]);
 });

@@ -66,6 +66,17 @@ test("codex's own tools are matched by the names its matchers know", async () =>
   assert.equal(await at("pre-tool-use@Bash.x.ts", "apply_patch"), false);
 });
 
+test("gemini's tools of servers are known by our names, whatever they are called there", async () => {
+  const mcp_context = { server_name: "my-srv", tool_name: "do_it", command: "srv" };
+  for (const tool_name of ["mcp_my-srv_do_it", "mcp__my-srv__do_it", "do_it"]) {
+    const input = { ...EVENTS.pre!.gemini, tool_name, mcp_context };
+    const text = `export default ({ tool_name }) => ({ action: "deny", reason: tool_name });`;
+    const asked = (name: string) => ask(text, "pre", "gemini", { name, input });
+    assert.equal((await asked("pre-tool-use@mcp__my-srv__do_it.x.ts")).output?.reason, "mcp__my-srv__do_it", tool_name);
+    assert.equal((await asked("pre-tool-use@mcp__other__do_it.x.ts")).output, undefined, tool_name);
+  }
+});
+
 test("U2: the event of a served hook is read-only, complete and typed as everywhere", async () => {
   const text = `export default (event, ctx) => {
     let frozen = 0;

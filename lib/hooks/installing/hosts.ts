@@ -8,8 +8,8 @@ export interface HostSettings {
   readonly file: string;
   /** The host's name of a moment, or undefined where it has none. */
   readonly eventOf: (event: string) => string | undefined;
-  /** The host's names of tools, as one matcher. */
-  readonly toolsOf: (tools: readonly string[]) => string;
+  /** The host's names of tools, as one matcher; undefined where the hook itself has to look. */
+  readonly toolsOf: (tools: readonly string[]) => string | undefined;
   /** Whether matchers are read as ours are, apart from the names of tools. */
   readonly sharesMatchers: boolean;
   /** What a second is there. */
@@ -58,7 +58,9 @@ function claudeEvent(event: string): string | undefined {
 
 const asNamed = (tools: readonly string[]) => tools.join("|");
 
-function geminiTools(tools: readonly string[]): string {
+function geminiTools(tools: readonly string[]): string | undefined {
+  // How those of servers are called there has changed from version to version.
+  if (tools.some((tool) => tool.startsWith("mcp__"))) return undefined;
   const theirs = tools.flatMap((tool) => {
     const names = Object.keys(GEMINI_TOOLS).filter((name) => GEMINI_TOOLS[name] === tool);
     return names.length > 0 ? names : [tool];

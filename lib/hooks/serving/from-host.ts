@@ -58,7 +58,7 @@ export function fromHost(input: Input, host: Host): HostEvent | undefined {
   const wireName = text(input.hook_event_name);
   const name = host === "gemini" ? GEMINI_EVENTS[wireName] ?? kebab(wireName) : kebab(wireName);
   const tool = text(input.tool_name);
-  const ours = host === "gemini" ? GEMINI_TOOLS[tool] ?? tool : tool;
+  const ours = host === "gemini" ? GEMINI_TOOLS[tool] ?? mcpName(input.mcp_context) ?? tool : tool;
   const fired = eventOf(name, ours, input);
   if (!fired) return undefined;
   const session = text(input.session_id);
@@ -74,6 +74,12 @@ export function fromHost(input: Input, host: Host): HostEvent | undefined {
     turn_id: text(input.turn_id) || text(input.prompt_id),
     cwd: text(input.cwd),
   };
+}
+
+/** Gemini names the tools of a server in one way or another, and tells beside it of which server they are. */
+function mcpName(context: unknown): string | undefined {
+  const { server_name, tool_name } = (context ?? {}) as Input;
+  return text(server_name) && text(tool_name) ? `mcp__${server_name}__${tool_name}` : undefined;
 }
 
 function eventOf(name: string, tool: string, input: Input): Fired<EventName> | undefined {
