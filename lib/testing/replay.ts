@@ -104,6 +104,9 @@ const OPTIONS: { readonly [option in keyof ReplayTestOptions]-?: OptionKind } = 
  * ```
  */
 export async function replay(agent: Replayable, name: string, options: ReplayTestOptions = {}): Promise<Replayed> {
+  if (typeof name !== "string" || name === "") {
+    throw new TypeError(`Cannot replay as ${shown(name)} names no fixture: give the name of a folder in fixtures/`);
+  }
   checkOptions(options, OPTIONS, `replay '${name}'`);
   if (typeof agent?.open !== "function") {
     throw new TypeError(`Cannot replay '${name}' as ${shown(agent)} is no agent: give what agent({...}) makes`);

@@ -152,6 +152,7 @@ test("replay() refuses what is no agent and options it does not have, and quotes
     given(fixer, { promt: "x" }),
     /^TypeError: .* option 'promt' is unknown: did you mean 'prompt'\?$/,
   );
+  await assert.rejects(replay(fixer, ""), /^TypeError: Cannot replay as "" names no fixture: give the name/);
   await withEnv({ CI: "true" }, async () => {
     const asked = { cwd: ROOT, prompt: "Pay $5\nnow" };
     await assert.rejects(replay(fixer, "new", asked), /agent\.ts 'Pay \$5\nnow' --fixture new$/);
