@@ -114,7 +114,7 @@ test("each host gets its own file, names, units and matchers, and runtime and sc
     "pre-tool-use@Bash+Edit.a.ts": MODULE,
     "stop.b.rules": `event equals "x" -> continue()`,
     "pre-tool-use.c.ts": `export const config = { matcher: "^mcp__" };\n${MODULE}`,
-    "post-tool-use@mcp__srv__echo.d.ts": MODULE,
+    "post-tool-use@mcp__srv__echo.e.ts": MODULE,
   });
   const codex = await p.install(p.at("codex"));
   assert.equal(codex.settings, `${p.cwd}/.codex/hooks.json`);
