@@ -94,14 +94,14 @@ function momentsOf({ file, record }: Installable): { readonly on: Listened; read
 
 function entriesOf(hook: Installable, host: Host): HostEntry[] {
   const { file, record } = hook;
-  const { eventOf, toolsOf, sharesMatchers, second, canAsync } = HOST_SETTINGS[host];
+  const { eventOf, toolsOf, patternOf, second, canAsync } = HOST_SETTINGS[host];
   // By its own name, which says when it runs: the file that a link leads to may be called anything.
   const command = hookCommand(file.at, host);
   return momentsOf(hook).flatMap(({ on, event }) => {
     const name = eventOf(event);
     if (name === undefined) return [];
     // What the host would read otherwise than we do is left to the hook itself, which looks again.
-    const matcher = on.tools ? toolsOf(on.tools) : sharesMatchers ? on.pattern : undefined;
+    const matcher = on.tools ? toolsOf(on.tools) : on.pattern === undefined ? undefined : patternOf(on.pattern);
     return [{
       event: name,
       ...(matcher !== undefined && { matcher }),

@@ -141,6 +141,26 @@ test("each host gets its own file, names, units and matchers, and runtime and sc
   assert.deepEqual(theirs.PreToolUse.map((g: { matcher: string }) => g.matcher), ["^mcp__", "Bash|Edit"]);
 });
 
+test("codex is given no matcher that it would read otherwise: the hook looks itself", async () => {
+  const cases: [matcher: string, written: string | undefined][] = [
+    ["^mcp__", "^mcp__"],
+    ["Bash|Edit.*", "Bash|Edit.*"],
+    ["^(?!Read)", undefined],
+    ["(.)\\1", undefined],
+    ["\\bEdit\\b", undefined],
+    ["[^]", undefined],
+    ["*", undefined],
+    ["Bash,Edit", undefined],
+  ];
+  for (const [matcher, written] of cases) {
+    using p = project({
+      "pre-tool-use.a.ts": `${MODULE} export const config = { matcher: ${JSON.stringify(matcher)} };`,
+    });
+    assert.equal((await p.install(p.at("codex"))).entries[0]!.matcher, written, matcher);
+    assert.equal((await p.install(p.at("claude"))).entries[0]!.matcher, matcher);
+  }
+});
+
 test("the line that is written serves the hook, from wherever a host runs it", async () => {
   using p = project({ "stop.it.ts": `export default () => ({ action: "deny", reason: "go on" });` });
   const { entries } = await p.install(p.at("claude"));

@@ -10,8 +10,8 @@ export interface HostSettings {
   readonly eventOf: (event: string) => string | undefined;
   /** The host's names of tools, as one matcher; undefined where the hook itself has to look. */
   readonly toolsOf: (tools: readonly string[]) => string | undefined;
-  /** Whether matchers are read as ours are, apart from the names of tools. */
-  readonly sharesMatchers: boolean;
+  /** A matcher that is no list of tools, as far as it is read there as here; undefined where the hook has to look. */
+  readonly patternOf: (pattern: string) => string | undefined;
   /** What a second is there. */
   readonly second: number;
   readonly canAsync: boolean;
@@ -56,6 +56,9 @@ function claudeEvent(event: string): string | undefined {
   return CLAUDE_EVENTS.has(name) ? name : undefined;
 }
 
+/** Codex reads an expression in another language, and runs no hook whose expression is none in that. */
+const SHARED_WITH_CODEX = /^(?:[\w|.^$*+?() -]|\[\^?[\w-]+\])+$/;
+
 const asNamed = (tools: readonly string[]) => tools.join("|");
 
 function geminiTools(tools: readonly string[]): string | undefined {
@@ -73,7 +76,7 @@ export const HOST_SETTINGS: { readonly [H in Host]: HostSettings } = {
     file: join(".claude", "settings.json"),
     eventOf: claudeEvent,
     toolsOf: asNamed,
-    sharesMatchers: true,
+    patternOf: (pattern) => pattern,
     second: 1,
     canAsync: true,
   },
@@ -84,7 +87,7 @@ export const HOST_SETTINGS: { readonly [H in Host]: HostSettings } = {
       return name === undefined || NOT_IN_CODEX.has(name) ? undefined : name;
     },
     toolsOf: asNamed,
-    sharesMatchers: true,
+    patternOf: (pattern) => SHARED_WITH_CODEX.test(pattern) && !/\(\?|^\*$/.test(pattern) ? pattern : undefined,
     second: 1,
     canAsync: true,
   },
@@ -92,7 +95,7 @@ export const HOST_SETTINGS: { readonly [H in Host]: HostSettings } = {
     file: join(".gemini", "settings.json"),
     eventOf: (event) => IN_GEMINI[event],
     toolsOf: geminiTools,
-    sharesMatchers: false,
+    patternOf: () => undefined,
     second: 1000,
     canAsync: false,
   },
