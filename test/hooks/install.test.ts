@@ -161,6 +161,12 @@ test("codex is given no matcher that it would read otherwise: the hook looks its
   }
 });
 
+test("a time limit is written in whole units, which is all that Codex reads", async () => {
+  using p = project({ "stop.a.ts": `${MODULE} export const config = { timeout: 0.25 };` });
+  const written = async (host: Place["host"]) => (await p.install(p.at(host))).entries[0]!.hook.timeout;
+  assert.deepEqual([await written("claude"), await written("codex"), await written("gemini")], [6, 6, 5250]);
+});
+
 test("the line that is written serves the hook, from wherever a host runs it", async () => {
   using p = project({ "stop.it.ts": `export default () => ({ action: "deny", reason: "go on" });` });
   const { entries } = await p.install(p.at("claude"));
