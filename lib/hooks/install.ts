@@ -33,7 +33,7 @@ export interface Installation {
   readonly after: string | undefined;
 }
 
-/** In whole units, as not every host reads parts. The hook's own limit comes first, so that its own rule for failures counts and not the host's. */
+/** The hook's own limit comes first, so that its own rule for failures counts and not the host's. */
 const MARGIN_SECONDS = 5;
 
 /** Works out what the host's settings would be with these hooks in them. Nothing is written. */
@@ -109,6 +109,7 @@ function entriesOf(hook: Installable, host: Host): HostEntry[] {
         type: "command" as const,
         command,
         ...(host === "gemini" && { name: file.name }),
+        // Codex drops the whole file for a limit that is no whole number.
         ...(record.timeout !== undefined && { timeout: Math.ceil((record.timeout + MARGIN_SECONDS) * second) }),
         ...(record.mode === "async" && canAsync && { async: true }),
       },

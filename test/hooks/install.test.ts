@@ -151,6 +151,7 @@ test("codex is given no matcher that it would read otherwise: the hook looks its
     ["[^]", undefined],
     ["*", undefined],
     ["Bash,Edit", undefined],
+    [" Bash ", undefined],
   ];
   for (const [matcher, written] of cases) {
     using p = project({

@@ -57,7 +57,7 @@ function claudeEvent(event: string): string | undefined {
 }
 
 /** Codex reads an expression in another language, and runs no hook whose expression is none in that. */
-const SHARED_WITH_CODEX = /^(?:[\w|.^$*+?() -]|\[\^?[\w-]+\])+$/;
+const SHARED_WITH_CODEX = /^(?:[\w|.^$*+?()-]|\[\^?[\w-]+\])+$/;
 
 const asNamed = (tools: readonly string[]) => tools.join("|");
 
