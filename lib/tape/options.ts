@@ -24,7 +24,7 @@ export interface TapeOptions {
   readonly mode?: TapeMode;
   /** Records tool results too, which are then served in place of running tools that read or write. @default false */
   readonly tools?: boolean;
-  /** Replays through the SDK, byte for byte, in place of the Model seam. @default false */
+  /** Replays through the SDK, byte for byte, in place of the Model seam. @default whether `cutAt` is given */
   readonly wire?: boolean;
   /** Differences that do not count; they become part of what is recorded. */
   readonly normalise?: readonly Normaliser[];
@@ -107,6 +107,11 @@ export function refuseInCi(mode: TapeMode, path: string | undefined, env: Enviro
   if (!isCi(env)) return;
   const [does, it] = mode === "live" ? ["run live", "run it live"] : [mode, `${mode} ${path ?? "it"}`];
   throw new TypeError(`Cannot ${does} as CI is set, where tapes are only replayed: ${it} at home`);
+}
+
+/** Whether a replay goes through the SDK: only there is something to cut. */
+export function isOverWire({ wire, cutAt }: Pick<TapeOptions, "wire" | "cutAt">): boolean {
+  return wire ?? cutAt !== undefined;
 }
 
 /** Whether this runs where nobody may record. */

@@ -7,7 +7,7 @@ import type { Header } from "./format.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
 import { type Program, programOf, Served, type ToTape } from "./match.ts";
-import { tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
+import { isOverWire, tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
 import { normaliserOf, withNormalisers } from "./normalise.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { readTape, TapeError } from "./read.ts";
@@ -58,7 +58,7 @@ export class TapeSession {
     this.parts = parts;
     this.mode = options.mode ?? "replay";
     this.root = root;
-    this.wire = options.wire ?? false;
+    this.wire = isOverWire(options);
     this.cutAt = options.cutAt;
     this.faults = options.faults;
     this.seed = tape?.header.seed ?? crypto.randomUUID().replaceAll("-", "").slice(0, 16);
@@ -292,13 +292,13 @@ interface Parts {
 
 /** Opens a tape for a session that works in `root`. */
 export async function openTape(options: TapeOptions, root: string): Promise<TapeSession> {
-  const { mode = "replay", path, wire = false } = options;
+  const { mode = "replay", path } = options;
   const tape = options.tape ?? (mode === "record" ? noTape(path!) : await tapeAt(path!, mode));
   const writes = mode === "record" || mode === "update";
   if (writes) (await import("./write.ts")).checkWritable(tapeFile(path!));
   return new TapeSession(options, tape, root, {
     ...(writes && { record: await import("./record/record.ts") }),
-    ...(wire && { wire: await import("./wire.ts") }),
+    ...(isOverWire(options) && { wire: await import("./wire.ts") }),
   });
 }
 

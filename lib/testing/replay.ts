@@ -18,7 +18,7 @@ import { type FixtureRun, type Replayable, runFixture } from "../tape/run-fixtur
 export interface ReplayTestOptions {
   /** What to ask; needed where the fixture is to be recorded. @default what was recorded */
   prompt?: string;
-  /** Goes through the SDK, byte for byte. @default false */
+  /** Goes through the SDK, byte for byte. @default whether `cutAt` is given */
   wire?: boolean;
   /** Runs the tools for real and fails where they give another result; the model is given the recorded ones. @default false */
   verify?: boolean;

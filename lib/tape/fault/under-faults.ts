@@ -17,8 +17,9 @@ export interface UnderFaultsOptions {
   readonly files?: string | undefined;
   /** @default `INVARIANTS` */
   readonly invariants?: readonly Invariant[];
-  /** Goes through the SDK, byte for byte. @default false */
+  /** Goes through the SDK, byte for byte. @default whether `cutAt` is given */
   readonly wire?: boolean;
+  /** Where streamed bodies are cut on the wire. @default one event a piece */
   readonly cutAt?: TapeOptions["cutAt"];
 }
 
@@ -88,7 +89,7 @@ async function observe(
   tape: Tape,
   run: FaultRun,
   cwd: string,
-  { wire = false, cutAt }: UnderFaultsOptions,
+  { wire, cutAt }: UnderFaultsOptions,
 ): Promise<Omit<Observed, "files">> {
   const events: RunEvent[] = [];
   const results: Result[] = [];
@@ -98,7 +99,14 @@ async function observe(
   try {
     const session = await agent.open({
       // What is asked is compared with nothing, so there is nothing to report.
-      tape: { tape, mode: "replay", faults: run, wire, onReport: () => {}, ...(cutAt !== undefined && { cutAt }) },
+      tape: {
+        tape,
+        mode: "replay",
+        faults: run,
+        onReport: () => {},
+        ...(wire !== undefined && { wire }),
+        ...(cutAt !== undefined && { cutAt }),
+      },
       cwd,
       on: (event) => events.push(event),
       signal: AbortSignal.any([run.stuck, timeout.signal]),
