@@ -15,6 +15,8 @@ export function toBlobs<T>(value: T, put: (name: string, text: string) => void):
   return swap(value, (text) => {
     // A text has at most three times as many bytes as characters.
     if (text.length * 3 <= LONGEST || Buffer.byteLength(text) <= LONGEST) return text;
+    // A file cannot hold half a character, as a tool leaves it that cuts its output; a line can.
+    if (!text.isWellFormed()) return text;
     const name = blobName(text);
     put(name, text);
     return { $blob: name };

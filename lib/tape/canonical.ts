@@ -12,6 +12,7 @@ export function canonical(value: unknown): string {
     return text + "]";
   }
   const given = value as { [key: string]: unknown };
+  if (typeof given.toJSON === "function") return canonical(given.toJSON());
   let text = "{";
   for (const key of Object.keys(given).sort()) {
     if (given[key] === undefined) continue;

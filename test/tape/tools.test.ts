@@ -74,7 +74,8 @@ async function withResults(options: AgentOptions, replies: readonly ScriptedRepl
     const was = await run(scripted(replies), { mode: "record", tools: true });
     const is = await run(scripted([]), {});
     assert.deepEqual(is.report!.divergences, []);
-    assert.deepEqual([is.result, is.rollout, is.files], [was.result, was.rollout, was.files]);
+    assert.equal(JSON.stringify(is.result), JSON.stringify(was.result));
+    assert.deepEqual([is.rollout, is.files], [was.rollout, was.files]);
     return [was, is];
   });
 }
@@ -125,4 +126,23 @@ test("a call that was tried again, and one with the id of another, have their ow
   }, [flaky, flaky, { text: "done" }]);
   assert.equal(tries, 4);
   assert.match(JSON.stringify(was.result.messages), /worked at 2.*try 1.*worked at 4.*try 3/);
+});
+
+test("a long result that ends in half a character, and one with a value that is no JSON, make a tape that can be read", async () => {
+  const half = `${"x".repeat(20_000)}\ud83d`;
+  const Odd = tool<{ n: number }>({
+    name: "Odd",
+    description: "Answers oddly.",
+    input: { type: "object" },
+    effect: "read",
+    run: ({ n }) => {
+      if (n === 1) return { content: half, response: { half } };
+      return [{ type: "text", text: "when" }, { type: "document", title: new Date(0), source: half }];
+    },
+  });
+  const [was] = await withResults({
+    tools: [Odd],
+    hooks: { postToolUse: ({ result }, ctx) => void ctx.addContext(`has ${JSON.stringify(result.response).length}`) },
+  }, [uses(["Odd", { n: 1 }]), uses(["Odd", { n: 2 }]), { text: "done" }]);
+  assert.equal(was.result.stop, "done");
 });

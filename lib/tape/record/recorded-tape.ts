@@ -71,7 +71,7 @@ export function tapeOf(
 ): Tape {
   const known = new WeakMap<Message, Message>();
   const message = (given: Message): Message => {
-    const masked = known.get(given) ?? mask.on(given);
+    const masked = known.get(given) ?? mask.on(JSON.parse(JSON.stringify(given)) as Message);
     known.set(given, masked);
     return masked;
   };
