@@ -126,7 +126,7 @@ export class Fold {
       if (this.#deny === "ignored") {
         this.#warnings.push(`Hook ${name} denied ${this.event.event}, which cannot be denied: ignored`);
       } else {
-        const denial = { hook: name, reason: reason?.trim() ? reason : `Denied by hook ${name}` };
+        const denial = { hook: name, reason: reason ?? `Denied by hook ${name}` };
         this.#denials.push(text === undefined ? denial : { ...denial, text });
       }
       if (this.#deny !== "collects") return;

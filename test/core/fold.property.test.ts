@@ -64,11 +64,7 @@ function reference(event: EventName, voices: readonly (Voice & { name: string })
     const failed = v.opinion === "fails";
     if (failed && v.onError === "abort") aborted ??= v.name;
     const denies = failed ? v.onError === "deny" : (v.opinion as Opinion).decision === "deny";
-    const reason = failed
-      ? "broken"
-      : (v.opinion as Opinion).reason?.trim()
-      ? (v.opinion as Opinion).reason!
-      : `Denied by hook ${v.name}`;
+    const reason = failed ? "broken" : (v.opinion as Opinion).reason ?? `Denied by hook ${v.name}`;
     if (denies && kind !== "ignored") denials.push([v.name, reason]);
   }
   const watching = order.filter((v) => v.mode === "observe" && v.enabled);

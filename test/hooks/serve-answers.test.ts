@@ -191,10 +191,15 @@ test("a hook that ends the run prevents the call, in hosts that would still run 
 });
 
 test("U3: a refusal without words has some in every host: codex takes one without for none", async () => {
-  for (const reason of [undefined, "", " \n"]) {
+  const wordless = [
+    ...[undefined, "", " \n"].map((reason) => moduleAnswering({ action: "deny", reason })),
+    `export default (_, ctx) => { ctx.abort(""); };`,
+    `export default () => { throw ""; };`,
+  ];
+  for (const text of wordless) {
     for (const host of HOSTS) {
-      const { output } = await ask(moduleAnswering({ action: "deny", reason }), "pre", host);
-      assert.deepEqual(output, REFUSED[host]("Denied by hook pre-tool-use.x.ts"));
+      const { continue: _, ...output } = (await ask(text, "pre", host)).output!;
+      assert.deepEqual(output, REFUSED[host]("Denied by hook pre-tool-use.x.ts"), text);
     }
   }
 });

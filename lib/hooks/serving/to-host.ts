@@ -139,9 +139,15 @@ function preventing(folded: Folded, event: AnyEvent, host: Host): Folded {
   return { ...folded, decision: "deny", reason: abort.reason, modified: false };
 }
 
+/** Codex takes a refusal without words for none. */
+function inWords(folded: Folded): Folded {
+  if (folded.decision !== "deny" || folded.reason?.trim()) return folded;
+  return { ...folded, reason: `Denied by hook ${folded.deniedBy ?? folded.abort?.hook}` };
+}
+
 /** What all was decided, in the words of the host. */
 export function toHost(given: Folded, event: AnyEvent, host: Host, wireName: string): Served {
-  const folded = preventing(given, event, host);
+  const folded = inWords(preventing(given, event, host));
   const can = ability(event, host);
   const told = folded.abort ?? folded.halt;
   const end = can("halt") || !can("deny") ? told : undefined;
