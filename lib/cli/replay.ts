@@ -155,6 +155,7 @@ async function outcomeOf(
       const here = fixture.files === undefined && readHeader(fixture.tape).tools ? { cwd: io.cwd } : {};
       const where = here.cwd === undefined ? "" : " in this directory";
       if (!report.ok) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
+      shadow.length = 0; // of the run that is kept, each verdict once
       const update = () => runFixture(fixture, agent, { ...options, mode: "update", ...here });
       ({ report, ms } = await (here.cwd === undefined ? update() : oneByOne(update)));
     }

@@ -77,8 +77,10 @@ test(
     assert.equal(refused.code, 1);
     assert.match(refused.out, /Cannot update as CI is set, .*: update fix-the-typo at home/);
     assert.equal(refused.err, "", "nothing is announced that is then not done");
-    const { code, out, err } = await here.crochet(["replay", "--update"], env);
+    here.put({ "more/turn-start.note.ts": "export default (_, ctx) => ctx.addContext('be quick');\n" });
+    const { code, out, err } = await here.crochet(["replay", "--update", "--hooks", "more", "--shadow"], env);
     assert.equal(code, 0, out + err);
+    assert.equal(out.match(/be quick/g)?.length, 1, "other hooks are told of once");
     assert.equal(err, "recording fix-the-typo again: 4 calls, 60 tokens, < $0.01\n");
     assert.match(out, /fix-the-typo +recorded +0\/4/);
     server.done();
