@@ -10,6 +10,7 @@ import { priceText } from "../tape/drift/report.ts";
 import { readTape } from "../tape/read.ts";
 import { redactor } from "../tape/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
+import { checkWritable } from "../tape/write.ts";
 import { BUILT_IN } from "./_fixture-agent.ts";
 import { command, type Usage } from "./_flags.ts";
 import { keptTests } from "./_kept-tests.ts";
@@ -77,7 +78,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
 function folderFor(name: string, io: Io): string {
   if (!/^[\w][\w.-]{0,99}$/.test(name)) {
     throw new UsageError(
-      `Cannot name a fixture '${name}' as it becomes a folder: use up to 100 letters, digits, '.', '_' and '-'`,
+      `Cannot name a fixture '${name}' as it becomes a folder: use up to 100 letters from a to z, digits, '.', '_' and '-'`,
     );
   }
   if (name === "blobs") {
@@ -94,6 +95,16 @@ function folderFor(name: string, io: Io): string {
     throw new UsageError(`Cannot record as CI is set, where tapes are only replayed: record ${name} at home`);
   }
   return folder;
+}
+
+/** @throws {Error} where something else is in its place */
+function makeFolder(folder: string): void {
+  checkWritable(fixtureAt(folder).tape);
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw new Error(`Cannot make ${folder} as ${(error as Error).message}: look at what is in its place`);
+  }
 }
 
 /** What a run that is recorded works on. */
@@ -117,7 +128,7 @@ async function recordInto(
 ): Promise<FixtureRun> {
   const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");
   const ran = script === undefined ? [] : [script, join(dirname(script), "hooks")];
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   sweep(folder);
   const draft = draftIn(folder);
   mkdirSync(draft);

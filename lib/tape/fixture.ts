@@ -48,7 +48,7 @@ export function findFixture(given: string, cwd: string): Fixture {
 
 /** Every fixture below a folder that has a tape, by name. */
 export function fixturesIn(folder: string): Fixture[] {
-  if (!existsSync(folder)) return [];
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
     .map((entry) => fixtureAt(join(folder, entry.name)))

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { keepFiles } from "../../lib/tape/record/keep-files.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { place } from "../_place.ts";
+import { scratch } from "../_scratch.ts";
 import { agentScript, asked, HOOK, LONG, recorded, SYSTEM } from "./_recorded.ts";
 
 test(
@@ -185,3 +188,20 @@ test(
     assert.equal((await here.crochet(["replay"])).code, 1, "nothing else is let through");
   },
 );
+
+test("what cannot be read never keeps a run from being recorded: it is left out, and that is told", {
+  skip: process.platform === "linux" ? false : "a name that is not in UTF-8 cannot be given here",
+}, () => {
+  using from = scratch({ "tea.md": "tea", "locked/x": "x", "nope": "n" });
+  using to = scratch();
+  execFileSync("sh", ["-c", "printf x > \"$(printf 'bad\\377')\""], { cwd: from.path });
+  for (const path of ["locked", "nope"]) chmodSync(join(from.path, path), 0);
+  try {
+    const told = keepFiles(from.path, to.path, []).map(({ path, why }) => `${path}: ${why}`).sort();
+    const locked = process.getuid?.() === 0 ? [] : ["locked: you may not read it", "nope: you may not read it"];
+    assert.deepEqual(told, ["bad\ufffd: its name is not in UTF-8", ...locked]);
+    assert.equal(readFileSync(join(to.path, "files/tea.md"), "utf8"), "tea");
+  } finally {
+    for (const path of ["locked", "nope"]) chmodSync(join(from.path, path), 0o700);
+  }
+});

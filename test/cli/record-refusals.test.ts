@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import record from "../../lib/cli/record.ts";
@@ -198,4 +198,18 @@ test("a fixture never has a name that no folder can have, nor that of the folder
   const blobs = await w.call(record, "say hi", "--fixture", "blobs");
   assert.deepEqual([blobs.code, /as that folder holds long texts of all fixtures/.test(blobs.err)], [2, true]);
   assert.equal(existsSync(join(w.cwd, "fixtures")), false);
+});
+
+test("what stands in the place of a fixture's folder is told by its path, before a model is asked", async () => {
+  using w = place({ "fixtures/taken": "a file" });
+  const folder = await w.call(record, "say hi", "--fixture", "taken");
+  assert.match(folder.err, /^crochet: Cannot write tape \S+\/tape\.jsonl as \S+\/fixtures\/taken is no folder\n$/);
+  rmSync(join(w.cwd, "fixtures"), { recursive: true });
+  symlinkSync("nowhere", join(w.cwd, "fixtures"));
+  const link = await w.call(record, "say hi", "--fixture", "x");
+  assert.match(link.err, /^crochet: Cannot make \S+\/fixtures\/x as .*: look at what is in its place\n$/);
+  rmSync(join(w.cwd, "fixtures"));
+  w.put({ fixtures: "a file" });
+  assert.match((await w.call(replay)).err, /^crochet: Cannot replay as there is no fixture in fixtures\/: /);
+  assert.deepEqual([folder.code, link.code], [1, 1]);
 });

@@ -30,32 +30,44 @@ interface LeftOut {
 }
 
 /**
- * Copies a workspace as it is into a fixture, but for what ran (`except`), for files that show a secret and for links
- * that lead out of it: fixtures are published. Gives the latter two.
+ * Copies a workspace as it is into a fixture, but for what ran (`except`), for files that show a secret, for links that
+ * lead out of it, as fixtures are published, and for what cannot be read. Gives the latter three.
  *
  * @throws {TapeError} where it is too large to be kept with a test
  */
 export function keepFiles(workspace: string, fixture: string, except: readonly string[]): LeftOut[] {
   const search = redactor();
   const leftOut: LeftOut[] = [];
-  for (const { path, isLink } of filesOf(workspace, except)) {
+  const leave = (path: string, why: string) => leftOut.push({ path: relative(workspace, path), why });
+  for (const { path, isLink } of filesOf(workspace, except, leave)) {
     const name = relative(workspace, path);
     const [named] = search.find(name);
     const why = named
       ? `its name shows ${whatIs(named)}`
-      : isLink
-      ? whyNoLink(path, workspace, search)
-      : secretIn(path, search);
-    if (why !== undefined) {
-      leftOut.push({ path: name, why });
-      continue;
-    }
+      : readable(path, leave, () => (isLink ? whyNoLink(path, workspace, search) : secretIn(path, search)) ?? KEPT);
+    if (why !== undefined && why !== KEPT) leave(path, why);
+    if (why !== KEPT) continue;
     const to = join(fixture, "files", name);
     mkdirSync(dirname(to), { recursive: true });
     if (isLink) symlinkSync(readlinkSync(path), to);
     else cpSync(path, to);
   }
   return leftOut;
+}
+
+const KEPT = "";
+
+/** What is read of a path; undefined where it cannot be: then that is told, but for what has gone meanwhile. */
+function readable<T>(path: string, leave: (path: string, why: string) => void, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EACCES" || code === "EPERM") leave(path, "you may not read it");
+    else if (code !== "ENOENT") throw error;
+    else if (path.includes("\ufffd")) leave(path, "its name is not in UTF-8");
+    return undefined;
+  }
 }
 
 function secretIn(path: string, search: Redactor): string | undefined {
@@ -83,17 +95,19 @@ interface Kept {
   readonly isLink: boolean;
 }
 
-function filesOf(workspace: string, except: readonly string[]): Kept[] {
+function filesOf(workspace: string, except: readonly string[], leave: (path: string, why: string) => void): Kept[] {
   const kept: Kept[] = [];
   let bytes = 0;
   const walk = (folder: string) => {
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    for (const entry of readable(folder, leave, () => readdirSync(folder, { withFileTypes: true })) ?? []) {
       const path = join(folder, entry.name);
       if (LEFT_OUT.has(entry.name) || except.includes(path)) continue;
       if (entry.isDirectory()) walk(path);
       else if (entry.isFile() || entry.isSymbolicLink()) {
+        const size = readable(path, leave, () => lstatSync(path).size);
+        if (size === undefined) continue;
         kept.push({ path, isLink: entry.isSymbolicLink() });
-        bytes += lstatSync(path).size;
+        bytes += size;
         if (kept.length > MOST_FILES || bytes > MOST_BYTES) {
           throw new TapeError(
             `Cannot keep ${workspace} with the fixture as it has more than ${MOST_FILES} files or ${
