@@ -126,9 +126,11 @@ export function readHookFile(given: string, event?: string): HookFile {
 }
 
 function fileAt(file: string, path: string, named: FileName | BadFileName): Omit<HookFile, "at"> {
-  const text = readFileSync(path, "utf8");
+  const whole = readFileSync(path, "utf8");
+  // An editor's byte order mark is no part of the first line, though it makes a script none to the system.
+  const text = whole.startsWith("\uFEFF") ? whole.slice(1) : whole;
   const bad = named instanceof BadFileName;
-  const program = (bad || named.kind === "command") && text.startsWith("#!") && isExecutable(path);
+  const program = (bad || named.kind === "command") && whole.startsWith("#!") && isExecutable(path);
   if (bad && !program) throw named;
   const { event, on, tools, priority, label, ext, kind } = bad ? parseFileName(file, { executable: true }) : named;
   return { event, on, tools, priority, label, ext, kind, name: file, path, text, executable: program };

@@ -135,6 +135,18 @@ test("the header line of a text hook is its config", () => {
   assert.deepEqual(readHeader(`${"#\n".repeat(20)}# crochet: timeout=5`), {});
 });
 
+test("a byte order mark hides no header, and makes no program of a script", () => {
+  using folder = scratch({
+    "stop.a.sh": "\uFEFF# crochet: onError=deny\nexit 1\n",
+    "stop.b.sh": "\uFEFF#!/bin/sh\nexit 0\n",
+  });
+  chmodSync(`${folder.path}/stop.b.sh`, 0o755);
+  const [marked, script] = discover(folder.path).files;
+  assert.deepEqual(readHeader(marked!.text), { onError: "deny" });
+  assert.equal(script!.executable, false);
+  assert.deepEqual(programOf(script!), { command: "/bin/sh", args: [script!.path] });
+});
+
 test("a mistake in the header is an error that says what would be right", () => {
   const cases: [string, RegExp][] = [
     ["# crochet: timeot=5", /config key 'timeot'.*did you mean 'timeout'\?/],
