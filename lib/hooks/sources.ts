@@ -229,13 +229,26 @@ export class HookSources {
     this.#tellRefused([this.#toml], problems, unloaded);
     if (this.#toml.text === undefined) return [];
     const { cwd, env, host = { projectDir: cwd }, toml, trust } = this.#options;
-    const { tomlHooks } = await import("./toml.ts");
+    const { TOML_FILE, tomlHooks } = await import("./toml.ts");
     this.#turns ??= tomlHooks(cwd, {
       ...toml,
       host,
       ...(!trust && { distrust: () => distrust(cwd, ".agent/hook.toml", env) }),
     });
-    return this.#turns.map((record) => ({ record, scope: "project", source: shortPath(this.#toml.path, cwd, env) }));
+    const listed: Listed[] = [];
+    const told = new Set<string>();
+    for (const record of this.#turns) {
+      const { readTurnCommand } = await import("./turn-command.ts");
+      const table = record.name.endsWith("#turn_start") ? "turn_start" : "turn_end";
+      try {
+        if (await readTurnCommand(this.#toml.text, TOML_FILE, table) === undefined) continue;
+      } catch (error) {
+        told.add((error as Error).message);
+      }
+      listed.push({ record, scope: "project", source: shortPath(this.#toml.path, cwd, env) });
+    }
+    problems.push(...told);
+    return listed;
   }
 
   #tellRefused(texts: readonly TextSource[], problems: string[], unloaded: Unloaded[]): void {

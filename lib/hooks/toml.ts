@@ -11,7 +11,7 @@ import { howEnded, type Ran, runProcess, type Stream } from "./process/process.t
 import { readTurnCommand, type TurnCommand, type TurnTable } from "./turn-command.ts";
 
 /** Where a workspace keeps its commands for turns. */
-const TOML_FILE = ".agent/hook.toml";
+export const TOML_FILE = ".agent/hook.toml";
 
 /** How a command of a turn ended. */
 export type ExecStatus = "ok" | "failed" | "timeout" | "cancelled" | "rejected";

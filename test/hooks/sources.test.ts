@@ -63,6 +63,19 @@ test("U4: sources join in order: scope, then files, settings, hooks.yaml; priori
   assert.deepEqual(listeners(found.records, "turn-end").map((r) => r.name), [".agent/hook.toml#turn_end"]);
 });
 
+test("of hook.toml only the tables that are there are listed, and a mistake in it is told", async () => {
+  using p = place({ ".agent/hook.toml": `[turn_start]\ncommand = "true"\n` });
+  const sources = sourcesOf(p);
+  const names = async () => (await sources.refresh()).listed.map(({ record }) => record.name);
+  assert.deepEqual(await names(), [".agent/hook.toml#turn_start"]);
+  p.put({ ".agent/hook.toml": `[turn_start]\ncommand = "true"\n[turn_end]\ncommand = "true"\n` });
+  assert.deepEqual(await names(), [".agent/hook.toml#turn_start", ".agent/hook.toml#turn_end"]);
+  p.put({ ".agent/hook.toml": `[turn_stop]\ncommand = "true"\n` });
+  assert.deepEqual((await sources.refresh()).problems, [
+    "Cannot load .agent/hook.toml as 'turn_stop' is no table of it: did you mean 'turn_start'?",
+  ]);
+});
+
 test("the list stays the same list while nothing changes, and follows what does", async () => {
   using p = place({ "hooks/stop.a.ts": hook("a"), ".claude/settings.json": settings("s") });
   const sources = sourcesOf(p);
