@@ -261,7 +261,7 @@ function shadowTable(verdicts: readonly ShadowVerdict[]): string {
     `  ${hook}`,
     tool === "" ? event : `${event} ${tool}`,
     would,
-    reason.split("\n", 1)[0]!.slice(0, 100),
+    reason.trim().replaceAll(/\s+/g, " ").slice(0, 100),
   ]);
   return table(["  hook", "event", "would", "why"], rows);
 }

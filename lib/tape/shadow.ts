@@ -82,7 +82,7 @@ function harmless(ctx: HookContext, mirror: Mirror, say: Say): HookContext {
     addContext: (text) => say("say", text),
     hookInput: (text) => say("say", text),
     abort: (reason) => say("abort", reason),
-    values: new Map(ctx.values),
+    values: ownValues(ctx.values),
     taped: () => nobody,
   };
   return new Proxy(ctx, {
@@ -92,6 +92,15 @@ function harmless(ctx: HookContext, mirror: Mirror, say: Say): HookContext {
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
+}
+
+const copies = new WeakMap<Map<string, unknown>, Map<string, unknown>>();
+
+/** What hooks of a backtest remember from event to event: their own, which begins with what was there. */
+function ownValues(values: Map<string, unknown>): Map<string, unknown> {
+  const own = copies.get(values) ?? new Map(values);
+  copies.set(values, own);
+  return own;
 }
 
 /** Whom prompt hooks ask here: the tape has no answer for them, and that is no difference of the run. */

@@ -161,44 +161,53 @@ test("replay --hooks --shadow tells what other hooks would have done, and change
   assert.match((await here.crochet(["replay", "--shadow"])).err, /names no hooks: add --hooks <dir>/);
 });
 
-test("a backtest tells what a failure comes to, and its hooks write nothing that the run reads", LONG, async () => {
-  using here = place();
-  await recorded(here);
-  here.put({
-    "more/pre-tool-use@Read.bad.ts": `export default () => { throw new Error("broken"); };\n`,
-    "more/pre-tool-use@Read.slow.sh": "#!/bin/sh\n# crochet: timeout=0.2\nsleep 9\n",
-    "more/pre-tool-use@Read.deaf.ts":
-      `export const config = { timeout: 0.2 };\nexport default () => new Promise((end) => setTimeout(end, 900, { action: "halt" }));\n`,
-    "more/pre-tool-use@Edit.watch.sh": "#!/bin/sh\n# crochet: mode=observe\necho no >&2; exit 2\n",
-    "more/pre-tool-use@Edit.judge.prompt.md": "Is it fine? {{args}}\n",
-    "more/session-end.late.ts": `export default () => ({ action: "deny", reason: "stay" });\n`,
-    "writing/post-tool-use@Edit.format.sh": "#!/bin/sh\necho formatted >> tea.md\n",
-    "writing/post-tool-use@Edit.path.ts": `export default async ({ input: { file_path } }, ctx) => {
+test(
+  "a backtest tells what a failure comes to; its hooks remember, and write nothing that the run reads",
+  LONG,
+  async () => {
+    using here = place();
+    await recorded(here);
+    here.put({
+      "more/pre-tool-use@Read.bad.ts": `export default () => { throw new Error("broken"); };\n`,
+      "more/pre-tool-use@Read.slow.sh": "#!/bin/sh\n# crochet: timeout=0.2\nsleep 9\n",
+      "more/pre-tool-use@Read.deaf.ts":
+        `export const config = { timeout: 0.2 };\nexport default () => new Promise((end) => setTimeout(end, 900, { action: "halt" }));\n`,
+      "more/pre-tool-use@Edit.watch.sh": "#!/bin/sh\n# crochet: mode=observe\necho no >&2; exit 2\n",
+      "more/pre-tool-use@Edit.judge.prompt.md": "Is it fine? {{args}}\n",
+      "more/session-end.late.ts": `export default () => ({ action: "deny", reason: "stay" });\n`,
+      "writing/post-tool-use@Edit.format.sh": "#!/bin/sh\necho formatted >> tea.md\n",
+      "writing/post-tool-use@Edit.path.ts": `export default async ({ input: { file_path } }, ctx) => {
       const { stdout } = await ctx.$("tail", ["-n1", file_path]);
       ctx.addContext(stdout + file_path);
     };\n`,
-    "writing/stop.look.sh": '#!/bin/sh\ncat tea.md >&2; [ "$PWD" = "$CLAUDE_PROJECT_DIR" ] && exit 2\n',
-  });
-  const told = async (folder: string) => {
-    const { code, out, err } = await here.crochet(["replay", "--hooks", folder, "--shadow", "--json"]);
-    const [{ report, shadow }] = JSON.parse(out);
-    assert.deepEqual([code, err, report.ok, report.divergences, report.files], [0, "", true, [], []]);
-    return shadow.map((v: any) => [v.hook, v.would, v.reason]);
-  };
-  assert.deepEqual(await told("more"), [
-    ["pre-tool-use@Read.bad.ts", "deny", "it failed: broken"],
-    ["pre-tool-use@Read.deaf.ts", "deny", "it failed: it took longer than its limit of 0.2 s"],
-    ["pre-tool-use@Read.slow.sh", "fail", "it took longer than its limit of 0.2 s"],
-    ["pre-tool-use@Edit.judge.prompt.md", "fail", "Cannot judge as it asks a model, and a replay has none"],
-  ]);
-  assert.deepEqual(await told("writing"), [
-    ["post-tool-use@Edit.path.ts", "say", "formatted\n{ROOT}/tea.md"],
-    ["stop.look.sh", "send back", "[stop.look.sh]: over the leaves\nformatted\n"],
-  ]);
-  const file = await here.crochet(["replay", "--hooks", "more/session-end.late.ts", "--shadow"]);
-  assert.equal(file.code, 2);
-  assert.match(file.err, /as it is a file: name the folder/);
-});
+      "writing/pre-tool-use@Edit.read-first.ts": `export const config = { also: ["post-tool-use@Read"] };
+    export default ({ event }, { values }) => {
+      if (event === "post-tool-use") values.set("read", true);
+      else if (!values.has("read")) return { action: "deny", reason: "Read it first" };
+    };\n`,
+      "writing/stop.look.sh": '#!/bin/sh\ncat tea.md >&2; [ "$PWD" = "$CLAUDE_PROJECT_DIR" ] && exit 2\n',
+    });
+    const told = async (folder: string) => {
+      const { code, out, err } = await here.crochet(["replay", "--hooks", folder, "--shadow", "--json"]);
+      const [{ report, shadow }] = JSON.parse(out);
+      assert.deepEqual([code, err, report.ok, report.divergences, report.files], [0, "", true, [], []]);
+      return shadow.map((v: any) => [v.hook, v.would, v.reason]);
+    };
+    assert.deepEqual(await told("more"), [
+      ["pre-tool-use@Read.bad.ts", "deny", "it failed: broken"],
+      ["pre-tool-use@Read.deaf.ts", "deny", "it failed: it took longer than its limit of 0.2 s"],
+      ["pre-tool-use@Read.slow.sh", "fail", "it took longer than its limit of 0.2 s"],
+      ["pre-tool-use@Edit.judge.prompt.md", "fail", "Cannot judge as it asks a model, and a replay has none"],
+    ]);
+    assert.deepEqual(await told("writing"), [
+      ["post-tool-use@Edit.path.ts", "say", "formatted\n{ROOT}/tea.md"],
+      ["stop.look.sh", "send back", "[stop.look.sh]: over the leaves\nformatted\n"],
+    ]);
+    const file = await here.crochet(["replay", "--hooks", "more/session-end.late.ts", "--shadow"]);
+    assert.equal(file.code, 2);
+    assert.match(file.err, /as it is a file: name the folder/);
+  },
+);
 
 test("CROCHET_TAPE and its mode record and replay a script that is run by itself", LONG, async () => {
   using here = place();
