@@ -51,7 +51,7 @@ export function readHeader(path: string): Header {
   const refuse = (why: string) => new TapeError(`Cannot read tape ${path} as ${why}`);
   refuseTorn(text, refuse);
   refuseNewer(text, refuse);
-  const header = readFact(line, () => "", refuse) as Header;
+  const header = readFact(line, () => "", (why) => refuse(`line 1: ${why}`)) as Header;
   checkVersion(header, refuse);
   return header;
 }
@@ -134,6 +134,7 @@ function readFact(line: string, blob: (name: string) => string, refuse: (why: st
     if (/^(?:<{7}|={7}|>{7})/.test(line)) {
       throw refuse("it is the mark of a merge: take one side whole, or record again");
     }
+    if (line.trim() === "") throw refuse("it is empty: take it out");
     throw refuse(`it is not JSON: ${(error as Error).message}`);
   }
   try {

@@ -44,7 +44,7 @@ test(
     const broken = await here.crochet(["replay"]);
     assert.deepEqual([
       broken.code,
-      /Cannot read tape .* as there is no line that begins with ''/.test(broken.out),
+      /Cannot read tape .* as line 1: there is no line that begins with ''/.test(broken.out),
     ], [1, true]);
   },
 );

@@ -188,6 +188,7 @@ test("a reader refuses what it does not know, with the line and the reason", asy
       [text.slice(0, -10), /its last line is torn: take it from version control/],
       [at(1, "<<<<<<< HEAD"), /line 2: it is the mark of a merge: take one side whole/],
       [at(1, "{nonsense"), /line 2: it is not JSON/],
+      [at(1, ""), /line 2: it is empty: take it out/],
       [at(1, "[1]"), /line 2: it is no object/],
       [at(1, '{"music":1}'), /line 2: there is no line that begins with 'music'/],
       [edited(1, (p) => p.extra = 1), /line 2: a line of kind 'prompt' has no 'extra'/],
@@ -207,6 +208,8 @@ test("a reader refuses what it does not know, with the line and the reason", asy
       [edited(1, (p) => p.prompt = { $blob: "00" }), /line 2: a long text of it is missing/],
     ];
     for (const [broken, why] of cases) await assert.rejects(parseTape(broken, "x.jsonl"), why);
+    writeFileSync(tapeIn(folder), `<<<<<<< HEAD\n${text}`);
+    assert.throws(() => readHeader(tapeIn(folder)), /as line 1: it is the mark of a merge/);
     await assert.rejects(
       readTape(join(folder, "none.jsonl")),
       /Cannot read tape .*none\.jsonl as there is no such file/,
