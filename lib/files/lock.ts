@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstatSync, mkdirSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
+import { lstatSync, mkdirSync, readlinkSync, statSync, symlinkSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,17 +8,35 @@ import { isGone, thisOwner } from "./owner.ts";
 
 /**
  * Runs `work` while no other edit of this file runs, in this process or in another one of this user. `real` is
- * the file's real path, so that two names of one file are one lock.
+ * the file's real path, so that two names of one file are one lock. One that has several real paths, hard links, is
+ * locked for them all, and always after its path: nobody waits for a path while holding that.
  */
-export async function withFileLock<T>(real: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  const before = queues.get(real) ?? Promise.resolve();
+export function withFileLock<T>(real: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return withLock(real, real, signal, () => {
+    const all = sharedBy(real);
+    return all === undefined ? work() : withLock(all, real, signal, work);
+  });
+}
+
+/** What the names of a file have in common, where it has several. */
+function sharedBy(real: string): string | undefined {
+  try {
+    const { dev, ino, nlink } = statSync(real);
+    return nlink > 1 ? `${dev}:${ino}` : undefined;
+  } catch {
+    return undefined; // it is not there, or cannot be looked at: who changes it finds out why
+  }
+}
+
+async function withLock<T>(key: string, real: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const before = queues.get(key) ?? Promise.resolve();
   let leave = () => {};
   const mine = new Promise<void>((resolve) => leave = resolve);
   const tail = before.then(() => mine);
-  queues.set(real, tail);
+  queues.set(key, tail);
   try {
     await untilAborted(before, signal);
-    const lock = join(lockDirectory(), createHash("sha256").update(real).digest("hex").slice(0, 32));
+    const lock = join(lockDirectory(), createHash("sha256").update(key).digest("hex").slice(0, 32));
     const held = await acquire(lock, real, signal);
     try {
       return await work();
@@ -27,7 +45,7 @@ export async function withFileLock<T>(real: string, signal: AbortSignal, work: (
     }
   } finally {
     leave();
-    if (queues.get(real) === tail) queues.delete(real);
+    if (queues.get(key) === tail) queues.delete(key);
   }
 }
 

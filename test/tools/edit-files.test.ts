@@ -24,6 +24,21 @@ import { run, withFile } from "./_edit-file.ts";
 import { withScript } from "./_edit-scripts.ts";
 import { inWorkspace } from "./_workspace.ts";
 
+test("P18: edits of one file by its hard links at the same time lose nothing, and mix nothing", () =>
+  inWorkspace(async (root) => {
+    const lines = Array.from({ length: 12 }, (_, i) => `line ${i}. ${"x".repeat(200)}\n`);
+    for (let round = 0; round < 5; round++) {
+      writeFileSync(join(root, "a"), lines.join(""));
+      linkSync(join(root, "a"), join(root, `b${round}`));
+      await Promise.all(lines.map((_, i) => {
+        const edited = { old_string: `line ${i}.`, new_string: `Line ${i}, ${"y".repeat(i * 37)}` };
+        return edit({ file_path: i % 2 ? "a" : `b${round}`, ...edited }, { cwd: root });
+      }));
+      const expected = lines.map((line, i) => line.replace(/line (\d+)\./, `Line $1, ${"y".repeat(i * 37)}`));
+      assert.equal(readFileSync(join(root, "a"), "utf8"), expected.join(""));
+    }
+  }));
+
 test("rule 4: a path is not decoded, expanded or corrected, and a trailing slash asks for a directory", () =>
   withFile("x", async ({ root, context }) => {
     for (const file_path of ["a%2Etxt", "~/a.txt", "A.txt", "a.txt/", "file:a.txt", " a.txt"]) {
