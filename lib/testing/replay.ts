@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import type { CallOutcome, Result, RunEvent } from "../core/run-events.ts";
 import type { EventName } from "../core/events.ts";
 import { isToolUse } from "../core/messages.ts";
@@ -152,8 +152,14 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
   const there = relative(process.cwd(), cwd);
   const cd = there === "" ? "" : `cd ${shellWord(there)} && `;
   const command = `${cd}crochet record ${script} ${asked} --fixture ${name}`;
-  const refuse = (why: string) =>
-    new Error(`Cannot replay '${name}' as ${relative(cwd, tape)} is missing${why}: ${command}`);
+  const refuse = (why: string, mend = command) =>
+    new Error(`Cannot replay '${name}' as ${relative(cwd, tape)} is missing${why}: ${mend}`);
+  const beside = agent.from === undefined ? cwd : dirname(scriptOf(agent.from));
+  const other = findFixture(name, beside).tape;
+  if (other !== tape && existsSync(other)) {
+    const project = shown(relative(process.cwd(), beside) || ".");
+    throw refuse(" and there is one beside the agent", `give { cwd: ${project} } where that is meant`);
+  }
   if (isCi(process.env)) throw refuse(" and CI does not record");
   if (!process.env.ANTHROPIC_API_KEY) throw refuse(", and there is no ANTHROPIC_API_KEY to record it with");
   if (prompt === undefined) throw refuse(", and no prompt is given to record it with");

@@ -108,6 +108,20 @@ test("replay() of a missing fixture fails in CI and without a key, with the comm
   });
 });
 
+test("replay() records no second fixture where the agent's own project has it", async () => {
+  await inFolder(async (folder) => {
+    const there = join(folder, "packages/tea");
+    cpSync(join(ROOT, "fixtures/fix-typo"), join(there, "fixtures/fix-typo"), { recursive: true });
+    const moved = agent({ from: `file://${there}/agent.ts` });
+    await withEnv({ CI: undefined, ANTHROPIC_API_KEY: "k" }, () =>
+      assert.rejects(
+        replay(moved, "fix-typo", { cwd: folder, prompt: "Fix it" }),
+        /fix-typo\/tape\.jsonl is missing and there is one beside the agent: give \{ cwd: ".*packages\/tea" \} where/,
+      ));
+    assert.equal(existsSync(join(folder, "fixtures")), false);
+  });
+});
+
 test("replay() of a path that is not there records it at that path", async () => {
   await inFolder(async (folder) => {
     await using server = await scriptedServer([{ text: "hello" }]);
