@@ -255,8 +255,18 @@ class EarlyContext implements HookContext {
   }
 }
 
+/** A host may start us where the directory is gone: a hook that is named by its whole path guards there too. */
+function standSomewhere(): void {
+  try {
+    process.cwd();
+  } catch {
+    process.chdir("/");
+  }
+}
+
 /** As a process: the exit code, once all is written. */
 export async function hookProcess(args: readonly string[]): Promise<number> {
+  standSomewhere();
   if (await isQuiet(args)) return 0;
   const { drained, guarded, keepCompiled, processIo } = await import("./_process.ts");
   keepCompiled();

@@ -72,7 +72,8 @@ function goBack(): void {
   try {
     if (from !== undefined) process.chdir(from);
   } catch {
-    console.error(`crochet: Cannot work in ${from} as that directory is gone: go to another one`);
+    if (process.argv[2] === "hook") return process.chdir("/");
+    console.error(`crochet: Cannot work in '${from}' as that directory is gone: go to another one`);
     process.exit(1);
   }
 }

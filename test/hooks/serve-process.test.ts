@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { plainEvent } from "../../lib/cli/hook.ts";
+import { hookCommand } from "../../lib/hooks/install.ts";
 import { fromHost } from "../../lib/hooks/serving/from-host.ts";
 import { scriptedServer } from "../../lib/testing/server.ts";
 import { crochet } from "../_crochet.ts";
@@ -245,6 +247,19 @@ test("a module with a mistake in its config refuses what it guards, though it is
       config,
     );
     assert.equal(code, 0);
+  }
+});
+
+test("a hook guards on where the directory it is started in is gone", {
+  ...("Deno" in globalThis && { skip: "Deno does not start there" }),
+}, () => {
+  const deny = `export default () => ({ action: "deny", reason: "no" });`;
+  using folder = scratch({ "pre-tool-use.a.ts": deny, "pre-tool-use.b.rules": `tool equals "Bash" -> deny("no")` });
+  const input = JSON.stringify({ ...TOLD.claude!("ls"), cwd: `${folder.path}/gone` });
+  for (const name of ["pre-tool-use.a.ts", "pre-tool-use.b.rules"]) {
+    const line = `mkdir gone && cd gone && rmdir ../gone && ${hookCommand(`${folder.path}/${name}`, "claude")}`;
+    const { stdout, stderr } = spawnSync("/bin/sh", ["-c", line], { cwd: folder.path, input, encoding: "utf8" });
+    assert.match(stdout, /"permissionDecision":"deny"/, stderr);
   }
 });
 
