@@ -2,6 +2,7 @@ import type { EventName, EventOf } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
 import type { ServedEnv } from "../hooks/serving/served-env.ts";
 import type { Host, Tried } from "../hooks/serve.ts";
+import { printAside } from "./_aside.ts";
 import type { Usage } from "./_flags.ts";
 import type { Command } from "./_io.ts";
 
@@ -19,6 +20,7 @@ const USAGE: Usage = {
 const hook: Command = async (args, io) => {
   const asked = await readArgs(args);
   if (asked === undefined) {
+    speak();
     const { helpText, readFlags } = await import("./_flags.ts");
     await readFlags(USAGE, args);
     io.out(helpText(USAGE));
@@ -31,6 +33,7 @@ const hook: Command = async (args, io) => {
   const { serve } = await import("../hooks/serve.ts");
   const stdin = early?.stdin ?? await stdinText();
   const served = await serve(path, stdin, { ...options, env, signal, model, tried: early?.tried });
+  speak();
   if (served.stderr !== "") io.err(served.stderr);
   if (served.stdout !== "") io.out(served.stdout);
   return served.code;
@@ -80,6 +83,9 @@ export function stdinText(): Promise<string> {
 }
 
 const joined = (chunks: readonly string[]) => chunks.join("");
+
+/** Lets what is printed be printed again. */
+let speak = () => {};
 
 /** What was read and answered before the rest was loaded. */
 let early: { readonly stdin: string; readonly tried: Tried | undefined } | undefined;
@@ -267,6 +273,8 @@ function standSomewhere(): void {
 /** As a process: the exit code, once all is written. */
 export async function hookProcess(args: readonly string[]): Promise<number> {
   standSomewhere();
+  const module = args.find((arg) => /\.(?:ts|m?js)$/.test(arg));
+  if (module !== undefined) speak = await printAside(module);
   if (await isQuiet(args)) return 0;
   const { drained, guarded, keepCompiled, processIo } = await import("./_process.ts");
   keepCompiled();

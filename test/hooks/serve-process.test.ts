@@ -234,6 +234,22 @@ test("a module that is asked early has the whole context, and whatever it does w
   assert.match(err, /^Cannot keep the value 'big' as /);
 });
 
+test("what a module prints never stands before its answer, where a host would take that for words", async () => {
+  const body = `console.log("loaded");
+export default () => {
+  console.log("looks"); console.info("at it"); console.table([1]); process.stdout.write("raw\\n");
+  return { action: "deny", reason: "no" };
+};`;
+  using folder = scratch({ "pre-tool-use.x.ts": body, "stop.x.ts": body });
+  const told = { session_id: "s", cwd: folder.path, hook_event_name: "Stop", stop_hook_active: false };
+  for (const [name, event] of [["pre-tool-use", TOLD.claude!("ls")], ["stop", told]] as const) {
+    const stdin = JSON.stringify({ ...event, cwd: folder.path });
+    const { out, err } = await crochet(["hook", `${folder.path}/${name}.x.ts`], { cwd: folder.path, stdin });
+    assert.match(JSON.stringify(JSON.parse(out)), /"(?:deny|block)"/);
+    for (const words of ["loaded", "looks", "at it", "raw"]) assert.ok(err.includes(`${words}\n`), words);
+  }
+});
+
 test("a module with a mistake in its config refuses what it guards, though it is asked early", async () => {
   using folder = scratch();
   const file = `${folder.path}/pre-tool-use.x.ts`;
