@@ -34,11 +34,15 @@ export class LaneClock implements Clock {
   #time = 0;
   /** What the real clock said when this one went live. */
   #since = 0;
+  /** How much later it is than in this run: one that is renewed goes on in the time of its tape, which has no gap. */
+  #lag = 0;
 
   constructor(options: LaneClockOptions) {
     this.#options = options;
     this.#times = new Map(options.recorded?.map(({ step, now }) => [step, now]));
-    if (options.live) this.goLive();
+    if (!options.live) return;
+    this.#lag = options.above?.lag ?? 0;
+    this.goLive();
   }
 
   /** What the clock said, for the tape: recorded steps that were reached, and new ones. */
@@ -52,9 +56,14 @@ export class LaneClock implements Clock {
     return this.#live;
   }
 
+  get lag(): number {
+    return this.#lag;
+  }
+
   /** From here on time passes by itself, and what is read is noted. */
   goLive(): void {
     if (this.#live) return;
+    if (!this.#options.live) this.#lag = Math.max(0, this.#real() - this.#time);
     this.#live = true;
     this.#liveAt = this.#step;
     for (const step of this.#times.keys()) if (step > this.#step) this.#times.delete(step);
@@ -71,16 +80,20 @@ export class LaneClock implements Clock {
   }
 
   #begin(): void {
-    const { epoch, lane: clock } = this.#options;
+    const { lane: clock } = this.#options;
     if (this.#times.has(this.#step)) return;
-    const now = Math.max(0, Date.now() - epoch);
+    const now = this.elapsed();
     this.#times.set(this.#step, now);
     this.#noted.push({ clock, step: this.#step, now });
   }
 
   /** Milliseconds since the tape began. */
   elapsed(): number {
-    return this.#live ? Math.max(0, Date.now() - this.#options.epoch) : this.#time;
+    return this.#live ? Math.max(0, this.#real() - this.#lag) : this.#time;
+  }
+
+  #real(): number {
+    return Date.now() - this.#options.epoch;
   }
 
   /** Moves a replay on to a time of the tape; sleepers whose time has come wake. */

@@ -40,12 +40,14 @@ export class TapeLane {
     this.#session = session;
     this.#isLeft = isLeft || (above !== undefined && above.#isLeft);
     const { program, replays } = session;
+    // What an agent starts that has left its tape was never recorded.
+    const live = !replays || (above !== undefined && above.clock.isLive);
     this.clock = new LaneClock({
       lane: name,
       epoch: session.epoch,
       seed: session.seed,
-      live: !replays,
-      recorded: program?.tape.clocks.filter((fact) => fact.clock === name) ?? [],
+      live,
+      recorded: live ? [] : program!.tape.clocks.filter((fact) => fact.clock === name),
       ...(above && { above: above.clock }),
     });
     this.inbox = new Inbox({
@@ -95,7 +97,7 @@ export class TapeLane {
 
   /** The lane of the next agent that a call starts. */
   #below(toolUseId: string, background: boolean): TapeLane {
-    const { program, isOffline } = this.#session;
+    const { program } = this.#session;
     const n = (this.#started.get(toolUseId) ?? 0) + 1;
     this.#started.set(toolUseId, n);
     const [first, own] = [laneBelow(this.name, toolUseId), laneBelow(this.name, toolUseId, n)];
@@ -103,7 +105,7 @@ export class TapeLane {
     const name = !program || program.tape.clocks.some(({ clock }) => clock === own) ? own : first;
     const wasHeard = () =>
       program?.tape.inboxes?.some(({ inbox, from }) => inbox === this.name && from.includes(toolUseId)) ?? false;
-    return this.#session.lane(name, this, background && isOffline && this.#isReplayed && !wasHeard());
+    return this.#session.lane(name, this, background && this.#isReplayed && !wasHeard());
   }
 
   /** Whether all its calls were made that were recorded. */
@@ -144,7 +146,7 @@ export class TapeLane {
   model(given: Model): Model {
     const real = originals.models.get(given) ?? given;
     const taped: Model = (request, signal) => {
-      if (this.#isLeft && this.isSpent) return this.#unanswered([], signal);
+      if (this.#isLeft && this.isSpent) return this.#unanswered(request, signal, real);
       const call = this.#take(request);
       if (call) {
         const answer = this.#serve(call, request, signal, real);
@@ -175,9 +177,7 @@ export class TapeLane {
   #serve(call: Call, request: ModelRequest, signal: AbortSignal, real: Model): ReturnType<Model> {
     const session = this.#session;
     this.clock.advance(call.at);
-    if (this.#isLeft && isUnfinished(call)) {
-      return this.#unanswered(session.answer(call, answerOf).events, signal);
-    }
+    if (this.#isLeft && isUnfinished(call)) return this.#unanswered(request, signal, real);
     const seen = call.attempts.some(({ status, events }) => status !== undefined || !events);
     if (!session.wire || (!seen && call.error)) {
       const { clock } = this;
@@ -186,10 +186,10 @@ export class TapeLane {
     return this.#overWire(call, request, signal, real);
   }
 
-  /** What an agent was being told when it was ended: then it is ended here, too. */
-  async *#unanswered(events: readonly ModelEvent[], signal: AbortSignal): AsyncGenerator<ModelEvent> {
-    yield* events;
-    await aborted(signal);
+  /** No answer, as an agent was ended before it had one: it is ended here, too, unless the run takes another way. */
+  async *#unanswered(request: ModelRequest, signal: AbortSignal, real: Model): AsyncGenerator<ModelEvent> {
+    await Promise.race([aborted(signal), this.#session.hasLeft.promise]);
+    if (!signal.aborted) return yield* this.#ask(real, request, signal);
     this.clock.nextStep();
     throw abortedError(signal);
   }
@@ -223,6 +223,7 @@ export class TapeLane {
   /** Asks the model itself, and notes what it says. */
   #ask(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
     this.clock.goLive();
+    this.#session.hasLeft.resolve();
     return this.#session.parts.record!.recordCall(real, request, signal, {
       lane: this.name,
       at: this.clock.elapsed(),

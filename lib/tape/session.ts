@@ -34,6 +34,8 @@ export class TapeSession {
     for (const one of [this.#search, this.#ids]) one.learn(kind, name, value);
   });
   readonly toolDrifts: ToolDrift[] = [];
+  /** Settled once a model is asked: the run has left its tape. */
+  readonly hasLeft = Promise.withResolvers<void>();
   /** Whether rules or a person that are not the agent's own may refuse its calls. */
   isRuled = false;
   /** Whether somebody sees a reply while it comes: then it comes in the pieces it was recorded in. */

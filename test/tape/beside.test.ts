@@ -14,7 +14,7 @@ import { Fail, inFolder, Look, take, type Told } from "./_stage.ts";
 /** Records an agent, and replays it where other things are slow. */
 async function again(make: (model: Model, slow: number) => AgentOptions, live: Model, more = {}): Promise<Told[]> {
   return await inFolder(async (folder) => {
-    const run = (subject: Agent, mode: "record" | "replay") =>
+    const run = (subject: Agent, mode: "record" | "replay" | "update") =>
       take(subject, { folder, tape: { path: folder, mode, ...(mode === "record" && more) } });
     const was = await run(agent(make(live, 0)), "record");
     const told = [was];
@@ -25,6 +25,8 @@ async function again(make: (model: Model, slow: number) => AgentOptions, live: M
       assert.deepEqual(is.files, was.files);
       told.push(is);
     }
+    const renewed = await run(agent(make(scripted([]), 1)), "update");
+    assert.deepEqual(renewed.report!.calls.live, 0, "a tape that still fits is not asked for anew");
     return told;
   });
 }
@@ -72,12 +74,13 @@ test("hooks are told of calls that ran together in the reply's order, and what t
 });
 
 test("an agent in the background that ends with its lead never drifts, wherever it was when it was ended", async () => {
+  const TAKES: { [say: string]: number } = { up: 8, far: 60 };
   const make = (model: Model, slow: number): AgentOptions => ({
     model,
     system: "You lead.",
-    limits: { iterations: 2 },
+    limits: { iterations: 5 },
     tools: [
-      { ...Look, run: async ({ say }: { say: string }) => (await sleep(say === "up" ? 20 : 10 * slow), `seen ${say}`) },
+      { ...Look, run: async ({ say }: { say: string }) => (await sleep(TAKES[say] ?? 3 * slow), `seen ${say}`) },
       agentTool({ agents: { worker: { description: "Works", system: "You work.", tools: ["Look"] } } }),
     ],
   });
@@ -87,9 +90,9 @@ test("an agent in the background that ends with its lead never drifts, wherever 
   };
   const looks = (say: string): ScriptedReply => ({ tools: [{ name: "Look", input: { say } }] });
   const cases: ((done: number) => ScriptedReply)[] = [
-    (done) => done < 50 ? { ...looks(`${done}`), delay: 3 } : { text: "tired" },
-    (done) => done < 2 ? looks("around") : { text: "slow", delay: 500 },
-    () => looks("up"),
+    () => ({ ...looks("around"), delay: 12 }),
+    (done) => done < 2 ? looks("around") : { text: "slow", delay: 1000 },
+    () => looks("far"),
   ];
   for (const worker of cases) {
     const lead = (done: number): ScriptedReply => done === 0 ? { tools: [start] } : looks("up");

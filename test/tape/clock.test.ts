@@ -4,8 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { agent, type AgentOptions, type HookContext, tool } from "../../lib/index.ts";
 import { codeHooks } from "../../lib/core/code-hooks.ts";
 import { LaneClock } from "../../lib/tape/clock.ts";
-import { scripted } from "../../lib/testing/index.ts";
-import { inFolder, take } from "./_stage.ts";
+import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
+import { agentTool } from "../../lib/tools/index.ts";
+import { inFolder, Look, look, take } from "./_stage.ts";
 import { taped } from "./_taped.ts";
 
 const at = (lane: string, more = {}) => new LaneClock({ lane, epoch: 1000, seed: "s", live: false, ...more });
@@ -156,5 +157,49 @@ test("a prompt begins a step: a pause before it is no time of its run, and hooks
     assert.deepEqual(await session([{ text: "a" }, { text: "b" }], "record", 600), ["done", "done"]);
     assert.ok(late[1]! < 500, `${late[1]} ms late`);
     assert.deepEqual(await session([], "replay", 0), ["done", "done"]);
+  });
+});
+
+test("a run that is renewed later goes on in the time of its tape: the gap is no time of the run", async () => {
+  await inFolder(async (folder) => {
+    const told = (say: string, replies: ScriptedReply[]) =>
+      agent({
+        model: scripted(replies),
+        tools: [Look],
+        limits: { seconds: 0.4 },
+        hooks: { postToolUse: (_, ctx) => void ctx.addContext(`${say} at ${ctx.now().toISOString()}`) },
+      });
+    const replies = [look("one"), look("two"), { text: "done" }];
+    await take(told("seen", replies), { folder, tape: { path: folder, mode: "record" } });
+    await sleep(600);
+    const was = await take(told("looked", replies.slice(1)), { folder, tape: { path: folder, mode: "update" } });
+    const is = await take(told("looked", []), { folder, tape: { path: folder } });
+    assert.equal(is.report!.ok, true);
+    assert.deepEqual([was.result.stop, is.result], ["done", was.result]);
+    const times = JSON.stringify(is.result.messages).match(/\d{4}-\d\d-\d\dT[\d:.]+Z/g)!.map((text) =>
+      Date.parse(text)
+    );
+    assert.ok(times.length === 2 && times[1]! - times[0]! < 500, String(times));
+  });
+});
+
+test("an agent that only a renewed run starts has the time of that run from its first event on", async () => {
+  await inFolder(async (folder) => {
+    const lead = (say: string, replies: ScriptedReply[]) =>
+      agent({
+        model: scripted(replies),
+        tools: [Look, agentTool({ agents: { worker: { description: "Works", system: "You work." } } })],
+        hooks: {
+          postToolUse: (_, ctx) => void ctx.addContext(say),
+          iteration: ({ agent_type }, ctx) => void (agent_type && ctx.addContext(`it is ${ctx.now().toISOString()}`)),
+        },
+      });
+    const start = { tools: [{ name: "Agent", input: { description: "w", prompt: "go", subagent_type: "worker" } }] };
+    await take(lead("seen", [look("one"), { text: "done" }]), { folder, tape: { path: folder, mode: "record" } });
+    const replies = [start, { text: "worked" }, { text: "done" }];
+    const was = await take(lead("looked", replies), { folder, tape: { path: folder, mode: "update" } });
+    const is = await take(lead("looked", []), { folder, tape: { path: folder } });
+    assert.deepEqual(is.report!.divergences, []);
+    assert.deepEqual(is.result, was.result);
   });
 });
