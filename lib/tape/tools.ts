@@ -90,12 +90,7 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
     note(resultOf(returned));
     return returned;
   } catch (error) {
-    note({
-      content: thrownWords(error),
-      is_error: true,
-      threw: (error as Error)?.name ?? "Error",
-      ...responseOf(error),
-    });
+    note(failureOf(error));
     throw error;
   }
 }
@@ -146,9 +141,14 @@ async function verify(
   const shown = tape.mask.on({ content: real.content, ...(real.is_error && { is_error: real.is_error }) });
   const { content, is_error } = fact.result;
   const found = differs({ content, ...(is_error && { is_error }) }, shown, "result");
-  if (found) tape.drifted({ lane: tape.lane, tool: tool.name, id: context.toolUseId, ...found });
-  const response = fact.result.response === undefined ? real.response : tape.mask.off(fact.result.response);
-  return output({ ...tape.mask.off(fact.result), ...(response !== undefined && { response }) });
+  // How a call ended that was ended is no result of its tool.
+  if (found && !context.signal.aborted) {
+    tape.drifted({ lane: tape.lane, tool: tool.name, id: context.toolUseId, ...found });
+  }
+  const { response = real.response, ...told } = tape.mask.off(fact.result);
+  // A request says of a failure not whether it was thrown, of which hooks are told: as the real one was, so was that.
+  const threw = told.threw ?? (is_error && typeof content === "string" ? real.threw : undefined);
+  return output({ ...told, ...(response !== undefined && { response }), ...(threw !== undefined && { threw }) });
 }
 
 /**
@@ -171,8 +171,17 @@ async function reallyRun(tool: Tool, input: unknown, context: ToolContext): Prom
   try {
     return resultOf(await tool.run(input, context));
   } catch (error) {
-    return { content: thrownWords(error), is_error: true, ...responseOf(error) };
+    return failureOf(error);
   }
+}
+
+function failureOf(error: unknown): ToolFact["result"] {
+  return {
+    content: thrownWords(error),
+    is_error: true,
+    threw: (error as Error)?.name ?? "Error",
+    ...responseOf(error),
+  };
 }
 
 /** What the model was told of a lane's calls, where the results themselves are not on the tape. */

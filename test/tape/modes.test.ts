@@ -245,3 +245,24 @@ test("verify gives the model what was recorded, runs the tools for real, and rep
     }
   });
 });
+
+test("verify tells hooks of an error that a tool throws as it did, and calls nothing drift that a limit ended", async () => {
+  await inFolder(async (folder) => {
+    const Hang = {
+      ...Look,
+      name: "Hang",
+      run: (_: unknown, { signal }: { signal: AbortSignal }) =>
+        new Promise<string>((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
+    };
+    const failing: AgentOptions = {
+      tools: [Fail, Hang],
+      limits: { seconds: 0.3 },
+      hooks: { error: (event, ctx) => void ctx.addContext(`${event.tool}: ${event.error_message}`) },
+    };
+    const calls = ["Fail", "Hang"].map((name) => ({ tools: [{ name, input: { say: "no" } }] }));
+    const was = await recordWire(failing, calls, { folder });
+    const is = await take(offline(failing), { folder, tape: { path: folder, mode: "verify" } });
+    assert.deepEqual([is.report!.ok, is.report!.tools, is.report!.divergences], [true, [], []]);
+    assert.deepEqual([was.result.stop, is.result], ["deadline", was.result]);
+  });
+});
