@@ -5,6 +5,7 @@ import type { Host, Tried } from "../hooks/serve.ts";
 import { printAside } from "./_aside.ts";
 import type { Usage } from "./_flags.ts";
 import type { Command } from "./_io.ts";
+import { outliveStrays } from "./_strays.ts";
 
 const USAGE: Usage = {
   name: "hook",
@@ -273,6 +274,7 @@ function standSomewhere(): void {
 /** As a process: the exit code, once all is written. */
 export async function hookProcess(args: readonly string[]): Promise<number> {
   standSomewhere();
+  outliveStrays();
   const module = args.find((arg) => /\.(?:ts|m?js)$/.test(arg));
   if (module !== undefined) speak = await printAside(module);
   if (await isQuiet(args)) return 0;

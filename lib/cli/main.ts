@@ -88,6 +88,7 @@ export async function begin(): Promise<void> {
     process.exit(0);
   }
   if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
+  (await import("./_strays.ts")).outliveStrays();
   const { boundCompiled, drained, keepCompiled, processIo } = await import("./_process.ts");
   keepCompiled();
   const code = await main(args, processIo({ careful: true }));

@@ -50,6 +50,19 @@ test("the built-in agent changes files by Edit and Write alone, as hosts do: gua
   assert.deepEqual(onFiles.toSorted(), ["Edit", "Read", "Write"]);
 });
 
+test("an error that a hook lets fall ends no run, on either runtime", async () => {
+  const stray = `export default async (event, { sleep }) => {
+    if (event.stop_hook_active) return;
+    setTimeout(() => { throw new Error("late"); }, 1);
+    Promise.reject(new Error("floating"));
+    await sleep(20);
+    return { action: "deny", reason: "once more" };
+  };`;
+  using here = place({ "hooks/stop.stray.ts": stray });
+  const { code, out, requests } = await crochet(here, ["run", "--trust", "go"], [{ text: "one" }, { text: "two" }]);
+  assert.deepEqual([code, out, requests], [0, "two\n", 2]);
+});
+
 test("run --output json prints one Result; stream-json one event a line, the Result last", async () => {
   using here = place();
   const json = JSON.parse((await crochet(here, ["run", "--output", "json", "go"], [{ text: "hi" }])).out);

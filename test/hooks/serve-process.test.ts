@@ -223,6 +223,13 @@ test("a module that is asked early has the whole context, and whatever it does w
   assert.match(specific(late).permissionDecisionReason, /longer than its limit of 0\.1 s/);
   const aborted = await at(`export default (_, ctx) => ctx.abort("enough");`);
   assert.equal(JSON.parse(aborted.out).stopReason, "enough");
+  const stray = await at(`export default async (_, { sleep }) => {
+    setTimeout(() => { throw new Error("late"); }, 1);
+    Promise.reject(new Error("floating"));
+    await sleep(20);
+    return { action: "deny", reason: "no" };
+  };`);
+  assert.equal(specific(stray).permissionDecisionReason, "no");
   const logged = await at(`export default (_, ctx) => ctx.log("seen");`);
   assert.deepEqual(logged, { out: "", err: "pre-tool-use.x.ts: seen\n", code: 0 });
   const counting =
