@@ -29,7 +29,7 @@ export async function toolSet({ own, mcp, tape, cwd, signals, warn }: ToolSetOpt
   const given = mcp.filter((one) => one !== undefined);
   const servers = Object.assign({}, ...given.map((one) => one.servers).reverse());
   if (Object.keys(servers).length > 0) {
-    if (tape?.mode === "replay" && tape.program?.tape.header.tools) tools = [...own, ...fromTape(tape)];
+    if (tape?.mode === "replay" && tape.program?.tape.header.tools) tools = [...own, ...await fromTape(tape)];
     else {
       const { connectServers } = await import("../mcp.ts");
       const changed = () => {
@@ -84,12 +84,16 @@ function joined(own: readonly Tool[], connected: McpServers, warn: (message: str
 }
 
 /** Where results are served from a tape no server is started: the tools are as the recorded model was told of them. */
-function fromTape(tape: TapeSession): Tool[] {
-  const told = tape.program!.tape.calls[0]?.request.tools ?? [];
-  return told.filter(({ name }) => String(name).startsWith("mcp__")).map((spec) => ({
-    ...(spec as Pick<Tool, "name" | "description" | "input_schema">),
+async function fromTape(tape: TapeSession): Promise<Tool[]> {
+  const [{ inputParser }, { blocksOf }] = await Promise.all([import("../mcp/schema.ts"), import("../mcp/results.ts")]);
+  const { calls, tools } = tape.program!.tape;
+  const told = (calls[0]?.request.tools ?? []) as readonly Pick<Tool, "name" | "description" | "input_schema">[];
+  return told.filter(({ name }) => name.startsWith("mcp__")).map((spec) => ({
+    ...spec,
     effect: "write",
-    parse: (input) => input,
+    ...(tools.some(({ name, parallel }) => parallel && name === spec.name) && { parallel: true }),
+    parse: inputParser(spec.input_schema),
+    render: blocksOf,
     run: () => {
       throw new ToolError(`Cannot call ${spec.name} as its result is not on the tape: record it again`);
     },

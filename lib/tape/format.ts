@@ -120,6 +120,8 @@ export interface ToolFact {
   readonly lane: string;
   readonly name: string;
   readonly effect: Effect;
+  /** Whether it may run beside others although it writes. */
+  readonly parallel?: true;
   readonly input: Json;
   readonly result: {
     readonly content: Json;
@@ -257,6 +259,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
     lane: "a text",
     name: "a text",
     effect: "a text",
+    parallel: "true or false?",
     input: "anything",
     result: "an object",
     files: "an object?",

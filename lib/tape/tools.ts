@@ -77,6 +77,7 @@ async function record(tool: Tool, input: unknown, context: ToolContext, tape: To
       lane: tape.lane,
       name: tool.name,
       effect: tool.effect,
+      ...(tool.parallel && { parallel: true }),
       input: given,
       result: tape.mask.on(result),
       ...(Object.keys(files).length > 0 && { files }),

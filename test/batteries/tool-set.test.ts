@@ -51,6 +51,23 @@ test("a replay that has the results on its tape starts no MCP server", async () 
   assert.equal(readFileSync(mark, "utf8"), "x\n");
 });
 
+test("MCP tools that a tape stands in for refuse the input they refused, and run beside others as they did", async () => {
+  using folder = scratch();
+  const call = (name: string, input: object) => ({ name: `mcp__srv__${name}`, input });
+  const calls = [call("look", {}), call("look", {}), call("echo", { text: 5 }), call("echo", { text: "hi" })];
+  const run = (mode: "record" | "replay") =>
+    agent({
+      model: scripted(mode === "record" ? [{ tools: calls }, { text: "end" }] : []),
+      mcp: { servers: { srv: asProcess() } },
+      hooks: { postToolUse: (_, ctx) => void ctx.addContext(`${ctx.now().getTime()} ${ctx.uuid()}`) },
+      tape: { path: join(folder.path, "tape"), mode, tools: true },
+    }).run("go");
+  const recorded = await run("record");
+  assert.match(JSON.stringify(recorded.messages), /its input is not valid/);
+  const replayed = await run("replay");
+  assert.deepEqual([replayed.stop, replayed.messages], ["done", recorded.messages]);
+});
+
 test("command hooks are told the server of an MCP tool as hosts tell it", async () => {
   using folder = scratch();
   const seen = join(folder.path, "seen.json");
