@@ -1,3 +1,4 @@
+import { ownLog } from "./_aside.ts";
 import { harmless } from "./_harmless.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 
@@ -17,7 +18,7 @@ export function processIo({ careful = false } = {}): Io {
         ? writeWhole(text)
         : written.stdout || !text.endsWith("\n")
         ? write("stdout", text)
-        : console.log(text.slice(0, -1)),
+        : ownLog(text.slice(0, -1)),
     err: (text: string) =>
       written.stderr || !text.endsWith("\n") ? write("stderr", text) : console.error(text.slice(0, -1)),
   };

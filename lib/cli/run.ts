@@ -1,6 +1,7 @@
 import type { Agent, RunOptions } from "../agent.ts";
 import type { Stop } from "../core/events.ts";
 import type { Result } from "../core/run-events.ts";
+import { consoleAside } from "./_aside.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
@@ -42,18 +43,24 @@ async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<numb
     throw new UsageError(`Cannot run an agent as there is no prompt: ${USAGE.example}`);
   }
   const output = outputForm(flags.output);
-  const { options, watched } = flags.on === undefined
-    ? await runOptions(call, agent)
-    : { options: { cwd: io.cwd }, watched: agent };
-  const start = flags.on !== undefined
-    ? (await import("./_run-on.ts")).runOn(agent.name, prompt, flags, io)
-    : flags.durable
-    ? (await import("./_durable.ts")).durably(watched, prompt, { ...options, io })
-    : (more: RunOptions) => watched.run(prompt, { ...options, ...more });
-  const result = output === "text" && io.tty
-    ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd: options.cwd ?? io.cwd })
-    : await unseen(start, output, io);
-  return exitCode(result.stop);
+  const seen = output === "text" && io.tty;
+  const restore = seen ? undefined : consoleAside();
+  try {
+    const { options, watched } = flags.on === undefined
+      ? await runOptions(call, agent)
+      : { options: { cwd: io.cwd }, watched: agent };
+    const start = flags.on !== undefined
+      ? (await import("./_run-on.ts")).runOn(agent.name, prompt, flags, io)
+      : flags.durable
+      ? (await import("./_durable.ts")).durably(watched, prompt, { ...options, io })
+      : (more: RunOptions) => watched.run(prompt, { ...options, ...more });
+    const result = seen
+      ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd: options.cwd ?? io.cwd })
+      : await unseen(start, output, io);
+    return exitCode(result.stop);
+  } finally {
+    restore?.();
+  }
 }
 
 type OutputForm = "text" | "json" | "stream-json";

@@ -63,6 +63,15 @@ test("an error that a hook lets fall ends no run, on either runtime", async () =
   assert.deepEqual([code, out, requests], [0, "two\n", 2]);
 });
 
+test("what hooks print while a run is read by a program goes to stderr: stdout is what was asked for", async () => {
+  const loud = `console.log("loaded"); export default () => console.log("looks");`;
+  using here = place({ "hooks/stop.loud.ts": loud });
+  const text = await crochet(here, ["run", "--trust", "go"], [{ text: "hi" }]);
+  assert.deepEqual([text.out, text.err], ["hi\n", "loaded\nlooks\n"]);
+  const { out } = await crochet(here, ["run", "--trust", "--output", "json", "go"], [{ text: "hi" }]);
+  assert.equal(JSON.parse(out).text, "hi");
+});
+
 test("run --output json prints one Result; stream-json one event a line, the Result last", async () => {
   using here = place();
   const json = JSON.parse((await crochet(here, ["run", "--output", "json", "go"], [{ text: "hi" }])).out);
