@@ -70,6 +70,8 @@ test("what hooks print while a run is read by a program goes to stderr: stdout i
   assert.deepEqual([text.out, text.err], ["hi\n", "loaded\nlooks\n"]);
   const { out } = await crochet(here, ["run", "--trust", "--output", "json", "go"], [{ text: "hi" }]);
   assert.equal(JSON.parse(out).text, "hi");
+  const listed = await ended([...CROCHET, "hooks", "test", "hooks/stop.loud.ts", "--json"], { cwd: here.cwd });
+  assert.equal(JSON.parse(listed.out).hook, "stop.loud.ts");
 });
 
 test("run --output json prints one Result; stream-json one event a line, the Result last", async () => {
