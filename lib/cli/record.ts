@@ -145,7 +145,7 @@ async function recordInto(
       signal: io.signal,
       ...(tools && { cwd: workspace }),
       ...(keeps && files !== undefined && {
-        workspace: { keep: () => renameSync(files, join(folder, "files")), drop: () => {} },
+        workspace: { ready: () => {}, keep: () => renameSync(files, join(folder, "files")), drop: () => {} },
       }),
     });
   } finally {

@@ -40,8 +40,11 @@ export interface TapeOptions {
   readonly faults?: FaultRun;
   /** Hashes of the files the run left, each of its text as a tape would have it, for the tape's end. */
   readonly files?: (onTape: (text: string) => string) => { readonly [path: string]: string };
-  /** The workspace as it was before the run, to lie beside the tape: kept once that is written, dropped in any case. */
-  readonly workspace?: { keep(): void; drop(): void };
+  /**
+   * The workspace as it was before the run, to lie beside the tape: brought there before that is written, so that a full
+   * disk leaves both as they were, kept afterwards, dropped in any case.
+   */
+  readonly workspace?: { ready(): void; keep(): void; drop(): void };
   /** Is told what the session came to when it is closed. */
   readonly onReport?: (report: DriftReport) => void;
   /** Is told why a recording was not written. @default a warning of the run */

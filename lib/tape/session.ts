@@ -232,11 +232,10 @@ export class TapeSession {
     let tape = made();
     if (this.#options.redact) {
       // A secret that was given away late may stand by itself before.
-      const { withOtherTexts } = await import("./tools.ts");
-      const tools = this.recording.tools.map((fact) => withOtherTexts(fact, this.#ids.value));
-      this.recording.tools.splice(0, Infinity, ...tools);
+      this.recording.changeTools(this.#ids.value);
       tape = made();
     }
+    this.#options.workspace?.ready();
     await writeTape(tapeFile(this.#options.path!), tape, {
       replace: this.mode === "update",
       redactor: this.#options.redact ? this.#ids : this.#search,

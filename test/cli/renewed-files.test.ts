@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
@@ -46,6 +46,7 @@ test("a tape that the environment renews always has the workspace it was renewed
   const renewed = await run(here, "update", [{ text: "black it is" }]);
   assert.deepEqual([renewed.code, renewed.out], [0, "black it is\n"], renewed.err);
   assert.deepEqual(["tea.md", "old.md", "new.md"].map(kept), ["black\n", undefined, "new\n"]);
+  assert.deepEqual(readdirSync(join(here.cwd, "fixtures/x")).sort(), ["files", "tape.jsonl"]);
   const { out, code } = await here.crochet(["replay"], { CI: "true" });
   assert.equal(code, 0, out);
   assert.match(out, /x +ok +2\/2/);

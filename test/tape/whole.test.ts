@@ -47,6 +47,26 @@ test("a session in which nothing was asked is never kept, and never put in the p
   });
 });
 
+test("a tape is never renewed where the workspace cannot be brought beside it: a full disk leaves both as they were", async () => {
+  await inFolder(async (folder) => {
+    await recordWire(options, [{ text: "one" }], { folder });
+    const before = readFileSync(tapeIn(folder), "utf8");
+    const done: string[] = [];
+    const workspace = {
+      ready: () => {
+        throw new Error("No space is left");
+      },
+      keep: () => done.push("kept"),
+      drop: () => done.push("dropped"),
+    };
+    const onError = (error: unknown) => done.push((error as Error).message);
+    const other = agent({ ...options, system: "You look again.", model: scripted([{ text: "two" }]) });
+    await other.run("go", { cwd: folder, tape: { path: folder, mode: "update", workspace, onError } });
+    assert.deepEqual(done, ["dropped", "No space is left"]);
+    assert.equal(readFileSync(tapeIn(folder), "utf8"), before);
+  });
+});
+
 const LONG_TEXT = "a long line\n".repeat(3000);
 
 test("a blob that is damaged or gone is told by its file, and is always written again with the next tape that needs it", async () => {

@@ -1,7 +1,8 @@
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { draftIn } from "../drafts.ts";
 import { fixtureAt, scriptOnTape } from "../fixture.ts";
 import { keepFiles } from "./keep-files.ts";
 import type { TapeOptions } from "../options.ts";
@@ -36,9 +37,13 @@ export function recordedFrom(
   };
 }
 
-/** A workspace as it is now. Too large a one is still recorded: it can be replayed where it is. */
+/**
+ * A workspace as it is now, out of sight of the tools that work in it. Too large a one is still recorded: it can be
+ * replayed where it is.
+ */
 function taken(cwd: string, fixture: string, except: readonly string[]): NonNullable<TapeOptions["workspace"]> {
   const copy = mkdtempSync(join(tmpdir(), "crochet-files-"));
+  const draft = draftIn(fixture);
   let whole = true;
   try {
     keepFiles(cwd, copy, except);
@@ -46,15 +51,22 @@ function taken(cwd: string, fixture: string, except: readonly string[]): NonNull
     if (!(error instanceof TapeError)) throw error;
     whole = false;
   }
+  const files = join(fixture, "files");
   return {
-    keep() {
-      const files = join(fixture, "files");
-      if (!whole) return;
-      rmSync(files, { recursive: true, force: true });
+    ready() {
+      if (whole) mkdirSync(draft, { recursive: true });
       if (existsSync(join(copy, "files"))) {
-        cpSync(join(copy, "files"), files, { recursive: true, verbatimSymlinks: true });
+        cpSync(join(copy, "files"), join(draft, "files"), { recursive: true, verbatimSymlinks: true });
       }
     },
-    drop: () => rmSync(copy, { recursive: true, force: true }),
+    keep() {
+      if (!whole) return;
+      if (existsSync(files)) renameSync(files, join(draft, "before"));
+      if (existsSync(join(draft, "files"))) renameSync(join(draft, "files"), files);
+    },
+    drop() {
+      for (const folder of [copy, draft]) rmSync(folder, { recursive: true, force: true });
+      if (existsSync(fixture) && readdirSync(fixture).length === 0) rmdirSync(fixture);
+    },
   };
 }

@@ -1,6 +1,7 @@
 import type { InboxFact, RefusalFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secret-patterns.ts";
+import { withOtherTexts } from "../tools.ts";
 
 /** What is known of the wire a run went over. */
 interface SeenWire {
@@ -24,6 +25,11 @@ export class Recording {
   /** `learn` is told what went over the wire in headers and must not be shown anywhere else. */
   constructor(learn: (kind: SecretKind, name: string, value: string) => void) {
     this.#learn = learn;
+  }
+
+  /** Changes all texts of tool calls, which are masked as they are noted: what is known only now is to be taken out too. */
+  changeTools(change: <T>(value: T) => T): void {
+    this.tools.splice(0, Infinity, ...this.tools.map((fact) => withOtherTexts(fact, change)));
   }
 
   readonly wireFacts: WireFacts = {
