@@ -40,9 +40,10 @@ export class LaneClock implements Clock {
   constructor(options: LaneClockOptions) {
     this.#options = options;
     this.#times = new Map(options.recorded?.map(({ step, now }) => [step, now]));
-    if (!options.live) return;
-    this.#lag = options.above?.lag ?? 0;
-    this.goLive();
+    if (options.live) {
+      this.#lag = options.above?.lag ?? 0;
+      this.goLive();
+    } else this.#time = this.#times.get(0) ?? 0; // alarms of an agent count from when it began
   }
 
   /** What the clock said, for the tape: recorded steps that were reached, and new ones. */

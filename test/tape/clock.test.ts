@@ -141,22 +141,26 @@ test("a deadline that passes with a reply ends a replay that nobody watches as i
   }
 });
 
-test("a prompt begins a step: a pause before it is no time of its run, and hooks are told when it came", async () => {
+test("a prompt begins a step: a pause before it is no time of its run or of agents it starts, and hooks are told when it came", async () => {
   await inFolder(async (folder) => {
     const late: number[] = [];
-    const session = async (replies: { text: string }[], mode: "record" | "replay", pause: number) => {
+    const start = { tools: [{ name: "Agent", input: { description: "w", prompt: "go" } }] };
+    const replies = [{ text: "a" }, start, { text: "worked" }, { text: "b" }];
+    const session = async (mode: "record" | "replay", pause: number) => {
       const hooks = { userPromptSubmit: (_: unknown, ctx: HookContext) => void late.push(Date.now() - +ctx.now()) };
-      const open = await agent({ model: scripted(replies), limits: { seconds: 0.4 }, hooks })
+      const model = scripted(mode === "record" ? replies : []);
+      const open = await agent({ model, limits: { seconds: 0.4 }, hooks, tools: [agentTool()] })
         .open({ cwd: folder, tape: { path: folder, mode } });
       const first = await open.prompt("one");
       await sleep(pause);
       const second = await open.prompt("two");
       await open.close();
-      return [first.stop, second.stop];
+      return [first.stop, second.stop, second.messages];
     };
-    assert.deepEqual(await session([{ text: "a" }, { text: "b" }], "record", 600), ["done", "done"]);
+    const was = await session("record", 600);
+    assert.deepEqual(was.slice(0, 2), ["done", "done"]);
     assert.ok(late[1]! < 500, `${late[1]} ms late`);
-    assert.deepEqual(await session([], "replay", 0), ["done", "done"]);
+    assert.deepEqual(await session("replay", 0), was);
   });
 });
 
