@@ -150,7 +150,7 @@ test("a prompt begins a step: a pause before it is no time of its run or of agen
       const hooks = { userPromptSubmit: (_: unknown, ctx: HookContext) => void late.push(Date.now() - +ctx.now()) };
       const model = scripted(mode === "record" ? replies : []);
       const open = await agent({ model, limits: { seconds: 0.4 }, hooks, tools: [agentTool()] })
-        .open({ cwd: folder, tape: { path: folder, mode } });
+        .open({ cwd: folder, tape: { path: folder, mode }, on: () => {} });
       const first = await open.prompt("one");
       await sleep(pause);
       const second = await open.prompt("two");
