@@ -70,6 +70,7 @@ const WHY_UNREAD: { readonly [code: string]: string } = {
   ENOENT: "there is no such file",
   EISDIR: "it is a folder: a tape is a file, as 'crochet record' makes it",
   EACCES: "you may not read it",
+  ERR_STRING_TOO_LONG: "it is longer than any text can be",
 };
 
 /** A header of another version may have other keys as well: that it is one is the reason, not what is new in it. */

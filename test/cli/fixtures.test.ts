@@ -96,6 +96,19 @@ test("a fixture that is there by a link is never passed over, nor one that may n
   }
 });
 
+test("scan never stops at a file that cannot be read: it is told, and the others are searched", {
+  skip: process.getuid?.() === 0 ? "root may read everything" : false,
+}, async () => {
+  using w = place({ "fixtures/a.txt": "", "fixtures/z.txt": `AKIA${"A1".repeat(8)}` });
+  chmodSync(join(w.cwd, "fixtures/a.txt"), 0);
+  const { code, out } = await w.call(fixtures, "scan");
+  assert.equal(code, 1);
+  assert.match(
+    out,
+    /a\.txt: Cannot open \S+a\.txt as that is not permitted.*\n.*z\.txt: line 1: .*\n.* 2 findings in 2 files/,
+  );
+});
+
 const STREAM = [
   '{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"claude-opus-5","content":[],"usage":{}}}',
   '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hi"}}',
