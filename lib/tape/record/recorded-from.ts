@@ -65,8 +65,10 @@ function taken(cwd: string, fixture: string, except: readonly string[]): NonNull
       if (existsSync(join(draft, "files"))) renameSync(join(draft, "files"), files);
     },
     drop() {
-      for (const folder of [copy, draft]) rmSync(folder, { recursive: true, force: true });
-      if (existsSync(fixture) && readdirSync(fixture).length === 0) rmdirSync(fixture);
+      rmSync(copy, { recursive: true, force: true });
+      if (!existsSync(draft)) return;
+      rmSync(draft, { recursive: true });
+      if (readdirSync(fixture).length === 0) rmdirSync(fixture);
     },
   };
 }
