@@ -262,7 +262,7 @@ export class TapeLane {
       },
       isOver: () => mode === "update" && this.clock.isLive,
       note: (fact) => this.#session.recording.tools.push(fact),
-      newest: (fact) => this.#session.served.newest(fact),
+      change: (fact, apply) => this.#session.served.change(fact, apply),
       drifted: (drift) => this.#session.toolDrifts.push(drift),
       ended: () => this.clock.nextStep(),
       untilAborted: async (signal, ms) => {

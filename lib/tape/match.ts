@@ -92,17 +92,27 @@ export type Match =
   | { readonly spent: readonly Call[] }
   | undefined;
 
+type Changes = NonNullable<ToolFact["files"]>;
+
 /** Which calls of a tape were served, and which changes of files. */
 export class Served {
   readonly #counts = new Map<Queue, number>();
   readonly #changed = new Map<string, number>();
+  #changing = Promise.resolve();
   readonly calls = new Set<Call>();
 
-  /** Those changes of a tool call that no later one has made already: lanes may come in any order, what they leave may not. */
-  newest({ files = {}, nth = Infinity }: ToolFact): NonNullable<ToolFact["files"]> {
-    const fresh = Object.entries(files).filter(([path]) => nth >= (this.#changed.get(path) ?? 0));
-    for (const [path] of fresh) this.#changed.set(path, nth);
-    return Object.fromEntries(fresh);
+  /**
+   * Makes those changes of a tool call that no later one has made already, one call at a time: lanes may come in any
+   * order, what they leave may not.
+   */
+  change({ files = {}, nth = Infinity }: ToolFact, apply: (files: Changes) => Promise<void>): Promise<void> {
+    const changing = this.#changing.then(async () => {
+      const fresh = Object.entries(files).filter(([path]) => nth >= (this.#changed.get(path) ?? 0));
+      for (const [path] of fresh) this.#changed.set(path, nth);
+      await apply(Object.fromEntries(fresh));
+    });
+    this.#changing = changing.catch(() => {}); // its own call is told
+    return changing;
   }
 
   next(queue: Queue): Call | undefined {

@@ -25,8 +25,8 @@ export interface ToolTape {
   /** Whether the run has left what was recorded: a call is another one then, even of the same id. */
   readonly isOver: () => boolean;
   readonly note: (fact: ToolFact) => void;
-  /** Those changes of a call that no later one has made already. */
-  readonly newest: (fact: ToolFact) => { readonly [path: string]: Json };
+  /** Makes those changes of a call that no later one has made already. */
+  readonly change: (fact: ToolFact, apply: (files: NonNullable<ToolFact["files"]>) => Promise<void>) => Promise<void>;
   readonly drifted: (drift: ToolDrift) => void;
   /** A call that runs alone has ended. */
   readonly ended: () => void;
@@ -122,7 +122,7 @@ async function serve(
     );
   }
   if (aborted) await tape.untilAborted(signal, ms);
-  if (fact.files) await applyChanges(tape.root, withTexts(tape.newest(fact), tape.mask.off));
+  if (fact.files) await tape.change(fact, (files) => applyChanges(tape.root, withTexts(files, tape.mask.off)));
   if (cwd !== undefined) {
     const place = tape.mask.off(cwd);
     state.set(CWD, () => place);
