@@ -18,7 +18,7 @@ interface Count {
 
 const AT_ONCE = 3;
 /** More than run at a time, so that the last ones end at about the same time. */
-const PARTS = 4;
+const PARTS = 8;
 
 const out = mkdtempSync(join(tmpdir(), "crochet-test-"));
 const files = process.argv.slice(2);
