@@ -83,7 +83,7 @@ async function groundOf(parts: Parts, own: RunOptions) {
 async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefined): Promise<AgentSession> {
   const { parts, options, own, cwd, tape, lane, clock, model, priced, limits, store, engine, past, id } = ground;
   const memory = own.memory ?? options.memory ?? false;
-  const { system, afterWrite } = await withMemory(options.system ?? "", cwd, memory);
+  const { system, afterWrite } = await withMemory(options.system ?? "", cwd, memory, tape);
   const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
   const gate = await gateOf(own.permissions ?? options.permissions, ask, cwd);
   const compactor = memory === false ? undefined : await import("./compact.ts");
@@ -239,11 +239,14 @@ async function withMemory(
   system: string,
   cwd: string,
   memory: boolean | readonly string[],
+  tape: Ground["tape"],
 ): Promise<{ system: string; afterWrite?: AgentSpec["afterWrite"] }> {
   if (memory === false) return { system };
   const { findMemory, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
   const names = memory === true ? MEMORY_FILES : memory;
-  const found = memoryPrompt(await findMemory(cwd, names), cwd);
+  const onTape = tape?.isOffline ? tape.program?.tape.memory : undefined;
+  const found = onTape === undefined ? memoryPrompt(await findMemory(cwd, names), cwd) : tape!.mask.off(onTape);
+  if (tape?.recordsTools) tape.recording.memory = found;
   return { system: [system, found].filter((part) => part !== "").join("\n\n"), afterWrite: memoryWatch(cwd, names) };
 }
 

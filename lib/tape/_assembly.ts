@@ -66,6 +66,7 @@ export class Assembly {
     const clocks: ClockFact[] = [];
     const inboxes: InboxFact[] = [];
     const refusals: RefusalFact[] = [];
+    let memory: string | undefined;
     let end: EndFact | undefined;
     for (const [i, fact] of facts.entries()) {
       const line = i + 2;
@@ -81,6 +82,7 @@ export class Assembly {
         else if ("clock" in fact) clocks.push(fact);
         else if ("inbox" in fact) inboxes.push(fact);
         else if ("refused" in fact) refusals.push(fact);
+        else if ("memory" in fact) memory = fact.memory;
         else if ("end" in fact) end = fact;
         else this.#head(fact, line);
       }
@@ -90,6 +92,7 @@ export class Assembly {
     return {
       ...{ header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes },
       ...(refusals.length > 0 && { refusals }),
+      ...(memory !== undefined && { memory }),
       ...(end && { end }),
     };
   }

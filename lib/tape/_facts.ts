@@ -9,6 +9,7 @@ import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
 /** A tape's lines: lane by lane, so that two recordings of one run differ only where the run did. */
 export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
   const facts: (Header | Fact)[] = [tape.header, ...tape.prompts.map((prompt) => ({ prompt }))];
+  if (tape.memory !== undefined) facts.push({ memory: tape.memory });
   const known = new KnownConversations(normaliserOf(tape.header.normalise));
   const heads = new Heads();
   for (const lane of lanesOf(tape)) {

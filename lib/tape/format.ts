@@ -166,6 +166,11 @@ export interface RefusalFact {
   readonly by: string;
 }
 
+/** What the agent was told of its project by files that no tool had read, where those are not kept with the tape. */
+export interface MemoryFact {
+  readonly memory: string;
+}
+
 /** How the run ended, and the files it left, by the hash of their bytes. */
 export interface EndFact {
   readonly end: string;
@@ -183,6 +188,7 @@ export type Fact =
   | ClockFact
   | InboxFact
   | RefusalFact
+  | MemoryFact
   | EndFact;
 
 const KINDS = {
@@ -271,6 +277,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
   clock: { clock: "a text", step: "a number", now: "a number" },
   inbox: { inbox: "a text", take: "a number", from: "a list" },
   refused: { refused: "a text", lane: "a text", words: "a text", by: "a text" },
+  memory: { memory: "a text" },
   end: { end: "a text", files: "an object?" },
 };
 

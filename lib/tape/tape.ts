@@ -12,6 +12,8 @@ export interface Tape {
   readonly clocks: readonly ClockFact[];
   readonly inboxes?: readonly InboxFact[];
   readonly refusals?: readonly RefusalFact[];
+  /** What files told the agent of its project, where tool results are recorded and its files are not. */
+  readonly memory?: string;
   readonly end?: EndFact;
 }
 

@@ -146,3 +146,26 @@ test("a long result that ends in half a character, and one with a value that is 
   }, [uses(["Odd", { n: 1 }]), uses(["Odd", { n: 2 }]), { text: "done" }]);
   assert.equal(was.result.stop, "done");
 });
+
+test("an agent is told what memory files said, also where those were not kept with its tool results", async () => {
+  await inFolder(async (folder) => {
+    const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/told"))];
+    put(place, { "AGENTS.md": `Be brief about ${place}.\n`, "a.txt": "one\n" });
+    await using server = await scriptedServer([uses(["Read", { file_path: "a.txt" }]), { text: "Done." }]);
+    const reader = agent({
+      system: "You read.",
+      tools: [Read],
+      memory: true,
+      model: anthropic({ baseURL: server.url, apiKey: "not-a-key" }),
+    });
+    await runFixture(fixture, reader, { mode: "record", prompts: ["Read it"], tools: true, cwd: place });
+    assert.match(JSON.stringify(server.requests[0]), /Be brief about/);
+    for (const wire of [false, true]) {
+      const { report } = await runFixture(fixture, reader, { wire });
+      assert.deepEqual([report.ok, report.divergences], [true, []]);
+    }
+    const other = agent({ system: "You write.", tools: [Read], memory: true, model: scripted([]) });
+    const { report } = await runFixture(fixture, other);
+    assert.deepEqual(report.divergences.map(({ cause }) => cause), ["prompt"]);
+  });
+});

@@ -92,6 +92,7 @@ export function tapeOf(
     clocks,
     inboxes: recording.inboxes,
     ...(recording.refusals.length > 0 && { refusals: mask.on(recording.refusals) }),
+    ...(recording.memory !== undefined && { memory: mask.on(recording.memory) }),
     ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
   };
 }

@@ -19,6 +19,7 @@ export class Recording {
   readonly prompts: string[] = [];
   readonly inboxes: InboxFact[] = [];
   readonly refusals: RefusalFact[] = [];
+  memory?: string;
   readonly seen: SeenWire = {};
   readonly #learn: (kind: SecretKind, name: string, value: string) => void;
 
