@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { shellCwd } from "../../lib/core/tool-state.ts";
 import { Bash, bash, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
+import { openShell } from "../../lib/tools/shell/shell.ts";
+import { scratch } from "../_scratch.ts";
 import { sharedData } from "../_shared.ts";
 import { bench, eventually, running, sleeper, token } from "./_bash.ts";
 
@@ -56,6 +58,23 @@ test("Bash keeps the folder, variables, functions and jobs between calls", () =>
     assert.equal(shellCwd(state), `${cwd}/sub`);
     assert.equal((state.get("cwd") as () => string)(), `${cwd}/sub`);
   }));
+
+test("Bash needs few open files: a command may lower their limit, and the shell goes on", () =>
+  bench(async ({ bash }) => {
+    assert.equal((await bash("ulimit -n 40; echo low")).stdout, "low");
+    const { stdout, stderr, notice } = await bash("ulimit -n; echo err >&2");
+    assert.deepEqual([stdout, stderr, notice], ["40", "err", undefined]);
+  }));
+
+test("a shell that may open too few files ends with what it lacked, and is not waited for", async () => {
+  using folder = scratch();
+  const low = ["bash", "-c", 'ulimit -n 20; exec "$@"', "bash"];
+  const shell = await openShell({ cwd: folder.path, env: process.env, wrap: (argv) => [...low, ...argv] });
+  let said = "";
+  const { status, how } = await shell.run("echo hi", { onOutput: (_, data) => said += data, timeout: 60_000 });
+  assert.deepEqual([status, how], [1, "done"]);
+  assert.match(said, /Bad file descriptor/);
+});
 
 test("Bash says so when nothing was printed, and never hides blanks at the start", () =>
   bench(async ({ content }) => {

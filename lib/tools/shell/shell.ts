@@ -48,9 +48,12 @@ const LAUNCH = `{ trap '' TERM HUP INT; read -r _ <&3; kill -KILL 0; } >/dev/nul
 if [[ -S /dev/fd/1 ]]; then exec "$@" > >(exec cat) 2> >(exec cat >&2); fi
 exec "$@"`;
 
-/** The shell's own output is nowhere, so that traces of these lines show nowhere. Commands get 201 and 202. */
-const OPEN = `exec 201>&1 202>&2 >/dev/null 2>&1
-trap 'builtin printf "%s%s %s\\0" "$__crochet_mark" "$?" "$PWD" >&201' EXIT
+/**
+ * The shell's own output is nowhere, so that traces of these lines show nowhere. Commands get 21 and 22: above what
+ * scripts number, below any limit of open files that a machine or a command sets; where it is lower still, it ends.
+ */
+const OPEN = `exec 21>&1 22>&2 >/dev/null 2>&1 || exit 1
+trap 'builtin printf "%s%s %s\\0" "$__crochet_mark" "$?" "$PWD" >&21' EXIT
 `;
 
 /**
@@ -58,8 +61,8 @@ trap 'builtin printf "%s%s %s\\0" "$__crochet_mark" "$?" "$PWD" >&201' EXIT
  * shell. What ends it is printed behind everything the command printed, as pipes keep their order.
  */
 const NEXT = `IFS= builtin read -r -d '' __crochet_mark; IFS= builtin read -r -d '' __crochet_command; ` +
-  `builtin eval "$__crochet_command" </dev/null >&201 2>&202 202>&-; ` +
-  `builtin printf '%s%s %s\\0' "$__crochet_mark" "$?" "$PWD" >&201; builtin printf '%s\\0' "$__crochet_mark" >&202\n`;
+  `builtin eval "$__crochet_command" </dev/null >&21 2>&22 22>&-; ` +
+  `builtin printf '%s%s %s\\0' "$__crochet_mark" "$?" "$PWD" >&21; builtin printf '%s\\0' "$__crochet_mark" >&22\n`;
 
 const NOTHING = Buffer.alloc(0);
 /** Of what is printed between two commands, this much is kept for the next one to show. */
