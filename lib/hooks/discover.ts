@@ -108,8 +108,12 @@ function parsed(file: string): FileName | BadFileName {
 
 /** Reads one hook file, wherever it lies; `event` (`stop`, `pre-tool-use@Bash`) stands in for what its name does not say. */
 export function readHookFile(given: string, event?: string): HookFile {
+  if (!existsSync(given)) throw new Error("there is no such file");
   const path = realpathSync(given);
   const name = basename(given);
+  if (statSync(path).isDirectory()) {
+    throw new BadFileName(name, "it is a folder", "name one file of it; 'crochet hooks check' tries each hook in it");
+  }
   const at = join(realpathSync(dirname(given)), name);
   if (event === undefined) {
     try {
@@ -122,7 +126,8 @@ export function readHookFile(given: string, event?: string): HookFile {
   }
   const moment = parseMoment(event.replace(/^[^@]+/, kebab));
   const stand = `${formatFileName(moment)}${extensionOf(name)}`;
-  return { ...fileAt(stand, path, parsed(stand)), name, at };
+  // What is wrong with an extension is said of the file's own name.
+  return { ...fileAt(stand, path, parsed(extensionOf(name) === "" ? name : stand)), name, at };
 }
 
 function fileAt(file: string, path: string, named: FileName | BadFileName): Omit<HookFile, "at"> {

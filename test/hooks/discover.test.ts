@@ -109,10 +109,14 @@ test("a script is started by itself where it can be, else by what its first line
 });
 
 test("an event that is given stands in for what the name does not say", () => {
-  using folder = scratch({ "check.sh": "" });
+  using folder = scratch({ "check.sh": "", "notes.json": "{}" });
   const { event, tools, name } = readHookFile(`${folder.path}/check.sh`, "PreToolUse@Bash");
   assert.deepEqual([event, tools, name], ["pre-tool-use", ["Bash"], "check.sh"]);
   assert.throws(() => readHookFile(`${folder.path}/check.sh`, "stpo"), /did you mean 'stop'/);
+  // Of the file that was named, never of the name that stands in for it.
+  assert.throws(() => readHookFile(`${folder.path}/notes.json`, "stop"), /hook 'notes\.json' as '\.json' is the exten/);
+  assert.throws(() => readHookFile(folder.path), /as it is a folder: name one file of it; 'crochet hooks check' tries/);
+  assert.throws(() => readHookFile(`${folder.path}/none.sh`), { message: "there is no such file" });
 });
 
 test("the header line of a text hook is its config", () => {

@@ -59,6 +59,12 @@ test("a name that names no hook is an error with the nearest name that does", ()
     ["stop.x.Rules.YML", /did you mean 'stop\.x\.rules\.yaml'\?/],
     ["stop.prompt.txt", /did you mean 'stop\.prompt\.md'\?/],
     ["00010-stop.sh", /did you mean '10-stop\.sh'\?/],
+    [
+      "settings.json",
+      /it is a list of hooks: it is read as \.claude\/settings\.json; 'crochet hooks check' tries each/,
+    ],
+    ["hook.toml", /it is a list of hooks: it is read as \.agent\/hook\.toml; /],
+    ["hooks.yaml", /it is a list of hooks: it is read as hooks\.yaml of the project; /],
     ["notes.txt", /did you mean/],
     [".sh", /it names no event/],
   ];

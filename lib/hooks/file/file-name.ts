@@ -31,6 +31,16 @@ const MEANT: { readonly [ext: string]: string } = {
   ".cjs": ".mjs",
 };
 
+/** Files that list hooks, and where a project's are read. */
+const LISTS: { readonly [name: string]: string } = {
+  "settings.json": "as .claude/settings.json",
+  "settings.local.json": "as .claude/settings.local.json",
+  "hooks.yaml": "as hooks.yaml of the project",
+  "hooks.yml": "as hooks.yaml of the project",
+  "hook.toml": "as .agent/hook.toml",
+  "hooks.json": "by the host it was written for",
+};
+
 /** What is left of a hook that nobody means to run: a copy of an editor, or one that was switched off by hand. */
 const PUT_ASIDE = /[~#]$|^\.(?:bak|disabled|off|old|orig|rej|save|swp|tmp)$/i;
 
@@ -86,6 +96,10 @@ const LABEL = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
 export function parseFileName(file: string, options: { executable?: boolean } = {}): FileName {
   const bad = (reason: string, mend = `did you mean '${nearestName(file)}'?`) => new BadFileName(file, reason, mend);
   const known = knownExtension(file);
+  const read = Object.hasOwn(LISTS, file) ? LISTS[file] : undefined;
+  if (read) {
+    throw bad("it is a list of hooks", `it is read ${read}; 'crochet hooks check' tries each hook that it lists`);
+  }
   if (!known && !options.executable) {
     const ext = /\.[^.]*$/.exec(file)?.[0];
     throw bad(
