@@ -52,7 +52,7 @@ export async function finish(
     if (ran.outcome === "interrupted") return;
     countTool(run.count);
     if (tool.effect === "write") await agent.afterWrite?.(run);
-    final = await reviewed(run, ready, ran, final);
+    final = retold(run, ready, await reviewed(run, ready, ran, final));
     if (tool.settled) {
       await run.step("settled", call.id, async () => {
         await tool.settled!(input, { cwd: run.life.cwd(), state: run.life.toolState });
@@ -101,6 +101,16 @@ async function reviewed(run: Run, ready: Ready, ran: Performed, ending: Ending):
     response: result.response,
     after: [...after, ...feedback, ...run.heard(post.contexts.filter((c) => c.place !== "result"))],
   };
+}
+
+/** The call's end as the model is told of it. */
+function retold({ agent: { retell } }: Run, { call, tool }: Ready, ending: Ending): Ending {
+  if (!retell) return ending;
+  const { content, is_error } = retell(tool.name, call.id, {
+    content: ending.content,
+    is_error: ending.outcome === "failure",
+  });
+  return { ...ending, content, outcome: is_error ? "failure" : "success" };
 }
 
 /** Tells hooks that a tool threw; they may ask for one more try where a second try can do no harm. */

@@ -4,7 +4,7 @@ import type { Stop } from "./events.ts";
 import type { HookEnv, HookRecord, Late } from "./hook.ts";
 import { Inbox } from "./inbox.ts";
 import type { Limits, Spent } from "./limits.ts";
-import type { Json, Message, Usage } from "./messages.ts";
+import type { Block, Json, Message, Usage } from "./messages.ts";
 import type { Model } from "./model.ts";
 import type { RunEvent } from "./run-events.ts";
 import type { Run } from "./run.ts";
@@ -55,6 +55,14 @@ export interface Refusals {
   recall(toolUseId: string): Refusal | undefined;
 }
 
+/** Gives what the model is told of a call that has run, where that is not what came of it now. */
+export type Retell = (tool: string, toolUseId: string, now: Told) => Told;
+
+interface Told {
+  readonly content: string | readonly Block[];
+  readonly is_error: boolean;
+}
+
 /** An agent as the loop sees it: nothing here changes while it runs. */
 export interface AgentSpec {
   readonly type: string;
@@ -69,6 +77,7 @@ export interface AgentSpec {
   readonly permit?: Permit;
   readonly askPerson?: AskPerson;
   readonly refusals?: Refusals;
+  readonly retell?: Retell;
   readonly price?: (model: string, usage: Usage) => number | undefined;
   readonly exec?: NonNullable<HookEnv["exec"]>;
   /** Wraps each model call and tool call that is really made, wherever it runs: for those who measure. */

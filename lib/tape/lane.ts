@@ -9,14 +9,15 @@ import type { Tool } from "../core/tool.ts";
 import { explain } from "./drift/explain.ts";
 import { LaneClock } from "./clock.ts";
 import type { Difference } from "./drift/difference.ts";
-import type { Divergence } from "./drift/drift.ts";
+import type { Divergence, ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "./format.ts";
 import { LaneMatcher } from "./match.ts";
 import { answerOf, failing, SeamAnswer } from "./replay.ts";
 import { fromModel } from "./request.ts";
 import type { TapeSession } from "./session.ts";
 import { type Call, hookLane, laneBelow, lateInbox } from "./tape.ts";
-import { resultsInRequests, tapedTool, type ToolTape } from "./tools.ts";
+import { tapedTool, type ToolTape } from "./tools.ts";
+import type { Verification } from "./verify.ts";
 
 /** What a taped thing stands for: an agent below begins with its parent's. */
 const originals = { models: new WeakMap<Model, Model>(), tools: new WeakMap<Tool, Tool>() };
@@ -29,6 +30,7 @@ export class TapeLane {
   readonly late: Inbox<readonly Late[]>;
   readonly #session: TapeSession;
   readonly #matcher: LaneMatcher | undefined;
+  readonly #verification: Verification | undefined;
   readonly #hookModels = new WeakMap<Model, Model>();
   /** How many agents each tool call has started. */
   readonly #started = new Map<string, number>();
@@ -56,6 +58,9 @@ export class TapeLane {
     });
     this.late = new Inbox(this.#postman(lateInbox(name)));
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
+    const drifted = (drift: ToolDrift) => session.toolDrifts.push(drift);
+    const { verify } = session.parts;
+    this.#verification = verify && new verify.Verification(program!, name, () => session.mask, drifted);
   }
 
   #postman(inbox: string): Postman {
@@ -88,6 +93,7 @@ export class TapeLane {
       }),
       hookModel: (model) => this.hookModel(model),
       refusals: this.#refusals(),
+      ...(this.#verification && { retell: this.#verification.retell }),
       lane: (spec, toolUseId, background) => {
         const below = this.#below(toolUseId, background);
         return { spec: below.spec(spec), clock: below.clock, inbox: below.inbox, late: below.late };
@@ -247,7 +253,6 @@ export class TapeLane {
     const facts = program?.tape.tools.filter((fact) => fact.lane === this.name) ?? [];
     const known = new Map<string, ToolFact[]>();
     for (const fact of facts) known.set(fact.tool, [...known.get(fact.tool) ?? [], fact]);
-    const told = mode === "verify" ? resultsInRequests(program!.tape, this.name) : undefined;
     return {
       lane: this.name,
       root,
@@ -258,12 +263,12 @@ export class TapeLane {
       },
       next: (id) => {
         const queue = known.get(id);
-        return queue && queue.length > 1 ? queue.shift() : queue?.[0] ?? told?.get(id);
+        return queue && queue.length > 1 ? queue.shift() : queue?.[0];
       },
       isOver: () => mode === "update" && this.clock.isLive,
       note: (fact) => this.#session.recording.tools.push(fact),
       change: (fact, apply) => this.#session.served.change(fact, apply),
-      drifted: (drift) => this.#session.toolDrifts.push(drift),
+      verification: this.#verification,
       ended: () => this.clock.nextStep(),
       untilAborted: async (signal, ms) => {
         await session.catchUp(this.name);

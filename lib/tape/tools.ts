@@ -1,15 +1,13 @@
 import type { Json } from "../core/messages.ts";
-import { isToolResult } from "../core/messages.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
 import { CWD, shellCwd } from "../core/tool-state.ts";
 import { applyChanges, changesSince, snapshot, withTexts } from "./_workspace.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
-import type { ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "./format.ts";
 import type { Mask } from "./redact/mask.ts";
-import type { Tape } from "./tape.ts";
+import type { Verification } from "./verify.ts";
 
 /** What the tools of a lane are given of its recording or replay. */
 export interface ToolTape {
@@ -27,7 +25,7 @@ export interface ToolTape {
   readonly note: (fact: ToolFact) => void;
   /** Makes those changes of a call that no later one has made already. */
   readonly change: (fact: ToolFact, apply: (files: NonNullable<ToolFact["files"]>) => Promise<void>) => Promise<void>;
-  readonly drifted: (drift: ToolDrift) => void;
+  readonly verification: Verification | undefined;
   /** A call that runs alone has ended. */
   readonly ended: () => void;
   /** Waits for the run to be told to end, as it was when a call had taken so long. */
@@ -138,18 +136,11 @@ async function verify(
   context: ToolContext,
   tape: ToolTape,
 ): Promise<ToolReturn> {
+  const { result } = fact;
   const real = await reallyRun(tool, input, context);
-  const shown = tape.mask.on({ content: real.content, ...(real.is_error && { is_error: real.is_error }) });
-  const { content, is_error } = fact.result;
-  const found = differs({ content, ...(is_error && { is_error }) }, shown, "result");
   // How a call ended that was ended is no result of its tool.
-  if (found && !context.signal.aborted) {
-    tape.drifted({ lane: tape.lane, tool: tool.name, id: context.toolUseId, ...found });
-  }
-  const { response = real.response, ...told } = tape.mask.off(fact.result);
-  // A request says of a failure not whether it was thrown, of which hooks are told: as the real one was, so was that.
-  const threw = told.threw ?? (is_error && typeof content === "string" ? real.threw : undefined);
-  return output({ ...told, ...(response !== undefined && { response }), ...(threw !== undefined && { threw }) });
+  if (!context.signal.aborted) tape.verification?.result(tool.name, context.toolUseId, result, real);
+  return output({ ...(real.response !== undefined && { response: real.response }), ...tape.mask.off(result) });
 }
 
 /**
@@ -183,28 +174,6 @@ function failureOf(error: unknown): ToolFact["result"] {
     threw: (error as Error)?.name ?? "Error",
     ...responseOf(error),
   };
-}
-
-/** What the model was told of a lane's calls, where the results themselves are not on the tape. */
-export function resultsInRequests({ calls }: Tape, lane: string): Map<string, ToolFact> {
-  const found = new Map<string, ToolFact>();
-  const messages = new Set(calls.filter((call) => call.lane === lane).flatMap((call) => call.request.messages));
-  for (const { content } of messages) {
-    for (const block of content) {
-      if (!isToolResult(block) || found.has(block.tool_use_id)) continue;
-      const result = { content: block.content as Json, ...(block.is_error && { is_error: true as const }) };
-      found.set(block.tool_use_id, {
-        tool: block.tool_use_id,
-        lane,
-        name: "",
-        effect: "none",
-        input: null,
-        result,
-        ms: 0,
-      });
-    }
-  }
-  return found;
 }
 
 function output({ content, is_error, response, wait, threw }: ToolFact["result"]): ToolReturn {

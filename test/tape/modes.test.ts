@@ -266,3 +266,35 @@ test("verify tells hooks of an error that a tool throws as it did, and calls not
     assert.deepEqual([was.result.stop, is.result], ["deadline", was.result]);
   });
 });
+
+test("verify holds what hooks make of a result to what the model was told, and counts no declared difference", async () => {
+  await inFolder(async (folder) => {
+    let tries = 0;
+    const Count = { ...Look, run: ({ say }: { say: string }) => `${say} for the ${++tries}. time` };
+    const rewriting: AgentOptions = {
+      tools: [Count, Note],
+      hooks: {
+        postToolUse: ({ result }) => ({ action: "modify", value: { ...result, content: `> ${result.content}` } }),
+      },
+    };
+    for (const tools of [false, true]) {
+      const path = join(folder, String(tools));
+      tries = 0;
+      const was = await recordWire(rewriting, [look("a"), note("b"), { text: "done" }], {
+        folder,
+        tape: { path, tools, normalise: [{ name: "time", path: "messages.**", pattern: "\\d+\\. time" }] },
+      });
+      assert.match(JSON.stringify(was.result.messages), /> a for the 1\. time/);
+      const is = await take(offline(rewriting), { folder, tape: { path, mode: "verify" } });
+      assert.deepEqual([is.report!.tools, is.report!.divergences, is.report!.ok], [[], [], true]);
+      assert.deepEqual(is.result.messages, was.result.messages);
+      const louder = { ...Count, run: ({ say }: { say: string }) => `${say}!` };
+      const other = await take(offline({ ...rewriting, tools: [louder, Note] }), {
+        folder,
+        tape: { path, mode: "verify" },
+      });
+      assert.deepEqual(other.report!.tools.map((d) => [d.tool, d.path]), [["Look", "result.content"]]);
+      assert.deepEqual([other.report!.divergences, other.result.messages], [[], was.result.messages]);
+    }
+  });
+});
