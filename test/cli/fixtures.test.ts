@@ -19,7 +19,7 @@ test(
     const ls = await here.crochet(["fixtures"]);
     assert.match(
       ls.out,
-      /^fixture +from +recorded +lanes +cost +prompt\nfix-the-typo +scripted server +\d{4}-\d\d-\d\d +1 +4 calls, 60 tokens, < \$0\.01 +fix the typo\n$/,
+      /^fixture +calls +lanes +cost +recorded +from +prompt\nfix-the-typo +4 +1 +< \$0\.01 +\d{4}-\d\d-\d\d +scripted server +fix the typo\n$/,
     );
     const show = await here.crochet(["fixtures", "show", "fix-the-typo"]);
     assert.match(
@@ -149,7 +149,10 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   w.put({ "fixtures/torn/tape.jsonl": "{" });
   const torn = await w.call(fixtures, "census");
   assert.equal(torn.code, 1);
-  assert.match(torn.err, /fixtures\/torn\/tape\.jsonl: Cannot read tape/);
+  assert.match(torn.err, /^Cannot read tape \S+fixtures\/torn\/tape\.jsonl as its last line is torn: .*\n$/);
+  const listed = await w.call(fixtures, "ls");
+  assert.equal(listed.code, 1);
+  assert.match(listed.out, /\ntorn +- +- +- +- +- +-\n✗ Cannot read tape \S+ as its last line is torn: /);
   assert.equal((await w.call(fixtures, "census", "nowhere")).code, 2);
   assert.equal((await w.call(fixtures, "import")).code, 2);
   assert.equal((await w.call(fixtures, "import", "nowhere")).code, 2);
@@ -163,7 +166,10 @@ test("fixtures in a folder of their own are told by ls, and their blobs pruned a
     'no fixtures in fixtures: crochet record agent.ts "<prompt>"\n' +
       "1 fixture in fixtures/imported: crochet fixtures ls fixtures/imported\n",
   );
-  assert.match((await w.call(fixtures, "ls", "fixtures/imported")).out, /^fixture [\s\S]*\nhi +imported from hi\.txt/);
+  assert.match(
+    (await w.call(fixtures, "ls", "fixtures/imported")).out,
+    /^fixture [\s\S]*\nhi +1 +1 +< \$0\.01 +\? +imported from hi\.txt /,
+  );
   const orphan = "d".repeat(64);
   w.put({ [`fixtures/imported/blobs/${orphan}`]: "text", [`fixtures/mine/blobs/${orphan}`]: "no fixture is here" });
   assert.equal((await w.call(prune)).out, `imported/blobs/${orphan}\n1 blob removed\n`);
@@ -192,7 +198,7 @@ test("lines of JSON that are no tape are scanned as the text they are", async ()
   assert.equal(code, 1);
   assert.match(
     out,
-    /^fixtures\/other\.jsonl: Cannot read tape .* as its version is 2: .*\n2 files scanned, 1 finding in 1 file\n$/,
+    /^fixtures\/other\.jsonl: its version is 2: .*\n2 files scanned, 1 finding in 1 file\n$/,
   );
   w.put({ "fixtures/other.jsonl": `{"key":"AKIA${"A1".repeat(8)}"}\n` });
   assert.match((await w.call(fixtures, "scan")).out, /^fixtures\/other\.jsonl: line 1: /);

@@ -11,3 +11,8 @@ test("a table always has one row for each, and columns that begin at one place, 
   assert.deepEqual([...new Set(places)], [displayWidth("日本語の名前") + 2]);
   assert.match(rows.join("\n"), /^two⏎lines +ok$/m);
 });
+
+test("a row is never wider than its columns, and what is cut off is marked", () => {
+  const cut = table(["name", "why"], [["日本", "a long reason"], ["b", "short"]], 12).split("\n");
+  assert.deepEqual(cut, ["name  why", "日本  a lon…", "b     short", ""]);
+});

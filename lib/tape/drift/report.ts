@@ -104,12 +104,12 @@ function clip(text: string, most: number): string {
 const HALF = /^[\udc00-\udfff]|[\ud800-\udbff]$/;
 
 export function priceText({ calls, tokens, dollars }: Price): string {
-  const money = dollars === undefined
-    ? "price unknown"
-    : dollars > 0 && dollars < 0.01
-    ? "< $0.01"
-    : `$${dollars.toFixed(2)}`;
-  return `${calls} ${calls === 1 ? "call" : "calls"}, ${tokens} tokens, ${money}`;
+  return `${calls} ${calls === 1 ? "call" : "calls"}, ${tokens} tokens, ${dollarsText(dollars)}`;
+}
+
+export function dollarsText(dollars: Price["dollars"]): string {
+  if (dollars === undefined) return "price unknown";
+  return dollars > 0 && dollars < 0.01 ? "< $0.01" : `$${dollars.toFixed(2)}`;
 }
 
 /** One test case of a JUnit report. */
