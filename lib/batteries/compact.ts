@@ -26,9 +26,8 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     run.warn(`The context is not compacted: ${said.deniedBy} said: ${said.reason}`);
     return false;
   }
-  const instructions = said.modified
-    ? said.value as string
-    : [INSTRUCTIONS, ...said.contexts.map((c) => c.text)].join("\n\n");
+  const asked = said.modified ? said.value as string : INSTRUCTIONS;
+  const instructions = [asked, ...said.contexts.map((c) => c.text)].join("\n\n");
   const past = life.messages.slice(0, cut);
   const asking = [
     ...past,

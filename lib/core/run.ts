@@ -11,7 +11,7 @@ import type { Count } from "./limits.ts";
 import type { Block, Message, Usage } from "./messages.ts";
 import type { Model, ToolSpec } from "./model.ts";
 import type { Result, RunEvent } from "./run-events.ts";
-import { contextBlocks, type From, hookInput } from "./said.ts";
+import { contextBlocks, type From, hookInput, unread } from "./said.ts";
 import { hookStep } from "./_hook-step.ts";
 import { hookEvent } from "./_hook-event.ts";
 import type { Tool } from "./tool.ts";
@@ -101,7 +101,7 @@ export class Run implements HookEnv {
         ...("tool_use_id" in fired && { tool_use_id: fired.tool_use_id as string }),
       });
     }
-    for (const warning of folded.warnings) this.warn(warning);
+    for (const warning of [...folded.warnings, ...unread(fired.event, folded.contexts)]) this.warn(warning);
     for (const { hook, text } of folded.systemMessages) this.emit({ type: "system_message", hook, text });
     for (const { hook, text } of folded.inputs) this.emit({ type: "hook_input", hook, event: fired.event, text });
     if (options?.final) return folded;

@@ -1,3 +1,4 @@
+import type { EventName } from "./events.ts";
 import { type Block, text, type TextBlock } from "./messages.ts";
 import { pascal } from "./names.ts";
 import type { Said } from "./verdict.ts";
@@ -31,6 +32,25 @@ export function wordings(contexts: readonly From[]): string[] {
 
 export function contextBlocks(contexts: readonly From[]): Block[] {
   return wordings(contexts).filter((words) => words.trim() !== "").map(text);
+}
+
+/** Events whose contexts no model reads (U6): there is no message of theirs to go into. */
+const UNREAD: ReadonlySet<EventName> = new Set<EventName>([
+  "permission-request",
+  "tool-denied",
+  "agent-stop",
+  "session-end",
+  "model-switch",
+  "notification",
+  "checkpoint",
+  "memory-update",
+  "agent-prompt",
+]);
+
+/** A warning for each hook that said something to nobody. */
+export function unread(event: EventName, contexts: readonly { readonly hook: string }[]): string[] {
+  if (contexts.length === 0 || !UNREAD.has(event)) return [];
+  return contexts.map(({ hook }) => `Hook ${hook} gave context at ${event}, which no model reads: ignored`);
 }
 
 /** How the model reads a HookInput (U11). */

@@ -78,7 +78,7 @@ test("Notification is fired when the agent waits for a person", async () => {
   assert.deepEqual(seen, ["permission_prompt"]);
 });
 
-test("compact() replaces all but the end by a summary; PreCompact may refuse it or change what is asked for", async () => {
+test("compact() replaces all but the end by a summary; PreCompact may refuse it, change what is asked for or add to it", async () => {
   for (const how of ["plain", "refused", "changed"] as const) {
     const store = memoryStore();
     const asked: string[] = [];
@@ -87,7 +87,9 @@ test("compact() replaces all but the end by a summary; PreCompact may refuse it 
         const words = textOf(messages.at(-1));
         asked.push(words);
         return {
-          text: words.startsWith("Write down") || words === "Just the names" ? "in short" : "a long answer ".repeat(50),
+          text: words.startsWith("Write down") || words.startsWith("Just the names")
+            ? "in short"
+            : "a long answer ".repeat(50),
         };
       },
     });
@@ -96,7 +98,11 @@ test("compact() replaces all but the end by a summary; PreCompact may refuse it 
       store,
       hooks: {
         preCompact: () =>
-          how === "refused" ? deny("not now") : how === "changed" ? modify("Just the names") : undefined,
+          how === "refused"
+            ? deny("not now")
+            : how === "changed"
+            ? { ...modify("Just the names"), context: "and dates" }
+            : undefined,
       },
     });
     const session = await helper.open();
@@ -110,7 +116,7 @@ test("compact() replaces all but the end by a summary; PreCompact may refuse it 
       continue;
     }
     assert.match(textOf(next.messages[0]), /summarised to make room:\n\nin short/);
-    assert.ok(asked.includes("Just the names") === (how === "changed"));
+    assert.ok(asked.includes("Just the names\n\nand dates") === (how === "changed"));
     const kept = (await store.load(session.id))!;
     assert.deepEqual(kept.messages, next.messages);
     assert.equal(textOf(kept.full[0]), "prompt 0");

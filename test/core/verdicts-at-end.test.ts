@@ -4,7 +4,7 @@ import type { EventOf } from "../../lib/core/events.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { context, deny, halt, keepGoing, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { boom, calls, echo, fail, last, named, results, said, shown, stage, watch, write } from "./_stage.ts";
+import { act, boom, calls, echo, fail, last, named, results, said, shown, stage, watch, write } from "./_stage.ts";
 
 test("S4.2, S4.5: stop carries what is about to be returned and how often it was sent back", async () => {
   const told: unknown[] = [];
@@ -165,6 +165,22 @@ test("U6, U9: turn-end: deny is ignored with a warning; context waits for the ne
   await s.session.prompt("second");
   assert.deepEqual(last(model.requests[1]), [said("c", "next time"), "second"]);
   assert.equal(s.warnings()[0], "Hook no denied turn-end, which cannot be denied: ignored");
+});
+
+test("U6: context where no model reads it is told of, once for each hook, and never kept", async () => {
+  const nowhere = ["permission-request", "tool-denied", "agent-stop", "session-end", "notification"] as const;
+  const model = scripted([calls(["Do"]), { text: "done" }]);
+  const s = stage({
+    model,
+    tools: [act("Do", "write", () => "ran")],
+    permit: () => ({ behavior: "ask", reason: "a rule" }),
+    askPerson: () => Promise.resolve({ behavior: "deny", reason: "no" }),
+    hooks: [...nowhere, "stop" as const].map((event) => named(`c-${event}`, event, () => context("unread"))),
+  });
+  await s.run();
+  const words = nowhere.map((event) => `Hook c-${event} gave context at ${event}, which no model reads: ignored`);
+  assert.deepEqual([...new Set(s.warnings())].sort(), words.sort());
+  assert.doesNotMatch(JSON.stringify(model.requests), /unread/);
 });
 
 test("S0.5, S4.21: agent-stop carries the result and how it ended, on every path", async () => {
