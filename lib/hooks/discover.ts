@@ -108,7 +108,7 @@ function parsed(file: string): FileName | BadFileName {
 
 /** Reads one hook file, wherever it lies; `event` (`stop`, `pre-tool-use@Bash`) stands in for what its name does not say. */
 export function readHookFile(given: string, event?: string): HookFile {
-  if (!existsSync(given)) throw new Error("there is no such file");
+  if (!existsSync(given)) throw new BadFileName(basename(given), "there is no such file", given);
   const path = realpathSync(given);
   const name = basename(given);
   if (statSync(path).isDirectory()) {
