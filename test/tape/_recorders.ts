@@ -1,36 +1,12 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { stringify as toml } from "smol-toml";
 import { stringify } from "yaml";
+import { PYTHON_RECORDERS } from "./_python-recorders.ts";
 import { base64, isJson, json, type Recorder, URL, valueOf, type Written } from "./_written.ts";
 
 /** Recorders whose format has a reader of its own; each form of a body that a format has is one entry. */
 export const RECORDERS: { readonly [recorder: string]: Recorder } = {
-  "vcrpy": ["vcrpy", (calls) => python(calls, ({ body }) => ({ string: body }))],
-  "vcrpy, zipped": packed(gzipSync, "gzip"),
-  "vcrpy, unzipped with the header of before": packed((body) => body, "gzip"),
-  "vcrpy, in brotli": packed(brotliCompressSync, "br"),
-  "vcrpy, deflated": packed(deflateSync, "deflate"),
-  "vcrpy, deflated, and the header left out": packed(deflateSync),
-  "vcrpy, deflated as some servers do": packed(deflateRawSync, "deflate"),
-  "vcrpy, packed twice": packed((body) => gzipSync(brotliCompressSync(body)), "br, gzip"),
-  "vcrpy, as JSON": [
-    "vcrpy",
-    (calls) => json({ version: 1, interactions: calls.map((c) => interaction(c, { base64_string: base64(c.body) })) }),
-  ],
-  "LangChain": ["langchain-gz", (calls) =>
-    gzipSync(yaml11({
-      requests: calls.map((c) => ({
-        body: Buffer.from(JSON.stringify(c.request)),
-        method: "POST",
-        uri: URL,
-        headers: {},
-      })),
-      responses: calls.map((c) => ({
-        body: { string: Buffer.from(c.body) },
-        headers: { "Content-Type": "**REDACTED**" },
-        status: { code: c.status, message: "" },
-      })),
-    }))],
+  ...PYTHON_RECORDERS,
   "Ruby's VCR": ["ruby-vcr", (calls) => ruby(calls, ({ body }) => ({ encoding: "UTF-8", string: body }))],
   "Ruby's VCR, bytes as letters": [
     "ruby-vcr",
@@ -165,22 +141,6 @@ export const RECORDERS: { readonly [recorder: string]: Recorder } = {
   ],
   "httprr, chunked": ["httprr", (calls) => httprr(calls, chunked)],
 };
-
-function python(calls: readonly Written[], body: (call: Written) => object, encoding?: string): Uint8Array {
-  return bytes(yaml11({ interactions: calls.map((c) => interaction(c, body(c), encoding)), version: 1 }));
-}
-
-function packed(pack: (body: string) => string | Uint8Array, encoding?: string): Recorder {
-  return ["vcrpy", (calls) => python(calls, ({ body }) => ({ string: pack(body) }), encoding)];
-}
-
-function interaction(call: Written, body: object, encoding?: string): object {
-  const coding = encoding === undefined ? {} : { "Content-Encoding": [encoding] };
-  return {
-    request: { body: JSON.stringify(call.request), headers: { Accept: ["*/*"] }, method: "POST", uri: URL },
-    response: { body, headers: { "Content-Type": [call.type], ...coding }, status: { code: call.status, message: "" } },
-  };
-}
 
 function ruby(calls: readonly Written[], body: (call: Written) => object): Uint8Array {
   return bytes(yaml11({

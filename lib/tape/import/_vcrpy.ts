@@ -10,14 +10,17 @@ import {
   topOf,
 } from "./exchange.ts";
 
-/** The recordings of Python's vcrpy and pytest-recording, in YAML or JSON; bodies may be text, bytes or parsed. */
+/**
+ * The recordings of Python's vcrpy and pytest-recording, in YAML or JSON; bodies may be text, bytes or parsed. What
+ * was asked by httpx before version 6 has `status_code` and `content` instead.
+ */
 export const vcrpy: Format = {
   name: "vcrpy",
   about: "vcrpy or pytest-recording, YAML or JSON",
   recognises: (file) => {
     const first = listOf(topOf(file), "interactions")?.[0];
     return isFields(first?.request) && isFields(first.response) && ("uri" in first.request) &&
-      isFields(first.response.status);
+      (isFields(first.response.status) || ("status_code" in first.response && "content" in first.response));
   },
   read: (file) =>
     listOf(topOf(file), "interactions")!.map(({ request, response }) =>
@@ -84,9 +87,9 @@ function pythonExchange(request: Fields, response: Fields, recordedAt?: unknown)
     url: String(request.uri ?? request.url ?? ""),
     requestHeaders: request.headers,
     request: request.parsed_body ?? request.body,
-    status: isFields(response.status) ? response.status.code : response.status,
+    status: isFields(response.status) ? response.status.code : response.status ?? response.status_code,
     headers: response.headers,
-    body: () => response.parsed_body ?? response.body,
+    body: () => response.parsed_body ?? response.body ?? response.content,
     at: recordedAt,
   });
 }
