@@ -19,6 +19,12 @@ export interface ScriptOptions {
   routes?: readonly ScriptRoute[];
 }
 
+/** What these options must be. */
+export const SCRIPT_OPTIONS: { readonly [option in keyof ScriptOptions]-?: OptionKind } = {
+  then: "any",
+  routes: "a list",
+};
+
 /** One answer of a script. */
 export interface Answer {
   readonly reply: ScriptedReply;

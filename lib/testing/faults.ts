@@ -1,6 +1,7 @@
 import type { Arbitrary, Random, Stream, Value } from "fast-check";
 import { choicesOf } from "../tape/fault/fault-choices.ts";
 import type { Cuts } from "../tape/cuts.ts";
+import { expectTape } from "../tape/expect-tape.ts";
 import { frameOf } from "../tape/frames.ts";
 import { type Fault, faultText } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
@@ -27,6 +28,7 @@ import { fastCheck } from "./arbitraries/fast-check.ts";
  * ```
  */
 export function faults(tape: Tape): Arbitrary<readonly Fault[]> {
+  expectTape(tape, "schedule faults");
   const fc = fastCheck();
   const calls = choicesOf(tape);
   if (calls.length === 0) throw new TypeError("Cannot schedule faults as the tape has no calls");
@@ -80,6 +82,7 @@ function shown(fc: typeof import("fast-check"), schedule: Fault[]): readonly Fau
  * ```
  */
 export function rechunk(tape: Tape): Arbitrary<Cuts> {
+  expectTape(tape, "cut its streams");
   const fc = fastCheck();
   const longest = Math.max(
     2,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorType } from "../api-errors.ts";
 import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
-import { readScript, type ScriptEntry, type ScriptOptions, sentEvents } from "./_script.ts";
+import { checkOptions } from "../core/options.ts";
+import { readScript, SCRIPT_OPTIONS, type ScriptEntry, type ScriptOptions, sentEvents } from "./_script.ts";
 
 /** A model that says what its script says. */
 export interface ScriptedModel extends Model {
@@ -27,6 +28,7 @@ export interface ScriptedModel extends Model {
  * ```
  */
 export function scripted(replies: readonly ScriptEntry[], options: ScriptOptions = {}): ScriptedModel {
+  checkOptions(options, SCRIPT_OPTIONS, "script a model");
   const script = readScript(replies, options);
   const requests: ModelRequest[] = [];
   const model: Model = async function* scripted(request, signal) {

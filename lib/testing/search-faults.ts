@@ -1,9 +1,10 @@
+import { checkOptions, type OptionKind } from "../core/options.ts";
 import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/fault-file.ts";
 import { faultFile } from "../tape/fixture.ts";
 import { tapeFile } from "../tape/options.ts";
 import type { Fault } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
-import { type Faultable, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
+import { type Faultable, UNDER_FAULTS, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
 import { fastCheck } from "./arbitraries/fast-check.ts";
 import { faults } from "./faults.ts";
 
@@ -32,6 +33,14 @@ export interface SearchResult {
   readonly file?: string;
 }
 
+const OPTIONS: { readonly [option in keyof SearchOptions]-?: OptionKind } = {
+  ...UNDER_FAULTS,
+  runs: "0 or more",
+  seed: "any",
+  path: "a text",
+  signal: "an AbortSignal",
+};
+
 /** How long a smaller schedule is looked for, in milliseconds: an agent that hangs takes a minute each time. */
 const MOST_SHRINKING = 90_000;
 
@@ -51,11 +60,12 @@ const MOST_SHRINKING = 90_000;
  * ```
  */
 export async function searchFaults(agent: Faultable, tape: Tape, options: SearchOptions = {}): Promise<SearchResult> {
-  const { runs = 100, seed, path, signal } = options;
+  checkOptions(options, OPTIONS, "search for faults");
+  const { runs = 100, seed, path, signal, ...under } = options;
   const file = path === undefined ? undefined : faultFile(tapeFile(path));
   if (file !== undefined) readFaultFile(file); // what is found must not be lost as the file cannot be read
   const fc = fastCheck();
-  const brokenBy = async (schedule: readonly Fault[]) => (await underFaults(agent, tape, schedule, options)).broken[0];
+  const brokenBy = async (schedule: readonly Fault[]) => (await underFaults(agent, tape, schedule, under)).broken[0];
   let tried = 0;
   let failedAt: number | undefined;
   const property = fc.asyncProperty(faults(tape), async (schedule) => {

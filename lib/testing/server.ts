@@ -6,10 +6,18 @@ import { errorType } from "../api-errors.ts";
 import { parsed } from "../core/json.ts";
 import type { Block } from "../core/messages.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
+import { checkOptions } from "../core/options.ts";
 import { readReply } from "../core/reply.ts";
-import { cut, type Cuts } from "../tape/cuts.ts";
+import { checkCuts, cut, type Cuts } from "../tape/cuts.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
-import { type Answer, readScript, type ScriptEntry, type ScriptOptions, sentEvents } from "./_script.ts";
+import {
+  type Answer,
+  readScript,
+  SCRIPT_OPTIONS,
+  type ScriptEntry,
+  type ScriptOptions,
+  sentEvents,
+} from "./_script.ts";
 
 export interface ScriptedServerOptions extends ScriptOptions {
   /** Where a streamed body is cut into writes. @default one event per write */
@@ -58,6 +66,8 @@ export async function scriptedServer(
   replies: readonly ScriptEntry[],
   options: ScriptedServerOptions = {},
 ): Promise<ScriptedServer> {
+  checkOptions(options, { ...SCRIPT_OPTIONS, cutAt: "any" }, "serve a script");
+  if (options.cutAt !== undefined) checkCuts(options.cutAt);
   const script = readScript(replies, options);
   const requests: ServedRequest[] = [];
   const refusals: string[] = [];

@@ -7,7 +7,7 @@ import { readFaultFile } from "../../lib/tape/fault/fault-file.ts";
 import { type Fault, faultText, readFault } from "../../lib/tape/fault/fault.ts";
 import { faultFile } from "../../lib/tape/fixture.ts";
 import { type Faultable, underFaults } from "../../lib/tape/fault/under-faults.ts";
-import { faults } from "../../lib/testing/faults.ts";
+import { faults, rechunk } from "../../lib/testing/faults.ts";
 import { searchFaults } from "../../lib/testing/search-faults.ts";
 import { Read, Write } from "../../lib/tools/index.ts";
 import { rounds } from "../_counts.ts";
@@ -70,6 +70,20 @@ test("a counter-example is always made as small as it can be: no fault too many,
       assert.equal(counterexample?.[0].map(faultText).sort().join(" and "), schedule);
     }
   }
+});
+
+test("what is no tape, no agent or no option is refused before anything is blamed on the agent", async () => {
+  const tapes = [["fixtures/x", `"fixtures/x"`], [Promise.resolve(made.tape), "a promise"], [undefined, "undefined"]];
+  for (const [given, words] of tapes) {
+    const isNone = new RegExp(`as ${words} is no tape: await readTape\\("fixtures/<name>"\\)$`);
+    assert.throws(() => faults(given as never), isNone);
+    assert.throws(() => rechunk(given as never), isNone);
+    await assert.rejects(underFaults(writer, given as never, []), isNone);
+    await assert.rejects(searchFaults(writer, given as never), isNone);
+  }
+  await assert.rejects(underFaults({} as Faultable, made.tape, []), /as \{\} is no agent: give what agent\(/);
+  await assert.rejects(underFaults(writer, made.tape, [], { file: "x" } as object), /did you mean 'files'\?$/);
+  await assert.rejects(searchFaults(writer, made.tape, { run: 5 } as object), /did you mean 'runs'\?$/);
 });
 
 test("an invariant that answers neither with a text nor with nothing accuses nobody: it is broken itself", async () => {

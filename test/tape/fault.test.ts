@@ -60,6 +60,11 @@ test("a fault that is none, or is nowhere, is always refused with the mend", asy
     ["call 0: cut", /calls are counted from 1/],
   ];
   for (const [text, reason] of refused) assert.throws(() => readFault(text), reason, text);
+  const written = ["call 1: cut", undefined, { call: "1", what: "cut" }] as unknown as Fault[];
+  const reasons = [/fault "call 1: cut" as it has no 'what': .*readFault/, /fault undefined as/, /are counted from 1/];
+  for (const [i, fault] of written.entries()) {
+    await assert.rejects(underFaults(writer, made.tape, [fault]), reasons[i]!);
+  }
   await assert.rejects(under("call 9: cut"), /the tape has no such call: it has 3 calls/);
   await assert.rejects(under("call 1 of other: cut"), /its lanes are main/);
   await assert.rejects(

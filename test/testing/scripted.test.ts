@@ -51,6 +51,10 @@ test("scripted() refuses what is no reply, before it is asked or when a function
   for (const [replies, why] of wrong) assert.throws(() => scripted(replies as []), why);
   assert.throws(() => scripted([], { then: { txt: "hi" } as object }), /option 'txt' is unknown: did you mean 'text'/);
   await assert.rejects(ask(scripted([() => undefined as never])), /undefined is none/);
+  assert.throws(
+    () => scripted([], { than: { text: "hi" } } as object),
+    /option 'than' is unknown: did you mean 'then'/,
+  );
 });
 
 test("scripted() streams a reply in several pieces, as the API does", async () => {

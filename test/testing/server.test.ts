@@ -182,6 +182,13 @@ test("scriptedServer().close() ends stalled and delayed answers at once", async 
   }
 });
 
+test("scriptedServer() refuses cuts that are none, and options it does not have", async () => {
+  for (const cutAt of [0, -1, 1.5, "5"] as number[]) {
+    await assert.rejects(scriptedServer([], { cutAt }), /Cannot cut a body every \S+ bytes: give cutAt a whole number/);
+  }
+  await assert.rejects(scriptedServer([], { cut: 5 } as object), /option 'cut' is unknown: did you mean 'cutAt'\?$/);
+});
+
 test("scriptedServer() cuts a stream into the writes it is told", async () => {
   await using server = await scriptedServer([{ text: "語".repeat(30) }], { cutAt: 5 });
   const body = JSON.stringify({ ...params, stream: true });

@@ -1,4 +1,5 @@
 import { nearest } from "../../core/names.ts";
+import { shown } from "../../core/shown.ts";
 import { MAIN, type Tape } from "../tape.ts";
 import { blocksOf } from "./_fault-place.ts";
 
@@ -113,6 +114,10 @@ export function readFault(text: string): Fault {
 
 /** @throws {TypeError} where there is no such fault, or it cannot stand where it stands */
 export function checkFault(fault: Fault): void {
+  if (typeof fault?.what !== "string") {
+    const mend = `give { call: 1, what: "cut" }, or readFault("call 1: cut")`;
+    throw new TypeError(`Cannot use fault ${shown(fault)} as it has no 'what': ${mend}`);
+  }
   const { kind, argument } = kindOf(fault);
   const known = Object.hasOwn(FAULTS, kind) ? FAULTS[kind] : undefined;
   const refuse = (why: string) => new TypeError(`Cannot use fault '${faultText(fault)}' as ${why}`);
@@ -125,7 +130,7 @@ export function checkFault(fault: Fault): void {
   const there = known.places.includes(place) ||
     (known.places.includes("tool") && /^\w*tool_use(:|#|$)/.test(block ?? ""));
   if (!there) throw refuse(`'${kind}' can only happen ${known.places.map((where) => PLACES[where]).join(" or ")}`);
-  if (!(fault.call >= 1)) throw refuse("calls are counted from 1");
+  if (!(Number.isInteger(fault.call) && fault.call >= 1)) throw refuse("calls are counted from 1");
 }
 
 /** Schedules for what happens most, over all calls of a tape. */

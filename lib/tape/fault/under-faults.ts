@@ -1,7 +1,10 @@
 import { textOf } from "../../core/messages.ts";
+import { checkOptions, type OptionKind } from "../../core/options.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
+import { shown } from "../../core/shown.ts";
 import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
+import { expectTape } from "../expect-tape.ts";
 import { inScratch } from "../fixture.ts";
 import { readFiles } from "../_workspace.ts";
 import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants.ts";
@@ -22,6 +25,14 @@ export interface UnderFaultsOptions {
   /** Where streamed bodies are cut on the wire. @default one event a piece */
   readonly cutAt?: TapeOptions["cutAt"];
 }
+
+/** What these options must be. */
+export const UNDER_FAULTS: { readonly [option in keyof UnderFaultsOptions]-?: OptionKind } = {
+  files: "a text",
+  invariants: "a list",
+  wire: "true or false",
+  cutAt: "any",
+};
 
 /** What came of a run under faults. */
 export interface UnderFaults {
@@ -58,6 +69,11 @@ export async function underFaults(
   faults: readonly Fault[],
   options: UnderFaultsOptions = {},
 ): Promise<UnderFaults> {
+  if (typeof agent?.open !== "function") {
+    throw new TypeError(`Cannot run under faults as ${shown(agent)} is no agent: give what agent({...}) makes`);
+  }
+  expectTape(tape, "run under faults");
+  checkOptions(options, UNDER_FAULTS, "run under faults");
   const run = new FaultRun(tape, faults);
   return await inScratch(options.files, async (cwd) => {
     const observed: Observed = { ...await observe(agent, tape, run, cwd, options), files: readFiles(cwd) };
@@ -66,7 +82,7 @@ export async function underFaults(
       return seen === undefined ? [] : [{ invariant: name, seen }];
     });
     return { faults, broken, result: observed.results.at(-1), observed };
-  });
+  }, tape.files);
 }
 
 /** A rule that throws, or answers something else, is broken itself: whose it is must be seen. */
