@@ -5,7 +5,6 @@ import type { Host, Tried } from "../hooks/serve.ts";
 import { printAside } from "./_aside.ts";
 import type { Usage } from "./_flags.ts";
 import type { Command } from "./_io.ts";
-import { outliveStrays } from "./_strays.ts";
 
 const USAGE: Usage = {
   name: "hook",
@@ -21,7 +20,6 @@ const USAGE: Usage = {
 const hook: Command = async (args, io) => {
   const asked = await readArgs(args);
   if (asked === undefined) {
-    speak();
     const { helpText, readFlags } = await import("./_flags.ts");
     await readFlags(USAGE, args);
     io.out(helpText(USAGE));
@@ -34,7 +32,6 @@ const hook: Command = async (args, io) => {
   const { serve } = await import("../hooks/serve.ts");
   const stdin = early?.stdin ?? await stdinText();
   const served = await serve(path, stdin, { ...options, env, signal, model, tried: early?.tried });
-  speak();
   if (served.stderr !== "") io.err(served.stderr);
   if (served.stdout !== "") io.out(served.stdout);
   return served.code;
@@ -85,9 +82,6 @@ export function stdinText(): Promise<string> {
 
 const joined = (chunks: readonly string[]) => chunks.join("");
 
-/** Lets what is printed be printed again. */
-let speak = () => {};
-
 /** What was read and answered before the rest was loaded. */
 let early: { readonly stdin: string; readonly tried: Tried | undefined } | undefined;
 
@@ -98,11 +92,10 @@ let early: { readonly stdin: string; readonly tried: Tried | undefined } | undef
  */
 async function isQuiet(args: readonly string[]): Promise<boolean> {
   const [file = "", flag, host] = args;
-  const module = file.endsWith(".ts") || file.endsWith(".js") || file.endsWith(".mjs");
   const plain = args.length === 1 ||
     (args.length === 3 && flag === "--dialect" && (host === "claude" || host === "codex"));
   // An import reads these characters otherwise.
-  if (!module || !plain || file.includes("?") || file.includes("#") || file.includes("%")) return false;
+  if (!isModule(file) || !plain || file.includes("?") || file.includes("#") || file.includes("%")) return false;
   const stdin = await stdinText();
   early = { stdin, tried: undefined };
   let told: Told;
@@ -137,6 +130,11 @@ async function isQuiet(args: readonly string[]): Promise<boolean> {
     !real?.said && !real?.inputs && real?.aborted === undefined && !env?.logged.length && !env?.keepValues();
   if (!silent) early = { stdin, tried: { ...tried, ...(env && { env }), ...(real && { ctx: real }) } };
   return silent;
+}
+
+/** By plain words, as an expression takes longer the first time than all of them. */
+function isModule(file: string): boolean {
+  return file.endsWith(".ts") || file.endsWith(".js") || file.endsWith(".mjs");
 }
 
 /** What a config may say that leaves the file's name the last word on whether the hook listens to what that names. */
@@ -274,9 +272,8 @@ function standSomewhere(): void {
 /** As a process: the exit code, once all is written. */
 export async function hookProcess(args: readonly string[]): Promise<number> {
   standSomewhere();
-  outliveStrays();
-  const module = args.find((arg) => /\.(?:ts|m?js)$/.test(arg));
-  if (module !== undefined) speak = await printAside(module);
+  if (!("Bun" in globalThis)) (await import("./_strays.ts")).outliveStrays();
+  if (args.some(isModule)) printAside();
   if (await isQuiet(args)) return 0;
   const { drained, guarded, keepCompiled, processIo } = await import("./_process.ts");
   keepCompiled();

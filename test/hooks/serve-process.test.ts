@@ -242,18 +242,23 @@ test("a module that is asked early has the whole context, and whatever it does w
 });
 
 test("what a module prints never stands before its answer, where a host would take that for words", async () => {
-  const body = `console.log("loaded");
+  const body = `import { say } from "./lib/say.ts";
+console.log("loaded");
 export default () => {
   console.log("looks"); console.info("at it"); console.table([1]); process.stdout.write("raw\\n");
+  console.count("twice"); console.time("took"); console.timeEnd("took"); console.trace("from"); console.write?.("bit\\n");
+  say("below");
   return { action: "deny", reason: "no" };
 };`;
-  using folder = scratch({ "pre-tool-use.x.ts": body, "stop.x.ts": body });
+  const say = `import { stdout } from "node:process"; export const say = (words) => stdout.write(words + "\\n");`;
+  using folder = scratch({ "pre-tool-use.x.ts": body, "stop.x.ts": body, "lib/say.ts": say });
   const told = { session_id: "s", cwd: folder.path, hook_event_name: "Stop", stop_hook_active: false };
   for (const [name, event] of [["pre-tool-use", TOLD.claude!("ls")], ["stop", told]] as const) {
     const stdin = JSON.stringify({ ...event, cwd: folder.path });
     const { out, err } = await crochet(["hook", `${folder.path}/${name}.x.ts`], { cwd: folder.path, stdin });
     assert.match(JSON.stringify(JSON.parse(out)), /"(?:deny|block)"/);
-    for (const words of ["loaded", "looks", "at it", "raw"]) assert.ok(err.includes(`${words}\n`), words);
+    for (const words of ["loaded", "looks", "at it", "raw", "below"]) assert.ok(err.includes(`${words}\n`), words);
+    for (const words of ["twice: 1", "took: ", "from"]) assert.ok(err.includes(words), words);
   }
 });
 
