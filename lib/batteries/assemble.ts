@@ -10,7 +10,7 @@ import type { Model } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
-import { ASKER, HIDES, PLAN_MODE, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
+import { ASKER, HAS_READ, HIDES, PLAN_MODE, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
 import { sessionEnvFile } from "../hooks/process/env-file.ts";
 import { price } from "../prices.ts";
 import type { Tracing } from "../telemetry.ts";
@@ -108,6 +108,9 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
   const envFile = sessionEnvFile(toolState);
   const sandbox = sessionSandbox(own.sandbox ?? options.sandbox, cwd);
   if (own.asker) toolState.set(ASKER, own.asker);
+  if (tape?.recordsTools) {
+    toolState.set(HAS_READ, (path: string, text: string) => tape.recording.hasRead(cwd, path, text));
+  }
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
   if (sandbox.turn) toolState.set(SANDBOX, { mode: "workspace", roots: [cwd] });
   const stored = past?.forked ? undefined : past?.transcript;
@@ -245,8 +248,12 @@ async function withMemory(
   const { findMemory, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
   const names = memory === true ? MEMORY_FILES : memory;
   const onTape = tape?.isOffline ? tape.program?.tape.memory : undefined;
-  const found = onTape === undefined ? memoryPrompt(await findMemory(cwd, names), cwd) : tape!.mask.off(onTape);
-  if (tape?.recordsTools) tape.recording.memory = found;
+  const files = onTape === undefined ? await findMemory(cwd, names) : [];
+  const found = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
+  if (tape?.recordsTools) {
+    tape.recording.memory = found;
+    for (const { path, text } of files) tape.recording.hasRead(cwd, path, text);
+  }
   return { system: [system, found].filter((part) => part !== "").join("\n\n"), afterWrite: memoryWatch(cwd, names) };
 }
 

@@ -17,6 +17,9 @@ export const PLAN_MODE = "crochet.plan-mode";
 /** A function by which a search learns which of the found files permission rules keep to themselves. */
 export const HIDES = "crochet.hides";
 
+/** A function `(path, text)` that is told what was read of the workspace to start agents, where a run is recorded. */
+export const HAS_READ = "crochet.has-read";
+
 /** The sandbox that commands run in. */
 export const SANDBOX = "sandbox";
 
@@ -30,7 +33,7 @@ export const SHELL = "shell";
 export const CWD = "cwd";
 
 /** What holds for the agents that an agent starts too; a shell, and what was read, are their own. */
-export const INHERITED: readonly string[] = [ROOTS, ASKER, PLAN_MODE, HIDES, SANDBOX, ENV_FILE];
+export const INHERITED: readonly string[] = [ROOTS, ASKER, PLAN_MODE, HIDES, HAS_READ, SANDBOX, ENV_FILE];
 
 /** The folder an agent's shell is in, or undefined where no command has run. */
 export function shellCwd(state: ReadonlyMap<string, unknown>): string | undefined {

@@ -67,6 +67,7 @@ export class Assembly {
     const inboxes: InboxFact[] = [];
     const refusals: RefusalFact[] = [];
     let memory: string | undefined;
+    const files: [path: string, text: string][] = [];
     let end: EndFact | undefined;
     for (const [i, fact] of facts.entries()) {
       const line = i + 2;
@@ -83,6 +84,7 @@ export class Assembly {
         else if ("inbox" in fact) inboxes.push(fact);
         else if ("refused" in fact) refusals.push(fact);
         else if ("memory" in fact) memory = fact.memory;
+        else if ("file" in fact) files.push([fact.file, fact.text]);
         else if ("end" in fact) end = fact;
         else this.#head(fact, line);
       }
@@ -93,6 +95,7 @@ export class Assembly {
       ...{ header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes },
       ...(refusals.length > 0 && { refusals }),
       ...(memory !== undefined && { memory }),
+      ...(files.length > 0 && { files: Object.fromEntries(files) }),
       ...(end && { end }),
     };
   }

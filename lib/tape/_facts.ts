@@ -10,6 +10,7 @@ import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
 export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
   const facts: (Header | Fact)[] = [tape.header, ...tape.prompts.map((prompt) => ({ prompt }))];
   if (tape.memory !== undefined) facts.push({ memory: tape.memory });
+  for (const [file, text] of Object.entries(tape.files ?? {})) facts.push({ file, text });
   const known = new KnownConversations(normaliserOf(tape.header.normalise));
   const heads = new Heads();
   for (const lane of lanesOf(tape)) {

@@ -1,7 +1,7 @@
 import { copyFileSync, cpSync, existsSync, mkdtempSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { removeScratch } from "./_workspace.ts";
+import { applyChanges, removeScratch } from "./_workspace.ts";
 import { tapeFile } from "./options.ts";
 
 /** A recorded run kept with what it was recorded from. */
@@ -65,11 +65,21 @@ export function hasTape({ tape }: Fixture): boolean {
   }
 }
 
-/** A copy of a fixture's files to work in, which goes with the work. */
-export async function inScratch<T>(files: string | undefined, work: (cwd: string) => Promise<T>): Promise<T> {
+/** A copy of a fixture's files to work in, with those on its tape, which goes with the work. */
+export async function inScratch<T>(
+  files: string | undefined,
+  work: (cwd: string) => Promise<T>,
+  onTape?: { readonly [path: string]: string },
+): Promise<T> {
   const cwd = scratch();
   try {
     if (files !== undefined) copyAll(files, cwd);
+    if (onTape) {
+      const { placer, placesHere } = await import("./redact/places.ts");
+      const { restore } = placer(placesHere(cwd));
+      const files = Object.entries(onTape).map(([path, text]) => [restore(path), restore(text)]);
+      await applyChanges(cwd, Object.fromEntries(files));
+    }
     return await work(cwd);
   } finally {
     removeScratch(cwd);

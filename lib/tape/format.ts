@@ -171,6 +171,12 @@ export interface MemoryFact {
   readonly memory: string;
 }
 
+/** A file of the workspace as the agent itself found it, where no other files are kept with the tape. */
+export interface FileFact {
+  readonly file: string;
+  readonly text: string;
+}
+
 /** How the run ended, and the files it left, by the hash of their bytes. */
 export interface EndFact {
   readonly end: string;
@@ -189,6 +195,7 @@ export type Fact =
   | InboxFact
   | RefusalFact
   | MemoryFact
+  | FileFact
   | EndFact;
 
 const KINDS = {
@@ -253,13 +260,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
     list: "a list?",
     body: "a text?",
   },
-  error: {
-    error: "a text",
-    code: "a text",
-    message: "a text",
-    retryable: "true or false?",
-    retryAfter: "a number?",
-  },
+  error: { error: "a text", code: "a text", message: "a text", retryable: "true or false?", retryAfter: "a number?" },
   tool: {
     tool: "a text",
     lane: "a text",
@@ -278,6 +279,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
   inbox: { inbox: "a text", take: "a number", from: "a list" },
   refused: { refused: "a text", lane: "a text", words: "a text", by: "a text" },
   memory: { memory: "a text" },
+  file: { file: "a text", text: "a text" },
   end: { end: "a text", files: "an object?" },
 };
 

@@ -147,11 +147,6 @@ export class TapeSession {
     );
   }
 
-  /** Whether this session declares differences that its tape does not know of. */
-  get #declares(): boolean {
-    return this.program !== undefined && this.program.tape !== this.#tape;
-  }
-
   get #name(): string {
     return this.#options.path ?? "in memory";
   }
@@ -212,7 +207,8 @@ export class TapeSession {
 
   async #changes(kept: readonly Call[], stop: string | undefined): Promise<boolean> {
     const { calls, end } = this.program!.tape;
-    if (this.recording.calls.length > 0 || kept.length < calls.length || this.#declares) return true;
+    const declares = this.program!.tape !== this.#tape; // differences that the tape does not know of
+    if (this.recording.calls.length > 0 || kept.length < calls.length || declares) return true;
     const { endsOtherwise } = await import("./record/recorded-tape.ts");
     return endsOtherwise(end, { stop, files: this.#files() }, this.mask);
   }

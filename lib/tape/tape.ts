@@ -14,6 +14,8 @@ export interface Tape {
   readonly refusals?: readonly RefusalFact[];
   /** What files told the agent of its project, where tool results are recorded and its files are not. */
   readonly memory?: string;
+  /** What the agent itself read of its workspace then, by path: memory, and what describes agents it started. */
+  readonly files?: { readonly [path: string]: string };
   readonly end?: EndFact;
 }
 

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { totalTokens } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
+import { HAS_READ } from "../core/tool-state.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 
@@ -81,7 +82,7 @@ export const Agent: Tool<AgentInput> = agentTool();
 async function start(input: AgentInput, context: ToolContext, options: AgentToolOptions): Promise<ToolOutput> {
   if (!context.spawn) throw new ToolError("Cannot start an agent as this tool is not run by one", { code: "no_agent" });
   const type = input.subagent_type ?? GENERAL;
-  const definition = await definitionOf(type, context.cwd, options);
+  const definition = await definitionOf(type, context, options);
   const spawned = await context.spawn({
     type,
     prompt: input.prompt,
@@ -119,12 +120,19 @@ async function start(input: AgentInput, context: ToolContext, options: AgentTool
   };
 }
 
-async function definitionOf(type: string, cwd: string, options: AgentToolOptions): Promise<Partial<AgentDefinition>> {
+async function definitionOf(
+  type: string,
+  { cwd, state }: ToolContext,
+  options: AgentToolOptions,
+): Promise<Partial<AgentDefinition>> {
   const inCode = options.agents && Object.hasOwn(options.agents, type) ? options.agents[type] : undefined;
   if (inCode) return inCode;
   const folder = join(cwd, options.folder ?? "agents");
   const files = (await readdir(folder).catch(() => [])).filter((f) => f.endsWith(".md")).map((f) => f.slice(0, -3));
-  if (files.includes(type)) return await readDefinition(join(folder, `${type}.md`));
+  if (files.includes(type)) {
+    const hasRead = state.get(HAS_READ) as ((path: string, text: string) => void) | undefined;
+    return await readDefinition(join(folder, `${type}.md`), hasRead);
+  }
   if (type === GENERAL) return {};
   const known = [GENERAL, ...Object.keys(options.agents ?? {}), ...files];
   throw new ToolError(
@@ -138,8 +146,13 @@ async function definitionOf(type: string, cwd: string, options: AgentToolOptions
 }
 
 /** Reads `agents/<name>.md`: front matter (description, tools, model), then the system prompt. */
-export async function readDefinition(path: string): Promise<AgentDefinition> {
-  const { head, body, unclosed } = splitFrontMatter(await readFile(path, "utf8"));
+export async function readDefinition(
+  path: string,
+  hasRead?: (path: string, text: string) => void,
+): Promise<AgentDefinition> {
+  const text = await readFile(path, "utf8");
+  hasRead?.(path, text);
+  const { head, body, unclosed } = splitFrontMatter(text);
   const fail = (why: string) => new ToolError(`Cannot use ${path} as ${why}`, { code: "bad_definition" });
   if (unclosed) throw fail("its front matter is never closed: end it with a line '---'");
   if (head === undefined) throw fail("it has no front matter: begin it with '---', a line 'description: …' and '---'");

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type AgentOptions, anthropic, type Model, tool } from "../../lib/index.ts";
+import type { RunEvent } from "../../lib/core/run-events.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { keepFiles } from "../../lib/tape/record/keep-files.ts";
 import type { TapeOptions } from "../../lib/tape/options.ts";
 import { runFixture } from "../../lib/tape/run-fixture.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
-import { Bash, BashOutput, Edit, Glob, Grep, KillShell, MultiEdit, Read, Write } from "../../lib/tools/index.ts";
+import { Agent, Bash, BashOutput, Edit, Glob, Grep, KillShell, MultiEdit, Read, Write } from "../../lib/tools/index.ts";
 import { inFolder, take, type Told } from "./_stage.ts";
 import { put } from "../_scratch.ts";
 
@@ -167,5 +168,49 @@ test("an agent is told what memory files said, also where those were not kept wi
     const other = agent({ system: "You write.", tools: [Read], memory: true, model: scripted([]) });
     const { report } = await runFixture(fixture, other);
     assert.deepEqual(report.divergences.map(({ cause }) => cause), ["prompt"]);
+  });
+});
+
+test("agents that files describe are started again, and changed memory is told of as it was, from recorded tool results alone", async () => {
+  await inFolder(async (folder) => {
+    const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/described"))];
+    put(place, {
+      "AGENTS.md": "Be brief.\n",
+      "agents/reader.md": `---\ndescription: Reads\ntools: Read\n---\nYou read in ${place}.\n`,
+      "a.txt": "one\n",
+    });
+    await using server = await scriptedServer([
+      uses(["Agent", { description: "Read", prompt: "Read it", subagent_type: "reader" }]),
+      uses(["Read", { file_path: "a.txt" }]),
+      { text: "It says one." },
+      uses(["Read", { file_path: "AGENTS.md" }]),
+      uses(["Edit", { file_path: "AGENTS.md", old_string: "brief", new_string: "briefer" }]),
+      { text: "Done." },
+    ]);
+    const lead = agent({
+      system: "You lead.",
+      tools: [Agent, Edit, Read],
+      memory: true,
+      hooks: {
+        memoryUpdate: (event, ctx) => void ctx.values.set("changed", JSON.stringify(event)),
+        stop: (_, ctx) => void ctx.log(`${ctx.values.get("changed")}`),
+      },
+      model: anthropic({ baseURL: server.url, apiKey: "not-a-key" }),
+    });
+    const was = await runFixture(fixture, lead, { mode: "record", prompts: ["Go"], tools: true, cwd: place });
+    server.done();
+    const told = (events: readonly RunEvent[], root: string) =>
+      events.flatMap((e) => e.type === "log" ? [e.message.replaceAll(root, "")] : []);
+    assert.match(told(was.events, place)[0]!, /"modified".*"previous_hash":"\w{64}"/);
+    for (const wire of [false, true]) {
+      let root = "";
+      const on = (event: RunEvent) => {
+        if (event.type === "log") root = /"file_path":"(.*?)\/AGENTS\.md"/.exec(event.message)![1]!;
+      };
+      const { report, events, files } = await runFixture(fixture, lead, { wire, on });
+      assert.deepEqual([report.ok, report.divergences], [true, []]);
+      assert.deepEqual(told(events, root), told(was.events, place));
+      assert.equal(files.get("AGENTS.md"), "Be briefer.\n");
+    }
   });
 });

@@ -93,8 +93,13 @@ export function tapeOf(
     inboxes: recording.inboxes,
     ...(recording.refusals.length > 0 && { refusals: mask.on(recording.refusals) }),
     ...(recording.memory !== undefined && { memory: mask.on(recording.memory) }),
+    ...(recording.files.size > 0 && { files: mask.on(Object.fromEntries([...recording.files].sort(byPath))) }),
     ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
   };
+}
+
+function byPath([a]: readonly [string, string], [b]: readonly [string, string]): number {
+  return a < b ? -1 : 1;
 }
 
 /** Says in which order files were changed where agents did it beside each other: a tape goes lane by lane. */

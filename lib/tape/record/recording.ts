@@ -1,3 +1,4 @@
+import { relative } from "node:path";
 import type { InboxFact, RefusalFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secret-patterns.ts";
@@ -20,12 +21,19 @@ export class Recording {
   readonly inboxes: InboxFact[] = [];
   readonly refusals: RefusalFact[] = [];
   memory?: string;
+  readonly files = new Map<string, string>();
   readonly seen: SeenWire = {};
   readonly #learn: (kind: SecretKind, name: string, value: string) => void;
 
   /** `learn` is told what went over the wire in headers and must not be shown anywhere else. */
   constructor(learn: (kind: SecretKind, name: string, value: string) => void) {
     this.#learn = learn;
+  }
+
+  /** Notes what a file of the workspace said when the agent itself first read it. */
+  hasRead(root: string, path: string, text: string): void {
+    const from = relative(root, path);
+    if (!from.startsWith("..") && !this.files.has(from)) this.files.set(from, text);
   }
 
   /** Changes all texts of tool calls, which are masked as they are noted: what is known only now is to be taken out too. */
