@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -65,4 +66,25 @@ function importMap(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(imports).map(([name, path]) => [name, pathToFileURL(join(ROOT, path)).href]),
   );
+}
+
+/** Plays a session of a page: after `$` what is typed, below it what is then shown. */
+export async function playSession(text: string, project: Reader): Promise<void> {
+  const [first, ...shown] = text.split("\n");
+  assert.match(first!, /^\$ /);
+  const { said } = await project.shell(`${first!.slice(2)} 2>&1`);
+  assertShows(said, shown.join("\n"), first!);
+}
+
+/** The lines a page shows must come, in their order; … stands for anything. */
+function assertShows(output: string, shown: string, line: string): void {
+  const lines = output.split("\n");
+  let at = 0;
+  for (const expected of shown.trimEnd().split("\n").filter((text) => text.trim() !== "" && text.trim() !== "…")) {
+    const parts = expected.trim().split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    const pattern = new RegExp(`^\\s*${parts.join(".*")}\\s*$`);
+    const found = lines.findIndex((text, i) => i >= at && pattern.test(text));
+    assert.ok(found >= 0, `'${line}' does not show '${expected}' but:\n${output}`);
+    at = found + 1;
+  }
 }

@@ -1,15 +1,15 @@
 /**
  * The README and the pages under docs are stories that are lived through: their files are written, their commands are
- * run, in their order, in one empty folder, against a scripted model.
+ * run and show what they are said to show, in their order, in one empty folder, against a scripted model.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/index.ts";
-import { type Reader, reader, ROOT, skip } from "./_reader.ts";
+import { playSession, type Reader, reader, ROOT, skip } from "./_reader.ts";
 
-/** What `test-your-hooks.md` shows is compared too; `durable.md` needs kills and a server: test/durable and test/cli. */
+/** `test-your-hooks.md` has a test of its own; `durable.md` needs kills and a server: test/durable and test/cli. */
 const ELSEWHERE = ["docs/test-your-hooks.md", "docs/durable.md"];
 
 interface Block {
@@ -50,6 +50,7 @@ for (const { path, blocks } of pages) {
       const file = fileOf(block);
       if (file !== undefined) project.write(file, block.text);
       else if (isCommands(block)) await lineByLine(block, project);
+      else if (block.language === "console") await playSession(block.text, project);
     }
   });
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { LAWS } from "../../lib/testing/check/report/report.ts";
 import { matchers } from "../../lib/testing/index.ts";
-import { reader, ROOT, skip } from "./_reader.ts";
+import { playSession, reader, ROOT, skip } from "./_reader.ts";
 
 const PAGE = readFileSync(join(ROOT, "docs/test-your-hooks.md"), "utf8");
 
@@ -12,19 +12,6 @@ const PAGE = readFileSync(join(ROOT, "docs/test-your-hooks.md"), "utf8");
 const BLOCKS = [...PAGE.matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm)]
   .map(([, language, file, text]) => ({ language: language!, file, text: text! }))
   .filter(({ language, file }) => language === "console" || file !== undefined);
-
-/** The lines a page shows must come, in their order; … stands for anything. */
-function assertShows(output: string, shown: string, line: string): void {
-  const lines = output.split("\n");
-  let at = 0;
-  for (const expected of shown.trimEnd().split("\n").filter((text) => text.trim() !== "" && text.trim() !== "…")) {
-    const parts = expected.trim().split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-    const pattern = new RegExp(`^\\s*${parts.join(".*")}\\s*$`);
-    const found = lines.findIndex((text, i) => i >= at && pattern.test(text));
-    assert.ok(found >= 0, `'${line}' does not show '${expected}' but:\n${output}`);
-    at = found + 1;
-  }
-}
 
 test("what docs/test-your-hooks.md tells a reader to write and run shows what it says it shows", {
   skip,
@@ -37,10 +24,7 @@ test("what docs/test-your-hooks.md tells a reader to write and run shows what it
       project.write(file!, text);
       continue;
     }
-    const [first, ...shown] = text.split("\n");
-    assert.match(first!, /^\$ /);
-    const { said } = await project.shell(`${first!.slice(2)} 2>&1`);
-    assertShows(said, shown.join("\n"), first!);
+    await playSession(text, project);
     commands++;
   }
   assert.ok(commands >= 5, "the page has sessions");
