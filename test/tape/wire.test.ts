@@ -4,7 +4,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { frameOf } from "../../lib/tape/frames.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import type { Attempt, Call } from "../../lib/tape/tape.ts";
-import { sdkOn } from "./_sdk.ts";
+import { sdkOn, wireOf } from "./_sdk.ts";
 import { inFolder, Look, recordWire, tapeIn } from "./_stage.ts";
 
 const bodyOf = ({ request: { model, params, system, messages, tools } }: Call) =>
@@ -54,5 +54,20 @@ test("what is served on the wire is byte for byte what was recorded", async () =
       .asResponse();
     assert.equal(await response.text(), odd.map(frameOf).join(""));
     assert.equal(response.headers.get("request-id"), "req_scripted_0001");
+  });
+});
+
+test("a wait that an answer asks for is served with the last attempt alone: no replay sits one out", async () => {
+  await inFolder(async (folder) => {
+    await recordWire({}, [{ text: "hi" }], { folder });
+    const [call] = (await readTape(tapeIn(folder))).calls;
+    const waits = { "retry-after": "3600", "retry-after-ms": "3600000" };
+    const busy: Attempt = { status: 429, headers: waits, body: "{}", took: 1 };
+    const wire = wireOf({ ...call!, attempts: [busy, busy] });
+    const request = { url: "", body: JSON.stringify(bodyOf(call!)), headers: new Headers(call!.request.wire) };
+    for (const told of [[null, null], Object.values(waits)]) {
+      const { headers } = await wire(request as never, () => assert.fail("it went on to the API"), {} as never);
+      assert.deepEqual(Object.keys(waits).map((name) => headers.get(name)), told);
+    }
   });
 });
