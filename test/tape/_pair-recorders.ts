@@ -1,3 +1,4 @@
+import { stringify } from "yaml";
 import { base64, eventsIn, isJson, json, jsonLines, type Recorder, URL, valueOf, type Written } from "./_written.ts";
 
 /** Recorders that keep requests and answers in pairs, each under names of its own: but for ReqCassette one reader reads them all. */
@@ -146,6 +147,50 @@ export const PAIR_RECORDERS: { readonly [recorder: string]: Recorder } = {
         },
       })),
     })],
+  "undici, with all answers to a question beside it": ["pairs", (calls) =>
+    json([{
+      hash: "k",
+      snapshot: {
+        request: { method: "POST", url: URL, headers: {}, body: JSON.stringify(calls[0]!.request) },
+        responses: calls.map((c) => ({
+          statusCode: c.status,
+          headers: { "content-type": c.type },
+          body: base64(c.body),
+          trailers: {},
+        })),
+        callCount: 0,
+        timestamp: "2026-11-15T11:23:04.000Z",
+      },
+    }])],
+  "Keploy": ["pairs", (calls) =>
+    Buffer.from(
+      calls.map((c) =>
+        stringify({
+          version: "api.keploy.io/v1beta1",
+          kind: "Http",
+          spec: {
+            metadata: { type: "HTTP_CLIENT" },
+            req: { method: "POST", url: "/v1/messages", header: {}, body: JSON.stringify(c.request) },
+            resp: { status_code: c.status, header: { "Content-Type": c.type }, body: c.body, status_message: "" },
+          },
+        })
+      ).join("---\n"),
+    )],
+  "Azure's test proxy": ["pairs", (calls) => azure(calls, valueOf)],
+  "Azure's test proxy, line by line": [
+    "pairs",
+    (calls) => azure(calls, (c) => isJson(c) ? valueOf(c) : c.body.split(/(?<=\n)/)),
+  ],
+  "a script of mitmproxy": ["pairs", (calls) =>
+    json(calls.map((c) => ({
+      request: { method: "POST", host: "api.anthropic.com", path: "/v1/messages", headers: [], content: c.request },
+      response: { status_code: c.status, headers: [["content-type", c.type]], content: c.body },
+    })))],
+  "a cassette for each key, in base64": ["pairs", (calls) =>
+    json(Object.fromEntries(calls.map((c, i) => [`key${i}`, {
+      request: { method: "POST", url: URL, body_b64: base64(JSON.stringify(c.request)) },
+      response: { status_code: c.status, headers: [["content-type", c.type]], body_b64: base64(c.body) },
+    }])))],
   "ReqCassette": ["cassetter", (calls) =>
     json({
       version: "1.0",
@@ -204,6 +249,21 @@ export const PAIR_RECORDERS: { readonly [recorder: string]: Recorder } = {
       },
     })))],
 };
+
+function azure(calls: readonly Written[], body: (call: Written) => unknown): Uint8Array {
+  return json({
+    Entries: calls.map((c) => ({
+      RequestUri: URL,
+      RequestMethod: "POST",
+      RequestHeaders: { Accept: "*/*" },
+      RequestBody: c.request,
+      StatusCode: c.status,
+      ResponseHeaders: { "Content-Type": c.type },
+      ResponseBody: body(c),
+    })),
+    Variables: {},
+  });
+}
 
 function hoverfly(calls: readonly Written[], exactly: (value: string) => unknown): Uint8Array {
   const pairs = calls.map((c) => ({

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { symlinkSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -21,7 +19,6 @@ import {
   said,
   stream,
   textOf,
-  URL as ASKED,
   WORDS,
   type Written,
 } from "./_written.ts";
@@ -159,73 +156,11 @@ test("what was asked is only taken for prompts where one run can ask it all", as
   assert.deepEqual(await asked([user("a"), assistant, user("b")]), []);
 });
 
-const STUB = JSON.parse(recorded("WireMock", said())).mappings[0];
-
-function stubWith(bodyFileName: string): string {
-  return JSON.stringify({ ...STUB, response: { status: 200, headers: STUB.response.headers, bodyFileName } });
-}
-
-test("a stub's body is read from __files beside it, and from nowhere else", async () => {
-  using here = place({
-    "stubs/mappings/one.json": stubWith("one.txt"),
-    "stubs/mappings/two.json": stubWith("../../secret.txt"),
-    "stubs/mappings/three.json": stubWith("none.txt"),
-    "stubs/mappings/four.json": stubWith("link.txt"),
-    "linked/mappings/five.json": stubWith("secret.txt"),
-    "stubs/__files/one.txt": stream(WORDS),
-    "secret.txt": stream("secret"),
-    "stubs/.hidden.json": "no recording",
-    "stubs/node_modules/a/package.json": "{}",
-  });
-  symlinkSync(join(here.cwd, "secret.txt"), join(here.cwd, "stubs/__files/link.txt"));
-  symlinkSync(here.cwd, join(here.cwd, "linked/__files"));
-  const { out, code } = await here.call(importAction, "stubs", "linked", "--json");
-  assert.equal(code, 1);
-  const outcomes = JSON.parse(out);
-  assert.deepEqual(outcomes.map(({ file, tape }: { file: string; tape?: string }) => [file, tape]), [
-    ["stubs/mappings/four.json", undefined],
-    ["stubs/mappings/one.json", "fixtures/imported/one/tape.jsonl"],
-    ["stubs/mappings/three.json", undefined],
-    ["stubs/mappings/two.json", undefined],
-    ["linked/mappings/five.json", undefined],
-  ]);
-  for (const { refused, tape } of outcomes) {
-    if (!tape) assert.match(refused, /'\w+\/mappings\/\w+\.json' as its body is in another file/);
-  }
-});
-
-test("a long body of seinfeld is read from the file beside its cassette, if it is that very one", async () => {
-  const text = JSON.stringify(REQUEST);
-  const sha256 = createHash("sha256").update(text).digest("hex");
-  const cassette = (path: string) => {
-    const request = { method: "POST", url: ASKED, headers: {}, body: { kind: "binary", path, sha256 } };
-    const response = { status: 200, headers: {}, body: { kind: "text", value: stream(WORDS) } };
-    return JSON.stringify({ entries: [{ matchKey: "k", callIndex: 0, request, response }], meta: {} });
-  };
-  const blob = `a.cassette.blobs/${sha256}.bin`;
-  using here = place({
-    "tapes/a.cassette.json": cassette(blob),
-    "tapes/b.cassette.json": cassette(".other.txt"),
-    "tapes/c.cassette.json": cassette("../secret.txt"),
-    [`tapes/${blob}`]: text,
-    "tapes/.other.txt": "{}",
-    "secret.txt": text,
-  });
-  const { out, code } = await here.call(importAction, "tapes", "--json");
-  assert.equal(code, 0, out);
-  const standIn = ["call 1 has a stand-in for its request"];
-  assert.deepEqual(JSON.parse(out).map(({ file, notes }: { file: string; notes: string[] }) => [file, notes]), [
-    ["tapes/a.cassette.json", []],
-    ["tapes/b.cassette.json", standIn],
-    ["tapes/c.cassette.json", standIn],
-  ]);
-});
-
 test("a recording that is nested without end is refused in words, wherever it is", async () => {
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   const message = `{"type":"message","content":${deep}}`;
   const cases: [text: string, reason: RegExp][] = [
-    [deep, /it is in none of the known formats/],
+    [deep, /it is nested too deep/],
     [message, /it is nested too deep/],
     [recorded("exvcr", said(deep)), /an answer of it is neither a stream nor a message: \[\[/],
     [recorded("exvcr", { ...said(message), type: "application/json" }), /it is nested too deep/],

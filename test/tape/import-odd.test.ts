@@ -66,7 +66,7 @@ test("events in a wrapping, as stream-json has them, are always one answer for e
   assert.deepEqual(await Promise.all(again.calls.map(textOf)), [WORDS, "again"]);
 });
 
-test("calls deep in a log are always found in their order, as Inspect has them", async () => {
+test("calls deep in a log are always found in their order, as Inspect, LangSmith and Langfuse have them", async () => {
   const request = { model: "m", max_tokens: 1, messages: [{ role: "user", content: "hi" }] };
   const again = { ...MESSAGE, content: [{ type: "text", text: "again" }] };
   const log = {
@@ -76,9 +76,13 @@ test("calls deep in a log are always found in their order, as Inspect has them",
       { events: [{ event: "model", call: { request, response: again } }] },
     ],
   };
-  const { format, tape, notes } = await importRecording(jsonLines(log), "x");
-  assert.deepEqual([format, notes], ["pairs", []]);
-  assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, "again"]);
+  const runs = [MESSAGE, again].map((outputs) => ({ run_type: "llm", inputs: request, outputs, feedback: {} }));
+  const spans = [MESSAGE, again].map((output) => ({ type: "GENERATION", input: request, output }));
+  for (const file of [jsonLines(log), jsonLines({ run_type: "chain", inputs: {} }, ...runs), jsonLines(spans)]) {
+    const { format, tape, notes } = await importRecording(file, "x");
+    assert.deepEqual([format, notes], ["pairs", []]);
+    assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, "again"]);
+  }
 });
 
 test("an answer with its head, as curl prints it, is always read: a stream, a message or an error", async () => {
@@ -271,6 +275,8 @@ test("what cannot be read is refused with what it is: an archive, an empty recor
       /its body cannot be unpacked: (?:unexpected end|it ends too early)/,
     ],
     [jsonLines({ request: { url: URL, body: REQUEST }, response: { headers: {}, body: "{}" } }), /has no status$/],
+    [jsonLines({ request: { url: URL }, response: { status: 200, headers: {} } }), /has no body: its recorder did not/],
+    ['[{"httpRequest":{},"httpResponse":{}}]', /none of the known formats \(its keys are httpRequest, httpResponse\)/],
   ];
   for (const [content, reason] of refusals) await assertRefused(content, reason);
 });

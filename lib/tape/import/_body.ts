@@ -3,11 +3,12 @@ import * as zlib from "node:zlib";
 import { Buffer } from "node:buffer";
 import { type Fields, ImportRefused, isFields } from "./exchange.ts";
 
-/** The bytes of a body in any of the forms in which tools keep one. */
+/** The bytes of a body in any of the forms in which tools keep one; Azure's proxy has its lines in a list. */
 export function bytesOf(value: unknown): Uint8Array {
   if (value === undefined || value === null) return new Uint8Array();
   if (typeof value === "string") return Buffer.from(value);
   if (value instanceof Uint8Array) return value;
+  if (Array.isArray(value) && value.every((line) => typeof line === "string")) return Buffer.from(value.join(""));
   return (isFields(value) ? unwrapped(value) : undefined) ?? Buffer.from(JSON.stringify(value));
 }
 
@@ -79,6 +80,14 @@ function fromBase64(bytes: Uint8Array): Uint8Array {
 /** Whether a text is what the API is asked or answers: JSON, or a stream. */
 export function isBody(text: string): boolean {
   return /^\s*(?:\{|event:|data:)/.test(text);
+}
+
+/** Whether a value is what the API is asked or answers, as it is or in base64. */
+export function looksLikeBody(value: unknown): boolean {
+  if (isFields(value)) return Array.isArray(value.messages) || value.type === "message" || value.type === "error";
+  if (typeof value !== "string") return false;
+  const bytes = Buffer.from(value);
+  return isBody(value) || fromBase64(bytes) !== bytes;
 }
 
 /** Whether a text begins as a stream of events does. */

@@ -1,9 +1,10 @@
 import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { parsed } from "../../core/json.ts";
 import { exchangeOf } from "./_written.ts";
-import { type Fields, fieldsOf, type Format, listOf, topOf } from "./exchange.ts";
+import { type Beside, type Fields, fieldsOf, type Format, ImportRefused, listOf, topOf } from "./exchange.ts";
 
-/** HTTP archives: Polly.js writes them, and so do browsers and proxies. */
+/** HTTP archives: Polly.js writes them, and so do browsers and proxies; Playwright may keep bodies in files beside it. */
 export const har: Format = {
   name: "har",
   about: "HTTP archives, as Polly.js and browsers write them",
@@ -20,12 +21,19 @@ export const har: Format = {
         request: fieldsOf(request.postData).text,
         status: response.status,
         headers: response.headers,
-        body: () => bodyOf(content),
+        body: () => typeof content._file === "string" ? attached(content._file, file.beside) : bodyOf(content),
         at: entry.startedDateTime,
         took: entry.time,
       });
     }),
 };
+
+/** Named by its hash, so an archive that names any other file of its folder is not given it. */
+function attached(name: string, beside: Beside | undefined): Uint8Array {
+  const bytes = beside?.(".", name);
+  if (bytes && name.startsWith(`${createHash("sha1").update(bytes).digest("hex")}.`)) return bytes;
+  throw new ImportRefused(`a body of it is in another file that is ${bytes ? "another by now" : "not there"}: ${name}`);
+}
 
 /** What is not plain text is in base64; Polly.js also writes a list of pieces, of which older ones are hexadecimal digits. */
 function bodyOf({ text, encoding, _isBinary }: Fields): unknown {

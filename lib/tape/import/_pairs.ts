@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
-import { bytesOf } from "./_body.ts";
-import { plainNames, type Sides, sidesOf } from "./_sides.ts";
+import { bytesOf, looksLikeBody } from "./_body.ts";
+import { exchangesIn, plainNames, type Sides } from "./_sides.ts";
 import { exchangeOf } from "./_written.ts";
 import { type Exchange, type Fields, fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
 
 /**
  * Requests with their responses, as many recorders write them under names of their own: exvcr, Hoverfly, Mastra,
- * ReqLLM, claude-trace, llm-vcr, talkback, EasyVCR, Helicone, WireMock.Net and whatever a team has made for itself.
+ * ReqLLM, claude-trace, llm-vcr, talkback, undici, EasyVCR, Helicone, WireMock.Net and whatever a team has made for itself.
  */
 export const pairs: Format = {
   name: "pairs",
@@ -17,28 +17,36 @@ export const pairs: Format = {
 
 function pairsIn({ json, lines, documents }: Opened): readonly Sides[] | undefined {
   // A log may begin with what it is, and have other things to tell.
-  if (lines) return allPairs(lines.filter((line) => isFields(line) && sidesOf(line) !== undefined));
+  if (lines) return allPairs(lines.filter((line) => isFields(line) && exchangesIn(line))) ?? allPairs(deepPairs(lines));
   const top = json ?? (documents?.length === 1 ? documents[0] : documents);
-  if (!isFields(top)) return allPairs(top);
-  const lists = [[top], ...Object.values(top), ...Object.values(fieldsOf(top.data))];
+  const lists = isFields(top)
+    ? [[top], ...Object.values(top), ...Object.values(fieldsOf(top.data)), Object.values(top)]
+    : [top];
   return lists.map(allPairs).find((list) => list !== undefined) ?? allPairs(deepPairs(top));
 }
 
-/** Calls anywhere in a log, as Inspect has them: a request of the API beside an answer of it, nothing less. */
+/** Where logs keep what was asked and what was answered. */
+const LOGGED = [["request", "response"], ["input", "output"], ["inputs", "outputs"]] as const;
+
+/** Calls anywhere in a log, as Inspect, LangSmith and Langfuse have them: a request of the API beside an answer of it, nothing less. */
 function deepPairs(value: unknown): Fields[] {
   if (Array.isArray(value)) return value.flatMap(deepPairs);
   if (!isFields(value)) return [];
-  const { request, response } = value;
-  const isCall = Array.isArray(fieldsOf(request).messages) &&
-    ["message", "error"].includes(String(fieldsOf(response).type));
-  return isCall ? [value] : Object.values(value).flatMap(deepPairs);
+  for (const [asked, answered] of LOGGED) {
+    const [request, response] = [value[asked], value[answered]];
+    const isCall = Array.isArray(fieldsOf(request).messages) &&
+      ["message", "error"].includes(String(fieldsOf(response).type));
+    if (isCall) return [{ request, response }];
+  }
+  return Object.values(value).flatMap(deepPairs);
 }
 
 function allPairs(list: unknown): readonly Sides[] | undefined {
   if (!Array.isArray(list)) return undefined;
-  const sides = list.map((item) => isFields(item) ? sidesOf(item) : undefined);
-  if (!sides.some((pair) => pair?.response)) return undefined;
-  return sides.every((pair) => pair !== undefined) ? sides : undefined;
+  const sides = list.map((item) => isFields(item) ? exchangesIn(item) : undefined);
+  if (!sides.every((pairs) => pairs !== undefined)) return undefined;
+  const all = sides.flat();
+  return all.some(({ response }) => response) ? all : undefined;
 }
 
 function exchange({ pair, request, response }: Sides): Exchange {
@@ -57,7 +65,14 @@ function exchange({ pair, request, response }: Sides): Exchange {
 }
 
 function askedBody(request: Fields): unknown {
-  return request.parsed_body ?? request.body ?? request.json ?? request.request_body ?? firstOf(request.bodyparts);
+  const { parsed_body, body, json, request_body, bodyparts } = request;
+  return parsed_body ?? body ?? json ?? request_body ?? firstOf(bodyparts) ?? bodyAmong(request);
+}
+
+/** A body under a name that only its recorder has (`content`, `body_b64`): the one thing of a side that looks like one. */
+function bodyAmong(side: Fields): unknown {
+  const [body, ...others] = Object.values(side).filter(looksLikeBody);
+  return others.length === 0 ? body : undefined;
 }
 
 function firstOf(list: unknown): unknown {
@@ -109,7 +124,9 @@ function bodyOf(response: Fields, chunks: unknown): unknown {
   if (encodedBody === true || binary === true) return { b64: whole };
   if (whole === undefined && bodyasbytes !== undefined) return { b64: bodyasbytes };
   const pieces = response.chunks ?? chunks ?? response.events;
-  if (!Array.isArray(pieces) || (whole !== undefined && whole !== null && whole !== "")) return whole;
+  if (!Array.isArray(pieces) || (whole !== undefined && whole !== null && whole !== "")) {
+    return whole ?? bodyAmong(response);
+  }
   return Buffer.concat(pieces.map(pieceOf));
 }
 

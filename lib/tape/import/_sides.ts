@@ -10,17 +10,42 @@ export interface Sides {
   readonly response: Fields | undefined;
 }
 
+const NAMES = {
+  request: ["request", "req", "Request"],
+  response: ["response", "res", "resp", "Response"],
+} as const;
+
 /** The sides of what was written as a pair; undefined where it is none. */
 export function sidesOf(pair: Fields): Sides | undefined {
-  const asked = first(pair, ["request", "req", "Request", "requestBody", "request_body"]);
-  const answered = first(pair, ["response", "res", "Response", "response_body", "responseBody"]);
-  if (!asked) return answerOf(fieldsOf(answered?.value ?? pair), pair);
-  if (!answered) return undefined;
-  const request = sideOf(asked, pair.request_path);
-  const status = pair.response_status ?? pair.status;
-  const response = answered.value === null ? undefined : sideOf(answered, undefined, status);
-  const isAsked = isFields(asked.value) || isText(asked.value) || (asked.value === null && "path" in pair);
-  return isAsked ? { pair, request, response } : undefined;
+  const [asked, answered] = [named(pair, "request"), named(pair, "response")];
+  const [request, response] = [flat(pair, "request"), flat(pair, "response")];
+  if (!asked && !("body" in request)) return answerOf(fieldsOf(answered?.value ?? pair), pair);
+  if (!answered && !("body" in response)) return undefined;
+  const isAsked = !asked || isFields(asked.value) || isText(asked.value) || (asked.value === null && "path" in pair);
+  if (!isAsked) return undefined;
+  const status = response.status ?? pair.status ?? pair.status_code ?? pair.StatusCode;
+  const answer = answered
+    ? { ...response, ...sideOf(answered.value, status) }
+    : { ...bare(response.body, status), ...response };
+  return {
+    pair,
+    request: { ...request, ...(asked && sideOf(asked.value)) },
+    response: answered?.value === null ? undefined : answer,
+  };
+}
+
+/** The sides of each exchange that one thing keeps: undici has all answers to a question beside it, others a wrapping around both. */
+export function exchangesIn(kept: Fields): readonly Sides[] | undefined {
+  if (Array.isArray(kept.responses) && named(kept, "request")) {
+    const all = kept.responses.map((response) => sidesOf({ ...kept, response }));
+    return all.every((sides) => sides !== undefined) ? all : undefined;
+  }
+  const own = sidesOf(kept);
+  if (own) return [own];
+  const [wrapped, ...others] = Object.values(kept).filter(isFields).flatMap((inner) =>
+    named(inner, "request") ? [exchangesIn(inner)] : []
+  );
+  return others.length === 0 ? wrapped : undefined;
 }
 
 /** An answer that was kept without its question, as Saloon and Python's responses do; it may say where it came from. */
@@ -31,14 +56,20 @@ function answerOf(answer: Fields, pair: Fields): Sides | undefined {
   return isAnswer ? { pair, request: { url, method }, response } : undefined;
 }
 
-interface Found {
-  readonly name: string;
-  readonly value: unknown;
+function named(pair: Fields, side: keyof typeof NAMES): { readonly value: unknown } | undefined {
+  const name = NAMES[side].find((given) => given in pair);
+  return name === undefined ? undefined : { value: pair[name] };
 }
 
-function first(pair: Fields, names: readonly string[]): Found | undefined {
-  const name = names.find((given) => given in pair);
-  return name === undefined ? undefined : { name, value: pair[name] };
+/** What a pair has of a side without a side of its own: `request_path`, `responseBody`, `RequestUri`. */
+function flat(pair: Fields, side: keyof typeof NAMES): Fields {
+  const part = new RegExp(`^${side}_?(uri|url|path|method|headers?|body|status(?:_?code)?)$`, "i");
+  return plainNames(Object.fromEntries(
+    Object.entries(pair).flatMap(([key, value]) => {
+      const [, name] = part.exec(key) ?? [];
+      return name === undefined ? [] : [[name, value]];
+    }),
+  ));
 }
 
 function isText(value: unknown): boolean {
@@ -51,12 +82,16 @@ const OF_THE_WIRE =
     .split(" ");
 
 /** A side that is a body has no more than that: those who log bodies log no addresses. */
-function sideOf({ name, value }: Found, path: unknown, status?: unknown): Fields {
-  if (!isFields(value)) return { body: value, path, status: status ?? bodyStatus(fieldsOf(requestBody(value))) };
-  const isAll = /body$/i.test(name) || Array.isArray(value.messages) || !OF_THE_WIRE.some((key) => key in value) ||
+function sideOf(value: unknown, status?: unknown): Fields {
+  if (!isFields(value)) return bare(value, status);
+  const isAll = Array.isArray(value.messages) || !OF_THE_WIRE.some((key) => key in value) ||
     value.type === "message" || (value.type === "error" && isFields(value.error));
-  if (!isAll) return plainNames(value);
-  return { body: value, path, status: status ?? bodyStatus(value) };
+  return isAll ? bare(value, status) : plainNames(value);
+}
+
+/** A body alone: its status is what stands beside it, or it says itself whether it is an error. */
+function bare(body: unknown, status: unknown): Fields {
+  return { body, status: status ?? bodyStatus(fieldsOf(requestBody(body))) };
 }
 
 function bodyStatus({ type, error }: Fields): number {

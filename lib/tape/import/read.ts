@@ -158,7 +158,7 @@ function isEmpty(list: unknown): boolean {
 }
 
 function unknown({ lines, json, documents, text }: Opened): string {
-  const [first] = lines ?? documents ?? [json];
+  const [first] = lines ?? documents ?? (Array.isArray(json) ? json : [json]);
   if (text.trim() === "") return "it is empty";
   if (isMerging(text)) return MERGING;
   if (isFields(first) && "tape" in first) return "it is a tape already";

@@ -101,7 +101,7 @@ function isRetry(before: Exchange, after: Exchange): boolean {
   return canonical(before.request) === canonical(after.request);
 }
 
-function withAttempt({ error: _, ...call }: Call, exchange: Exchange): Call {
+function checkAnswer(exchange: Exchange): void {
   const { status } = exchange;
   if (!(status >= 100 && status < 600)) {
     throw new ImportRefused(`an answer of it has no status${Number.isNaN(status) ? "" : `: ${status}`}`);
@@ -109,6 +109,10 @@ function withAttempt({ error: _, ...call }: Call, exchange: Exchange): Call {
   if (status < 400 && exchange.body() === "") {
     throw new ImportRefused("an answer of it has no body: its recorder did not keep the stream, record it anew");
   }
+}
+
+function withAttempt({ error: _, ...call }: Call, exchange: Exchange): Call {
+  checkAnswer(exchange);
   const answer = accumulate(exchange);
   const attempt = attemptOf(exchange, answer.kind === "cut");
   const attempts = [...call.attempts, attempt];
@@ -183,6 +187,7 @@ function readRequest(body: unknown): TapeRequest {
 }
 
 function standIn(exchange: Exchange): TapeRequest {
+  checkAnswer(exchange);
   const answer = accumulate(exchange);
   const model = answer.kind === "message" ? answer.message.model : undefined;
   return {
