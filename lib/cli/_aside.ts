@@ -12,7 +12,7 @@ const SHAPES = [
 export function consoleAside(): () => void {
   const own = [...LINES, ...SHAPES, "trace" as const].map((name) => [name, console[name]] as const);
   for (const name of LINES) console[name] = console.error;
-  let aside: Console | undefined;
+  let aside: Pick<Console, typeof SHAPES[number]> | undefined;
   const stderrs = () => aside ??= new (process.getBuiltinModule("node:console").Console)(process.stderr);
   for (const name of SHAPES) console[name] = (...given: unknown[]) => (stderrs()[name] as Print)(...given);
   console.trace = (...given) => console.error(...given, new Error("Trace").stack);
@@ -29,7 +29,10 @@ type Print = (...given: unknown[]) => void;
  */
 export function printAside(): void {
   consoleAside();
-  if ("write" in console) console.write = (...parts: unknown[]) => process.stderr.write(parts.join(""));
+  if ("write" in console) {
+    // One that only Bun has.
+    (console as { write: Print }).write = (...parts) => void process.stderr.write(parts.join(""));
+  }
   // Looking at a stream of node takes longer than all the rest, so one that nobody looks at is not made.
   const stdout = new Proxy({}, {
     get: (_, key) => {
