@@ -171,7 +171,7 @@ async function live(
     cwd: parent().cwd,
     messages: begin ? messagesAt(begin, stored, id) : [],
     toolState: inherited(parent().toolState),
-    sequence: parent().sequence,
+    sequence: { next: 0, ...(begin && { of: `${id}.${begin.runs}` }) },
     runs: begin?.runs ?? 0,
     spent,
     emit,

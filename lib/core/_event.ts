@@ -8,7 +8,8 @@ import type { HookEnv } from "./hook.ts";
  */
 export function stamp(fired: Fired<EventName>, env: HookEnv): AnyEvent {
   const event = fired as unknown as Record<string, unknown>;
-  event.event_id = `${env.session_id}:${env.sequence.next++}`;
+  const { of = env.parent_agent_id === undefined ? env.session_id : env.agent_id } = env.sequence;
+  event.event_id = `${of}:${env.sequence.next++}`;
   event.timestamp = iso(env.clock.now());
   event.session_id = env.session_id;
   event.agent_id = env.agent_id;

@@ -122,8 +122,7 @@ export interface HookEnv {
   /** The kind of a sub-agent. */
   readonly agent_type?: string | undefined;
   readonly turn_id: string;
-  /** Numbers the events of a session. */
-  readonly sequence: { next: number };
+  readonly sequence: Sequence;
   readonly clock: Clock;
   readonly cwd: string;
   readonly values: Map<string, unknown>;
@@ -139,6 +138,13 @@ export interface HookEnv {
   deliver?(said: Late): void;
   /** Is told of work that goes on after the event, so that the session can wait for it or end it; in the end `said` holds all it said. */
   background?(work: Promise<void>, said: readonly Late[], hook: string): void;
+}
+
+/** Numbers the events of an agent, each of its own: of several beside each other nobody knows which comes first. */
+export interface Sequence {
+  next: number;
+  /** What the numbers begin with. @default the agent's id */
+  readonly of?: string;
 }
 
 /** What a hook says that nobody waits for. */

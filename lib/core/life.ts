@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import type { Engine, Step } from "./engine.ts";
 import type { Stop } from "./events.ts";
-import type { HookEnv, HookRecord, Late } from "./hook.ts";
+import type { HookEnv, HookRecord, Late, Sequence } from "./hook.ts";
 import { Inbox } from "./inbox.ts";
 import type { Limits, Spent } from "./limits.ts";
 import type { Block, Json, Message, Usage } from "./messages.ts";
@@ -118,7 +118,7 @@ export interface Life {
   readonly messages: Message[];
   readonly values: Map<string, unknown>;
   readonly toolState: Map<string, unknown>;
-  readonly sequence: { next: number };
+  readonly sequence: Sequence;
   /** How many runs there were before; with the agent's id it names the run, whatever process goes on with it. */
   runs: number;
   /** When the run that is on began, where another process may have begun it. */

@@ -5,7 +5,7 @@ import type { Clock } from "./clock.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
 import type { EventName, Fired } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
-import type { HookChange, HookEnv, HookRecord, Late } from "./hook.ts";
+import type { HookChange, HookEnv, HookRecord, Late, Sequence } from "./hook.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
 import type { Count } from "./limits.ts";
 import type { Block, Message, Usage } from "./messages.ts";
@@ -245,7 +245,7 @@ export class Run implements HookEnv {
   get turn_id(): string {
     return this.turnId;
   }
-  get sequence(): { next: number } {
+  get sequence(): Sequence {
     return this.life.sequence;
   }
   get clock(): Clock {

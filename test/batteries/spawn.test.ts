@@ -88,15 +88,22 @@ test("a sub-agent's stop can be refused, and its start: the parent reads why", a
   assert.match(answersIn(await never.run("go"), 2)[0]![0]!, /Blocked by hook: not today/);
 });
 
-test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store", async () => {
+test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store; its events have other ids", async () => {
   let id = "";
+  const events: string[] = [];
   const helper = agent({
     model: by({
       go: [{ tools: [start("sub task")] }, { text: "done" }],
       "sub task": [{ text: "first" }, { text: "second" }],
     }),
     tools: [Agent],
-    hooks: { agentStop: (e) => void (e.parent_agent_id !== undefined && (id = e.agent_id)) },
+    hooks: {
+      agentStart: (e) => void events.push(e.event_id),
+      agentStop: (e) => {
+        events.push(e.event_id);
+        if (e.parent_agent_id !== undefined) id = e.agent_id;
+      },
+    },
   });
   await helper.run("go");
   const replies = [{ tools: [start("go on", { resume_agent_id: id })] }, { text: "done" }];
@@ -105,6 +112,7 @@ test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store
   });
   const result = await helper.run("later", { model });
   assert.match(answersIn(result, 2)[0]![0]!, /^saw 3/);
+  assert.deepEqual([events.length, new Set(events).size], [8, 8]);
 });
 
 test("S0.29: an unknown agent to resume is an error result, never a fresh start", async () => {

@@ -101,7 +101,7 @@ test("an agent in the background that ends with its lead never drifts, wherever 
   }
 });
 
-test("agents that one call starts at once have lanes, clocks and chances of their own", async () => {
+test("agents that one call starts at once have lanes, clocks, chances and numbers of events of their own", async () => {
   const make = (model: Model, slow: number): AgentOptions => ({
     model,
     system: "You lead.",
@@ -119,7 +119,7 @@ test("agents that one call starts at once have lanes, clocks and chances of thei
         },
       }),
     ],
-    hooks: { postToolUse: (_, ctx) => void ctx.addContext(`${ctx.uuid()} ${ctx.random()}`) },
+    hooks: { postToolUse: ({ event_id }, ctx) => void ctx.addContext(`${event_id} ${ctx.uuid()} ${ctx.random()}`) },
   });
   const worker = (task: string, done: number): ScriptedReply => {
     const say = task.includes('"a"') ? "a" : "b";
