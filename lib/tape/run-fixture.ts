@@ -150,7 +150,9 @@ const NO_FILES = "no files were kept with it: its tools and hooks worked in an e
 
 /** Whether tools or hooks say something else, which they may do as they have not what they had. */
 function blamesOthers({ tools, divergences }: DriftReport, tape: Tape | undefined): boolean {
-  const said = divergences.some(({ path }) => path.startsWith("messages."));
+  const said = divergences.some(({ path, cause }) =>
+    path.startsWith("messages.") && (cause === "prompt" || cause === "tool")
+  );
   return tools.length > 0 || (said && tape?.header.tools === true);
 }
 

@@ -149,6 +149,18 @@ test("what the SDK sends otherwise is drift of the wire, and of nothing else: a 
   });
 });
 
+test("a number of a reply that no runtime can hold is no drift of the wire, where it is sent back as null", async () => {
+  await inFolder(async (folder) => {
+    const Any = { ...Look, parse: (input: unknown) => input as { say: string }, input_schema: { type: "object" } };
+    const replies = ["1e400", "-1e400", "-0"].map((n) => ({ tools: [{ name: "Look", raw: `{"say":${n}}` }] }));
+    await recordWire({ tools: [Any] }, [...replies, { text: "done" }], { folder });
+    for (const wire of [false, true]) {
+      const { report } = await take(offline({ tools: [Any] }), { folder, tape: { path: folder, wire } });
+      assert.deepEqual([report!.divergences, report!.ok], [[], true]);
+    }
+  });
+});
+
 test("calls that are never asked for make a replay fail, and are named", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [look("a"), { text: "done" }], { folder });
