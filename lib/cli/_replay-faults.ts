@@ -8,7 +8,7 @@ import { readTape } from "../tape/read.ts";
 import { underFaults } from "../tape/fault/under-faults.ts";
 import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
-import type { Flags } from "./_flags.ts";
+import { type Flags, refuseTogether } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { writeJunit } from "./_junit-file.ts";
 import { wordsOf } from "./_process.ts";
@@ -42,9 +42,6 @@ export function noPreset(word: string): UsageError {
   );
 }
 
-/** What is not done under faults: what is asked is compared with nothing, and nothing is recorded. */
-const NOT_WITH_FAULTS = ["verify", "update", "normalise", "hooks", "on"];
-
 interface Searched extends SearchResult {
   readonly name: string;
   readonly seconds: number;
@@ -58,10 +55,8 @@ export async function replayFaults(
   flags: Flags["flags"],
   io: Io,
 ): Promise<number> {
-  const other = NOT_WITH_FAULTS.find((flag) => flags[flag] !== undefined && flags[flag] !== false);
-  if (other !== undefined) {
-    throw new UsageError(`Cannot replay with --faults and --${other} as a search does not do both: leave one out`);
-  }
+  const others = ["verify", "update", "normalise", "hooks", "on"];
+  refuseTogether(flags, "faults", others, "a search compares and records nothing, and runs here");
   const seed = flags.seed === undefined ? undefined : Number(flags.seed);
   if (Number.isNaN(seed)) throw new UsageError(`Cannot search with --seed ${flags.seed} as it is no number`);
   const results: Searched[] = [];

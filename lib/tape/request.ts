@@ -5,8 +5,8 @@ import type { TapeRequest } from "./tape.ts";
 
 type Fields = { readonly [key: string]: unknown };
 
-/** Whether the answer is streamed, who asks and what is cached change nothing about the question. */
-const NOT_COMPARED = new Set(["stream", "metadata", "cache_control"]);
+/** Whether the answer is streamed, who asks and what is cached change nothing about the question; the others have a place of their own. */
+const NO_PARAMS = new Set(["stream", "metadata", "cache_control", "model", "system", "messages", "tools"]);
 
 /** What the core asks, as a tape has it. The messages stay the same objects. */
 export function fromModel({ model, system, messages, tools, max_tokens, params }: ModelRequest): TapeRequest {
@@ -66,8 +66,9 @@ function isContent(value: unknown): boolean {
 }
 
 function paramsOf(given: Fields): Fields {
-  const kept = Object.entries(given).filter(([key, value]) => !NOT_COMPARED.has(key) && value !== undefined);
-  return Object.fromEntries(kept.filter(([key]) => !["model", "system", "messages", "tools"].includes(key)));
+  return Object.fromEntries(
+    Object.entries(given).filter(([key, value]) => !NO_PARAMS.has(key) && value !== undefined),
+  );
 }
 
 function blocks(content: Content): readonly Block[] {

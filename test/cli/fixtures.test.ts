@@ -32,8 +32,8 @@ test(
     here.put({ [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
     const found = await here.crochet(["fixtures", "scan", "--json"]);
     assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
-    assert.equal((await here.crochet(["fixtures", "prune", "--dry-run"])).out, `${orphan}\n1 blob to remove\n`);
-    assert.equal((await here.crochet(["fixtures", "prune"])).out, `${orphan}\n1 blob removed\n`);
+    assert.equal((await here.crochet(["fixtures", "prune", "--dry-run"])).out, `blobs/${orphan}\n1 blob to remove\n`);
+    assert.equal((await here.crochet(["fixtures", "prune"])).out, `blobs/${orphan}\n1 blob removed\n`);
     assert.equal((await here.crochet(["fixtures", "scan"])).code, 0);
     assert.match((await here.crochet(["fixtures", "shwo"])).err, /did you mean 'crochet fixtures show'\?/);
     assert.match(
@@ -63,7 +63,7 @@ test("prune never removes what a tape of any name needs, nor what is no blob", a
   }
   assert.match((await w.call(prune, "nowhere")).err, /Cannot prune 'nowhere' as there is no such folder/);
   const { out } = await w.call(prune);
-  assert.equal(out, `${orphan}\n1 blob removed\n`);
+  assert.equal(out, `blobs/${orphan}\n1 blob removed\n`);
   const kept = [used, deep, linked, "files", "tape.jsonl"];
   assert.deepEqual(readdirSync(join(w.cwd, "fixtures/blobs")).sort(), kept.sort());
 });

@@ -39,23 +39,22 @@ export function keepFiles(workspace: string, fixture: string, except: readonly s
   const search = redactor();
   const leftOut: LeftOut[] = [];
   const leave = (path: string, why: string) => leftOut.push({ path: relative(workspace, path), why });
-  for (const { path, isLink } of filesOf(workspace, except, leave)) {
-    const name = relative(workspace, path);
-    const [named] = search.find(name);
-    const why = named
-      ? `its name shows ${whatIs(named)}`
-      : readable(path, leave, () => (isLink ? whyNoLink(path, workspace, search) : secretIn(path, search)) ?? KEPT);
-    if (why !== undefined && why !== KEPT) leave(path, why);
-    if (why !== KEPT) continue;
-    const to = join(fixture, "files", name);
+  const kept = filesOf(workspace, except, leave).filter(({ path, isLink }) =>
+    readable(path, leave, () => {
+      const why = secretName(relative(workspace, path), search) ??
+        (isLink ? whyNoLink(path, workspace, search) : secretIn(path, search));
+      if (why !== undefined) leave(path, why);
+      return why === undefined;
+    })
+  );
+  for (const { path, isLink } of kept) {
+    const to = join(fixture, "files", relative(workspace, path));
     mkdirSync(dirname(to), { recursive: true });
     if (isLink) symlinkSync(readlinkSync(path), to);
     else cpSync(path, to);
   }
   return leftOut;
 }
-
-const KEPT = "";
 
 /** What is read of a path; undefined where it cannot be: then that is told, but for what has gone meanwhile. */
 function readable<T>(path: string, leave: (path: string, why: string) => void, read: () => T): T | undefined {
@@ -68,6 +67,11 @@ function readable<T>(path: string, leave: (path: string, why: string) => void, r
     else if (path.includes("\ufffd")) leave(path, "its name is not in UTF-8");
     return undefined;
   }
+}
+
+function secretName(name: string, search: Redactor): string | undefined {
+  const [found] = search.find(name);
+  return found && `its name shows ${whatIs(found)}`;
 }
 
 function secretIn(path: string, search: Redactor): string | undefined {
