@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { test } from "node:test";
 import { check } from "../../lib/testing/check/check.ts";
+import { switchesIn } from "../../lib/testing/check/laws/_switches.ts";
 import type { CheckReport } from "../../lib/testing/check/report/report.ts";
 import { checkHook } from "../../lib/testing/index.ts";
 import { hookFiles, sh, SLOW } from "./_check-files.ts";
@@ -184,6 +185,18 @@ test("a loop that a variable switches on is found, and told with it", SLOW, asyn
     ["stop.strict.sh", "terminating.loops"],
   ]);
   assert.match(hooks[1]!.findings[0]!.message, /; tried with STRICT_STOP=1: refuted$/);
+});
+
+test("a variable is a switch where a hook compares it with what is not 'off', and has not set it itself", () => {
+  const cases: [text: string, switches: object][] = [
+    ['[ "$STRICT_STOP" != "1" ] && exit 0', { STRICT_STOP: "1" }],
+    ['if (process.env.STRICT_STOP === "yes") block();', { STRICT_STOP: "yes" }],
+    ['if os.environ.get("STRICT_STOP", "") == "on":', { STRICT_STOP: "on" }],
+    ['[ "$STRICT_STOP" = "off" ] && exit 0', {}],
+    ['[ "$SKIP_STOP" = "1" ] && exit 0', {}],
+    ['STRICT_STOP=$(cat mode)\n[ "$STRICT_STOP" = "1" ] || exit 0', {}],
+  ];
+  for (const [text, switches] of cases) assert.deepEqual(switchesIn(text), switches, text);
 });
 
 test("hooks in Codex's config.toml are checked as Codex runs them", SLOW, async () => {
