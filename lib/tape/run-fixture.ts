@@ -58,6 +58,8 @@ export interface ReplayOptions {
 
 /** What came of a fixture's run. */
 export interface FixtureRun {
+  /** Where it worked; gone by now where that was a scratch workspace. */
+  readonly root: string;
   readonly result: Result;
   readonly report: DriftReport;
   readonly events: readonly RunEvent[];
@@ -143,7 +145,7 @@ async function runIn(
     : report.notes;
   // A directory that is worked in itself may be of any size, and is there to be looked at.
   const files = options.cwd === undefined ? readFiles(cwd) : new Map<string, string>();
-  return { result: result!, report: { ...report, notes }, events, files };
+  return { root: cwd, result: result!, report: { ...report, notes }, events, files };
 }
 
 const NO_FILES = "no files were kept with it: its tools and hooks worked in an empty folder";

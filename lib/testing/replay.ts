@@ -13,6 +13,8 @@ import { brokenAgain } from "../tape/fault/kept-faults.ts";
 import { isCi } from "../tape/options.ts";
 import { scriptOf } from "../tape/record/recorded-from.ts";
 import { reportLines } from "../tape/drift/report.ts";
+import { placer } from "../tape/redact/places.ts";
+import { mapTexts } from "../tape/redact/redact.ts";
 import { type FixtureRun, type Replayable, runFixture } from "../tape/run-fixture.ts";
 
 export interface ReplayTestOptions {
@@ -55,7 +57,7 @@ export interface ReplayedHook {
   readonly reason?: string;
 }
 
-/** A replayed run: its Result, and what it did. */
+/** A replayed run: its Result, and what it did. Its workspace, another one each time and gone by now, is `{ROOT}` in all texts. */
 export interface Replayed extends Result {
   /** The tool calls, in the order they ended; of one tool only where it is named. */
   calls(tool?: string): ReplayedCall[];
@@ -165,13 +167,15 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
   if (prompt === undefined) throw refuse(", and no prompt is given to record it with");
 }
 
-function replayed({ result, report, events, files }: FixtureRun): Replayed {
+function replayed({ root, result, report, events, files }: FixtureRun): Replayed {
+  const { place } = placer({ root });
+  const shown = <T>(value: T): T => mapTexts(value, (text) => place(text));
   const ran = new Map(events.flatMap((e) => e.type === "tool_start" ? [[e.id, e.input]] : []));
   const given = new Map(
     events.flatMap((e) => e.type === "message" ? e.message.content.filter(isToolUse) : [])
       .map(({ id, input }) => [id, input]),
   );
-  const calls = events.flatMap((e): ReplayedCall[] => {
+  const calls = shown(events.flatMap((e): ReplayedCall[] => {
     if (e.type !== "tool_end") return [];
     const { id, name, outcome, content, response } = e;
     return [{
@@ -182,16 +186,16 @@ function replayed({ result, report, events, files }: FixtureRun): Replayed {
       content,
       ...(response !== undefined && { response }),
     }];
-  });
+  }));
   return {
-    ...result,
+    ...shown(result),
     calls: (tool) => tool === undefined ? calls : calls.filter((call) => call.name === tool),
-    files: Object.fromEntries(files),
-    hooks: events.flatMap((e): ReplayedHook[] => {
+    files: shown(Object.fromEntries(files)),
+    hooks: shown(events.flatMap((e): ReplayedHook[] => {
       if (e.type !== "hook_end") return [];
       const { hook, event, decision, failure, reason = failure } = e;
       return [{ hook, event, decision, ...(reason !== undefined && { reason }) }];
-    }),
+    })),
     report,
   };
 }

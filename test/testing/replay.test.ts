@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
-import { agent, anthropic } from "../../lib/index.ts";
+import { agent, anthropic, context, tool } from "../../lib/index.ts";
 import { readHeader } from "../../lib/tape/read.ts";
 import { replay, ReplayError, scripted, scriptedServer } from "../../lib/testing/index.ts";
 import { Edit, Read } from "../../lib/tools/index.ts";
@@ -29,6 +29,38 @@ test("replay() gives the Result, the calls of a tool, the files of a scratch wor
     ]);
   }
   assert.match(readFileSync(join(ROOT, "fixtures/fix-typo/files/tea.md"), "utf8"), /teh leaves/);
+});
+
+test("replay() gives the same in every run, for snapshots: its workspace, which is another one each time, is {ROOT}", async () => {
+  await inFolder(async (folder) => {
+    const Note = tool<{ say: string }>({
+      name: "Note",
+      description: "Writes where it is.",
+      input: { type: "object" },
+      run: ({ say }, { cwd }) => {
+        writeFileSync(join(cwd, "note.txt"), `${say} in ${cwd}\n`);
+        return { content: `noted in ${cwd}/note.txt`, response: { [cwd]: say } };
+      },
+    });
+    const noter = agent({
+      model: scripted([{ tools: [{ name: "Note", input: { say: "one" } }] }, { text: "done" }]),
+      tools: [Note],
+      hooks: {
+        preToolUse: (_, ctx) => context(`you are in ${ctx.cwd}`),
+        stop: (_, ctx) => ({ action: "continue", reason: ctx.cwd }),
+      },
+    });
+    await noter.run("go", { cwd: folder, tape: { path: join(folder, "fixtures/noted"), mode: "record" } });
+    const [one, two] = [await replay(noter, "noted", { cwd: folder }), await replay(noter, "noted", { cwd: folder })];
+    const all = ({ calls, ...rest }: typeof one) => ({ ...rest, calls: calls() });
+    assert.deepEqual(all(one), all(two));
+    assert.deepEqual(one.calls("Note")[0]!.response, { "{ROOT}": "one" });
+    assert.deepEqual([one.calls()[0]!.content, one.files], ["noted in {ROOT}/note.txt", {
+      "note.txt": "one in {ROOT}\n",
+    }]);
+    assert.match(JSON.stringify(one.messages), /noted in \{ROOT\}\/note\.txt.*you are in \{ROOT\}/);
+    assert.equal(one.hooks.find(({ event }) => event === "stop")?.reason, "{ROOT}");
+  });
 });
 
 test("replay() that is given cuts makes them: it goes over the wire", async () => {
