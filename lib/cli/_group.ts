@@ -9,13 +9,19 @@ export type Actions = {
 /** A command of several words. */
 type Group = Command & { readonly actions: Actions };
 
-/** A command that hands its second word to one of `actions`; without one it does `bare`, or says what there is. */
-export function group(name: string, actions: Actions, options: { bare?: string; example: string }): Group {
-  const { bare, example } = options;
+interface Options {
+  /** What it does without a second word. @default it says what there is */
+  readonly bare?: string;
+  readonly example: string;
+}
+
+/** A command that hands its second word to one of `actions`. */
+export function group(name: string, actions: Actions, options: Options): Group {
+  const { bare } = options;
   const command: Command = async (args, io) => {
     const [word, ...rest] = args;
     if (word === "--help" || word === "-h" || word === "help" || (word === undefined && bare === undefined)) {
-      io.out(await groupHelp(name, actions, example));
+      io.out(await groupHelp(name, actions, options));
       return EXIT.ok;
     }
     if (bare !== undefined && (word === undefined || word.startsWith("-"))) {
@@ -32,7 +38,7 @@ export function group(name: string, actions: Actions, options: { bare?: string; 
   return Object.assign(command, { actions });
 }
 
-async function groupHelp(name: string, actions: Actions, example: string): Promise<string> {
+async function groupHelp(name: string, actions: Actions, { bare, example }: Options): Promise<string> {
   const { inLines } = await import("./_flags.ts");
   const names = Object.keys(actions);
   const width = Math.max(...names.map((one) => one.length)) + 2;
@@ -41,7 +47,7 @@ async function groupHelp(name: string, actions: Actions, example: string): Promi
     "",
     ...Object.entries(actions).map(([one, [about]]) => `  ${one.padEnd(width)}${inLines(about, 2 + width)}`),
     "",
-    `crochet ${name} <action> --help tells more`,
+    `crochet ${name} <action> --help tells more${bare === undefined ? "" : `; without an action it is '${bare}'`}`,
     "",
     "Example",
     `  ${example}`,

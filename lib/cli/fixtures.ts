@@ -9,8 +9,8 @@ const ACTIONS: Actions = {
   show: ["a tape as a conversation", () => import("./fixtures/show.ts")],
   import: ["make tapes of other tools' recordings", () => import("./fixtures/import.ts")],
   census: ["what the tapes cover of the API, and what they lack", () => import("./fixtures/census.ts")],
-  scan: ["search tapes for secrets; exit code 1 where one shows", () => import("./fixtures/scan.ts")],
-  prune: ["remove blobs that no tape needs", () => import("./fixtures/prune.ts")],
+  scan: ["search fixtures for secrets; exit code 1 where one shows", () => import("./fixtures/scan.ts")],
+  prune: ["remove blobs that no tape needs, and what killed recordings have left", () => import("./fixtures/prune.ts")],
 };
 
 export default group("fixtures", ACTIONS, { bare: "ls", example: "crochet fixtures" });

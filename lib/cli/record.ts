@@ -28,7 +28,7 @@ const USAGE: Usage = {
   about: "Runs an agent in a copy of this directory and keeps the run as a fixture, to be replayed without a model.",
   flags: [
     ["--fixture <name>", "its name in fixtures/; made of the prompt where absent"],
-    ["--tools", "record tool results too, and work in this directory itself: nothing outside is touched on replay"],
+    ["--tools", "record tool results too, in this directory itself: a replay then runs no tool that reads or writes"],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
     ["--model <name>", "the model to use"],
