@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { failurePolicy } from "../core/dispatch.ts";
+import { type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { sha256 } from "../core/sha256.ts";
 import type { Host } from "./serving/from-host.ts";
@@ -94,7 +96,7 @@ function momentsOf({ file, record }: Installable): { readonly on: Listened; read
 
 function entriesOf(hook: Installable, host: Host): HostEntry[] {
   const { file, record } = hook;
-  const { eventOf, toolsOf, patternOf, second, canAsync } = HOST_SETTINGS[host];
+  const { eventOf, toolsOf, patternOf, second, canAsync, canBlock } = HOST_SETTINGS[host];
   // By its own name, which says when it runs: the file that a link leads to may be called anything.
   const command = hookCommand(file.at, host);
   return momentsOf(hook).flatMap(({ on, event }) => {
@@ -112,9 +114,18 @@ function entriesOf(hook: Installable, host: Host): HostEntry[] {
         // Codex drops the whole file for a limit that is no whole number.
         ...(record.timeout !== undefined && { timeout: Math.ceil((record.timeout + MARGIN_SECONDS) * second) }),
         ...(record.mode === "async" && canAsync && { async: true }),
+        ...(canBlock && refusesWhereItFails(record, on.event) && { onFailure: "block" }),
       },
     }];
   });
+}
+
+/** Whether what a hook guards is refused where its process dies, loops or cannot be started: of that it can say nothing. */
+function refusesWhereItFails(record: HookRecord, event: EventName): boolean {
+  if (record.mode !== "gate" || EVENTS[event].deny !== "prevents") return false;
+  // Rules fail in no other way.
+  const kind = record.kind === "rules" ? "module" : record.kind;
+  return (record.onError ?? failurePolicy({ ...record, kind }, event)) === "deny";
 }
 
 /** The name under which hosts know a moment that is narrower than its event. */

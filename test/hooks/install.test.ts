@@ -77,6 +77,7 @@ test("S2.2, S2.9, U14: hooks are added at the ends of the host's lists, after wh
       type: "command",
       command: hookCommand(`${p.cwd}/hooks/pre-tool-use@ExitPlanMode+AskUserQuestion+EnterPlanMode.watch.ts`, "claude"),
       timeout: 65,
+      onFailure: "block",
     }],
   }]);
   assert.equal(hooks.Stop[0].hooks[0].command, "mine");
@@ -90,6 +91,27 @@ test("S2.2, S2.9, U14: hooks are added at the ends of the host's lists, after wh
   assert.deepEqual(left, [{ name: "turn-start.y.ts", why: "claude has no event like turn-start" }]);
   await p.uninstall(p.at("claude"));
   assert.equal(readFileSync(file, "utf8"), before);
+});
+
+test("U7: a guard that dies in the host refuses there too, where its failure does here", async () => {
+  const rows: [name: string, text: string, block: boolean][] = [
+    ["pre-tool-use.a.ts", MODULE, true],
+    ["user-prompt-submit.a.ts", MODULE, true],
+    ["pre-tool-use.b.ts", `${MODULE} export const config = { onError: "continue" };`, false],
+    ["pre-tool-use.c.ts", `${MODULE} export const config = { mode: "observe" };`, false],
+    ["pre-tool-use.d.rules", 'tool equals "Bash" -> deny("no")\n', true],
+    ["pre-tool-use.e.sh", "#!/bin/sh\n", false],
+    ["pre-tool-use.f.sh", "#!/bin/sh\n# crochet: onError=deny\n", true],
+    ["post-tool-use.a.ts", MODULE, false],
+    ["stop.a.ts", `${MODULE} export const config = { onError: "deny" };`, false],
+  ];
+  for (const [name, text, block] of rows) {
+    using p = project({ [name]: text });
+    const { entries } = await p.install(p.at("claude"));
+    assert.equal(entries[0]!.hook.onFailure, block ? "block" : undefined, name);
+    const others = await p.install(p.at("codex"));
+    assert.equal(others.entries[0]!.hook.onFailure, undefined, name);
+  }
 });
 
 test("U14: installing twice is installing once, and a change of the hooks is followed", async () => {

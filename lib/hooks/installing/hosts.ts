@@ -15,6 +15,8 @@ export interface HostSettings {
   /** What a second is there. */
   readonly second: number;
   readonly canAsync: boolean;
+  /** Whether it can be told to take a hook that failed for one that refused. */
+  readonly canBlock: boolean;
 }
 
 const CLAUDE_EVENTS = new Set([
@@ -79,6 +81,7 @@ export const HOST_SETTINGS: { readonly [H in Host]: HostSettings } = {
     patternOf: (pattern) => pattern,
     second: 1,
     canAsync: true,
+    canBlock: true,
   },
   codex: {
     file: join(".codex", "hooks.json"),
@@ -90,6 +93,7 @@ export const HOST_SETTINGS: { readonly [H in Host]: HostSettings } = {
     patternOf: (pattern) => SHARED_WITH_CODEX.test(pattern) && !/\(\?|^\*$/.test(pattern) ? pattern : undefined,
     second: 1,
     canAsync: true,
+    canBlock: false,
   },
   gemini: {
     file: join(".gemini", "settings.json"),
@@ -98,5 +102,6 @@ export const HOST_SETTINGS: { readonly [H in Host]: HostSettings } = {
     patternOf: () => undefined,
     second: 1000,
     canAsync: false,
+    canBlock: false,
   },
 };
