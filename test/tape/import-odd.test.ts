@@ -276,6 +276,8 @@ test("what cannot be read is refused with what it is: an archive, an empty recor
     ],
     [jsonLines({ request: { url: URL, body: REQUEST }, response: { headers: {}, body: "{}" } }), /has no status$/],
     [jsonLines({ request: { url: URL }, response: { status: 200, headers: {} } }), /has no body: its recorder did not/],
+    ["{}", /it is in none of the known formats: vcrpy/],
+    ["interactions:\n- request: 'cut\n", /it is not valid YAML: Missing closing 'quote at line \d, column \d+$/],
     ['[{"httpRequest":{},"httpResponse":{}}]', /none of the known formats \(its keys are httpRequest, httpResponse\)/],
   ];
   for (const [content, reason] of refusals) await assertRefused(content, reason);

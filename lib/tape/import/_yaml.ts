@@ -26,7 +26,8 @@ export async function readDocuments(text: string): Promise<unknown[]> {
     customTags: (tags) => [...(version === "1.1" ? tags.flatMap(asWritten) : tags), "binary", rubyBinary],
   });
   if (!Array.isArray(documents)) return [];
-  const invalid = (mistake: Error) => new ImportRefused(`it is not valid YAML: ${mistake.message.split("\n")[0]}`);
+  const invalid = ({ message }: Error) =>
+    new ImportRefused(`it is not valid YAML: ${message.split("\n")[0]!.replace(/:$/, "")}`);
   const values = documents.map((document) => {
     const [mistake] = document.errors;
     if (mistake) throw invalid(mistake);

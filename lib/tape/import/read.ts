@@ -167,7 +167,7 @@ function unknown({ lines, json, documents, text }: Opened): string {
   if (lines?.some((line) => isFields(line) && line.type === "assistant" && isFields(line.message))) {
     return "it is the transcript of a session, without requests and streams: import a recording of its HTTP calls";
   }
-  const keys = isFields(first) ? Object.keys(first).slice(0, 6).join(", ") : undefined;
-  const seen = keys === undefined ? "" : ` (its keys are ${keys})`;
+  const keys = isFields(first) ? Object.keys(first).slice(0, 6).join(", ") : "";
+  const seen = keys === "" ? "" : ` (its keys are ${keys})`;
   return `it is in none of the known formats${seen}: ${FORMATS.map((format) => format.name).join(", ")}`;
 }
