@@ -262,6 +262,7 @@ test("checkHook() refuses options that cannot be meant", async () => {
     checkHook(folder.path, { runs: -1 }),
     /Cannot check as 'runs' must be a whole number of 0 or more: current value is -1/,
   );
+  await assert.rejects(checkHook(folder.path, { run: 1 } as object), /option 'run' is unknown: did you mean 'runs'\?$/);
   await assert.rejects(checkHook(folder.path, { rounds: 1.5 }), /'rounds'/);
   await assert.rejects(checkHook(folder.path, { timeout: 0 }), /'timeout'/);
   await assert.rejects(checkHook(folder.path, { parallel: 0 }), /'parallel' must be a whole number of 1 or more/);

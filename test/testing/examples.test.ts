@@ -269,6 +269,11 @@ test("askHook() asks one hook one question, whatever the file is called", async 
   assert.ok(matchers.toPass.call({}, await ask("ls")).pass);
   await assert.rejects(askHook(join(folder.path, "guard.sh"), {}, { event: "stop", timeout: 0 }), /seconds above 0/);
   using two = hookFiles({ "stop.sh": "#!/bin/sh\n", "notification.sh": "#!/bin/sh\n", "_none/README.md": "" });
+  await assert.rejects(
+    askHook(two.path, {}, { time: 5 } as object),
+    /option 'time' is unknown: did you mean 'timeout'/,
+  );
+  await assert.rejects(testExamples(two.path, { timeout: 5 } as never), /as \{"timeout":5\} registers no test: /);
   await assert.rejects(askHook(two.path), /as it is a folder with several hooks: name a hook file/);
   await assert.rejects(askHook(join(two.path, "_none")), /as it is a folder with no hook: name a hook file/);
 });

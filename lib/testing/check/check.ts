@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { checkOptions, type OptionKind } from "../../core/options.ts";
 import { shellWord } from "../../hooks/process/shell-word.ts";
 import { type Host, HOSTS, isHost } from "../../hooks/serving/from-host.ts";
 import { type FastCheck, fastCheck } from "../arbitraries/fast-check.ts";
@@ -40,6 +41,23 @@ export interface CheckOptions {
   readonly onHook?: (report: HookReport) => void;
 }
 
+/** What these options must be; numbers, laws and hosts are looked at more closely. */
+const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
+  cwd: "a text",
+  runs: "any",
+  seed: "any",
+  host: "any",
+  timeout: "any",
+  rounds: "any",
+  laws: "a list",
+  event: "a text",
+  env: "an object",
+  signal: "an AbortSignal",
+  parallel: "any",
+  onProgress: "a function",
+  onHook: "a function",
+};
+
 /** Checks the hooks at some paths. What is wrong with a hook is in the report, never thrown. */
 export async function check(paths: readonly string[], options: CheckOptions = {}): Promise<CheckReport> {
   const { cwd = process.cwd(), env = process.env, host, event } = options;
@@ -79,9 +97,9 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
 }
 
 /** @throws {TypeError} that names the option: a check that checks nothing must not pass */
-function refuseWrong(
-  { runs = 100, rounds = 50, seed = 0, parallel = 1, timeout = 5, laws = LAWS, host }: CheckOptions,
-) {
+function refuseWrong(options: CheckOptions): void {
+  checkOptions(options, OPTIONS, "check");
+  const { runs = 100, rounds = 50, seed = 0, parallel = 1, timeout = 5, laws = LAWS, host } = options;
   const whole = (name: string, value: number, least: number) => {
     if (Number.isSafeInteger(value) && value >= least) return;
     throw new TypeError(

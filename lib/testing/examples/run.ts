@@ -1,6 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { checkOptions, type OptionKind } from "../../core/options.ts";
+import { shown } from "../../core/shown.ts";
 import { discover, type HookFile, readHookFile } from "../../hooks/discover.ts";
 import { Lane } from "../check/asking/lane.ts";
 import { fill, Scratch } from "../check/asking/scratch.ts";
@@ -74,6 +76,10 @@ export async function testExamples(
   test?: RegisterTest,
   options: ExampleOptions = {},
 ): Promise<void> {
+  if (test !== undefined && typeof test !== "function") {
+    const mend = "give the runner's own 'test', and options behind it";
+    throw new TypeError(`Cannot test the examples of '${fullPath(path)}' as ${shown(test)} registers no test: ${mend}`);
+  }
   const register = test ?? (await import("node:test")).test as unknown as RegisterTest;
   let count = 0;
   for (const file of hookFiles(path, options)) {
@@ -127,9 +133,18 @@ export async function askHook(
     }));
 }
 
+const OPTIONS: { readonly [option in keyof AskOptions]-?: OptionKind } = {
+  event: "a text",
+  timeout: "0 or more",
+  env: "an object",
+  says: "a text",
+};
+
 /** The hook of a file, or all of a folder. */
-function hookFiles(given: string | URL, { event }: ExampleOptions): readonly HookFile[] {
+function hookFiles(given: string | URL, options: AskOptions): readonly HookFile[] {
   const path = fullPath(given);
+  checkOptions(options, OPTIONS, `ask '${path}'`);
+  const { event } = options;
   if (!existsSync(path)) throw new TypeError(`Cannot find hooks in '${path}' as there is no such file or folder`);
   if (!statSync(path).isDirectory()) return [readHookFile(path, event)];
   const { files, problems: [problem] } = discover(path);
