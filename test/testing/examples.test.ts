@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { deny, keepGoing, type PreToolUseHook } from "../../lib/index.ts";
+import { resolveEvent } from "../../lib/core/names.ts";
+import { fillEvent } from "../../lib/testing/examples/fill.ts";
 import { askHook, matchers, runExamples, testExamples } from "../../lib/testing/index.ts";
 import { hookFiles } from "./_check-files.ts";
 
@@ -276,4 +278,22 @@ test("askHook() asks one hook one question, whatever the file is called", async 
   await assert.rejects(testExamples(two.path, { timeout: 5 } as never), /as \{"timeout":5\} registers no test: /);
   await assert.rejects(askHook(two.path), /as it is a folder with several hooks: name a hook file/);
   await assert.rejects(askHook(join(two.path, "_none")), /as it is a folder with no hook: name a hook file/);
+});
+
+test("what an example says of a stop is never changed, and what hangs on it follows", () => {
+  /** As given, and then: stop_hook_active, continuations, stalled, remaining. */
+  const cases: [given: object, filled: unknown[]][] = [
+    [{}, [false, 0, 0, 8]],
+    [{ stop_hook_active: true }, [true, 1, 1, 7]],
+    [{ stop_hook_active: true, stalled: 4 }, [true, 4, 4, 4]],
+    [{ stop_hook_active: true, remaining: 2 }, [true, 1, 1, 2]],
+    [{ stop_hook_active: true, stalled: 0 }, [true, 1, 0, 8]],
+    [{ continuations: 3 }, [true, 3, 0, 8]],
+    [{ continuations: 0 }, [false, 0, 0, 8]],
+  ];
+  for (const [given, filled] of cases) {
+    const event = fillEvent({ ...given }, { cwd: "/", on: resolveEvent("stop")!, tool: undefined });
+    const fields = ["stop_hook_active", "continuations", "stalled", "remaining"].map((field) => event[field]);
+    assert.deepEqual(fields, filled, JSON.stringify(given));
+  }
 });

@@ -57,7 +57,7 @@ export function fillEvent(given: Fields, { cwd, on, tool }: FillOptions): Fields
     ...own,
     ...(input && { input, original_input: own.original_input ?? input }),
     ...outcome(own, tool_response, sample as unknown as Fields),
-    ...stopCounts(own, moment.event),
+    ...stopCounts(own, sample as unknown as Fields),
   };
 }
 
@@ -104,13 +104,12 @@ function outcome(own: Fields, response: unknown, sample: Fields): Fields {
   };
 }
 
-/** A stop hook that was heard before was heard at least once. */
-function stopCounts({ stop_hook_active, continuations, stalled }: Fields, event: EventName): Fields {
+/** What hangs together at a stop, where it is not given: an agent that was sent back was so once, and has gone on idly. */
+function stopCounts(own: Fields, { event, remaining: most }: Fields): Fields {
   if (event !== "stop") return {};
-  if (continuations === undefined && stop_hook_active === true) {
-    return { continuations: 1, stalled: stalled ?? 1, remaining: 7 };
-  }
-  return typeof continuations === "number" && stop_hook_active === undefined
-    ? { stop_hook_active: continuations > 0 }
-    : {};
+  const { stop_hook_active = Number(own.continuations ?? 0) > 0 } = own;
+  const { stalled = own.continuations === undefined && stop_hook_active === true ? 1 : 0 } = own;
+  const { continuations = stop_hook_active === true ? Math.max(1, Number(stalled)) : 0 } = own;
+  const { remaining = Number(most) - Number(stalled) } = own;
+  return { stop_hook_active, continuations, stalled, remaining };
 }
