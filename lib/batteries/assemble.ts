@@ -24,7 +24,7 @@ import { hookList } from "./hook-list.ts";
 import { isKept, keeper } from "./persist.ts";
 import { pastFor } from "./past.ts";
 import { spawner } from "./spawn.ts";
-import { closeTape, tapeFor } from "./tape.ts";
+import { choicesOf, closeTape, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
 /** An agent's options, checked. */
@@ -65,7 +65,8 @@ async function groundOf(parts: Parts, own: RunOptions) {
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
   const lane = tape?.lane("main");
   const clock = lane?.clock ?? systemClock;
-  const { model, modelName, priced } = modelOf(own.model ?? options.model ?? tape?.model, tape?.isOffline);
+  const choices = choicesOf(options, own, tape);
+  const { model, modelName, priced } = modelOf(choices.model, tape?.isOffline);
   const limits = own.limits ? limitsOf({ ...options.limits, ...own.limits }) : parts.limits;
   if (limits.dollars !== undefined && priced && price(modelName, NO_USAGE) === undefined) {
     throw new TypeError(
@@ -77,13 +78,17 @@ async function groundOf(parts: Parts, own: RunOptions) {
   const engine = engineOf(own.step ?? options.step);
   const past = await pastFor(store, own);
   const id = past?.id ?? own.id ?? clock.uuid();
-  return { parts, options, own, cwd, tape, lane, clock, model, modelName, priced, limits, store, engine, past, id };
+  const { memory } = choices;
+  return {
+    ...{ parts, options, own, cwd, tape, lane, clock, model, modelName, priced, memory },
+    ...{ limits, store, engine, past, id },
+  };
 }
 
 async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefined): Promise<AgentSession> {
-  const { parts, options, own, cwd, tape, lane, clock, model, priced, limits, store, engine, past, id } = ground;
-  const memory = own.memory ?? options.memory ?? false;
-  const { system, afterWrite } = await withMemory(options.system ?? "", cwd, memory, tape);
+  const { parts, options, own, cwd, tape, lane, clock, model, priced, memory } = ground;
+  const { limits, store, engine, past, id } = ground;
+  const { system, afterWrite } = await withMemory(ground);
   const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
   const gate = await gateOf(own.permissions ?? options.permissions, ask, cwd);
   const compactor = memory === false ? undefined : await import("./compact.ts");
@@ -153,7 +158,7 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
     hooks: hookList({
       inCode: parts.codeHooks,
       folders: parts.hookFolders,
-      found: own.hooks,
+      found: notedHooks(own.hooks, tape),
       runner: {
         host: hookHost({
           ...{ id, cwd, store, set, gate, toolState },
@@ -239,19 +244,19 @@ function modelOf(
 let shared: Model | undefined;
 
 async function withMemory(
-  system: string,
-  cwd: string,
-  memory: boolean | readonly string[],
-  tape: Ground["tape"],
+  { options: { system = "" }, own, cwd, memory, tape }: Ground,
 ): Promise<{ system: string; afterWrite?: AgentSpec["afterWrite"] }> {
   if (memory === false) return { system };
   const { findMemory, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
   const names = memory === true ? MEMORY_FILES : memory;
-  const onTape = tape?.isOffline ? tape.program?.tape.memory : undefined;
+  const isChosen = tape?.recording.chosen.has("memory") ?? false;
+  const recorded = tape?.program?.tape;
+  const isRetold = recorded?.header.tools ? tape!.isOffline : isChosen && own.memory === undefined;
+  const onTape = isRetold ? recorded?.memory : undefined;
   const files = onTape === undefined ? await findMemory(cwd, names) : [];
   const found = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
+  if (tape?.recordsTools || isChosen) tape!.recording.memory = found;
   if (tape?.recordsTools) {
-    tape.recording.memory = found;
     for (const { path, text } of files) tape.recording.hasRead(cwd, path, text);
   }
   return { system: [system, found].filter((part) => part !== "").join("\n\n"), afterWrite: memoryWatch(cwd, names) };

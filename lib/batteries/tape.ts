@@ -29,6 +29,39 @@ export async function tapeFor(
   }
 }
 
+/**
+ * The model and the memory of a run: its own, else what a recorded run chose in place of its agent, who may ask for
+ * others, else the agent's.
+ */
+export function choicesOf(
+  agents: AgentOptions,
+  own: RunOptions,
+  tape: TapeSession | undefined,
+): Pick<RunOptions, "model"> & { memory: NonNullable<RunOptions["memory"]> } {
+  const { chosen } = tape?.recording ?? { chosen: new Set() };
+  for (const choice of tape?.program?.tape.header.chosen ?? []) chosen.add(choice);
+  if (tape?.mode === "record") {
+    if (typeof own.model === "string" && agents.model !== undefined) chosen.add("model");
+    if (own.memory && !agents.memory) chosen.add("memory");
+  }
+  const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
+  const memory = own.memory ?? (chosen.has("memory") || (agents.memory ?? false));
+  return { ...(model !== undefined && { model }), memory };
+}
+
+/** Hooks that a run brings along; that there are some is noted, as a replay has none but the agent's. */
+export function notedHooks(found: RunOptions["hooks"], tape: TapeSession | undefined): RunOptions["hooks"] {
+  if (tape?.mode !== "record" || !found) return found;
+  return (runner) => {
+    const list = found(runner);
+    return async () => {
+      const hooks = await list();
+      if (hooks.length > 0) tape.recording.chosen.add("hooks");
+      return hooks;
+    };
+  };
+}
+
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker. */
 let loaded: typeof import("../tape/options.ts") & typeof import("../tape/session.ts") | undefined;
 

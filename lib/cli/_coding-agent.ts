@@ -1,4 +1,5 @@
 import { type Agent, agent } from "../agent.ts";
+import { BUILT_IN } from "../tape/tape.ts";
 import {
   Agent as AgentTool,
   AskUserQuestion,
@@ -37,5 +38,5 @@ const TOOLS = [
 
 /** The agent of `crochet run` without a script. */
 export function codingAgent(): Agent {
-  return agent({ name: "coding", system: SYSTEM, tools: TOOLS });
+  return agent({ from: BUILT_IN, name: "coding", system: SYSTEM, tools: TOOLS });
 }

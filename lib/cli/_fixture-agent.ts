@@ -3,11 +3,9 @@ import { join } from "node:path";
 import type { Agent } from "../agent.ts";
 import { type Fixture, scriptFromTape } from "../tape/fixture.ts";
 import { readHeader } from "../tape/read.ts";
+import { BUILT_IN } from "../tape/tape.ts";
 import { UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";
-
-/** How a tape names the agent that needs no script. */
-export const BUILT_IN = "crochet";
 
 /** What a script may take to load where nobody need watch: as long as a hook may take. */
 const MOST_SECONDS = 60;

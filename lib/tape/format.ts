@@ -20,6 +20,8 @@ export interface Header {
   readonly versions: { readonly [what: string]: string };
   /** The agent's script, relative to the fixture's folder. */
   readonly agent?: string;
+  /** What whoever ran the agent chose in its place: `model`, `memory`, `hooks`. */
+  readonly chosen?: readonly string[];
   /** Whether tool results are on the tape, to be served from it. */
   readonly tools: boolean;
   readonly normalise?: readonly Normaliser[];
@@ -224,6 +226,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
     seed: "a text",
     versions: "an object",
     agent: "a text?",
+    chosen: "a list?",
     tools: "true or false",
     normalise: "a list?",
   },
@@ -286,9 +289,8 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
 /** A fact as its line, without the line's end: the same fact always gives the same bytes. */
 export function factLine(fact: Header | Fact): string {
   const given = fact as unknown as { [key: string]: unknown };
-  const shape = SHAPES[kindOf(given)!]!;
   const ordered: { [key: string]: unknown } = {};
-  for (const key of Object.keys(shape)) if (given[key] !== undefined) ordered[key] = given[key];
+  for (const key of Object.keys(SHAPES[kindOf(given)!]!)) if (given[key] !== undefined) ordered[key] = given[key];
   return JSON.stringify(ordered);
 }
 

@@ -140,9 +140,13 @@ async function runIn(
   }
   if (told.error !== undefined) throw withReason(told.error, result);
   const report = judged(told.report!, tape, result!, cwd);
-  const notes = options.cwd === undefined && fixture.files === undefined && blamesOthers(report, tape)
-    ? [...report.notes, tape?.header.tools ? `${NO_FILES}; recorded without --tools it has them` : NO_FILES]
-    : report.notes;
+  const isBare = options.cwd === undefined && fixture.files === undefined && blamesOthers(report, tape);
+  const lacksHooks = !report.ok && !options.hooks && tape?.header.chosen?.includes("hooks");
+  const notes = [
+    ...report.notes,
+    ...(isBare ? [tape?.header.tools ? `${NO_FILES}; recorded without --tools it has them` : NO_FILES] : []),
+    ...(lacksHooks ? ["whoever recorded it had hooks that are not its agent's own: give them with --hooks"] : []),
+  ];
   // A directory that is worked in itself may be of any size, and is there to be looked at.
   const files = options.cwd === undefined ? readFiles(cwd) : new Map<string, string>();
   return { root: cwd, result: result!, report: { ...report, notes }, events, files };

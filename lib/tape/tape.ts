@@ -12,7 +12,7 @@ export interface Tape {
   readonly clocks: readonly ClockFact[];
   readonly inboxes?: readonly InboxFact[];
   readonly refusals?: readonly RefusalFact[];
-  /** What files told the agent of its project, where tool results are recorded and its files are not. */
+  /** What files told the agent of its project, where these are not kept or only its run asked for it. */
   readonly memory?: string;
   /** What the agent itself read of its workspace then, by path: memory, and what describes agents it started. */
   readonly files?: { readonly [path: string]: string };
@@ -85,6 +85,9 @@ export interface TapeEvent {
   /** Blanks before the JSON's last brace. */
   readonly pad?: number;
 }
+
+/** How a tape names the agent that needs no script. */
+export const BUILT_IN = "crochet";
 
 /** The lane of an agent that no other agent started. */
 export const MAIN = "main";

@@ -7,6 +7,7 @@ import { fixtureAt, scriptOnTape } from "../fixture.ts";
 import { keepFiles } from "./keep-files.ts";
 import type { TapeOptions } from "../options.ts";
 import { TapeError } from "../read.ts";
+import { BUILT_IN } from "../tape.ts";
 
 /** The script an agent was made in, as a path. */
 export function scriptOf(from: string): string {
@@ -26,14 +27,16 @@ export function recordedFrom(
 ): TapeOptions {
   const { path, agent, mode } = options;
   if (path === undefined || path.endsWith(".jsonl") || agent !== undefined || from === undefined) return options;
-  const script = scriptOf(from);
-  if (/[._](?:test|spec)\.\w+$/.test(script)) return options;
+  const script = from === BUILT_IN ? undefined : scriptOf(from);
+  if (script !== undefined && /[._](?:test|spec)\.\w+$/.test(script)) return options;
   const has = fixtureAt(path).files !== undefined;
   const keeps = mode === "update" ? by !== "command" && has : by === "environment" && !has && !options.tools;
   return {
     ...options,
-    agent: scriptOnTape(path, script),
-    ...(keeps && { workspace: taken(cwd, path, [script, join(dirname(script), "hooks")]) }),
+    agent: script === undefined ? BUILT_IN : scriptOnTape(path, script),
+    ...(keeps && {
+      workspace: taken(cwd, path, script === undefined ? [] : [script, join(dirname(script), "hooks")]),
+    }),
   };
 }
 

@@ -31,7 +31,7 @@ export function refusal(
 
 /** The header of a new tape. */
 export function headerOf(
-  { seen: { url, answer, sdk, api } }: Recording,
+  { seen: { url, answer, sdk, api }, chosen }: Recording,
   seed: string,
   epoch: number,
   { agent, tools = false, normalise = [], source }: TapeOptions,
@@ -49,6 +49,7 @@ export function headerOf(
       runtime: runtimeVersion(),
     },
     ...(agent !== undefined && { agent }),
+    ...(chosen.size > 0 && { chosen: [...chosen] }),
     tools,
     ...(normalise.length > 0 && { normalise }),
   };

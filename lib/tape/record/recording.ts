@@ -20,6 +20,8 @@ export class Recording {
   readonly prompts: string[] = [];
   readonly inboxes: InboxFact[] = [];
   readonly refusals: RefusalFact[] = [];
+  /** What the run chose in place of its agent. */
+  readonly chosen = new Set<string>();
   memory?: string;
   readonly files = new Map<string, string>();
   readonly seen: SeenWire = {};
