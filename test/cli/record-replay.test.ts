@@ -36,7 +36,7 @@ test(
     assert.match(drift.out, /fix-the-typo +drift +0\/4/);
     assert.match(
       drift.out,
-      /system prompt: system is not what was recorded \(at main#1\)\n +line 2\n +- You are brief\.\n +\+ You are very brief\.\n/,
+      /prompt: system is not what was recorded \(at main#1\)\n +line 2\n +- You are brief\.\n +\+ You are very brief\.\n/,
     );
     assert.match(
       drift.out,
@@ -60,7 +60,7 @@ test(
     ]);
     const xml = readFileSync(join(here.cwd, "report.xml"), "utf8");
     assert.match(xml, /<testsuite name="crochet replay" tests="1" failures="1" errors="0"/);
-    assert.match(xml, /<failure message="system prompt: system is not what was recorded/);
+    assert.match(xml, /<failure message="prompt: system is not what was recorded/);
   },
 );
 

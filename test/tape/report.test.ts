@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { DriftReport } from "../../lib/tape/drift/drift.ts";
-import { junit, reportLines } from "../../lib/tape/drift/report.ts";
+import { junit, PLAIN, reportLines } from "../../lib/tape/drift/report.ts";
 import { rounds } from "../_counts.ts";
 
 /** A report of one changed text. */
@@ -39,7 +39,7 @@ test("a report names the line that changed, and shows the change also far into a
   assert.deepEqual(
     reportLines(drift(`a\n${long}tea\nz`, `a\n${long}coffee\nz`)),
     [
-      "system prompt: it changed (at main#1)",
+      "prompt: system: it changed (at main#1)",
       "  line 2",
       `  - …${"word ".repeat(8)}tea`,
       `  + …${"word ".repeat(8)}coffee`,
@@ -47,6 +47,17 @@ test("a report names the line that changed, and shows the change also far into a
       "to record again: 1 call, 20 tokens, $0.50 (crochet replay --update)",
     ],
   );
+});
+
+test("a report names a place once, whether its words begin with it or not, and colours it", () => {
+  const ink = { ...PLAIN, bold: (text: string) => `<${text}>` };
+  const [first] = drift("a", "b").divergences;
+  const told = (more: object) => reportLines({ ...drift("a", "b"), divergences: [{ ...first!, ...more }] }, ink)[0];
+  assert.equal(told({ words: "system is new" }), "prompt: <system> is new (at main#1)");
+  assert.equal(told({ words: "it is new" }), "prompt: <system>: it is new (at main#1)");
+  const tools = [{ lane: "main", tool: "Edit", id: "t1", path: "result.content", expected: "a", actual: "b" }];
+  const report = { ...drift("a", "b"), divergences: [], tools };
+  assert.equal(reportLines(report)[0], "tool: result.content of Edit is not what was recorded (at t1)");
 });
 
 test("a report never gives a price for calls that were never recorded", () => {

@@ -89,7 +89,7 @@ test("replay() fails where the agent asks otherwise, with the line that changed 
   const changed = agent({ system: "You fix typos and nothing else.\nBe quick.", tools: [Read, Edit], name: "fixer" });
   await assert.rejects(replay(changed, "fix-typo", { cwd: ROOT }), (error: ReplayError) => {
     assert.match(error.message, /^The run of 'fix-typo' is not the recorded one:/);
-    assert.match(error.message, /system prompt: system is not what was recorded \(at main#1\)/);
+    assert.match(error.message, /prompt: system is not what was recorded \(at main#1\)/);
     assert.match(error.message, /- You fix typos and nothing else\. Read a file before you change it\./);
     assert.match(error.message, /\+ Be quick\./);
     assert.match(error.message, /to record again: 4 calls, 60 tokens, < \$0\.01/);

@@ -37,16 +37,17 @@ export function renewalText({ divergences, unused, price }: DriftReport): string
 }
 
 function divergenceLines({ lane, call, cause, path, words, expected, actual }: Divergence, ink: Ink): string[] {
-  const at = call === undefined ? lane : call;
+  // Most sentences begin with their place.
+  const told = words.startsWith(path) ? ink.bold(path) + words.slice(path.length) : `${ink.bold(path)}: ${words}`;
   return [
-    `${ink.bold(path || at)} ${ink.red(cause)}: ${words} ${ink.dim(`(at ${at})`)}`,
+    `${ink.red(cause)}: ${told} ${ink.dim(`(at ${call ?? lane})`)}`,
     ...changeLines(expected, actual, ink),
   ];
 }
 
 function toolLines({ tool, id, path, expected, actual }: ToolDrift, ink: Ink): string[] {
   return [
-    `${ink.bold(`${tool} ${path}`)} ${ink.red("tool")}: the tool now gives another result ${ink.dim(`(${id})`)}`,
+    `${ink.red("tool")}: ${ink.bold(path)} of ${tool} is not what was recorded ${ink.dim(`(at ${id})`)}`,
     ...changeLines(expected, actual, ink),
   ];
 }
