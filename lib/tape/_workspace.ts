@@ -28,12 +28,14 @@ type Snapshot = ReadonlyMap<string, string>;
 const MOST_TEXT = 256 * 2 ** 20;
 
 /**
- * Every file of a workspace by its path from the root, with `/` between parts; links are not followed. What nobody may
- * read is left out, unless the workspace is ours (`own`): then it is made readable.
+ * Every file of a workspace by its path from the root, with `/` between parts, in the order of their names: Bun lists a
+ * folder in any. Links are not followed. What nobody may read is left out, unless the workspace is ours (`own`): then it
+ * is made readable.
  */
 function walk(root: string, own: boolean, found: (path: string) => void, below = ""): void {
   const folder = join(root, below);
-  for (const entry of seen(folder, own, () => readdirSync(folder, { withFileTypes: true })) ?? []) {
+  const entries = seen(folder, own, () => readdirSync(folder, { withFileTypes: true })) ?? [];
+  for (const entry of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
     const path = below === "" ? entry.name : `${below}/${entry.name}`;
     if (entry.isDirectory()) {
       if (!SKIPPED.has(entry.name)) walk(root, own, found, path);

@@ -94,3 +94,14 @@ test("a file that is too long for a text is hashed all the same, and is no text 
     assert.deepEqual(Object.keys(hashFiles(cwd, { shown: String })), ["__proto__", "long"]);
   });
 });
+
+test("the files of a workspace are always told in the order of their names, in which not every runtime lists a folder", async () => {
+  await inScratch(undefined, async (cwd) => {
+    const before = snapshot(cwd);
+    const names = Array.from({ length: 40 }, (_, i) => `${(i * 7) % 40}.txt`);
+    for (const name of names) writeFileSync(join(cwd, name), name);
+    for (const found of [readFiles(cwd).keys(), Object.keys(changesSince(cwd, before))]) {
+      assert.deepEqual([...found], names.toSorted());
+    }
+  });
+});
