@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
-import { agent, type AgentOptions, anthropic, type Model } from "../../lib/index.ts";
+import { agent, type AgentOptions, anthropic, type Model, type Result } from "../../lib/index.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { serve } from "../_server.ts";
@@ -8,24 +9,29 @@ import { inFolder, Look, take, tapeIn, type Told } from "./_stage.ts";
 
 const options: AgentOptions = { system: "You look.", tools: [Look] };
 
-/** Records a run of a model and replays it at both seams; the model must not be asked again. */
+/** Records a run of a model and replays it at both seams, watched and not; the model must not be asked again. */
 async function thrice(
   model: Model,
   never: Model,
   given: AgentOptions = options,
-): Promise<{ recorded: Told; ended: unknown[]; replayed: Told[] }> {
+): Promise<{ recorded: Told; ended: unknown[]; replayed: Told[]; unwatched: Result[] }> {
   return await inFolder(async (folder) => {
     const recorded = await take(agent({ ...given, model }), { folder, tape: { path: folder, mode: "record" } });
     const { calls } = await readTape(tapeIn(folder));
     const replayed: Told[] = [];
+    const unwatched: Result[] = [];
     for (const wire of [false, true]) {
-      replayed.push(await take(agent({ ...given, model: never }), { folder, tape: { path: folder, wire } }));
+      const again = agent({ ...given, model: never });
+      replayed.push(await take(again, { folder, tape: { path: folder, wire } }));
+      unwatched.push(await again.run("go", { cwd: join(folder, "work"), tape: { path: folder, wire } }));
     }
-    return { recorded, ended: calls.flatMap((call) => call.attempts.map((a) => a.status ?? a.ended)), replayed };
+    const ended = calls.flatMap((call) => call.attempts.map((a) => a.status ?? a.ended));
+    return { recorded, ended, replayed, unwatched };
   });
 }
 
-function assertSame({ recorded, replayed }: { recorded: Told; replayed: Told[] }): void {
+function assertSame({ recorded, replayed, unwatched }: Awaited<ReturnType<typeof thrice>>): void {
+  for (const again of unwatched) assert.deepEqual(again, recorded.result);
   for (const again of replayed) {
     assert.deepEqual(again.report?.divergences, []);
     assert.deepEqual(again.result, recorded.result);
