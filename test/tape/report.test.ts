@@ -49,12 +49,14 @@ test("a report names the line that changed, and shows the change also far into a
   );
 });
 
-test("a report names a place once, whether its words begin with it or not, and colours it", () => {
+test("a report names a place once, whether its words have it or not, and colours it", () => {
   const ink = { ...PLAIN, bold: (text: string) => `<${text}>` };
   const [first] = drift("a", "b").divergences;
   const told = (more: object) => reportLines({ ...drift("a", "b"), divergences: [{ ...first!, ...more }] }, ink)[0];
   assert.equal(told({ words: "system is new" }), "prompt: <system> is new (at main#1)");
   assert.equal(told({ words: "it is new" }), "prompt: <system>: it is new (at main#1)");
+  assert.equal(told({ words: "it differs at system" }), "prompt: it differs at <system> (at main#1)");
+  assert.equal(told({ path: "", words: "it is new" }), "prompt: it is new (at main#1)");
   const tools = [{ lane: "main", tool: "Edit", id: "t1", path: "result.content", expected: "a", actual: "b" }];
   const report = { ...drift("a", "b"), divergences: [], tools };
   assert.equal(reportLines(report)[0], "tool: result.content of Edit is not what was recorded (at t1)");

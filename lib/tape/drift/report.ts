@@ -37,8 +37,9 @@ export function renewalText({ divergences, unused, price }: DriftReport): string
 }
 
 function divergenceLines({ lane, call, cause, path, words, expected, actual }: Divergence, ink: Ink): string[] {
-  // Most sentences begin with their place.
-  const told = words.startsWith(path) ? ink.bold(path) + words.slice(path.length) : `${ink.bold(path)}: ${words}`;
+  // Most sentences name their place.
+  const named = words.includes(path) ? words : `${path}: ${words}`;
+  const told = path === "" ? words : named.replace(path, ink.bold);
   return [
     `${ink.red(cause)}: ${told} ${ink.dim(`(at ${call ?? lane})`)}`,
     ...changeLines(expected, actual, ink),
