@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
 import { sweep, writeWhole } from "./drafts.ts";
 import { factsOf } from "./_facts.ts";
-import { factLine } from "./format.ts";
+import { factLine } from "./lines.ts";
 import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
 import { scanFacts, whatIs } from "./redact/scan.ts";
 import type { Tape } from "./tape.ts";

@@ -1,6 +1,7 @@
 import type { Message } from "../../core/messages.ts";
 import { crochetVersion, runtimeVersion } from "../../version.ts";
-import { type ClockFact, type EndFact, type Header, TAPE_VERSION, type ToolFact } from "../format.ts";
+import type { ClockFact, EndFact, Header, ToolFact } from "../format.ts";
+import { TAPE_VERSION } from "../lines.ts";
 import { differs } from "../drift/difference.ts";
 import type { Mask } from "../redact/mask.ts";
 import type { TapeOptions } from "../options.ts";
