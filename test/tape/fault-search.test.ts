@@ -6,6 +6,7 @@ import { agent } from "../../lib/agent.ts";
 import { readFaultFile } from "../../lib/tape/fault/fault-file.ts";
 import { type Fault, faultText, readFault } from "../../lib/tape/fault/fault.ts";
 import { faultFile } from "../../lib/tape/fixture.ts";
+import type { Observed } from "../../lib/tape/fault/invariants.ts";
 import { type Faultable, underFaults } from "../../lib/tape/fault/under-faults.ts";
 import { faults, rechunk } from "../../lib/testing/faults.ts";
 import { searchFaults } from "../../lib/testing/search-faults.ts";
@@ -95,6 +96,17 @@ test("an invariant that answers neither with a text nor with nothing accuses nob
       new RegExp(`by invariant 'mine' as 'broken' answers ${words}: give a text where it is broken, else undefined$`),
     );
   }
+});
+
+test("the workspace of a run under faults, another one each time, is never named in what it came to and what is kept", async () => {
+  const invariants = [{ name: "mine", broken: ({ results }: Observed) => JSON.stringify(results[0]?.messages) }];
+  const runs = [1, 2].map(() => underFaults(writer, made.tape, [], { files: made.files, invariants }));
+  const [first, second] = (await Promise.all(runs)).map(({ broken, result }) => ({
+    broken,
+    messages: result?.messages,
+  }));
+  assert.match(first!.broken[0]!.seen, /\{ROOT\}\/a\.txt/);
+  assert.deepEqual(first, second);
 });
 
 test("a run that is begun again is accused of what it writes twice, and never of what it reads twice", async () => {

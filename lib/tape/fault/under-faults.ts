@@ -5,6 +5,8 @@ import { shown } from "../../core/shown.ts";
 import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import { expectTape } from "../expect-tape.ts";
+import { placer } from "../redact/places.ts";
+import { mapTexts } from "../redact/redact.ts";
 import { inScratch } from "../fixture.ts";
 import { readFiles } from "../_workspace.ts";
 import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants.ts";
@@ -34,7 +36,7 @@ export const UNDER_FAULTS: { readonly [option in keyof UnderFaultsOptions]-?: Op
   cutAt: "any",
 };
 
-/** What came of a run under faults. */
+/** What came of a run under faults. Its workspace, another one each time and gone by now, is `{ROOT}` in `broken` and `result`. */
 export interface UnderFaults {
   readonly faults: readonly Fault[];
   /** The invariants that did not hold, with what was seen. */
@@ -77,11 +79,13 @@ export async function underFaults(
   const run = new FaultRun(tape, faults);
   return await inScratch(options.files, async (cwd) => {
     const observed: Observed = { ...await observe(agent, tape, run, cwd, options), files: readFiles(cwd) };
+    const { place } = placer({ root: cwd });
     const broken = (options.invariants ?? INVARIANTS).flatMap(({ name, broken }) => {
       const seen = judgedBy(name, () => broken(observed));
-      return seen === undefined ? [] : [{ invariant: name, seen }];
+      return seen === undefined ? [] : [{ invariant: name, seen: place(seen) }];
     });
-    return { faults, broken, result: observed.results.at(-1), observed };
+    const result = mapTexts(observed.results.at(-1), (text) => place(text));
+    return { faults, broken, result, observed };
   }, tape.files);
 }
 
