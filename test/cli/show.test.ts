@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { agent, keepGoing, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
 import { coloursFor } from "../../lib/cli/show/colours.ts";
+import { messageLines } from "../../lib/cli/show/message.ts";
 import { terminalView } from "../../lib/cli/show/terminal-view.ts";
 
 const PLAIN = coloursFor(false, {});
@@ -70,4 +71,14 @@ test("a stop hook that sends the agent back is shown in those words", async () =
     on: terminalView((text) => out += text, PLAIN),
   }).run("go");
   assert.match(out, /Hook\(Stop\) code:stop#0: .*sent back.*: not yet/);
+});
+
+test("in a conversation only what the model says stands at the margin: prompts and results of many lines do not", () => {
+  const lines = (role: "user" | "assistant", ...content: object[]) =>
+    messageLines({ role, content: content as never }, PLAIN).join("\n");
+  const text = { type: "text", text: "one\ntwo\n" };
+  assert.equal(lines("user", text), "› one\n  two");
+  assert.equal(lines("assistant", text), "one\ntwo\n");
+  const result = { type: "tool_result", tool_use_id: "t", content: "1\tone\n2\ttwo\n" };
+  assert.equal(lines("user", result, { ...result, is_error: true }), "✓ 1\tone\n  2\ttwo\n✗ 1\tone\n  2\ttwo");
 });

@@ -16,11 +16,16 @@ export function messageLines({ role, content }: Message, { bold, cyan, dim, gree
       return `${cyan("▸")} ${bold(plainText(block.name))} ${dim(plainText(JSON.stringify(block.input)))}`;
     }
     if (isToolResult(block)) {
-      return `${block.is_error ? red("✗") : green("✓")} ${dim(plainText(contentText(block.content ?? "")))}`;
+      return `${block.is_error ? red("✗") : green("✓")} ${dim(behindMark(contentText(block.content ?? "")))}`;
     }
-    const words = block.type === "text" ? plainText((block as { text: string }).text) : `[${block.type}]`;
-    return role === "user" ? `${bold("›")} ${words}` : words;
+    const words = block.type === "text" ? (block as { text: string }).text : `[${block.type}]`;
+    return role === "user" ? `${bold("›")} ${behindMark(words)}` : plainText(words);
   });
+}
+
+/** A text whose lines all begin behind the mark of its first one: at the margin stands what the model says. */
+function behindMark(text: string): string {
+  return plainText(text).trimEnd().replaceAll("\n", "\n  ");
 }
 
 /** What the API calls by itself; its results are for the API to read. */
