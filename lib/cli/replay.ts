@@ -53,13 +53,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
   }
   if (flags.verify) refuseTogether(flags, "verify", ["update"], "one only looks at what the other records again");
-  if (flags.hooks !== undefined) {
-    const found = statSync(resolve(io.cwd, String(flags.hooks)), { throwIfNoEntry: false });
-    if (!found) throw new UsageError(`Cannot load hooks of '${flags.hooks}' as there is no such folder`);
-    if (!found.isDirectory()) {
-      throw new UsageError(`Cannot load hooks of '${flags.hooks}' as it is a file: name the folder it is in`);
-    }
-  }
+  if (flags.hooks !== undefined) await expectHooks(String(flags.hooks), io);
   if (flags.faults) {
     const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
     const { asked, word } = faultsAsked(flags.faults);
@@ -83,6 +77,9 @@ export default command(USAGE, async ({ words, flags }, io) => {
     : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else show(outcomes, io, io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN);
+  if (flags.shadow && !flags.json && outcomes.every(({ shadow }) => shadow.length === 0)) {
+    io.out(`\nHad the hooks of '${flags.hooks}' been there, they would have done nothing\n`);
+  }
   if (flags.junit !== undefined) (await import("./_junit-file.ts")).writeJunit(outcomes, flags.junit, io);
   if (io.signal.aborted) {
     const left = fixtures.length - outcomes.length;
@@ -91,6 +88,17 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
 });
+
+/** @throws {UsageError} where there is no hook to load: a backtest of none would look like one of hooks that let everything pass */
+async function expectHooks(given: string, io: Io): Promise<void> {
+  const refuse = (why: string) => new UsageError(`Cannot load hooks of '${given}' as ${why}`);
+  const folder = resolve(io.cwd, given);
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (!found) throw refuse("there is no such folder");
+  if (!found.isDirectory()) throw refuse("it is a file: name the folder it is in");
+  const { files, problems } = (await import("../hooks/discover.ts")).discover(folder);
+  if (files.length + problems.length === 0) throw refuse("there is none in it: name the folder that has the files");
+}
 
 function fixturesFor(words: readonly string[], io: Io): Fixture[] {
   if (words.length === 0) {

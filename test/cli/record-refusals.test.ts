@@ -58,6 +58,17 @@ test("replay takes several names, and refuses what it cannot do before it begins
     2,
     "crochet: Cannot load hooks of 'nowhere' as there is no such folder\n",
   ]);
+  here.put({ "bare/.claude/settings.json": "{}", "calm/stop.ts": "export default () => undefined;\n" });
+  for (const flags of [["--shadow"], []]) {
+    const bare = await here.crochet(["replay", "again", "--hooks", "bare", ...flags]);
+    assert.deepEqual([bare.code, bare.err], [
+      2,
+      "crochet: Cannot load hooks of 'bare' as there is none in it: name the folder that has the files\n",
+    ]);
+  }
+  const calm = await here.crochet(["replay", "again", "--hooks", "calm", "--shadow"]);
+  assert.equal(calm.code, 0, calm.out);
+  assert.match(calm.out, /\nHad the hooks of 'calm' been there, they would have done nothing\n$/);
   const none = await here.crochet(["replay", "again", "--faults", "0"]);
   assert.deepEqual([none.code, none.err], [
     2,
