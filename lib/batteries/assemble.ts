@@ -24,7 +24,7 @@ import { hookList } from "./hook-list.ts";
 import { isKept, keeper } from "./persist.ts";
 import { pastFor } from "./past.ts";
 import { spawner } from "./spawn.ts";
-import { choicesOf, closeTape, notedHooks, tapeFor } from "./tape.ts";
+import { askerFor, choicesOf, closeTape, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
 /** An agent's options, checked. */
@@ -112,7 +112,8 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
   const toolState = new Map<string, unknown>([[ROOTS, [cwd]]]);
   const envFile = sessionEnvFile(toolState);
   const sandbox = sessionSandbox(own.sandbox ?? options.sandbox, cwd);
-  if (own.asker) toolState.set(ASKER, own.asker);
+  const asker = await askerFor(own.asker, tape);
+  if (asker) toolState.set(ASKER, asker);
   if (tape?.recordsTools) {
     toolState.set(HAS_READ, (path: string, text: string) => tape.recording.hasRead(cwd, path, text));
   }

@@ -49,6 +49,16 @@ export function choicesOf(
   return { ...(model !== undefined && { model }), memory };
 }
 
+/** Whom the tools of a run ask: on a tape, what people say is noted and said again. */
+export async function askerFor(
+  person: RunOptions["asker"],
+  tape: TapeSession | undefined,
+): Promise<RunOptions["asker"]> {
+  if (!tape || !(person ?? tape.program?.tape.answers)) return person;
+  const { tapedAsker } = await import("../tape/answers.ts");
+  return tapedAsker(tape, person);
+}
+
 /** Hooks that a run brings along; that there are some is noted, as a replay has none but the agent's. */
 export function notedHooks(found: RunOptions["hooks"], tape: TapeSession | undefined): RunOptions["hooks"] {
   if (tape?.mode !== "record" || !found) return found;

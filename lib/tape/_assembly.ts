@@ -2,6 +2,7 @@ import { isObject } from "../core/json.ts";
 import type { Message } from "../core/messages.ts";
 import { headText, link, messageText } from "./canonical.ts";
 import type {
+  AnswerFact,
   CallFact,
   ClockFact,
   EndFact,
@@ -66,6 +67,7 @@ export class Assembly {
     const clocks: ClockFact[] = [];
     const inboxes: InboxFact[] = [];
     const refusals: RefusalFact[] = [];
+    const answers: AnswerFact[] = [];
     let memory: string | undefined;
     const files: [path: string, text: string][] = [];
     let end: EndFact | undefined;
@@ -83,6 +85,7 @@ export class Assembly {
         else if ("clock" in fact) clocks.push(fact);
         else if ("inbox" in fact) inboxes.push(fact);
         else if ("refused" in fact) refusals.push(fact);
+        else if ("asked" in fact) answers.push(fact);
         else if ("memory" in fact) memory = fact.memory;
         else if ("file" in fact) files.push([fact.file, fact.text]);
         else if ("end" in fact) end = fact;
@@ -94,6 +97,7 @@ export class Assembly {
     return {
       ...{ header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes },
       ...(refusals.length > 0 && { refusals }),
+      ...(answers.length > 0 && { answers }),
       ...(memory !== undefined && { memory }),
       ...(files.length > 0 && { files: Object.fromEntries(files) }),
       ...(end && { end }),

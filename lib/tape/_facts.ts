@@ -11,6 +11,7 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
   const facts: (Header | Fact)[] = [tape.header, ...tape.prompts.map((prompt) => ({ prompt }))];
   if (tape.memory !== undefined) facts.push({ memory: tape.memory });
   for (const [file, text] of Object.entries(tape.files ?? {})) facts.push({ file, text });
+  facts.push(...tape.answers ?? []);
   const known = new KnownConversations(normaliserOf(tape.header.normalise));
   const heads = new Heads();
   for (const lane of lanesOf(tape)) {

@@ -164,6 +164,13 @@ export interface RefusalFact {
   readonly by: string;
 }
 
+/** What a person said whom a tool asked: nobody is there when it is replayed. */
+export interface AnswerFact {
+  /** The questions, or what was to be agreed to. */
+  readonly asked: Json;
+  readonly answer: Json;
+}
+
 /** What the agent was told of its project by files that no tool had read, where those are not kept with the tape. */
 export interface MemoryFact {
   readonly memory: string;
@@ -192,6 +199,7 @@ export type Fact =
   | ClockFact
   | InboxFact
   | RefusalFact
+  | AnswerFact
   | MemoryFact
   | FileFact
   | EndFact;

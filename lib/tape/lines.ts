@@ -85,6 +85,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
   clock: { clock: "a text", step: "a number", now: "a number" },
   inbox: { inbox: "a text", take: "a number", from: "a list" },
   refused: { refused: "a text", lane: "a text", words: "a text", by: "a text" },
+  asked: { asked: "anything", answer: "an object" },
   memory: { memory: "a text" },
   file: { file: "a text", text: "a text" },
   end: { end: "a text", files: "an object?" },

@@ -1,6 +1,6 @@
 import type { Block, Message } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
-import type { ClockFact, Ended, EndFact, Header, InboxFact, RefusalFact, ToolFact } from "./format.ts";
+import type { AnswerFact, ClockFact, Ended, EndFact, Header, InboxFact, RefusalFact, ToolFact } from "./format.ts";
 
 /** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */
 export interface Tape {
@@ -16,6 +16,7 @@ export interface Tape {
   readonly memory?: string;
   /** What the agent itself read of its workspace then, by path: memory, and what describes agents it started. */
   readonly files?: { readonly [path: string]: string };
+  readonly answers?: readonly AnswerFact[];
   readonly end?: EndFact;
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { RunOptions } from "../../lib/agent.ts";
 import { agent, type AgentOptions, anthropic, type Model, tool } from "../../lib/index.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
@@ -8,7 +9,21 @@ import { keepFiles } from "../../lib/tape/record/keep-files.ts";
 import type { TapeOptions } from "../../lib/tape/options.ts";
 import { runFixture } from "../../lib/tape/run-fixture.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
-import { Agent, Bash, BashOutput, Edit, Glob, Grep, KillShell, MultiEdit, Read, Write } from "../../lib/tools/index.ts";
+import {
+  Agent,
+  type Asker,
+  AskUserQuestion,
+  Bash,
+  BashOutput,
+  Edit,
+  ExitPlanMode,
+  Glob,
+  Grep,
+  KillShell,
+  MultiEdit,
+  Read,
+  Write,
+} from "../../lib/tools/index.ts";
 import { inFolder, take, type Told } from "./_stage.ts";
 import { put } from "../_scratch.ts";
 
@@ -146,6 +161,41 @@ test("a long result that ends in half a character, and one with a value that is 
     hooks: { postToolUse: ({ result }, ctx) => void ctx.addContext(`has ${JSON.stringify(result.response).length}`) },
   }, [uses(["Odd", { n: 1 }]), uses(["Odd", { n: 2 }]), { text: "done" }]);
   assert.equal(was.result.stop, "done");
+});
+
+test("what a person said whom tools asked is said again where nobody is there, and outlasts an update", async () => {
+  await inFolder(async (folder) => {
+    const question = {
+      question: `Where in ${join(folder, "work")}?`,
+      header: "where",
+      options: ["a", "b"].map((label) => ({ label, description: label })),
+    };
+    const replies: ScriptedReply[] = [
+      uses(["AskUserQuestion", { questions: [question] }]),
+      uses(["AskUserQuestion", { questions: [question] }]),
+      uses(["ExitPlanMode", { plan: "1. Do it" }]),
+      { text: "done" },
+    ];
+    let asked = 0;
+    const person: Asker = {
+      answer: () => Promise.resolve({ [question.question]: `answer ${++asked}` }),
+      approve: () => Promise.resolve({ approved: false, feedback: "do less" }),
+    };
+    const run = (replies: readonly ScriptedReply[], tape: TapeOptions, more: RunOptions = {}, system = "You ask.") =>
+      take(agent({ system, tools: [AskUserQuestion, ExitPlanMode], model: scripted(replies) }), {
+        folder,
+        tape: { path: join(folder, "kept"), ...tape },
+        run: more,
+      });
+    const was = await run(replies, { mode: "record" }, { asker: person });
+    assert.match(JSON.stringify(was.result.messages), /answer 1.*answer 2.*do less/);
+    const is = await run([], {});
+    assert.deepEqual([is.report!.ok, is.result.stop, is.result.messages], [true, "done", was.result.messages]);
+    await run(replies, { mode: "update" }, {}, "You ask a lot.");
+    const renewed = await run([], {}, {}, "You ask a lot.");
+    assert.deepEqual([renewed.report!.ok, renewed.result.messages], [true, was.result.messages]);
+    assert.equal(asked, 2);
+  });
 });
 
 test("an agent is told what memory files said, also where those were not kept with its tool results", async () => {

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { InboxFact, RefusalFact, ToolFact } from "../format.ts";
+import type { AnswerFact, InboxFact, RefusalFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secret-patterns.ts";
 import { withOtherTexts } from "../tools.ts";
@@ -20,6 +20,7 @@ export class Recording {
   readonly prompts: string[] = [];
   readonly inboxes: InboxFact[] = [];
   readonly refusals: RefusalFact[] = [];
+  readonly answers: AnswerFact[] = [];
   /** What the run chose in place of its agent. */
   readonly chosen = new Set<string>();
   memory?: string;
