@@ -32,6 +32,8 @@ export class TapeLane {
   readonly #matcher: LaneMatcher | undefined;
   readonly #verification: Verification | undefined;
   readonly #hookModels = new WeakMap<Model, Model>();
+  /** What the model was told of calls that were not let through here, as the tape would have it. */
+  readonly #refused = new Set<unknown>();
   /** How many agents each tool call has started. */
   readonly #started = new Map<string, number>();
   /** Whether the session ended before anybody had heard of its agent: it came as far as its calls, and then was ended. */
@@ -125,6 +127,7 @@ export class TapeLane {
     const { program, recording } = this.#session;
     return {
       note: (refused, { words, by }) => {
+        if (program) this.#refused.add(this.#session.mask.on(words));
         if (this.#session.isRuled) recording.refusals.push({ refused, lane: this.name, words, by });
       },
       recall: (toolUseId) => {
@@ -176,7 +179,10 @@ export class TapeLane {
     if (faults) return faults.take(this.name, fromModel(request), asked());
     const match = this.#matcher.find(request, served);
     if (match && "call" in match) return match.call;
-    this.#session.diverged(this.name, (): Divergence => explain(program, this.name, asked(), served, match));
+    this.#session.diverged(this.name, (): Divergence => {
+      const found = explain(program, this.name, asked(), served, match);
+      return this.#refused.has(found.actual) ? { ...found, words: `${found.words}, ${IS_REFUSED}` } : found;
+    });
     return undefined;
   }
 
@@ -279,6 +285,9 @@ export class TapeLane {
     };
   }
 }
+
+const IS_REFUSED =
+  "as it is refused here: a replay asks nobody, so a rule of the agent, or the hook that asks, has to let it through";
 
 /** What rounding may have taken of times on a tape that were added up, in milliseconds. */
 const ROUNDED = 10;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { RunOptions } from "../../lib/agent.ts";
 import type { TypedHooks } from "../../lib/core/code-hooks.ts";
-import { agent, type AgentOptions, keepGoing } from "../../lib/index.ts";
+import { agent, type AgentOptions, ask, keepGoing } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent } from "../../lib/tools/index.ts";
 import { inFolder, Note, note, take } from "./_stage.ts";
@@ -74,6 +74,27 @@ test("a tape never lets through what the rules here refuse or ask about", async 
     for (const permissions of [{ ask: ["Note"] }, { deny: ["Note"] }]) {
       const { files, report } = await take(subject([]), { folder, tape: { path }, run: { permissions } });
       assert.deepEqual([files.has("notes.txt"), report!.ok], [false, false]);
+    }
+  });
+});
+
+test("drift says so where a person had let a call through who is not asked on a replay", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "kept");
+    const asking: AgentOptions[] = [
+      { permissions: { ask: ["Note"] } },
+      { hooks: { preToolUse: () => ask("really?") } },
+    ];
+    for (const [i, more] of asking.entries()) {
+      const tape = { path: `${path}${i}` };
+      const run: RunOptions = { ask: () => Promise.resolve({ behavior: "allow" }) };
+      const was = await take(subject(REPLIES, more), { folder, tape: { ...tape, mode: "record" }, run });
+      assert.equal(was.files.get("notes.txt"), "one\ntwo\n");
+      const { report } = await take(subject([], more), { folder, tape });
+      assert.match(
+        report!.divergences[0]!.words,
+        /, as it is refused here: a replay asks nobody, so a rule of the agent, or the hook that asks, has to/,
+      );
     }
   });
 });
