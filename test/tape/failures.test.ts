@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type AgentOptions, anthropic, type Model, type Result } from "../../lib/index.ts";
 import { readTape } from "../../lib/tape/read.ts";
-import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { serve } from "../_server.ts";
 import { inFolder, Look, take, tapeIn, type Told } from "./_stage.ts";
 
@@ -86,6 +86,15 @@ test("a server that is not there is recorded as attempts without an answer, and 
   const told = await thrice(model, model);
   assert.deepEqual([told.recorded.result.error?.type, told.ended], ["network", ["reset", "reset"]]);
   assertSame(told);
+});
+
+test("a model that is a function fails again in its own words, over the wire too, where it never was", async () => {
+  const failures: ScriptedReply[] = [{ http: 429, retryAfter: 7 }, { text: "half", error: "invalid_request_error" }];
+  for (const failure of failures) {
+    const told = await thrice(scripted([], { then: failure }), scripted([]));
+    assert.equal(told.recorded.result.stop, "error");
+    assertSame(told);
+  }
 });
 
 test("an answer of something else than the API is recorded as it is and refused with the same words", async () => {
