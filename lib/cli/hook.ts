@@ -273,6 +273,31 @@ function standSomewhere(): void {
 export async function hookProcess(args: readonly string[]): Promise<number> {
   standSomewhere();
   if (!("Bun" in globalThis)) (await import("./_strays.ts")).outliveStrays();
+  const allowExit = refuseExit();
+  try {
+    return await answered(args);
+  } finally {
+    allowExit();
+  }
+}
+
+/** What `file/no-exit.ts` does for a run, without the time that it takes to load: here there is nothing but the hook. */
+function refuseExit(): () => void {
+  const { Deno } = globalThis as unknown as { Deno?: { exit: typeof process.exit } };
+  const { exit } = process;
+  const denos = Deno?.exit;
+  const refused = (code?: unknown): never => {
+    throw new Error(`Cannot call process.exit(${code ?? ""}) in a hook as that ends the run: return a verdict`);
+  };
+  process.exit = refused;
+  if (Deno) Deno.exit = refused;
+  return () => {
+    process.exit = exit;
+    if (Deno) Deno.exit = denos!;
+  };
+}
+
+async function answered(args: readonly string[]): Promise<number> {
   if (args.some(isModule)) printAside();
   if (await isQuiet(args)) return 0;
   const { drained, guarded, keepCompiled, processIo } = await import("./_process.ts");

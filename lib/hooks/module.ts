@@ -4,6 +4,7 @@ import { readNative } from "../core/verdict.ts";
 import { checkedConfig } from "./file/config.ts";
 import { importModule, type ModuleFolder } from "./file/import.ts";
 import { HookLoadError } from "./file/load-error.ts";
+import { refuseExit } from "./file/no-exit.ts";
 import { recordBase } from "./file/record.ts";
 import type { HookFile } from "./discover.ts";
 
@@ -15,13 +16,26 @@ export async function loadModule(file: HookFile, folder: ModuleFolder, source: s
     throw new HookLoadError(file.name, undefined, why);
   }
   const hook = loaded.default as Hook;
+  const inside = asking ??= watched();
   return {
     ...recordBase(file, checkedConfig(loaded.config), source),
     kind: "module",
     dialect: "native",
-    run: (event, ctx) => hook(event, ctx),
+    run: (event, ctx) => inside.run(true, hook, event, ctx),
     read: (raw, event) => readNative(raw, event.event),
   };
+}
+
+/** Where a hook of a file is asked: others of the process may end it meanwhile. */
+let asking: Asking | undefined;
+
+type Asking = InstanceType<typeof import("node:async_hooks").AsyncLocalStorage<true>>;
+
+function watched(): Asking {
+  const { AsyncLocalStorage } = process.getBuiltinModule("node:async_hooks");
+  const inside: Asking = new AsyncLocalStorage();
+  refuseExit(() => inside.getStore() === true);
+  return inside;
 }
 
 function versionOf({ text }: HookFile): string {

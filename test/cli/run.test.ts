@@ -63,6 +63,17 @@ test("an error that a hook lets fall ends no run, on either runtime", async () =
   assert.deepEqual([code, out, requests], [0, "two\n", 2]);
 });
 
+test("a hook that would end the process ends no run: it failed; one that does so while it is loaded is named", async () => {
+  using asked = place({ "hooks/stop.exit.ts": "export default async () => { await 1; process.exit(0); };" });
+  const ran = await crochet(asked, ["run", "--trust", "go"], [{ text: "one" }]);
+  assert.deepEqual([ran.code, ran.out], [0, "one\n"]);
+  assert.match(ran.err, /Hook stop\.exit\.ts failed on stop: Cannot call process\.exit\(0\) in a hook/);
+  using loaded = place({ "hooks/stop.exit.ts": "process.exit(0);" });
+  const { code, err } = await crochet(loaded, ["run", "--trust", "go"]);
+  assert.equal(code, 1);
+  assert.match(err, /Cannot load hook '.*stop\.exit\.ts' as it ended the process meanwhile: export a function/);
+});
+
 test("what hooks print while a run is read by a program goes to stderr: stdout is what was asked for", async () => {
   const loud = `console.log("loaded"); export default () => console.log("looks");`;
   using here = place({ "hooks/stop.loud.ts": loud });

@@ -241,6 +241,21 @@ test("a module that is asked early has the whole context, and whatever it does w
   assert.match(err, /^Cannot keep the value 'big' as /);
 });
 
+test("a module that would end the process fails, and what it guards is refused", async () => {
+  const bodies = {
+    asked: "export default () => process.exit(0);",
+    loaded: "process.exit(0); export default () => {};",
+    named: `import { exit } from "node:process"; export default async () => { await 1; exit(1); };`,
+  };
+  for (const [name, body] of Object.entries(bodies)) {
+    using folder = scratch({ [`pre-tool-use.${name}.ts`]: body });
+    const stdin = JSON.stringify({ ...TOLD.claude!("ls"), cwd: folder.path });
+    const { out, err } = await crochet(["hook", `${folder.path}/pre-tool-use.${name}.ts`], { cwd: folder.path, stdin });
+    assert.equal(JSON.parse(out).hookSpecificOutput.permissionDecision, "deny", name);
+    assert.match(err, /Cannot call process\.exit\([01]\) in a hook as that ends the run: return a verdict/, name);
+  }
+});
+
 test("what a module prints never stands before its answer, where a host would take that for words", async () => {
   const body = `import { say } from "./lib/say.ts";
 console.log("loaded");

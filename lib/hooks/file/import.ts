@@ -16,10 +16,19 @@ export interface ModuleFolder {
  * it imports of its own folder.
  */
 export async function importModule(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
+  const ended = (code: number) => {
+    console.error(
+      `Cannot load hook '${path}' as it ended the process meanwhile: export a function that returns a verdict`,
+    );
+    if (code === 0) process.exitCode = 1;
+  };
+  process.on("exit", ended);
   try {
     return await (isBun ? fromBun : fromDeno)(folder, path, version);
   } catch (error) {
     throw new Error(await importMessage(error));
+  } finally {
+    process.off("exit", ended);
   }
 }
 

@@ -1,3 +1,4 @@
+import { triedToExit } from "../../../hooks/file/no-exit.ts";
 import { brief, canBlock, eventName, isGate, type Judge, type Judged, type Violation, violationsOf } from "./judged.ts";
 import type { Probed, RanCommand } from "../asking/probe.ts";
 import { isVerdict } from "../events.ts";
@@ -38,7 +39,7 @@ function crashed(judged: Judged): Violation[] {
     if (failure.at === "read" || (subject.kind === "prompt" && !isVerdict(probe.says))) return [];
     if (isSandboxed(failure.message)) return [];
     if (failure.at === "start") return [cannotStart(failure.message)];
-    if (failure.at === "exit") {
+    if (failure.at === "exit" || triedToExit(failure.message)) {
       return [
         fault(
           "exits",
