@@ -71,10 +71,12 @@ export interface Replayed extends Result {
 /** A run that is not the recorded one. */
 export class ReplayError extends Error {
   override name = "ReplayError";
-  readonly report: DriftReport;
+  declare readonly report: DriftReport;
   constructor(message: string, report: DriftReport) {
     super(message);
-    this.report = report;
+    // Runners show where an error was thrown and all it has: the line of the test says more than ours, the message all.
+    Object.defineProperty(this, "report", { value: report });
+    Error.captureStackTrace(this, replay);
   }
 }
 

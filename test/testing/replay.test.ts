@@ -89,6 +89,9 @@ test("replay() fails where the agent asks otherwise, with the line that changed 
   const changed = agent({ system: "You fix typos and nothing else.\nBe quick.", tools: [Read, Edit], name: "fixer" });
   await assert.rejects(replay(changed, "fix-typo", { cwd: ROOT }), (error: ReplayError) => {
     assert.match(error.message, /^The run of 'fix-typo' is not the recorded one:/);
+    assert.match(error.stack!, /^ReplayError: [^]*\n +at [^\n]*replay\.test\.ts:/);
+    assert.doesNotMatch(error.stack!, /lib\/testing\/replay\.ts/);
+    assert.deepEqual(Object.keys(error), ["name"]);
     assert.match(error.message, /prompt: system is not what was recorded \(at main#1\)/);
     assert.match(error.message, /- You fix typos and nothing else\. Read a file before you change it\./);
     assert.match(error.message, /\+ Be quick\./);
