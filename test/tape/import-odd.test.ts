@@ -266,6 +266,8 @@ test("what cannot be read is refused with what it is: an archive, an empty recor
   const refusals: [content: string | Uint8Array, reason: RegExp][] = [
     ["PK\x03\x04 and so on", /it is an archive of files/],
     [`${stream("a")}event: error\ndata: ${BUSY.body}\n\n`, /SDK makes of call 1 .*: it throws: .*busy/],
+    [stream("a").replace(',"usage":{"output_tokens":2}', ""), /it throws: its 'message_delta' has no 'usage'$/],
+    [stream("a").replace('"content":[],', ""), /it throws: its 'message_start' has no list of 'content'$/],
     [gzipSync(tar), /it is an archive of files/],
     ["interactions: []\nversion: 1\n", /it holds no exchange: its 'interactions' are empty$/],
     ['{"entries":[],"meta":{}}', /it holds no exchange: its 'entries' are empty$/],
