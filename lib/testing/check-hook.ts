@@ -6,10 +6,10 @@ import type { CheckReport, Finding, Law } from "./check/report/report.ts";
 /** Thrown by a law that a hook breaks: its message is what a person needs, its report is all there is. */
 export class BrokenLaw extends Error {
   override name = "BrokenLaw";
-  readonly report: CheckReport;
+  declare readonly report: CheckReport;
   constructor(message: string, report: CheckReport) {
     super(message);
-    this.report = report;
+    Object.defineProperty(this, "report", { value: report }); // runners show all that can be listed
   }
 }
 
@@ -42,11 +42,14 @@ type LawOptions = Omit<CheckOptions, "laws">;
 export type HookLaw = (path: string | URL, options?: LawOptions) => Promise<CheckReport>;
 
 function law(...held: readonly Law[]): HookLaw {
-  return async (path, options = {}) => {
+  const hold: HookLaw = async (path, options = {}) => {
     const report = await checkHook(path, { ...options, ...(held.length > 0 && { laws: held }) });
-    if (!report.ok) throw new BrokenLaw(words(report), report);
-    return report;
+    if (report.ok) return report;
+    const broken = new BrokenLaw(words(report), report);
+    Error.captureStackTrace(broken, hold); // runners show the line of the test
+    throw broken;
   };
+  return hold;
 }
 
 function words({ problems, hooks }: CheckReport): string {

@@ -242,6 +242,8 @@ test("laws throw where a hook breaks them, with the report, and give it back whe
     assert.ok(error instanceof BrokenLaw);
     assert.match(error.message, /^stop\.bad\.sh is not terminating: .*refuted\n {2}round 1/);
     assert.equal(error.report.hooks[0]!.findings[0]!.law, "terminating");
+    assert.match(error.stack!, /^BrokenLaw: [^]*\n +at [^\n]*check\.test\.ts:/);
+    assert.doesNotMatch(error.stack!, /check-hook\.ts/);
     return true;
   });
   const { hooks } = await laws.all(`${folder.path}/stop.good.sh`, options);
