@@ -132,7 +132,7 @@ function spawnHere(
   const { agent, parent } = home;
   const bare = specFor(agent, request);
   const lane = agent.lane?.(bare, call.toolUseId, request.background ?? false) ??
-    { spec: bare, clock: parent().clock, inbox: new Inbox(), late: new Inbox() };
+    { spec: bare, clock: parent().clock, inbox: new Inbox(), late: new Inbox(), ended: () => {} };
   const id = agent.engine
     ? idOf(request, call)
     : request.resume ?? `a${lane.clock.uuid().replaceAll("-", "").slice(0, 16)}`;
@@ -142,7 +142,7 @@ function spawnHere(
 /** The whole life of an agent that another started. */
 async function live(
   { parent, store, signal }: Home,
-  { id, lane: { spec, clock, inbox, late }, request, call, stored }: {
+  { id, lane: { spec, clock, inbox, late, ended }, request, call, stored }: {
     readonly id: string;
     readonly lane: Lane;
     readonly request: SpawnRequest;
@@ -203,6 +203,7 @@ async function live(
   } finally {
     await session.close();
     if (life.toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(life.toolState);
+    ended();
   }
 }
 

@@ -102,6 +102,8 @@ export interface Lane {
   readonly clock: Clock;
   readonly inbox: Inbox;
   readonly late: Inbox<readonly Late[]>;
+  /** Is told that the agent has come to its end. */
+  readonly ended: () => void;
 }
 
 /** What an agent has for its whole session. */

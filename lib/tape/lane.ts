@@ -3,7 +3,7 @@ import { wireOf } from "../anthropic.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Late } from "../core/hook.ts";
 import { Inbox, type Postman } from "../core/inbox.ts";
-import type { AgentSpec, Refusals } from "../core/life.ts";
+import type { AgentSpec } from "../core/life.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import { explain } from "./drift/explain.ts";
@@ -12,6 +12,7 @@ import type { Difference } from "./drift/difference.ts";
 import type { Divergence, ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "./format.ts";
 import { LaneMatcher } from "./match.ts";
+import { IS_REFUSED, LaneRefusals } from "./refusals.ts";
 import { answerOf, failing, SeamAnswer } from "./replay.ts";
 import { fromModel } from "./request.ts";
 import type { TapeSession } from "./session.ts";
@@ -32,10 +33,13 @@ export class TapeLane {
   readonly #matcher: LaneMatcher | undefined;
   readonly #verification: Verification | undefined;
   readonly #hookModels = new WeakMap<Model, Model>();
-  /** What the model was told of calls that were not let through here, as the tape would have it. */
-  readonly #refused = new Set<unknown>();
+  readonly #refusals: LaneRefusals;
   /** How many agents each tool call has started. */
   readonly #started = new Map<string, number>();
+  /** The lanes of agents it has started that work. */
+  readonly #below = new Set<TapeLane>();
+  /** Whether it has no agent that goes on: one that has ended, or waits to be ended, or hooks alone. */
+  #isAtRest = true;
   /** Whether the session ended before anybody had heard of its agent: it came as far as its calls, and then was ended. */
   readonly #isLeft: boolean;
 
@@ -58,6 +62,7 @@ export class TapeLane {
       ...this.#postman(name),
       ending: () => this.#isReplayed ? session.catchUp(name) : undefined,
     });
+    this.#refusals = new LaneRefusals(session, name, () => this.clock.isLive);
     this.late = new Inbox(this.#postman(lateInbox(name)));
     this.#matcher = program && new LaneMatcher(program, name, session.toTape);
     const drifted = (drift: ToolDrift) => session.toolDrifts.push(drift);
@@ -83,6 +88,7 @@ export class TapeLane {
   /** An agent as it runs in this lane. */
   spec(agent: AgentSpec): AgentSpec {
     const tape = this.#toolTape();
+    this.#isAtRest = false;
     this.#session.faults?.meet(agent.tools);
     return {
       ...agent,
@@ -94,17 +100,22 @@ export class TapeLane {
         return taped;
       }),
       hookModel: (model) => this.hookModel(model),
-      refusals: this.#refusals(),
+      refusals: this.#refusals,
       ...(this.#verification && { retell: this.#verification.retell }),
       lane: (spec, toolUseId, background) => {
-        const below = this.#below(toolUseId, background);
-        return { spec: below.spec(spec), clock: below.clock, inbox: below.inbox, late: below.late };
+        const below = this.#laneBelow(toolUseId, background);
+        this.#below.add(below);
+        const ended = () => {
+          this.#below.delete(below);
+          below.#isAtRest = true;
+        };
+        return { spec: below.spec(spec), clock: below.clock, inbox: below.inbox, late: below.late, ended };
       },
     };
   }
 
   /** The lane of the next agent that a call starts. */
-  #below(toolUseId: string, background: boolean): TapeLane {
+  #laneBelow(toolUseId: string, background: boolean): TapeLane {
     const { program } = this.#session;
     const n = (this.#started.get(toolUseId) ?? 0) + 1;
     this.#started.set(toolUseId, n);
@@ -122,23 +133,9 @@ export class TapeLane {
     return program?.tape.calls.every((call) => call.lane !== this.name || served.calls.has(call)) ?? true;
   }
 
-  /** What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
-  #refusals(): Refusals {
-    const { program, recording } = this.#session;
-    return {
-      note: (refused, { words, by }) => {
-        if (program) this.#refused.add(this.#session.mask.on(words));
-        if (this.#session.isRuled) recording.refusals.push({ refused, lane: this.name, words, by });
-      },
-      recall: (toolUseId) => {
-        if (!program?.tape.refusals || this.clock.isLive) return undefined;
-        const fact = program.tape.refusals.find(({ lane, refused }) => lane === this.name && refused === toolUseId);
-        if (!fact) return undefined;
-        const here = this.#session.mask.off(fact);
-        recording.refusals.push(here);
-        return { words: here.words, reason: here.words, by: here.by };
-      },
-    };
+  /** Whether its agent has come as far as it did when it was recorded. Who waits for others is where they are. */
+  get hasCaughtUp(): boolean {
+    return this.isSpent && (this.#isAtRest || this.#below.size > 0);
   }
 
   /** The model a hook asks, in the lane of this one's hooks; the same one each time. */
@@ -181,7 +178,7 @@ export class TapeLane {
     if (match && "call" in match) return match.call;
     this.#session.diverged(this.name, (): Divergence => {
       const found = explain(program, this.name, asked(), served, match);
-      return this.#refused.has(found.actual) ? { ...found, words: `${found.words}, ${IS_REFUSED}` } : found;
+      return this.#refusals.areTold(found.actual) ? { ...found, words: `${found.words}, ${IS_REFUSED}` } : found;
     });
     return undefined;
   }
@@ -200,6 +197,7 @@ export class TapeLane {
 
   /** No answer, as an agent was ended before it had one: it is ended here, too, unless the run takes another way. */
   async *#unanswered(request: ModelRequest, signal: AbortSignal, real: Model): AsyncGenerator<ModelEvent> {
+    this.#isAtRest = true;
     await Promise.race([aborted(signal), this.#session.hasLeft.promise]);
     if (!signal.aborted) return yield* this.#ask(real, request, signal);
     this.clock.nextStep();
@@ -279,15 +277,13 @@ export class TapeLane {
       untilAborted: async (signal, ms) => {
         await session.catchUp(this.name);
         await this.clock.pass(ms + ROUNDED);
+        this.#isAtRest = true;
         // Where the limit that ended it is gone nobody ends it now, and the replay is to say so.
         await (this.#isLeft ? aborted(signal) : Promise.race([aborted(signal), systemClock.sleep(PATIENCE, signal)]));
       },
     };
   }
 }
-
-const IS_REFUSED =
-  "as it is refused here: a replay asks nobody, so a rule of the agent, or the hook that asks, has to let it through";
 
 /** What rounding may have taken of times on a tape that were added up, in milliseconds. */
 const ROUNDED = 10;

@@ -114,9 +114,8 @@ export class TapeSession {
   async catchUp(above: string): Promise<void> {
     const until = performance.now() + CATCH_UP_MS;
     const below = () => [...this.#lanes.values()].filter(({ name }) => name.startsWith(`${above}/`));
-    const isBehind = (lane: TapeLane) => !lane.isSpent && !this.#divergences.has(lane.name);
+    const isBehind = (lane: TapeLane) => !lane.hasCaughtUp && !this.#divergences.has(lane.name);
     while (below().some(isBehind) && performance.now() < until) await systemClock.sleep(1);
-    if (below().length > 0) await systemClock.sleep(AT_REST_MS);
   }
 
   /** A person's next prompt: it begins a step, for time has passed since the run before. */
@@ -273,9 +272,8 @@ export class TapeSession {
   }
 }
 
+/** How long an agent may take for it: what it was ended in may be a tool that takes for ever. */
 const CATCH_UP_MS = 2000;
-/** How long an agent may need for what it does after its last call. */
-const AT_REST_MS = 50;
 
 const answers = new WeakMap<Call, Answer>();
 const quietAnswers = new WeakMap<Call, Answer>();

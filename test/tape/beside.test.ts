@@ -101,6 +101,36 @@ test("an agent in the background that ends with its lead never drifts, wherever 
   }
 });
 
+test("an agent in the background that ends with its lead has first done all that it did, however long that takes", async () => {
+  const Put = tool<{ say: string }>({
+    name: "Put",
+    description: "Puts it down.",
+    input: SAYS,
+    run: async ({ say }, { cwd, signal }) => {
+      await sleep(250, undefined, { signal });
+      writeFileSync(join(cwd, `${say}.txt`), say);
+      await sleep(400, undefined, { signal });
+      return "put";
+    },
+  });
+  const make = (model: Model): AgentOptions => ({
+    model,
+    system: "You lead.",
+    limits: { iterations: 2 },
+    tools: [
+      { ...Look, run: async () => (await sleep(model === live ? 450 : 0), "seen") },
+      Put,
+      agentTool({ agents: { worker: { description: "Works", system: "You work.", tools: ["Put"] } } }),
+    ],
+  });
+  const input = { description: "w", prompt: "go", subagent_type: "worker", run_in_background: true };
+  const lead = (done: number): ScriptedReply =>
+    done === 0 ? { tools: [{ name: "Agent", input }] } : { tools: [{ name: "Look", input: { say: "up" } }] };
+  const live = answers(lead, () => ({ tools: [{ name: "Put", input: { say: "it" } }] }));
+  const [was] = await again(make, live);
+  assert.deepEqual([was!.result.stop, was!.files.get("it.txt")], ["max_iterations", "it"]);
+});
+
 test("agents that one call starts at once have lanes, clocks, chances and numbers of events of their own", async () => {
   const make = (model: Model, slow: number): AgentOptions => ({
     model,

@@ -1,0 +1,42 @@
+import type { Refusal, Refusals } from "../core/life.ts";
+import type { TapeSession } from "./session.ts";
+
+/** What is said of drift that is a refusal. */
+export const IS_REFUSED =
+  "as it is refused here: a replay asks nobody, so a rule of the agent, or the hook that asks, has to let it through";
+
+/** The refusals of one lane. What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
+export class LaneRefusals implements Refusals {
+  readonly #session: TapeSession;
+  readonly #lane: string;
+  readonly #isLive: () => boolean;
+  /** What the model was told of calls that were not let through here, as the tape would have it. */
+  readonly #told = new Set<unknown>();
+
+  constructor(session: TapeSession, lane: string, isLive: () => boolean) {
+    this.#session = session;
+    this.#lane = lane;
+    this.#isLive = isLive;
+  }
+
+  note(refused: string, { words, by }: Refusal): void {
+    const { replays, isRuled, recording } = this.#session;
+    if (replays) this.#told.add(this.#session.mask.on(words));
+    if (isRuled) recording.refusals.push({ refused, lane: this.#lane, words, by });
+  }
+
+  recall(toolUseId: string): Refusal | undefined {
+    const { program, recording } = this.#session;
+    if (!program?.tape.refusals || this.#isLive()) return undefined;
+    const fact = program.tape.refusals.find(({ lane, refused }) => lane === this.#lane && refused === toolUseId);
+    if (!fact) return undefined;
+    const here = this.#session.mask.off(fact);
+    recording.refusals.push(here);
+    return { words: here.words, reason: here.words, by: here.by };
+  }
+
+  /** Whether this is what the model was told of a call that was refused here. */
+  areTold(words: unknown): boolean {
+    return this.#told.has(words);
+  }
+}
