@@ -19,6 +19,11 @@ const CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 /** What people have in their files and terminals: the secret, and what stands before and behind it. */
 const SECRETS: readonly (readonly [secret: string, before?: string, after?: string])[] = [
   ["sk-ant-oat01-" + chance(80)],
+  ["sk-ant-api03-" + chance(93), "key"],
+  ["sk-ant-admin01-" + chance(93), '{"tok_', '"}'],
+  ["ghp_" + chance(36), "token", "&x=1"],
+  ["github_pat_" + chance(22) + "_" + chance(59), "my_"],
+  ["glpat-" + chance(20), "gl"],
   ["sk-proj-" + chance(60)],
   ["ghs_" + chance(36)],
   ["github_pat_" + chance(22) + "_" + chance(59)],
@@ -101,6 +106,7 @@ test("U16: no secret of a known look survives, in a text, in JSON, or in JSON in
 
 const PLAIN = [
   "sk-learn and task-runner-with-a-long-name are libraries",
+  "task-ant-colony-optimisation-of-routes, my_github_pat_of_the_person_who_asked, it weighs_" + "more".repeat(8),
   "the bearer of bad news, a Bearer token required for all requests",
   "cookie: a small file",
   "commit 4a0b68eb04f0eef1efd3491fd1a5c5f29ec760a, sha256:" + chance(64, HEX),

@@ -70,12 +70,13 @@ const TOKENS = [
 const BASE64_KEYS = /\b(?:LS0tLS1CRUdJTi|Z2hwX|Z2l0aHViX3BhdF|c2stYW50L|c2stcHJvai|eG94)[A-Za-z0-9+/]{20,}={0,2}/;
 
 export const SECRET_PATTERNS: readonly SecretPattern[] = [
-  key("anthropic", ["sk-ant-"], /\bsk-ant-[\w-]{16,}/),
+  // What has the whole look of a key is one also where other letters stand before it: `tok_sk-ant-api03-…`.
+  key("anthropic", ["sk-ant-"], /\bsk-ant-[\w-]{16,}|sk-ant-[a-z]{2,8}\d\d-[\w-]{16,}/),
   // Parts of pages have such classes: sk-toggleable__label-arrow.
   notWords(key("openai", ["sk-"], /\bsk-(?!ant-)(?:proj-|svcacct-)?[\w-]{20,}/)),
-  key("github", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], /\bgh[pousr]_[A-Za-z0-9]{30,}/),
-  key("github", ["github_pat_"], /\bgithub_pat_\w{22,}/),
-  key("gitlab", ["glpat-"], /\bglpat-[\w-]{20,}/),
+  key("github", ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], /\bgh[pousr]_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{36}/),
+  key("github", ["github_pat_"], /\bgithub_pat_\w{22,}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}/),
+  key("gitlab", ["glpat-"], /glpat-[\w-]{20,}/),
   key("slack", ["xox"], /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/),
   key(
     "webhook",
