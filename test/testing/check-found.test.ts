@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { test } from "node:test";
 import { check } from "../../lib/testing/check/check.ts";
+import { toldHost } from "../../lib/testing/check/find/_told-event.ts";
 import { switchesIn } from "../../lib/testing/check/laws/_switches.ts";
 import type { CheckReport } from "../../lib/testing/check/report/report.ts";
 import { checkHook } from "../../lib/testing/index.ts";
@@ -185,6 +186,18 @@ test("a loop that a variable switches on is found, and told with it", SLOW, asyn
     ["stop.strict.sh", "terminating.loops"],
   ]);
   assert.match(hooks[1]!.findings[0]!.message, /; tried with STRICT_STOP=1: refuted$/);
+});
+
+test("whose a script is, the folder it lies in tells, else the event it answers with", () => {
+  const answering = (event: string) => sh(`echo '{"hookSpecificOutput":{"hookEventName":"${event}"}}'`);
+  const cases: [path: string, text: string, host: string | undefined][] = [
+    ["/x/.gemini/hooks/guard.sh", sh("exit 0"), "gemini"],
+    ["/x/.codex/hooks/guard.sh", answering("BeforeTool"), "codex"],
+    ["/x/guard.sh", answering("BeforeTool"), "gemini"],
+    ["/x/guard.sh", answering("PreToolUse"), undefined],
+    ["/x/guard.sh", sh("exit 0"), undefined],
+  ];
+  for (const [path, text, host] of cases) assert.equal(toldHost(path, text), host, `${path} ${text}`);
 });
 
 test("a variable is a switch where a hook compares it with what is not 'off', and has not set it itself", () => {
