@@ -130,6 +130,10 @@ export const RECORDERS: { readonly [recorder: string]: Recorder } = {
     "wiremock",
     (calls) => wiremock(calls, (c) => isJson(c) ? { jsonBody: valueOf(c) } : { body: c.body }),
   ],
+  "WireMock, one a document of YAML": ["wiremock", (calls) => {
+    const { mappings } = JSON.parse(Buffer.from(wiremock(calls, ({ body }) => ({ body }))).toString());
+    return bytes(mappings.map((stub: unknown) => `---\n${stringify(stub)}`).join(""));
+  }],
   "WireMock, zipped": [
     "wiremock",
     (calls) => wiremock(calls, ({ body }) => ({ base64Body: gzipSync(body).toString("base64") })),

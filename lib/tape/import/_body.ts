@@ -8,18 +8,25 @@ export function bytesOf(value: unknown): Uint8Array {
   if (value === undefined || value === null) return new Uint8Array();
   if (typeof value === "string") return Buffer.from(value);
   if (value instanceof Uint8Array) return value;
+  if (isByteList(value)) return Buffer.from(value);
   if (Array.isArray(value) && value.every((line) => typeof line === "string")) return Buffer.from(value.join(""));
   return (isFields(value) ? unwrapped(value) : undefined) ?? Buffer.from(JSON.stringify(value));
 }
 
+/** Whether a value is bytes as JSON has them, one number each. */
+export function isByteList(value: unknown): value is number[] {
+  return Array.isArray(value) && value.length > 0 && value.every((byte) => typeof byte === "number");
+}
+
 /** What is in a wrapping that tools put around a body; undefined where the value is the body itself. */
 function unwrapped(value: Fields): Uint8Array | undefined {
-  const { base64_string, b64, string, encoding, text } = value;
+  const { base64_string, b64, string, encoding, text, type, data } = value;
   if (typeof base64_string === "string") return Buffer.from(base64_string, "base64");
   if (typeof b64 === "string") return Buffer.from(b64, "base64");
   if ("string" in value) {
     return typeof string === "string" && isByteEncoding(encoding) ? fromByteText(string) : bytesOf(string);
   }
+  if (type === "Buffer" && Array.isArray(data)) return Buffer.from(data); // as Node writes one
   if (typeof text === "string" && "charset" in value) return Buffer.from(text);
   return Object.keys(value).every((key) => key === "type" || key === "content") ? typed(value) : undefined;
 }
@@ -82,9 +89,10 @@ export function isBody(text: string): boolean {
   return /^\s*(?:\{|event:|data:)/.test(text);
 }
 
-/** Whether a value is what the API is asked or answers, as it is or in base64. */
+/** Whether a value is what the API is asked or answers: as it is, in base64, or as a list of events. */
 export function looksLikeBody(value: unknown): boolean {
   if (isFields(value)) return Array.isArray(value.messages) || value.type === "message" || value.type === "error";
+  if (Array.isArray(value)) return isFields(value[0]) && value[0].type === "message_start";
   if (typeof value !== "string") return false;
   const bytes = Buffer.from(value);
   return isBody(value) || fromBase64(bytes) !== bytes;

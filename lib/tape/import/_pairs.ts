@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { bytesOf, looksLikeBody } from "./_body.ts";
+import { bytesOf, isByteList, looksLikeBody } from "./_body.ts";
 import { exchangesIn, plainNames, type Sides } from "./_sides.ts";
 import { exchangeOf } from "./_written.ts";
 import { type Exchange, type Fields, fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
@@ -19,10 +19,13 @@ function pairsIn({ json, lines, documents }: Opened): readonly Sides[] | undefin
   // A log may begin with what it is, and have other things to tell.
   if (lines) return allPairs(lines.filter((line) => isFields(line) && exchangesIn(line))) ?? allPairs(deepPairs(lines));
   const top = json ?? (documents?.length === 1 ? documents[0] : documents);
-  const lists = isFields(top)
-    ? [[top], ...Object.values(top), ...Object.values(fieldsOf(top.data)), Object.values(top)]
-    : [top];
+  const lists = isFields(top) ? [[top], ...Object.values(top), ...below(top), Object.values(top)] : [top];
   return lists.map(allPairs).find((list) => list !== undefined) ?? allPairs(deepPairs(top));
+}
+
+/** What is one step below, as Hoverfly's pairs are in its `data`. */
+function below(top: Fields): unknown[] {
+  return Object.values(top).filter(isFields).flatMap((inner) => Object.values(inner));
 }
 
 /** Where logs keep what was asked and what was answered. */
@@ -123,11 +126,9 @@ function bodyOf(response: Fields, chunks: unknown): unknown {
   const whole = body_raw ?? bodyRaw ?? parsed_body ?? body ?? bodyasjson ?? response.json ?? response.data;
   if (encodedBody === true || binary === true) return { b64: whole };
   if (whole === undefined && bodyasbytes !== undefined) return { b64: bodyasbytes };
-  const pieces = response.chunks ?? chunks ?? response.events;
-  if (!Array.isArray(pieces) || (whole !== undefined && whole !== null && whole !== "")) {
-    return whole ?? bodyAmong(response);
-  }
-  return Buffer.concat(pieces.map(pieceOf));
+  const isThere = whole !== undefined && whole !== null && whole !== "";
+  const found = isThere ? whole : response.chunks ?? chunks ?? response.events ?? bodyAmong(response);
+  return Array.isArray(found) && !isByteList(found) ? Buffer.concat(found.map(pieceOf)) : found;
 }
 
 /** A piece of the wire, or one event of the stream: itself, or its JSON with a time beside it. */

@@ -8,19 +8,21 @@ import {
   ImportRefused,
   isFields,
   listOf,
+  type Opened,
   topOf,
 } from "./exchange.ts";
 
-/** WireMock's recordings: one stub a file, or all in one list; long bodies are in `__files`, beside `mappings`. */
+/** WireMock's recordings: one stub a file, all in one list, or one a document of YAML; long bodies are in `__files`, beside `mappings`. */
 export const wiremock: Format = {
   name: "wiremock",
   about: "WireMock's mappings, with the bodies in __files",
-  recognises: (file) => stubsOf(topOf(file))?.every(isStub) ?? false,
-  read: (file) => inOrder(stubsOf(topOf(file))!).map((stub) => exchange(stub, file.beside)),
+  recognises: (file) => stubsOf(file)?.every(isStub) ?? false,
+  read: (file) => inOrder(stubsOf(file)!).map((stub) => exchange(stub, file.beside)),
 };
 
-function stubsOf(top: Fields | undefined): readonly Fields[] | undefined {
-  const list = listOf(top, "mappings");
+function stubsOf(file: Opened): readonly Fields[] | undefined {
+  const top = topOf(file);
+  const list = listOf(top, "mappings") ?? file.documents?.map(fieldsOf);
   return list && list.length > 0 ? list : top && [top];
 }
 
