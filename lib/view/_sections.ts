@@ -41,12 +41,15 @@ export function callLine(input: unknown): string {
 }
 
 const LINE_LENGTH = 160;
+/** What a cut leaves of a character that takes two code units. */
+const HALF = /[\ud800-\udbff]$/;
 
 export function firstLine(text: unknown): string {
   const start = wordsOf(text).trimStart();
   const end = start.indexOf("\n");
   const line = end < 0 ? start : start.slice(0, end);
-  return line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH - 1)}…` : end < 0 ? line : `${line} …`;
+  if (line.length <= LINE_LENGTH) return end < 0 ? line : `${line} …`;
+  return `${line.slice(0, LINE_LENGTH - 1).replace(HALF, "")}…`;
 }
 
 /** The change a call made to a file; where it made none, the one it wanted. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { firstLine } from "../../lib/view/_sections.ts";
 import { retell } from "../../lib/transcript/rollout.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import { viewOf } from "../../lib/view/model.ts";
@@ -218,3 +219,10 @@ function call(name: string, input: object): object {
 function ended(name: string, outcome: string, content: string, response?: unknown): object {
   return { type: "tool_end", id: "t1", name, outcome, content, response, ms: 3 };
 }
+
+test("the line of a row is never cut inside a character", () => {
+  for (const blanks of [0, 1]) {
+    const line = firstLine(`${"x".repeat(blanks)}${"🧶".repeat(200)}`);
+    assert.ok(line.isWellFormed() && line.endsWith("🧶…") && line.length <= 160, line);
+  }
+});
