@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { importRecording } from "../../lib/tape/import/import.ts";
+import { echoOf } from "../../lib/tape/reply.ts";
 import { processorTime } from "../_processor-time.ts";
 import { RECORDERS } from "./_recorders.ts";
 import { assertRefused, BUSY, eventsIn, jsonLines, REQUEST, said, stream, textOf, URL, WORDS } from "./_written.ts";
@@ -49,6 +50,14 @@ test("answers in a row are always calls in that order", async () => {
   assert.equal(format, "vercel-json");
   assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, undefined, "again"]);
   assert.equal(tape.calls[1]!.error?.code, "overloaded_error");
+});
+
+test("a message is never taken for a log of what its tools are given", async () => {
+  const input = { request: { url: URL, body: REQUEST }, response: { status: 200, headers: {}, body: MESSAGE } };
+  const content = [{ type: "tool_use", id: "toolu_1", name: "keep", input }];
+  const { format, tape } = await importRecording(jsonLines({ ...MESSAGE, content }), "x");
+  assert.equal(format, "vercel-json");
+  assert.deepEqual((await echoOf(tape.calls[0]!))?.content, content);
 });
 
 test("events in a wrapping, as stream-json has them, are always one answer for each message they begin", async () => {

@@ -29,8 +29,8 @@ export const FORMATS: readonly Format[] = [
   langchain,
   wiremock,
   httprr,
+  vercelJson, // before pairs, which a tool's input may look like
   pairs,
-  vercelJson,
   vercelChunks,
   wrappedEvents,
   batch,
