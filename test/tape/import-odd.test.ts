@@ -257,6 +257,26 @@ test("a call is always known by its address: behind gateways, with a slash or a 
   assert.deepEqual(notes, [`left out POST ${URL}, which was sent elsewhere (307)`]);
 });
 
+test("what was left out is told once for each reason, and never with the key that stands in an address", async () => {
+  const other = (url: string) => ({ request: { url, body: {} }, response: { status: 200, headers: {}, body: "{}" } });
+  const gemini = other(
+    "https://user:pw@generativelanguage.googleapis.com/v1beta/models/g:generateContent?key=AIzaSecret",
+  );
+  const pages = ["a", "b", "c", "d"].map((page) => other(`https://example.com/${page}#top`));
+  const asked = { request: { url: URL, body: REQUEST }, response: { status: 200, headers: {}, body: MESSAGE } };
+  const lost = { ...asked, request: { url: URL } };
+  const notesOf = async (...pairs: object[]) => (await importRecording(jsonLines(...pairs), "x")).notes;
+  const place = "POST https://generativelanguage.googleapis.com/v1beta/models/g:generateContent";
+  assert.deepEqual(await notesOf(gemini, asked, gemini), [
+    `left out ${place} (2 times), which are no calls of the Messages API`,
+  ]);
+  assert.deepEqual(await notesOf(lost, ...pages, asked, lost, lost, asked, lost), [
+    "left out POST https://example.com/a, POST https://example.com/b, POST https://example.com/c and 1 more, which are no calls of the Messages API",
+    "calls 1, 3-4, 6 have stand-ins for their requests",
+  ]);
+  await assertRefused(jsonLines(gemini), new RegExp(`: it has ${place}$`));
+});
+
 test("a message is always one, whatever its content type says, and a file of Windows is a text", async () => {
   const answer = { status: 200, headers: { "content-type": "text/event-stream" }, body: JSON.stringify(MESSAGE) };
   const files = [

@@ -9,6 +9,7 @@ import { fromBody, noRequest } from "../request.ts";
 import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
 import { accumulate, isStream, streamed } from "./accumulate.ts";
 import { asMessagesCall } from "./_clouds.ts";
+import { type Left, leftOut, ofCalls, others, placeOf } from "./_notes.ts";
 import { promptsOf } from "./_prompts.ts";
 import { type Exchange, ImportRefused } from "./exchange.ts";
 import type { Recording } from "./read.ts";
@@ -31,21 +32,21 @@ const UNRECORDED = "(the request was not recorded)";
  * @throws {ImportRefused} where it holds no such call, or one that is no answer of that API
  */
 export function toTape({ format, exchanges }: Recording, name: string): Converted {
-  const notes: string[] = [];
+  const left: Left[] = [];
   const wanted = exchanges.flatMap((exchange) => {
     const call = asMessagesCall(exchange);
-    const what = `${exchange.method} ${exchange.url}`;
-    if (!call) notes.push(`left out ${what}, which is no call of the Messages API`);
+    const leave = (one: string, several: string) => void left.push({ place: placeOf(exchange), one, several });
+    if (!call) leave("is no call of the Messages API", "are no calls of the Messages API");
     // A browser that gave up has a status of 0.
-    else if (call.unanswered || call.status === 0) notes.push(`left out ${what}, which has no answer`);
-    else if (isRedirect(call)) notes.push(`left out ${what}, which was sent elsewhere (${call.status})`);
+    else if (call.unanswered || call.status === 0) leave("has no answer", "have no answer");
+    else if (isRedirect(call)) leave(`was sent elsewhere (${call.status})`, `were sent elsewhere (${call.status})`);
     else return [call];
     return [];
   });
   if (wanted.length === 0) {
     throw new ImportRefused(`it holds no call of the Messages API with an answer${others(exchanges)}`);
   }
-  const began = Math.min(...wanted.flatMap(({ at }) => at ?? []));
+  const began = wanted.reduce((first, { at = Infinity }) => Math.min(first, at), Infinity);
   const calls: Call[] = [];
   const origins: Exchange[][] = [];
   for (const exchange of wanted) {
@@ -55,7 +56,6 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
       calls[calls.length - 1] = inCall(calls.length, wanted, () => withAttempt(calls.at(-1)!, exchange));
       continue;
     }
-    if (exchange.request === undefined) notes.push(`call ${calls.length + 1} has a stand-in for its request`);
     const id = `${MAIN}#${calls.length + 1}`;
     const at = Math.max(0, (exchange.at ?? began) - began);
     calls.push(inCall(calls.length + 1, wanted, () => {
@@ -64,9 +64,20 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
     }));
     origins.push([exchange]);
   }
-  for (const [i, { error }] of calls.entries()) {
-    if (error?.code === "cut") notes.push(`call ${i + 1} was cut: its stream has no 'message_stop'`);
-  }
+  const unasked = (exchange: Exchange) => exchange.request === undefined;
+  const notes = [
+    ...leftOut(left),
+    ...ofCalls(
+      origins.map(([first]) => unasked(first!)),
+      "has a stand-in for its request",
+      "have stand-ins for their requests",
+    ),
+    ...ofCalls(
+      calls.map(({ error }) => error?.code === "cut"),
+      "was cut: its stream has no 'message_stop'",
+      "were cut: their streams have no 'message_stop'",
+    ),
+  ];
   const header = headerOf(name, format, wanted, began);
   const prompts = wanted.every(({ request }) => request !== undefined) ? promptsOf(calls) : [];
   return { tape: { header, prompts, calls, tools: [], clocks: [] }, origins, notes };
@@ -75,14 +86,6 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
 /** Clients follow it: the answer is the next exchange. */
 function isRedirect({ status }: Exchange): boolean {
   return status >= 300 && status < 400;
-}
-
-/** What a recording holds instead, so that its owner sees at a glance whether it is the wrong file. */
-function others(exchanges: readonly Exchange[]): string {
-  const held = [...new Set(exchanges.map(({ method, url }) => `${method} ${url}`))];
-  if (held.length === 0) return "";
-  const more = held.length > 3 ? ` and ${held.length - 3} more` : "";
-  return `: it has ${held.slice(0, 3).join(", ")}${more}`;
 }
 
 /** Says which call a reason is about, where there are several. */
