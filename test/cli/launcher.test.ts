@@ -39,6 +39,24 @@ function launch(folder: string, bin: string, cwd = folder, env: Record<string, s
   return { code: status, out: String(stdout), err: String(stderr) };
 }
 
+test("crochet never lets bun keep what it compiles below a home that is no whole path: that would be the package", () => {
+  using here = scratch();
+  const bin = pack(here.path, []);
+  writeFileSync(join(here.path, "bin/bun"), '#!/bin/sh\necho "${BUN_RUNTIME_TRANSPILER_CACHE_PATH-kept}"\n', {
+    mode: 0o755,
+  });
+  const rows: [env: Record<string, string>, out: string][] = [
+    [{}, "kept"],
+    [{ HOME: "/home/me", XDG_CACHE_HOME: "/var/cache" }, "kept"],
+    [{ HOME: "" }, "0"],
+    [{ HOME: "." }, "0"],
+    [{ HOME: "/home/me", XDG_CACHE_HOME: "cache" }, "0"],
+  ];
+  for (const [env, out] of rows) {
+    assert.equal(launch(here.path, bin, here.path, env).out, `${out}\n`, JSON.stringify(env));
+  }
+});
+
 test("crochet hands over to bun of its package, then bun on PATH, then deno, and else says how to install one", () => {
   using here = scratch();
   const bin = pack(here.path, ["package/node_modules/.bin/bun", "bin/bun", "bin/deno"]);
