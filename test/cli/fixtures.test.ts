@@ -170,6 +170,7 @@ test("fixtures in a folder of their own are told by ls, and their blobs pruned a
     (await w.call(fixtures, "ls", "fixtures/imported")).out,
     /^fixture [\s\S]*\nhi +1 +1 +< \$0\.01 +\? +imported from hi\.txt /,
   );
+  assert.match((await w.call(fixtures, "ls", "fixtures/imported/hi")).out, /^fixture [^\n]*\nhi +1 [^\n]*\n$/);
   const orphan = "d".repeat(64);
   w.put({ [`fixtures/imported/blobs/${orphan}`]: "text", [`fixtures/mine/blobs/${orphan}`]: "no fixture is here" });
   assert.equal((await w.call(prune)).out, `imported/blobs/${orphan}\n1 blob removed\n`);
@@ -232,6 +233,7 @@ test("fixtures show says of a reply what its words do not: a call that never run
     await w.call(fixtures, "import", "hi.txt", "--replace");
     assert.match((await w.call(fixtures, "show", "fixtures/imported/hi")).out, shown);
   }
+  assert.match((await w.call(fixtures, "show", "fixtures/imported/hi", "hello")).err, /Cannot show 'hello' too as one/);
 });
 
 const cassettes = sharedData("cassettes");
