@@ -86,6 +86,18 @@ test("a body is always read, be it bytes as Node or Rust write them or a list of
   }
 });
 
+test("a stream is always read below the words of its collector, and as a list under a name", async () => {
+  const files: [format: string, file: string][] = [
+    ["raw-sse", `# with a tool\n#\n\n${stream(WORDS)}`],
+    ["vercel-chunks", JSON.stringify({ tags: [{ name: "x" }], events: eventsIn(stream(WORDS)), final: null })],
+  ];
+  for (const [format, file] of files) {
+    const { format: found, tape } = await importRecording(Buffer.from(file), "x");
+    assert.equal(found, format);
+    assert.equal(await textOf(tape.calls[0]), WORDS);
+  }
+});
+
 test("what was asked of Bedrock or Vertex is always imported as the call it is, with the model of its address", async () => {
   const { model: _, ...rest } = REQUEST;
   const bedrock = await importRecording(

@@ -1,17 +1,21 @@
 import { errorStatus } from "../../api-errors.ts";
 import { parsed } from "../../core/json.ts";
-import { beginsAsStream } from "./_body.ts";
+import { beginsAsStream, looksLikeBody } from "./_body.ts";
 import { type Exchange, type Fields, fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";
 
-/** The text of one stream as the wire had it. */
+/** The text of one stream as the wire had it, maybe with words of its collector above. */
 export const rawSse: Format = {
   name: "raw-sse",
   about: "the text of one stream of events",
-  recognises: ({ text }) => beginsAsStream(text),
-  read: ({ text }) => [answer(200, text, "text/event-stream")],
+  recognises: ({ text }) => beginsAsStream(withoutWords(text)),
+  read: ({ text }) => [answer(200, withoutWords(text), "text/event-stream")],
 };
 
-/** A stream as one JSON event a line, or all in one list: no `event:` lines, no blank lines, no request. */
+function withoutWords(text: string): string {
+  return text.replace(/^(?:#[^\n]*\n|[^\S\n]*\n)+/, "");
+}
+
+/** A stream as one JSON event a line, or all in one list, maybe under a name: no `event:` lines, no blank lines, no request. */
 export const vercelChunks: Format = {
   name: "vercel-chunks",
   about: "one event of a stream a line, as JSON",
@@ -21,7 +25,8 @@ export const vercelChunks: Format = {
 };
 
 function events(file: Opened): readonly Fields[] | undefined {
-  const list = itemsOf(file);
+  const named = Object.values(fieldsOf(file.json)).find((value) => Array.isArray(value) && looksLikeBody(value));
+  const list = itemsOf(file) ?? itemsOf({ json: named });
   return list?.every((event) => typeof event.type === "string") ? list : undefined;
 }
 
@@ -47,7 +52,7 @@ function wrapped(file: Opened): Fields[] {
   return events.filter(({ type }) => typeof type === "string");
 }
 
-function itemsOf({ lines, json }: Opened): readonly Fields[] | undefined {
+function itemsOf({ lines, json }: Pick<Opened, "lines" | "json">): readonly Fields[] | undefined {
   const list = lines ?? (Array.isArray(json) ? json : undefined);
   return list?.every(isFields) ? list as Fields[] : undefined;
 }
