@@ -40,7 +40,7 @@ test(
     );
     assert.match(
       drift.out,
-      /never asked for: all 4 calls\n +to record again: 4 calls, 60 tokens, < \$0\.01 \(crochet replay --update\)/,
+      /never asked for: all 4 calls\n +to record again: 4 calls, 60 tokens, < \$0\.01 \(crochet replay fix-the-typo --update\)/,
     );
 
     const { code, out } = await here.crochet([

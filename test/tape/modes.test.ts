@@ -204,7 +204,7 @@ test("update through the SDK asks anew from the call on that it sends otherwise,
       "wire",
     ]]);
     assert.deepEqual([report?.calls.served, report?.unused, report?.price.update.calls], [0, ["main#1", "main#2"], 2]);
-    assert.match(reportLines(report!).at(-1)!, /\(crochet replay --wire --update\)$/);
+    assert.match(reportLines(report!).at(-1)!, /\(crochet replay \S+ --wire --update\)$/);
 
     await using server = await scriptedServer([look("a"), { text: "updated" }]);
     const live = agent({ ...options, model: anthropic({ baseURL: server.url, apiKey: "not-a-key" }) });

@@ -44,7 +44,7 @@ test("a report names the line that changed, and shows the change also far into a
       `  - …${"word ".repeat(8)}tea`,
       `  + …${"word ".repeat(8)}coffee`,
       "never asked for: main#1",
-      "to record again: 1 call, 20 tokens, $0.50 (crochet replay --update)",
+      "to record again: 1 call, 20 tokens, $0.50 (crochet replay x --update)",
     ],
   );
 });
@@ -67,10 +67,16 @@ test("a report never gives a price for calls that were never recorded", () => {
     const price = { calls, tokens: 20 * calls, dollars: 0.5 * calls };
     return reportLines({ ...drift("a", "b"), unused, price: { update: price, whole: price } }).at(-1);
   };
-  assert.equal(hint(["main#2"], 1), "to record again: 1 call, 20 tokens, $0.50 (crochet replay --update)");
-  const unknown = "calls that were never recorded, price unknown (crochet replay --update)";
+  assert.equal(hint(["main#2"], 1), "to record again: 1 call, 20 tokens, $0.50 (crochet replay x --update)");
+  const unknown = "calls that were never recorded, price unknown (crochet replay x --update)";
   assert.equal(hint([], 0), `to record again: ${unknown}`);
   assert.equal(hint(["main/toolu_1#2"], 1), `to record again: 1 call, 20 tokens, $0.50, and ${unknown}`);
+});
+
+test("a report names the fixture to record again: others would be paid for, too", () => {
+  const hint = (tape: string) => /\((.*)\)$/.exec(reportLines({ ...drift("a", "b"), tape }).at(-1)!)?.[1];
+  assert.equal(hint("/home/me/tea/fixtures/brew"), "crochet replay brew --update");
+  assert.equal(hint("/home/me/tea/my tapes/brew"), "crochet replay '/home/me/tea/my tapes/brew' --update");
 });
 
 const line = fc.string({ maxLength: 400, size: "max" }).map((text) => text.replace(/[\n\r\u2028\u2029]/g, " "));

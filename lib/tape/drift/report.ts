@@ -1,3 +1,4 @@
+import { basename, dirname } from "node:path";
 import type { Divergence, DriftReport, Price, ToolDrift } from "./drift.ts";
 
 /** How a report is coloured; plain where nobody watches. */
@@ -24,8 +25,14 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
     ...notes.map((note) => ink.dim(note)),
     ...(report.ok || (unused.length === 0 && divergences.length === 0)
       ? []
-      : [`to record again: ${renewalText(report)} (crochet replay${wire} --update)`]),
+      : [`to record again: ${renewalText(report)} (crochet replay ${nameOf(report)}${wire} --update)`]),
   ];
+}
+
+/** A fixture as the command line knows it: without a name, all others would be recorded again, too, and paid for. */
+function nameOf({ tape }: DriftReport): string {
+  const name = basename(dirname(tape)) === "fixtures" ? basename(tape) : tape;
+  return /\s/.test(name) ? `'${name}'` : name;
 }
 
 /** What it takes to record again: what was recorded and is not served is known, what a lane asks for beyond it is not. */
