@@ -47,8 +47,9 @@ export class TapeSession {
   /** Takes out what is never asked about, ids and cookies; every secret where that is wanted or was done before. */
   readonly #ids: Redactor = lazyRedactor(() => ({
     seed: this.seed,
-    learns: this.#options.redact === true,
-    ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] }),
+    ...(this.#options.redact || this.program?.hasSecrets
+      ? { learns: true }
+      : { kinds: ["cookie", "organisation"] as const }),
   }));
   readonly #lanes = new Map<string, TapeLane>();
   readonly #divergences = new Map<string, Divergence>();

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent, anthropic, tool } from "../../lib/index.ts";
+import type { TypedHooks } from "../../lib/core/code-hooks.ts";
+import { agent, type AgentOptions, anthropic, tool } from "../../lib/index.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import { type ReplayOptions, runFixture } from "../../lib/tape/run-fixture.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { Grep } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
 import { inFolder, Look, Note } from "./_stage.ts";
 
@@ -44,11 +46,12 @@ const Pack = tool<{ secret: string }>({
 async function recordedAndReplayed(
   replies: readonly ScriptedReply[],
   options: Pick<ReplayOptions, "redact" | "tools" | "normalise">,
+  more: AgentOptions = {},
 ): Promise<{ tape: string; reports: unknown[][] }> {
   return await inFolder(async (folder) => {
     await using server = await scriptedServer([...replies, { text: "It is done." }]);
     const model = anthropic({ apiKey: "not-a-key", baseURL: server.url });
-    const maker = agent({ system: "You work.", tools: [Look, Note, Pack, Where], model });
+    const maker = agent({ system: "You work.", tools: [Grep, Look, Note, Pack, Where], model, ...more });
     const fixture = { ...fixtureAt(join(folder, "made")), files: undefined };
     const recorded = await runFixture(fixture, maker, { mode: "record", prompts: ["Do it"], ...options });
     assert.equal(recorded.result.stop, "done");
@@ -91,6 +94,29 @@ test("U16: a secret that only the words before it give away is taken out everywh
   );
   assert.equal([tape, ...texts].some((text) => text.includes(BEARER)), false, tape);
   assert.equal(new Set(tape.match(/\{KEY:bearer:[0-9a-f]{6}\}/g)).size, 1, "one secret, one placeholder");
+});
+
+test("U16: a redacted run always replays where a key comes in lines, with numbers before them, in JSON, and alone", async () => {
+  const lines = ["aB3dE5gH7j", "kL9mN1pQ2r"].map((line) => line.repeat(6));
+  const pem = [["-----BEGIN PRIVATE", "KEY-----"].join(" "), ...lines, ["-----END PRIVATE", "KEY-----"].join(" ")];
+  const replies: ScriptedReply[] = [
+    { tools: [{ name: "Note", input: { say: pem.join("\n") } }] },
+    { tools: [{ name: "Grep", input: { pattern: ".", output_mode: "content" } }] },
+    { tools: [{ name: "Look", input: { say: "once more" } }] },
+  ];
+  const hooks = {
+    postToolUse: ({ input, result }, ctx) => {
+      ctx.addContext(JSON.stringify({ input, said: result.content }));
+      ctx.addContext(`Authorization: Bearer ${BEARER}`);
+      ctx.addContext(`alone: ${BEARER}`);
+    },
+  } satisfies TypedHooks;
+  for (const tools of [false, true]) {
+    const { reports, tape } = await recordedAndReplayed(replies, { redact: true, tools }, { hooks });
+    assert.deepEqual(reports, REPLAYED);
+    assert.deepEqual([...lines, BEARER].filter((secret) => tape.includes(secret)), []);
+    assert.equal(new Set(tape.match(/\{KEY:private-key:[0-9a-f]{6}\}/g)).size, 1, "one key, one placeholder");
+  }
 });
 
 test("U16: a secret in a field that is named as opaque ones are never reaches a tape", async () => {

@@ -70,6 +70,7 @@ const SECRETS: readonly (readonly [secret: string, before?: string, after?: stri
     "client-key-data: ",
   ],
   [["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", chance(43)].join(".")],
+  [["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", chance(43)].join("."), "undefined"],
   [["-----BEGIN OPENSSH PRIVATE ", "KEY-----\nb3Blb", chance(60), "\n-----END OPENSSH PRIVATE ", "KEY-----"].join("")],
   [["-----BEGIN PGP PRIVATE ", "KEY BLOCK-----\n\n", chance(60), "\n-----END PGP PRIVATE ", "KEY BLOCK-----"].join("")],
   [chance(32), "authorization: BEARER "],

@@ -96,13 +96,13 @@ export function redactor(options: RedactorOptions = {}): Redactor {
         return mark(literal.kind, literal.name, whole);
       });
     }
-    for (const { pattern, kind, name, anchors, quick, accepts } of patterns) {
+    for (const { pattern, kind, name, anchors, quick, accepts, core = String } of patterns) {
       if (!isAnchored(text, anchors) || quick?.test(text) === false) continue;
       text = text.replace(pattern, (whole) => {
         if (IS_PLACEHOLDER.test(whole) || accepts?.(whole) === false) return whole;
         found(kind, name);
         if (options.learns && looksRandom(whole, 16)) literals.set(whole, { kind, name });
-        return mark(kind, name, whole);
+        return mark(kind, name, core(whole));
       });
     }
     return home ? text.replace(home, "{HOME}") : text;

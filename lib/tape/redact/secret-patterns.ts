@@ -13,6 +13,8 @@ interface SecretPattern {
   readonly quick?: RegExp;
   /** Whether what was found is one. @default it is */
   readonly accepts?: (found: string) => boolean;
+  /** What tells one from another, however it is written. @default all of it */
+  readonly core?: (found: string) => string;
 }
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
@@ -105,7 +107,7 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     ...notWords(key("token", [], new RegExp(`\\b(?:${TOKENS})[\\w-]{20,}`))),
     quick: new RegExp(`[-_.](?=[\\w-]{20})(?<=${TOKENS})`),
   },
-  key("jwt", ["eyJ"], /\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/),
+  key("jwt", ["eyJ"], /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/),
   {
     kind: "key",
     name: "private-key",
@@ -113,6 +115,8 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     find: /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/,
     // Code that reads keys has their first line, and no key behind it.
     accepts: (found) => /[A-Za-z0-9+/]{24}/.test(found.slice(0, 400)),
+    // Its lines may have numbers before them, or be one line of JSON.
+    core: (found) => /[A-Za-z0-9+/]{40,}/.exec(found.replaceAll(/\\+[nr]/g, "\n"))?.[0] ?? found,
   },
   {
     // As clusters keep them: `client-key-data: LS0tLS1…`.
