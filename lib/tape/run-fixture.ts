@@ -81,7 +81,12 @@ export async function runFixture(
   const { mode = "replay" } = options;
   const tape = mode === "record" ? undefined : await knownTape(fixture);
   const prompts = options.prompts ?? tape?.prompts ?? [];
-  if (prompts.length === 0) throw new TapeError(`Cannot run ${fixture.name} as nothing was asked: give it a prompt`);
+  if (prompts.length === 0) {
+    const why = tape // which has prompts, unless it was imported
+      ? `no run of one agent asks all that is on its tape: see 'crochet fixtures show ${fixture.name}'`
+      : "nothing was asked: give it a prompt";
+    throw new TapeError(`Cannot run ${fixture.name} as ${why}`);
+  }
   const began = performance.now();
   const run = (cwd: string) => {
     const asked = options.prompts ?? withPlaces(prompts, cwd);

@@ -225,14 +225,26 @@ export default agent({ from: import.meta.url, model: "claude-test", system: "", 
 test("an agent that asks the same is always served from an imported conversation, at the seam and on the wire", async () => {
   const content = `12:30:45 in ${join(homedir(), "notes.md")} and ${join(tmpdir(), "notes.md")}`;
   const request = { ...REQUEST, messages: [{ role: "user", content }] };
-  using here = place({ "talk.yaml": recorded("cassetter", { ...BUSY, request }, said(undefined, request)) });
+  const cut = stream(WORDS).replace(/event: content_block_stop[^]*/, "");
+  const calls = [{ ...BUSY, request }, said(cut, request), said(undefined, request)];
+  using here = place({ "talk.yaml": recorded("cassetter", ...calls) });
   await here.call(importAction, "talk.yaml", "--out", "fixtures");
   here.put({ "fixtures/talk/agent.ts": AGENT });
   for (const how of [[], ["--wire"]]) {
     const { out, code } = await here.call(replay, "talk", ...how);
     assert.equal(code, 0, out);
-    assert.match(out, /talk +ok +1\/1/);
+    assert.match(out, /talk +ok +2\/2/);
   }
+});
+
+test("a recording that no one run asks is replayed by nobody, and says so", async () => {
+  const other = { ...REQUEST, messages: [{ role: "user", content: "another" }] };
+  using here = place({ "two.yaml": recorded("cassetter", said(), said(undefined, other)) });
+  await here.call(importAction, "two.yaml", "--out", "fixtures");
+  here.put({ "fixtures/two/agent.ts": AGENT });
+  const { out, code } = await here.call(replay, "two");
+  assert.equal(code, 1);
+  assert.match(out, /as no run of one agent asks all that is on its tape: see 'crochet fixtures show two'\n/);
 });
 
 test("fixtures show tells calls that go on from those that begin anew, and an unknown time", async () => {
