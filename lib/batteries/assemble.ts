@@ -102,7 +102,7 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
       keep.note(event);
       if (event.type === "usage") contextTokens = totalTokens(event.usage);
     }
-    if (rollout) rollout.write(event);
+    rollout?.write(event, warn);
     spans?.note(event);
     options.on?.(event);
     own.on?.(event);

@@ -49,7 +49,8 @@ export function keeper(
       await store.append(id, begun ? entries : [{ type: "about", about: about! }, ...entries]);
       begun = true;
     } catch (cause) {
-      throw new Error(`Cannot save the transcript of '${id}' as ${(cause as Error).message}`, { cause });
+      const why = `${(cause as Error).message}: mend that, then resume it; what was saved before is kept`;
+      throw new Error(`Cannot save the transcript of '${id}' as ${why}`, { cause });
     } finally {
       writing--;
     }

@@ -26,8 +26,14 @@ export class LineLog {
   append(values: readonly unknown[], sync = true): void {
     const bytes = Buffer.from(values.map((v) => `${JSON.stringify(v)}\n`).join(""));
     const fd = this.#fd ??= this.#open();
-    for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
-    if (sync) fdatasyncSync(fd);
+    try {
+      for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
+      if (sync) fdatasyncSync(fd);
+    } catch (error) {
+      // A disk that is full takes a part of a line: opened anew, the log is cut there before it goes on.
+      this.close();
+      throw error;
+    }
   }
 
   close(): void {

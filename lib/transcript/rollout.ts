@@ -27,7 +27,7 @@ export function rolloutWriter(
   path: string,
   id: string,
   now: () => number,
-): { write(event: RunEvent): void; close(): void } {
+): { write(event: RunEvent, warn?: (message: string) => void): void; close(): void } {
   mkdirSync(dirname(path), { recursive: true });
   const log = new LineLog(path);
   const search = redactor();
@@ -36,11 +36,18 @@ export function rolloutWriter(
     return search.suspects(text) ? search.value(JSON.parse(text)) : line;
   };
   log.append([{ type: "rollout", version: ROLLOUT_VERSION, id, at: new Date(now()).toISOString() }], false);
+  let over = false;
   return {
-    write(event) {
-      if (PASSING.has(event.type)) return;
-      // Synced once a run: the transcript is what must survive a power cut, and it is on the disk already.
-      log.append([clean({ at: new Date(now()).toISOString(), ...event })], event.type === "end");
+    write(event, warn) {
+      if (over || PASSING.has(event.type)) return;
+      try {
+        // Synced once a run: the transcript is what must survive a power cut, and it is on the disk already.
+        log.append([clean({ at: new Date(now()).toISOString(), ...event })], event.type === "end");
+      } catch (error) {
+        // A log with a gap could not be told again; a run that is paid for goes on without the rest of it.
+        over = true;
+        warn?.(`Cannot write the log ${path} as ${(error as Error).message}: it ends there, and the run goes on`);
+      }
     },
     close: () => log.close(),
   };
