@@ -123,6 +123,20 @@ test("what was asked of Bedrock or Vertex is always imported as the call it is, 
   assert.equal(await textOf(vertex.tape.calls[0]), WORDS);
 });
 
+test("what Bedrock was asked is a call where Claude was: also by the name of a profile, and never for the end of a text", async () => {
+  const at = (model: string) => `https://bedrock-runtime.eu.amazonaws.com/model/${model}/invoke`;
+  const { model: _, ...rest } = REQUEST;
+  const profile = "arn:aws:bedrock:eu:1:application-inference-profile/abc";
+  const body = { string: stream(WORDS) };
+  for (const name of [profile, encodeURIComponent(profile)]) {
+    const file = goVcr(at(name), { ...rest, anthropic_version: "bedrock-2023-05-31" }, body);
+    const { tape } = await importRecording(file, "x");
+    assert.equal(tape.calls[0]!.request.model, profile);
+  }
+  await assertRefused(goVcr(at("anthropic.claude-v2"), { prompt: "Human:" }, body), /no call of the Messages API/);
+  await assertRefused(goVcr(at("amazon.nova-pro"), rest, body), /no call of the Messages API/);
+});
+
 test("a refusal always says what is there instead, and which call it is about", async () => {
   const mastra = (...calls: Written[]) => recorded("Mastra", ...calls);
   const other = mastra(said()).replace("anthropic.com/v1/messages", "openai.com/v1/responses");

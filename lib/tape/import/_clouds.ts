@@ -3,7 +3,7 @@ import { type Exchange, isFields } from "./exchange.ts";
 
 /** Where clouds take the same questions: the model is a part of the address, and the version a part of the body. */
 const CLOUDS: readonly RegExp[] = [
-  /\/model\/([^/]*anthropic\.[^/]*)\/invoke(?:-with-response-stream)?(?:\?|$)/, // Bedrock
+  /\/model\/(.+)\/invoke(?:-with-response-stream)?(?:\?|$)/, // Bedrock
   /\/publishers\/anthropic\/models\/([^/:]+):(?:streamR|r)awPredict(?:\?|$)/, // Vertex
 ];
 
@@ -14,12 +14,18 @@ export function asMessagesCall(exchange: Exchange): Exchange | undefined {
   // Gateways put a path of their own in front, and the AI SDK leaves out the version where it goes to one.
   if (url === undefined || /(?:^|\/)(?:v1|anthropic)\/messages\/?(?:[?#]|$)/.test(url)) return exchange;
   const model = CLOUDS.map((cloud) => cloud.exec(url)?.[1]).find((found) => found !== undefined);
-  if (model === undefined) return undefined;
+  if (model === undefined || !isForClaude(url, request)) return undefined;
   return {
     ...exchange,
     body: () => fromFrames(exchange.body()),
     ...(isFields(request) && { request: { model: decoded(model), ...withoutVersion(request) } }),
   };
+}
+
+/** Other models are asked there too, and older ones of Claude for the end of a text; a profile may have any name. */
+function isForClaude(url: string, request: unknown): boolean {
+  if (!isFields(request)) return /anthropic/.test(url);
+  return Array.isArray(request.messages) && (/anthropic/.test(url) || "anthropic_version" in request);
 }
 
 /** As it stands where it is no part of an address. */
