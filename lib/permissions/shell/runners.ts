@@ -55,6 +55,7 @@ const PREFIXES: Readonly<Record<string, Prefix>> = {
 /** Programs that run a command given in their arguments, in ways we do not read. */
 const OTHERS = new Set(
   ("su runuser ssh watch script flock chroot unshare nsenter setpriv ltrace gdb perf valgrind " +
+    "pkexec gosu su-exec chpst daemonize prlimit bwrap firejail proot faketime entr " +
     "systemd-run toybox taskset chrt numactl setarch fakeroot unbuffer xvfb-run dbus-run-session tmux screen " +
     "time compgen complete mapfile readarray bind fc").split(" "),
 );
@@ -83,7 +84,12 @@ export function runsOf(command: Command, depth = 0): Runs | undefined {
   if (program === "eval") return runScript(rest, { transparent: bare, posix: command.posix, depth });
   if (program === "trap") return runTrap(rest, command.posix, depth);
   if (program === "source" || program === ".") return runFile(command, literal(rest[0]) === "--" ? 2 : 1);
-  if (program === "find") return runFind(command);
+  if (program === "find") return runFind(command, /^-(?:exec|ok)(?:dir)?$/);
+  if (program === "fd" || program === "fdfind") {
+    const joined = rest.some((word) => /^(?:-[xX].|--exec(?:-batch)?=)/.test(literal(word) ?? ""));
+    if (joined) return { ...ANYTHING, transparent: false };
+    return runFind(command, /^(?:-\w*[xX]|--exec(?:-batch)?)$/);
+  }
   if (REDEFINE.has(program) && rest.length > 0) return { ...ANYTHING, transparent: false };
   return undefined;
 }
@@ -222,14 +228,14 @@ function runTrap(rest: readonly Word[], posix: boolean, depth: number): Runs | u
   return runScript(words, { transparent: false, posix, depth });
 }
 
-function runFind(command: Command): Runs | undefined {
+function runFind(command: Command, runs: RegExp): Runs | undefined {
   const { words } = command;
   const texts = words.map((w) => literal(w));
   // An expansion could be '-exec' itself.
   if (texts.includes(undefined)) return { ...suffixes(command, 0), transparent: false };
   const commands: Command[] = [];
   for (let i = 1; i < words.length; i++) {
-    if (!/^-(?:exec|ok)(?:dir)?$/.test(texts[i]!)) continue;
+    if (!runs.test(texts[i]!)) continue;
     const start = i + 1;
     while (i < words.length && texts[i] !== ";" && !(texts[i] === "+" && texts[i - 1] === "{}")) i++;
     commands.push(plain(command, words.slice(start, i).map((w) => replaced(w, "{}"))));
