@@ -27,6 +27,18 @@ export const REQUEST = {
   messages: [{ role: "user", content: "12:30:45" }],
 };
 
+/** An answer that was no stream. */
+export const MESSAGE = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "claude-test",
+  content: [{ type: "text", text: WORDS }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 2 },
+};
+
 /** The body of a streamed answer, in the pieces that are given, else in words. */
 export function stream(text: string | readonly string[]): string {
   const message = { id: "msg_1", type: "message", role: "assistant", model: "claude-test", content: [] };

@@ -15,14 +15,10 @@ import {
   assertRefused,
   BUSY,
   eventsIn,
-  isJson,
-  jsonLines,
   REQUEST,
   said,
   stream,
   textOf,
-  URL as ASKED,
-  valueOf,
   WORDS,
   type Written,
 } from "./_written.ts";
@@ -67,24 +63,6 @@ function goVcr(url: string, request: object, body: object): Uint8Array {
     }],
   }));
 }
-
-const pairsOf = (calls: readonly Written[], body: (call: Written) => object) =>
-  calls.map((c) => ({
-    request: { url: ASKED, body: c.request },
-    response: { status: c.status, headers: {}, ...body(c) },
-  }));
-
-test("a body is always read, be it bytes as Node or Rust write them or a list of events, and pairs one step below the top", async () => {
-  const forms: ((call: Written) => object)[] = [
-    ({ body }) => ({ body: Buffer.from(body) }),
-    ({ body }) => ({ body: [...Buffer.from(body)] }),
-    (call) => ({ body: isJson(call) ? valueOf(call) : eventsIn(call.body) }),
-    (call) => ({ stream: isJson(call) ? valueOf(call) : eventsIn(call.body) }),
-  ];
-  for (const body of forms) {
-    await assertReadAsWritten(["pairs", (calls) => jsonLines({ cassette: { calls: pairsOf(calls, body) } })]);
-  }
-});
 
 test("a stream is always read below the words of its collector, and as a list under a name", async () => {
   const files: [format: string, file: string][] = [

@@ -5,18 +5,19 @@ import { importRecording } from "../../lib/tape/import/import.ts";
 import { echoOf } from "../../lib/tape/reply.ts";
 import { processorTime } from "../_processor-time.ts";
 import { RECORDERS } from "./_recorders.ts";
-import { assertRefused, BUSY, eventsIn, jsonLines, REQUEST, said, stream, textOf, URL, WORDS } from "./_written.ts";
-
-const MESSAGE = {
-  id: "msg_1",
-  type: "message",
-  role: "assistant",
-  model: "claude-test",
-  content: [{ type: "text", text: WORDS }],
-  stop_reason: "end_turn",
-  stop_sequence: null,
-  usage: { input_tokens: 1, output_tokens: 2 },
-};
+import {
+  assertRefused,
+  BUSY,
+  eventsIn,
+  jsonLines,
+  MESSAGE,
+  REQUEST,
+  said,
+  stream,
+  textOf,
+  URL,
+  WORDS,
+} from "./_written.ts";
 
 test("answers that were kept without their questions are always read: Saloon, Python's responses, results of a batch", async () => {
   const kept: [format: string, file: Uint8Array][] = [
@@ -73,25 +74,6 @@ test("events in a wrapping, as stream-json has them, are always one answer for e
   const named = events.map((data, t) => ({ t, event: (data as { type: string }).type, data: JSON.stringify(data) }));
   const { tape: again } = await importRecording(jsonLines(...named), "x");
   assert.deepEqual(await Promise.all(again.calls.map(textOf)), [WORDS, "again"]);
-});
-
-test("calls deep in a log are always found in their order, as Inspect, LangSmith and Langfuse have them", async () => {
-  const request = { model: "m", max_tokens: 1, messages: [{ role: "user", content: "hi" }] };
-  const again = { ...MESSAGE, content: [{ type: "text", text: "again" }] };
-  const log = {
-    version: 2,
-    samples: [
-      { events: [{ event: "state" }, { event: "model", call: { request, response: MESSAGE, time: 1.2 } }] },
-      { events: [{ event: "model", call: { request, response: again } }] },
-    ],
-  };
-  const runs = [MESSAGE, again].map((outputs) => ({ run_type: "llm", inputs: request, outputs, feedback: {} }));
-  const spans = [MESSAGE, again].map((output) => ({ type: "GENERATION", input: request, output }));
-  for (const file of [jsonLines(log), jsonLines({ run_type: "chain", inputs: {} }, ...runs), jsonLines(spans)]) {
-    const { format, tape, notes } = await importRecording(file, "x");
-    assert.deepEqual([format, notes], ["pairs", []]);
-    assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, "again"]);
-  }
 });
 
 test("an answer with its head, as curl prints it, is always read: a stream, a message or an error", async () => {
@@ -255,26 +237,6 @@ test("a call is always known by its address: behind gateways, with a slash or a 
   const { tape, notes } = await importRecording(jsonLines(moved, asked(URL)), "x");
   assert.equal(tape.calls.length, 1);
   assert.deepEqual(notes, [`left out POST ${URL}, which was sent elsewhere (307)`]);
-});
-
-test("what was left out is told once for each reason, and never with the key that stands in an address", async () => {
-  const other = (url: string) => ({ request: { url, body: {} }, response: { status: 200, headers: {}, body: "{}" } });
-  const gemini = other(
-    "https://user:pw@generativelanguage.googleapis.com/v1beta/models/g:generateContent?key=AIzaSecret",
-  );
-  const pages = ["a", "b", "c", "d"].map((page) => other(`https://example.com/${page}#top`));
-  const asked = { request: { url: URL, body: REQUEST }, response: { status: 200, headers: {}, body: MESSAGE } };
-  const lost = { ...asked, request: { url: URL } };
-  const notesOf = async (...pairs: object[]) => (await importRecording(jsonLines(...pairs), "x")).notes;
-  const place = "POST https://generativelanguage.googleapis.com/v1beta/models/g:generateContent";
-  assert.deepEqual(await notesOf(gemini, asked, gemini), [
-    `left out ${place} (2 times), which are no calls of the Messages API`,
-  ]);
-  assert.deepEqual(await notesOf(lost, ...pages, asked, lost, lost, asked, lost), [
-    "left out POST https://example.com/a, POST https://example.com/b, POST https://example.com/c and 1 more, which are no calls of the Messages API",
-    "calls 1, 3-4, 6 have stand-ins for their requests",
-  ]);
-  await assertRefused(jsonLines(gemini), new RegExp(`: it has ${place}$`));
 });
 
 test("a message is always one, whatever its content type says, and a file of Windows is a text", async () => {

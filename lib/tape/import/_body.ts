@@ -89,13 +89,12 @@ export function isBody(text: string): boolean {
   return /^\s*(?:\{|event:|data:)/.test(text);
 }
 
-/** Whether a value is what the API is asked or answers: as it is, in base64, or as a list of events. */
+/** Whether a value is what the API is asked or answers: as it is, as a text, in base64, or as a list of events. */
 export function looksLikeBody(value: unknown): boolean {
-  if (isFields(value)) return Array.isArray(value.messages) || value.type === "message" || value.type === "error";
   if (Array.isArray(value)) return isFields(value[0]) && value[0].type === "message_start";
-  if (typeof value !== "string") return false;
-  const bytes = Buffer.from(value);
-  return isBody(value) || fromBase64(bytes) !== bytes;
+  const read = isFields(value) ? value : requestBody(value);
+  if (isFields(read)) return Array.isArray(read.messages) || read.type === "message" || read.type === "error";
+  return typeof value === "string" && /^(?:event|data):/.test(Buffer.from(fromBase64(Buffer.from(value))).toString());
 }
 
 /** Whether a text begins as a stream of events does. */
