@@ -11,6 +11,8 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** As `sleep`, for a wait in which nothing happens: a clock that is not real may let it pass at once. */
   pass?(ms: number, signal?: AbortSignal): Promise<void>;
+  /** The clock of somebody nobody waits for, whose time is this moment however far others go on. @default the same clock */
+  apart?(): Clock;
 }
 
 export const systemClock: Clock = {

@@ -60,8 +60,13 @@ async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv)
 /** Starts a hook nobody waits for. Its verdict is void; what it says reaches the model at the next boundary. */
 function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
   const said: Late[] = [];
+  // Where and when it happened: by the time it looks, the agent may be elsewhere.
+  const then: HookEnv = Object.create(env, {
+    clock: { value: env.clock.apart?.() ?? env.clock },
+    cwd: { value: env.cwd },
+  });
   const work = (async () => {
-    const { ctx, opinion, failure } = await ask(hook, event, env, {});
+    const { ctx, opinion, failure } = await ask(hook, event, then, {});
     deliver([...ctx.said ?? [], ...opinion.contexts ?? []], hook.name, said, env);
     if (failure !== undefined) env.log?.(hook.name, `failed in the background: ${failure}`);
   })();

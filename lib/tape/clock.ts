@@ -21,7 +21,7 @@ interface LaneClockOptions {
  */
 export class LaneClock implements Clock {
   readonly #options: LaneClockOptions;
-  readonly #times: Map<number, number>;
+  #times: Map<number, number>;
   readonly #noted: ClockFact[] = [];
   readonly #sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
   #live = false;
@@ -29,7 +29,7 @@ export class LaneClock implements Clock {
   #liveAt: number | undefined;
   #step = 0;
   /** How often each has drawn in this step. */
-  readonly #drawn = new Map<string, number>();
+  #drawn = new Map<string, number>();
   /** Milliseconds since the epoch, as far as the tape has come. */
   #time = 0;
   /** What the real clock said when this one went live. */
@@ -75,7 +75,7 @@ export class LaneClock implements Clock {
   /** Ends a step and begins another. */
   nextStep(): void {
     this.#step++;
-    this.#drawn.clear();
+    this.#drawn = new Map();
     if (this.#live) this.#begin();
     else this.advance(this.#times.get(this.#step) ?? 0);
   }
@@ -165,6 +165,19 @@ export class LaneClock implements Clock {
       signal?.addEventListener("abort", sleeper.wake, { once: true });
       systemClock.sleep(ms, over.signal).then(sleeper.wake);
     });
+  }
+
+  /** A clock that stands in this step for good. What passes on it is no time of the lane. */
+  apart(): LaneClock {
+    const { lane, epoch, seed } = this.#options;
+    const clock = new LaneClock({ lane, epoch, seed, live: false });
+    clock.#times = new Map([[this.#step, this.now() - epoch]]);
+    clock.#step = this.#step;
+    clock.#drawn = this.#drawn;
+    clock.#time = this.#time;
+    clock.#since = this.#since;
+    clock.#live = this.#live;
+    return clock;
   }
 
   /** A wait in which nothing happens: on replay it is over at once. */

@@ -195,7 +195,7 @@ test("what agents beside each other leave of one file is what it was, though the
   assert.equal(was!.files.get("shared.txt"), "third");
 });
 
-test("what hooks say that nobody waits for reaches the model where it did, however long they take", async () => {
+test("what hooks say that nobody waits for reaches the model where it did, with the time and chance of its event, however long they take", async () => {
   const make = (model: Model, slow: number): AgentOptions => {
     const isLive = model === live;
     const late: HookRecord = {
@@ -210,7 +210,8 @@ test("what hooks say that nobody waits for reaches the model where it did, howev
       run: async (event, ctx) => {
         if (!isLive) await sleep(4 * slow);
         else await sleep(event.event === "user-prompt-submit" ? 15 : event.event === "pre-tool-use" ? 5 : 0);
-        if (event.event !== "post-tool-use" || event.input.say !== "two") ctx.addContext(`late ${event.event}`);
+        if (event.event === "post-tool-use" && event.input.say === "two") return;
+        ctx.addContext(`late ${event.event} at ${ctx.now().toISOString()}, ${ctx.uuid()} ${ctx.random()}`);
       },
       read: () => ({}),
     };
