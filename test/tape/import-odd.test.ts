@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { stringify } from "yaml";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { echoOf } from "../../lib/tape/reply.ts";
 import { processorTime } from "../_processor-time.ts";
@@ -51,6 +52,22 @@ test("answers in a row are always calls in that order", async () => {
   assert.equal(format, "vercel-json");
   assert.deepEqual(await Promise.all(tape.calls.map(textOf)), [WORDS, undefined, "again"]);
   assert.equal(tape.calls[1]!.error?.code, "overloaded_error");
+});
+
+test("headers that many calls share are written once and named, which is never taken for an attack; aliases of aliases are", async () => {
+  const headers = { accept: ["*/*"] };
+  const interactions = Array.from({ length: 200 }, () => ({
+    request: { method: "POST", uri: URL, headers, body: JSON.stringify(REQUEST) },
+    response: { status: { code: 200 }, headers, body: { string: JSON.stringify(MESSAGE) } },
+  }));
+  const file = stringify({ interactions, version: 1 });
+  assert.match(file, /headers: \*/);
+  assert.equal((await importRecording(Buffer.from(file), "x")).tape.calls.length, 200);
+  const bomb = "abcdefgh".split("").map((name, i, all) => {
+    const inner = i === 0 ? "x" : `*${all[i - 1]}`;
+    return `- &${name} [${Array(10).fill(inner).join(", ")}]`;
+  });
+  await assertRefused(`interactions:\n${bomb.join("\n")}\n`, /it is not valid YAML: Excessive alias count/);
 });
 
 test("a message is never taken for a log of what its tools are given", async () => {

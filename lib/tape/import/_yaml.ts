@@ -34,11 +34,11 @@ export async function readDocuments(text: string): Promise<unknown[]> {
     if (INDENTED.test(text)) visit(document, { Scalar: (_, node) => unindent(node, text) });
     let value: unknown;
     try {
-      value = document.toJS({ mapAsMap: true, maxAliasCount: 100 });
+      value = document.toJS({ mapAsMap: true, maxAliasCount: MOST_ALIASES });
     } catch (error) {
       throw invalid(error as Error);
     }
-    return plain(value);
+    return plain(value, new Map());
   });
   return values.filter((value) => value !== null); // as after a last `---`
 }
@@ -84,11 +84,18 @@ function unindent(node: Scalar, source: string): void {
   node.value = node.value.replace(/([\u0085\u2028\u2029])( +)/g, (_, end, blanks) => end + blanks.slice(most));
 }
 
-/** Maps as objects. Python keeps a header's name as a list of one text with a tag of its own. */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain);
-  if (!(value instanceof Map)) return value;
-  return Object.fromEntries([...value].map(([key, part]) => [keyText(key), plain(part)]));
+/** PyYAML and Psych write headers once that all calls share, and name them; aliases of aliases were made to fill the memory. */
+const MOST_ALIASES = 10_000;
+
+/** Maps as objects; what is shared stays so. Python keeps a header's name as a list of one text with a tag of its own. */
+function plain(value: unknown, known: Map<unknown, unknown>): unknown {
+  if (!Array.isArray(value) && !(value instanceof Map)) return value;
+  if (known.has(value)) return known.get(value);
+  const made = Array.isArray(value)
+    ? value.map((part) => plain(part, known))
+    : Object.fromEntries([...value].map(([key, part]) => [keyText(key), plain(part, known)]));
+  known.set(value, made);
+  return made;
 }
 
 function keyText(key: unknown): string {
