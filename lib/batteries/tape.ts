@@ -43,6 +43,9 @@ export function choicesOf(
   if (tape?.mode === "record") {
     if (typeof own.model === "string" && agents.model !== undefined) chosen.add("model");
     if (own.memory && !agents.memory) chosen.add("memory");
+    if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
+    if (own.mcp) chosen.add("mcp");
+    if (own.resume !== undefined) chosen.add("past");
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
   const memory = own.memory ?? (chosen.has("memory") || (agents.memory ?? false));

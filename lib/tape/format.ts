@@ -16,7 +16,7 @@ export interface Header {
   readonly versions: { readonly [what: string]: string };
   /** The agent's script, relative to the fixture's folder. */
   readonly agent?: string;
-  /** What whoever ran the agent chose in its place: `model`, `memory`, `hooks`. */
+  /** What whoever ran the agent chose in its place: `model`, `memory`, and what a replay lacks. */
   readonly chosen?: readonly string[];
   /** Whether tool results are on the tape, to be served from it. */
   readonly tools: boolean;

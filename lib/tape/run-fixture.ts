@@ -146,11 +146,10 @@ async function runIn(
   if (told.error !== undefined) throw withReason(told.error, result);
   const report = judged(told.report!, tape, result!, cwd);
   const isBare = options.cwd === undefined && fixture.files === undefined && blamesOthers(report, tape);
-  const lacksHooks = !report.ok && !options.hooks && tape?.header.chosen?.includes("hooks");
   const notes = [
     ...report.notes,
     ...(isBare ? [tape?.header.tools ? `${NO_FILES}; recorded without --tools it has them` : NO_FILES] : []),
-    ...(lacksHooks ? ["whoever recorded it had hooks that are not its agent's own: give them with --hooks"] : []),
+    ...(report.ok ? [] : lacking(tape, options)),
   ];
   // A directory that is worked in itself may be of any size, and is there to be looked at.
   const files = options.cwd === undefined ? readFiles(cwd) : new Map<string, string>();
@@ -158,6 +157,21 @@ async function runIn(
 }
 
 const NO_FILES = "no files were kept with it: its tools and hooks worked in an empty folder";
+
+/** What whoever recorded a run had, and a replay has not. */
+const LACKING: { readonly [choice: string]: string } = {
+  hooks: "whoever recorded it had hooks that are not its agent's own: give them with --hooks",
+  limits: "whoever recorded it set limits that are not its agent's own: set them in the agent",
+  mcp: "whoever recorded it had MCP servers that are not its agent's own: name them in the agent",
+  past: "it went on with an earlier session, which is not on the tape: record a run that begins anew",
+};
+
+function lacking(tape: Tape | undefined, { hooks }: ReplayOptions): string[] {
+  const chosen = tape?.header.chosen ?? [];
+  return chosen.flatMap((choice) =>
+    Object.hasOwn(LACKING, choice) && !(choice === "hooks" && hooks) ? [LACKING[choice]!] : []
+  );
+}
 
 /** Whether tools or hooks say something else, which they may do as they have not what they had. */
 function blamesOthers({ tools, divergences }: DriftReport, tape: Tape | undefined): boolean {
