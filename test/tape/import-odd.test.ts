@@ -245,9 +245,10 @@ test("a call is always known by its address: behind gateways, with a slash or a 
     "https://anthropic.helicone.ai/v1/messages/",
     "https://api.anthropic.com/v1/messages#x",
   ];
-  for (const address of addresses) {
-    const { tape } = await importRecording(jsonLines(asked(address)), "x");
-    assert.equal(await textOf(tape.calls[0]), WORDS, address);
+  const symbol = { request: { url: URL, method: ":post", body: REQUEST }, response };
+  for (const pair of [...addresses.map(asked), symbol]) {
+    const { tape } = await importRecording(jsonLines(pair), "x");
+    assert.equal(await textOf(tape.calls[0]), WORDS, JSON.stringify(pair.request));
   }
   await assertRefused(jsonLines(asked("https://api.openai.com/v1/threads/t/messages")), /no call of the Messages API/);
   const moved = { request: { url: URL, body: REQUEST }, response: { status: 307, headers: {}, body: "" } };

@@ -27,7 +27,7 @@ export function exchangeOf(written: Written): Exchange {
   const at = milliseconds(written.at ?? headers.date);
   const took = Number(written.took ?? headers["x-envoy-upstream-service-time"]);
   return {
-    method: String(method ?? "POST").toUpperCase(),
+    method: String(method ?? "POST").replace(/^:/, "").toUpperCase(), // a symbol of Ruby's begins with a colon
     ...(url !== undefined && { url }),
     requestHeaders: headersOf(requestHeaders),
     request: requestBody(request),
