@@ -72,11 +72,12 @@ test("a long body of seinfeld is read from the file beside its cassette, if it i
 
 test("a body that Playwright attached to an archive is read from the file beside it, if it is that very one", async () => {
   const sha1 = (text: string) => createHash("sha1").update(text).digest("hex");
-  const archive = (_file: string) =>
+  const request = JSON.stringify(REQUEST);
+  const archive = (_file: string, asked = sha1(request)) =>
     JSON.stringify({
       log: {
         entries: [{
-          request: { method: "POST", url: ASKED, headers: [], postData: { text: JSON.stringify(REQUEST) } },
+          request: { method: "POST", url: ASKED, headers: [], postData: { text: "", _file: `${asked}.json` } },
           response: { status: 200, headers: [], content: { size: 1, mimeType: "text/event-stream", _file } },
         }],
       },
@@ -87,14 +88,18 @@ test("a body that Playwright attached to an archive is read from the file beside
     "runs/b.har": archive(`${sha1("other")}.txt`),
     "runs/c.har": archive(".env"),
     "runs/d.har": archive(`${sha1("changed")}.txt`),
+    "runs/e.har": archive(body, "none"),
+    [`runs/${sha1(request)}.json`]: request,
     "runs/.env": stream("secret"),
     [`runs/${body}`]: stream(WORDS),
     [`runs/${sha1("changed")}.txt`]: stream("since"),
   });
   const { out, code } = await here.call(importAction, "runs", "--json");
   assert.equal(code, 1);
-  const [a, ...others]: { file: string; notes?: string[]; refused?: string }[] = JSON.parse(out);
+  const outcomes: { file: string; notes?: string[]; refused?: string }[] = JSON.parse(out);
+  const [a, e, ...others] = outcomes.sort((one, other) => Number("refused" in one) - Number("refused" in other));
   assert.deepEqual([a!.file, a!.notes], ["runs/a.har", []]);
+  assert.deepEqual([e!.file, e!.notes], ["runs/e.har", ["call 1 has a stand-in for its request"]]);
   assert.deepEqual(
     others.map(({ refused }) => /as a body of it is in another file that is (.*): /.exec(refused!)?.[1]),
     [

@@ -160,10 +160,11 @@ test("a call without an answer is left out and told, and a cut one is told", asy
     "left out POST /v1/messages, which has no answer",
     "call 2 was cut: its stream has no 'message_stop'",
   ]);
-  const archive = recorded("HAR", { ...said(), status: 0, body: "" }, said());
-  const { tape: kept, notes: told } = await importRecording(Buffer.from(archive), "x");
+  const archive = JSON.parse(recorded("HAR", { ...said(), status: 0 }, { ...said(), status: -1 }, said(), said()));
+  archive.log.entries[3].response = null;
+  const { tape: kept, notes: told } = await importRecording(Buffer.from(JSON.stringify(archive)), "x");
   assert.deepEqual([kept.calls.length, told.length], [1, 1]);
-  assert.match(told[0]!, /^left out POST .*, which has no answer$/);
+  assert.match(told[0]!, /^left out POST .* \(3 times\), which have no answer$/);
 });
 
 test("what was asked is only taken for prompts where one run can ask it all", async () => {

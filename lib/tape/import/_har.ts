@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { parsed } from "../../core/json.ts";
 import { exchangeOf } from "./_written.ts";
-import { type Beside, type Fields, fieldsOf, type Format, ImportRefused, listOf, topOf } from "./exchange.ts";
+import { type Beside, type Fields, fieldsOf, type Format, ImportRefused, isFields, listOf, topOf } from "./exchange.ts";
 
 /** HTTP archives: Polly.js writes them, and so do browsers and proxies; Playwright may keep bodies in files beside it. */
 export const har: Format = {
@@ -14,25 +14,37 @@ export const har: Format = {
       const request = fieldsOf(entry.request);
       const response = fieldsOf(entry.response);
       const content = fieldsOf(response.content);
-      return exchangeOf({
+      const exchange = exchangeOf({
         method: request.method,
         url: String(request.url ?? ""),
         requestHeaders: request.headers,
-        request: fieldsOf(request.postData).text,
+        request: asked(fieldsOf(request.postData), file.beside),
         status: response.status,
         headers: response.headers,
         body: () => typeof content._file === "string" ? attached(content._file, file.beside) : bodyOf(content),
         at: entry.startedDateTime,
         took: entry.time,
       });
+      return isFields(entry.response) ? exchange : { ...exchange, unanswered: true };
     }),
 };
 
-/** Named by its hash, so an archive that names any other file of its folder is not given it. */
+/** A request whose body is not there any more is one that was not recorded. */
+function asked({ text, _file }: Fields, beside: Beside | undefined): unknown {
+  if (typeof _file !== "string") return text;
+  const bytes = beside?.(".", _file);
+  return bytes && isNamedByHash(_file, bytes) ? bytes : undefined;
+}
+
 function attached(name: string, beside: Beside | undefined): Uint8Array {
   const bytes = beside?.(".", name);
-  if (bytes && name.startsWith(`${createHash("sha1").update(bytes).digest("hex")}.`)) return bytes;
+  if (bytes && isNamedByHash(name, bytes)) return bytes;
   throw new ImportRefused(`a body of it is in another file that is ${bytes ? "another by now" : "not there"}: ${name}`);
+}
+
+/** An archive that names any other file of its folder is not given it. */
+function isNamedByHash(name: string, bytes: Uint8Array): boolean {
+  return name.startsWith(`${createHash("sha1").update(bytes).digest("hex")}.`);
 }
 
 /** What is not plain text is in base64; Polly.js also writes a list of pieces, of which older ones are hexadecimal digits. */

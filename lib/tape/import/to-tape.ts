@@ -37,8 +37,8 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
     const call = asMessagesCall(exchange);
     const leave = (one: string, several: string) => void left.push({ place: placeOf(exchange), one, several });
     if (!call) leave("is no call of the Messages API", "are no calls of the Messages API");
-    // A browser that gave up has a status of 0.
-    else if (call.unanswered || call.status === 0) leave("has no answer", "have no answer");
+    // A browser that gave up has a status of 0, and one of Playwright's -1.
+    else if (call.unanswered || call.status <= 0) leave("has no answer", "have no answer");
     else if (isRedirect(call)) leave(`was sent elsewhere (${call.status})`, `were sent elsewhere (${call.status})`);
     else return [call];
     return [];
