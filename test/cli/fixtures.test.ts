@@ -3,7 +3,9 @@ import { chmodSync, readdirSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
+import { censusText } from "../../lib/cli/fixtures/census.ts";
 import prune from "../../lib/cli/fixtures/prune.ts";
+import { census } from "../../lib/tape/census.ts";
 import { draftIn } from "../../lib/tape/drafts.ts";
 import { fixturesIn } from "../../lib/tape/fixture.ts";
 import { place } from "../_place.ts";
@@ -156,6 +158,14 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   assert.equal((await w.call(fixtures, "census", "nowhere")).code, 2);
   assert.equal((await w.call(fixtures, "import")).code, 2);
   assert.equal((await w.call(fixtures, "import", "nowhere")).code, 2);
+});
+
+test("a census is never wider than its terminal, and says the same in any width", () => {
+  const wide = censusText(census([]), Infinity).split("\n");
+  const narrow = censusText(census([]), 60).split("\n");
+  assert.ok(narrow.length > wide.length && narrow.every((row) => row.length <= 60));
+  const words = (rows: string[]) => rows.join(" ").split(/\s+/);
+  assert.deepEqual(words(narrow), words(wide));
 });
 
 test("fixtures in a folder of their own are told by ls, and their blobs pruned as well", async () => {
