@@ -7,7 +7,7 @@ import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import { sha256 } from "../core/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
-import { INHERITED, SHELL } from "../core/tool-state.ts";
+import { INHERITED, SHELL, shellCwd } from "../core/tool-state.ts";
 import { tellTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
 import { hashOf, type Transcript, type TranscriptStore } from "../transcript/store.ts";
@@ -150,7 +150,10 @@ async function live(
     readonly stored: Transcript | undefined;
   },
 ): Promise<Spawned> {
-  const { depth, agentId, spent } = parent();
+  const { depth, agentId, spent, cwd } = parent();
+  // Where its parent is now: in the background that may go elsewhere, and so may its own shell.
+  const place = cwd();
+  const toolState = inherited(parent().toolState);
   const called: string[] = [];
   const emit = (event: RunEvent) => {
     if (event.agent_id === id && event.type === "tool_start") called.push(event.name);
@@ -168,9 +171,9 @@ async function live(
     clock,
     inbox,
     late,
-    cwd: parent().cwd,
+    cwd: () => shellCwd(toolState) ?? place,
     messages: begin ? messagesAt(begin, stored, id) : [],
-    toolState: inherited(parent().toolState),
+    toolState,
     sequence: { next: 0, ...(begin && { of: `${id}.${begin.runs}` }) },
     runs: begin?.runs ?? 0,
     spent,

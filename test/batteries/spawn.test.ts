@@ -4,6 +4,7 @@ import { agent, deny, keepGoing, type RunEvent, tool } from "crochet";
 import { scripted, type ScriptedReply } from "crochet/testing";
 import { textOf } from "../../lib/core/messages.ts";
 import { Agent, agentTool } from "../../lib/tools/agent.ts";
+import { Bash, Read } from "../../lib/tools/index.ts";
 import { scratch } from "../_scratch.ts";
 
 const start = (prompt: string, more: Record<string, unknown> = {}) => ({
@@ -113,6 +114,31 @@ test("S0.28: resume_agent_id goes on with an earlier sub-agent of the same store
   const result = await helper.run("later", { model });
   assert.match(answersIn(result, 2)[0]![0]!, /^saw 3/);
   assert.deepEqual([events.length, new Set(events).size], [8, 8]);
+});
+
+test("an agent below is where its own shell goes, from where its lead was when it began, wherever that goes then", async () => {
+  using folder = scratch({ "one/a.txt": "in one", "one/two/a.txt": "in two", "three/a.txt": "in three" });
+  const bash = (command: string) => ({ name: "Bash", input: { command, description: "d" } });
+  const places: string[] = [];
+  await agent({
+    model: by({
+      go: [
+        { tools: [bash("cd one")] },
+        { tools: [start("sub task", { run_in_background: true }), bash("cd ../three")] },
+        { text: "done" },
+        { text: "heard" },
+      ],
+      "sub task": [
+        { tools: [{ name: "Read", input: { file_path: "a.txt" } }], delay: 200 },
+        { tools: [bash("cd two")] },
+        { tools: [{ name: "Read", input: { file_path: "a.txt" } }] },
+        { text: "read" },
+      ],
+    }),
+    tools: [Agent, Bash, Read],
+    hooks: { postToolUse: (e) => void (e.tool_name === "Read" && places.push(String(e.result.content))) },
+  }).run("go", { cwd: folder.path });
+  assert.deepEqual(places.map((text) => text.replace(/^1\t/, "")), ["in one", "in two"]);
 });
 
 test("S0.29: an unknown agent to resume is an error result, never a fresh start", async () => {
