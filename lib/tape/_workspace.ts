@@ -162,6 +162,13 @@ function contentOf(path: string): string | { base64: string } {
   return Buffer.from(text, "utf8").equals(bytes) ? text : { base64: bytes.toString("base64") };
 }
 
+/** Makes a folder that was there when a run was recorded; one that is elsewhere is no business of a tape. */
+export async function makeFolder(root: string, path: string): Promise<void> {
+  const { confine } = await import("../files/confine.ts");
+  const inside = await confine(path, { cwd: root, state: new Map() }).catch(() => undefined);
+  if (inside) mkdirSync(inside.real, { recursive: true });
+}
+
 /**
  * Puts recorded changes into a workspace, and nowhere else: whoever wrote the tape wrote the paths.
  *

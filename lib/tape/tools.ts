@@ -2,7 +2,7 @@ import type { Json } from "../core/messages.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
 import { CWD, shellCwd } from "../core/tool-state.ts";
-import { applyChanges, changesSince, snapshot, withTexts } from "./_workspace.ts";
+import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./_workspace.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolFact } from "./format.ts";
@@ -123,6 +123,7 @@ async function serve(
   if (fact.files) await tape.change(fact, (files) => applyChanges(tape.root, withTexts(files, tape.mask.off)));
   if (cwd !== undefined) {
     const place = tape.mask.off(cwd);
+    await makeFolder(tape.root, place);
     state.set(CWD, () => place);
   }
   return output(tape.mask.off(result));

@@ -104,6 +104,23 @@ test("a shell whose results are on the tape is where it was: hooks and relative 
   assert.match(JSON.stringify(was.result.messages), /in [^"]+\/work\/src\b/);
 });
 
+test("a folder that a shell had gone to is there again where its files were not kept: hooks run commands there", async () => {
+  await inFolder(async (folder) => {
+    const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/gone"))];
+    put(place, { "src/a.txt": "a\n" });
+    await using server = await scriptedServer([uses(bash("cd src")), { text: "Done." }]);
+    const goer = agent({
+      tools: [Bash],
+      hooks: { postToolUse: async (_, ctx) => void ctx.addContext((await ctx.$("pwd")).stdout) },
+      model: anthropic({ baseURL: server.url, apiKey: "not-a-key" }),
+    });
+    await runFixture(fixture, goer, { mode: "record", prompts: ["Go"], tools: true, cwd: place });
+    const { report, result } = await runFixture(fixture, goer);
+    assert.deepEqual([report.ok, report.divergences], [true, []]);
+    assert.match(JSON.stringify(result.messages), /crochet-replay-\w+\/src\b/);
+  });
+});
+
 test("a call whose result is on the tape and that a limit of time ended is ended by it again, and at once", async () => {
   const Hang = tool({
     name: "Hang",
