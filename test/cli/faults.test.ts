@@ -113,6 +113,14 @@ test("a file of kept faults that is damaged is told before a search could lose w
   assert.equal(readFileSync(`${w.cwd}/fixtures/write/write.fault.json`, "utf8"), "[");
 });
 
+test("invariants that cannot be loaded are told by their file", LONG, async () => {
+  using w = await project();
+  w.put({ "fixtures/write/invariants.ts": "export default [\n" });
+  const { code, out } = await w.call(replay, "--faults", "5");
+  assert.equal(code, 1);
+  assert.match(out, /Cannot load '\S+\/fixtures\/write\/invariants\.ts' as \w/);
+});
+
 test("a search that is ended says how far it came, and never that the agent survived all of it", LONG, async () => {
   using w = await project();
   const stop = new AbortController();

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { importProblem } from "../../files/import-problem.ts";
 import { readFaultFile, type SavedFaults } from "./fault-file.ts";
 import { type Fault, faultText } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
@@ -13,18 +14,27 @@ import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-fa
 /**
  * What must hold in every run of a fixture: the default invariants, and those its own `invariants.ts` exports.
  *
- * @throws {TypeError} where that file exports something else
+ * @throws {TypeError} where that file cannot be loaded or exports something else
  */
 export async function invariantsOf({ folder }: Fixture): Promise<readonly Invariant[]> {
   const path = join(folder, "invariants.ts");
   if (!existsSync(path)) return INVARIANTS;
-  const { default: own } = await import(pathToFileURL(path).href) as { default?: readonly Invariant[] };
+  const { default: own } = await load(path);
   if (Array.isArray(own) && own.every((one) => typeof one?.name === "string" && typeof one.broken === "function")) {
     return [...INVARIANTS, ...own];
   }
   throw new TypeError(
     `Cannot use ${path} as it exports no list of invariants: export default [{ name, broken: (observed) => ... }]`,
   );
+}
+
+async function load(path: string): Promise<{ default?: readonly Invariant[] }> {
+  try {
+    return await import(pathToFileURL(path).href);
+  } catch (error) {
+    const { words, place } = importProblem(error);
+    throw new TypeError(`Cannot load '${path}' as ${words}${place === undefined ? "" : `: ${place}`}`);
+  }
 }
 
 /**
