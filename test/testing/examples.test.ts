@@ -280,6 +280,19 @@ test("askHook() asks one hook one question, whatever the file is called", async 
   await assert.rejects(askHook(join(two.path, "_none")), /as it is a folder with no hook: name a hook file/);
 });
 
+test("what an example says a tool gave back is its result: a text is also what the model read, an error is a failure", () => {
+  const of = (given: object) => {
+    const on = resolveEvent("post-tool-use")!;
+    const { result, failed } = fillEvent({ ...given }, { cwd: "/", on, tool: "Bash" });
+    const { content, is_error, response } = result as { [field: string]: unknown };
+    return [content, is_error, response, failed];
+  };
+  assert.deepEqual(of({ tool_response: "3 tests" }), ["3 tests", false, "3 tests", false]);
+  assert.deepEqual(of({ tool_response: { stdout: "x" } }).slice(1), [false, { stdout: "x" }, false]);
+  assert.deepEqual(of({ result: "done" }), ["done", false, "done", false]);
+  assert.deepEqual(of({ error: "boom", tool_response: "half" }), ["boom", true, "half", true]);
+});
+
 test("what an example says of a stop is never changed, and what hangs on it follows", () => {
   /** As given, and then: stop_hook_active, continuations, stalled, remaining. */
   const cases: [given: object, filled: unknown[]][] = [
