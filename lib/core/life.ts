@@ -78,6 +78,8 @@ export interface AgentSpec {
   readonly askPerson?: AskPerson;
   readonly refusals?: Refusals;
   readonly retell?: Retell;
+  /** What the run has spent by now, as it was when it was recorded: agents beside each other spend in any order. */
+  readonly spent?: (now: Spent) => Spent;
   readonly price?: (model: string, usage: Usage) => number | undefined;
   readonly exec?: NonNullable<HookEnv["exec"]>;
   /** Wraps each model call and tool call that is really made, wherever it runs: for those who measure. */

@@ -44,7 +44,7 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
   let sentBack = false;
 
   for (let iteration = 0;; iteration++) {
-    const limit = forbidsCall(agent.limits, count, life.spent);
+    const limit = forbidsCall(agent.limits, count, agent.spent?.(life.spent) ?? life.spent);
     if (limit) return await endTurn(run, input, first, limit);
 
     const reply = await callModel(run, view, iteration);

@@ -1,5 +1,6 @@
 import { type Hashing, sha256 } from "../core/sha256.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
+import type { Spent } from "../core/limits.ts";
 import type { ClockFact } from "./format.ts";
 
 interface LaneClockOptions {
@@ -23,6 +24,8 @@ export class LaneClock implements Clock {
   readonly #options: LaneClockOptions;
   #times: Map<number, number>;
   readonly #noted: ClockFact[] = [];
+  /** What was spent when its agent looked, by step. */
+  readonly #spent: Map<number, Spent>;
   readonly #sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
   #live = false;
   /** The step in which it went live. */
@@ -40,6 +43,9 @@ export class LaneClock implements Clock {
   constructor(options: LaneClockOptions) {
     this.#options = options;
     this.#times = new Map(options.recorded?.map(({ step, now }) => [step, now]));
+    this.#spent = new Map(
+      options.recorded?.flatMap(({ step, spent }) => spent ? [[step, { dollars: undefined, ...spent }]] : []),
+    );
     if (options.live) {
       this.#lag = options.above?.lag ?? 0;
       this.goLive();
@@ -50,7 +56,12 @@ export class LaneClock implements Clock {
   get facts(): readonly ClockFact[] {
     const last = this.#liveAt ?? this.#step;
     const kept = (this.#options.recorded ?? []).filter(({ step }) => step <= last);
-    return [...kept, ...this.#noted];
+    return [...kept, ...this.#noted].map((fact) => {
+      const spent = this.#spent.get(fact.step);
+      return spent
+        ? { ...fact, spent: { tokens: spent.tokens, ...(spent.dollars !== undefined && { dollars: spent.dollars }) } }
+        : fact;
+    });
   }
 
   get isLive(): boolean {
@@ -67,7 +78,9 @@ export class LaneClock implements Clock {
     if (!this.#options.live) this.#lag = Math.max(0, this.#real() - this.#time);
     this.#live = true;
     this.#liveAt = this.#step;
-    for (const step of this.#times.keys()) if (step > this.#step) this.#times.delete(step);
+    for (const known of [this.#times, this.#spent]) {
+      for (const step of known.keys()) if (step > this.#step) known.delete(step);
+    }
     this.#since = systemClock.tick();
     this.#begin();
   }
@@ -165,6 +178,13 @@ export class LaneClock implements Clock {
       signal?.addEventListener("abort", sleeper.wake, { once: true });
       systemClock.sleep(ms, over.signal).then(sleeper.wake);
     });
+  }
+
+  /** What the run has spent in this step, as it was when it was recorded; the same for all who look. */
+  spent(now: Spent): Spent {
+    const known = this.#spent.get(this.#step) ?? { ...now };
+    this.#spent.set(this.#step, known);
+    return known;
   }
 
   /** A clock that stands in this step for good. What passes on it is no time of the lane. */

@@ -146,6 +146,8 @@ export interface ClockFact {
   readonly step: number;
   /** Milliseconds since the header's time. */
   readonly now: number;
+  /** What the run had spent with all its agents, where it has a limit. */
+  readonly spent?: { readonly tokens: number; readonly dollars?: number };
 }
 
 /** Whose reports from the background an agent took, the `take`-th time it looked. */

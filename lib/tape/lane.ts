@@ -89,6 +89,7 @@ export class TapeLane {
   spec(agent: AgentSpec): AgentSpec {
     const tape = this.#toolTape();
     this.#isAtRest = false;
+    const isBudgeted = (agent.limits.tokens ?? agent.limits.dollars) !== undefined && !this.#session.faults;
     this.#session.faults?.meet(agent.tools);
     return {
       ...agent,
@@ -101,6 +102,7 @@ export class TapeLane {
       }),
       hookModel: (model) => this.hookModel(model),
       refusals: this.#refusals,
+      ...(isBudgeted && { spent: (now) => this.clock.spent(now) }),
       ...(this.#verification && { retell: this.#verification.retell }),
       lane: (spec, toolUseId, background) => {
         const below = this.#laneBelow(toolUseId, background);

@@ -82,7 +82,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
     aborted: "true or false?",
     ms: "a number",
   },
-  clock: { clock: "a text", step: "a number", now: "a number" },
+  clock: { clock: "a text", step: "a number", now: "a number", spent: "an object?" },
   inbox: { inbox: "a text", take: "a number", from: "a list" },
   refused: { refused: "a text", lane: "a text", words: "a text", by: "a text" },
   asked: { asked: "anything", answer: "an object" },

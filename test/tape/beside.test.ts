@@ -159,6 +159,25 @@ test("agents that one call starts at once have lanes, clocks, chances and number
   await again(make, answers(lead, worker));
 });
 
+test("agents beside each other that share a budget are out of it where they were, whoever is faster", async () => {
+  const make = (model: Model, slow: number): AgentOptions => ({
+    model,
+    system: "You lead.",
+    limits: { tokens: 130 },
+    tools: [
+      { ...Look, run: async ({ say }: { say: string }) => (await sleep(say === "a" ? 4 * slow : 8), `seen ${say}`) },
+      agentTool({ agents: { worker: { description: "Works", system: "You work.", tools: ["Look"] } } }),
+    ],
+  });
+  const task = (prompt: string) => ({ name: "Agent", input: { description: "w", prompt, subagent_type: "worker" } });
+  const lead = (done: number): ScriptedReply => done === 0 ? { tools: [task("do a"), task("do b")] } : { text: "both" };
+  const worker = (asked: string): ScriptedReply => ({
+    tools: [{ name: "Look", input: { say: asked.includes("do a") ? "a" : "b" } }],
+  });
+  const [was] = await again(make, answers(lead, worker));
+  assert.equal(was!.result.stop, "budget");
+});
+
 test("what agents beside each other leave of one file is what it was, though their recorded changes come in another order", async () => {
   const Put = (slow: number) =>
     tool<{ say: string }>({
