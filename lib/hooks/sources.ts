@@ -83,13 +83,18 @@ export class HookSources {
     const { cwd, env, settings = [], hooks = [], ownFolder = true } = options;
     this.#options = options;
     this.#switches = new Switches(cwd, env);
+    // What is named on the command line is trusted, though it would have been found as well.
+    const typed = new Set(
+      [...hooks, ...settings.filter((s) => !isInline(s))].map((path) => realOr(resolve(cwd, path))),
+    );
+    const trusts = (thing: Trustable) => options.trust || typed.has(realOr(join(cwd, thing)));
     const folder = (path: string, scope: SourceScope, thing?: Trustable): FolderSource => {
-      const keeper = thing && !options.trust ? () => distrust(cwd, thing, env) : undefined;
+      const keeper = thing && !trusts(thing) ? () => distrust(cwd, thing, env) : undefined;
       return { scope, folder: new HookFolder(path, { ...options, source: shortPath(path, cwd, env), keeper }) };
     };
     const brought = (thing: Trustable, scope: SourceScope) =>
       new TextSource(join(cwd, thing), scope, {
-        distrust: options.trust ? undefined : (text) => distrust(cwd, thing, env, text),
+        distrust: trusts(thing) ? undefined : (text) => distrust(cwd, thing, env, text),
       });
     const found = [
       folder(join(userState(env), "hooks"), "user"),

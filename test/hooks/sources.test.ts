@@ -63,6 +63,17 @@ test("U4: sources join in order: scope, then files, settings, hooks.yaml; priori
   assert.deepEqual(listeners(found.records, "turn-end").map((r) => r.name), [".agent/hook.toml#turn_end"]);
 });
 
+test("what is named on the command line is trusted there, and never told to be untrusted as it was found too", async () => {
+  using p = place({ "hooks/stop.a.ts": hook("a"), ".claude/settings.json": settings("b") });
+  const none = await sourcesOf(p, { trust: false }).refresh();
+  assert.deepEqual([await asked(none, p.cwd), none.unloaded.length], [[], 2]);
+  const typed = { trust: false, hooks: ["./hooks/"], settings: [".claude/settings.json"] };
+  const found = await sourcesOf(p, typed).refresh();
+  assert.deepEqual([...new Set(await asked(found, p.cwd))], ["stop.a.ts", ".claude/settings.json#0"]);
+  assert.deepEqual(found.unloaded.filter(({ why }) => why.includes("not trusted")), []);
+  assert.deepEqual(found.problems.filter((problem) => problem.includes("not trusted")), []);
+});
+
 test("of hook.toml only the tables that are there are listed, and a mistake in it is told", async () => {
   using p = place({ ".agent/hook.toml": `[turn_start]\ncommand = "true"\n` });
   const sources = sourcesOf(p);
