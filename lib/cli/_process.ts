@@ -119,8 +119,8 @@ export async function guarded(args: readonly string[], io: Io, work: () => Promi
 
 /** What went wrong; what the system refused, with the mend. */
 export function wordsOf(error: unknown): string {
-  const { code, path, message = String(error) } = (error ?? {}) as { code?: string; path?: string; message?: string };
-  const what = path ?? "the output";
+  const { code, path, dest, message = String(error) } = (error ?? {}) as { [about: string]: string | undefined };
+  const what = dest ?? path ?? "the output";
   if (code === "ENOSPC" || code === "EDQUOT") {
     return `Cannot write ${what} as the disk is full: make room, then try again`;
   }

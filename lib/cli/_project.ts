@@ -14,10 +14,15 @@ export function projectOf({ cwd = "." }: Flags["flags"], io: Pick<Io, "cwd">): s
 
 /** Makes a folder for what is nobody's source: git leaves it out, and so do the agent's own searches. */
 export function privateDir(path: string): string {
-  mkdirSync(path, { recursive: true });
-  const ignore = join(path, ".gitignore");
-  if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
-  return path;
+  try {
+    mkdirSync(path, { recursive: true });
+    const ignore = join(path, ".gitignore");
+    if (!existsSync(ignore)) writeFileSync(ignore, "*\n");
+    return path;
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
+    throw new Error(`Cannot keep anything in ${path} as that cannot be written: set CROCHET_HOME to a folder of yours`);
+  }
 }
 
 /** The runs of a project: transcripts and logs. */

@@ -121,6 +121,17 @@ function shell(line: string, cwd: string): Promise<Exit> {
   return ended(["bash", "-c", `set -o pipefail; crochet() { ${crochet} "$@"; }; ${line}`], { cwd, env: { HOME: cwd } });
 }
 
+test("where nothing can be kept a run says how to keep it elsewhere, and a hook is tested all the same", async () => {
+  using here = place({ "hooks/stop.no.ts": `export default () => ({ action: "deny", reason: "not yet" });` });
+  const told = "crochet: Cannot keep anything in /sys/crochet/";
+  const mend = " as that cannot be written: set CROCHET_HOME to a folder of yours\n";
+  const ran = await shell("CROCHET_HOME=/sys/crochet ANTHROPIC_API_KEY=none crochet run --hooks hooks hi", here.cwd);
+  assert.deepEqual([ran.code, ran.err], [1, `${told}runs${mend}`]);
+  const tested = await shell("CROCHET_HOME=/sys/crochet crochet hooks test hooks/stop.no.ts", here.cwd);
+  assert.deepEqual([tested.code, tested.err], [0, `${told}tests${mend}`]);
+  assert.match(tested.out, /verdict +deny: not yet/);
+});
+
 test("a reader that goes away ends a command quietly", { timeout: 60_000 }, async () => {
   using here = place();
   for (

@@ -61,7 +61,12 @@ async function fireOnce({ words, flags }: Flags, { sets, input }: Given, io: Io)
   const record = await load(file, cwd, io, { projectDir: cwd, env: io.env, wire: () => facts.now });
   const { fired, stdin } = eventFor(file, record, cwd, given, sets, facts);
   const folded = await fire([{ ...record, mode: "gate" }], { ...fired }, envOf(cwd, io, stdin));
-  keepTest(cwd, io.env, fired.event, folded);
+  try {
+    keepTest(cwd, io.env, fired.event, folded);
+  } catch (error) {
+    // What was asked for is there; only 'hooks explain' lacks it.
+    io.err(`crochet: ${(error as Error).message}\n`);
+  }
   const [run] = folded.runs;
   const sees = run && run.skipped === undefined ? await modelSees(record, fired, folded) : [];
   const failed = run?.failure !== undefined;
