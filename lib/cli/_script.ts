@@ -5,7 +5,7 @@ import { fileUrl } from "../files/file-url.ts";
 import { loadingScript } from "../files/loading-script.ts";
 import { type Io, UsageError } from "./_io.ts";
 
-/** Splits the words of a command: the first is a script if it is named like one and is there, unless `--` is before it. */
+/** Splits the words of a command: the first is a script if it is named like one, unless `--` is before it. */
 export function scriptAndPrompt(
   words: readonly string[],
   args: readonly string[],
@@ -15,9 +15,11 @@ export function scriptAndPrompt(
   const path = resolve(io.cwd, first);
   const named = /\.(ts|js|mjs)$/.test(first) && args[0] !== "--";
   const isScript = named && existsSync(path);
-  // With blanks in it, it is rather a sentence that ends with the name of a file.
+  // With blanks in it, it is rather a sentence that ends with the name of a file. Else another agent would run, for money.
   if (named && !isScript && !/\s/.test(first)) {
-    io.err(`crochet: there is no script ${path}, so '${first}' is a part of the prompt\n`);
+    throw new UsageError(
+      `Cannot run '${first}' as there is no script ${path}: mend its name, or put -- before a prompt that begins so`,
+    );
   }
   return isScript ? { script: path, prompt: words.slice(1).join(" ") } : { script: undefined, prompt: words.join(" ") };
 }
