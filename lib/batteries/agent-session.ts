@@ -72,6 +72,7 @@ export function agentSession(parts: SessionParts): AgentSession {
         ...(signals.length > 0 && { signal: AbortSignal.any([...signals]) }),
       });
       lastStop = result.stop;
+      if (tape && result.stop === "aborted") tape.recording.isInterrupted = true;
       // It has not ended: whoever has its engine in order again goes on with it.
       if (engine?.failure) return result;
       try {

@@ -298,3 +298,22 @@ test("verify holds what hooks make of a result to what the model was told, and c
     }
   });
 });
+
+test("a session with a run that a person ended is not kept, also where it went on: no replay would come that far", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "kept");
+    const ended = new AbortController();
+    const looker = agent({
+      model: scripted([look("a"), { text: "second" }]),
+      tools: [{ ...Look, run: () => (ended.abort(), "seen") }],
+    });
+    let error: unknown;
+    const session = await looker.open({ cwd: folder, tape: { path, mode: "record", onError: (e) => error = e } });
+    const first = await session.prompt("one", { signal: ended.signal });
+    const second = await session.prompt("two");
+    await session.close();
+    assert.deepEqual([first.stop, second.stop], ["aborted", "done"]);
+    assert.match(String(error), /Cannot record .*kept as the run was interrupted: let it come to its end/);
+    assert.equal(existsSync(tapeIn(path)), false);
+  });
+});

@@ -14,7 +14,7 @@ import type { Call, Tape, TapeRequest } from "../tape.ts";
  * the run, or a failure would take the place of a run that went well.
  */
 export function refusal(
-  { calls }: Recording,
+  { calls, isInterrupted }: Recording,
   stop: string | undefined,
   was: Tape | undefined,
 ): string | undefined {
@@ -22,7 +22,8 @@ export function refusal(
   if (stop === undefined) {
     return calls.length === 0 ? "nothing was asked" : "the run has not ended: wait for it, then close";
   }
-  if (stop === "aborted") return "the run was interrupted: let it come to its end";
+  // Nobody interrupts a replay, so it would not come to where the next prompt was given.
+  if (isInterrupted) return "the run was interrupted: let it come to its end";
   if (unsent) return `the model could not be asked: ${unsent.error!.message}`;
   if (stop === "error" && calls.length === 0 && was === undefined) return "the run failed before the model was asked";
   if (stop !== "error" || was === undefined || was.end?.end === "error") return undefined;

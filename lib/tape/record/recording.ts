@@ -25,6 +25,8 @@ export class Recording {
   readonly chosen = new Set<string>();
   memory?: string;
   readonly files = new Map<string, string>();
+  /** Whether a person ended one of the session's runs. */
+  isInterrupted = false;
   readonly seen: SeenWire = {};
   readonly #learn: (kind: SecretKind, name: string, value: string) => void;
 
