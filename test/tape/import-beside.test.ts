@@ -109,3 +109,11 @@ test("a body that Playwright attached to an archive is read from the file beside
     ],
   );
 });
+
+test("a folder in which nothing is found to import is refused, and never told as done", async () => {
+  using here = place({ "bare/.cassettes/a.json": stream(WORDS), "bare/node_modules/b/c.json": stream(WORDS) });
+  const { code, err } = await here.call(importAction, "bare");
+  assert.equal(code, 2);
+  assert.match(err, /Cannot import 'bare' as there is no file in it: hidden ones and links have to be named\n$/);
+  assert.equal((await here.call(importAction, "bare/.cassettes")).code, 0);
+});
