@@ -65,6 +65,9 @@ async function readFile(file: string): Promise<Config> {
     }
     const [isRight, must] = SETTINGS[name as keyof Config];
     if (!isRight(value)) throw fail(`'${name}' must ${must}`);
+    const parts = PARTS[name as keyof Config];
+    const odd = parts && Object.keys(value as object).find((part) => !parts.includes(part));
+    if (odd) throw fail(`'${name}.${odd}' is no setting: did you mean '${name}.${nearest(odd, parts)}'?`);
   }
   const config = given as Config;
   try {
@@ -77,17 +80,28 @@ async function readFile(file: string): Promise<Config> {
 
 const isText = (value: unknown) => typeof value === "string";
 const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
+const isRules = (value: unknown) => isText(value) || isTexts(value);
 const isSwitch = (value: unknown) => typeof value === "boolean";
 /** An object whose fields, where they are there, are what they must be. */
 const having = (fields: { readonly [name: string]: (value: unknown) => boolean }) => (value: unknown) =>
   isObject(value) &&
   Object.entries(fields).every(([name, isRight]) => value[name] === undefined || isRight(value[name]));
 
+/** What a setting may be made of: a deny rule under a name with a slip would hold nothing, in silence. */
+const PARTS: { readonly [name in keyof Config]?: readonly string[] } = {
+  permissions: ["mode", "allow", "ask", "deny"],
+  hooks: ["env", "allowLocal"],
+  mcp: ["servers", "startTimeout"],
+};
+
 /** What each setting must be. */
 const SETTINGS: { readonly [name in keyof Config]-?: readonly [isRight: (value: unknown) => boolean, must: string] } = {
   model: [isText, "be a model's name"],
   hookModel: [isText, "be a model's name"],
-  permissions: [isObject, "have mode, allow, ask or deny"],
+  permissions: [
+    having({ mode: isText, allow: isRules, ask: isRules, deny: isRules }),
+    "have mode, allow, ask or deny: a word and lists of rules",
+  ],
   limits: [isObject, "have iterations, dollars or the like"],
   memory: [(value) => isSwitch(value) || isTexts(value), "be true, false or a list of files"],
   hooks: [having({ env: isTexts, allowLocal: isSwitch }), "have env, a list of names, or allowLocal, true or false"],

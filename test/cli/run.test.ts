@@ -109,6 +109,9 @@ test("a broken config names its file, the field and the mend", async () => {
   for (
     const [text, words] of [
       ["modl: x\n", /'modl' is no setting: did you mean 'model'/],
+      ["permissions: { denny: [Bash] }\n", /'permissions\.denny' is no setting: did you mean 'permissions\.deny'/],
+      ["permissions: { deny: [5] }\n", /'permissions' must have mode, allow, ask or deny: a word and lists/],
+      ["mcp: { x: { command: y } }\n", /'mcp\.x' is no setting: did you mean 'mcp\.servers'/],
       ["limits: { iterations: -1 }\n", /'iterations'/],
       ["limits: 3\n", /'limits' must have iterations/],
       ["permissions: [Bash]\n", /'permissions' must have mode, allow, ask or deny/],
