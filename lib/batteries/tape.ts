@@ -22,7 +22,9 @@ export async function tapeFor(
   const by = own !== undefined ? "command" : CROCHET_TAPE ? "environment" : "agent";
   const recorded = recordedFrom(options, from, cwd, by);
   try {
-    return await openTape(recorded, cwd);
+    const tape = await openTape(recorded, cwd);
+    leftOut.set(tape, recorded.workspace?.leftOut ?? []);
+    return tape;
   } catch (error) {
     recorded.workspace?.drop();
     throw error;
@@ -78,6 +80,9 @@ export function notedHooks(found: RunOptions["hooks"], tape: TapeSession | undef
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker. */
 let loaded: typeof import("../tape/options.ts") & typeof import("../tape/session.ts") | undefined;
 
+/** What is not kept of the workspace that a tape is recorded in. */
+const leftOut = new WeakMap<TapeSession, readonly { readonly path: string; readonly why: string }[]>();
+
 /** Ends a tape with its session. What went wrong with it is told, and takes no Result away. */
 export async function closeTape(
   tape: TapeSession,
@@ -91,6 +96,7 @@ export async function closeTape(
     if (!tape.failed(error)) warn((error as Error).message);
     return;
   }
+  for (const { path, why } of leftOut.get(tape) ?? []) warn(`${path} is not kept with the fixture: ${why}`);
   if (report.ok || tape.isReported) return;
   const { reportLines } = await import("../tape/drift/report.ts");
   warn(`Tape ${report.tape}: ${reportLines(report).join("\n")}`);

@@ -44,7 +44,13 @@ export interface TapeOptions {
    * The workspace as it was before the run, to lie beside the tape: brought there before that is written, so that a full
    * disk leaves both as they were, kept afterwards, dropped in any case.
    */
-  readonly workspace?: { ready(): void; keep(): void; drop(): void };
+  readonly workspace?: {
+    /** Files it does without, and why: they may show a secret. */
+    readonly leftOut?: readonly { readonly path: string; readonly why: string }[];
+    ready(): void;
+    keep(): void;
+    drop(): void;
+  };
   /** Is told what the session came to when it is closed. */
   readonly onReport?: (report: DriftReport) => void;
   /** Is told why a recording was not written. @default a warning of the run */

@@ -53,6 +53,12 @@ test(
   },
 );
 
+test("whoever records by the environment is told of files that are not kept", LONG, async () => {
+  using here = place({ "tea.md": "green\n", ".env": "A=b\n" });
+  const { err } = await taped(here, [...CROCHET, "run", "look"]);
+  assert.equal(err, "crochet: .env is not kept with the fixture: it is for secrets\n");
+});
+
 test("a model that only the recording chose is the replay's too, and any other change drift", LONG, async () => {
   const script = agentScript(SYSTEM).replace("system:", 'model: "claude-opus-5-5", system:');
   using here = place({ "agent.ts": script, "hooks/stop.ts": HOOK, "tea.md": "green\n" });

@@ -48,14 +48,16 @@ function taken(cwd: string, fixture: string, except: readonly string[]): NonNull
   const copy = mkdtempSync(join(tmpdir(), "crochet-files-"));
   const draft = draftIn(fixture);
   let whole = true;
+  let leftOut: ReturnType<typeof keepFiles> = [];
   try {
-    keepFiles(cwd, copy, except);
+    leftOut = keepFiles(cwd, copy, except);
   } catch (error) {
     if (!(error instanceof TapeError)) throw error;
     whole = false;
   }
   const files = join(fixture, "files");
   return {
+    leftOut,
     ready() {
       if (whole) mkdirSync(draft, { recursive: true });
       if (existsSync(join(copy, "files"))) {
