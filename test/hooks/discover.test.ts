@@ -136,7 +136,10 @@ test("the header line of a text hook is its config", () => {
   });
   assert.deepEqual(readHeader(`# crochet: matcher="\\bBash\\b"`), { matcher: "\\bBash\\b" });
   assert.deepEqual(readHeader("echo crochet: timeout=5"), {});
-  assert.deepEqual(readHeader(`${"#\n".repeat(20)}# crochet: timeout=5`), {});
+  assert.deepEqual(readHeader(`#!/bin/sh\n${"# of a licence\n".repeat(20)}\n# crochet: timeout=5\nexit 0`), {
+    timeout: 5,
+  });
+  assert.deepEqual(readHeader(`${"true\n".repeat(20)}# crochet: timeout=5`), {});
 });
 
 test("a byte order mark hides no header, and makes no program of a script", () => {

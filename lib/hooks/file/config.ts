@@ -64,8 +64,8 @@ export function checkedConfig(given: unknown): HookConfig {
   return given as HookConfig;
 }
 
-/** The header stands near the top, under a `#!` line and perhaps a comment or a front matter mark. */
-const HEADER_LINES = 10;
+/** The header stands in the comment at the top, a licence perhaps, or as near to it as a front matter mark leaves it. */
+const TOP = /^(?:[ \t]*(?:#.*)?\r?\n)*(?:.*\n){0,10}/;
 
 /**
  * Reads `# crochet: timeout=5 matcher="mcp__.*" nondeterministic` from the first lines of a text hook.
@@ -73,10 +73,8 @@ const HEADER_LINES = 10;
  * @throws {TypeError} for a word that is no `key=value`, an unknown key, or a second header
  */
 export function readHeader(text: string): HookConfig {
-  let end = 0;
-  for (let line = 0; line < HEADER_LINES && end >= 0; line++) end = text.indexOf("\n", end + 1);
-  const top = end < 0 ? text : text.slice(0, end);
-  if (!top.includes("crochet:")) return {};
+  if (!text.includes("crochet:")) return {};
+  const [top] = TOP.exec(`${text}\n`)!;
   const [header, second] = [...top.matchAll(/^#[ \t]*crochet:(.*)$/gm)];
   if (!header) return {};
   if (second) throw new TypeError("Cannot use a second '# crochet:' line as a hook has one: join them");
