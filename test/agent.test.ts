@@ -86,6 +86,7 @@ test("a wrong option throws where the agent is made, and names the option and th
     [{ tools: [echo, echo] }, /^Cannot make an agent as two of its tools are named 'Echo': rename one$/],
     [{ hooks: { stopp: [] } }, /Cannot hook event 'stopp' as there is no such event: did you mean 'stop'\?/],
     [{ hooks: 5 }, /Cannot use 5 as hooks/],
+    [{ memory: 3 }, /^Cannot make an agent as .memory. must be true, false or a list of texts: current value is 3$/],
     [
       { hooks: "./hooks" },
       /^Cannot resolve hooks '\.\/hooks' as the agent does not know where it is: add from: import\.meta\.url$/,

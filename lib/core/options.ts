@@ -5,7 +5,16 @@ import { shown } from "./shown.ts";
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
 export type OptionKind = Kind | readonly string[];
 
-type Kind = "a text" | "a list" | "an object" | "a function" | "an AbortSignal" | "true or false" | "0 or more" | "any";
+type Kind =
+  | "a text"
+  | "a list"
+  | "an object"
+  | "a function"
+  | "an AbortSignal"
+  | "true or false"
+  | "true, false or a list of texts"
+  | "0 or more"
+  | "any";
 
 /**
  * Refuses options that are unknown or of the wrong kind, before anything has begun.
@@ -47,6 +56,8 @@ function isA(kind: OptionKind, value: unknown): boolean {
       return value instanceof AbortSignal;
     case "true or false":
       return typeof value === "boolean";
+    case "true, false or a list of texts":
+      return typeof value === "boolean" || (Array.isArray(value) && value.every((one) => typeof one === "string"));
     case "0 or more":
       return typeof value === "number" && value >= 0;
     case "any":
