@@ -143,14 +143,14 @@ const plain = (text: string) => importRecording(Buffer.from(text), "x.txt");
 test("a text that PyYAML leaves without quotes is always a text, and never has the blanks it puts below other ends of lines", async () => {
   const texts = ["y", "n", "08", "09:30", ".", "+.1", "1e3", "0o17", "2023-06-01", "1.2.3"];
   const values = ["true", "null", "0", "-12", "1.5", "1.0e+20"];
-  const broken = "'one\u2028  two\u0085\u2029  three'";
+  const broken = "'one\u2028  two\u0085\u2029  three\n\n\u2029  four'";
   const yaml = `${
     [...texts, ...values].map((bare) => `- ${bare}\n`).join("")
   }- ${broken}\n- y: 08\n- |\n  four\u2028   five\n`;
   assert.deepEqual(await readDocuments(yaml), [[
     ...texts,
     ...values.map((value) => JSON.parse(value)),
-    "one\u2028two\u0085\u2029three",
+    "one\u2028two\u0085\u2029three\n\u2029four",
     { y: "08" },
     "four\u2028 five\n",
   ]]);

@@ -8,7 +8,8 @@ import { ImportRefused } from "./exchange.ts";
  *
  * @throws {ImportRefused} where it is not YAML
  */
-export async function readDocuments(text: string): Promise<unknown[]> {
+export async function readDocuments(written: string): Promise<unknown[]> {
+  const text = written.replace(BELOW, "$2$1");
   const { parseAllDocuments, Scalar, visit } = await import("yaml");
   const rubyBinary = {
     tag: "!binary",
@@ -74,6 +75,9 @@ function asWritten(tag: Tags[number]): Tags {
 
 /** Where PyYAML ends a line too, and goes on with blanks in front; the parser takes both for a part of the text. */
 const INDENTED = /[\u0085\u2028\u2029] /;
+
+/** One that comes right after another end of a line stands before the blanks, where the parser wants them first. */
+const BELOW = /(?<=\n)([\u0085\u2028\u2029]+)( +)/g;
 
 /** Takes such blanks out of a text: as many as its block has, or all between quotes, where none else can follow. */
 function unindent(node: Scalar, source: string): void {
