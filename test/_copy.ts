@@ -13,6 +13,7 @@ export function besideCopy(script: string, files: { readonly [path: string]: str
   using folder = scratch({ "package.json": '{ "type": "module" }', ...files, "try.ts": script });
   cpSync(fileURLToPath(new URL("../lib", import.meta.url)), join(folder.path, "lib"), { recursive: true });
   const [program, ...args] = RUNTIME;
-  if ("Deno" in globalThis) args.push("--node-modules-dir=manual");
+  // Else Bun takes what is missing from its cache, or from the registry.
+  args.push("Deno" in globalThis ? "--node-modules-dir=manual" : "--no-install");
   return execFileSync(program, [...args, "try.ts"], { encoding: "utf8", cwd: folder.path });
 }
