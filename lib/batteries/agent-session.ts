@@ -82,7 +82,11 @@ export function agentSession(parts: SessionParts): AgentSession {
       }
       return result;
     },
-    setModel: (name) => session.setModel(name),
+    setModel: async (name) => {
+      const changed = await session.setModel(name);
+      if (tape && changed) tape.recording.models[tape.recording.prompts.length] = name;
+      return changed;
+    },
     below: (asked) => runBelow({ agent: spec, life, store, signal: AbortSignal.any([...parts.signals]) }, asked),
     hooks: async () => await spec.hooks(),
     permissions: () => gate?.permissions(),

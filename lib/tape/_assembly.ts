@@ -12,7 +12,6 @@ import type {
   Header,
   HeadFact,
   InboxFact,
-  PromptFact,
   RefusalFact,
   SpecFact,
   ToolFact,
@@ -63,6 +62,7 @@ export class Assembly {
 
   async read(facts: readonly Fact[]): Promise<Tape> {
     const prompts: string[] = [];
+    const models: { [prompt: number]: string } = {};
     const tools: ToolFact[] = [];
     const clocks: ClockFact[] = [];
     const inboxes: InboxFact[] = [];
@@ -78,8 +78,10 @@ export class Assembly {
       else if ("error" in fact) this.#failed(fact, line);
       else {
         await this.#close();
-        if ("prompt" in fact) prompts.push((fact as PromptFact).prompt);
-        else if ("spec" in fact) this.#specs.set(fact.spec, fact.tool);
+        if ("prompt" in fact) {
+          if (fact.model !== undefined) models[prompts.length] = fact.model;
+          prompts.push(fact.prompt);
+        } else if ("spec" in fact) this.#specs.set(fact.spec, fact.tool);
         else if ("call" in fact) this.#open = { fact, line, attempts: [] };
         else if ("tool" in fact) tools.push(fact);
         else if ("clock" in fact) clocks.push(fact);
@@ -96,6 +98,7 @@ export class Assembly {
     if (!end && !isImported(this.#header)) throw this.#refuse(`its last line is no 'end', so it was cut: ${RENEW}`);
     return {
       ...{ header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes },
+      ...(Object.keys(models).length > 0 && { models }),
       ...(refusals.length > 0 && { refusals }),
       ...(answers.length > 0 && { answers }),
       ...(memory !== undefined && { memory }),

@@ -8,7 +8,8 @@ import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
 
 /** A tape's lines: lane by lane, so that two recordings of one run differ only where the run did. */
 export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
-  const facts: (Header | Fact)[] = [tape.header, ...tape.prompts.map((prompt) => ({ prompt }))];
+  const prompts = tape.prompts.map((prompt, i) => ({ prompt, ...(tape.models?.[i] && { model: tape.models[i] }) }));
+  const facts: (Header | Fact)[] = [tape.header, ...prompts];
   if (tape.memory !== undefined) facts.push({ memory: tape.memory });
   for (const [file, text] of Object.entries(tape.files ?? {})) facts.push({ file, text });
   facts.push(...tape.answers ?? []);

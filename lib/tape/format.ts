@@ -26,6 +26,8 @@ export interface Header {
 /** What a person asked, one line each time. */
 export interface PromptFact {
   readonly prompt: string;
+  /** The model a person had changed to before it. */
+  readonly model?: string;
 }
 
 /** A tool as the model is told of it, named by its content: `Read@1f2e3d4c`. */

@@ -34,7 +34,7 @@ const SHAPES: { readonly [kind: string]: FactShape } = {
     tools: "true or false",
     normalise: "a list?",
   },
-  prompt: { prompt: "a text" },
+  prompt: { prompt: "a text", model: "a text?" },
   spec: { spec: "a text", tool: "an object" },
   head: {
     head: "a number",

@@ -21,6 +21,7 @@ export interface Replayable {
   readonly from?: string;
   open(options: ReplayableOptions): Promise<{
     prompt(text: string): Promise<Result>;
+    setModel?(model: string): Promise<unknown>;
     close(): Promise<void>;
   }>;
 }
@@ -139,7 +140,11 @@ async function runIn(
   });
   let result: Result | undefined;
   try {
-    for (const prompt of prompts) result = await session.prompt(prompt);
+    for (const [i, prompt] of prompts.entries()) {
+      const model = tape?.models?.[i];
+      if (model !== undefined) await session.setModel?.(model);
+      result = await session.prompt(prompt);
+    }
   } finally {
     await session.close();
   }

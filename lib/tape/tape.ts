@@ -6,6 +6,8 @@ import type { AnswerFact, ClockFact, Ended, EndFact, Header, InboxFact, RefusalF
 export interface Tape {
   readonly header: Header;
   readonly prompts: readonly string[];
+  /** The models a person changed to, by the number of the prompt that followed. */
+  readonly models?: { readonly [prompt: number]: string };
   /** Lane by lane, in the order they were made in each. */
   readonly calls: readonly Call[];
   readonly tools: readonly ToolFact[];

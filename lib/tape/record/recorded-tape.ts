@@ -90,6 +90,7 @@ export function tapeOf(
   return {
     header,
     prompts: mask.on(recording.prompts),
+    ...(Object.keys(recording.models).length > 0 && { models: recording.models }),
     calls,
     tools: ordered(recording.tools),
     clocks,

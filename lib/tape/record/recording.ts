@@ -18,6 +18,7 @@ export class Recording {
   readonly calls: LiveCall[] = [];
   readonly tools: ToolFact[] = [];
   readonly prompts: string[] = [];
+  readonly models: { [prompt: number]: string } = {};
   readonly inboxes: InboxFact[] = [];
   readonly refusals: RefusalFact[] = [];
   readonly answers: AnswerFact[] = [];
