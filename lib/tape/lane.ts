@@ -202,7 +202,6 @@ export class TapeLane {
     this.#isAtRest = true;
     await Promise.race([aborted(signal), this.#session.hasLeft.promise]);
     if (!signal.aborted) return yield* this.#ask(real, request, signal);
-    this.clock.nextStep();
     throw abortedError(signal);
   }
 
@@ -227,7 +226,7 @@ export class TapeLane {
     } catch (error) {
       if (!asksAnew) throw error;
     } finally {
-      if (!asksAnew) this.clock.nextStep();
+      if (!asksAnew && !signal.aborted) this.clock.nextStep();
     }
     if (asksAnew) yield* this.#ask(real, request, signal);
   }

@@ -151,8 +151,9 @@ export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
     else {
       // Whoever gives it so much time has set an alarm by then; one that rings as time moves on comes before the error.
       await turn();
-      this.#end();
+      this.#to.clock.advance(this.#answer.end);
       await turn();
+      this.#end();
       throw this.#to.signal.aborted ? abortedError(this.#to.signal) : error;
     }
     return OVER;
@@ -162,7 +163,7 @@ export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
     if (!this.#open) return;
     this.#open = false;
     this.#to.clock.advance(this.#answer.end);
-    this.#to.clock.nextStep();
+    if (!this.#to.signal.aborted) this.#to.clock.nextStep();
   }
 }
 

@@ -9,7 +9,7 @@ import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { isToolResult } from "../../lib/core/messages.ts";
 import { agentTool } from "../../lib/tools/index.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
-import { Fail, inFolder, Look, take, type Told } from "./_stage.ts";
+import { Fail, inFolder, Look, offline, recordWire, take, type Told } from "./_stage.ts";
 
 /** Records an agent, and replays it where other things are slow. */
 async function again(make: (model: Model, slow: number) => AgentOptions, live: Model, more = {}): Promise<Told[]> {
@@ -129,6 +129,33 @@ test("an agent in the background that ends with its lead has first done all that
   const live = answers(lead, () => ({ tools: [{ name: "Put", input: { say: "it" } }] }));
   const [was] = await again(make, live);
   assert.deepEqual([was!.result.stop, was!.files.get("it.txt")], ["max_iterations", "it"]);
+});
+
+test("an agent that is ended in a model call draws in its last hooks what it drew", async () => {
+  await inFolder(async (folder) => {
+    const options: AgentOptions = {
+      system: "You lead.",
+      limits: { iterations: 2 },
+      tools: [
+        { ...Look, run: async ({ say }: { say: string }) => (await sleep(60), `seen ${say}`) },
+        agentTool({ agents: { worker: { description: "Works", system: "You work.", tools: ["Look"] } } }),
+      ],
+      hooks: { agentStop: (event, ctx) => void ctx.log(`${event.agent_id} ${ctx.uuid()} ${ctx.now().getTime()}`) },
+    };
+    const input = { description: "w", prompt: "go", subagent_type: "worker", run_in_background: true };
+    const then = ({ system, messages }: ModelRequest): ScriptedReply =>
+      system === "You work."
+        ? { text: "slow", delay: 5000 }
+        : { tools: [messages.length === 1 ? { name: "Agent", input } : { name: "Look", input: { say: "up" } }] };
+    const drawn = ({ rollout }: Told) =>
+      (rollout as { type: string; message: string }[]).flatMap(({ type, message }) => type === "log" ? [message] : []);
+    const was = await recordWire(options, [], { folder, script: { then } });
+    assert.equal(drawn(was).length, 2);
+    for (const wire of [false, true]) {
+      const is = await take(offline(options), { folder, tape: { path: folder, wire } });
+      assert.deepEqual(drawn(is), drawn(was));
+    }
+  });
 });
 
 test("agents that one call starts at once have lanes, clocks, chances and numbers of events of their own", async () => {

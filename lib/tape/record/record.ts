@@ -54,7 +54,8 @@ export async function* recordCall(
     call.error = errorOf(error);
     throw error;
   } finally {
-    to.ended();
+    // An agent that is ended in its call is over before the call is: that begins no step.
+    if (!signal.aborted) to.ended();
   }
 }
 
