@@ -40,5 +40,8 @@ export function printAside(): void {
       return typeof value === "function" ? value.bind(process.stderr) : value;
     },
   });
-  if (!Reflect.set(process, "stdout", stdout)) Object.defineProperty(process, "stdout", { value: stdout });
+  if (Reflect.set(process, "stdout", stdout)) return;
+  // Node's own console looks its stream up once, when it is first asked for.
+  Reflect.get(console, "_stdout");
+  Object.defineProperty(process, "stdout", { value: stdout });
 }
