@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { placer, placesHere } from "../../lib/tape/redact/places.ts";
 import { withEnv } from "../_env.ts";
+import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 
 test("a place in the address of a file is a place as well", () => {
@@ -42,6 +44,19 @@ test("the word that a runtime has for a user without a name is never taken for a
   assert.equal(placer({ user: "unknown" }).place(text), text);
   const taped = placer({ user: "unknown" }, true);
   assert.equal(taped.place(taped.restore("by {USER}")), "by {USER}");
+});
+
+test("where no variable tells the user's name it is the one that commands tell", () => {
+  const places = new URL("../../lib/tape/redact/places.ts", import.meta.url).href;
+  using folder = scratch({
+    "who.ts": `import { placer, placesHere } from "${places}";
+      console.log(placer(placesHere("/srv/tea"), true).restore("{USER}"));`,
+  });
+  const { USER: _, LOGNAME: __, ...env } = process.env;
+  const [program, ...args] = RUNTIME;
+  const said = spawnSync(program, [...args, join(folder.path, "who.ts")], { env, encoding: "utf8" });
+  const named = spawnSync("id", ["-un"], { encoding: "utf8" });
+  assert.equal(said.stdout.trim(), named.status === 0 ? named.stdout.trim() : "unknown", said.stderr);
 });
 
 test("a workspace that a shell came to by a link is always the same place, by both its names", async () => {

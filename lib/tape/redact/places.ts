@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 
 /** What differs from machine to machine, and stands on a tape as `{ROOT}`, `{HOME}`, `{TMP}` and `{USER}`. */
@@ -34,10 +34,17 @@ const UNNAMED = "unknown";
 
 function userName(): string {
   try {
-    return userInfo().username;
+    const { uid, username } = userInfo();
+    return username === UNNAMED ? nameOf(uid) : username;
   } catch {
     return UNNAMED; // no entry for the user id, as in some containers
   }
+}
+
+/** The name that the commands of a run have for a user, with or without `$USER`. */
+function nameOf(uid: number): string {
+  const entry = new RegExp(`^([^:\\n]+):[^:\\n]*:${uid}:`, "m").exec(readFileSync("/etc/passwd", "utf8"));
+  return entry?.[1] ?? UNNAMED;
 }
 
 /** Names that are words as well, or the same on many machines: nothing is given away, and texts stay as they are. */
@@ -101,6 +108,13 @@ export function placer(places: Places, anyUser = false): Placer {
       });
     },
   };
+}
+
+/** Names a workspace that is gone `{ROOT}`, in texts that nobody restores: what only looks like a place is left as it is. */
+export function rootNamed(root: string): (text: string) => string {
+  const { place } = placer({ root });
+  const { restore: unmarked } = placer({});
+  return (text) => unmarked(place(text));
 }
 
 /** Longest first; each path also as the system resolves it, after the name it was given by. */
