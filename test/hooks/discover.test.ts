@@ -139,6 +139,10 @@ test("the header line of a text hook is its config", () => {
   assert.deepEqual(readHeader(`#!/bin/sh\n${"# of a licence\n".repeat(20)}\n# crochet: timeout=5\nexit 0`), {
     timeout: 5,
   });
+  for (const end of ["\n", "\r\n"]) {
+    const front = ["---", "model: m", "# A mark \u2028 of lines", "# crochet: onError=deny", "---", ""].join(end);
+    assert.deepEqual(readHeader(front), { onError: "deny" });
+  }
   assert.deepEqual(readHeader(`${"true\n".repeat(20)}# crochet: timeout=5`), {});
 });
 

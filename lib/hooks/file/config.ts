@@ -65,7 +65,7 @@ export function checkedConfig(given: unknown): HookConfig {
 }
 
 /** The header stands in the comment at the top, a licence perhaps, or as near to it as a front matter mark leaves it. */
-const TOP = /^(?:[ \t]*(?:#.*)?\r?\n)*(?:.*\n){0,10}/;
+const TOP = /^(?:[ \t]*(?:#[^\n]*|\r)?\n)*(?:[^\n]*\n){0,10}/;
 
 /**
  * Reads `# crochet: timeout=5 matcher="mcp__.*" nondeterministic` from the first lines of a text hook.
