@@ -60,10 +60,12 @@ async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv)
 /** Starts a hook nobody waits for. Its verdict is void; what it says reaches the model at the next boundary. */
 function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
   const said: Late[] = [];
-  // Where and when it happened: by the time it looks, the agent may be elsewhere.
+  // Where and when it happened: by the time it looks, the agent may be elsewhere. Who is told of it stays the same.
   const then: HookEnv = Object.create(env, {
     clock: { value: env.clock.apart?.() ?? env.clock },
     cwd: { value: env.cwd },
+    onHook: { value: env.onHook?.bind(env) },
+    log: { value: env.log?.bind(env) },
   });
   const work = (async () => {
     const { ctx, opinion, failure } = await ask(hook, event, then, {});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { codeHooks } from "../../lib/core/code-hooks.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { ModelError } from "../../lib/core/model.ts";
 import { deny, modify } from "../../lib/core/verdict.ts";
@@ -132,6 +133,22 @@ test("a listener that throws ends the run with a Result, and the cleanup still r
     assert.equal(result.stop, "error", type);
     assert.equal(result.error!.message, "deaf", type);
     assert.deepEqual(seen.slice(-2), ["agent-stop", "session-end"], type);
+  }
+});
+
+test("a listener that throws at a hook nobody waits for ends the run, too", async () => {
+  for (const type of ["hook_start", "hook_end", "log"]) {
+    const [late] = codeHooks([{ iteration: (_event, ctx) => ctx.log("seen") }]);
+    const s = stage({
+      model: scripted([calls(["Echo", "a"]), { text: "never" }]),
+      tools: [echo],
+      records: () => [{ ...late!, mode: "async" }],
+      on: (e) => {
+        if (e.type === type) throw new Error("deaf");
+      },
+    });
+    const result = await within(s.run());
+    assert.deepEqual([result.stop, result.error?.message], ["error", "deaf"], type);
   }
 });
 
