@@ -13,7 +13,7 @@ import { brokenAgain } from "../tape/fault/kept-faults.ts";
 import { isCi } from "../tape/options.ts";
 import { scriptOf } from "../tape/record/recorded-from.ts";
 import { reportLines } from "../tape/drift/report.ts";
-import { placer } from "../tape/redact/places.ts";
+import { rootNamed } from "../tape/redact/places.ts";
 import { mapTexts } from "../tape/redact/redact.ts";
 import { type FixtureRun, type Replayable, runFixture } from "../tape/run-fixture.ts";
 
@@ -170,8 +170,8 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
 }
 
 function replayed({ root, result, report, events, files }: FixtureRun): Replayed {
-  const { place } = placer({ root });
-  const shown = <T>(value: T): T => mapTexts(value, (text) => place(text));
+  const named = rootNamed(root);
+  const shown = <T>(value: T): T => mapTexts(value, (text) => named(text));
   const ran = new Map(events.flatMap((e) => e.type === "tool_start" ? [[e.id, e.input]] : []));
   const given = new Map(
     events.flatMap((e) => e.type === "message" ? e.message.content.filter(isToolUse) : [])

@@ -38,12 +38,12 @@ test("replay() gives the same in every run, for snapshots: its workspace, which 
       description: "Writes where it is.",
       input: { type: "object" },
       run: ({ say }, { cwd }) => {
-        writeFileSync(join(cwd, "note.txt"), `${say} in ${cwd}\n`);
+        writeFileSync(join(cwd, "note.txt"), `${say} in ${cwd} of {USER}\n`);
         return { content: `noted in ${cwd}/note.txt`, response: { [cwd]: say } };
       },
     });
     const noter = agent({
-      model: scripted([{ tools: [{ name: "Note", input: { say: "one" } }] }, { text: "done" }]),
+      model: scripted([{ tools: [{ name: "Note", input: { say: "one" } }] }, { text: "for {USER}" }]),
       tools: [Note],
       hooks: {
         preToolUse: (_, ctx) => context(`you are in ${ctx.cwd}`),
@@ -56,8 +56,9 @@ test("replay() gives the same in every run, for snapshots: its workspace, which 
     assert.deepEqual(all(one), all(two));
     assert.deepEqual(one.calls("Note")[0]!.response, { "{ROOT}": "one" });
     assert.deepEqual([one.calls()[0]!.content, one.files], ["noted in {ROOT}/note.txt", {
-      "note.txt": "one in {ROOT}\n",
+      "note.txt": "one in {ROOT} of {USER}\n",
     }]);
+    assert.equal(one.text, "for {USER}");
     assert.match(JSON.stringify(one.messages), /noted in \{ROOT\}\/note\.txt.*you are in \{ROOT\}/);
     assert.equal(one.hooks.find(({ event }) => event === "stop")?.reason, "{ROOT}");
   });

@@ -5,7 +5,7 @@ import { shown } from "../../core/shown.ts";
 import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import { expectTape } from "../expect-tape.ts";
-import { placer } from "../redact/places.ts";
+import { rootNamed } from "../redact/places.ts";
 import { mapTexts } from "../redact/redact.ts";
 import { inScratch } from "../fixture.ts";
 import { readFiles } from "../_workspace.ts";
@@ -79,12 +79,12 @@ export async function underFaults(
   const run = new FaultRun(tape, faults);
   return await inScratch(options.files, async (cwd) => {
     const observed: Observed = { ...await observe(agent, tape, run, cwd, options), files: readFiles(cwd) };
-    const { place } = placer({ root: cwd });
+    const named = rootNamed(cwd);
     const broken = (options.invariants ?? INVARIANTS).flatMap(({ name, broken }) => {
       const seen = judgedBy(name, () => broken(observed));
-      return seen === undefined ? [] : [{ invariant: name, seen: place(seen) }];
+      return seen === undefined ? [] : [{ invariant: name, seen: named(seen) }];
     });
-    const result = mapTexts(observed.results.at(-1), (text) => place(text));
+    const result = mapTexts(observed.results.at(-1), (text) => named(text));
     return { faults, broken, result, observed };
   }, tape.files);
 }
