@@ -42,6 +42,19 @@ test("an edited, added or removed hook file counts without a restart", async () 
   assert.equal(await reasons(await hooks()), "b3");
 });
 
+test("however many sessions load hooks at once, the process has one listener more meanwhile, and none afterwards", async () => {
+  const seen: number[] = [];
+  Object.assign(globalThis, { listenersSeen: seen });
+  const looks = `await new Promise((done) => setTimeout(done, 20));
+globalThis.listenersSeen.push(process.listenerCount("exit"));\n`;
+  using stack = new DisposableStack();
+  const folders = Array.from({ length: 12 }, () => stack.use(folderOf({ "stop.a.ts": looks + deny(`"a"`) })));
+  const before = process.listenerCount("exit");
+  await Promise.all(folders.map(({ path }) => hotFolders([path])()));
+  assert.deepEqual(seen, Array(12).fill(before + 1));
+  assert.equal(process.listenerCount("exit"), before);
+});
+
 test("an edit of the same length in the same moment counts too", async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"0"`) });
   const hooks = hotFolders([folder.path]);

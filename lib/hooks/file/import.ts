@@ -16,20 +16,24 @@ export interface ModuleFolder {
  * it imports of its own folder.
  */
 export async function importModule(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
-  const ended = (code: number) => {
-    console.error(
-      `Cannot load hook '${path}' as it ended the process meanwhile: export a function that returns a verdict`,
-    );
-    if (code === 0) process.exitCode = 1;
-  };
-  process.on("exit", ended);
+  if (loading.push(path) === 1) process.on("exit", tellEnded);
   try {
     return await (isBun ? fromBun : fromDeno)(folder, path, version);
   } catch (error) {
     throw new Error(await importMessage(error));
   } finally {
-    process.off("exit", ended);
+    loading.splice(loading.indexOf(path), 1);
+    if (loading.length === 0) process.off("exit", tellEnded);
   }
+}
+
+/** What is being imported now, by all sessions of the process: they share one listener, as runtimes warn of many. */
+const loading: string[] = [];
+
+function tellEnded(code: number): void {
+  const hooks = [...new Set(loading)].map((path) => `'${path}'`).join(" or ");
+  console.error(`Cannot load hook ${hooks} as it ended the process meanwhile: export a function that returns a verdict`);
+  if (code === 0) process.exitCode = 1;
 }
 
 const isBun = "Bun" in globalThis;
