@@ -32,7 +32,9 @@ const loading: string[] = [];
 
 function tellEnded(code: number): void {
   const hooks = [...new Set(loading)].map((path) => `'${path}'`).join(" or ");
-  console.error(`Cannot load hook ${hooks} as it ended the process meanwhile: export a function that returns a verdict`);
+  console.error(
+    `Cannot load hook ${hooks} as it ended the process meanwhile: export a function that returns a verdict`,
+  );
   if (code === 0) process.exitCode = 1;
 }
 
