@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
-import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
+import { findFixture, type Fixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
 import { type Case, type Ink, PLAIN, renewalText, reportLines } from "../tape/drift/report.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
@@ -107,7 +107,9 @@ function fixturesFor(words: readonly string[], io: Io): Fixture[] {
     throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
   }
   const found = words.flatMap((word) => fixturesOf(word, io));
-  return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i);
+  return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i)
+    // Packages beside each other have fixtures of one name, and are told apart.
+    .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
 }
 
 function fixturesOf(given: string, io: Io): Fixture[] {

@@ -46,6 +46,12 @@ export function findFixture(given: string, cwd: string): Fixture {
   return existsSync(found.folder) || isPath ? found : fixtureAt(named);
 }
 
+/** What the command line finds a fixture by in a directory: its name in `fixtures/`, or else its path from there. */
+export function nameIn(cwd: string, folder: string): string {
+  const path = relative(cwd, resolve(cwd, folder)) || ".";
+  return dirname(path) === FIXTURES ? basename(path) : path;
+}
+
 /** Every fixture below a folder that has a tape, by name. */
 export function fixturesIn(folder: string): Fixture[] {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { resolve } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { DriftReport } from "../../lib/tape/drift/drift.ts";
@@ -75,8 +76,13 @@ test("a report never gives a price for calls that were never recorded", () => {
 
 test("a report names the fixture to record again: others would be paid for, too", () => {
   const hint = (tape: string) => /\((.*)\)$/.exec(reportLines({ ...drift("a", "b"), tape }).at(-1)!)?.[1];
-  assert.equal(hint("/home/me/tea/fixtures/brew"), "crochet replay brew --update");
-  assert.equal(hint("/home/me/tea/my tapes/brew"), "crochet replay '/home/me/tea/my tapes/brew' --update");
+  assert.equal(hint(resolve("fixtures/brew")), "crochet replay brew --update");
+  assert.equal(hint(resolve("my tapes/brew")), "crochet replay 'my tapes/brew' --update");
+  assert.equal(
+    hint(resolve("tea/fixtures/brew")),
+    "crochet replay tea/fixtures/brew --update",
+    "by its name it is not found",
+  );
 });
 
 const line = fc.string({ maxLength: 400, size: "max" }).map((text) => text.replace(/[\n\r\u2028\u2029]/g, " "));

@@ -1,4 +1,4 @@
-import { basename, dirname } from "node:path";
+import { nameIn } from "../fixture.ts";
 import type { Divergence, DriftReport, Price, ToolDrift } from "./drift.ts";
 
 /** How a report is coloured; plain where nobody watches. */
@@ -31,7 +31,7 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
 
 /** A fixture as the command line knows it: without a name, all others would be recorded again, too, and paid for. */
 function nameOf({ tape }: DriftReport): string {
-  const name = basename(dirname(tape)) === "fixtures" ? basename(tape) : tape;
+  const name = nameIn(process.cwd(), tape);
   return /\s/.test(name) ? `'${name}'` : name;
 }
 
