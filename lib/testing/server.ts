@@ -56,9 +56,9 @@ export interface ScriptedServer extends AsyncDisposable {
  * import { agent, anthropic } from "crochet";
  * import { scriptedServer } from "crochet/testing";
  *
- * await using server = await scriptedServer([{ http: 529 }, { text: "hi" }]);
+ * await using server = await scriptedServer([{ http: 529 }, { text: "hi" }]); // the first attempt fails
  * const model = anthropic({ apiKey: "test", baseURL: server.url });
- * console.log((await agent({ model }).run("hello")).text); // "hi", in the second attempt
+ * console.log((await agent({ model }).run("hello")).text); // "hi"
  * server.done();
  * ```
  */

@@ -99,7 +99,7 @@ function parseWrite(input: unknown): WriteInput {
  * import { write } from "crochet/tools";
  *
  * const { type } = await write({ file_path: "notes/today.md", content: "# Today\n" });
- * console.log(type); // "create" or "update"
+ * console.log(type); // "create"
  * ```
  */
 export async function write(input: WriteInput, options: StandaloneOptions = {}): Promise<WriteReport> {

@@ -40,8 +40,20 @@ function inPages(): Example[] {
   ).filter(({ code }) => !/^\/\/ \S+\.test\.ts\n/.test(code));
 }
 
+/** What stands behind `console.log(…); //` is printed, word for word and in that order; … stands for anything. */
+function assertPrints(code: string, output: string): void {
+  const words = (text: string) => text.match(/[^\s"'`,[\]{}()]+/g) ?? [];
+  const printed = words(output);
+  for (const [, said] of code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)) {
+    const wanted = words(said!.split("…")[0]!);
+    const at = printed.findIndex((_, i) => wanted.every((word, n) => printed[i + n] === word));
+    assert.ok(at >= 0, `it does not print '${said}' but '${output.trimEnd()}'`);
+    printed.splice(0, at + wanted.length);
+  }
+}
+
 for (const { where, code } of [...inComments(), ...inPages()]) {
-  test(`the example of ${where} runs as it stands`, () => {
+  test(`the example of ${where} runs as it stands, and prints what it says`, () => {
     using folder = scratch();
     try {
       const file = join(folder.path, "example.ts");
@@ -59,7 +71,8 @@ for (const { where, code } of [...inComments(), ...inPages()]) {
         ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
         CROCHET_HOME: join(folder.path, ".crochet"),
       };
-      execFileSync(program, [...args, file], { cwd: folder.path, env, stdio: "pipe", timeout: 120_000 });
+      const options = { cwd: folder.path, env, stdio: "pipe", encoding: "utf8", timeout: 120_000 } as const;
+      assertPrints(code, execFileSync(program, [...args, file], options));
     } catch (error) {
       assert.fail(`${where}: ${(error as { stderr?: unknown }).stderr ?? error}`);
     }

@@ -3,13 +3,13 @@ const MOST = 40;
 
 /**
  * The words a hook looks for, as far as its source shows them: what stands in quotes, in patterns and in the cases of a
- * shell. Events that hold them reach the parts of a hook that others never do.
+ * shell. Events that hold them (`words` of `eventArbitrary()`) reach the parts of a hook that others never do.
  *
  * @example
  * ```ts
  * import { wordsIn } from "crochet/testing";
  *
- * console.log(wordsIn("grep -q 'npm publish' && exit 2")); // ["npm publish"], for eventArbitrary(name, { words })
+ * console.log(wordsIn("grep -q 'npm publish' && exit 2")); // [ "npm publish" ]
  * ```
  */
 export function wordsIn(source: string): readonly string[] {

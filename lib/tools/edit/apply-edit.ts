@@ -46,7 +46,7 @@ export interface EditRefused {
  *
  * const file = new TextEncoder().encode("let a = 1;\r\nlet b = a;\r\n");
  * const edited = applyEdit(file, { old_string: "let b = a;\n", new_string: "" });
- * if (edited.ok) console.log(new TextDecoder().decode(edited.bytes)); // "let a = 1;\r\n"
+ * if (edited.ok) console.log(JSON.stringify(new TextDecoder().decode(edited.bytes))); // "let a = 1;\r\n"
  * else console.log(edited.code, edited.message);
  * ```
  */
