@@ -48,9 +48,10 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
       .map(({ event }) => ({ name: hook.file.name, why: `${place.host} has no event like ${event}` }))
   );
   // What was installed of these files before, perhaps by another version or with another config, makes room.
-  const mine = new Set(entries.map((entry) => entry.hook.command));
+  const mine = new Set(entries.map(whatIsOurs));
   const files = new Set(hooks.flatMap(({ file }) => [file.at, file.path]));
-  const isOld = (command: string) => !mine.has(command) && files.has(installedFile(command) ?? "");
+  const isOld = (entry: HostEntry) =>
+    files.has(installedFile(entry.hook.command) ?? "") && !mine.has(whatIsOurs(entry));
   const cleared = await withoutEntries(before ?? "", isOld);
   const after = await withEntries(cleared, entries);
   return { settings, entries, left, before, after: entries.length === 0 && before === undefined ? undefined : after };
@@ -63,7 +64,10 @@ export async function planUninstall(folder: string, place: Place): Promise<Insta
   const plan = { settings, entries: [], left: [], before };
   if (before === undefined) return { ...plan, after: undefined };
   const root = realOr(folder);
-  const bare = await withoutEntries(before, (command) => installedFile(command)?.startsWith(`${root}/`) ?? false);
+  const bare = await withoutEntries(
+    before,
+    ({ hook: { command } }) => installedFile(command)?.startsWith(`${root}/`) ?? false,
+  );
   const kept = readKept(settings, place.env);
   // Nobody has touched the file since: it becomes what it was, to the byte, or goes if it was not there.
   if (kept && kept.after === hashOf(before) && bare !== before) return { ...plan, after: kept.before };
@@ -118,6 +122,11 @@ function entriesOf(hook: Installable, host: Host): HostEntry[] {
       },
     }];
   });
+}
+
+/** All that is written of a hook; a host, or its owner, may have added to that. */
+function whatIsOurs({ event, matcher, hook: { command, timeout, async, onFailure } }: HostEntry): string {
+  return JSON.stringify([event, matcher, command, timeout, async, onFailure]);
 }
 
 /** Whether what a hook guards is refused where its process dies, loops or cannot be started: of that it can say nothing. */

@@ -115,7 +115,7 @@ test("without what was kept, taking our entries out always leaves the settings a
       const entries = Array.from({ length: n }, (_, i) => ours(i));
       const after = await withEntries(before, entries);
       const later = await withEntries(after, [{ event: "Later", hook: { type: "command", command: "theirs" } }]);
-      const left = await withoutEntries(later, (command) => command.startsWith("ours "));
+      const left = await withoutEntries(later, ({ hook }) => hook.command.startsWith("ours "));
       const read = (text: string) => parse(text.replace(/^\uFEFF/, ""), [], { allowTrailingComma: true });
       const expected = read(
         await withEntries(before, [{ event: "Later", hook: { type: "command", command: "theirs" } }]),
@@ -150,7 +150,7 @@ test("taking out what was put in always gives the same bytes, where no list was 
         const before = `${JSON.stringify(value, null, indent)}${end}`;
         const after = await withEntries(before, entries);
         assert.notEqual(after, before);
-        assert.equal(await withoutEntries(after, (command) => command === "ours"), before);
+        assert.equal(await withoutEntries(after, ({ hook }) => hook.command === "ours"), before);
       },
     ),
     { numRuns: tries(100, 1500) },

@@ -4,7 +4,7 @@ import { JsonText } from "./json-edit.ts";
 /** One hook in another host's settings. */
 export interface HostEntry {
   readonly event: string;
-  readonly matcher?: string;
+  readonly matcher?: string | undefined;
   readonly hook: { readonly type: "command"; readonly command: string; readonly [field: string]: unknown };
 }
 
@@ -32,7 +32,7 @@ export async function withEntries(text: string, entries: readonly HostEntry[]): 
 }
 
 /** The text without the hooks that are meant, nor the lists that they alone were in. */
-export async function withoutEntries(text: string, isMeant: (command: string) => boolean): Promise<string> {
+export async function withoutEntries(text: string, isMeant: (entry: HostEntry) => boolean): Promise<string> {
   const edit = await opened(text);
   const found = hooksIn(edit) ?? {};
   let took = false;
@@ -40,8 +40,8 @@ export async function withoutEntries(text: string, isMeant: (command: string) =>
     const before = groups.length;
     let left = before;
     for (let g = before - 1; g >= 0; g--) {
-      const { hooks } = groups[g]!;
-      const meant = hooks.flatMap(({ command }, i) => typeof command === "string" && isMeant(command) ? [i] : []);
+      const { matcher, hooks } = groups[g]!;
+      const meant = hooks.flatMap((hook, i) => isCommand(hook) && isMeant({ event, matcher, hook }) ? [i] : []);
       if (meant.length === 0) continue;
       took = true;
       if (meant.length === hooks.length) {
@@ -53,6 +53,10 @@ export async function withoutEntries(text: string, isMeant: (command: string) =>
   }
   if (took && Object.keys(hooksIn(edit)!).length === 0) edit.remove(["hooks"]);
   return closed(edit, text);
+}
+
+function isCommand(hook: Group["hooks"][number]): hook is HostEntry["hook"] {
+  return typeof hook.command === "string";
 }
 
 const EMPTY = "{}\n";
