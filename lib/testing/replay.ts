@@ -162,7 +162,9 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
   const other = findFixture(name, beside).tape;
   if (other !== tape && existsSync(other)) {
     const project = shown(relative(process.cwd(), beside) || ".");
-    throw refuse(" and there is one beside the agent", `give { cwd: ${project} } where that is meant`);
+    // A path from here would not be found by who starts the tests elsewhere, such as in the package itself.
+    const mend = `give { cwd: import.meta.dirname } in a test beside it, or else { cwd: ${project} }`;
+    throw refuse(" and there is one beside the agent", mend);
   }
   if (isCi(process.env)) throw refuse(" and CI does not record");
   if (!process.env.ANTHROPIC_API_KEY) throw refuse(", and there is no ANTHROPIC_API_KEY to record it with");

@@ -152,7 +152,7 @@ test("replay() records no second fixture where the agent's own project has it", 
     await withEnv({ CI: undefined, ANTHROPIC_API_KEY: "k" }, () =>
       assert.rejects(
         replay(moved, "fix-typo", { cwd: folder, prompt: "Fix it" }),
-        /fix-typo\/tape\.jsonl is missing and there is one beside the agent: give \{ cwd: ".*packages\/tea" \} where/,
+        /fix-typo\/tape\.jsonl is missing and there is one beside the agent: give \{ cwd: import\.meta\.dirname \} in a test beside it, or else \{ cwd: ".*packages\/tea" \}$/,
       ));
     assert.equal(existsSync(join(folder, "fixtures")), false);
   });
