@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { RunOptions } from "../../lib/agent.ts";
@@ -279,5 +280,28 @@ test("agents that files describe are started again, and changed memory is told o
       assert.deepEqual(told(events, root), told(was.events, place));
       assert.equal(files.get("AGENTS.md"), "Be briefer.\n");
     }
+  });
+});
+
+test("agents that files describe are started again where a shell went to them in a workspace that is named by a link", async () => {
+  await inFolder(async (folder) => {
+    const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/linked"))];
+    put(join(folder, "real"), { "sub/agents/reader.md": "---\ndescription: Reads\n---\nYou read.\n" });
+    symlinkSync(join(folder, "real"), place);
+    await using server = await scriptedServer([
+      uses(bash("cd sub")),
+      uses(["Agent", { description: "Read", prompt: "Read it", subagent_type: "reader" }]),
+      { text: "It says one." },
+      { text: "Done." },
+    ]);
+    const lead = agent({
+      system: "You lead.",
+      tools: [Agent, Bash],
+      model: anthropic({ baseURL: server.url, apiKey: "not-a-key" }),
+    });
+    await runFixture(fixture, lead, { mode: "record", prompts: ["Go"], tools: true, cwd: place });
+    server.done();
+    const { report } = await runFixture(fixture, lead);
+    assert.deepEqual([report.ok, report.divergences], [true, []]);
   });
 });

@@ -1,4 +1,5 @@
-import { relative } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
 import type { AnswerFact, InboxFact, RefusalFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secret-patterns.ts";
@@ -38,8 +39,10 @@ export class Recording {
 
   /** Notes what a file of the workspace said when the agent itself first read it. */
   hasRead(root: string, path: string, text: string): void {
-    const from = relative(root, path);
-    if (!from.startsWith("..") && !this.files.has(from)) this.files.set(from, text);
+    // A shell that went elsewhere may name the workspace by another way than it was given by, one of which is a link.
+    const real = join(realpathSync(dirname(path)), basename(path));
+    const from = [relative(root, path), relative(realpathSync(root), real)].find((way) => !way.startsWith(".."));
+    if (from !== undefined && !this.files.has(from)) this.files.set(from, text);
   }
 
   /** Changes all texts of tool calls, which are masked as they are noted: what is known only now is to be taken out too. */
