@@ -13,7 +13,7 @@ import type { Divergence, ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "./format.ts";
 import { LaneMatcher } from "./match.ts";
 import { IS_REFUSED, LaneRefusals } from "./refusals.ts";
-import { answerOf, failing, SeamAnswer } from "./replay.ts";
+import { answerOf, failing, ROUNDED, SeamAnswer } from "./replay.ts";
 import { fromModel } from "./request.ts";
 import type { TapeSession } from "./session.ts";
 import { type Call, hookLane, laneBelow, lateInbox } from "./tape.ts";
@@ -286,8 +286,6 @@ export class TapeLane {
   }
 }
 
-/** What rounding may have taken of times on a tape that were added up, in milliseconds. */
-const ROUNDED = 10;
 const PATIENCE = 1000;
 
 /** Whether its agent was ended before the answer came to an end. */

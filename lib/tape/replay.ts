@@ -25,13 +25,21 @@ export interface Answer {
 export function answerOf(call: Call): Answer {
   const { attempts } = call;
   const last = attempts.at(-1);
-  const end = call.at + attempts.reduce((sum, { waited = 0, took }) => sum + waited + took, 0);
+  const end = attempts.reduce((time, attempt) => time + tookUp(attempt), call.at);
   if (!last) return { events: [], error: thrown(call), end };
   const isReply = last.status === undefined ? last.events !== undefined : last.status < 300;
   const { events, error } = isReply ? eventsOf(last) : { events: [], error: undefined };
   const failed = call.error !== undefined || last.ended !== undefined || !isReply;
   const failure = error ?? (failed ? failureOf(call, last) : undefined);
   return { events, ...(failure !== undefined && { error: failure }), end };
+}
+
+/** What rounding may have taken of times on a tape that were added up, in milliseconds. */
+export const ROUNDED = 10;
+
+/** The time an attempt took up; what ended an agent in it is over by then. */
+export function tookUp({ waited = 0, took, ended }: Attempt): number {
+  return waited + took + (ended === "aborted" ? ROUNDED : 0);
 }
 
 /** The same answer with the pieces of each block put together: it comes to the same, in fewer events. */

@@ -9,8 +9,17 @@ import type { Attempt, Call } from "./tape.ts";
 export async function replyOf({ attempts, error }: Pick<Call, "attempts" | "error">): Promise<Reply | undefined> {
   const last = attempts.at(-1);
   if (!last || error || last.ended) return undefined;
-  const { events } = eventsOf(last);
-  return await readReply(streamed(events), () => {}).catch(() => undefined);
+  return await read(last).catch(() => undefined);
+}
+
+/** Why nothing could be made of a stream that came to its end: an error that the API sent in it, or what breaks it. */
+export async function brokenBy({ events, ended, ...rest }: Attempt): Promise<string | undefined> {
+  if (!events || ended) return undefined;
+  return await read({ events, ...rest }).then(() => undefined, (error) => (error as Error).message);
+}
+
+function read(attempt: Attempt): Promise<Reply> {
+  return readReply(streamed(eventsOf(attempt).events), () => {});
 }
 
 /** The message a call's reply is in the next request. */

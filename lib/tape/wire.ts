@@ -8,7 +8,7 @@ import { frameOf } from "./frames.ts";
 import type { Mask } from "./redact/mask.ts";
 import type { Normalise } from "./normalise.ts";
 import { wireHeaders } from "./record/record.ts";
-import { failureOf } from "./replay.ts";
+import { failureOf, tookUp } from "./replay.ts";
 import { eventsOf, messageEvents, messageIn, messageOf } from "./reply.ts";
 import { fromBody } from "./request.ts";
 import type { TapeOptions } from "./options.ts";
@@ -37,7 +37,7 @@ export function serveAttempts(call: Call, options: ServeOptions): Middleware {
     if (!attempt) {
       throw options.diverged({ cause: "order", path: "attempts", expected: call.attempts.length, actual: served });
     }
-    options.clock.advance(time += (attempt.waited ?? 0) + attempt.took);
+    options.clock.advance(time += tookUp(attempt));
     return await responseOf(attempt, call, {
       stream: body.stream === true,
       more: served < call.attempts.length,

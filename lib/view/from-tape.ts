@@ -1,6 +1,6 @@
 import { isToolUse, type Message, textOf } from "../core/messages.ts";
 import { price } from "../prices.ts";
-import { replyOf } from "../tape/reply.ts";
+import { brokenBy, replyOf } from "../tape/reply.ts";
 import { type Call, MAIN, type Tape } from "../tape/tape.ts";
 import type { RolloutLine } from "../transcript/rollout.ts";
 import type { Told } from "./model.ts";
@@ -48,8 +48,10 @@ async function tellCall(call: Call, lane: Lane, add: (at: number, event: Event) 
   for (const [index, message] of messages.entries()) {
     if (index >= lane.told.length) add(call.at, { type: "message", message, index });
   }
-  for (const [i, { status, ended, why }] of call.attempts.entries()) {
-    const failed = ended ?? (status !== undefined && status >= 300 ? `answered with ${status}` : undefined);
+  for (const [i, attempt] of call.attempts.entries()) {
+    const { status, ended, why } = attempt;
+    const refused = status !== undefined && status >= 300 ? `answered with ${status}` : undefined;
+    const failed = ended ?? refused ?? await brokenBy(attempt);
     if (failed === undefined) continue;
     const reason = why === undefined ? failed : `${failed}: ${why}`;
     add(call.at + took(call), { type: "retry", attempt: i + 1, reason, wait_ms: call.attempts[i + 1]?.waited ?? 0 });

@@ -8,6 +8,9 @@ import prune from "../../lib/cli/fixtures/prune.ts";
 import { census } from "../../lib/tape/census.ts";
 import { draftIn } from "../../lib/tape/drafts.ts";
 import { fixturesIn } from "../../lib/tape/fixture.ts";
+import { agent, anthropic } from "../../lib/index.ts";
+import { scriptedServer } from "../../lib/testing/index.ts";
+import { withEnv } from "../_env.ts";
 import { place } from "../_place.ts";
 import { sharedData } from "../_shared.ts";
 import { LONG, recorded } from "./_recorded.ts";
@@ -244,6 +247,18 @@ test("fixtures show says of a reply what its words do not: a call that never run
     assert.match((await w.call(fixtures, "show", "fixtures/imported/hi")).out, shown);
   }
   assert.match((await w.call(fixtures, "show", "fixtures/imported/hi", "hello")).err, /Cannot show 'hello' too as one/);
+});
+
+test("fixtures show says why a stream came to nothing: an error in it is not passed over", async () => {
+  using w = place();
+  await using server = await scriptedServer([{ text: "half", error: "overloaded_error" }, { text: "whole" }]);
+  const model = anthropic({ baseURL: server.url, apiKey: "not-a-key" });
+  await withEnv(
+    { CI: undefined },
+    () => agent({ model, tape: { path: join(w.cwd, "fixtures/busy"), mode: "record" } }).run("go"),
+  );
+  const { out } = await w.call(fixtures, "show", "busy");
+  assert.match(out, /\n› go\n {2}Cannot finish the reply as the model reported overloaded_error: .*\nwhole\n/);
 });
 
 const cassettes = sharedData("cassettes");

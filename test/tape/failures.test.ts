@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { agent, type AgentOptions, anthropic, type Model, type Result } from "../../lib/index.ts";
+import type { Middleware } from "../../lib/middleware.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { serve } from "../_server.ts";
@@ -14,7 +16,7 @@ async function thrice(
   model: Model,
   never: Model,
   given: AgentOptions = options,
-): Promise<{ recorded: Told; ended: unknown[]; replayed: Told[]; unwatched: Result[] }> {
+): Promise<{ recorded: Told; ended: unknown[]; how: unknown[]; replayed: Told[]; unwatched: Result[] }> {
   return await inFolder(async (folder) => {
     const recorded = await take(agent({ ...given, model }), { folder, tape: { path: folder, mode: "record" } });
     const { calls } = await readTape(tapeIn(folder));
@@ -26,7 +28,8 @@ async function thrice(
       unwatched.push(await again.run("go", { cwd: join(folder, "work"), tape: { path: folder, wire } }));
     }
     const ended = calls.flatMap((call) => call.attempts.map((a) => a.status ?? a.ended));
-    return { recorded, ended, replayed, unwatched };
+    const how = calls.flatMap((call) => call.attempts.map((a) => a.ended));
+    return { recorded, ended, how, replayed, unwatched };
   });
 }
 
@@ -57,6 +60,16 @@ test("a reply that falls silent is recorded and falls silent again, without bein
   assertSame(told);
 });
 
+test("a stream that ends in an error of the API, or breaks its own rules, is recorded as that, and as no silence", async () => {
+  const start = { type: "message_start", message: { usage: { input_tokens: 1 } } } as const;
+  for (const broken of [{ text: "half", error: "overloaded_error" }, { events: [start, start] }]) {
+    const told = await scriptedRun([broken, { text: "whole" }], {});
+    assert.equal(told.recorded.result.text, "whole");
+    assert.deepEqual(told.how, [undefined, undefined]);
+    assertSame(told);
+  }
+});
+
 test("an answer that never begins is recorded as a timeout of each attempt, and ends the same way", async () => {
   const told = await scriptedRun([{ stall: "start", text: "" }, { stall: "start", text: "" }], {
     timeout: 60,
@@ -70,6 +83,18 @@ test("a run that its deadline ended in mid-reply ends by its deadline again", as
   const told = await scriptedRun([{ text: "half of it", stall: true }], {}, { ...options, limits: { seconds: 0.4 } });
   assert.deepEqual([told.recorded.result.stop, told.ended], ["deadline", [200]]);
   assertSame(told);
+});
+
+test("a run that its deadline ended before anything was sent, or between two attempts, ends by its deadline again", async () => {
+  const slow: Middleware = async (request, next) => (await sleep(500), await next(request));
+  const limits = { seconds: 0.3 };
+  const before = await scriptedRun([{ text: "late" }], { middleware: [slow] }, { ...options, limits });
+  const between = await scriptedRun([{ http: 429, retryAfter: 2 }], {}, { ...options, limits });
+  assert.deepEqual([before.ended, between.ended], [["aborted"], [429, "aborted"]]);
+  for (const told of [before, between]) {
+    assert.equal(told.recorded.result.stop, "deadline");
+    assertSame(told);
+  }
 });
 
 test("refusals that stay, with their words and their wait, are told the same way again", async () => {

@@ -13,10 +13,12 @@ export interface WireListener {
 
 /** Sees every attempt of one call without changing it. Milliseconds are whole: a tape need not know more. */
 export function recordAttempts(listener: WireListener, signal: AbortSignal): Middleware {
-  let over: number | undefined;
+  // The first attempt may wait as well: for the SDK to be loaded.
+  let over = performance.now();
   return async (request, next) => {
     const began = performance.now();
-    const waited = over === undefined ? {} : { waited: Math.round(began - over) };
+    const ms = Math.round(began - over);
+    const waited = ms > 0 ? { waited: ms } : {};
     const took = () => {
       over = performance.now();
       return Math.round(over - began);
@@ -83,9 +85,7 @@ function watch(body: ReadableStream<Uint8Array>, took: () => number, signal: Abo
     attempt: (): Pick<Attempt, "events" | "ended" | "why" | "took"> => {
       const events = framesOf(chunks);
       const { ended, ...rest } = end ?? { ended: "aborted" as const, took: took() };
-      // A reader that has its message_stop may leave before the end of the stream.
-      const whole = events.some(({ event }) => event?.type === "message_stop");
-      return { events, ...(ended && !(whole && ended === "stall") && { ended }), ...rest };
+      return { events, ...(ended && { ended }), ...rest };
     },
   };
 }

@@ -11,6 +11,8 @@ export interface LiveCall {
   readonly request: TapeRequest;
   readonly at: number;
   readonly attempts: readonly (() => Attempt)[];
+  /** How long since its last attempt, where its agent was ended in the call, or the call is still under way. */
+  left?: number | (() => number) | undefined;
   error?: CallError;
 }
 
@@ -63,7 +65,7 @@ async function* overWire(
   wire: Wire,
   request: ModelRequest,
   signal: AbortSignal,
-  call: { request: TapeRequest },
+  call: { -readonly [K in keyof LiveCall]: LiveCall[K] },
   attempts: (() => Attempt)[],
   facts: WireFacts,
 ): AsyncGenerator<ModelEvent> {
@@ -76,7 +78,24 @@ async function* overWire(
     response: (headers) => facts.responseHeaders(headers),
     attempt: (attempt) => attempts.push(attempt),
   };
-  yield* wire.call(request, signal, [recordAttempts(listener, signal)]);
+  const began = performance.now();
+  const sinceLast = () =>
+    Math.round(performance.now() - began) - attempts.reduce((sum, made) => sum + taken(made()), 0);
+  // Until there is an answer, or none will come, the agent may be ended: in the SDK's loading, or its wait to try again.
+  call.left = sinceLast;
+  let wait: number | undefined;
+  try {
+    yield* wire.call(request, signal, [recordAttempts(listener, signal)]);
+  } catch (error) {
+    if (signal.aborted) wait = sinceLast();
+    throw error;
+  } finally {
+    call.left = wait;
+  }
+}
+
+function taken({ waited = 0, took }: Attempt): number {
+  return waited + took;
 }
 
 async function* atSeam(
@@ -126,17 +145,33 @@ export function finishedCalls(
 ): Call[] {
   const counts = new Map<string, number>();
   for (const { lane, id } of kept) counts.set(lane, Math.max(counts.get(lane) ?? 0, Number(id.slice(lane.length + 1))));
-  const fresh = live.map(({ lane, request, attempts, error, at }): Call => {
+  const fresh = live.map(({ lane, request, attempts, left, error, at }): Call => {
     const number = (counts.get(lane) ?? 0) + 1;
     counts.set(lane, number);
     return {
       id: `${lane}#${number}`,
       lane,
       request: masked.request(request),
-      attempts: attempts.map((attempt) => masked.attempt(attempt())),
+      attempts: asTheyEnded(attempts.map((attempt) => attempt()), left, error).map(masked.attempt),
       ...(error && { error: { ...error, message: masked.text(error.message) } }),
       at,
     };
   });
   return [...kept, ...fresh];
+}
+
+/**
+ * A reader leaves before the end of a stream that has said all, or what nobody can use: only one that failed was
+ * stalled. An agent that is ended between two attempts is ended in one that sends nothing.
+ */
+function asTheyEnded(
+  attempts: readonly Attempt[],
+  left: LiveCall["left"],
+  error: CallError | undefined,
+): readonly Attempt[] {
+  const told = attempts.map(({ ended, ...rest }): Attempt =>
+    ended && (ended !== "stall" || error) ? { ...rest, ended } : rest
+  );
+  if (left === undefined || told.at(-1)?.ended === "aborted") return told;
+  return [...told, { ended: "aborted", took: Math.max(0, typeof left === "number" ? left : left()) }];
 }
