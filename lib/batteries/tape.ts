@@ -23,7 +23,7 @@ export async function tapeFor(
   const recorded = recordedFrom(options, from, cwd, by);
   try {
     const tape = await openTape(recorded, cwd);
-    leftOut.set(tape, recorded.workspace?.leftOut ?? []);
+    if (recorded.workspace) leftOut.set(tape, recorded.workspace.leftOut ?? []);
     return tape;
   } catch (error) {
     recorded.workspace?.drop();
@@ -80,7 +80,7 @@ export function notedHooks(found: RunOptions["hooks"], tape: TapeSession | undef
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker. */
 let loaded: typeof import("../tape/options.ts") & typeof import("../tape/session.ts") | undefined;
 
-/** What is not kept of the workspace that a tape is recorded in. */
+/** What is not kept of the workspace that a tape is recorded in, where it is kept with it. */
 const leftOut = new WeakMap<TapeSession, readonly { readonly path: string; readonly why: string }[]>();
 
 /** Ends a tape with its session. What went wrong with it is told, and takes no Result away. */
@@ -96,7 +96,13 @@ export async function closeTape(
     if (!tape.failed(error)) warn((error as Error).message);
     return;
   }
-  for (const { path, why } of leftOut.get(tape) ?? []) warn(`${path} is not kept with the fixture: ${why}`);
+  const left = leftOut.get(tape);
+  for (const { path, why } of left ?? []) warn(`${path} is not kept with the fixture: ${why}`);
+  if (left) {
+    const { gitIgnored } = await import("../tape/record/git-ignored.ts");
+    const ignored = gitIgnored(report.tape, process.cwd());
+    if (ignored !== undefined) warn(ignored);
+  }
   if (report.ok || tape.isReported) return;
   const { reportLines } = await import("../tape/drift/report.ts");
   warn(`Tape ${report.tape}: ${reportLines(report).join("\n")}`);

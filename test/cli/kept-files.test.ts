@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { keepFiles } from "../../lib/tape/record/keep-files.ts";
 import { scriptedServer } from "../../lib/testing/index.ts";
+import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
-import { agentScript, asked, HOOK, LONG, recorded, SYSTEM } from "./_recorded.ts";
+import { agentScript, asked, HOOK, LONG, MAIN, recorded, SYSTEM } from "./_recorded.ts";
 
 test(
   "U16: record never keeps a file that shows a secret, and says so, as it does of a test; scan finds those that came otherwise",
@@ -55,6 +57,21 @@ test(
     );
   },
 );
+
+test("whoever records is told of files that git ignores: a clone could not replay it", LONG, async () => {
+  using here = place({ "built/out.txt": "tea\n", ".gitignore": "built/\n" });
+  await recorded(here, ["--fixture", "before"]); // and without git nothing is told
+  execFileSync("git", ["init", "-q", here.cwd]);
+  here.put({ "agent.ts": `${agentScript(SYSTEM)}${MAIN}` });
+  await using server = await scriptedServer([], { then: { text: "Hello." } });
+  const told = (name: string) =>
+    `git ignores fixtures/${name}/files/built/out.txt, without which a clone cannot replay it: git add --force fixtures/${name}\n`;
+  const { code, err } = await here.crochet(["record", "agent.ts", "hi", "--fixture", "after"], asked(server));
+  assert.deepEqual([code, err], [0, `crochet: ${told("after")}`]);
+  const env = { HOME: here.home, ...asked(server), CROCHET_TAPE: "fixtures/x", CROCHET_TAPE_MODE: "record" };
+  const run = await ended([...OUR_RUNTIME, join(here.cwd, "agent.ts"), "hi"], { cwd: here.cwd, env });
+  assert.deepEqual([run.code, run.err], [0, `crochet: ${told("x")}`]);
+});
 
 test(
   "U16: a script in the home directory is named without saying whose that is, and is found there again",
