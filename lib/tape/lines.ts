@@ -21,7 +21,7 @@ type FieldKind = keyof typeof KINDS;
 type FactShape = { readonly [key: string]: FieldKind | `${FieldKind}?` };
 
 /** Every kind of line, named by its first key, with its keys in the order they are written. */
-const SHAPES: { readonly [kind: string]: FactShape } = {
+export const SHAPES: { readonly [kind: string]: FactShape } = {
   tape: {
     tape: "a number",
     source: "a text",
