@@ -105,10 +105,12 @@ export async function messageOf(events: readonly ModelEvent[]): Promise<ApiMessa
   const reply = await readReply(streamed(events), () => {});
   const start = events.find((e) => e.type === "message_start")?.message as ApiMessage | undefined;
   const last = events.findLast((e) => e.type === "message_delta");
+  // What stands for nothing in a transcript was never sent.
+  const isEmpty = !start?.content?.length && !events.some((e) => e.type === "content_block_start");
   return {
     ...start,
     type: "message",
-    content: reply.message.content as readonly RawBlock[],
+    content: isEmpty ? [] : reply.message.content as readonly RawBlock[],
     stop_reason: reply.stop_reason,
     stop_sequence: last?.delta.stop_sequence ?? null,
     usage: { ...start?.usage, ...reply.usage },

@@ -116,6 +116,16 @@ const anything = fc.array(
 
 const TAG = /<\?xml [^<>]*\?>|<\/?\w+(?: \w+="(?:[^"&<]|&(?:amp|lt|gt|quot|apos|#\d+);)*")*\/?>/g;
 
+test("a JUnit report says which differences did not count also where nothing drifted", () => {
+  const report = { ...drift("a", "a"), ok: true, divergences: [], unused: [] };
+  const normalise = [{ name: "day", path: "messages.**", pattern: "<\\d+>" }];
+  assert.match(junit([{ name: "n", seconds: 1, report }]), /<testcase [^>]*name="n"[^>]*\/>/);
+  assert.match(
+    junit([{ name: "n", seconds: 1, report: { ...report, normalise } }]),
+    /failures="0".*<system-out>does not count: day \(\/&#60;\\d\+&#62;\/ at messages\.\*\*\)<\/system-out>/s,
+  );
+});
+
 test("a JUnit report is always well-formed, whatever changed", () => {
   fc.assert(
     fc.property(

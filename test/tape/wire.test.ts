@@ -40,6 +40,15 @@ test("one tape serves create and stream: a stream as one message, a message as a
   });
 });
 
+test("a stream that said nothing is an empty message in one piece, too", async () => {
+  await inFolder(async (folder) => {
+    await recordWire({ system: "You look." }, [{ blocks: [], stop_reason: "refusal" }], { folder });
+    const [call] = (await readTape(tapeIn(folder))).calls;
+    const created = await sdkOn(call!).messages.create(bodyOf(call!), { timeout: 60_000 }) as Anthropic.Message;
+    assert.deepEqual([created.content, created.stop_reason], [[], "refusal"]);
+  });
+});
+
 test("what is served on the wire is byte for byte what was recorded", async () => {
   await inFolder(async (folder) => {
     await recordWire({ system: "You look." }, [{ text: "hello, wörld" }], { folder });

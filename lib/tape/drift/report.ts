@@ -150,8 +150,12 @@ export function junit(cases: readonly Case[]): string {
 function caseXml({ name, seconds, report, error }: Case): string {
   const open = `    <testcase classname="fixtures" name="${xml(name)}" time="${seconds.toFixed(3)}"`;
   if (error !== undefined) return `${open}>\n      <error message="${xml(error)}"/>\n    </testcase>`;
-  if (!report || report.ok) return `${open}/>`;
-  const [first = "drift", ...rest] = reportLines(report);
+  const lines = report ? reportLines(report) : [];
+  if (!report || report.ok) {
+    const said = `>\n      <system-out>${xml(lines.join("\n"))}</system-out>\n    </testcase>`;
+    return `${open}${lines.length === 0 ? "/>" : said}`;
+  }
+  const [first = "drift", ...rest] = lines;
   return `${open}>\n      <failure message="${xml(first)}">${xml(rest.join("\n"))}</failure>\n    </testcase>`;
 }
 
