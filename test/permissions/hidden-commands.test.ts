@@ -79,6 +79,7 @@ const SMUGGLERS = [
   "fdfind x --exec BAD {}",
   "fd x --exec=BAD",
   "fd x -xBAD",
+  "fd x -HIxBAD",
   "pkexec BAD",
   "gosu me BAD",
   "prlimit --nofile=10 BAD",
@@ -164,6 +165,12 @@ test("no place in a command line hides a command from a deny or ask rule", () =>
     const command = line.replace("BAD", "bad");
     assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(bad *)"] }), "deny", command);
     assert.equal(behavior(command, { mode: "bypass", ask: ["Bash(bad:*)"] }), "ask", command);
+  }
+});
+
+test("an option that only looks like one which runs a command runs none", () => {
+  for (const command of ["fd -tx bad", "fd -etxt bad", "fd -Ex bad", "find . -name -execute bad"]) {
+    assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(bad *)", "Bash(bad)"] }), "allow", command);
   }
 });
 

@@ -86,9 +86,8 @@ export function runsOf(command: Command, depth = 0): Runs | undefined {
   if (program === "source" || program === ".") return runFile(command, literal(rest[0]) === "--" ? 2 : 1);
   if (program === "find") return runFind(command, /^-(?:exec|ok)(?:dir)?$/);
   if (program === "fd" || program === "fdfind") {
-    const joined = rest.some((word) => /^(?:-[xX].|--exec(?:-batch)?=)/.test(literal(word) ?? ""));
-    if (joined) return { ...ANYTHING, transparent: false };
-    return runFind(command, /^(?:-\w*[xX]|--exec(?:-batch)?)$/);
+    if (rest.some((word) => FD_RUNS_JOINED.test(literal(word) ?? ""))) return { ...ANYTHING, transparent: false };
+    return runFind(command, FD_RUNS);
   }
   if (REDEFINE.has(program) && rest.length > 0) return { ...ANYTHING, transparent: false };
   return undefined;
@@ -227,6 +226,10 @@ function runTrap(rest: readonly Word[], posix: boolean, depth: number): Runs | u
   const words = first === "--" ? rest.slice(1, 2) : rest.slice(0, 1);
   return runScript(words, { transparent: false, posix, depth });
 }
+
+/** Flags of fd that take no value may stand before the one that takes a command: `-HIx rm`, also without a blank. */
+const FD_RUNS = /^(?:-[HIusigFalLp01qhV]*[xX]|--exec(?:-batch)?)$/;
+const FD_RUNS_JOINED = /^(?:-[HIusigFalLp01qhV]*[xX].|--exec(?:-batch)?=)/;
 
 function runFind(command: Command, runs: RegExp): Runs | undefined {
   const { words } = command;
