@@ -22,5 +22,8 @@ export async function fixtureAgent({ name, folder, tape }: Fixture, signal?: Abo
   }
   const script = scriptFromTape(folder, agent);
   if (existsSync(script)) return await loadAgent(script, patience);
-  throw new UsageError(`Cannot replay ${name} as its agent is not there any more: ${script}`);
+  throw new UsageError(
+    `Cannot replay ${name} as its agent ${script} is not there any more: put it back, ` +
+      `or let "agent" in the first line of ${tape} say where it is now, seen from there`,
+  );
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../lib/testing/index.ts";
@@ -115,32 +115,6 @@ test(
     const redacted = await here.crochet(["record", "agent.ts", "leak", "--redact"], env);
     assert.equal(redacted.code, 0, redacted.err);
     assert.match(readFileSync(join(here.cwd, "fixtures/leak/tape.jsonl"), "utf8"), /\{SECRET:MY_TOKEN\}/);
-  },
-);
-
-test(
-  "fixtures of one name in packages beside each other are told apart, and what is told of one finds it",
-  LONG,
-  async () => {
-    using here = place();
-    await recorded(here, ["--fixture", "fix"]);
-    for (const name of ["black", "green"]) {
-      for (const part of ["fixtures", "hooks"]) {
-        cpSync(join(here.cwd, part), join(here.cwd, `packages/${name}/${part}`), { recursive: true });
-      }
-      here.put({ [`packages/${name}/agent.ts`]: agentScript(name === "black" ? SYSTEM : `${SYSTEM} Green.`) });
-    }
-    const both = ["packages/black/fixtures", "packages/green/fixtures"];
-    const { out } = await here.crochet(["replay", ...both, "--junit", "report.xml"]);
-    assert.match(out, /^packages\/black\/fixtures\/fix +ok .*\npackages\/green\/fixtures\/fix +drift /m);
-    assert.match(out, /\n✗ packages\/green\/fixtures\/fix\n/);
-    assert.deepEqual(
-      [...readFileSync(join(here.cwd, "report.xml"), "utf8").matchAll(/ name="(p\S+)"/g)].map(([, name]) => name),
-      both.map((folder) => `${folder}/fix`),
-    );
-    const [, words] = /\(crochet (replay .*) --update\)/.exec(out)!;
-    const alone = await here.crochet(words!.split(" "));
-    assert.match(alone.out, /^fixture.*\npackages\/green\/fixtures\/fix +drift .*\n\n/);
   },
 );
 
