@@ -47,9 +47,8 @@ export class TapeSession {
   /** Takes out what is never asked about, ids and cookies; every secret where that is wanted or was done before. */
   readonly #ids: Redactor = lazyRedactor(() => ({
     seed: this.seed,
-    ...(this.#options.redact || this.program?.hasSecrets
-      ? { learns: true }
-      : { kinds: ["cookie", "organisation"] as const }),
+    learns: true,
+    ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] as const }),
   }));
   readonly #lanes = new Map<string, TapeLane>();
   readonly #divergences = new Map<string, Divergence>();
@@ -225,12 +224,10 @@ export class TapeSession {
     const clocks = [...this.#lanes.values()].flatMap((lane) => lane.clock.facts);
     const header = await this.#header(kept);
     const made = () => tapeOf(this.recording, header, this.mask, kept, { clocks, stop, files: this.#files() });
-    let tape = made();
-    if (this.#options.redact) {
-      // A secret that was given away late may stand by itself before.
-      this.recording.changeTools(this.#ids.value);
-      tape = made();
-    }
+    made();
+    // Once more: a secret that was given away late may stand by itself before.
+    this.recording.changeTools(this.#ids.value);
+    const tape = made();
     this.#options.workspace?.ready();
     await writeTape(tapeFile(this.#options.path!), tape, {
       replace: this.mode === "update",

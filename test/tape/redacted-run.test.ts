@@ -96,6 +96,20 @@ test("U16: a secret that only the words before it give away is taken out everywh
   assert.equal(new Set(tape.match(/\{KEY:bearer:[0-9a-f]{6}\}/g)).size, 1, "one secret, one placeholder");
 });
 
+test("U16: an organisation's id that one place gives away is taken out everywhere, though nobody asked for it", async () => {
+  const id = "3b6e2f0c-1a2b-4c3d-8e9f-001122334455";
+  for (const tools of [false, true]) {
+    const { reports, tape } = await recordedAndReplayed([
+      { text: `First ${id}.`, tools: [{ name: "Look", input: { say: id } }] },
+      { tools: [{ name: "Look", input: { say: `organization_id: ${id}` } }] },
+      { tools: [{ name: "Look", input: { say: `and ${id}` } }] },
+    ], { tools });
+    assert.deepEqual(reports, REPLAYED);
+    assert.equal(tape.replaceAll('","', "").includes(id), false, tape);
+    assert.equal(new Set(tape.match(/\{ORGANISATION:[0-9a-f]{6}\}/g)).size, 1, "one id, one placeholder");
+  }
+});
+
 test("U16: a redacted run always replays where a key comes in lines, with numbers before them, in JSON, and alone", async () => {
   const lines = ["aB3dE5gH7j", "kL9mN1pQ2r"].map((line) => line.repeat(6));
   const pem = [["-----BEGIN PRIVATE", "KEY-----"].join(" "), ...lines, ["-----END PRIVATE", "KEY-----"].join(" ")];
