@@ -5,7 +5,7 @@ import type { ToolFact } from "./format.ts";
 import { comparable, headText, messageText } from "./canonical.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { namesPlace } from "./redact/places.ts";
-import { isRedacted } from "./redact/redact.ts";
+import { isRedacted, placeholdersIn } from "./redact/redact.ts";
 import { fromModel } from "./request.ts";
 import type { Call, Tape } from "./tape.ts";
 
@@ -32,6 +32,8 @@ export interface Program {
   readonly hasPlaces: boolean;
   readonly hasUser: boolean;
   readonly hasSecrets: boolean;
+  /** What stands in requests for secrets that were taken out. */
+  readonly placeholders: ReadonlySet<string>;
 }
 
 const programs = new WeakMap<Tape, Program>();
@@ -47,12 +49,13 @@ function compile(tape: Tape): Program {
   const normalise = normaliserOf(tape.header.normalise);
   const heads = new Map<string, Node>();
   const texts = new Map<Message, { readonly at: number; readonly text: string }>();
-  let [hasPlaces, hasUser, hasSecrets] = [false, false, false];
+  let [hasPlaces, hasUser] = [false, false];
+  const placeholders = new Set<string>();
   const seen = (text: string) => {
     if (!text.includes("{")) return;
     hasPlaces ||= namesPlace(text);
     hasUser ||= text.includes("{USER}");
-    hasSecrets ||= isRedacted(text);
+    if (isRedacted(text)) { for (const one of placeholdersIn(text)) placeholders.add(one); }
   };
   for (const call of tape.calls) {
     const head = headText(normalisedHead(call.request, normalise));
@@ -78,7 +81,7 @@ function compile(tape: Tape): Program {
     if (queue) queue.calls.push(call);
     else node.queues.set(call.lane, { calls: [call] });
   }
-  return { tape, normalise, heads, hasPlaces, hasUser, hasSecrets };
+  return { tape, normalise, heads, hasPlaces, hasUser, hasSecrets: placeholders.size > 0, placeholders };
 }
 
 function newNode(): Node {

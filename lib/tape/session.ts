@@ -48,6 +48,7 @@ export class TapeSession {
   readonly #ids: Redactor = lazyRedactor(() => ({
     seed: this.seed,
     learns: true,
+    ...(this.program && { placeholders: this.program.placeholders }),
     ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] as const }),
   }));
   readonly #lanes = new Map<string, TapeLane>();

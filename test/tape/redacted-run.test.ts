@@ -99,11 +99,15 @@ test("U16: a secret that only the words before it give away is taken out everywh
 test("U16: an organisation's id that one place gives away is taken out everywhere, though nobody asked for it", async () => {
   const id = "3b6e2f0c-1a2b-4c3d-8e9f-001122334455";
   for (const tools of [false, true]) {
-    const { reports, tape } = await recordedAndReplayed([
-      { text: `First ${id}.`, tools: [{ name: "Look", input: { say: id } }] },
-      { tools: [{ name: "Look", input: { say: `organization_id: ${id}` } }] },
-      { tools: [{ name: "Look", input: { say: `and ${id}` } }] },
-    ], { tools });
+    const { reports, tape } = await recordedAndReplayed(
+      [
+        { text: `First ${id}.`, tools: [{ name: "Look", input: { say: id } }] },
+        { tools: [{ name: "Look", input: { say: `organization_id: ${id}` } }] },
+        { tools: [{ name: "Look", input: { say: `and ${id}` } }] },
+      ],
+      { tools },
+      { system: `You work for ${id}.` },
+    );
     assert.deepEqual(reports, REPLAYED);
     assert.equal(tape.replaceAll('","', "").includes(id), false, tape);
     assert.equal(new Set(tape.match(/\{ORGANISATION:[0-9a-f]{6}\}/g)).size, 1, "one id, one placeholder");

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { sha256 } from "../../core/sha256.ts";
-import { looksRandom, SECRET_PATTERNS, type SecretKind } from "./secret-patterns.ts";
+import { looksRandom, SECRET_PATTERNS, type SecretKind, UUID } from "./secret-patterns.ts";
 import { encodedForms, environmentSecrets } from "./_secrets.ts";
 
 interface RedactorOptions {
@@ -14,6 +14,8 @@ interface RedactorOptions {
   readonly kinds?: readonly SecretKind[];
   /** Whether a secret that only the words before it give away is known by itself from then on. @default false */
   readonly learns?: boolean;
+  /** Placeholders of a tape: an id is known by its own before any words give it away. */
+  readonly placeholders?: ReadonlySet<string>;
 }
 
 /** One secret that was found: never the secret itself. */
@@ -96,6 +98,12 @@ export function redactor(options: RedactorOptions = {}): Redactor {
         return mark(literal.kind, literal.name, whole);
       });
     }
+    if (options.placeholders?.size) {
+      text = text.replace(ID, (id) => {
+        const placeholder = mark("organisation", "organisation", id);
+        return options.placeholders!.has(placeholder) ? placeholder : id;
+      });
+    }
     for (const { pattern, kind, name, anchors, quick, accepts, core = String } of patterns) {
       if (!isAnchored(text, anchors) || quick?.test(text) === false) continue;
       text = text.replace(pattern, (whole) => {
@@ -154,6 +162,8 @@ export function lazyRedactor(options: () => RedactorOptions): Redactor {
 function isAnchored(text: string, anchors: readonly string[]): boolean {
   return anchors.length === 0 || anchors.some((anchor) => text.includes(anchor));
 }
+
+const ID = new RegExp(UUID, "gi");
 
 const PROCESS_SEED = crypto.randomUUID();
 

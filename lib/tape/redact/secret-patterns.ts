@@ -17,7 +17,7 @@ interface SecretPattern {
   readonly core?: (found: string) => string;
 }
 
-const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+export const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 
 /** What stands between a name and its value, also inside of JSON inside of JSON. */
 const IS = String.raw`\\*["']?\s*[:=]\s*\\*["']?`;
