@@ -82,7 +82,7 @@ test("on replay no wait takes real time: back-off, retry-after and slow replies 
     const busy = { http: 529, retryAfter: 1 };
     const replies = [busy, { text: "cut", cut: 3 }, { ...look("a"), delay: 300 }, { text: "done" }];
     await recordWire(subject, replies, { folder });
-    const waited = readLines(tapeIn(folder)).find((line) => line.waited)?.waited;
+    const waited = readLines(tapeIn(folder)).find((line) => line.attempt === 2)?.waited;
     assert.ok(waited >= 900, `waited ${waited} ms`);
     for (const wire of [false, true]) {
       const took: number[] = [];
