@@ -23,18 +23,17 @@ const BY_FILE = [
   ["go.mod", "go test ./..."],
   ["pytest.ini", "python3 -m pytest -q"],
   ["pyproject.toml", "python3 -m pytest -q"],
+  ["deno.json bun.lock", "bun test"], // installed by Bun: Deno need not be there
   ["deno.json", "deno test -A"],
 ] as const;
 
 async function testCommand(cwd: string): Promise<string | undefined> {
   const { existsSync, readFileSync } = await import("node:fs");
   const has = (file: string) => existsSync(`${cwd}/${file}`);
-  if (has("package.json")) {
-    const { scripts } = JSON.parse(readFileSync(`${cwd}/package.json`, "utf8"));
-    // What npm puts there by itself is no test.
-    if (scripts?.test && !scripts.test.includes("no test specified")) {
-      return has("bun.lock") ? "bun run test" : has("pnpm-lock.yaml") ? "pnpm test" : "npm test --silent";
-    }
+  const test = has("package.json") && JSON.parse(readFileSync(`${cwd}/package.json`, "utf8")).scripts?.test;
+  // What npm puts there by itself is no test.
+  if (test && !test.includes("no test specified")) {
+    return has("bun.lock") ? "bun run test" : has("pnpm-lock.yaml") ? "pnpm test" : "npm test --silent";
   }
-  return BY_FILE.find(([file]) => has(file))?.[1];
+  return BY_FILE.find(([files]) => files.split(" ").every(has))?.[1];
 }

@@ -30,6 +30,14 @@ test("tests-pass lets the agent stop once they pass, or where there are none", a
   assert.equal((await fire(STOP)).decision, "continue");
 });
 
+test("tests-pass runs the tests by Bun where Bun has installed the project, with or without settings for Deno", async () => {
+  using folder = scratch({ "package.json": '{ "name": "p" }', "deno.json": "{}" });
+  const { fire } = await shipped(NAME, folder.path);
+  assert.match((await fire(STOP)).reason!, /^The tests fail \(deno test -A\)/, "there are none");
+  writeFileSync(`${folder.path}/bun.lock`, "{}");
+  assert.match((await fire(STOP)).reason!, /^The tests fail \(bun test\)/, "there are none");
+});
+
 test("tests-pass tells Claude Code to go on", async () => {
   using folder = scratch();
   project(folder.path, "exit 1");
