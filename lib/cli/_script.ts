@@ -5,23 +5,27 @@ import { fileUrl } from "../files/file-url.ts";
 import { loadingScript } from "../files/loading-script.ts";
 import { type Io, UsageError } from "./_io.ts";
 
-/** Splits the words of a command: the first is a script if it is named like one, unless `--` is before it. */
+/**
+ * Splits the words of a command: the first is a script if it is named like one and is there, unless `--` is before it.
+ * With `keeps`, one that is not there is refused: what another agent does would be paid, and kept.
+ */
 export function scriptAndPrompt(
   words: readonly string[],
   args: readonly string[],
   io: Io,
+  { keeps = false } = {},
 ): { script: string | undefined; prompt: string } {
   const [first = ""] = words;
   const path = resolve(io.cwd, first);
   const named = /\.(ts|js|mjs)$/.test(first) && args[0] !== "--";
-  const isScript = named && existsSync(path);
-  // With blanks in it, it is rather a sentence that ends with the name of a file. Else another agent would run, for money.
-  if (named && !isScript && !/\s/.test(first)) {
-    throw new UsageError(
-      `Cannot run '${first}' as there is no script ${path}: mend its name, or put -- before a prompt that begins so`,
-    );
+  if (named && existsSync(path)) return { script: path, prompt: words.slice(1).join(" ") };
+  // With blanks in it, it is rather a sentence that ends with the name of a file.
+  if (named && !/\s/.test(first)) {
+    const mend = "mend its name, or put -- before a prompt that begins so";
+    if (keeps) throw new UsageError(`Cannot record '${first}' as there is no script ${path}: ${mend}`);
+    io.err(`crochet: there is no script ${path}, so '${first}' is a part of the prompt\n`);
   }
-  return isScript ? { script: path, prompt: words.slice(1).join(" ") } : { script: undefined, prompt: words.join(" ") };
+  return { script: undefined, prompt: words.join(" ") };
 }
 
 /** How long a script is waited for: at its top level it may wait for ever. */

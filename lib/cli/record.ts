@@ -40,7 +40,7 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags, args }, io) => {
-  const { script, prompt } = scriptAndPrompt(words, args, io);
+  const { script, prompt } = scriptAndPrompt(words, args, io, { keeps: true });
   if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
   const workspace = projectOf(flags, io);
   const folder = folderFor(String(flags.fixture ?? nameFor(redactor().text(prompt))), io);
