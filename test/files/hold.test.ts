@@ -73,7 +73,9 @@ test("no race of links ever leads Read, Edit or Grep out of the workspace", { sk
     await once(swapping.stdout, "data");
     const options = { cwd: inside };
     const answers: PromiseSettledResult<unknown>[] = [];
-    for (let i = 0; i < rounds(300, 3000); i++) {
+    const someCame = () => answers.some(({ status }) => status === "fulfilled");
+    // On a busy machine the other process may stand still all the while, with the link in place.
+    for (let i = 0; i < rounds(300, 3000) || !someCame(); i++) {
       const calls = [
         read({ file_path: "d/note.txt" }, options),
         edit(
@@ -84,7 +86,6 @@ test("no race of links ever leads Read, Edit or Grep out of the workspace", { sk
       ];
       answers.push(...await Promise.allSettled<unknown>(calls));
     }
-    assert.ok(answers.some(({ status }) => status === "fulfilled"), "some calls came through");
     assert.ok(!JSON.stringify(answers).includes("secret"), "nothing from outside is told");
     assert.deepEqual(readdirSync(outside), ["note.txt"]);
     assert.equal(readFileSync(join(outside, "note.txt"), "utf8"), "a plain dull secret\n");
