@@ -1,5 +1,5 @@
 /**
- * Runs every test under Bun and under Deno, in parts of which four run at a time, as most tests wait for processes, and
+ * Runs every test under Bun and under Deno, in parts of which three run at a time, as most tests wait for processes, and
  * ends with one line of real counts, taken from all reports. Arguments are passed on as files:
  * `bun run test test/core/loop.test.ts`.
  */
@@ -16,7 +16,7 @@ interface Count {
   skipped: string[];
 }
 
-const AT_ONCE = 4;
+const AT_ONCE = 3;
 /** More than run at a time, so that the last ones end at about the same time. */
 const PARTS = 8;
 
