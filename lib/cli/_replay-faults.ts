@@ -11,6 +11,7 @@ import { fixtureAgent } from "./_fixture-agent.ts";
 import { type Flags, refuseTogether } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { writeJunit } from "./_junit-file.ts";
+import { mistyped, nearFixture } from "./_near-fixture.ts";
 import { wordsOf } from "./_process.ts";
 import { ProgressLine } from "./_progress.ts";
 import { table } from "./_table.ts";
@@ -35,10 +36,12 @@ export function faultsAsked(value: string | boolean): { asked: FaultsAsked; word
 }
 
 /** What `--faults` was given that is nothing it takes. */
-export function noPreset(word: string): UsageError {
-  const presets = Object.keys(PRESETS).join(", ");
+export function noPreset(word: string, { cwd }: Io): UsageError {
+  const presets = Object.keys(PRESETS);
+  const near = nearFixture(word, cwd) ?? mistyped(word, presets);
+  const mend = near === undefined ? presets.join(", ") : `did you mean '${near}'?`;
   return new UsageError(
-    `Cannot replay '${word}' as there is no such fixture, and --faults takes a number or a preset: ${presets}`,
+    `Cannot replay '${word}' as there is no such fixture, and --faults takes a number or a preset: ${mend}`,
   );
 }
 

@@ -57,8 +57,8 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (flags.faults) {
     const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
     const { asked, word } = faultsAsked(flags.faults);
-    if (word !== undefined && fixturesNamed(word, io).length === 0) throw noPreset(word);
-    return await replayFaults(fixturesFor(word === undefined ? words : [word, ...words], io), asked, flags, io);
+    if (word !== undefined && fixturesNamed(word, io).length === 0) throw noPreset(word, io);
+    return await replayFaults(await fixturesFor(word === undefined ? words : [word, ...words], io), asked, flags, io);
   }
   if (flags.seed !== undefined) {
     throw new UsageError("Cannot replay with --seed as nothing is searched: add --faults");
@@ -66,7 +66,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const normalise = flags.normalise === undefined
     ? {}
     : (await import("./_normaliser.ts")).normaliserAsked(flags.normalise);
-  const fixtures = fixturesFor(words, io);
+  const fixtures = await fixturesFor(words, io);
   const outcomes = flags.on === undefined
     ? await replayHere(
       fixtures,
@@ -100,23 +100,27 @@ async function expectHooks(given: string, io: Io): Promise<void> {
   if (files.length + problems.length === 0) throw refuse("there is none in it: name the folder that has the files");
 }
 
-function fixturesFor(words: readonly string[], io: Io): Fixture[] {
+async function fixturesFor(words: readonly string[], io: Io): Promise<Fixture[]> {
   if (words.length === 0) {
     const found = fixturesIn(resolve(io.cwd, FIXTURES));
     if (found.length > 0) return found;
     throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
   }
-  const found = words.flatMap((word) => fixturesOf(word, io));
+  const found: Fixture[] = [];
+  for (const word of words) found.push(...await fixturesOf(word, io));
   return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i)
     // Packages beside each other have fixtures of one name, and are told apart.
     .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
 }
 
-function fixturesOf(given: string, io: Io): Fixture[] {
+async function fixturesOf(given: string, io: Io): Promise<Fixture[]> {
   const found = fixturesNamed(given, io);
   if (found.length > 0) return found;
-  const command = `crochet record <agent.ts> "<prompt>" --fixture ${findFixture(given, io.cwd).name}`;
-  throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${command}`);
+  const near = (await import("./_near-fixture.ts")).nearFixture(given, io.cwd);
+  const mend = near === undefined
+    ? `crochet record <agent.ts> "<prompt>" --fixture ${findFixture(given, io.cwd).name}`
+    : `did you mean '${near}'?`;
+  throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${mend}`);
 }
 
 /** The fixture of a name, or all those of a folder. */

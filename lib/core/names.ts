@@ -41,10 +41,10 @@ export function pascal(name: string): string {
   return name.replace(/(^|-)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
 }
 
-/** The candidate with the fewest single-character edits from `word`. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+/** The candidate with the fewest single-character edits from `word`, of which there are at most so many. */
+export function nearest(word: string, candidates: readonly string[], most = Infinity): string | undefined {
   let best: string | undefined;
-  let distance = Infinity;
+  let distance = most + 1;
   for (const candidate of candidates) {
     const d = edits(word, candidate);
     if (d < distance) [best, distance] = [candidate, d];

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { Command } from "../../lib/cli/_io.ts";
+import fixtures from "../../lib/cli/fixtures.ts";
+import replay from "../../lib/cli/replay.ts";
 import { place } from "../_place.ts";
 import { agentScript, HOOK, LONG, recorded, SYSTEM } from "./_recorded.ts";
 
@@ -48,4 +51,26 @@ test("an agent that was moved is found again by what the refusal says", LONG, as
   );
   here.put({ "fixtures/fix/tape.jsonl": readFileSync(tape, "utf8").replace("../../agent.ts", "../../src/agent.ts") });
   assert.equal((await here.crochet(["replay"])).code, 0);
+});
+
+test("a mistyped name of a fixture is told the nearest there is, by every command that takes one", async () => {
+  using w = place({ "fixtures/hello/tape.jsonl": "{}\n", "packages/a/fixtures/greet/tape.jsonl": "{}\n" });
+  const cases: [command: Command, words: string[], told: RegExp][] = [
+    [replay, ["helo"], /no such fixture: did you mean 'hello'\?\n$/],
+    [replay, ["fixtures/helol"], /no such fixture: did you mean 'hello'\?\n$/],
+    [replay, ["packages/a/fixtures/gret"], /no such fixture: did you mean 'packages\/a\/fixtures\/greet'\?\n$/],
+    [replay, ["goodbye"], /no such fixture: crochet record <agent\.ts> "<prompt>" --fixture goodbye\n$/],
+    [replay, ["--faults", "helo"], /or a preset: did you mean 'hello'\?\n$/],
+    [replay, ["--faults", "overloded"], /or a preset: did you mean 'overloaded'\?\n$/],
+    [fixtures, ["show", "helo"], /no such fixture: did you mean 'hello'\?\n$/],
+    ...["ls", "census", "scan", "prune"].flatMap((action): [Command, string[], RegExp][] => [
+      [fixtures, [action, "hello"], /no such folder: did you mean 'fixtures\/hello'\?\n$/],
+      [fixtures, [action, "packages/a/fixtrues"], /no such folder: did you mean 'packages\/a\/fixtures'\?\n$/],
+    ]),
+  ];
+  for (const [command, words, told] of cases) {
+    const { code, err } = await w.call(command, ...words);
+    assert.match(err, told, words.join(" "));
+    assert.equal(code, 2);
+  }
 });
