@@ -1,5 +1,5 @@
 import type { Fault } from "../tape/fault/fault.ts";
-import type { Choice, choicesOf } from "../tape/fault/fault-choices.ts";
+import { type Choice, type choicesOf, mostDeltas } from "../tape/fault/fault-choices.ts";
 import { MAIN } from "../tape/tape.ts";
 
 /**
@@ -19,17 +19,18 @@ function* simplerFaults(fault: Fault, calls: ReturnType<typeof choicesOf>): Gene
   const here = calls[call]?.findIndex(({ place }) => place.block === block) ?? -1;
   if (here < 0) return;
   const takes = (choice: Choice) => choice.what.includes(what);
-  const at = (choice: Choice) => ({
-    ...placed(fault, choice.place, Math.min(delta, choice.deltas)),
-    what: takes(choice) ? what : choice.what[0]!,
+  const as = (choice: Choice, way: string) => ({
+    ...placed(fault, choice.place, Math.min(delta, mostDeltas(choice, way))),
+    what: way,
   });
+  const at = (choice: Choice) => as(choice, takes(choice) ? what : choice.what[0]!);
   for (const earlier of below(call)) {
     const there = calls[earlier]!;
     yield at(there.find((choice) => choice.place.block === block) ?? there.find(takes) ?? there[0]);
   }
   yield* calls[call]!.slice(0, here).map(at);
   const ways = [...new Set(calls[call]![here]!.what)];
-  for (const way of ways.slice(0, ways.indexOf(what))) yield { ...fault, what: way };
+  for (const way of ways.slice(0, ways.indexOf(what))) yield as(calls[call]![here]!, way);
   for (const fewer of [1, 2, 3].filter((count) => count < times)) yield often(fault, fewer);
   for (const fewer of below(delta)) yield placed(fault, fault, fewer);
 }

@@ -1,5 +1,5 @@
 import type { Arbitrary, Random, Stream, Value } from "fast-check";
-import { choicesOf } from "../tape/fault/fault-choices.ts";
+import { choicesOf, mostDeltas } from "../tape/fault/fault-choices.ts";
 import type { Cuts } from "../tape/cuts.ts";
 import { expectTape } from "../tape/expect-tape.ts";
 import { frameOf } from "../tape/frames.ts";
@@ -35,12 +35,13 @@ export function faults(tape: Tape): Arbitrary<readonly Fault[]> {
   const number = fc.nat({ max: 9_999 });
   const fault = fc.tuple(number, number, number, number, fc.nat({ max: 4 })).map(([c, p, d, w, t]): Fault => {
     const places = calls[c % calls.length]!;
-    const { place, deltas, what } = places[p % places.length]!;
-    const delta = d % (deltas + 1);
+    const choice = places[p % places.length]!;
+    const what = choice.what[w % choice.what.length]!;
+    const delta = d % (mostDeltas(choice, what) + 1);
     return {
-      ...place,
+      ...choice.place,
       ...(delta > 0 && { delta }),
-      what: what[w % what.length]!,
+      what,
       ...(t > 0 && { times: t === 4 ? Infinity : t + 1 }),
     };
   });

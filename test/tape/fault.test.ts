@@ -5,10 +5,14 @@ import { after, test } from "node:test";
 import fc from "fast-check";
 import { isToolResult } from "../../lib/core/messages.ts";
 import { agent, matchTool, promptGate } from "../../lib/index.ts";
+import { blocksOf } from "../../lib/tape/fault/_fault-place.ts";
+import { choicesOf } from "../../lib/tape/fault/fault-choices.ts";
 import { readFaultFile, saveFaults } from "../../lib/tape/fault/fault-file.ts";
 import { faultFile } from "../../lib/tape/fixture.ts";
+import { FaultRun } from "../../lib/tape/fault/fault-run.ts";
 import { type Fault, FAULTS, faultText, PRESETS, readFault } from "../../lib/tape/fault/fault.ts";
 import { type UnderFaults, underFaults } from "../../lib/tape/fault/under-faults.ts";
+import { simplerSchedules } from "../../lib/testing/_simpler-faults.ts";
 import { faults } from "../../lib/testing/faults.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";
@@ -71,6 +75,34 @@ test("a fault that is none, or is nowhere, is always refused with the mend", asy
     under("call 1, tool_use:Read: cut"),
     /the reply has no such block: it has thinking, text, tool_use:Write/,
   );
+});
+
+test("a fault that would lose nothing of an input is refused with its place, and never made by a search or a preset", async () => {
+  const tools = [{ name: "Write", input: { file_path: "a", content: "a" } }, { name: "Write", raw: "" }];
+  const run = await taped({ options: { tools: [Write] }, replies: [{ tools }, { text: "Over." }] });
+  const [first, bare] = blocksOf(run.tape.calls[0]!);
+  assert.deepEqual([first!.input > 1, bare!.input], [true, 0]);
+  for (const kind of ["json truncate", "json drop"]) {
+    const refused: [place: string, why: RegExp][] = [
+      [
+        `Write, delta ${first!.input}`,
+        new RegExp(`by then: the last delta it can stand behind is ${first!.input - 1}$`),
+      ],
+      ["Write#2", /the call has no input that could be lost: take another fault$/],
+    ];
+    for (const [place, why] of refused) {
+      await assert.rejects(underFaults(writer, run.tape, [readFault(`call 1, tool_use:${place}: ${kind}`)]), why);
+    }
+  }
+  assert.deepEqual(PRESETS["bad-json"]!.faults(run.tape).map(faultText), ["call 1, tool_use:Write: json truncate"]);
+  const hit = new Set<string>();
+  fc.assert(fc.property(faults(run.tape), (schedule) => {
+    new FaultRun(run.tape, schedule); // throws where one is out of place
+    for (const { what } of schedule) hit.add(what);
+    return [...simplerSchedules(schedule, choicesOf(run.tape))].every((simpler) => new FaultRun(run.tape, simpler));
+  }));
+  assert.ok(hit.has("json truncate") && hit.has("json drop"));
+  run.remove();
 });
 
 test(

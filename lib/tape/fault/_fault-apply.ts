@@ -1,6 +1,6 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { errorType } from "../../api-errors.ts";
-import { type Place, placeOf, replyEvents } from "./_fault-place.ts";
+import { isInput, type Place, placeOf, replyEvents } from "./_fault-place.ts";
 import { type Fault, FAULTS, kindOf } from "./fault.ts";
 import type { Attempt, Call, TapeEvent } from "../tape.ts";
 
@@ -143,8 +143,7 @@ function changed(events: readonly ModelEvent[], fault: Fault): readonly ModelEve
 function withoutInput(events: readonly ModelEvent[], { at, index }: Place, count: number): ModelEvent[] {
   let left = count;
   return events.filter((event, i) => {
-    const hit = i >= at && event.type === "content_block_delta" && event.index === index &&
-      event.delta.type === "input_json_delta" && event.delta.partial_json !== "";
+    const hit = i >= at && isInput(event) && "index" in event && event.index === index;
     return !hit || left-- <= 0;
   });
 }

@@ -8,6 +8,8 @@ export interface NamedBlock {
   readonly block: string;
   readonly tool: boolean;
   readonly deltas: number;
+  /** How many deltas there are up to the last one with a piece of a tool's input: behind it none can be lost. */
+  readonly input: number;
 }
 
 /** What a fault hits: where the events before it end, and the number of its block. */
@@ -19,11 +21,21 @@ export interface Place {
 /** The blocks of a call's reply; none where it has no reply. */
 export function blocksOf(call: Pick<Call, "attempts" | "error">): NamedBlock[] {
   const events = replyEvents(call);
-  return [...named(events)].map(([block, index]) => ({
-    block,
-    tool: /^\w*tool_use(:|#|$)/.test(block),
-    deltas: events.filter((event) => event.type === "content_block_delta" && event.index === index).length,
-  }));
+  return [...named(events)].map(([block, index]) => {
+    const deltas = events.filter((event) => event.type === "content_block_delta" && event.index === index);
+    return {
+      block,
+      tool: /^\w*tool_use(:|#|$)/.test(block),
+      deltas: deltas.length,
+      input: deltas.findLastIndex(isInput) + 1,
+    };
+  });
+}
+
+/** Whether an event brings a piece of a tool's input. */
+export function isInput(event: ModelEvent): boolean {
+  return event.type === "content_block_delta" && event.delta.type === "input_json_delta" &&
+    event.delta.partial_json !== "";
 }
 
 /** The events of a call's reply; none where it failed. */

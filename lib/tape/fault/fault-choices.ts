@@ -5,9 +5,15 @@ import { MAIN, type Tape } from "../tape.ts";
 /** Where faults can fall on one call, and which: the simplest first, as what is found is made simpler by going there. */
 export interface Choice {
   readonly place: Pick<Fault, "lane" | "call" | "block">;
-  /** How many deltas the place has. */
+  /** How many deltas the place has, and how many up to the last piece of a tool's input. */
   readonly deltas: number;
+  readonly input: number;
   readonly what: readonly string[];
+}
+
+/** How many deltas may come before a fault at a place: what loses input must leave some of it to lose. */
+export function mostDeltas({ deltas, input }: Choice, what: string): number {
+  return what.startsWith("json ") ? input - 1 : deltas;
 }
 
 const ANYWHERE = ["cut", "reset", "stall", "error:overloaded_error", "error:api_error", "error:invalid_request_error"];
@@ -33,12 +39,13 @@ export function choicesOf({ calls }: Tape): [Choice, ...Choice[]][] {
     counts.set(call.lane, number);
     const of = { ...(call.lane !== MAIN && { lane: call.lane }), call: number };
     const blocks = blocksOf(call);
-    const within = blocks.map(({ block, tool, deltas }: NamedBlock) => ({
+    const within = blocks.map(({ block, deltas, input }: NamedBlock) => ({
       place: { ...of, block },
       deltas,
-      what: tool ? TOOL : BLOCK,
+      input,
+      what: input > 0 ? TOOL : BLOCK,
     }));
-    const end = { place: { ...of, block: "end" }, deltas: 1, what: END };
-    return [{ place: of, deltas: 0, what: BEFORE }, ...within, ...(blocks.length > 0 ? [end] : [])];
+    const end = { place: { ...of, block: "end" }, deltas: 1, input: 0, what: END };
+    return [{ place: of, deltas: 0, input: 0, what: BEFORE }, ...within, ...(blocks.length > 0 ? [end] : [])];
   });
 }

@@ -111,12 +111,19 @@ export class FaultRun {
 }
 
 function checkPlace(fault: Fault, call: Call): void {
-  const { block } = fault;
+  const { block, delta = 0, what } = fault;
   if (block === undefined || block === "end") return;
-  const known = blocksOf(call).map((named) => named.block);
-  if (known.includes(block)) return;
-  const has = known.length > 0 ? `it has ${known.join(", ")}` : "it has no blocks";
-  throw new TypeError(`Cannot place fault '${faultText(fault)}' as the reply has no such block: ${has}`);
+  const blocks = blocksOf(call);
+  const refuse = (why: string) => new TypeError(`Cannot place fault '${faultText(fault)}' as ${why}`);
+  const found = blocks.find((named) => named.block === block);
+  if (!found) {
+    const has = blocks.length > 0 ? `it has ${blocks.map((named) => named.block).join(", ")}` : "it has no blocks";
+    throw refuse(`the reply has no such block: ${has}`);
+  }
+  // It would change nothing, and count as survived.
+  if (!what.startsWith("json ") || delta < found.input) return;
+  if (found.input === 0) throw refuse("the call has no input that could be lost: take another fault");
+  throw refuse(`all of the input has come by then: the last delta it can stand behind is ${found.input - 1}`);
 }
 
 /** What is next for a call; what was answered once is answered again without faults. */

@@ -1,7 +1,7 @@
 import { nearest } from "../../core/names.ts";
 import { shown } from "../../core/shown.ts";
 import { MAIN, type Tape } from "../tape.ts";
-import { blocksOf } from "./_fault-place.ts";
+import { blocksOf, type NamedBlock } from "./_fault-place.ts";
 
 /**
  * One thing that goes wrong in a recorded run, placed by what it hits and not by bytes, so that it stays where it is
@@ -160,11 +160,11 @@ export const PRESETS: {
   },
   "bad-json": {
     about: "the input of every tool call ends early",
-    faults: (tape) => eachTool(tape, "json truncate"),
+    faults: (tape) => eachTool(tape, { what: "json truncate" }, ({ input }) => input > 0),
   },
   "out-of-tokens": {
     about: "the output limit ends every reply in its tool call",
-    faults: (tape) => eachTool(tape, "stop:max_tokens").map((fault) => ({ ...fault, delta: 1 })),
+    faults: (tape) => eachTool(tape, { delta: 1, what: "stop:max_tokens" }),
   },
   down: {
     about: "the API is overloaded for good",
@@ -176,7 +176,7 @@ type Placed = Omit<Fault, "lane" | "call">;
 
 function eachCall(
   { calls }: Tape,
-  faults: (blocks: ReturnType<typeof blocksOf>) => readonly Placed[],
+  faults: (blocks: readonly NamedBlock[]) => readonly Placed[],
 ): Fault[] {
   const counts = new Map<string, number>();
   return calls.flatMap((call) => {
@@ -187,6 +187,6 @@ function eachCall(
   });
 }
 
-function eachTool(tape: Tape, what: string): Fault[] {
-  return eachCall(tape, (blocks) => blocks.filter(({ tool }) => tool).map(({ block }) => ({ block, what })));
+function eachTool(tape: Tape, fault: Placed, hits: (block: NamedBlock) => boolean = ({ tool }) => tool): Fault[] {
+  return eachCall(tape, (blocks) => blocks.filter(hits).map(({ block }) => ({ block, ...fault })));
 }
