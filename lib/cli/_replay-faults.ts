@@ -3,7 +3,7 @@ import type { Case } from "../tape/drift/report.ts";
 import { faultText, PRESETS } from "../tape/fault/fault.ts";
 import { readFaultFile, saveFaults } from "../tape/fault/fault-file.ts";
 import type { Fixture } from "../tape/fixture.ts";
-import { invariantsOf, notSurvived } from "../tape/fault/kept-faults.ts";
+import { invariantsOf, notSurvived, stillBroken } from "../tape/fault/kept-faults.ts";
 import { readTape } from "../tape/read.ts";
 import { underFaults } from "../tape/fault/under-faults.ts";
 import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
@@ -92,6 +92,8 @@ async function searched(
     const tape = await readTape(path);
     const options = { files, wire: flags.wire === true, invariants: await invariantsOf(fixture) };
     if (preset === undefined) {
+      const still = await stillBroken(fixture, agent, options);
+      if (still) return { name, runs: 0, seed: 0, found: still, file: fixture.faults };
       const search = { ...options, runs, path, signal: io.signal, ...(seed !== undefined && { seed }) };
       return { name, ...await searchFaults(agent, tape, search) };
     }
@@ -126,12 +128,16 @@ function show(results: readonly Searched[], { runs: asked, preset }: FaultsAsked
     error !== undefined ? "error" : found ? "broke" : runs === asked ? "survived" : short,
   ]);
   io.out(table(["fixture", "schedules", "result"], rows));
-  for (const { name, found, file, seed, error } of results) {
+  for (const { name, found, file, seed, error, runs } of results) {
     if (error !== undefined) io.out(`\n✗ ${name}\n  ${error}\n`);
     if (!found) continue;
     const faults = found.faults.map((fault) => `  ${faultText(fault)}\n`).join("");
     const kept = file === undefined ? "" : `  kept in ${relative(io.cwd, file)}: every replay tries it again\n`;
-    const again = preset === undefined ? `  the same search again: --seed ${seed}\n` : "";
+    const again = preset !== undefined
+      ? ""
+      : runs === 0
+      ? "  nothing else was searched as an earlier search has found it\n"
+      : `  the same search again: --seed ${seed}\n`;
     io.out(`\n✗ ${name}: ${found.broke}\n${faults}${kept}${again}`);
   }
 }

@@ -63,7 +63,8 @@ test(
     assert.match(kept[0].faults.join(), /^call 1, tool_use:Write/);
 
     const again = await w.call(replay, "--faults=200", "--seed", "5", "--json", "--junit", "faults.xml");
-    assert.deepEqual(JSON.parse(again.out)[0].faults, kept[0].faults);
+    const [{ faults, runs }] = JSON.parse(again.out);
+    assert.deepEqual([faults, runs], [kept[0].faults, 0], "what was kept is tried before anything is searched");
     const report = readFileSync(`${w.cwd}/faults.xml`, "utf8");
     assert.match(report, /tests="1" failures="0" errors="1"/);
     assert.match(report, /<error message="Cannot accept the agent of 'write' as it does not survive 'call 1, tool_use/);
@@ -94,6 +95,47 @@ test("what a search has kept is tried again by every replay, on the command line
     /Cannot try the faults of .*write\.fault\.json again .*the tape has no such call: it has 2 calls/,
   );
   assert.match(misplaced, /take the entry out, and search again with 'crochet replay write --faults'/);
+});
+
+test(
+  "a search begins with what was kept, and tells at once what still breaks; a preset is tried alone",
+  LONG,
+  async () => {
+    using w = await project();
+    const seen = `${w.cwd}/seen.txt`;
+    w.put({
+      "fixtures/write/write.fault.json": JSON.stringify([
+        { broke: "once", faults: ["call 2: http:503"] },
+        { broke: "once", faults: ["call 2, text, delta 1: stop:refusal"] },
+      ]),
+      "fixtures/write/invariants.ts": `import { appendFileSync } from "node:fs";
+export default [{
+  name: "mine",
+  broken: ({ results }) => (appendFileSync(${
+        JSON.stringify(seen)
+      }, "."), results[0].stop === "refused" ? "it is" : undefined),
+}];\n`,
+    });
+    const { code, out } = await w.call(replay, "--faults", "50");
+    assert.equal(code, 1);
+    assert.match(
+      out,
+      /write +0 +broke\n\n✗ write: mine: it is\n {2}call 2, text, delta 1: stop:refusal\n {2}kept in .*\n {2}nothing else was searched as an earlier search has found it\n$/,
+    );
+    assert.equal(readFileSync(seen, "utf8"), "..");
+    w.put({ "fixtures/write/write.fault.json": JSON.stringify([{ broke: "once", faults: ["call 2: http:503"] }]) });
+    w.put({ "seen.txt": "" });
+    assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +survived\n$/);
+    assert.equal(readFileSync(seen, "utf8"), ".", "a preset is all that was asked for");
+  },
+);
+
+test("invariants beside a fixture are read whichever kind of module they are", LONG, async () => {
+  for (const kind of ["ts", "js", "mjs"]) {
+    using w = await project();
+    w.put({ [`fixtures/write/invariants.${kind}`]: `export default [{ name: "mine", broken: () => "${kind}" }];\n` });
+    assert.match((await w.call(replay, "--faults", "overloaded")).out, new RegExp(`✗ write: mine: ${kind}\n`));
+  }
 });
 
 test("a file of kept faults that is damaged is told before a search could lose what it finds", LONG, async () => {

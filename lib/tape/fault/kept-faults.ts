@@ -11,14 +11,17 @@ import { readTape } from "../read.ts";
 import type { Tape } from "../tape.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
 
+const OWN = ["ts", "js", "mjs"].map((kind) => `invariants.${kind}`);
+
 /**
- * What must hold in every run of a fixture: the default invariants, and those its own `invariants.ts` exports.
+ * What must hold in every run of a fixture: the default invariants, and those its own `invariants.ts`, `.js` or `.mjs`
+ * exports.
  *
  * @throws {TypeError} where that file cannot be loaded or exports something else
  */
 export async function invariantsOf({ folder }: Fixture): Promise<readonly Invariant[]> {
-  const path = join(folder, "invariants.ts");
-  if (!existsSync(path)) return INVARIANTS;
+  const path = OWN.map((name) => join(folder, name)).find((file) => existsSync(file));
+  if (path === undefined) return INVARIANTS;
   const { default: own } = await load(path);
   if (Array.isArray(own) && own.every((one) => typeof one?.name === "string" && typeof one.broken === "function")) {
     return [...INVARIANTS, ...own];
@@ -48,15 +51,25 @@ export async function brokenAgain(
   agent: Faultable,
   options: Pick<UnderFaultsOptions, "wire"> = {},
 ): Promise<string | undefined> {
+  const still = await stillBroken(fixture, agent, options);
+  return still && notSurvived(fixture.name, still, fixture.faults);
+}
+
+/** The first of the kept faults that an agent still does not survive, and what it breaks now. */
+export async function stillBroken(
+  fixture: Fixture,
+  agent: Faultable,
+  options: Pick<UnderFaultsOptions, "wire"> = {},
+): Promise<SavedFaults | undefined> {
   const kept = readFaultFile(fixture.faults);
   if (kept.length === 0) return undefined;
-  const { name, files } = fixture;
+  const { files } = fixture;
   const tape = await readTape(fixture.tape);
   const invariants = await invariantsOf(fixture);
   for (const { faults } of kept) refuseMisplaced(fixture, tape, faults);
   for (const { faults } of kept) {
     const { broken: [first] } = await underFaults(agent, tape, faults, { ...options, files, invariants });
-    if (first) return notSurvived(name, { broke: `${first.invariant}: ${first.seen}`, faults }, fixture.faults);
+    if (first) return { broke: `${first.invariant}: ${first.seen}`, faults };
   }
   return undefined;
 }
@@ -73,7 +86,7 @@ function refuseMisplaced(fixture: Fixture, tape: Tape, faults: readonly Fault[])
     new FaultRun(tape, faults);
   } catch (error) {
     throw new TypeError(
-      `Cannot try the faults of ${fixture.faults} again as the tape is another one (${(error as Error).message}): ` +
+      `Cannot try the faults of ${fixture.faults} again as one does not fit the tape (${(error as Error).message}): ` +
         `take the entry out, and search again with 'crochet replay ${fixture.name} --faults'`,
     );
   }
