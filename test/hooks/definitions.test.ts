@@ -191,6 +191,9 @@ test("U12: all given conditions must hold, and one on a field the event lacks do
   assert.equal(await matches(`{ tools: [Edit], path_patterns: ["src/*"] }`, "Edit", edit), true);
   assert.equal(await matches(`{ tools: [Edit], path_patterns: ["/repo/*"] }`, "Edit", edit), true);
   assert.equal(await matches(`{ tools: [Edit], path_patterns: ["/other/*"] }`, "Edit", edit), false);
+  const dotted = { file_path: "/repo/..drafts/a.ts" };
+  assert.equal(await matches(`{ path_patterns: ["..drafts/*"] }`, "Edit", dotted), true, "a name may begin with dots");
+  assert.equal(await matches(`{ path_patterns: ["../*"] }`, "Edit", { file_path: "/other/a.ts" }), false);
   assert.equal(await matches(`{ path_patterns: ["*"] }`, "Bash", { command: "ls" }), false);
   assert.equal(await matches(`{ tools: [Edit], model_patterns: ["*"] }`, "Edit", edit), false);
 });

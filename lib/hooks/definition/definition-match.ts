@@ -72,6 +72,6 @@ function pathGlob(pattern: string, workspace: string): Test {
     if (test(path) || (byName && test(basename(path)))) return true;
     if (!isAbsolute(path)) return false;
     const inside = relative(workspace, path);
-    return inside !== "" && !inside.startsWith("..") && test(inside);
+    return inside !== "" && inside.split("/")[0] !== ".." && test(inside);
   };
 }
