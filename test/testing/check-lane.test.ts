@@ -3,9 +3,12 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Lane } from "../../lib/testing/check/asking/lane.ts";
 import type { Probed, Question } from "../../lib/testing/check/asking/probe.ts";
+import { sandboxHere } from "../../lib/testing/check/asking/sandbox.ts";
 import { fill, Scratch } from "../../lib/testing/check/asking/scratch.ts";
+import { until } from "../_until.ts";
 import { hookFiles, SLOW } from "./_check-files.ts";
 
 const git = spawnSync("git", ["--version"]).status === 0 ? {} : { skip: "git is not installed" };
@@ -158,3 +161,39 @@ test("the project of a place is a sound repository with one commit, and nothing 
     scratch.close();
   }
 });
+
+const confine = await sandboxHere();
+
+// Kills: ending only the outer of the two processes of a sandbox.
+test("a lane that is closed while its sandbox starts never leaves a process behind", {
+  ...SLOW,
+  skip: confine === undefined && "there is no bubblewrap that works",
+}, async () => {
+  const scratch = new Scratch();
+  const place = scratch.place();
+  const target = { type: "file", path: join(place.project, "stop.ts") } as const;
+  const lane = new Lane({ target, place, host: "claude", env: process.env, more: {}, confine, visible: [] });
+  for (let i = 0; i < 40; i++) {
+    lane.start();
+    await sleep(i / 2);
+    lane.close();
+  }
+  const left = () => pidsNaming(place.root);
+  try {
+    await until("all of them have ended", () => left().length === 0);
+  } finally {
+    for (const pid of left()) process.kill(pid, "SIGKILL");
+    scratch.close();
+  }
+});
+
+/** The processes that have a text in their command line. */
+function pidsNaming(text: string): number[] {
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text);
+    } catch {
+      return false; // it has ended
+    }
+  });
+}

@@ -24,6 +24,8 @@ export interface Group {
   readonly child: ChildProcessWithoutNullStreams;
   /** Asks the whole group to end, and ends it a moment later. */
   end(): void;
+  /** Ends the whole group at once, unless it has ended. */
+  kill(): void;
 }
 
 /** How long a group has between being asked to end and being ended. */
@@ -36,7 +38,7 @@ export function startGroup({ command, args, cwd, env }: GroupOptions): Group {
   const { pid } = child;
   // A hook need not read what it is given.
   child.stdin.on("error", () => {});
-  if (pid === undefined) return { child, end() {} };
+  if (pid === undefined) return { child, end() {}, kill() {} };
 
   watchExit();
   living.add(pid);
@@ -55,6 +57,10 @@ export function startGroup({ command, args, cwd, env }: GroupOptions): Group {
         living.delete(pid);
       }, GRACE_MS);
       timer.unref();
+    },
+    kill() {
+      // Its number may be another's by now.
+      if (living.delete(pid)) kill(pid, "SIGKILL");
     },
   };
 }

@@ -1,8 +1,8 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type Group, startGroup } from "../../../hooks/process/group.ts";
 import type { Answering, Order, Setup } from "./_child-protocol.ts";
 import { eachLine } from "./_lines.ts";
 import type { Place, Target } from "./probe.ts";
@@ -29,7 +29,7 @@ type Waiting = (answer: Answering | "late" | "gone") => void;
 
 /** The process of a lane, seen from here: what it is sent, and what comes back. */
 export class Child {
-  readonly #process: ChildProcessWithoutNullStreams;
+  readonly #group: Group;
   readonly #setup: Setup;
   readonly #waiting = new Map<number, Waiting>();
   /** Answers nobody has asked for yet. */
@@ -47,17 +47,18 @@ export class Child {
     this.#setup = { token, target, place, host, env: own, alone: confine !== undefined, mark };
     const argv = [...runtime(), fileURLToPath(new URL("./_child.ts", import.meta.url)), target.type];
     const [command, ...args] = confine ? confine(argv, place, visible) : argv;
-    const child = this.#process = spawn(command!, args, {
+    this.#group = startGroup({
+      command: command!,
+      args,
       cwd: place.project,
       env: { ...env, CROCHET_CHECK: undefined, DENO_DIR: process.env.DENO_DIR ?? join(homedir(), ".cache", "deno") },
-      stdio: ["pipe", "pipe", "pipe"],
     });
+    const { child } = this.#group;
     const gone = (how: string) => {
       if (this.over) return;
       this.ended = how;
       this.#leave();
     };
-    child.stdin.on("error", () => {});
     child.stderr.on("data", (data) => this.#stderr = `${this.#stderr}${data}`.slice(-4000));
     child.once("error", (error) => gone(error.message));
     child.once("close", (code, signal) => {
@@ -76,14 +77,14 @@ export class Child {
   /** Has it load the hook. */
   begin(): ReturnType<Child["wait"]> {
     this.begun = true;
-    this.#process.stdin.write(`${JSON.stringify(this.#setup)}\n`);
+    this.#group.child.stdin.write(`${JSON.stringify(this.#setup)}\n`);
     return this.wait(0, START_MS);
   }
 
   /** The numbers under which they are answered. */
   send(orders: readonly Omit<Order, "id">[]): number[] {
     const numbered: Order[] = orders.map((order) => ({ id: this.#next++, ...order }));
-    if (!this.over) this.#process.stdin.write(numbered.map((order) => `${JSON.stringify(order)}\n`).join(""));
+    if (!this.over) this.#group.child.stdin.write(numbered.map((order) => `${JSON.stringify(order)}\n`).join(""));
     return numbered.map(({ id }) => id);
   }
 
@@ -105,8 +106,9 @@ export class Child {
 
   end(): void {
     this.#leave();
-    this.#process.stdin.destroy();
-    this.#process.kill("SIGKILL");
+    this.#group.child.stdin.destroy();
+    // The sandbox is two processes, and while it starts, the inner one does not end with the other.
+    this.#group.kill();
   }
 
   /** Whoever waits for an answer gets none. */
