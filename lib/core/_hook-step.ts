@@ -10,6 +10,8 @@ interface Told {
   readonly next: number;
   /** What hooks share, where they changed it. */
   readonly values?: readonly (readonly [string, unknown])[];
+  /** What they took away of it. */
+  readonly gone?: readonly string[];
 }
 
 /** Asks the hooks of one event as a step: what they once said still holds when the run is run again, and they are not asked. */
@@ -22,6 +24,7 @@ export async function hookStep<N extends EventName>(
   const { tool_use_id } = fired as { tool_use_id?: string };
   let asked = false;
   const before = JSON.stringify(plain(life.values));
+  const had = [...life.values.keys()];
   const told = await run.step(
     "hook",
     tool_use_id === undefined ? fired.event : `${fired.event}:${tool_use_id}`,
@@ -30,11 +33,18 @@ export async function hookStep<N extends EventName>(
       const folded = await ask();
       const values = plain(life.values);
       const changed = JSON.stringify(values) !== before;
-      return { folded, next: life.sequence.next, ...(changed && { values }) } satisfies Told as Told;
+      const gone = had.filter((key) => !life.values.has(key));
+      return {
+        folded,
+        next: life.sequence.next,
+        ...(changed && { values }),
+        ...(gone.length > 0 && { gone }),
+      } satisfies Told as Told;
     },
   );
   if (!asked) {
     for (const [key, value] of told.values ?? []) life.values.set(key, value);
+    for (const key of told.gone ?? []) life.values.delete(key);
     life.sequence.next = Math.max(life.sequence.next, told.next);
   }
   run.listensLate ||= told.folded.runs.some(({ skipped, opinion }) => skipped === IN_BACKGROUND || opinion?.later);

@@ -61,6 +61,30 @@ test("a run that is run again asks no model, no tool and no hook, and ends the s
   assert.deepEqual(events.filter((e) => e.type === "text").map((e) => e.text), ["on it"]);
 });
 
+test("U2: what hooks share is as they left it where a run goes on: set, changed and taken away", async () => {
+  const journal: Journal = new Map();
+  const found: unknown[] = [];
+  const run = (engine: Engine) =>
+    agent({
+      model: scripted([{ tools: [call("Echo", "a", "t1")] }, { tools: [call("Echo", "b", "t2")] }, { text: "done" }]),
+      tools: [say("Echo", (words) => words)],
+      hooks: {
+        preToolUse: ({ input }, { values }) => {
+          values.set("last", input.say);
+          if (input.say === "a") values.set("open", true);
+          else values.delete("open");
+        },
+        stop: (_, { values }) => void found.push(Object.fromEntries(values)),
+      },
+      step: engine,
+    }).run("go", { id: "s" });
+  const whole = memoryEngine(journal);
+  await run(whole);
+  for (const name of whole.finished.filter((n) => n.endsWith(":stop"))) journal.delete(name);
+  await run(memoryEngine(journal));
+  assert.deepEqual(found, [{ last: "b" }, { last: "b" }]);
+});
+
 test("names of steps are unique and stable, also where a model repeats ids and a session has several runs", async () => {
   const journal: Journal = new Map();
   const run = async () => {
