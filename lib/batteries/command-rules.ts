@@ -13,7 +13,7 @@ export function commandRules(
     async forbids(command) {
       if (!gate) return undefined;
       const { decide } = await import("../permissions/rules.ts");
-      const { shellWord } = await import("../hooks/process/shell-word.ts");
+      const { shellWord } = await import("../core/shown.ts");
       const call = {
         tool_name: "Bash",
         input: { command: command.map(shellWord).join(" ") },

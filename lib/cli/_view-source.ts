@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { nearest } from "../core/names.ts";
+import { shellWord } from "../core/shown.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { readHeader, readTape } from "../tape/read.ts";
 import { runFixture } from "../tape/run-fixture.ts";
@@ -71,7 +72,7 @@ async function viewOfFixture(fixture: Fixture, io: Io): Promise<Viewed> {
     const drift = report.ok ? [] : [
       `The replay differs from the tape in ${
         several(Math.max(1, report.divergences.length), "place")
-      }: 'crochet replay ${fixture.name}' says where`,
+      }: 'crochet replay ${shellWord(fixture.name)}' says where`,
     ];
     return { name: fixture.name, view: viewOf({ ...told, notes: [...told.notes, ...drift] }, `${source}, replayed`) };
   } finally {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ownArgv } from "../hooks/installing/own-command.ts";
-import { shellWord } from "../hooks/process/shell-word.ts";
+import { shellWord } from "../core/shown.ts";
 import { trust } from "../hooks/trust.ts";
 import { crochetVersion } from "../version.ts";
 import { command, type Usage } from "./_flags.ts";

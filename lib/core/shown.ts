@@ -14,3 +14,8 @@ function written(value: unknown): string {
     return Object.prototype.toString.call(value);
   }
 }
+
+/** A word as a shell reads it back. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -83,6 +84,15 @@ test("a report names the fixture to record again: others would be paid for, too"
     "crochet replay tea/fixtures/brew --update",
     "by its name it is not found",
   );
+});
+
+test("a shell always reads the name in that command back as it is", () => {
+  for (const name of ["it's $HOME", "a&b", "*.?", "x;y", "`z`", '"q"', "(p)", "back\\slash", "~", "#1", "plain-1.2"]) {
+    const told = reportLines({ ...drift("a", "b"), tape: resolve("tapes", name) }).at(-1)!;
+    const command = told.slice(told.indexOf("(crochet") + 1, -1);
+    const words = execFileSync("/bin/sh", ["-c", `printf '%s\\n' ${command}`], { encoding: "utf8" });
+    assert.deepEqual(words.split("\n").slice(0, -1), ["crochet", "replay", `tapes/${name}`, "--update"]);
+  }
 });
 
 const line = fc.string({ maxLength: 400, size: "max" }).map((text) => text.replace(/[\n\r\u2028\u2029]/g, " "));

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { shellWord } from "../../core/shown.ts";
 import { standings } from "../../hooks/trust.ts";
 import { type Fixture, FIXTURES, fixturesIn } from "../../tape/fixture.ts";
 import { readTape } from "../../tape/read.ts";
@@ -95,7 +96,11 @@ async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<C
     const { report } = await runFixture(fixture, await fixtureAgent(fixture, io.signal), { signal: io.signal });
     if (report.ok) return undefined;
     const [first = "it is not the recorded run"] = reportLines(report).map((line) => line.trim()).filter(Boolean);
-    return broken("fixtures", `${fixture.name} is stale: ${first}`, `crochet replay ${fixture.name} says more`);
+    return broken(
+      "fixtures",
+      `${fixture.name} is stale: ${first}`,
+      `crochet replay ${shellWord(fixture.name)} says more`,
+    );
   } catch (error) {
     return broken("fixtures", `${fixture.name}: ${(error as Error).message}`);
   }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { shellWord } from "../process/shell-word.ts";
+import { shellWord } from "../../core/shown.ts";
 
 type Script = "cli/main" | "cli/hook" | "monitor/note";
 

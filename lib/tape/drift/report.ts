@@ -1,3 +1,4 @@
+import { shellWord } from "../../core/shown.ts";
 import { nameIn } from "../fixture.ts";
 import type { Divergence, DriftReport, Price, ToolDrift } from "./drift.ts";
 
@@ -31,8 +32,7 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
 
 /** A fixture as the command line knows it: without a name, all others would be recorded again, too, and paid for. */
 function nameOf({ tape }: DriftReport): string {
-  const name = nameIn(process.cwd(), tape);
-  return /\s/.test(name) ? `'${name}'` : name;
+  return shellWord(nameIn(process.cwd(), tape));
 }
 
 /** What it takes to record again: what was recorded and is not served is known, what a lane asks for beyond it is not. */

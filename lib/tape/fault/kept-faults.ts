@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { shellWord } from "../../core/shown.ts";
 import { importProblem } from "../../files/import-problem.ts";
 import { readFaultFile, type SavedFaults } from "./fault-file.ts";
 import { type Fault, faultText } from "./fault.ts";
@@ -87,7 +88,7 @@ function refuseMisplaced(fixture: Fixture, tape: Tape, faults: readonly Fault[])
   } catch (error) {
     throw new TypeError(
       `Cannot try the faults of ${fixture.faults} again as one does not fit the tape (${(error as Error).message}): ` +
-        `take the entry out, and search again with 'crochet replay ${fixture.name} --faults'`,
+        `take the entry out, and search again with 'crochet replay ${shellWord(fixture.name)} --faults'`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { checkOptions, type OptionKind } from "../../core/options.ts";
-import { shellWord } from "../../hooks/process/shell-word.ts";
+import { shellWord } from "../../core/shown.ts";
 import { type Host, HOSTS, isHost } from "../../hooks/serving/from-host.ts";
 import { type FastCheck, fastCheck } from "../arbitraries/fast-check.ts";
 import { checkSubject } from "./check-subject.ts";

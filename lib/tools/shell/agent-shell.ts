@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { shellWord } from "../../hooks/process/shell-word.ts";
+import { shellWord } from "../../core/shown.ts";
 import type { Sandbox } from "../../permissions/sandbox.ts";
 import { capture, type Captured } from "./output.ts";
 import { type CommandEnd, type OnOutput, openShell, type RunOptions, type Shell } from "./shell.ts";

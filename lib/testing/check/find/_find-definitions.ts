@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { readDefinitions } from "../../../hooks/definitions.ts";
 import { readTurnCommand } from "../../../hooks/turn-command.ts";
-import { shellWord } from "../../../hooks/process/shell-word.ts";
+import { shellWord } from "../../../core/shown.ts";
 import { momentsOf } from "./moments.ts";
 import { type FindOptions, shortened } from "./find.ts";
 import type { FoundSubjects, Subject } from "../subject.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { compileMatcher } from "../../../core/match.ts";
-import { shellWord } from "../../../hooks/process/shell-word.ts";
+import { shellWord } from "../../../core/shown.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
 import type { Handler } from "../../../hooks/setting/handler.ts";
 import { matchesIf } from "../../../permissions/rules.ts";

@@ -5,7 +5,7 @@ import { readHeader } from "../../../hooks/file/config.ts";
 import { isSkipped, parseFileName } from "../../../hooks/file/file-name.ts";
 import { recordBase } from "../../../hooks/file/record.ts";
 import { programOf } from "../../../hooks/process/program.ts";
-import { shellWord } from "../../../hooks/process/shell-word.ts";
+import { shellWord } from "../../../core/shown.ts";
 import type { Host } from "../../../hooks/serving/from-host.ts";
 import { hasOwnHooks, withOwnHooks } from "./_frontmatter.ts";
 import { momentsOf } from "./moments.ts";

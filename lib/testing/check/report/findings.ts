@@ -1,7 +1,7 @@
 import type { AnyEvent } from "../../../core/events.ts";
 import { wireInput } from "../../../hooks/process/wire.ts";
 import { isWire, type Probe } from "../events.ts";
-import { shellWord } from "../../../hooks/process/shell-word.ts";
+import { shellWord } from "../../../core/shown.ts";
 import type { Bypass } from "../laws/guard.ts";
 import { eventName, type Violation } from "../laws/judged.ts";
 import type { Finding } from "./report.ts";
