@@ -171,6 +171,15 @@ test("a census is never wider than its terminal, and says the same in any width"
   assert.deepEqual(words(narrow), words(wide));
 });
 
+test("fixtures ls prints prices as numbers for scripts: dollars, or null where a model has none", async () => {
+  using w = place({ "known.txt": STREAM, "unknown.txt": STREAM.replace("claude-opus-5", "tea-1") });
+  await w.call(fixtures, "import", "known.txt", "unknown.txt");
+  const [known, unknown] = JSON.parse((await w.call(fixtures, "ls", "fixtures/imported", "--json")).out);
+  assert.deepEqual([known.name, known.tokens, unknown.name, unknown.tokens], ["known", 1, "unknown", 1]);
+  assert.ok(known.price > 0 && known.price < 0.01, String(known.price));
+  assert.equal(unknown.price, null);
+});
+
 test("fixtures in a folder of their own are told by ls, and their blobs pruned as well", async () => {
   using w = place({ "old/hi.txt": STREAM });
   await w.call(fixtures, "import", "old");
