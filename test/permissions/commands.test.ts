@@ -71,6 +71,8 @@ test("honest compound commands are allowed when each of their commands is", () =
       "ok \\\n  --flag",
       "f() { ok; }",
       'arr=(a b c); ok "${arr[@]}"',
+      "ok $(\n  fine\n  ok\n)",
+      "[[ ! ( -d a && -n $x ) ]] && ok",
     ]
   ) assert.equal(behavior(command, ALLOW), "allow", command);
 });
@@ -97,8 +99,10 @@ test("a variable that could change what a program runs is never waved through", 
 test("a rule that spells what a runner runs vouches for it", () => {
   assert.equal(behavior("sudo systemctl restart x", { allow: ["Bash(sudo systemctl *)"] }), "allow");
   assert.equal(behavior("sudo rm x", { allow: ["Bash(sudo systemctl *)"] }), "ask");
-  assert.equal(behavior("sudo ok", { allow: ["Bash(sudo *)", "Bash(ok *)"] }), "allow");
-  assert.equal(behavior("sudo ok", { allow: ["Bash(ok *)"] }), "ask");
+  for (const runner of ["busybox", "doas", "strace", "sudo"]) {
+    assert.equal(behavior(`${runner} ok`, { allow: ["Bash(ok *)"] }), "ask", runner);
+    assert.equal(behavior(`${runner} ok`, { allow: ["Bash(ok *)", `Bash(${runner} *)`] }), "allow", runner);
+  }
   assert.equal(behavior("bash scripts/build.sh x", { allow: ["Bash(bash scripts/*)"] }), "allow");
   assert.equal(behavior("bash build.sh", { allow: ["Bash(bash *)"] }), "ask");
   assert.equal(behavior("bash build.sh", { allow: ["Bash(bash *)", "Bash(build.sh *)"] }), "allow");
@@ -146,6 +150,7 @@ test("a redirection writes a file only where an edit could", () => {
   assert.equal(write("ok < .env", { mode: "bypass", deny: ["Read(.env)"] }), "deny");
   assert.equal(write("ok < /dev/tcp/host/80", { allow }), "ask");
   assert.equal(write("ok < in.txt 2>/dev/null >&2", { allow }), "allow");
+  assert.equal(write("ok 0< in.txt 10>/dev/null", { allow: ["Bash(ok)"] }), "allow", "a number is no argument");
   assert.equal(write("ok >& out.txt", { allow, mode: "acceptEdits" }), "allow");
   assert.equal(write("ok >&$fd", { allow, mode: "acceptEdits" }), "ask");
 });

@@ -29,11 +29,19 @@ test("a deny rule always sees a word that the shell would make of a pattern, bra
     const { behavior } = ofBash(`git ${word} x`, { allow: ["Bash"], deny: ["Bash(git push *)"] });
     assert.equal(behavior, "deny", word.slice(0, 20));
   }
-  const deny = { allow: ["Bash"], deny: ["Bash(ls /usr/sbin)", "Bash(rm *)"] };
-  for (const command of ["ls ~daemon", "ls ~+", "ls ~-", "/bin/r[m' '] x", `/bin/r[${LONG}m] x`]) {
+  const deny = {
+    allow: ["Bash"],
+    deny: ["Bash(ls /usr/sbin)", "Bash(rm *)", "Bash(dd of=/etc/x)", "Bash(dd p=a:/etc/x)"],
+  };
+  for (
+    const command of [
+      ...["ls ~daemon", "ls ~+", "ls ~-", "/bin/r[m' '] x", `/bin/r[${LONG}m] x`],
+      ...["dd of=~/x", "dd p=a:~/x"],
+    ]
+  ) {
     assert.equal(ofBash(command, deny).behavior, "deny", command.slice(0, 20));
   }
-  for (const command of ["[ -f x ]", "ls [x", "ls x]", "ls ']['", "ls ~/x"]) {
+  for (const command of ["[ -f x ]", "ls [x", "ls x]", "ls ']['", "ls ~/x", "dd of=a~/x"]) {
     assert.equal(ofBash(command, deny).behavior, "allow", command);
   }
 });
