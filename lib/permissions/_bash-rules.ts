@@ -59,7 +59,7 @@ export function touches(line: CommandLine, pattern: CommandPattern): boolean {
   const touched = (command: Command, depth: number): boolean => {
     if (mayMatch(pattern, command)) return true;
     const { assignments } = command;
-    if ([...assignments, ...command.words].some((word) => CODE.test(word.source))) return true;
+    if (setsCode(command)) return true;
     if (assignments.length > 0 && mayMatch(pattern, { ...command, words: [...assignments, ...command.words] })) {
       return true;
     }
@@ -70,13 +70,25 @@ export function touches(line: CommandLine, pattern: CommandPattern): boolean {
   return line.commands.some((command) => touched(command, 0));
 }
 
+function setsCode({ assignments, words }: Command): boolean {
+  return [...assignments, ...words].some((word) => CODE.test(word.source));
+}
+
+/** What may be opened where it cannot be told what runs. */
+const UNKNOWN: readonly OpenedFile[] = [{ kind: "read", paths: undefined }, { kind: "write", paths: undefined }];
+
 /** Every file that redirections of the line open, also those of scripts inside it. */
-export function openedFiles(line: CommandLine, cwd: string): OpenedFile[] {
+export function openedFiles(line: CommandLine, cwd: string): readonly OpenedFile[] {
+  if (line.unreadable !== undefined) return UNKNOWN;
   const places = placesOf(line, cwd);
-  const collect = (command: Command, depth: number): OpenedFile[] => [
-    ...command.redirects.map((r) => openedFile(r.kind, r.target, places)),
-    ...(runsOf(command, depth)?.commands ?? []).flatMap((inner) => collect(inner, depth + 1)),
-  ];
+  const collect = (command: Command, depth: number): OpenedFile[] => {
+    const runs = runsOf(command, depth);
+    return [
+      ...command.redirects.map((r) => openedFile(r.kind, r.target, places)),
+      ...runs?.unsure === "anything" || setsCode(command) ? UNKNOWN : [],
+      ...(runs?.commands ?? []).flatMap((inner) => collect(inner, depth + 1)),
+    ];
+  };
   return line.commands.flatMap((command) => collect(command, 0));
 }
 

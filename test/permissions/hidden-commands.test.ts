@@ -168,6 +168,14 @@ test("no place in a command line hides a command from a deny or ask rule", () =>
   }
 });
 
+test("no place in a command line hides a redirection from a deny or ask rule for the file", () => {
+  for (const line of SMUGGLERS) {
+    const command = line.replace("BAD", "bad>.env");
+    assert.equal(behavior(command, { mode: "bypass", deny: ["Edit(.env)"] }), "deny", command);
+    assert.equal(behavior(command, { mode: "bypass", ask: ["Edit(.env)"] }), "ask", command);
+  }
+});
+
 test("an option that only looks like one which runs a command runs none", () => {
   for (const command of ["fd -tx bad", "fd -etxt bad", "fd -Ex bad", "find . -name -execute bad"]) {
     assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(bad *)", "Bash(bad)"] }), "allow", command);
@@ -249,7 +257,9 @@ test("what cannot be read is never allowed by a pattern, and never passes a deny
   ];
   for (const command of unreadable) {
     assert.equal(behavior(command, ALLOW), "ask", command.slice(0, 60));
-    assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(other *)"] }), "deny", command.slice(0, 60));
+    for (const rule of ["Bash(other *)", "Edit(.env)", "Read(.env)"]) {
+      assert.equal(behavior(command, { mode: "bypass", deny: [rule] }), "deny", `${rule} ${command.slice(0, 60)}`);
+    }
     assert.equal(behavior(command, { mode: "bypass" }), "allow");
   }
 });
