@@ -253,10 +253,12 @@ async function withMemory(
   const isChosen = tape?.recording.chosen.has("memory") ?? false;
   const recorded = tape?.program?.tape;
   const isRetold = recorded?.header.tools ? tape!.isOffline : isChosen && own.memory === undefined;
-  const onTape = isRetold ? recorded?.memory : undefined;
+  const onTape = isRetold ? recorded?.memory?.memory : undefined;
   const files = onTape === undefined ? await findMemory(cwd, names) : [];
   const found = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
-  if (tape?.recordsTools || isChosen) tape!.recording.memory = found;
+  if (tape?.recordsTools || isChosen) {
+    tape!.recording.memory = { memory: found, ...(isChosen && memory !== true && { names: memory }) };
+  }
   if (tape?.recordsTools) {
     for (const { path, text } of files) tape.recording.hasRead(cwd, path, text);
   }

@@ -42,16 +42,23 @@ export function choicesOf(
 ): Pick<RunOptions, "model"> & { memory: NonNullable<RunOptions["memory"]> } {
   const { chosen } = tape?.recording ?? { chosen: new Set() };
   for (const choice of tape?.program?.tape.header.chosen ?? []) chosen.add(choice);
+  const asked = memoryOf(own.memory, agents.memory);
   if (tape?.mode === "record") {
     if (typeof own.model === "string" && agents.model !== undefined) chosen.add("model");
-    if (own.memory && !agents.memory) chosen.add("memory");
+    if (asked && asked !== agents.memory) chosen.add("memory");
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
     if (own.resume !== undefined) chosen.add("past");
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
-  const memory = own.memory ?? (chosen.has("memory") || (agents.memory ?? false));
+  const { names } = tape?.program?.tape.memory ?? {};
+  const memory = chosen.has("memory") ? memoryOf(own.memory, names ? tape!.mask.off(names) : true) : asked;
   return { ...(model !== undefined && { model }), memory };
+}
+
+/** A run that only asks for memory has it of the files that its agent names. */
+function memoryOf(own: RunOptions["memory"], agents: AgentOptions["memory"] = false) {
+  return own === undefined || (own === true && agents) ? agents : own;
 }
 
 /** Whom the tools of a run ask: on a tape, what people say is noted and said again. */

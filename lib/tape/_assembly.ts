@@ -12,6 +12,7 @@ import type {
   Header,
   HeadFact,
   InboxFact,
+  MemoryFact,
   RefusalFact,
   SpecFact,
   ToolFact,
@@ -68,7 +69,7 @@ export class Assembly {
     const inboxes: InboxFact[] = [];
     const refusals: RefusalFact[] = [];
     const answers: AnswerFact[] = [];
-    let memory: string | undefined;
+    let memory: MemoryFact | undefined;
     const files: [path: string, text: string][] = [];
     let end: EndFact | undefined;
     for (const [i, fact] of facts.entries()) {
@@ -88,7 +89,7 @@ export class Assembly {
         else if ("inbox" in fact) inboxes.push(fact);
         else if ("refused" in fact) refusals.push(fact);
         else if ("asked" in fact) answers.push(fact);
-        else if ("memory" in fact) memory = fact.memory;
+        else if ("memory" in fact) memory = fact;
         else if ("file" in fact) files.push([fact.file, fact.text]);
         else if ("end" in fact) end = fact;
         else this.#head(fact, line);

@@ -10,7 +10,7 @@ import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
 export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
   const prompts = tape.prompts.map((prompt, i) => ({ prompt, ...(tape.models?.[i] && { model: tape.models[i] }) }));
   const facts: (Header | Fact)[] = [tape.header, ...prompts];
-  if (tape.memory !== undefined) facts.push({ memory: tape.memory });
+  if (tape.memory) facts.push(tape.memory);
   for (const [file, text] of Object.entries(tape.files ?? {})) facts.push({ file, text });
   facts.push(...tape.answers ?? []);
   const known = new KnownConversations(normaliserOf(tape.header.normalise));

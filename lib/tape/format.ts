@@ -178,6 +178,8 @@ export interface AnswerFact {
 /** What the agent was told of its project by files that no tool had read, where those are not kept with the tape. */
 export interface MemoryFact {
   readonly memory: string;
+  /** The files it was looked for in, where only the run named them. */
+  readonly names?: readonly string[];
 }
 
 /** A file of the workspace as the agent itself found it, where no other files are kept with the tape. */

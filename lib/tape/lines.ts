@@ -11,6 +11,7 @@ const KINDS = {
   "true or false": (value: unknown) => typeof value === "boolean",
   "an object": isObject,
   "a list": Array.isArray,
+  "a list of texts": (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === "string"),
   "a text or a list": (value: unknown) => typeof value === "string" || Array.isArray(value),
   "anything": () => true,
 };
@@ -86,7 +87,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
   inbox: { inbox: "a text", take: "a number", from: "a list" },
   refused: { refused: "a text", lane: "a text", words: "a text", by: "a text" },
   asked: { asked: "anything", answer: "an object" },
-  memory: { memory: "a text" },
+  memory: { memory: "a text", names: "a list of texts?" },
   file: { file: "a text", text: "a text" },
   end: { end: "a text", files: "an object?" },
 };

@@ -1,6 +1,16 @@
 import type { Block, Message } from "../core/messages.ts";
 import type { ModelEvent } from "../core/model.ts";
-import type { AnswerFact, ClockFact, Ended, EndFact, Header, InboxFact, RefusalFact, ToolFact } from "./format.ts";
+import type {
+  AnswerFact,
+  ClockFact,
+  Ended,
+  EndFact,
+  Header,
+  InboxFact,
+  MemoryFact,
+  RefusalFact,
+  ToolFact,
+} from "./format.ts";
 
 /** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */
 export interface Tape {
@@ -15,7 +25,7 @@ export interface Tape {
   readonly inboxes?: readonly InboxFact[];
   readonly refusals?: readonly RefusalFact[];
   /** What files told the agent of its project, where these are not kept or only its run asked for it. */
-  readonly memory?: string;
+  readonly memory?: MemoryFact;
   /** What the agent itself read of its workspace then, by path: memory, and what describes agents it started. */
   readonly files?: { readonly [path: string]: string };
   readonly answers?: readonly AnswerFact[];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
@@ -50,6 +50,33 @@ test(
     const repeated = await ended(script, { cwd: here.cwd, env: { HOME: here.home, CROCHET_TAPE: "fixtures/x" } });
     assert.equal(repeated.code, 1);
     assert.match(repeated.err, /- Be brief\.\n.*\+ Be long\.\n/);
+  },
+);
+
+test(
+  "the files that an agent or only its run names are its memory wherever it runs, and watched by a replay",
+  LONG,
+  async () => {
+    const hook = 'export default (e) => void console.error("updated", e.file_path.split("/").at(-1));\n';
+    const named = agentScript(SYSTEM).replace("Bash, Edit, Read }", "Bash, Edit, Read, Write }").replace(
+      "Bash]",
+      "Bash, Write]",
+    );
+    const cases: [who: string, files: Record<string, string>][] = [
+      ["the agent", { "agent.ts": `${named.replace("system:", 'memory: ["NOTES.md"], system:')}${MAIN}` }],
+      ["its run", { "agent.ts": `${named}${MAIN}`, ".crochet/config.yaml": "memory: [NOTES.md]\n" }],
+    ];
+    for (const [who, files] of cases) {
+      using here = place({ ...files, "hooks/memory-update.ts": hook, "NOTES.md": "Be brief.\n", "AGENTS.md": "No.\n" });
+      const writes = { tools: [{ name: "Write", input: { file_path: "NOTES.md", content: "Be long.\n" } }] };
+      const script = [...OUR_RUNTIME, join(here.cwd, "agent.ts"), "--trust", "--permission-mode=bypass", "go"] as const;
+      const recorded = await taped(here, script, [writes, { text: "done" }]);
+      assert.deepEqual([recorded.code, recorded.err], [0, "updated NOTES.md\n"], who);
+      const tape = readFileSync(join(here.cwd, "fixtures/x/tape.jsonl"), "utf8");
+      assert.ok(/# From NOTES\.md.*Be brief/.test(tape) && !tape.includes("AGENTS.md"), who);
+      const replayed = await here.crochet(["replay"]);
+      assert.deepEqual([replayed.code, replayed.err], [0, "updated NOTES.md\n"], `${who}: ${replayed.out}`);
+    }
   },
 );
 

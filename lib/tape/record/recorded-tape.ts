@@ -97,7 +97,7 @@ export function tapeOf(
     inboxes: recording.inboxes,
     ...(recording.refusals.length > 0 && { refusals: mask.on(recording.refusals) }),
     ...(recording.answers.length > 0 && { answers: mask.on(recording.answers) }),
-    ...(recording.memory !== undefined && { memory: mask.on(recording.memory) }),
+    ...(recording.memory && { memory: mask.on(recording.memory) }),
     ...(recording.files.size > 0 && { files: mask.on(Object.fromEntries([...recording.files].sort(byPath))) }),
     ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
   };

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import type { AnswerFact, InboxFact, RefusalFact, ToolFact } from "../format.ts";
+import type { AnswerFact, InboxFact, MemoryFact, RefusalFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secret-patterns.ts";
 import { withOtherTexts } from "../tools.ts";
@@ -25,7 +25,7 @@ export class Recording {
   readonly answers: AnswerFact[] = [];
   /** What the run chose in place of its agent. */
   readonly chosen = new Set<string>();
-  memory?: string;
+  memory?: MemoryFact;
   readonly files = new Map<string, string>();
   /** Whether a person ended one of the session's runs. */
   isInterrupted = false;
