@@ -1,7 +1,9 @@
 import type * as Sdk from "@anthropic-ai/sdk/resources/beta/messages";
 import { API_ERRORS } from "../api-errors.ts";
 import { parsed } from "../core/json.ts";
+import { shown } from "../core/shown.ts";
 import { PRICED_MODELS } from "../prices.ts";
+import { expectTape } from "./expect-tape.ts";
 import { messageIn } from "./reply.ts";
 import { seamEvents } from "./frames.ts";
 import type { Attempt, Call, Tape } from "./tape.ts";
@@ -80,6 +82,8 @@ export interface Census {
 /**
  * Counts what a corpus of tapes covers of the API, and says what it lacks.
  *
+ * @throws {TypeError} where it is given something else than a list of tapes
+ *
  * @example
  * ```ts
  * import { census } from "crochet/testing";
@@ -88,6 +92,10 @@ export interface Census {
  * ```
  */
 export function census(tapes: readonly Tape[]): Census {
+  if (!Array.isArray(tapes)) {
+    throw new TypeError(`Cannot count as 'tapes' must be a list: give [tape], and not ${shown(tapes)}`);
+  }
+  for (const tape of tapes) expectTape(tape, "count");
   const counts = new Map<Subject, Map<string, number>>();
   const count = (subject: Subject, name: unknown) => {
     if (typeof name !== "string" || name === "") return;

@@ -20,6 +20,27 @@ test("the census knows every block, delta and stop reason of the SDK's types", (
   assert.deepEqual(complete, [true, true, true]);
 });
 
+test("census() and importRecording() name the argument that is none of theirs, and what to give", async () => {
+  const one = tape([]);
+  const none = (given: string) => new RegExp(`^TypeError: Cannot count as ${given}`);
+  assert.throws(() => census(one as never), none("'tapes' must be a list: give \\[tape\\], and not \\{\"header\""));
+  assert.throws(() => census(undefined as never), none("'tapes' must be a list: .* undefined$"));
+  assert.throws(() => census([Promise.resolve(one)] as never), none("a promise is no tape: await readTape"));
+  const bytes = new TextEncoder().encode("{}");
+  const refused: [given: unknown[], why: RegExp][] = [
+    [["data: {}", "x.txt"], /'bytes' must be a Uint8Array: .*\.encode\(text\), and not "data: \{\}"$/],
+    [[{ path: "x.txt" }, "x.txt"], /'bytes' must be a Uint8Array: .* and not \{"path":"x\.txt"\}$/],
+    [[bytes], /'name' must be a text: give the file's name, and not undefined$/],
+  ];
+  for (const [given, why] of refused) {
+    await assert.rejects(importRecording(...given as [Uint8Array, string]), (error) => {
+      assert.ok(error instanceof TypeError);
+      assert.match(error.message, why);
+      return true;
+    });
+  }
+});
+
 function tape(attempts: Attempt[], wire?: Record<string, string>, versions: Record<string, string> = {}): Tape {
   const request = { model: "m", params: {}, system: [], tools: [], messages: [], ...(wire && { wire }) };
   return {

@@ -1,3 +1,4 @@
+import { shown } from "../../core/shown.ts";
 import { mask } from "../redact/mask.ts";
 import { placer, placesHere } from "../redact/places.ts";
 import { placeholdersIn, redactor } from "../redact/redact.ts";
@@ -21,6 +22,7 @@ export interface Imported {
  * own events come to.
  *
  * @param beside reads what a recording keeps in other files; without it, one that does is refused
+ * @throws {TypeError} where it is given something else than bytes and a name
  * @throws {ImportRefused} with the reason, where it cannot be read or the proof fails
  *
  * @example
@@ -39,6 +41,13 @@ export interface Imported {
  * ```
  */
 export async function importRecording(bytes: Uint8Array, name: string, beside?: Beside): Promise<Imported> {
+  if (!(bytes instanceof Uint8Array)) {
+    const mend = "give what readFile gives, or new TextEncoder().encode(text)";
+    throw new TypeError(`Cannot import as 'bytes' must be a Uint8Array: ${mend}, and not ${shown(bytes)}`);
+  }
+  if (typeof name !== "string") {
+    throw new TypeError(`Cannot import as 'name' must be a text: give the file's name, and not ${shown(name)}`);
+  }
   try {
     const recording = await readRecording(bytes, name, beside);
     const { tape, origins, notes } = toTape(recording, name);
