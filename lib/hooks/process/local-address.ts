@@ -17,20 +17,9 @@ for (const [net, bits] of [["::", 127], ["fc00::", 7], ["fe80::", 10], ["ff00::"
   local.addSubnet(net, bits, "ipv6");
 }
 
-/** Whether an address is this machine, a private network, or nowhere at all. */
+/** Whether an address is this machine, a private network, or nowhere at all; a list knows IPv4 written as IPv6. */
 export function isLocalAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
-  const mapped = mappedV4(bare);
-  if (mapped !== undefined) return local.check(mapped, "ipv4");
   const version = isIP(bare);
   return version !== 0 && local.check(bare, version === 4 ? "ipv4" : "ipv6");
-}
-
-/** The IPv4 address inside `::ffff:127.0.0.1`, also where a URL has written it `::ffff:7f00:1`. */
-function mappedV4(address: string): string | undefined {
-  const [, dotted, high, low] = /^::ffff:(?:([\d.]+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/i.exec(address) ?? [];
-  if (dotted !== undefined) return dotted;
-  if (high === undefined) return undefined;
-  const [a, b] = [parseInt(high, 16), parseInt(low!, 16)];
-  return [a >> 8, a & 255, b >> 8, b & 255].join(".");
 }
