@@ -115,6 +115,8 @@ export function storeContract(storage: () => () => TranscriptStore): ContractChe
       for (const id of ["../a", "a/b", "", ".hidden", "a\0b", "a..b"]) {
         await assert.rejects(async () => await open().load(id), TypeError, id);
         await assert.rejects(async () => await open().save(id, [hello]), TypeError, id);
+        await assert.rejects(async () => await open().append(id, [{ type: "model", model: "m" }]), TypeError, id);
+        await assert.rejects(async () => await open().delete(id), TypeError, id);
       }
     }],
     ["an id is never claimed twice at a time", async (open) => {

@@ -143,6 +143,7 @@ test("expectEvent() names the nearest event where there is none of that name", (
   });
   assert.throws(() => expectEvent("Stopp"), /did you mean 'stop'\?/);
   assert.equal(resolveEvent("constructor"), undefined);
+  assert.equal(nearest("stop", ["top", "stops", "stop"]), "stop");
   assert.equal(nearest("x", []), undefined);
 });
 

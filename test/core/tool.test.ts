@@ -264,6 +264,17 @@ test("a foreign tool's result is text or blocks; anything else is shown as JSON,
   assert.equal((await called(foreign(undefined), {})).is_error, true);
 });
 
+test("a tool's result that is no text, no blocks and has neither as its content is an error that says so", async () => {
+  for (const value of [undefined, 5, { a: 1 }, [{}], [null], ["text"], [{ type: 5 }], { content: [{}] }]) {
+    const { content, is_error } = await called(
+      tool({ ...NAME, input: { type: "object" }, run: () => value as never }),
+      {},
+    );
+    assert.equal(is_error, true, JSON.stringify(value));
+    assert.match(String(content), /^Cannot use the tool's result as it is no text, no list of blocks/);
+  }
+});
+
 test("a field named __proto__ in a model's input never becomes input that rules and hooks did not see", async () => {
   const input = { type: "object", properties: { place: { type: "string" }, list: { type: "array" } } };
   const place = tool<{ place?: string }>({ ...NAME, input, run: ({ place = "nowhere" }) => place });

@@ -97,7 +97,11 @@ test("a bad entry drops itself with where it is and how to mend it, and nothing 
       permissions: { allow: ["Bash"] },
       hooks: {
         PreToolUse: [
-          { hooks: [note("a", { timeout: 0 }), note("good"), { type: "command" }, { command: "x" }, 7] },
+          {
+            hooks: [note("a", { timeout: 0 }), note("good", { onFailure: "continue" }), { type: "command" }, {
+              command: "x",
+            }, 7],
+          },
           note("flat"),
           { matcher: "(", hooks: [note("b")] },
           { matcher: 5, hooks: [note("c")] },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -28,6 +28,15 @@ const STORES: Record<string, () => () => TranscriptStore> = {
     return () => sqliteStore(path);
   },
 };
+
+test("jsonlStore(): what a save that was interrupted has left behind is never a part of the next", async () => {
+  const dir = join(root, `jsonl-${n++}`);
+  const left = [0, 1, 2].map((index) => JSON.stringify({ type: "message", index, message: user("left") }));
+  mkdirSync(dir);
+  writeFileSync(join(dir, "a.jsonl.new"), `${left.join("\n")}\n`);
+  await jsonlStore(dir).save("a", [user("one"), user("two")]);
+  assert.deepEqual((await jsonlStore(dir).load("a"))?.messages, [user("one"), user("two")]);
+});
 
 for (const [name, storage] of Object.entries(STORES)) {
   for (const { name: claim, check } of storeContract(storage)) {
