@@ -55,7 +55,7 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
     ...templates(name),
     "package.json": packageJson(name, origin),
     "deno.json": denoJson(origin),
-  }).filter(([path]) => !own || !/^(agent\.test\.ts$|fixtures\/)/.test(path));
+  }).filter(([path]) => !own || (path !== "agent.test.ts" && !path.startsWith(`fixtures/${FIXTURE}/`)));
   const freshHooks = !existsSync(join(dir, "hooks"));
   const written: string[] = [];
   const kept: string[] = own ? ["agent.ts"] : [];

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "crochet/testing";
@@ -53,6 +54,26 @@ test("crochet init makes a project whose tests are green at once, without a key"
   assert.equal((await crochet(["replay"], { cwd: dir, env: { HOME: folder.path } })).code, 0);
 });
 
+test("what crochet init makes replays in a clone that changes line ends", {
+  timeout: 120_000,
+  skip: spawnSync("git", ["--version"]).status === 0 ? false : "git is not installed",
+}, async () => {
+  using folder = scratch();
+  const [dir, clone] = ["mine", "clone"].map((name) => join(folder.path, name)) as [string, string];
+  const env = { HOME: folder.path };
+  await crochet(["init", "mine"], { cwd: folder.path, env });
+  const git = (...args: string[]) =>
+    execFileSync("git", args, { cwd: dir, env: { ...process.env, ...env }, stdio: "ignore" });
+  git("init");
+  git("add", ".");
+  git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", "first");
+  git("clone", "--config", "core.autocrlf=true", dir, clone);
+  symlinkSync(join(dir, "node_modules"), join(clone, "node_modules"));
+  assert.ok(readFileSync(join(clone, "agent.ts"), "utf8").includes("\r\n"), "git has changed what it may");
+  const { code, out, err } = await crochet(["replay"], { cwd: clone, env });
+  assert.equal(code, 0, out + err);
+});
+
 test("a test of the scaffold fails where its hook lets a forced push pass", { timeout: 60_000 }, async () => {
   using folder = scratch();
   await crochet(["init"], { cwd: folder.path, env: { HOME: folder.path } });
@@ -74,6 +95,7 @@ test("crochet init never writes over a file, and says which were there", { timeo
   const { kept, written, notes } = JSON.parse(made.out);
   assert.deepEqual(kept.sort(), [".gitignore", "agent.ts", "package.json"]);
   assert.ok(written.includes("deno.json") && !written.includes("agent.test.ts"));
+  assert.deepEqual(written.filter((path: string) => path.startsWith("fixtures/")), ["fixtures/.gitattributes"]);
   assert.match(notes.join("\n"), /no run was recorded[^]*does not name crochet/);
   for (const [path, text] of Object.entries(own)) assert.equal(readFileSync(join(dir, path), "utf8"), text);
 });

@@ -76,6 +76,10 @@ await testExamples(new URL("./hooks", import.meta.url)); // a test for each exam
 # What a recorded run began with may have tests in it, which are not this project's.
 pathIgnorePatterns = ["fixtures/**"]
 `,
+    "fixtures/.gitattributes":
+      `# A replay compares bytes: git must not change line ends, as it does where core.autocrlf is set.
+* -text
+`,
     [`fixtures/${FIXTURE}/files/hello.txt`]: "Helo, world!\n",
   };
 }
