@@ -45,6 +45,13 @@ export async function readTape(named: string, options: ReadOptions = {}): Promis
   return await parseTape(text, path, options, (name) => readBlob(folder, name));
 }
 
+/** The lines of a tape that has been read, with the texts in their places that lie beside it. */
+export function readLines(path: string): (Header | Fact)[] {
+  const folder = blobsOf(path);
+  const refuse = (why: string) => new TapeError(`Cannot read tape ${path} as ${why}`);
+  return textOf(path).trimEnd().split("\n").map((line) => readFact(line, (name) => readBlob(folder, name), refuse));
+}
+
 /** The first line of a tape, without looking at the rest. @throws {TapeError} where it is no header of this version */
 export function readHeader(path: string): Header {
   const text = textOf(path);

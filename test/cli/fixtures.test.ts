@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, readdirSync, symlinkSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
@@ -8,10 +8,11 @@ import prune from "../../lib/cli/fixtures/prune.ts";
 import { census } from "../../lib/tape/census.ts";
 import { draftIn } from "../../lib/tape/drafts.ts";
 import { fixturesIn } from "../../lib/tape/fixture.ts";
-import { agent, anthropic } from "../../lib/index.ts";
-import { scriptedServer } from "../../lib/testing/index.ts";
+import { agent, anthropic, tool } from "../../lib/index.ts";
+import { scripted, scriptedServer } from "../../lib/testing/index.ts";
 import { withEnv } from "../_env.ts";
 import { place } from "../_place.ts";
+import { assertLinear } from "../_processor-time.ts";
 import { sharedData } from "../_shared.ts";
 import { LONG, recorded } from "./_recorded.ts";
 
@@ -256,6 +257,32 @@ test("fixtures show says of a reply what its words do not: a call that never run
     assert.match((await w.call(fixtures, "show", "fixtures/imported/hi")).out, shown);
   }
   assert.match((await w.call(fixtures, "show", "fixtures/imported/hi", "hello")).err, /Cannot show 'hello' too as one/);
+});
+
+test("fixtures show always takes as long as a run is, however much each call asks again", async () => {
+  using w = place();
+  const long = tool({ name: "Long", description: "", input: { type: "object" }, run: () => "word ".repeat(4_000) });
+  const turns = async (count: number) => {
+    const use = { tools: [{ name: "Long", input: {} }] };
+    const model = scripted([...Array.from({ length: count }, () => use), { text: "done" }]);
+    const path = join(w.cwd, "fixtures", String(count));
+    const limits = { iterations: count + 1 };
+    const run = agent({ model, tools: [long], limits, cwd: w.cwd, tape: { path, mode: "record" } }).run("go");
+    assert.equal((await run).stop, "done");
+  };
+  await withEnv({ CI: undefined }, async () => {
+    for (const count of [40, 320]) await turns(count);
+  });
+  await assertLinear(320, (count) => () => w.call(fixtures, "show", String(count)));
+  const whole = await w.call(fixtures, "show", "320", "--json");
+  const lines = JSON.parse(whole.out) as object[];
+  const tape = readFileSync(join(w.cwd, "fixtures/320/tape.jsonl"), "utf8");
+  assert.equal(lines.length, tape.trimEnd().split("\n").length, "the lines of the tape");
+  assert.equal(
+    whole.out.split("word ".repeat(4_000)).length - 1,
+    640,
+    "each result as it was given and as it was told",
+  );
 });
 
 test("fixtures show says why a stream came to nothing: an error in it is not passed over", async () => {
