@@ -278,11 +278,7 @@ test("fixtures show always takes as long as a run is, however much each call ask
   const lines = JSON.parse(whole.out) as object[];
   const tape = readFileSync(join(w.cwd, "fixtures/320/tape.jsonl"), "utf8");
   assert.equal(lines.length, tape.trimEnd().split("\n").length, "the lines of the tape");
-  assert.equal(
-    whole.out.split("word ".repeat(4_000)).length - 1,
-    640,
-    "each result as it was given and as it was told",
-  );
+  assert.equal(whole.out.split("word ".repeat(4_000)).length - 1, 320, "each result once");
 });
 
 test("fixtures show says why a stream came to nothing: an error in it is not passed over", async () => {
