@@ -125,9 +125,27 @@ test("rule 3: an empty or unchanged old_string is refused before the file is loo
   }));
 
 test("rule 7: UTF-32 is refused, because a match could be a part of a character", () => {
-  const file = Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]);
-  const result = applyEdit(file, { old_string: "a", new_string: "bc" });
+  for (const file of [[0xff, 0xfe, 0, 0, 0x61, 0, 0, 0], [0, 0, 0xfe, 0xff, 0, 0, 0, 0x61]]) {
+    const result = applyEdit(Buffer.from(file), { old_string: "a", new_string: "bc" });
+    assert.equal(result.ok ? "ok" : result.code, "not_utf8");
+  }
+});
+
+test("rule 7: text that is not ASCII is never put into a file that is not UTF-8", () => {
+  const result = applyEdit(Buffer.from("caf\xe9\nx\n", "latin1"), { old_string: "x", new_string: "é" });
   assert.equal(result.ok ? "ok" : result.code, "not_utf8");
+});
+
+test("rule 8: a long old_string is found only where each of its characters is, whichever part of it is rare", () => {
+  const rare = "abcdefghijklmnopqrstuvwxyz0123456789";
+  const common = "-".repeat(rare.length);
+  for (const wanted of [rare + common + common, common + rare + common, common + common + rare]) {
+    for (const at of [0, 1, wanted.length >> 1, wanted.length - 1]) {
+      const other = `${wanted.slice(0, at)}_${wanted.slice(at + 1)}`;
+      const result = applyEdit(Buffer.from(`${other}\n${wanted}\n`), { old_string: wanted, new_string: "found" });
+      assert.equal(result.ok && Buffer.from(result.bytes).toString(), `${other}\nfound\n`);
+    }
+  }
 });
 
 test("rule 9: Edit says how it took the line breaks", () =>
@@ -156,6 +174,20 @@ test("rule 12: a near miss is named and shown, with tabs visible, and never writ
     });
     assert.equal(read(), "func f() {\n\treturn 1 \n}\n");
   }));
+
+test("rule 12: what stands for bytes that are no text is never found, and the file is told to have other ones", () => {
+  const cases: [file: Buffer, message: RegExp][] = [
+    [
+      Buffer.from("x\ncaf\xe9\n", "latin1"),
+      /: the file has bytes that are not valid UTF-8, .* cannot name, at line 2$/,
+    ],
+    [Buffer.from("\ufeffx\ncaf\ud83d\n", "utf16le"), /: the file has other bytes, at line 2$/],
+  ];
+  for (const [file, message] of cases) {
+    const result = applyEdit(file, { old_string: "caf\ufffd", new_string: "cafe" });
+    assert.match(result.ok ? "ok" : result.message, message);
+  }
+});
 
 test("rule 12: a new_string that is there already is told", () =>
   withFile("const a = 2;\n", async ({ path, context }) => {
