@@ -199,6 +199,16 @@ test("what a hook says from the background is taken by a step, and said again wh
   assert.deepEqual(second.result.messages, first.result.messages);
 });
 
+test("what a hook says from the background reaches the model where a stop hook sends it back, at once", async () => {
+  const model = scripted([{ text: "one" }, { text: "two" }]);
+  const [told] = codeHooks([{ iteration: (_: unknown, ctx: HookContext) => ctx.addContext("by the way") }]);
+  const stop = {
+    stop: ({ stop_hook_active }: { stop_hook_active: boolean }) => stop_hook_active ? undefined : deny("more"),
+  };
+  await agent({ model, hooks: [{ ...told!, mode: "async" }, stop], step: memoryEngine() }).run("go", { id: "s" });
+  assert.match(JSON.stringify(model.requests[1]!.messages.at(-1)), /by the way.*more/);
+});
+
 test("a tool is told the name of its step as its idempotency key, the same one each time", async () => {
   const keys: string[] = [];
   const journal: Journal = new Map();
