@@ -163,3 +163,17 @@ test("commands that only print run without asking, unless they write to a file o
     assert.equal(behavior(command, {}), "ask", command);
   }
 });
+
+test("git needs a rule for what it is told to run, and none more where it only runs itself", () => {
+  const cases: [command: string, allow: string[], behavior: string][] = [
+    ["git bisect run npm test", ["git *", "npm test"], "allow"],
+    ["git rebase -x 'npm test' main", ["git *", "npm test"], "allow"],
+    ["git bisect run npm publish", ["git *", "npm test"], "ask"],
+    ["git bisect run npm publish", ["git bisect run npm *"], "allow"],
+    ['git -c user.name="$me" -c color.ui=always commit -m "$words"', ["git *"], "allow"],
+    ["git -c alias.x=status x", ["git -c *", "git status"], "allow"],
+  ];
+  for (const [command, allow, expected] of cases) {
+    assert.equal(behavior(command, { allow: allow.map((rule) => `Bash(${rule})`) }), expected, command);
+  }
+});

@@ -85,6 +85,23 @@ const SMUGGLERS = [
   "prlimit --nofile=10 BAD",
   "bwrap --bind / / BAD",
   "ls | entr -r BAD",
+  "git bisect run BAD",
+  "git -C src --no-pager bisect run BAD",
+  "git rebase --exec BAD main",
+  "git rebase --exec=BAD main",
+  "git rebase -i --ex 'ok; BAD' main",
+  "git rebase -ix BAD main",
+  "git rebase -xBAD main",
+  'git rebase -x "$x" BAD',
+  `git rebase -''x"$x" BAD`,
+  "git submodule foreach BAD",
+  "git submodule foreach --recursive 'ok; BAD'",
+  "git filter-branch --tree-filter BAD HEAD",
+  "git difftool --extcmd=BAD",
+  "git -c alias.x='!BAD' x",
+  "git -c Alias.x='bisect run' x BAD",
+  "git -c user.name=a -c alias.x='!ok; BAD' x",
+  'git -c "$x" BAD',
   "find . -exec BAD {} ;",
   "find . -exec BAD {} \\;",
   "find . -name x -execdir BAD +",
@@ -147,7 +164,7 @@ const SPELLINGS = [
 ];
 
 const RUNNERS = [
-  ...["bash", "sh", "eval", "exec", "env", "find", "xargs", "timeout", "sudo", "ssh"],
+  ...["bash", "sh", "eval", "exec", "env", "find", "xargs", "timeout", "sudo", "ssh", "git"],
   ...["su", "watch", "trap", "time", "nice"],
 ].map((name) => `Bash(${name} *)`);
 
@@ -177,7 +194,19 @@ test("no place in a command line hides a redirection from a deny or ask rule for
 });
 
 test("an option that only looks like one which runs a command runs none", () => {
-  for (const command of ["fd -tx bad", "fd -etxt bad", "fd -Ex bad", "find . -name -execute bad"]) {
+  for (
+    const command of [
+      "git rebase --onto bad x",
+      "git log -x bad",
+      "git bisect bad",
+      "git -c a.x='!bad' bad",
+      "git -c alias.x=log x bad",
+      "fd -tx bad",
+      "fd -etxt bad",
+      "fd -Ex bad",
+      "find . -name -execute bad",
+    ]
+  ) {
     assert.equal(behavior(command, { mode: "bypass", deny: ["Bash(bad *)", "Bash(bad)"] }), "allow", command);
   }
 });

@@ -1,4 +1,5 @@
 import { type Command, readCommandLine } from "./commands.ts";
+import { gitRuns } from "./git.ts";
 import { literal, MANY, ONE, type Word } from "./reader.ts";
 
 /** What a command runs beside itself. */
@@ -84,6 +85,7 @@ export function runsOf(command: Command, depth = 0): Runs | undefined {
   if (program === "eval") return runScript(rest, { transparent: bare, posix: command.posix, depth });
   if (program === "trap") return runTrap(rest, command.posix, depth);
   if (program === "source" || program === ".") return runFile(command, literal(rest[0]) === "--" ? 2 : 1);
+  if (program === "git") return runGit(command, depth);
   if (program === "find") return runFind(command, /^-(?:exec|ok)(?:dir)?$/);
   if (program === "fd" || program === "fdfind") {
     if (rest.some((word) => FD_RUNS_JOINED.test(literal(word) ?? ""))) return { ...ANYTHING, transparent: false };
@@ -218,6 +220,26 @@ function runScript(
   const line = readCommandLine(texts.join(" "), { posix, depth: depth + 1 });
   const unsure = line.unreadable !== undefined || line.commands.length === 0;
   return { commands: line.commands, transparent, doubts: line.doubts, ...(unsure && { unsure: "anything" }) };
+}
+
+/** Its commands and scripts that others would see as words of its own. */
+function runGit(command: Command, depth: number): Runs | undefined {
+  const found = gitRuns(command.words);
+  if (!found) return undefined;
+  const { at, scripts } = found;
+  const runs = scripts.map(({ script, more }) => {
+    const read = runScript([script], { transparent: false, posix: true, depth });
+    const last = read.commands.at(-1);
+    return last ? { ...read, commands: read.commands.with(-1, { ...last, words: [...last.words, ...more] }) } : read;
+  });
+  const own = at === undefined ? [] : [plain(command, command.words.slice(at))];
+  return {
+    commands: [...own, ...runs.flatMap(({ commands }) => commands)],
+    transparent: false,
+    doubts: runs.flatMap(({ doubts }) => doubts),
+    ...(at !== undefined && runs.length === 0 && { at }),
+    ...(runs.some(({ unsure }) => unsure !== undefined) && { unsure: "anything" }),
+  };
 }
 
 function runTrap(rest: readonly Word[], posix: boolean, depth: number): Runs | undefined {
