@@ -29,6 +29,14 @@ test("sqliteSteps() says of a file that is no journal, or another version's, to 
   }
 });
 
+test("sqliteSteps() that is closed ends what waits for an answer, and is used no more", async () => {
+  using folder = scratch();
+  const steps = sqliteSteps(join(folder.path, "steps.sqlite"));
+  const waiting = steps.wait("ask:a:1", async () => steps.close());
+  await assert.rejects(waiting, /Cannot wait for an answer as the journal .*steps\.sqlite is closed/);
+  await assert.rejects(steps.step("llm:a:0.1:1", async () => 1), /steps\.sqlite as it is closed: open another/);
+});
+
 test("sqliteSteps() says of a step that two processes run at once that a session is for one at a time", async () => {
   using folder = scratch();
   const [one, other] = [1, 2].map(() => sqliteSteps(join(folder.path, "steps.sqlite"))) as [SqliteSteps, SqliteSteps];

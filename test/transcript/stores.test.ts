@@ -8,7 +8,7 @@ import { storeContract } from "../../lib/testing/store-contract.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { memoryStore } from "../../lib/transcript/memory.ts";
 import { sqliteStore } from "../../lib/transcript/sqlite.ts";
-import type { TranscriptStore } from "../../lib/transcript/store.ts";
+import type { Entry, TranscriptStore } from "../../lib/transcript/store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "crochet-stores-"));
 after(() => rmSync(root, { recursive: true }));
@@ -36,6 +36,37 @@ test("jsonlStore(): what a save that was interrupted has left behind is never a 
   writeFileSync(join(dir, "a.jsonl.new"), `${left.join("\n")}\n`);
   await jsonlStore(dir).save("a", [user("one"), user("two")]);
   assert.deepEqual((await jsonlStore(dir).load("a"))?.messages, [user("one"), user("two")]);
+});
+
+test("a line from which no conversation can be built is always told, with what is wrong with it", async () => {
+  const message = user("hi");
+  const cases: [line: unknown, problem: string][] = [
+    [5, "is no fact"],
+    [null, "is no fact"],
+    [{}, "is no fact"],
+    [{ type: "message", index: 0 }, "holds no message"],
+    [{ type: "message", index: 0, message: { role: "system", content: [] } }, "holds no message"],
+    [{ type: "message", index: 0, message: { role: "user", content: "hi" } }, "holds no message"],
+    [{ type: "message", index: 0, message: { role: "user", content: [{ text: "hi" }] } }, "holds no message"],
+    [{ type: "message", index: -1, message }, "has a message at place -1 of 1"],
+    [{ type: "message", index: 0.5, message }, "has a message at place 0.5 of 1"],
+    [{ type: "message", index: 2, message }, "has a message at place 2 of 1"],
+    [{ type: "compact" }, "holds no messages"],
+    [{ type: "compact", messages: [message, {}] }, "holds no messages"],
+    [{ type: "about", about: null }, "says nothing about the agent"],
+    [{ type: "about", about: "an agent" }, "says nothing about the agent"],
+    [{ type: "usage", usage: null }, "holds no usage"],
+    [{ type: "usage", usage: 7 }, "holds no usage"],
+  ];
+  for (const [line, problem] of cases) {
+    const store = memoryStore();
+    await store.append("a", [{ type: "message", index: 0, message }, line as Entry]);
+    await assert.rejects(
+      async () => await store.load("a"),
+      { message: new RegExp(`as its line 2 ${problem}: it was changed from outside$`) },
+      JSON.stringify(line),
+    );
+  }
 });
 
 for (const [name, storage] of Object.entries(STORES)) {
