@@ -40,7 +40,10 @@ test("a reference that leads elsewhere leaves the judging to the server", async 
     assert.equal(await refuses({ properties: { a: { $ref } }, required: ["b"] }, {}), false, $ref);
   }
   const moved = { $id: "https://example.org/y", $defs: { z: {} }, $ref: "#/$defs/z" };
-  assert.equal(await refuses({ properties: { a: moved }, required: ["b"] }, {}), false);
+  for (const a of [moved, { ...moved, $id: undefined, id: "y" }, { $dynamicRef: "#z" }, { $recursiveRef: "#" }]) {
+    const schema = { properties: { a }, $defs: { z: {} }, required: ["b"] };
+    assert.equal(await refuses(schema, {}), false, JSON.stringify(a));
+  }
 });
 
 test("a pattern that could search for ever is never searched with, however it is spelled", async () => {
