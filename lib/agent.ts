@@ -224,8 +224,8 @@ export function agent(options: AgentOptions = {}): Agent {
     checkOptions(own, RUN_OPTIONS, `run agent '${parts.name}'`);
     if (own.mcp) checkMcp(own.mcp);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
-    assembling ??= await import("./batteries/assemble.ts");
-    return await assembling.assemble(parts, { ...own, cwd });
+    const { assemble } = await (assembling ??= import("./batteries/assemble.ts"));
+    return await assemble(parts, { ...own, cwd });
   };
   const run = async (prompt: string, own: RunOptions = {}): Promise<Result> => {
     const session = await open(own);
@@ -257,8 +257,8 @@ export function agent(options: AgentOptions = {}): Agent {
   return made;
 }
 
-/** Kept: to ask for a module again takes longer than to open a session. */
-let assembling: typeof import("./batteries/assemble.ts") | undefined;
+/** Kept: to ask for a module again takes longer than to open a session, and those who ask at once get it in any order. */
+let assembling: Promise<typeof import("./batteries/assemble.ts")> | undefined;
 
 function toolList(given: AgentOptions["tools"] = []): readonly Tool[] {
   const tools = given.map(asTool);

@@ -1,5 +1,6 @@
 import type { AgentOptions, RunOptions } from "../agent.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
+import type { TapeOptions } from "../tape/options.ts";
 import type { TapeSession } from "../tape/session.ts";
 
 /** The tape of a session, if it has one: that of its run, of the environment, or of its agent. */
@@ -12,17 +13,21 @@ export async function tapeFor(
 ): Promise<TapeSession | undefined> {
   const { CROCHET_TAPE, CROCHET_TAPE_MODE } = process.env;
   if (agents === undefined && own === undefined && !CROCHET_TAPE && !CROCHET_TAPE_MODE) return undefined;
-  const { tapeOptions, openTape } = loaded ??= {
-    ...await import("../tape/options.ts"),
-    ...await import("../tape/session.ts"),
-  };
-  const options = tapeOptions(own, agents, process.env, resolve);
-  if (options?.mode !== "record" && options?.mode !== "update") return options && await openTape(options, cwd);
-  const { recordedFrom } = await import("../tape/record/recorded-from.ts");
+  loaded ??= Promise.all([import("../tape/options.ts"), import("../tape/session.ts")]);
+  const [{ nextTape, tapeOptions }, { openTape }] = await loaded;
   const by = own !== undefined ? "command" : CROCHET_TAPE ? "environment" : "agent";
+  const given = tapeOptions(own, agents, process.env, resolve);
+  const options = given && by === "environment" ? nextTape(given) : given;
+  const open = async (options: TapeOptions) => {
+    const tape = await openTape(options, cwd);
+    if (by === "environment") ofEnvironment.add(tape);
+    return tape;
+  };
+  if (options?.mode !== "record" && options?.mode !== "update") return options && await open(options);
+  const { recordedFrom } = await import("../tape/record/recorded-from.ts");
   const recorded = recordedFrom(options, from, cwd, by);
   try {
-    const tape = await openTape(recorded, cwd);
+    const tape = await open(recorded);
     if (recorded.workspace) leftOut.set(tape, recorded.workspace.leftOut ?? []);
     return tape;
   } catch (error) {
@@ -84,18 +89,25 @@ export function notedHooks(found: RunOptions["hooks"], tape: TapeSession | undef
   };
 }
 
-/** Kept: to ask for a module again is quick, and to open a tape is to be quicker. */
-let loaded: typeof import("../tape/options.ts") & typeof import("../tape/session.ts") | undefined;
+/** Kept: to ask for a module again is quick, and to open a tape is to be quicker; and runs that begin at once keep their order. */
+let loaded: Promise<[typeof import("../tape/options.ts"), typeof import("../tape/session.ts")]> | undefined;
 
 /** What is not kept of the workspace that a tape is recorded in, where it is kept with it. */
 const leftOut = new WeakMap<TapeSession, readonly { readonly path: string; readonly why: string }[]>();
+
+/** Tapes that the environment names. */
+const ofEnvironment = new WeakSet<TapeSession>();
 
 /** Ends a tape with its session. What went wrong with it is told, and takes no Result away. */
 export async function closeTape(
   tape: TapeSession,
   stop: string | undefined,
-  warn: (message: string) => void,
+  tell: (message: string) => void,
 ): Promise<void> {
+  // A script that knows of no tape listens to no warnings; whoever set the variable sees what it prints.
+  const warn = ofEnvironment.has(tape) && !tape.isWatched
+    ? (message: string) => console.error(`crochet: ${message}`)
+    : tell;
   let report: DriftReport;
   try {
     report = await tape.close(stop);

@@ -89,6 +89,24 @@ export function tapeOptions(
   return options.mode === "live" ? undefined : options;
 }
 
+/**
+ * The tape of a run that the environment names: a script that runs agents again has one for each run, `x`, `x-2`, `x-3`,
+ * in the order they begin. Where there is only the first one, it is replayed again.
+ */
+export function nextTape(options: TapeOptions): TapeOptions {
+  const { mode, path = "" } = options;
+  const asked = `${mode} ${path}`;
+  const nth = (begun.get(asked) ?? 0) + 1;
+  begun.set(asked, nth);
+  if (nth === 1) return options;
+  const own = path.replace(/(?:\.jsonl)?$/, (end) => `-${nth}${end}`);
+  const again = (mode === "replay" || mode === "verify") && !existsSync(tapeFile(own));
+  return again ? options : { ...options, path: own };
+}
+
+/** How many runs of this process each tape was for. */
+const begun = new Map<string, number>();
+
 function asOptions(given: string | TapeOptions | undefined, base: (path: string) => string): TapeOptions | undefined {
   if (given === undefined) return undefined;
   const options = typeof given === "string" ? { path: given } : given;
