@@ -22,6 +22,11 @@ test("toolNames() always gives names the API takes, all different", () => {
   );
 });
 
+test("toolNames() cuts long names to what the API takes, and keeps those different that begin alike", () => {
+  const long = "x".repeat(300);
+  assert.deepEqual(toolNames("s", [long, `${long}y`]), [`mcp__s__${"x".repeat(120)}`, `mcp__s__${"x".repeat(118)}_2`]);
+});
+
 // kills: server names that keep a double underscore inside or one at the end
 test("a permission rule for one server never holds for the tools of another", () => {
   fc.assert(

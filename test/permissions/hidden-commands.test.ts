@@ -194,6 +194,7 @@ test("no place in a command line hides a redirection from a deny or ask rule for
 });
 
 test("an option that only looks like one which runs a command runs none", () => {
+  assert.equal(behavior("command -v bad", { allow: ["Bash(command *)"] }), "allow");
   for (
     const command of [
       "git rebase --onto bad x",

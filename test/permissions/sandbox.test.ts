@@ -23,9 +23,11 @@ function confined(body: (bench: Bench) => Promise<void>, network = false): Promi
   });
 }
 
-async function without<T>(body: () => Promise<T>): Promise<T> {
+/** Without bubblewrap on the path, or with one of ours. */
+async function without<T>(body: () => Promise<T>, files: Readonly<Record<string, string>> = {}): Promise<T> {
   const path = process.env.PATH;
   using empty = scratch();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(empty.path, name), text, { mode: 0o755 });
   for (const name of ["bash", "cat", "sh", "sleep", "touch"]) {
     if (existsSync(`/usr/bin/${name}`)) symlinkSync(`/usr/bin/${name}`, join(empty.path, name));
   }
@@ -53,6 +55,19 @@ test("a sandbox that cannot be had is a refusal that says how to get it, never a
         ) as Promise<unknown>, words);
       assert.equal(existsSync(join(cwd, "ran")), false);
     })
+  ));
+
+test("a bubblewrap that cannot start is told in its own words, and the command is never run", {
+  skip: process.platform === "linux" ? false : "bubblewrap needs Linux",
+}, () =>
+  without(
+    () =>
+      confined(async ({ fails, cwd }) => {
+        const { message } = await fails("touch ran");
+        assert.match(message, /as bubblewrap could not start \(no namespaces here\): allow user namespaces for it/);
+        assert.equal(existsSync(join(cwd, "ran")), false);
+      }),
+    { bwrap: "#!/bin/sh\necho no namespaces here >&2\nexit 1\n" },
   ));
 
 test("a sandbox refuses a workspace that is everything, missing or of an unknown kind", { skip }, async () => {
