@@ -96,6 +96,17 @@ test("U16: a secret that only the words before it give away is taken out everywh
   assert.equal(new Set(tape.match(/\{KEY:bearer:[0-9a-f]{6}\}/g)).size, 1, "one secret, one placeholder");
 });
 
+test("U16: a secret that words or a hook of the agent show before others give it away is taken out, and never drifts", async () => {
+  const say = (words: string) => ({ tools: [{ name: "Look", input: { say: words } }] });
+  const replies = [say("first"), say(`Authorization: Bearer ${BEARER}`), say("last")];
+  const hooks = { postToolUse: (_, ctx) => ctx.addContext(`key=${BEARER}; (${BEARER})`) } satisfies TypedHooks;
+  for (const more of [{ system: `You hold ${BEARER}.` }, { system: `https://a.b/c?key=${BEARER}` }, { hooks }]) {
+    const { reports, tape } = await recordedAndReplayed(replies, { redact: true }, more);
+    assert.equal(tape.includes(BEARER), false, tape);
+    assert.deepEqual(reports, REPLAYED, JSON.stringify(more));
+  }
+});
+
 test("U16: an organisation's id that one place gives away is taken out everywhere, though nobody asked for it", async () => {
   const id = "3b6e2f0c-1a2b-4c3d-8e9f-001122334455";
   for (const tools of [false, true]) {

@@ -14,7 +14,7 @@ interface RedactorOptions {
   readonly kinds?: readonly SecretKind[];
   /** Whether a secret that only the words before it give away is known by itself from then on. @default false */
   readonly learns?: boolean;
-  /** Placeholders of a tape: an id is known by its own before any words give it away. */
+  /** Placeholders of a tape: ids and what looks like chance are known by their own before any words give them away. */
   readonly placeholders?: ReadonlySet<string>;
 }
 
@@ -75,9 +75,10 @@ export function redactor(options: RedactorOptions = {}): Redactor {
   let finder: { readonly of: number; readonly pattern: RegExp } | undefined;
   const home = options.home !== undefined && options.home.length > 3 ? homePattern(options.home) : undefined;
 
+  const shortOf = (value: string) => sha256().update(`${seed}\n${value}`).digest("hex").slice(0, 6);
   const mark = (kind: SecretKind, name: string, value: string) => {
     if (kind === "environment") return `{SECRET:${name}}`;
-    const short = sha256().update(`${seed}\n${value}`).digest("hex").slice(0, 6);
+    const short = shortOf(value);
     return kind === "key" ? `{KEY:${name}:${short}}` : `{${kind.toUpperCase()}:${short}}`;
   };
 
@@ -86,9 +87,29 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     add(value, { kind, name });
   };
 
+  /** The keys of a tape, by the digits of their placeholders. */
+  const keys = new Map([...options.placeholders ?? []].flatMap((one) => {
+    const [, name, short] = /^\{KEY:([a-z-]+):(\w+)\}$/.exec(one) ?? [];
+    return name === undefined ? [] : [[short!, name] as const];
+  }));
+
+  /** A conversation is asked for again and again, and grows: each word is looked at once. */
+  const looked = new Set<string>();
+  const learnKeys = (text: string) => {
+    for (const word of text.match(/[\w+/=.~-]{16,}/g) ?? []) {
+      if (word.length > MOST_AROUND || looked.has(word)) continue;
+      looked.add(word);
+      for (const part of randomParts(word)) {
+        const name = keys.get(shortOf(part));
+        if (name !== undefined) literals.set(part, { kind: "key", name });
+      }
+    }
+  };
+
   /** One pass; each secret is told to `found`. */
   const pass = (given: string, found: (kind: SecretKind, name: string) => void): string => {
     let text = given;
+    if (keys.size > 0) learnKeys(given);
     if ([...literals.keys()].some((literal) => given.includes(literal))) {
       if (finder?.of !== literals.size) finder = { of: literals.size, pattern: oneOf(literals) };
       text = text.replace(finder.pattern, (whole) => {
@@ -109,7 +130,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
       text = text.replace(pattern, (whole) => {
         if (IS_PLACEHOLDER.test(whole) || accepts?.(whole) === false) return whole;
         found(kind, name);
-        if (options.learns && looksRandom(whole, 16)) literals.set(whole, { kind, name });
+        if (options.learns && looksRandom(whole, LEAST_RANDOM)) literals.set(whole, { kind, name });
         return mark(kind, name, core(whole));
       });
     }
@@ -164,6 +185,22 @@ function isAnchored(text: string, anchors: readonly string[]): boolean {
 }
 
 const ID = new RegExp(UUID, "gi");
+
+/** What is shorter may be a word that stands elsewhere and means something else there. */
+const LEAST_RANDOM = 16;
+/** Where a key is known by its placeholder, all parts of a longer word, or with more marks, would be too many. */
+const [MOST_AROUND, MOST_MARKS] = [1024, 4];
+
+/** Every part of a word that may be a key by itself: marks may belong to it or to what stands around it. */
+function* randomParts(word: string): Generator<string> {
+  const edges = [...word.matchAll(/(?<=\w)(?!\w)|(?<!\w)(?=\w)|^|$/g)].map(({ index }) => index);
+  for (const [i, from] of edges.entries()) {
+    for (const to of edges.slice(i + 1, i + 2 + 2 * MOST_MARKS)) {
+      const part = word.slice(from, to);
+      if (looksRandom(part, LEAST_RANDOM)) yield part;
+    }
+  }
+}
 
 const PROCESS_SEED = crypto.randomUUID();
 
