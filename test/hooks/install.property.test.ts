@@ -138,8 +138,8 @@ const full = fc.record({
   model: fc.string(),
 }, { requiredKeys: ["model"] });
 
-// Kills: a neighbour that is formatted anew, a comma or a blank left behind.
-test("taking out what was put in always gives the same bytes, where no list was empty and no comma trailing", async () => {
+// Kills: a neighbour that is formatted anew, a comma or a blank left behind, a depth that is not the file's.
+test("what is put in is always printed as its file is, and taking it out gives the same bytes, where no list was empty and no comma trailing", async () => {
   const entries = ["Stop", "New"].map((event) => ({ event, hook: { type: "command" as const, command: "ours" } }));
   await fc.assert(
     fc.asyncProperty(
@@ -150,6 +150,7 @@ test("taking out what was put in always gives the same bytes, where no list was 
         const before = `${JSON.stringify(value, null, indent)}${end}`;
         const after = await withEntries(before, entries);
         assert.notEqual(after, before);
+        assert.equal(after, `${JSON.stringify(parse(after), null, indent)}${end}`);
         assert.equal(await withoutEntries(after, ({ hook }) => hook.command === "ours"), before);
       },
     ),
