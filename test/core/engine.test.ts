@@ -235,6 +235,12 @@ test("an engine that fails ends the run with its error, and nothing is done afte
   const result = await agent({ model, tools: [say("Echo", (words) => words)], step: engine }).run("go", { id: "s" });
   assert.equal(result.stop, "error");
   assert.equal(result.error!.message, "disk full");
+  assert.deepEqual(result.messages.at(-1)!.content, [{
+    type: "tool_result",
+    tool_use_id: "t1",
+    content: "The call was interrupted before it ran",
+    is_error: true,
+  }]);
   assert.deepEqual(did, ["begin:s:0", "llm:s:0.1:1"]);
   const none = await agent({ model, step: { step: () => Promise.reject(new Error("no disk")) } }).run("go");
   assert.equal(none.error!.message, "no disk");

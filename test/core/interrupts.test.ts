@@ -56,6 +56,18 @@ test("a tool never begins once the run was interrupted, though everything before
   assert.deepEqual(results(result.messages).map((r) => r.content), ["The call was interrupted before it ran"]);
 });
 
+test("a run that a hook aborts at a call answers all calls of the reply as errors that never ran", async () => {
+  const s = stage({
+    model: scripted([calls(["Do"], ["Do"])]),
+    tools: [act("Do", "write", () => "done")],
+    hooks: { preToolUse: (_, ctx) => ctx.abort("over") },
+  });
+  const { stop, messages } = await within(s.run());
+  assert.equal(stop, "error");
+  const answer = { content: "The call was interrupted before it ran", is_error: true };
+  assert.deepEqual(results(messages), [answer, answer]);
+});
+
 test("U10: limits.seconds ends a run whose tool, hook, model, parser or person hangs", async () => {
   const never = () => new Promise<never>(() => {});
   const stuckParser: Tool = { ...echo, parse: never };

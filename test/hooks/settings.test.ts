@@ -73,6 +73,8 @@ test("loadSettings() reads user, project, local and named files in this order, a
 test("no settings at all is no problem; a named file that is missing is one", async () => {
   using none = await project({});
   assert.deepEqual([none.records, none.problems], [[], []]);
+  using empty = await project({ [P]: " \n" });
+  assert.deepEqual([empty.records, empty.problems], [[], []]);
   using missing = await project({}, ["gone.json"]);
   assert.match(messages(missing)[0]!, /^gone\.json: Cannot read the settings as ENOENT/);
 });

@@ -62,11 +62,16 @@ test("where nobody can be asked, an ask is worded as the host's refusal and name
 });
 
 test("the proposed rules for files name the file, wherever it is", async () => {
-  const gate = permissionGate({ roots: ["/srv"] });
+  const gate = permissionGate({ roots: ["/srv", "/other"] });
   const edit = async (file_path: string) =>
     (await gate.permit({ ...call(""), tool_name: "Edit", input: { file_path } }, "continue")).reason;
   assert.match(await edit("/srv/src/[id].ts"), /\["Edit\(\/src\/\\\\\[id\\\\\]\.ts\)"\]$/);
   assert.match(await edit("/elsewhere/a"), /\["Edit\(\/\/elsewhere\/a\)"\]$/);
+  assert.match(
+    await edit("/other/a"),
+    /\["Edit\(\/\/other\/a\)"\]$/,
+    "only the first folder is the one paths begin at",
+  );
 });
 
 test("an ask rule's refusal says that no allow rule helps", async () => {

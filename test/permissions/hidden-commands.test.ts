@@ -48,6 +48,7 @@ const SMUGGLERS = [
   "until ok; do BAD; done",
   "for x in a b; do BAD; done",
   "for x in $(BAD); do ok; done",
+  "for ((i=0; i<$(BAD); i++)); do ok; done",
   "case a in a) BAD;; esac",
   "case $(BAD) in a) ok;; esac",
   "case a in b) ok;; (c|a) BAD; esac",
