@@ -169,5 +169,6 @@ test("the store is waited for, and a message it cannot keep ends the run with ev
   assert.equal(result.stop, "error");
   assert.equal(result.error!.message, "disk full");
   assert.deepEqual(saved, [0, 1, 2]);
+  assert.deepEqual(results(result.messages), [{ content: "The call was interrupted before it ran", is_error: true }]);
   assert.equal(invalidConversation(result.messages), undefined);
 });
