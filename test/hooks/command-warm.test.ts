@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandHook } from "../../lib/hooks/command.ts";
+import type { HookHost } from "../../lib/hooks/process/host.ts";
 import { scratch } from "../_scratch.ts";
-import { environment, fireHook, PRE, record } from "./_fire.ts";
+import { environment, fireCommand, fireHook, PRE, record } from "./_fire.ts";
 
 const DENY = '{"decision":"block","reason":"R"}';
 
@@ -56,6 +57,15 @@ test("a warm hook that ends is read by its exit code and output, and started aga
     assert.equal((await hook.ask()).denials[0]?.text, "PreToolUse:Bash hook error: [x]: no");
   }
   assert.equal(hook.pids().length, 2);
+});
+
+test("what a command hook writes is told as it comes, warm or not", async () => {
+  for (const warm of [true, false]) {
+    const told: string[] = [];
+    const onOutput: HookHost["onOutput"] = (o) => void told.push(`${o.hook} ${o.event.event} ${o.stream} ${o.text}`);
+    await fireCommand(PRE, "read -r line; echo note >&2; exit 0", { warm, host: { onOutput } });
+    assert.deepEqual(told, ["hook pre-tool-use stderr note\n"]);
+  }
 });
 
 test("a warm hook that crashes is a failure, and the next event finds a new one", async () => {
