@@ -142,7 +142,28 @@ export function matchTool(pattern: string | RegExp, hook: Hook<"pre-tool-use">):
   return onlyFor(pattern, hook, () => true);
 }
 
-/** As `matchTool`, after the call, whatever its outcome. */
+/**
+ * As `matchTool`, after the call, whatever its outcome.
+ *
+ * @example
+ * ```ts
+ * import { agent, context, matchToolPost, matchToolPostFailure, onToolFailure, onToolSuccess } from "crochet";
+ *
+ * const failures: string[] = [];
+ * export default agent({
+ *   hooks: {
+ *     postToolUse: [
+ *       matchToolPost("Edit|Write", () => context("Format what you wrote")),
+ *       onToolSuccess(() => void (failures.length = 0)),
+ *     ],
+ *     postToolUseFailure: [
+ *       matchToolPostFailure("Bash", () => context("Read what it printed")),
+ *       onToolFailure(({ tool_name }) => void failures.push(tool_name)),
+ *     ],
+ *   },
+ * });
+ * ```
+ */
 export function matchToolPost(pattern: string | RegExp, hook: Hook<"post-tool-use">): Hook<"post-tool-use"> {
   return onlyFor(pattern, hook, () => true);
 }

@@ -61,26 +61,71 @@ export function allow(reason?: string): Allow {
   return reason === undefined ? { action: "allow" } : { action: "allow", reason };
 }
 
-/** Refuses: what that prevents is the event's own matter. In an example, `deny(/force/)` is any refusal that says so. */
+/**
+ * Refuses: what that prevents is the event's own matter. In an example, `deny(/force/)` is any refusal that says so.
+ *
+ * @example
+ * ```ts
+ * import { deny, type PreToolUseHook } from "crochet";
+ *
+ * const hook = (({ input }) => "force" in input ? deny("No force here") : undefined) satisfies PreToolUseHook;
+ * ```
+ */
 export function deny(reason: string): Deny;
 export function deny(reason: RegExp): Like<Deny>;
 export function deny(reason: string | RegExp): Deny | Like<Deny> {
   return { action: "deny", reason } as Deny;
 }
 
-/** The stop hook's spelling of `deny`: the agent goes on, and reads the reason. */
+/**
+ * The stop hook's spelling of `deny`: the agent goes on, and reads the reason.
+ *
+ * @example
+ * ```ts
+ * import { keepGoing, type StopHook } from "crochet";
+ *
+ * const hook = (async (_, ctx) => {
+ *   const { code, stdout } = await ctx.$("npm", ["test"]);
+ *   return code === 0 ? undefined : keepGoing(`Mend the tests:\n${stdout}`);
+ * }) satisfies StopHook;
+ * ```
+ */
 export function keepGoing(reason: string): Deny;
 export function keepGoing(reason: RegExp): Like<Deny>;
 export function keepGoing(reason: string | RegExp): Deny | Like<Deny> {
   return { action: "deny", reason } as Deny;
 }
 
-/** Replaces the event's whole subject. */
+/**
+ * Replaces the event's whole subject.
+ *
+ * @example
+ * ```ts
+ * import { agent, allow, context, halt, modify } from "crochet";
+ *
+ * export default agent({
+ *   hooks: {
+ *     userPromptSubmit: () => context("The tests are run with 'npm test'"),
+ *     preToolUse: ({ tool_name, input }) => tool_name === "Bash" ? modify({ ...input, timeout: 60_000 }) : allow(),
+ *     iteration: ({ total_iterations }) => total_iterations > 50 ? halt("That is enough") : undefined,
+ *   },
+ * });
+ * ```
+ */
 export function modify<T>(value: T): Modify<T> {
   return { action: "modify", value };
 }
 
-/** Lets a person decide. */
+/**
+ * Lets a person decide.
+ *
+ * @example
+ * ```ts
+ * import { ask, matchTool } from "crochet";
+ *
+ * const hook = matchTool("Bash", ({ input }) => /\bpublish\b/.test(String(input.command)) ? ask("It publishes") : undefined);
+ * ```
+ */
 export function ask(reason?: string): Ask;
 export function ask(reason: RegExp): Like<Ask>;
 export function ask(reason?: string | RegExp): Ask | Like<Ask> {

@@ -20,7 +20,23 @@ const INSTALL =
 /** In a workspace, but not for what runs in it: what they hold runs outside. */
 const KEPT = [".git/hooks", ".git/config", ".crochet"];
 
-/** How to start commands inside the sandbox. Where it cannot be had this throws: it never falls back to none. */
+/**
+ * How to start commands inside the sandbox. Where it cannot be had this throws: it never falls back to none.
+ *
+ * @example
+ * ```ts
+ * import { spawnSync } from "node:child_process";
+ * import { openSandbox } from "crochet/tools";
+ *
+ * try {
+ *   const inside = await openSandbox({ mode: "workspace", roots: [process.cwd()] });
+ *   const [program, ...args] = inside(["touch", "/etc/anything"], process.cwd());
+ *   console.log(spawnSync(program!, args).status === 0 ? "written" : "refused");
+ * } catch (error) {
+ *   console.error((error as Error).message); // where bubblewrap is not installed
+ * }
+ * ```
+ */
 export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
   const fail = (why: string, mend: string): never => {
     throw new Error(`Cannot run commands in the workspace sandbox as ${why}: ${mend}`);

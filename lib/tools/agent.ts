@@ -76,7 +76,17 @@ export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
   });
 }
 
-/** The tool that starts agents: general ones, and those described in `agents/<name>.md`. */
+/**
+ * The tool that starts agents: general ones, and those described in `agents/<name>.md`.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { Agent, Read } from "crochet/tools";
+ *
+ * export default agent({ from: import.meta.url, tools: [Read, Agent] });
+ * ```
+ */
 export const Agent: Tool<AgentInput> = agentTool();
 
 async function start(input: AgentInput, context: ToolContext, options: AgentToolOptions): Promise<ToolOutput> {

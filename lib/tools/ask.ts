@@ -112,19 +112,56 @@ function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<o
   ];
 }
 
+const [question, enter, exit] = toolsThatAsk();
+
 /**
- * The tools that ask a person: questions, whether to plan first, and whether a plan is right. They ask through the
- * `Asker` in the agent's tool state (key `ASKER`); where there is none they end the turn.
+ * Puts questions with a few answers to a person: the run's `asker`, or the one in the agent's tool state (key `ASKER`).
+ * Where there is none the turn ends, and the next prompt is the answer.
  *
  * @example
  * ```ts
  * import { agent } from "crochet";
- * import { AskUserQuestion, EnterPlanMode, ExitPlanMode, Read } from "crochet/tools";
+ * import { scripted } from "crochet/testing";
+ * import { AskUserQuestion, askWith } from "crochet/tools";
  *
- * export default agent({ from: import.meta.url, tools: [Read, AskUserQuestion, EnterPlanMode, ExitPlanMode] });
+ * const options = [{ label: "Postgres", description: "A server" }, { label: "SQLite", description: "A file" }];
+ * const questions = [{ question: "Which database?", header: "Database", options }];
+ * const model = scripted([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "It is set up" }]);
+ * const asker = askWith({ Database: "Postgres" });
+ * console.log((await agent({ model, tools: [AskUserQuestion] }).run("Set it up", { asker })).text); // It is set up
  * ```
  */
-export const [AskUserQuestion, EnterPlanMode, ExitPlanMode]: ReturnType<typeof toolsThatAsk> = toolsThatAsk();
+export const AskUserQuestion: Tool<AskUserQuestionInput> = question;
+
+/**
+ * Asks a person whether to plan first, as `AskUserQuestion` asks; where there are permissions, only what reads may run
+ * until a plan is agreed to.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { EnterPlanMode, ExitPlanMode, Read } from "crochet/tools";
+ *
+ * export default agent({ from: import.meta.url, tools: [Read, EnterPlanMode, ExitPlanMode] });
+ * ```
+ */
+export const EnterPlanMode: Tool<object> = enter;
+
+/**
+ * Gives a person a plan to agree to, as `AskUserQuestion` asks.
+ *
+ * @example
+ * ```ts
+ * import { agent } from "crochet";
+ * import { scripted } from "crochet/testing";
+ * import { askWith, ExitPlanMode } from "crochet/tools";
+ *
+ * const model = scripted([{ tools: [{ name: "ExitPlanMode", input: { plan: "1. Test it" } }] }, { text: "Tested" }]);
+ * const asker = askWith({}, { plan: true });
+ * console.log((await agent({ model, tools: [ExitPlanMode] }).run("Plan, then do it", { asker })).text); // Tested
+ * ```
+ */
+export const ExitPlanMode: Tool<ExitPlanModeInput> = exit;
 
 /**
  * The same tools with an asker of their own: for tests (`askWith`), or where the host asks in its own way.

@@ -119,7 +119,21 @@ export async function bash(input: BashInput, options: StandaloneOptions & BashOp
   }
 }
 
-/** Ends an agent's shell with everything it started; call it when the session ends. */
+/**
+ * Ends an agent's shell with everything it started; call it when the session ends.
+ *
+ * @example
+ * ```ts
+ * import { backgroundTasks, bash, closeShell, shellCwd } from "crochet/tools";
+ *
+ * const state = new Map<string, unknown>();
+ * await bash({ command: "cd /usr" }, { state });
+ * await bash({ command: "sleep 60", run_in_background: true }, { state });
+ * console.log(shellCwd(state), backgroundTasks(state).length); // /usr 1
+ * await closeShell(state);
+ * console.log(shellCwd(state), backgroundTasks(state).length); // undefined 0
+ * ```
+ */
 export async function closeShell(state: Map<string, unknown>): Promise<void> {
   const entry = state.get(SHELL) as Entry | undefined;
   state.delete(SHELL);

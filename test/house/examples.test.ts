@@ -40,6 +40,22 @@ function inPages(): Example[] {
   ).filter(({ code }) => !/^\/\/ \S+\.test\.ts\n/.test(code));
 }
 
+test("every function and tool that is exported stands in an example of a doc comment", async () => {
+  const code = inComments().map((example) => example.code).join("\n");
+  for (const [entry, path] of Object.entries(ENTRIES).filter(([name]) => name !== "crochet/durable/restate")) {
+    const imports = code.matchAll(new RegExp(`import \\{([^}]*)\\} from "${entry}"`, "g"));
+    const shown = new Set([...imports].flatMap(([, names]) => names!.split(",").map((name) => name.trim())));
+    const exported: [name: string, value: unknown][] = Object.entries(
+      await import(pathToFileURL(join(ROOT, path)).href),
+    );
+    const called = exported.filter(([name, value]) =>
+      typeof value === "function" ? /^[a-z]/.test(name) : typeof (value as { run?: unknown } | null)?.run === "function"
+    );
+    assert.ok(called.length > 0);
+    assert.deepEqual(called.map(([name]) => name).filter((name) => !shown.has(name)), [], entry);
+  }
+});
+
 /** What stands behind `console.log(…); //` is printed, word for word and in that order; … stands for anything. */
 function assertPrints(code: string, output: string): void {
   const words = (text: string) => text.match(/[^\s"'`,[\]{}()]+/g) ?? [];

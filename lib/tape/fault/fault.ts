@@ -77,7 +77,17 @@ export function kindOf({ what }: Fault): { kind: string; argument: string } {
   return colon < 0 ? { kind: what, argument: "" } : { kind: what.slice(0, colon), argument: what.slice(colon + 1) };
 }
 
-/** A fault as a person reads it: `call 2, tool_use:Edit, delta 3: cut`. */
+/**
+ * A fault as a person reads it.
+ *
+ * @example
+ * ```ts
+ * import { faultText, readFault } from "crochet/testing";
+ *
+ * const text = faultText({ call: 2, block: "tool_use:Edit", delta: 3, what: "cut" });
+ * console.log(text, readFault(text).delta); // call 2, tool_use:Edit, delta 3: cut 3
+ * ```
+ */
 export function faultText({ lane, call, block, delta, what, times }: Fault): string {
   const of = lane === undefined || lane === MAIN ? "" : ` of ${lane}`;
   const place = [`call ${call}${of}`, ...(block === undefined ? [] : [block]), ...(delta ? [`delta ${delta}`] : [])];
