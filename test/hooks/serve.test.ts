@@ -194,6 +194,23 @@ const PLACES: { readonly [field: string]: (heard: HostEvent, fired: Json) => unk
   custom_instructions: (_, { instructions }) => instructions || null,
 };
 
+test("U8: a call that another host tells of is a success or a failure in every field that says so", () => {
+  const cases: [told: Json, content: string, error: string | null][] = [
+    [{ hook_event_name: "PostToolUse", tool_response: "done" }, "done", null],
+    [{ hook_event_name: "PostToolUse", tool_response: { stdout: "out", stderr: "err" } }, "out\nerr", null],
+    [{ hook_event_name: "PostToolUse", tool_response: { error: "no file" } }, "no file", "no file"],
+    [{ hook_event_name: "PostToolUseFailure", error: "Exit code 1" }, "Exit code 1", "Exit code 1"],
+  ];
+  for (const [told, content, error] of cases) {
+    const { tool_response: _, ...base } = POST;
+    const fired = fromHost({ ...base, ...told }, "claude")!.fired as unknown as Json;
+    const failed = error !== null;
+    const result = { content, is_error: failed, response: told.tool_response ?? error };
+    const expected = { outcome: failed ? "failure" : "success", failed, error, result };
+    for (const [field, value] of Object.entries(expected)) assert.deepEqual(fired[field], value, field);
+  }
+});
+
 /** What no event of ours has a field for. */
 const LEFT_OUT = new Set(
   ("transcript_path agent_transcript_path permission_mode effort mcp_server is_interrupt background_tasks session_crons " +
