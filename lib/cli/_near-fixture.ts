@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { type Dirent, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { nearest } from "../core/names.ts";
 import { findFixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
@@ -25,8 +25,38 @@ export function nearFolder(given: string, cwd: string): string | undefined {
   return near === undefined ? undefined : relative(cwd, folders.find((path) => basename(path) === near)!);
 }
 
+/**
+ * Where there are fixtures, for who looks for them where there are none: in the very directory, in projects below it, as
+ * in a repository of several packages, or in the nearest one above.
+ */
+export function foldersOfFixtures(cwd: string): string[] {
+  if (fixturesIn(cwd).length > 0) return ["."];
+  const below = foldersNamed(cwd, DEPTH).filter((path) => fixturesIn(path).length > 0);
+  if (below.length > 0) return below.map((path) => relative(cwd, path)).sort();
+  for (let above = dirname(cwd);; above = dirname(above)) {
+    const path = join(above, FIXTURES);
+    if (fixturesIn(path).length > 0) return [relative(cwd, path)];
+    if (dirname(above) === above) return [];
+  }
+}
+
+/** How far below a project others are looked for. */
+const DEPTH = 4;
+
+function foldersNamed(folder: string, depth: number): string[] {
+  const folders = foldersIn(folder).filter((path) => !/^(?:\.|node_modules$)/.test(basename(path)));
+  return folders.flatMap((path) => {
+    if (basename(path) === FIXTURES) return [path];
+    return depth === 0 ? [] : foldersNamed(path, depth - 1);
+  });
+}
+
 function foldersIn(folder: string): string[] {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
-  const entries = readdirSync(folder, { withFileTypes: true });
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return []; // there is none, or it may not be looked into
+  }
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }

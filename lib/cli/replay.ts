@@ -1,9 +1,11 @@
 import { existsSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { basename, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
+import { shellWord } from "../core/shown.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
-import { type Case, type Ink, PLAIN, renewalText, reportLines } from "../tape/drift/report.ts";
+import type { DriftReport } from "../tape/drift/drift.ts";
+import { type Case, type Ink, PLAIN, renewalOfAll, renewalText, reportLines, shownOnce } from "../tape/drift/report.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
@@ -76,7 +78,12 @@ export default command(USAGE, async ({ words, flags }, io) => {
     )
     : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
-  else show(outcomes, io, io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN);
+  else {show(
+      outcomes,
+      again(words, flags),
+      io,
+      io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN,
+    );}
   if (flags.shadow && !flags.json && outcomes.every(({ shadow }) => shadow.length === 0)) {
     io.out(`\nHad the hooks of '${flags.hooks}' been there, they would have done nothing\n`);
   }
@@ -104,7 +111,11 @@ async function fixturesFor(words: readonly string[], io: Io): Promise<Fixture[]>
   if (words.length === 0) {
     const found = fixturesIn(resolve(io.cwd, FIXTURES));
     if (found.length > 0) return found;
-    throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
+    const elsewhere = (await import("./_near-fixture.ts")).foldersOfFixtures(io.cwd);
+    const mend = elsewhere.length === 0
+      ? `crochet record agent.ts "<prompt>"`
+      : `crochet replay ${elsewhere.map(shellWord).join(" ")}`;
+    throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: ${mend}`);
   }
   const found: Fixture[] = [];
   for (const word of words) found.push(...await fixturesOf(word, io));
@@ -123,11 +134,13 @@ async function fixturesOf(given: string, io: Io): Promise<Fixture[]> {
   throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${mend}`);
 }
 
-/** The fixture of a name, or all those of a folder. */
+/** The fixture of a name, or all those of a folder or of a project. */
 function fixturesNamed(given: string, io: Io): Fixture[] {
   const fixture = findFixture(given, io.cwd);
   if (given.endsWith(".jsonl") && basename(given) !== fixture.name) refuseOtherFile(given, fixture, io);
-  return existsSync(fixture.tape) ? [fixture] : fixturesIn(fixture.folder);
+  if (existsSync(fixture.tape)) return [fixture];
+  const found = fixturesIn(fixture.folder);
+  return found.length > 0 ? found : fixturesIn(join(fixture.folder, FIXTURES));
 }
 
 /** A file that is no fixture's tape must not stand for all that lies beside it. */
@@ -254,20 +267,33 @@ async function replayHere(
   return outcomes;
 }
 
-function show(outcomes: readonly Outcome[], io: Io, ink: Ink): void {
+/** The command that records again what has drifted of what was asked for. */
+function again(words: readonly string[], { wire }: Flags["flags"]): string {
+  return ["crochet replay", ...words.map(shellWord), ...(wire ? ["--wire"] : []), "--update"].join(" ");
+}
+
+function show(outcomes: readonly Outcome[], again: string, io: Io, ink: Ink): void {
   const rows = outcomes.map(({ name, report, error, seconds }) => [
     name,
     error !== undefined ? "error" : report!.ok ? report!.mode === "update" ? "recorded" : "ok" : "drift",
-    report ? `${report.calls.served}/${report.calls.recorded}` : "-",
+    report ? callsText(report) : "-",
     `${Math.round(seconds * 1000)} ms`,
   ]);
   io.out(table(["fixture", "result", "calls", "time"], rows));
-  for (const { name, report, error, shadow } of outcomes) {
-    const lines = error !== undefined ? [error] : reportLines(report!, ink);
+  const shown = shownOnce(outcomes);
+  for (const [i, { name, report, error, shadow }] of outcomes.entries()) {
+    const lines = error !== undefined ? [error] : reportLines(shown[i]!.report!, ink);
     const mark = report?.ok ? "" : `${ink.red("✗")} `;
     if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
     if (shadow.length > 0) io.out(`\n${ink.bold(name)}, had these hooks been there:\n${shadowTable(shadow)}`);
   }
+  const all = renewalOfAll(outcomes.flatMap(({ report }) => report ?? []));
+  if (all !== undefined) io.out(`\n${all} (${again})\n`);
+}
+
+/** How many of the recorded calls were served; of a run that was recorded again, how many were kept and how many are new. */
+function callsText({ mode, calls: { served, recorded, live } }: DriftReport): string {
+  return mode === "update" ? `${served} kept, ${live} new` : `${served}/${recorded}`;
 }
 
 function shadowTable(verdicts: readonly ShadowVerdict[]): string {

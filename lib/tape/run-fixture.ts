@@ -155,11 +155,23 @@ async function runIn(
     ...report.notes,
     ...(isBare ? [tape?.header.tools ? `${NO_FILES}; recorded without --tools it has them` : NO_FILES] : []),
     ...(report.ok ? [] : lacking(tape, options)),
+    ...(report.ok && mode !== "update" ? [] : warnings(events)),
   ];
   // A directory that is worked in itself may be of any size, and is there to be looked at.
   const files = options.cwd === undefined ? readFiles(cwd) : new Map<string, string>();
   return { root: cwd, result: result!, report: { ...report, notes }, events, files };
 }
+
+/** What a run warned of, such as a hook or a server that failed: that may be why it is another one. */
+function warnings(events: readonly RunEvent[]): string[] {
+  const search = redactor();
+  const told = events.flatMap((event) =>
+    event.type === "warning" ? [search.text(event.message.split("\n", 1)[0]!)] : []
+  );
+  return [...new Set(told)].slice(0, MOST_WARNINGS).map((message) => `it warned: ${message}`);
+}
+
+const MOST_WARNINGS = 5;
 
 const NO_FILES = "no files were kept with it: its tools and hooks worked in an empty folder";
 
@@ -200,20 +212,23 @@ function withReason(error: unknown, result: Result | undefined): unknown {
 }
 
 /** A report that also says whether the run ended as the recorded one did, and left the same files. */
-function judged(report: DriftReport, tape: Tape | undefined, { stop, error }: Result, cwd: string): DriftReport {
-  if (report.mode === "record" || report.mode === "update") return report;
+function judged(report: DriftReport, tape: Tape | undefined, { stop, error, text }: Result, cwd: string): DriftReport {
+  if (report.mode === "record") return report;
   const end = tape?.end;
+  const reason = error?.message ?? (stop === "denied" ? text : "");
+  const ending = `it ended with '${stop}'${reason === "" ? "" : ` (${reason})`}, recorded was '${end?.end}'`;
+  const endsOtherwise = end !== undefined && end.end !== stop;
+  if (report.mode === "update") return endsOtherwise ? { ...report, notes: [...report.notes, ending] } : report;
   const files = end?.files ? fileDrifts(end.files, cwd, tape!) : [];
   const diverged = report.divergences.length > 0;
-  const otherwise = end !== undefined && end.end !== stop && !diverged;
-  const why = error ? ` (${error.message})` : "";
+  const otherwise = endsOtherwise && !diverged;
   return {
     ...report,
     files: diverged ? [] : files,
     ok: report.ok && !otherwise && files.length === 0,
     notes: [
       ...report.notes,
-      ...(otherwise ? [`it ended with '${stop}'${why}, recorded was '${end.end}'`] : []),
+      ...(otherwise ? [ending] : []),
       ...(!diverged && differInLineEnds(files, end?.files ?? {}, cwd) ? [LINE_ENDS] : []),
     ],
   };

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { AnthropicOptions, Wire } from "../anthropic.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Divergence, DriftReport, ToolDrift } from "./drift/drift.ts";
-import { priceOf, wholePrice } from "./drift/drift.ts";
+import { causesOf, OFF_TAPE, priceOf, wholePrice } from "./drift/drift.ts";
 import type { Header } from "./format.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
@@ -142,7 +142,7 @@ export class TapeSession {
     const was = expected === undefined ? "" : ` recorded: ${shortText(expected)};`;
     const is = actual === undefined ? "" : ` now: ${shortText(actual)};`;
     return new TapeDrift(
-      `Cannot answer from tape ${this.#name} as ${words} (${cause}):${was}${is} record it again with --update`,
+      `${OFF_TAPE}${this.#name} as ${words} (${cause}):${was}${is} record it again with --update`,
       { code: "tape_drift" },
     );
   }
@@ -252,7 +252,7 @@ export class TapeSession {
     const tape = this.program?.tape;
     const unused = tape?.calls.filter((call) => !this.served.calls.has(call)) ?? [];
     const header = tape?.header ?? await this.#header(kept);
-    const divergences = [...this.#divergences.values()];
+    const divergences = causesOf([...this.#divergences.values()]);
     const updated = this.mode === "update";
     return {
       tape: this.#name,

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { Command } from "../../lib/cli/_io.ts";
 import fixtures from "../../lib/cli/fixtures.ts";
 import replay from "../../lib/cli/replay.ts";
+import { crochet } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { agentScript, HOOK, LONG, recorded, SYSTEM } from "./_recorded.ts";
 
@@ -73,4 +74,35 @@ test("a mistyped name of a fixture is told the nearest there is, by every comman
     assert.match(err, told, words.join(" "));
     assert.equal(code, 2);
   }
+});
+
+test("where there are no fixtures, who looks for them is told where there are some, above or below", async () => {
+  using w = place();
+  for (const name of ["black", "green tea"]) w.put({ [`packages/${name}/fixtures/fix/tape.jsonl`]: "{}\n" });
+  w.put({ "packages/black/src/leaf.ts": "", "node_modules/other/fixtures/fix/tape.jsonl": "{}\n" });
+  const cases: [dir: string, folders: string[]][] = [
+    [".", ["packages/black/fixtures", "'packages/green tea/fixtures'"]],
+    ["packages/black/src", ["../fixtures"]],
+    ["packages/black/fixtures", ["."]],
+  ];
+  for (const [dir, folders] of cases) {
+    const call = (...args: string[]) => crochet(args, { cwd: join(w.cwd, dir), env: { HOME: w.home } });
+    const refused = await call("replay");
+    assert.deepEqual([refused.code, refused.err], [
+      2,
+      `crochet: Cannot replay as there is no fixture in fixtures/: crochet replay ${folders.join(" ")}\n`,
+    ]);
+    const listed = await call("fixtures");
+    assert.deepEqual(
+      listed.out.split("\n").filter((line) => line !== ""),
+      folders.map((path) => `1 fixture in ${path.replaceAll("'", "")}: crochet fixtures ls ${path}`),
+    );
+  }
+  const project = await w.call(replay, "packages/black");
+  assert.match(project.out, /^fixture.*\npackages\/black\/fixtures\/fix +error /, "a project stands for its fixtures");
+  using bare = place();
+  assert.match(
+    (await bare.call(replay)).err,
+    /there is no fixture in fixtures\/: crochet record agent\.ts "<prompt>"\n$/,
+  );
 });

@@ -82,7 +82,7 @@ test(
     assert.equal(code, 0, out + err);
     assert.equal(out.match(/be quick/g)?.length, 1, "other hooks are told of once");
     assert.equal(err, "recording fix-the-typo again: 4 calls, 60 tokens, < $0.01\n");
-    assert.match(out, /fix-the-typo +recorded +0\/4/);
+    assert.match(out, /fix-the-typo +recorded +0 kept, 1 new/);
     server.done();
     assert.equal((await here.crochet(["replay"])).code, 0);
   },

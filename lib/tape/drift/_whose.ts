@@ -1,17 +1,36 @@
 import { isToolUse } from "../../core/messages.ts";
 import type { TapeRequest } from "../tape.ts";
 
-/** Whose a place of a request is, for a person: a tool's by its name, a result's by the tool that gave it; else "". */
+/**
+ * Whose a place of a request is, for a person: a tool's by its name, a result's by the tool that gave it, a text's by the
+ * hook that said it; else "".
+ */
 export function whoseIs(path: string, request: TapeRequest): string {
   const [list, at, field, block] = path.split(".");
   if (list === "tools") {
     const { name } = request.tools[Number(at)] ?? {};
     return typeof name === "string" ? `, ${field === undefined ? "the" : "of"} tool ${name},` : "";
   }
-  const { tool_use_id } = (request.messages[Number(at)]?.content[Number(block)] ?? {}) as { tool_use_id?: unknown };
-  if (list !== "messages" || tool_use_id === undefined) return "";
+  if (list !== "messages") return "";
+  const { tool_use_id, text } = (request.messages[Number(at)]?.content[Number(block)] ?? {}) as {
+    tool_use_id?: unknown;
+    text?: unknown;
+  };
+  if (tool_use_id === undefined) {
+    const [, hook] = /^<system-reminder>\nContext from hook (.+?): /.exec(String(text)) ?? [];
+    return hook === undefined ? "" : `, what hook ${hook} said,`;
+  }
   const asked = request.messages.flatMap(({ content }) => content).find((b) => isToolUse(b) && b.id === tool_use_id);
   return asked && isToolUse(asked) ? `, a result of ${asked.name},` : "";
+}
+
+/** The memory file that a system prompt has a text from, where it first differs from another; "" where it has it from none. */
+export function memoryAt(was: unknown, is: unknown): string {
+  if (typeof was !== "string" || typeof is !== "string") return "";
+  const [before, now] = [was.split("\n"), is.split("\n")];
+  const first = now.findIndex((line, i) => line !== before[i]);
+  const above = now.slice(0, first < 0 ? now.length : first).findLast((line) => line.startsWith("# From "));
+  return above === undefined ? "" : `, what ${above.slice("# From ".length)} says,`;
 }
 
 /** Whether two requests have the same tools, and only in another order. */

@@ -19,6 +19,15 @@ export interface Divergence {
   readonly words: string;
 }
 
+/** How a run is told that its tape has no answer; what an agent hears of another that was told so has it in it. */
+export const OFF_TAPE = "Cannot answer from tape ";
+
+/** Divergences without those that only follow from another: a lead differs as an agent it started did. */
+export function causesOf(all: readonly Divergence[]): readonly Divergence[] {
+  const found = all.filter(({ actual }) => !JSON.stringify(actual ?? "").includes(OFF_TAPE));
+  return found.length > 0 ? found : all;
+}
+
 /** A tool whose result is not the recorded one. */
 export interface ToolDrift {
   readonly lane: string;
@@ -41,7 +50,7 @@ export interface DriftReport {
   readonly ok: boolean;
   readonly mode: string;
   readonly source: string;
-  /** The first one of each lane. */
+  /** The first one of each lane, but for those that only follow from another's. */
   readonly divergences: readonly Divergence[];
   readonly tools: readonly ToolDrift[];
   readonly files: readonly FileDrift[];

@@ -1,5 +1,5 @@
 import { messageText } from "../canonical.ts";
-import { areReordered, oddTool, whoseIs } from "./_whose.ts";
+import { areReordered, memoryAt, oddTool, whoseIs } from "./_whose.ts";
 import { type Difference, firstDifference } from "./difference.ts";
 import type { Divergence } from "./drift.ts";
 import type { Match, Program, Served } from "../match.ts";
@@ -32,7 +32,10 @@ function wordsFor(found: Difference, was: TapeRequest, is: TapeRequest): string 
   }
   const odd = /^tools\.\d+\.name$/.test(path) ? oddTool(was, is) : undefined;
   if (odd !== undefined) return `${path} differs as tool ${odd}`;
-  const place = `${path}${whoseIs(path, "expected" in found ? was : is)}`;
+  const whose = path === "system"
+    ? memoryAt(found.expected, found.actual)
+    : whoseIs(path, "expected" in found ? was : is);
+  const place = `${path}${whose}`;
   if (!("expected" in found)) return `${place} is new`;
   return "actual" in found ? `${place} is not what was recorded` : `${place} is missing`;
 }

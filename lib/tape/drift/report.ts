@@ -21,7 +21,9 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
     ...divergences.flatMap((d) => divergenceLines(d, ink)),
     ...tools.flatMap((d) => toolLines(d, ink)),
     ...files.map(({ path, how }) => `${ink.bold(path)} is ${how === "new" ? "a new file" : how}`),
-    ...(unused.length > 0 ? [`never asked for: ${all ? `all ${unused.length} calls` : unused.join(" ")}`] : []),
+    ...(unused.length > 0 && report.mode !== "update"
+      ? [`never asked for: ${all ? `all ${unused.length} calls` : unused.join(" ")}`]
+      : []),
     ...normalise.map(({ name, path, pattern }) => ink.dim(`does not count: ${name} (/${pattern}/ at ${path})`)),
     ...notes.map((note) => ink.dim(note)),
     ...(report.ok || (unused.length === 0 && divergences.length === 0)
@@ -36,11 +38,57 @@ function nameOf({ tape }: DriftReport): string {
 }
 
 /** What it takes to record again: what was recorded and is not served is known, what a lane asks for beyond it is not. */
-export function renewalText({ divergences, unused, price }: DriftReport): string {
+export function renewalText(
+  { divergences, unused, price }: Pick<DriftReport, "divergences" | "unused"> & {
+    readonly price: Pick<DriftReport["price"], "update">;
+  },
+): string {
   const beyond = divergences.some(({ lane }) => !unused.some((call) => call.startsWith(`${lane}#`)));
   if (!beyond) return priceText(price.update);
   const known = unused.length === 0 ? "" : `${priceText(price.update)}, and `;
   return `${known}calls that were never recorded, price unknown`;
+}
+
+/** What it takes to record all of them again that drifted; undefined where one by itself says so. */
+export function renewalOfAll(reports: readonly DriftReport[]): string | undefined {
+  const drifted = reports.filter(({ ok, unused, divergences }) => !ok && unused.length + divergences.length > 0);
+  if (drifted.length < 2) return undefined;
+  const prices = drifted.map(({ price }) => price.update);
+  const sum = (of: (price: Price) => number) => prices.reduce((sum, price) => sum + of(price), 0);
+  const known = prices.every(({ dollars }) => dollars !== undefined);
+  const update: Price = {
+    calls: sum(({ calls }) => calls),
+    tokens: sum(({ tokens }) => tokens),
+    dollars: known ? sum(({ dollars }) => dollars!) : undefined,
+  };
+  // Lanes of several tapes have one name.
+  const divergences = drifted.flatMap(({ tape, divergences }) =>
+    divergences.map((d) => ({ ...d, lane: `${tape} ${d.lane}` }))
+  );
+  const unused = drifted.flatMap(({ tape, unused }) => unused.map((call) => `${tape} ${call}`));
+  return `to record all ${drifted.length} again: ${renewalText({ divergences, unused, price: { update } })}`;
+}
+
+/**
+ * Reports with each difference shown once: an agent that changed has changed for all its fixtures. Others say in which
+ * fixture it is shown.
+ */
+export function shownOnce(cases: readonly Case[]): Case[] {
+  const first = new Map<string, string>();
+  return cases.map((one) => {
+    if (!one.report) return one;
+    const divergences = one.report.divergences.map(({ expected, actual, ...told }): Divergence => {
+      if (expected === undefined && actual === undefined) return told;
+      const key = JSON.stringify([told.cause, told.path, expected, actual]);
+      const before = first.get(key);
+      if (before === undefined) {
+        first.set(key, one.name);
+        return { ...told, expected, actual };
+      }
+      return { ...told, words: `${told.words}, as ${before === one.name ? "above" : `in ${before}`}` };
+    });
+    return { ...one, report: { ...one.report, divergences } };
+  });
 }
 
 function divergenceLines({ lane, call, cause, path, words, expected, actual }: Divergence, ink: Ink): string[] {

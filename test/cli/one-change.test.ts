@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { scriptedServer } from "../../lib/testing/index.ts";
+import { place } from "../_place.ts";
+import { asked, LONG } from "./_recorded.ts";
+
+const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
+
+const FILES = {
+  "agent.ts": `import { agent } from "${LIB}/index.ts";
+import { agentTool, Read } from "${LIB}/tools/index.ts";
+const counter = { description: "Counts", system: "You count lines.", tools: ["Read"] };
+export default agent({
+  from: import.meta.url,
+  system: "You keep the docs.",
+  tools: [Read, agentTool({ agents: { counter } })],
+  hooks: "./hooks",
+  memory: true,
+});
+`,
+  "hooks/user-prompt-submit.team.ts": `import { context } from "${LIB}/index.ts";
+export default () => context("The team is Heron.\\nIt ships on Fridays.");
+`,
+  "AGENTS.md": "# House rules\n\nUse British spelling.\n",
+};
+
+const TASK = { description: "count", prompt: "how many?", subagent_type: "counter" };
+
+/** What is changed in which file, what a replay then says of it, and how many calls an update asks. */
+const CHANGES: { file: string; from: string; to: string; says: string[]; calls: string }[] = [
+  {
+    file: "hooks/user-prompt-submit.team.ts",
+    from: "on Fridays",
+    to: "on Mondays",
+    says: [
+      "prompt: messages.0.content.1.text, what hook user-prompt-submit.team.ts said, is not what was recorded (at main#1)",
+      "  line 3",
+      "  - It ships on Fridays.",
+      "  + It ships on Mondays.",
+      "never asked for: all 3 calls",
+    ],
+    calls: "1 kept, 2 new",
+  },
+  {
+    file: "fixtures/it/files/AGENTS.md",
+    from: "British",
+    to: "American",
+    says: [
+      "prompt: system, what AGENTS.md says, is not what was recorded (at main#1)",
+      "  line 7",
+      "  - Use British spelling.",
+      "  + Use American spelling.",
+      "never asked for: all 3 calls",
+    ],
+    calls: "1 kept, 2 new",
+  },
+  {
+    file: "agent.ts",
+    from: "You count lines.",
+    to: "You count all lines.",
+    says: [
+      "prompt: system is not what was recorded (at main/toolu_1#1)",
+      "  - You count lines.",
+      "  + You count all lines.",
+      "never asked for: main#2 main/toolu_1#1",
+    ],
+    calls: "2 kept, 1 new",
+  },
+  {
+    file: "hooks/user-prompt-submit.team.ts",
+    from: "=> context(",
+    to: "=> contxt(",
+    says: [
+      "never asked for: all 3 calls",
+      "it ended with 'denied' (Prompt dropped by hook user-prompt-submit.team.ts: contxt is not defined), recorded was 'done'",
+      "it warned: Hook user-prompt-submit.team.ts failed on user-prompt-submit: contxt is not defined",
+    ],
+    calls: "0 kept, 0 new",
+  },
+];
+
+test(
+  "one change is told once, by whose it is, without what only follows from it; and only what it needs is asked again",
+  LONG,
+  async () => {
+    using here = place(FILES);
+    const model = () =>
+      scriptedServer([], {
+        routes: [{ when: ({ system }) => JSON.stringify(system).includes("You count"), replies: [{ text: "3" }] }],
+        then: ({ messages }) =>
+          messages.length > 1 ? { text: "Three." } : { tools: [{ name: "Agent", input: TASK, id: "toolu_1" }] },
+      });
+    await using first = await model();
+    const made = await here.crochet(["record", "agent.ts", "count", "--fixture", "it"], asked(first));
+    assert.equal(made.code, 0, made.err);
+    const tape = readFileSync(join(here.cwd, "fixtures/it/tape.jsonl"), "utf8");
+    for (const { file, from, to, says, calls } of CHANGES) {
+      const was = readFileSync(join(here.cwd, file), "utf8");
+      here.put({ [file]: was.replace(from, to) });
+      const { out, code } = await here.crochet(["replay"]);
+      const [, told = ""] = /✗ it\n([\s\S]*) {2}to record again: /.exec(out) ?? [];
+      assert.deepEqual([code, told.split("\n").slice(0, -1)], [1, says.map((line) => `  ${line}`)], out);
+      await using server = await model();
+      const renewed = await here.crochet(["replay", "--update"], asked(server));
+      assert.match(renewed.out, new RegExp(`\\nit +recorded +${calls} `));
+      assert.doesNotMatch(renewed.out, /never asked for/, "what was not asked for is no longer there");
+      assert.equal((await here.crochet(["replay"])).code, 0);
+      here.put({ [file]: was, "fixtures/it/tape.jsonl": tape });
+    }
+  },
+);
+
+test("what changed for many fixtures is shown in one, and the price of all of them is told", LONG, async () => {
+  using here = place(FILES);
+  await using server = await scriptedServer([], { then: { text: "hello" } });
+  for (const name of ["a", "b"]) {
+    const made = await here.crochet(["record", "agent.ts", name, "--fixture", name], asked(server));
+    assert.equal(made.code, 0, made.err);
+  }
+  here.put({ "agent.ts": FILES["agent.ts"].replace("the docs", "the books") });
+  const { out } = await here.crochet(["replay", "a", "b"]);
+  assert.match(
+    out,
+    /✗ a\n {2}prompt: system is not what was recorded \(at main#1\)\n {4}line 1\n {4}- You keep the docs\.\n {4}\+ You keep the books\.\n/,
+  );
+  assert.match(
+    out,
+    /✗ b\n {2}prompt: system is not what was recorded, as in a \(at main#1\)\n {2}never asked for: main#1\n/,
+  );
+  assert.match(out, /\n\nto record all 2 again: 2 calls, 30 tokens, < \$0\.01 \(crochet replay a b --update\)\n$/);
+  const data = JSON.parse((await here.crochet(["replay", "--json"])).out);
+  assert.deepEqual(
+    data.map((one: any) => one.report.divergences[0].words),
+    Array(2).fill("system is not what was recorded"),
+  );
+});
