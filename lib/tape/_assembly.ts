@@ -22,9 +22,6 @@ import { unpackEvents } from "./_pack.ts";
 import { echoOf } from "./reply.ts";
 import { type Attempt, type Call, type CallError, isImported, type Tape } from "./tape.ts";
 
-/** What to do about a tape that is not whole. */
-export const RENEW = "take it from version control, or delete it and record again";
-
 /** A small tape whose calls unpack to more than this was made to fill the memory. */
 const MOST_MESSAGES = 20_000_000;
 
@@ -74,7 +71,7 @@ export class Assembly {
     let end: EndFact | undefined;
     for (const [i, fact] of facts.entries()) {
       const line = i + 2;
-      if (end) throw this.#refuse("it comes after the line that ends the tape: record it again", line);
+      if (end) throw this.#refuse("it comes after the line that ends the tape", line);
       if ("events" in fact) this.#attempt(fact, line);
       else if ("error" in fact) this.#failed(fact, line);
       else {
@@ -96,7 +93,7 @@ export class Assembly {
       }
     }
     await this.#close();
-    if (!end && !isImported(this.#header)) throw this.#refuse(`its last line is no 'end', so it was cut: ${RENEW}`);
+    if (!end && !isImported(this.#header)) throw this.#refuse("its last line is no 'end', so it was cut");
     return {
       ...{ header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes },
       ...(Object.keys(models).length > 0 && { models }),
@@ -170,7 +167,7 @@ export class Assembly {
     };
     const keys = this.#keys(fact, call);
     if (keys.at(-1) !== fact.key) {
-      throw this.#refuse("the call does not fit its key: it was changed by hand, record it again", line);
+      throw this.#refuse("the call does not fit its key, so it was changed by hand", line);
     }
     const echo = await echoOf(call);
     this.#conversations.set(fact.call, { messages, keys: new Map([[fact.head, keys]]), echo });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Assembly, RENEW } from "./_assembly.ts";
+import { Assembly } from "./_assembly.ts";
 import { blobsOf, fromBlobs, readBlob } from "./_blobs.ts";
 import type { Fact, Header } from "./format.ts";
 import { TAPE_VERSION, unknownFact } from "./lines.ts";
@@ -12,6 +12,9 @@ import type { Tape } from "./tape.ts";
 export class TapeError extends Error {
   override name = "TapeError";
 }
+
+/** What to do about a tape that is not as it was written. */
+const RENEW = "take it from version control, or delete it and record again";
 
 /** A tape comes from anywhere: one that is small and unpacks to more than this was made to fill the memory. */
 const MOST_CHARACTERS = 512 * 1024 * 1024;
@@ -42,26 +45,53 @@ export async function readTape(named: string, options: ReadOptions = {}): Promis
   const path = existsSync(within) ? within : named;
   const text = textOf(path);
   const folder = blobsOf(path);
-  return await parseTape(text, path, options, (name) => readBlob(folder, name));
+  try {
+    return await parseTape(text, path, options, (name) => readBlob(folder, name));
+  } catch (error) {
+    throw error instanceof UnknownLine ? await blamed(error, text) : error;
+  }
+}
+
+/** A line that this release does not know; the one that wrote it may. */
+class UnknownLine extends TapeError {}
+
+async function blamed(error: UnknownLine, text: string): Promise<TapeError> {
+  const { crochetVersion } = await import("../version.ts");
+  const [, theirs = ""] = /"crochet":"([^"]*)"/.exec(text.split("\n", 1)[0]!) ?? [];
+  const ours = crochetVersion();
+  if (theirs.localeCompare(ours, "en", { numeric: true }) <= 0) return error;
+  return new TapeError(
+    error.message.replace(RENEW, () => `it was recorded with crochet ${theirs}, and this is ${ours}: update crochet`),
+  );
 }
 
 /** The lines of a tape that has been read, with the texts in their places that lie beside it. */
 export function readLines(path: string): (Header | Fact)[] {
   const folder = blobsOf(path);
-  const refuse = (why: string) => new TapeError(`Cannot read tape ${path} as ${why}`);
-  return textOf(path).trimEnd().split("\n").map((line) => readFact(line, (name) => readBlob(folder, name), refuse));
+  const refuse = refusalOf(path);
+  return textOf(path).trimEnd().split("\n").map((line) =>
+    readFact(line, (name) => readBlob(folder, name), (why) => refuse(why))
+  );
 }
 
 /** The first line of a tape, without looking at the rest. @throws {TapeError} where it is no header of this version */
 export function readHeader(path: string): Header {
   const text = textOf(path);
   const [line = ""] = text.split("\n", 1);
-  const refuse = (why: string) => new TapeError(`Cannot read tape ${path} as ${why}`);
+  const refuse = refusalOf(path);
   refuseTorn(text, refuse);
   refuseNewer(text, refuse);
-  const header = readFact(line, () => "", (why) => refuse(`line 1: ${why}`)) as Header;
+  const header = readFact(line, () => "", (why, mend) => refuse(why, 1, mend)) as Header;
   checkVersion(header, refuse);
   return header;
+}
+
+type Refuse = (why: string, line?: number, mend?: string) => TapeError;
+
+/** Why a tape is not used, where, and what to do. */
+function refusalOf(path: string): Refuse {
+  return (why, line, mend = RENEW) =>
+    new TapeError(`Cannot read tape ${path} as ${line === undefined ? "" : `line ${line}: `}${why}: ${mend}`);
 }
 
 /** What a tape's file says, without the byte order mark that an editor may have put before it. */
@@ -77,20 +107,21 @@ function textOf(path: string): string {
 const WHY_UNREAD: { readonly [code: string]: string } = {
   ENOENT: "there is no such file",
   EISDIR: "it is a folder: a tape is a file, as 'crochet record' makes it",
-  EACCES: "you may not read it",
+  EACCES: "you may not read it: look at its owner and mode",
   ERR_STRING_TOO_LONG: "it is longer than any text can be",
 };
 
 /** A header of another version may have other keys as well: that it is one is the reason, not what is new in it. */
-function refuseNewer(text: string, refuse: (why: string) => TapeError): void {
+function refuseNewer(text: string, refuse: Refuse): void {
   const [, version] = /^\s*\{\s*"tape"\s*:\s*(\d+)/.exec(text) ?? [];
   if (version !== undefined) checkVersion({ tape: Number(version) }, refuse);
 }
 
-function checkVersion({ tape }: { readonly tape: number }, refuse: (why: string) => TapeError): void {
+function checkVersion({ tape }: { readonly tape: number }, refuse: Refuse): void {
   if (tape === TAPE_VERSION) return;
-  const version = tape === undefined ? "its first line is no header" : `its version is ${tape}`;
-  throw refuse(`${version}: this release reads version ${TAPE_VERSION}`);
+  if (tape === undefined) throw refuse("its first line is no header");
+  const mend = tape > TAPE_VERSION ? "update crochet" : "delete it and record again";
+  throw refuse(`its version is ${tape}`, undefined, `this release reads version ${TAPE_VERSION}, ${mend}`);
 }
 
 /** Reads the text of a tape; `path` is for messages. */
@@ -102,8 +133,7 @@ export async function parseTape(
     throw new Error(`Cannot read blob ${name} as there is no folder to look in`);
   },
 ): Promise<Tape> {
-  const refuse = (why: string, line?: number) =>
-    new TapeError(`Cannot read tape ${path} as ${line === undefined ? "" : `line ${line}: `}${why}`);
+  const refuse = refusalOf(path);
   refuseTorn(text, refuse);
   refuseNewer(text, refuse);
   const texts = [text];
@@ -111,11 +141,15 @@ export async function parseTape(
   const kept = (name: string) => {
     const long = blob(name);
     unpacked += long.length;
-    if (unpacked > MOST_CHARACTERS) throw refuse(`it unpacks to more than ${MOST_CHARACTERS} characters`);
+    if (unpacked > MOST_CHARACTERS) {
+      throw refuse(`it unpacks to more than ${MOST_CHARACTERS} characters`, undefined, "record a shorter run");
+    }
     texts.push(long);
     return long;
   };
-  const facts = text.slice(0, -1).split("\n").map((line, i) => readFact(line, kept, (why) => refuse(why, i + 1)));
+  const facts = text.slice(0, -1).split("\n").map((line, i) =>
+    readFact(line, kept, (why, mend) => refuse(why, i + 1, mend))
+  );
   const [header, ...rest] = facts as [Header, ...Fact[]];
   checkVersion(header, refuse);
   const tape = await new Assembly(header, refuse).read(rest);
@@ -124,35 +158,45 @@ export async function parseTape(
     const [found, ...more] = scanFacts(facts, tape, search);
     const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
     if (found) {
-      throw refuse(`${found.path} shows ${whatIs(found)}${others}: take it out of the repository and record again`);
+      const mend = "take it out of the repository and record again";
+      throw refuse(`${found.path} shows ${whatIs(found)}${others}`, undefined, mend);
     }
   }
   return tape;
 }
 
-function refuseTorn(text: string, refuse: (why: string) => TapeError): void {
-  if (text === "") throw refuse(`it is empty: ${RENEW}`);
-  if (!text.endsWith("\n")) throw refuse(`its last line is torn: ${RENEW}`);
+function refuseTorn(text: string, refuse: Refuse): void {
+  if (text === "") throw refuse("it is empty");
+  if (text.startsWith(LFS)) throw refuse("Git LFS has not fetched it", undefined, "git lfs pull");
+  if (text.includes("\0")) throw refuse("it is no text in UTF-8");
+  if (!text.endsWith("\n")) throw refuse("its last line is torn");
 }
 
-function readFact(line: string, blob: (name: string) => string, refuse: (why: string) => TapeError): Header | Fact {
+/** What stands in a checkout for a file that Git LFS keeps. */
+const LFS = "version https://git-lfs.github.com/spec/";
+
+function readFact(
+  line: string,
+  blob: (name: string) => string,
+  refuse: (why: string, mend?: string) => TapeError,
+): Header | Fact {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch (error) {
     if (/^(?:<{7}|={7}|>{7})/.test(line)) {
-      throw refuse("it is the mark of a merge: take one side whole, or record again");
+      throw refuse("it is the mark of a merge", "take one side whole ('git checkout --ours' or '--theirs')");
     }
-    if (line.trim() === "") throw refuse("it is empty: take it out");
-    throw refuse(`it is not JSON: ${(error as Error).message}`);
+    if (line.trim() === "") throw refuse("it is empty", "take it out");
+    throw refuse(`it is not JSON (${(error as Error).message})`);
   }
   try {
     value = fromBlobs(value, blob);
   } catch (error) {
     if (error instanceof TapeError) throw error;
-    throw refuse(`a long text of it is missing: ${(error as Error).message}`);
+    throw refuse("a long text of it is missing", (error as Error).message);
   }
   const why = unknownFact(value);
-  if (why !== undefined) throw refuse(why);
+  if (why !== undefined) throw new UnknownLine(refuse(why).message);
   return value as Header | Fact;
 }

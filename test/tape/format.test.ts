@@ -187,6 +187,12 @@ test("a reader refuses what it does not know, with the line and the reason", asy
       ["", /it is empty: take it from version control, or delete it and record again/],
       [text.slice(0, -10), /its last line is torn: take it from version control/],
       [at(1, "<<<<<<< HEAD"), /line 2: it is the mark of a merge: take one side whole/],
+      [
+        `version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n`,
+        /as Git LFS has not fetched it: git lfs pull$/,
+      ],
+      [`\ufffd{\0"\0t\0`, /as it is no text in UTF-8: take it/],
+      [edited(0, (h) => h.tape = 0), /its version is 0: this release reads version 1, delete it and record again/],
       [at(1, "{nonsense"), /line 2: it is not JSON/],
       [at(1, ""), /line 2: it is empty: take it out/],
       [at(1, "[1]"), /line 2: it is no object/],
@@ -196,7 +202,10 @@ test("a reader refuses what it does not know, with the line and the reason", asy
       [edited(call, (c) => c.at = "now"), /'at' of a line of kind 'call' is not a number/],
       [edited(call, (c) => c.parent = "main#7"), /there is no call 'main#7' before it/],
       [edited(call, (c) => c.head = 9), /head 9 is not described before it/],
-      [edited(call, (c) => c.add[1].content[0].content = "forged"), /does not fit its key: it was changed by hand/],
+      [
+        edited(call, (c) => c.add[1].content[0].content = "forged"),
+        /line \d+: the call does not fit its key, so it was changed by hand: take it from version control/,
+      ],
       [edited(call, (c) => c.add = ["$echo", 7]), /it adds what is no message: 7/],
       [
         edited(call, (c) => c.add[1].content[0] = null),
@@ -207,7 +216,22 @@ test("a reader refuses what it does not know, with the line and the reason", asy
       [edited(call + 1, (e) => e.list = [{ run: "odd", index: 0, of: ["x"] }]), /run of 'odd'/],
       [edited(1, (p) => p.prompt = { $blob: "00" }), /line 2: a long text of it is missing/],
     ];
-    for (const [broken, why] of cases) await assert.rejects(parseTape(broken, "x.jsonl"), why);
+    const mend = /: (?:(?:take|delete|record|update|git|this release) .*|Cannot read blob .*)$/;
+    for (const [broken, why] of cases) {
+      const { message } = await parseTape(broken, "x.jsonl").then(() => assert.fail(`${why}`), (error: Error) => error);
+      assert.match(message, why);
+      assert.match(message, mend, "it says what to do");
+    }
+    for (
+      const [version, told] of [["999.1.0", /: it was recorded with crochet 999\.1\.0, .*: update crochet$/], [
+        "0.0.1",
+        /: take it/,
+      ]] as const
+    ) {
+      const other = edited(0, (h) => h.versions.crochet = version).replace('{"prompt":', '{"music":');
+      writeFileSync(tapeIn(folder), other);
+      await assert.rejects(readTape(folder), told);
+    }
     writeFileSync(tapeIn(folder), `<<<<<<< HEAD\n${text}`);
     assert.throws(() => readHeader(tapeIn(folder)), /as line 1: it is the mark of a merge/);
     await assert.rejects(
