@@ -90,8 +90,10 @@ test("an http hook never reaches this machine or a private network unless that i
 test("isLocalAddress() always knows loopback, private, link-local and unspecified addresses, and only those", () => {
   const local =
     "127.0.0.1 127.9.9.9 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 " +
+    "127.255.255.255 10.255.255.255 192.168.255.255 169.254.255.255 100.127.255.255 0.255.255.255 febf::1 fdff::1 " +
     "224.0.0.1 255.255.255.255 ::1 :: fe80::1 fe80::1%eth0 fc00::1 fd12::1 ff02::1 ::ffff:10.0.0.1 ::ffff:7f00:1 [::1]";
   const open =
+    "9.255.255.255 11.0.0.0 126.255.255.255 128.0.0.1 169.253.255.255 169.255.0.0 192.169.0.0 223.255.255.255 ::2 " +
     "8.8.8.8 1.1.1.1 172.15.0.1 172.32.0.1 192.167.1.1 100.63.0.1 100.128.0.1 2606:4700::1111 ::ffff:8.8.8.8";
   for (const address of local.split(" ")) assert.equal(isLocalAddress(address), true, address);
   for (const address of open.split(" ")) assert.equal(isLocalAddress(address), false, address);

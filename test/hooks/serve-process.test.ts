@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { hookCommand } from "../../lib/hooks/install.ts";
 import { scriptedServer } from "../../lib/testing/server.ts";
-import { crochet } from "../_crochet.ts";
+import { CROCHET, crochet } from "../_crochet.ts";
+import { isAlive } from "../_pty.ts";
 import { scratch } from "../_scratch.ts";
+import { until } from "../_until.ts";
 
 /** The same policy, "no rm", in each of the four kinds. */
 const KINDS: Record<string, string> = {
@@ -124,6 +126,21 @@ test("crochet hook gives a script exactly the bytes Claude Code wrote, and hands
   const exit = await crochet(["hook", file], { cwd: folder.path, stdin });
   assert.deepEqual(exit, { out: `{"systemMessage":"hi"}`, err: "words\n", code: 3 });
   assert.equal(readFileSync(`${folder.path}/given`, "utf8"), stdin);
+});
+
+test("what a hook has started ends where the host ends crochet hook", async () => {
+  const hook = `export default (_, ctx) => ctx.$("sh", ["-c", 'echo $$ > pid.new; mv pid.new pid; exec sleep 300']);\n`;
+  // Before a call a module is asked before the rest is loaded.
+  for (const [name, hook_event_name] of [["stop", "Stop"], ["pre-tool-use", "PreToolUse"]]) {
+    using folder = scratch({ [`${name}.ts`]: hook });
+    const [program, ...args] = CROCHET;
+    const asked = spawn(program, [...args, "hook", `${folder.path}/${name}.ts`], { cwd: folder.path });
+    asked.stdin.end(JSON.stringify({ hook_event_name, session_id: "s", cwd: folder.path, tool_name: "Bash" }));
+    await until("the hook has started its command", () => existsSync(`${folder.path}/pid`));
+    asked.kill("SIGTERM");
+    await until(`the command of ${name} has ended`, () => !isAlive(`${folder.path}/pid`));
+    await until("it has ended itself", () => asked.exitCode !== null || asked.signalCode !== null);
+  }
 });
 
 test("crochet hook tells how it is called, and refuses what it is not", async () => {

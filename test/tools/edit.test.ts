@@ -175,6 +175,17 @@ test("rule 12: a near miss is named and shown, with tabs visible, and never writ
     assert.equal(read(), "func f() {\n\treturn 1 \n}\n");
   }));
 
+test("rule 12: where only the spaces differ just the lines of that place are shown, also at the start of a file", () => {
+  for (const [file, line] of [["f(a,b)\ng()\n", 1], ["\nf(a,b)\ng()\n", 2]] as const) {
+    const result = applyEdit(Buffer.from(file), { old_string: "f(a, b)", new_string: "h()" });
+    assert.equal(
+      result.ok ? "ok" : result.message,
+      `String not found: the text at line ${line} differs in the spaces or blank lines in it; ` +
+        `the file has there, each line as a JSON string:\n${line}: "f(a,b)"`,
+    );
+  }
+});
+
 test("rule 12: what stands for bytes that are no text is never found, and the file is told to have other ones", () => {
   const cases: [file: Buffer, message: RegExp][] = [
     [
