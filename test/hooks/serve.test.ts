@@ -46,10 +46,10 @@ test("a hook is asked only about what its name and config say", async () => {
   assert.equal(await at("post-tool-use-failure.x.ts", failure), true);
   assert.equal(await at("post-tool-use-failure.x.ts", POST), false);
   assert.equal(await at("pre-tool-use.x.ts", PRE, `export const config = { matcher: "^Ed" };\n${deny}`), false);
-  assert.equal(
-    await at("pre-tool-use@Edit.x.ts", POST, `export const config = { also: ["post-tool-use@Bash"] };\n${deny}`),
-    true,
-  );
+  const also = `export const config = { also: ["post-tool-use@Bash"] };\n${deny}`;
+  assert.equal(await at("pre-tool-use@Edit.x.ts", POST, also), true);
+  assert.equal(await at("pre-tool-use@Edit.x.ts", PRE, also), false, "each event has its own tools");
+  assert.equal(await at("pre-tool-use@Edit.x.ts", { ...PRE, tool_name: "Edit" }, also), true);
   assert.equal(await at("pre-tool-use.x.ts", { ...BASE, hook_event_name: "PostToolBatch", tool_calls: [] }), false);
   assert.equal(await at("pre-tool-use.x.ts", PRE, `export const config = { mode: "observe" };\n${deny}`), false);
 });
