@@ -39,6 +39,7 @@ type Refuse = (why: string, line?: number) => Error;
 export class Assembly {
   readonly #header: Header;
   readonly #refuse: Refuse;
+  readonly #lacks: boolean;
   readonly #normalise: Normalise | undefined;
   readonly #specs = new Map<string, SpecFact["tool"]>();
   readonly #heads = new Map<number, Omit<Call["request"], "messages">>();
@@ -48,9 +49,11 @@ export class Assembly {
   #unpacked = 0;
   #open: { fact: CallFact; line: number; attempts: Attempt[]; error?: ErrorFact } | undefined;
 
-  constructor(header: Header, refuse: Refuse) {
+  /** `lacks` where texts are missing: then no key fits. */
+  constructor(header: Header, refuse: Refuse, lacks = false) {
     this.#header = header;
     this.#refuse = refuse;
+    this.#lacks = lacks;
     try {
       this.#normalise = normaliserOf(header.normalise);
     } catch (error) {
@@ -166,7 +169,7 @@ export class Assembly {
       at: fact.at,
     };
     const keys = this.#keys(fact, call);
-    if (keys.at(-1) !== fact.key) {
+    if (!this.#lacks && keys.at(-1) !== fact.key) {
       throw this.#refuse("the call does not fit its key, so it was changed by hand", line);
     }
     const echo = await echoOf(call);

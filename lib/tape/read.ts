@@ -22,6 +22,11 @@ const MOST_CHARACTERS = 512 * 1024 * 1024;
 interface ReadOptions {
   /** Searches for secrets in what is read. @default one of this process's environment */
   readonly redactor?: Redactor;
+  /**
+   * Other folders of long texts, for a tape that is only looked at, away from its own, as git has an earlier one shown: a
+   * text that is in none of them is named in its place. @default it is an error
+   */
+  readonly elsewhere?: () => readonly string[];
 }
 
 /**
@@ -46,10 +51,16 @@ export async function readTape(named: string, options: ReadOptions = {}): Promis
   const text = textOf(path);
   const folder = blobsOf(path);
   try {
-    return await parseTape(text, path, options, (name) => readBlob(folder, name));
+    return await parseTape(text, path, options, (name) => blobIn(folder, name, options));
   } catch (error) {
     throw error instanceof UnknownLine ? await blamed(error, text) : error;
   }
+}
+
+function blobIn(own: string, name: string, { elsewhere }: ReadOptions): string | undefined {
+  if (!elsewhere || existsSync(join(own, name))) return readBlob(own, name);
+  const other = elsewhere().find((folder) => existsSync(join(folder, name)));
+  return other === undefined ? undefined : readBlob(other, name);
 }
 
 /** A line that this release does not know; the one that wrote it may. */
@@ -65,7 +76,7 @@ async function blamed(error: UnknownLine, text: string): Promise<TapeError> {
   );
 }
 
-/** The lines of a tape that has been read, with the texts in their places that lie beside it. */
+/** The lines of a tape that has been read whole, with the texts in their places that lie beside it. */
 export function readLines(path: string): (Header | Fact)[] {
   const folder = blobsOf(path);
   const refuse = refusalOf(path);
@@ -129,7 +140,7 @@ export async function parseTape(
   text: string,
   path: string,
   options: ReadOptions = {},
-  blob: (name: string) => string = (name) => {
+  blob: (name: string) => string | undefined = (name) => {
     throw new Error(`Cannot read blob ${name} as there is no folder to look in`);
   },
 ): Promise<Tape> {
@@ -138,8 +149,11 @@ export async function parseTape(
   refuseNewer(text, refuse);
   const texts = [text];
   let unpacked = text.length;
+  let lacks = false;
   const kept = (name: string) => {
-    const long = blob(name);
+    const found = blob(name);
+    lacks ||= found === undefined;
+    const long = found ?? JSON.stringify([`blobs/${name} is not here`]); // a list, as deltas are
     unpacked += long.length;
     if (unpacked > MOST_CHARACTERS) {
       throw refuse(`it unpacks to more than ${MOST_CHARACTERS} characters`, undefined, "record a shorter run");
@@ -152,7 +166,7 @@ export async function parseTape(
   );
   const [header, ...rest] = facts as [Header, ...Fact[]];
   checkVersion(header, refuse);
-  const tape = await new Assembly(header, refuse).read(rest);
+  const tape = await new Assembly(header, refuse, lacks).read(rest);
   const search = options.redactor ?? redactor();
   if (isSuspect(texts, tape, search)) {
     const [found, ...more] = scanFacts(facts, tape, search);

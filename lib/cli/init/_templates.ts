@@ -79,6 +79,8 @@ pathIgnorePatterns = ["fixtures/**"]
     "fixtures/.gitattributes":
       `# A replay compares bytes: git must not change line ends, as it does where core.autocrlf is set.
 * -text
+# Two recordings are never one: git keeps yours and tells of the conflict. 'crochet fixtures show' may make its diffs.
+tape.jsonl -merge diff=tape
 `,
     [`fixtures/${FIXTURE}/files/hello.txt`]: "Helo, world!\n",
   };
