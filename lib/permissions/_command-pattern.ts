@@ -1,5 +1,5 @@
 import type { Command } from "./shell/commands.ts";
-import { literal, mayVanish, type Word } from "./shell/reader.ts";
+import { beginning, literal, mayVanish, type Word } from "./shell/reader.ts";
 
 /** Between words; no word can hold it, so `"git push"` is not `git push`. */
 const GAP = "\0";
@@ -73,9 +73,28 @@ export function mayMatch(pattern: CommandPattern, command: Command): boolean {
     const names: Word[] = name === undefined
       ? [{ ...words[0]!, parts: [{ many: true }, ""] }]
       : [words[0]!, { ...words[0]!, parts: [name.slice(name.lastIndexOf("/") + 1)] }];
-    if (names.some((n) => reaches(pattern, symbolsOf([n, ...words.slice(1)])))) return true;
+    const rests = spellsOperand(pattern) ? withoutOptions(words.slice(1)) : [words.slice(1)];
+    if (names.some((n) => rests.some((rest) => reaches(pattern, symbolsOf([n, ...rest]))))) return true;
   }
   return false;
+}
+
+/** Whether the second word of a pattern is no option: `git push *`. */
+function spellsOperand({ tokens, spelled }: CommandPattern): boolean {
+  return spelled > 1 && tokens[tokens.indexOf(GAP) + 1] !== "-";
+}
+
+/**
+ * Words as they are, and less options before the first operand, each of which may have a value: `-C . push`. What only
+ * the shell knows is a value behind an option, and an operand elsewhere.
+ */
+function withoutOptions(words: readonly Word[]): (readonly Word[])[] {
+  const isOption = (word: Word | undefined) => beginning(word).startsWith("-");
+  const end = words.findIndex((word, i) => !isOption(word) && !isOption(words[i - 1]));
+  const firsts = words.slice(0, end < 0 ? words.length : end + 1);
+  return firsts.flatMap((word, i) =>
+    i === 0 || literal(word) !== undefined || !isOption(words[i - 1]) ? [words.slice(i)] : []
+  );
 }
 
 function reaches({ tokens }: CommandPattern, symbols: readonly (string | symbol)[]): boolean {

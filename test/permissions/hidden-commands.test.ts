@@ -213,6 +213,29 @@ test("an option that only looks like one which runs a command runs none", () => 
   }
 });
 
+test("options before the first operand hide no command from a deny or ask rule, and need no rule more", () => {
+  const rules = {
+    deny: ["Bash(git push *)"],
+    ask: ["Bash(kubectl delete pod)"],
+    allow: ["Bash(git *)", "Bash(kubectl *)"],
+  };
+  const table: [string, string][] = [
+    ["git -C . push origin", "deny"],
+    ["git --no-pager push", "deny"],
+    ["git -c user.name=x --git-dir .git push origin", "deny"],
+    ["/usr/bin/git --exec-path=. push", "deny"],
+    [`git -''C "$dir" push`, "deny"],
+    ['git -C . "$what"', "deny"],
+    ["kubectl -n prod delete pod", "ask"],
+    ["git -C . log push", "allow"],
+    ['git -C "$dir" status', "allow"],
+    ["git -C $dir status", "allow"],
+    ["git log -C push", "allow"],
+    ["kubectl delete -n pod", "allow"],
+  ];
+  for (const [command, said] of table) assert.equal(behavior(command, rules), said, command);
+});
+
 test("no spelling of a command hides it from a deny rule, nor passes for an allowed one", () => {
   for (const spelling of SPELLINGS) {
     assert.equal(behavior(spelling, { mode: "bypass", deny: ["Bash(bad *)"] }), "deny", spelling);

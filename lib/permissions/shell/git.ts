@@ -1,4 +1,4 @@
-import { literal, type Word } from "./reader.ts";
+import { beginning, firstHole, literal, type Word } from "./reader.ts";
 
 /** A text that git gives to a shell, with words behind it. */
 interface GitScript {
@@ -61,16 +61,6 @@ function aliased(setting: Word | undefined): Word[] {
   return [found.endsWith("!") ? script : { ...script, parts: ["git ", ...script.parts] }];
 }
 
-/** What a word begins with, whatever its expansions become. */
-function beginning(word: Word | undefined): string {
-  return word === undefined ? "" : word.parts.slice(0, firstHole(word)).join("");
-}
-
 function withoutBeginning(word: Word, text: string): Word {
   return { ...word, parts: [beginning(word).slice(text.length), ...word.parts.slice(firstHole(word))] };
-}
-
-function firstHole({ parts }: Word): number {
-  const at = parts.findIndex((part) => typeof part !== "string");
-  return at < 0 ? parts.length : at;
 }

@@ -48,6 +48,17 @@ export function literal(word: Word | undefined): string | undefined {
   return word.parts.join("");
 }
 
+/** What a word begins with, whatever its expansions become. */
+export function beginning(word: Word | undefined): string {
+  return word === undefined ? "" : word.parts.slice(0, firstHole(word)).join("");
+}
+
+/** Which part of a word is the first that only the shell knows; how many there are where it knows none. */
+export function firstHole({ parts }: Word): number {
+  const at = parts.findIndex((part) => typeof part !== "string");
+  return at < 0 ? parts.length : at;
+}
+
 /** Whether the word may expand to nothing, so that the next word takes its place. */
 export function mayVanish(word: Word): boolean {
   return literal(word) === undefined && word.parts.every((p) => typeof p === "string" ? p === "" : p.many);
