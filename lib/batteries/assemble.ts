@@ -24,7 +24,7 @@ import { hookList } from "./hook-list.ts";
 import { isKept, keeper } from "./persist.ts";
 import { pastFor } from "./past.ts";
 import { spawner } from "./spawn.ts";
-import { askerFor, choicesOf, closeTape, notedHooks, tapeFor } from "./tape.ts";
+import { askerFor, choicesOf, closeTape, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
 /** An agent's options, checked. */
@@ -248,13 +248,17 @@ async function withMemory(
   { options: { system = "" }, own, cwd, memory, tape }: Ground,
 ): Promise<{ system: string; afterWrite?: AgentSpec["afterWrite"] }> {
   if (memory === false) return { system };
-  const { findMemory, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
+  const { findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
   const names = memory === true ? MEMORY_FILES : memory;
-  const isChosen = tape?.recording.chosen.has("memory") ?? false;
   const recorded = tape?.program?.tape;
-  const isRetold = recorded?.header.tools ? tape!.isOffline : isChosen && own.memory === undefined;
+  const isInPlace = tape !== undefined && isOfEnvironment(tape);
+  const isRepeated = own.memory !== undefined || isInPlace;
+  const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated && tape?.recording.chosen.has("memory");
   const onTape = isRetold ? recorded?.memory?.memory : undefined;
   const files = onTape === undefined ? await findMemory(cwd, names) : [];
+  // A replay works in a copy of the workspace, which nothing lies above.
+  if (isInPlace && tape.mode === "record" && !isBelow(cwd, files)) tape.recording.chosen.add("memory");
+  const isChosen = tape?.recording.chosen.has("memory") ?? false;
   const found = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
   if (tape?.recordsTools || isChosen) {
     tape!.recording.memory = { memory: found, ...(isChosen && memory !== true && { names: memory }) };

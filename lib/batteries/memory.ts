@@ -26,6 +26,11 @@ export async function findMemory(cwd: string, names: readonly string[]): Promise
   }
 }
 
+/** Whether all memory lies in a directory, and none above it. */
+export function isBelow(cwd: string, found: readonly Found[]): boolean {
+  return found.every(({ path }) => path.startsWith(join(cwd, "/")));
+}
+
 /** The part of the system prompt that memory makes. */
 export function memoryPrompt(found: readonly Found[], cwd: string): string {
   return found.map(({ path, text }) => {

@@ -98,6 +98,11 @@ const leftOut = new WeakMap<TapeSession, readonly { readonly path: string; reado
 /** Tapes that the environment names. */
 const ofEnvironment = new WeakSet<TapeSession>();
 
+/** Whether a tape is for a run as it always is, in its own directory: the environment names it. */
+export function isOfEnvironment(tape: TapeSession): boolean {
+  return ofEnvironment.has(tape);
+}
+
 /** Ends a tape with its session. What went wrong with it is told, and takes no Result away. */
 export async function closeTape(
   tape: TapeSession,
@@ -105,7 +110,7 @@ export async function closeTape(
   tell: (message: string) => void,
 ): Promise<void> {
   // A script that knows of no tape listens to no warnings; whoever set the variable sees what it prints.
-  const warn = ofEnvironment.has(tape) && !tape.isWatched
+  const warn = isOfEnvironment(tape) && !tape.isWatched
     ? (message: string) => console.error(`crochet: ${message}`)
     : tell;
   let report: DriftReport;

@@ -54,6 +54,32 @@ test(
 );
 
 test(
+  "memory that lies above the workspace, as in a repository of packages, is told again by a replay",
+  LONG,
+  async () => {
+    using here = place({ "AGENTS.md": "Be kind.\n", "packages/tea/AGENTS.md": "Be brief.\n" });
+    const script = agentScript(SYSTEM).replace("system:", "memory: true, system:").replace(
+      "export default",
+      "const tea =",
+    );
+    const runs = `export default tea;\nif (import.meta.main) console.log((await tea.run("look")).text);\n`;
+    here.put({ "packages/tea/agent.ts": `${script}${runs}`, "packages/tea/hooks/stop.ts": HOOK });
+    const cwd = join(here.cwd, "packages/tea");
+    const recorded = await taped({ ...here, cwd }, [...OUR_RUNTIME, join(cwd, "agent.ts")], [{ text: "green" }]);
+    assert.deepEqual([recorded.code, recorded.out], [0, "green\n"], recorded.err);
+    const replayed = await here.crochet(["replay", "packages/tea"]);
+    assert.equal(replayed.code, 0, replayed.out);
+    here.put({ "AGENTS.md": "Be strict.\n" });
+    const env = { HOME: here.home, CROCHET_TAPE: "fixtures/x" };
+    const repeated = await ended([...OUR_RUNTIME, join(cwd, "agent.ts")], { cwd, env });
+    assert.match(
+      repeated.err,
+      /system, what \.\.\/\.\.\/AGENTS\.md says, is not .*\n.*\n {2}- Be kind\.\n {2}\+ Be strict\.\n/,
+    );
+  },
+);
+
+test(
   "the files that an agent or only its run names are its memory wherever it runs, and watched by a replay",
   LONG,
   async () => {
