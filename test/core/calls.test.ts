@@ -61,6 +61,24 @@ test("U9: neighbours that change nothing run together, a write alone, gates just
   ]);
 });
 
+test("a tool that writes and is said to run beside others does so", async () => {
+  const log: string[] = [];
+  let sleep: (ms: number) => Promise<void> = async () => {};
+  const { run } = timed("W", "write", log, (ms) => sleep(ms));
+  const beside = tool<{ say?: string }>({
+    name: "W",
+    description: "W.",
+    input: { type: "object" },
+    effect: "write",
+    parallel: true,
+    run,
+  });
+  const s = stage({ model: scripted([calls(["W", "a 20"], ["W", "b 10"]), { text: "done" }]), tools: [beside] });
+  sleep = (ms) => s.clock.sleep(ms);
+  await s.run();
+  assert.deepEqual(log, ["run a", "run b", "end b", "end a"]);
+});
+
 test("U4, U9: the hooks of calls that run together are asked one call after the other, as the calls end", async () => {
   const log: string[] = [];
   const s = stage({

@@ -53,6 +53,8 @@ test("honest compound commands are allowed when each of their commands is", () =
       "ok \"$x\" $y 'single $z' *.ts {a,b} ~/x",
       'for f in *.ts; do ok "$f"; done',
       "if ok; then fine; elif ok; then fine; else ok; fi",
+      "if ok; then fine; fi",
+      'for x; do ok "$x"; done',
       "while ok; do fine; done < input.txt",
       "case $x in a|b) ok;; *) fine;; esac",
       'x=$(ok); fine "$x"',
