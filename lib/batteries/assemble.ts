@@ -73,8 +73,7 @@ async function groundOf(parts: Parts, own: RunOptions) {
       `Cannot keep limits.dollars as the price of model '${modelName}' is unknown: use limits.tokens`,
     );
   }
-  // A replay has the ids of its recording: kept, it would write into the transcript of the one before.
-  const store = tape?.isOffline && own.resume === undefined ? memoryStore() : own.store ?? parts.store;
+  const store = await storeFor(parts, own, tape);
   const engine = engineOf(own.step ?? options.step);
   const past = await pastFor(store, own);
   const id = past?.id ?? own.id ?? clock.uuid();
@@ -84,6 +83,20 @@ async function groundOf(parts: Parts, own: RunOptions) {
     ...{ limits, store, engine, past, id },
   };
 }
+
+/**
+ * A replay has the ids of its recording: kept, it would write into the transcript of the one before. A script that is
+ * replayed by the environment may go on with what it began.
+ */
+async function storeFor(parts: Parts, own: RunOptions, tape: Ground["tape"]): Promise<TranscriptStore> {
+  const kept = own.store ?? parts.store;
+  if (!tape?.isOffline) return kept;
+  if (!isOfEnvironment(tape)) return own.resume === undefined ? memoryStore() : kept;
+  return own.resume === undefined || await replayed.load(own.resume) ? replayed : kept;
+}
+
+/** What scripts began in this process on tapes of the environment. */
+const replayed = memoryStore();
 
 async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefined): Promise<AgentSession> {
   const { parts, options, own, cwd, tape, lane, clock, model, priced, memory } = ground;

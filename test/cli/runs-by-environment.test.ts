@@ -26,6 +26,12 @@ for (
   const [how, runs] of [
     ["one after the other", `for (const i of [1, 2, 3]) console.log((await subject.run("say " + i)).text);`],
     [
+      "each going on with the one before",
+      `let { id, text } = await subject.run("say 1");
+for (const i of [2, 3]) text += "\\n" + (await subject.resume(id, "say " + i)).text;
+console.log(text);`,
+    ],
+    [
       "at once",
       `console.log((await Promise.all([1, 2, 3].map((i) => subject.run("say " + i)))).map((r) => r.text).join("\\n"));`,
     ],
@@ -37,7 +43,7 @@ for (
     async () => {
       using here = place();
       putScript(here, "You say it.", runs);
-      await using server = await scriptedServer([], { then: ({ messages }) => ({ text: textOf(messages[0]) }) });
+      await using server = await scriptedServer([], { then: ({ messages }) => ({ text: textOf(messages.at(-1)) }) });
       const first = await runScript(here, { CROCHET_TAPE_MODE: "record", ...asked(server) });
       assert.deepEqual([first.out, first.err], ["say 1\nsay 2\nsay 3\n", ""]);
       assert.deepEqual(readdirSync(join(here.cwd, "fixtures")).sort(), ["x", "x-2", "x-3"]);
