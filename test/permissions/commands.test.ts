@@ -54,6 +54,7 @@ test("honest compound commands are allowed when each of their commands is", () =
       'for f in *.ts; do ok "$f"; done',
       "if ok; then fine; elif ok; then fine; else ok; fi",
       "if ok; then fine; fi",
+      "$'\\157\\x6b' $'\\557'",
       'for x; do ok "$x"; done',
       "while ok; do fine; done < input.txt",
       "case $x in a|b) ok;; *) fine;; esac",

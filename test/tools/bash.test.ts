@@ -127,6 +127,7 @@ test("Bash cuts long output to 30,000 characters and keeps every byte in a file"
     assert.ok(stdout.startsWith("1\n2\n3\n") && stdout.endsWith("\n599999\n600000"));
     assert.ok(stdout.includes(persistedOutputPath!));
     const whole = readFileSync(persistedOutputPath!, "utf8");
+    assert.ok(stdout.includes(`output of ${whole.length - "end\n".length} bytes`));
     assert.equal(whole.replace("end\n", ""), Array.from({ length: 600_000 }, (_, i) => `${i + 1}\n`).join(""));
     assert.equal(statSync(persistedOutputPath!).size, persistedOutputSize);
     assert.ok(persistedOutputPath!.startsWith(join(cwd, ".crochet/")));
