@@ -33,9 +33,10 @@ export class StdioTransport implements Transport {
     this.#options = options;
   }
 
-  /** The last words on stderr. */
+  /** The last error on stderr, else the last words: runtimes name their version after an error. */
   get lastWords(): string {
-    return this.#stderr.trimEnd().split("\n").at(-1)?.trim() ?? "";
+    const lines = this.#stderr.trimEnd().split("\n").map((line) => line.trim());
+    return lines.findLast((line) => /^(?:error|\w*Error)\b[^:]*: /.test(line)) ?? lines.at(-1)!;
   }
 
   start(): Promise<void> {

@@ -97,6 +97,7 @@ test("a broken or slow server is a warning with its reason, never a failed run",
     servers: {
       gone: { command: "/no/such/server" },
       dies: shell("echo 'no licence' >&2; exit 2"),
+      broken: shell("printf 'Error: no mill\\n    at mill.ts:1\\n\\nNode.js v24\\n' >&2; exit 1"),
       mute: shell("echo 'starting …'; sleep 100"),
       shut: { url: "http://127.0.0.1:9/mcp" },
       slow: { url: `${silent.url}/mcp` },
@@ -107,11 +108,12 @@ test("a broken or slow server is a warning with its reason, never a failed run",
   const about = (name: string) => warnings.find((warning) => warning.includes(`'${name}'`)) ?? "";
   assert.match(about("gone"), /^Cannot use MCP server 'gone' as .*(no such|ENOENT)/);
   assert.match(about("dies"), /^Cannot use MCP server 'dies' as .*: no licence$/);
+  assert.match(about("broken"), /^Cannot use MCP server 'broken' as .*: Error: no mill$/, "not the runtime's version");
   assert.match(about("mute"), /as it was not ready within 4 s$/);
   assert.match(about("shut"), /^Cannot use MCP server 'shut' as /);
   assert.match(about("slow"), /as .*(not ready within 4 s|timed out)/i);
   assert.match(about("good_"), /as another is called 'good' already: rename one/);
-  assert.equal(warnings.length, 6, warnings.join("\n"));
+  assert.equal(warnings.length, 7, warnings.join("\n"));
   assert.equal(results[0]!.content, "echo hi");
 });
 
