@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { locateRipgrep } from "../../lib/tools/search/ripgrep.ts";
+import { locateRipgrep, runRipgrep } from "../../lib/tools/search/ripgrep.ts";
 import { glob, grep } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
 import { HAYSTACK } from "./_haystack.ts";
@@ -56,6 +56,14 @@ test("Grep and Glob go on plainly where ripgrep is ended from outside or does no
       assert.deepEqual((await grep({ pattern: "needle" }, options)).filenames, [".env", "a.ts"]);
       assert.deepEqual((await glob({ pattern: "*.ts" }, options)).filenames, ["a.ts", "src/c.ts"]);
     }
+  }));
+
+test("ripgrep is ended once it has said enough, and what it has said counts", () =>
+  inWorkspace(async (root) => {
+    const endless = stand(root, "while :; do echo ./a.ts; done");
+    const { code, stdout } = await runRipgrep(endless, [], { cwd: root, enough: (_, total) => total > 100 });
+    assert.equal(code, "enough");
+    assert.match(stdout.toString(), /^(?:\.\/a\.ts\n){5}/);
   }));
 
 test("ripgrep is the one npm brought, else the first on PATH that can be run, else none", () =>
