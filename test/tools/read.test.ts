@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, realpathSync, symlinkSync, truncateSync, write
 import { join } from "node:path";
 import { test } from "node:test";
 import { changedSinceRead } from "../../lib/files/read-record.ts";
-import { Read, read, type ReadResponse } from "../../lib/tools/index.ts";
+import { Glob, Read, read, type ReadResponse } from "../../lib/tools/index.ts";
 import { sharedData } from "../_shared.ts";
 import { refuses, text } from "./_read.ts";
 import { call, plant } from "./_tree.ts";
@@ -223,3 +223,12 @@ test("Read never reads on once the run is interrupted", () =>
       /stop/,
     );
   }));
+
+test("Read and Glob take a name or a pattern of one character, and none of no character", async () => {
+  assert.deepEqual(await Read.parse({ file_path: "a", offset: 0, limit: 1 }), { file_path: "a", offset: 0, limit: 1 });
+  assert.deepEqual(await Glob.parse({ pattern: "*" }), { pattern: "*" });
+  for (const input of [{ file_path: "" }, { file_path: "a", offset: -1 }, { file_path: "a", limit: 0 }]) {
+    await assert.rejects(async () => await Read.parse(input), { name: "InvalidInput" }, JSON.stringify(input));
+  }
+  await assert.rejects(async () => await Glob.parse({ pattern: "" }), { name: "InvalidInput" });
+});
