@@ -265,7 +265,7 @@ export class TapeSession {
       unused: unused.map((call) => call.id),
       calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live: this.recording.calls.length },
       normalise: header.normalise ?? [],
-      price: { update: await priceOf(unused), whole: tape ? await wholePrice(tape) : await priceOf([]) },
+      price: { update: await priceOf(unused, divergences), whole: tape ? await wholePrice(tape) : await priceOf([]) },
       notes: [],
     };
   }

@@ -12,6 +12,8 @@ import {
   type ToolContext,
 } from "../../lib/index.ts";
 import { DEFAULT_MODEL } from "../../lib/anthropic.ts";
+import { NO_USAGE } from "../../lib/core/messages.ts";
+import { price } from "../../lib/prices.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { reportLines } from "../../lib/tape/drift/report.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
@@ -203,6 +205,18 @@ test("calls that are never asked for make a replay fail, and are named", async (
     assert.equal(told.report?.ok, false);
     const silent = await take(offline(halting), { folder, tape: { path: folder, onReport: undefined } as never });
     assert.match(silent.warnings.join(), /never asked for: main#2/);
+  });
+});
+
+test("to record again with another model costs what that one does", async () => {
+  const usage = { input_tokens: 1_000_000, output_tokens: 1_000 };
+  await inFolder(async (folder) => {
+    await recordWire({ ...options, model: "claude-opus-5-5" }, [{ text: "done", usage }], { folder });
+    for (const model of ["claude-opus-5-5", "claude-haiku-5-5", "unpriced-1"]) {
+      const other = agent({ ...options, model, system: "You sing." });
+      const { report } = await take(other, { folder, tape: { path: folder } });
+      assert.equal(report?.price.update.dollars, price(model, { ...NO_USAGE, ...usage }), model);
+    }
   });
 });
 

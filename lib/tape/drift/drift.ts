@@ -80,15 +80,16 @@ export function wholePrice(tape: Tape): Promise<Price> {
   return price;
 }
 
-/** What calls cost when they were recorded, at today's list price. */
-export async function priceOf(calls: Iterable<Call>): Promise<Price> {
+/** What calls cost when they were recorded, at today's list price: that of the model which is asked now, where it is another. */
+export async function priceOf(calls: Iterable<Call>, divergences: readonly Divergence[] = []): Promise<Price> {
+  const asked = new Map(divergences.filter(({ path }) => path === "model").map((d) => [d.expected, String(d.actual)]));
   let usage: Usage = NO_USAGE;
   let dollars: number | undefined = 0;
   let count = 0;
   for (const call of calls) {
     count++;
     const used = await usageOf(call);
-    const cost = price(call.request.model, used);
+    const cost = price(asked.get(call.request.model) ?? call.request.model, used);
     usage = addUsage(usage, used);
     dollars = dollars === undefined || cost === undefined ? undefined : dollars + cost;
   }
