@@ -175,6 +175,14 @@ test("rule 12: a near miss is named and shown, with tabs visible, and never writ
     assert.equal(read(), "func f() {\n\treturn 1 \n}\n");
   }));
 
+test("rule 12: a near miss is named in the middle of a line, too", () => {
+  const result = applyEdit(Buffer.from("x\nconst a = “b” + c;\n"), { old_string: 'a = "b" +', new_string: "" });
+  assert.match(
+    result.ok ? "ok" : result.message,
+    /^String not found: the text at line 2 differs in typographic punctuation .*\n2: "const a = “b” \+ c;"$/s,
+  );
+});
+
 test("rule 12: where only the spaces differ just the lines of that place are shown, also at the start of a file", () => {
   for (const [file, line] of [["f(a,b)\ng()\n", 1], ["\nf(a,b)\ng()\n", 2]] as const) {
     const result = applyEdit(Buffer.from(file), { old_string: "f(a, b)", new_string: "h()" });
