@@ -76,6 +76,13 @@ async function blamed(error: UnknownLine, text: string): Promise<TapeError> {
   );
 }
 
+/** What a tape's file says, whether it can be used or not. @throws {TapeError} where it is not there whole */
+export function wholeText(path: string): string {
+  const text = textOf(path);
+  refuseTorn(text, refusalOf(path));
+  return text;
+}
+
 /** The lines of a tape that has been read whole, with the texts in their places that lie beside it. */
 export function readLines(path: string): (Header | Fact)[] {
   const folder = blobsOf(path);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
@@ -54,6 +54,31 @@ test(
     ], [1, true]);
   },
 );
+
+test("prune never removes a blob where a tape is cut, empty or not fetched: nobody knows which it needs", async () => {
+  const blob = `fixtures/blobs/${"a".repeat(64)}`;
+  const whole = `{"prompt":{"$blob":"${"a".repeat(64)}"}}\n`;
+  const cases: [tape: string, told: RegExp][] = [
+    ["", /as it is empty: take it/],
+    [whole.slice(0, 12), /as its last line is torn: take it/],
+    [
+      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n",
+      /as Git LFS has not fetched it: git lfs pull/,
+    ],
+  ];
+  using w = place({ [blob]: "long" });
+  for (const [tape, told] of cases) {
+    w.put({ "fixtures/x/tape.jsonl": tape });
+    const { code, err } = await w.call(prune);
+    assert.deepEqual([code, told.test(err), existsSync(join(w.cwd, blob))], [1, true, true], err);
+  }
+  w.put({ "fixtures/x/tape.jsonl": `<<<<<<< HEAD\n=======\n${whole}>>>>>>> theirs\n` });
+  assert.deepEqual(
+    [(await w.call(prune)).out, existsSync(join(w.cwd, blob))],
+    ["0 blobs removed\n", true],
+    "of both sides",
+  );
+});
 
 test("prune never removes what a tape of any name needs, nor what is no blob", async () => {
   using w = place();
