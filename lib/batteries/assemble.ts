@@ -158,7 +158,8 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
   };
   const keep = keeper(store, id, stored ? undefined : about, () => life, stored);
   const signals = [options.signal, own.signal].filter((signal) => signal !== undefined);
-  const set = await toolSet({ own: parts.tools, mcp: [options.mcp, own.mcp], tape, cwd, signals, warn });
+  const mcp = [options.mcp, own.mcp];
+  const set = await toolSet({ own: parts.tools, mcp, tape, cwd, state: toolState, signals, warn });
   about.tools = set.tools.map((tool) => tool.name);
   const definition: AgentSpec = {
     type: parts.name,

@@ -1,4 +1,4 @@
-import { type Tool, ToolError } from "../core/tool.ts";
+import { type Tool, ToolError, type ToolSession } from "../core/tool.ts";
 import type { McpServers } from "../mcp.ts";
 import type { McpOptions } from "../mcp/servers.ts";
 import type { TapeSession } from "../tape/session.ts";
@@ -9,6 +9,7 @@ export interface ToolSetOptions {
   readonly mcp: readonly (McpOptions | undefined)[];
   readonly tape: TapeSession | undefined;
   readonly cwd: string;
+  readonly state: Map<string, unknown>;
   readonly signals: readonly AbortSignal[];
   readonly warn: (message: string) => void;
 }
@@ -22,12 +23,13 @@ export interface ToolSet {
   close(): Promise<void>;
 }
 
-export async function toolSet({ own, mcp, tape, cwd, signals, warn }: ToolSetOptions): Promise<ToolSet> {
-  for (const tool of own) if (tool.close) users.set(tool, (users.get(tool) ?? 0) + 1);
+export async function toolSet({ mcp, tape, cwd, signals, warn, ...given }: ToolSetOptions): Promise<ToolSet> {
+  for (const tool of given.own) if (tool.close) users.set(tool, (users.get(tool) ?? 0) + 1);
+  const own = await described(given.own, { cwd, state: given.state, warn });
   let tools = own;
   let connected: McpServers | undefined;
-  const given = mcp.filter((one) => one !== undefined);
-  const servers = Object.assign({}, ...given.map((one) => one.servers).reverse());
+  const known = mcp.filter((one) => one !== undefined);
+  const servers = Object.assign({}, ...known.map((one) => one.servers).reverse());
   if (Object.keys(servers).length > 0) {
     if (tape?.mode === "replay" && tape.program?.tape.header.tools) tools = [...own, ...await fromTape(tape)];
     else {
@@ -35,7 +37,7 @@ export async function toolSet({ own, mcp, tape, cwd, signals, warn }: ToolSetOpt
       const changed = () => {
         if (connected) tools = joined(own, connected, warn);
       };
-      const startTimeout = given.find((one) => one.startTimeout !== undefined)?.startTimeout;
+      const startTimeout = known.find((one) => one.startTimeout !== undefined)?.startTimeout;
       const options = { servers, ...(startTimeout !== undefined && { startTimeout }) };
       const signal = AbortSignal.any([...signals]);
       connected = await connectServers(options, { cwd, signal, warn, changed });
@@ -52,9 +54,16 @@ export async function toolSet({ own, mcp, tape, cwd, signals, warn }: ToolSetOpt
     },
     close: async () => {
       await connected?.close();
-      for (const tool of own) await letGo(tool, warn);
+      for (const tool of given.own) await letGo(tool, warn);
     },
   };
+}
+
+async function described(tools: readonly Tool[], session: ToolSession): Promise<readonly Tool[]> {
+  if (!tools.some(({ describe }) => describe)) return tools;
+  return await Promise.all(
+    tools.map(async (tool) => tool.describe ? { ...tool, description: await tool.describe(session) } : tool),
+  );
 }
 
 /** How many sessions use a tool that holds something: it is closed with the last of them. */

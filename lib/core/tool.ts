@@ -78,10 +78,17 @@ export interface ToolOutput {
 
 export type ToolReturn = string | readonly Block[] | ToolOutput;
 
+/** A session as its tools see it when it opens. */
+export interface ToolSession extends Pick<ToolContext, "cwd" | "state"> {
+  readonly warn: (message: string) => void;
+}
+
 /** A tool an agent can call. */
 export interface Tool<Input = any> {
   readonly name: string;
   readonly description: string;
+  /** The description in one session, where it depends on what lies in its directory. */
+  readonly describe?: (session: ToolSession) => Promise<string>;
   readonly input_schema: JsonSchema;
   readonly effect: Effect;
   /** Whether calls may run beside others although they write. */
@@ -116,6 +123,8 @@ export class ToolError extends Error {
 export interface ToolOptions<Input> {
   name: string;
   description: string;
+  /** The description in one session, where it depends on what lies in its directory. */
+  describe?: (session: ToolSession) => Promise<string>;
   /** A zod schema (or any Standard Schema), or plain JSON Schema of an object. */
   input: StandardSchema<Input> | JsonSchema;
   run: (input: Input, context: ToolContext) => ToolReturn | Promise<ToolReturn>;
@@ -174,6 +183,7 @@ export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
     effect,
     parse: isStandard(input) ? standardParser(input) : (value) => validateJson<Input>(schema, value),
     run,
+    ...(options.describe && { describe: options.describe }),
     ...(options.parallel && { parallel: true }),
     ...(options.aliases && { aliases: options.aliases }),
     ...(options.prepare && { prepare: options.prepare }),

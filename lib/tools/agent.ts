@@ -4,7 +4,7 @@ import { totalTokens } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
 import { HAS_READ } from "../core/tool-state.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
-import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import { type Tool, tool, type ToolContext, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
 
 /** An agent that another can start by name. */
 export interface AgentDefinition {
@@ -34,6 +34,9 @@ export interface AgentInput {
 }
 
 const GENERAL = "general-purpose";
+const FOLDER = "agents";
+/** What has no front matter is a page that lies there, unless an agent of its name is asked for. */
+const NO_HEAD = "no_definition";
 
 const DESCRIPTION =
   `Starts another agent for a task of its own and returns its final report. It does not see this conversation: put everything
@@ -56,7 +59,8 @@ export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
   return tool<AgentInput>({
     name: "Agent",
     aliases: ["Task"],
-    description: DESCRIPTION,
+    description: descriptionOf(options.agents ?? {}),
+    describe: async (session) => descriptionOf(await kindsOf(session, options)),
     effect: "write",
     parallel: true,
     input: {
@@ -88,6 +92,28 @@ export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
  * ```
  */
 export const Agent: Tool<AgentInput> = agentTool();
+
+/** What the model reads: with agents of one's own, which those are and when to use them. */
+function descriptionOf(kinds: { readonly [name: string]: AgentDefinition }): string {
+  if (Object.keys(kinds).length === 0) return DESCRIPTION;
+  const all = { [GENERAL]: { description: "Any task" }, ...kinds };
+  const lines = Object.entries(all).map(([name, { description }]) => `- ${name}: ${description.replace(/\s+/g, " ")}`);
+  return `${DESCRIPTION}\n\nKinds of agent, by subagent_type:\n${lines.join("\n")}`;
+}
+
+/** The agents there are, in code and in files. */
+async function kindsOf({ cwd, state, warn }: ToolSession, { agents, folder }: AgentToolOptions) {
+  const kinds: { [name: string]: AgentDefinition } = { ...agents };
+  for (const name of await namesIn(cwd, folder)) {
+    if (Object.hasOwn(kinds, name)) continue;
+    try {
+      kinds[name] = await definitionIn(cwd, folder, name, state);
+    } catch (error) {
+      if ((error as { code?: string }).code !== NO_HEAD) warn((error as Error).message);
+    }
+  }
+  return kinds;
+}
 
 async function start(input: AgentInput, context: ToolContext, options: AgentToolOptions): Promise<ToolOutput> {
   if (!context.spawn) throw new ToolError("Cannot start an agent as this tool is not run by one", { code: "no_agent" });
@@ -137,12 +163,8 @@ async function definitionOf(
 ): Promise<Partial<AgentDefinition>> {
   const inCode = options.agents && Object.hasOwn(options.agents, type) ? options.agents[type] : undefined;
   if (inCode) return inCode;
-  const folder = join(cwd, options.folder ?? "agents");
-  const files = (await readdir(folder).catch(() => [])).filter((f) => f.endsWith(".md")).map((f) => f.slice(0, -3));
-  if (files.includes(type)) {
-    const hasRead = state.get(HAS_READ) as ((path: string, text: string) => void) | undefined;
-    return await readDefinition(join(folder, `${type}.md`), hasRead);
-  }
+  const files = await namesIn(cwd, options.folder);
+  if (files.includes(type)) return await definitionIn(cwd, options.folder, type, state);
   if (type === GENERAL) return {};
   const known = [GENERAL, ...Object.keys(options.agents ?? {}), ...files];
   throw new ToolError(
@@ -155,6 +177,16 @@ async function definitionOf(
   );
 }
 
+async function namesIn(cwd: string, folder = FOLDER): Promise<string[]> {
+  const files = await readdir(join(cwd, folder)).catch(() => []);
+  return files.filter((file) => file.endsWith(".md")).map((file) => file.slice(0, -3)).sort();
+}
+
+async function definitionIn(cwd: string, folder = FOLDER, name: string, state: ToolSession["state"]) {
+  const hasRead = state.get(HAS_READ) as ((path: string, text: string) => void) | undefined;
+  return await readDefinition(join(cwd, folder, `${name}.md`), hasRead);
+}
+
 /** Reads `agents/<name>.md`: front matter (description, tools, model), then the system prompt. */
 export async function readDefinition(
   path: string,
@@ -163,9 +195,11 @@ export async function readDefinition(
   const text = await readFile(path, "utf8");
   hasRead?.(path, text);
   const { head, body, unclosed } = splitFrontMatter(text);
-  const fail = (why: string) => new ToolError(`Cannot use ${path} as ${why}`, { code: "bad_definition" });
+  const fail = (why: string, code = "bad_definition") => new ToolError(`Cannot use ${path} as ${why}`, { code });
   if (unclosed) throw fail("its front matter is never closed: end it with a line '---'");
-  if (head === undefined) throw fail("it has no front matter: begin it with '---', a line 'description: …' and '---'");
+  if (head === undefined) {
+    throw fail("it has no front matter: begin it with '---', a line 'description: …' and '---'", NO_HEAD);
+  }
   const { parse } = await import("yaml");
   let fields: Record<string, unknown>;
   try {
