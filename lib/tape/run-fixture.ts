@@ -206,16 +206,22 @@ function given<Name extends keyof ReplayOptions>(all: ReplayOptions, ...names: N
 
 /** Why a run was not kept, with why it failed where that is not said in it. */
 function withReason(error: unknown, result: Result | undefined): unknown {
-  const why = result?.error?.message;
-  if (!(error instanceof TapeError) || why === undefined || error.message.includes(why)) return error;
+  const why = result ? reasonOf(result) : "";
+  if (!(error instanceof TapeError) || error.message.includes(why)) return error;
   return new TapeError(`${error.message}: ${why}`);
 }
 
+/** Why a run ended as it did, where it says so. */
+function reasonOf({ stop, error, text }: Result): string {
+  return error?.message ?? (stop === "denied" ? text : "");
+}
+
 /** A report that also says whether the run ended as the recorded one did, and left the same files. */
-function judged(report: DriftReport, tape: Tape | undefined, { stop, error, text }: Result, cwd: string): DriftReport {
+function judged(report: DriftReport, tape: Tape | undefined, result: Result, cwd: string): DriftReport {
   if (report.mode === "record") return report;
+  const { stop } = result;
   const end = tape?.end;
-  const reason = error?.message ?? (stop === "denied" ? text : "");
+  const reason = reasonOf(result);
   const ending = `it ended with '${stop}'${reason === "" ? "" : ` (${reason})`}, recorded was '${end?.end}'`;
   const endsOtherwise = end !== undefined && end.end !== stop;
   if (report.mode === "update") return endsOtherwise ? { ...report, notes: [...report.notes, ending] } : report;

@@ -220,7 +220,7 @@ export class TapeSession {
   async #write(kept: readonly Call[], stop: string | undefined): Promise<void> {
     const { refusal, tapeOf } = await import("./record/recorded-tape.ts");
     const { writeTape } = await import("./write.ts");
-    const why = refusal(this.recording, stop, this.program?.tape);
+    const why = refusal(this.recording, stop, this.program?.tape, kept);
     if (why !== undefined) throw new TapeError(`Cannot ${this.mode} ${this.#name} as ${why}`);
     const clocks = [...this.#lanes.values()].flatMap((lane) => lane.clock.facts);
     const header = await this.#header(kept);

@@ -43,6 +43,15 @@ test("replay --update never puts a failure in the place of a run that went well"
   assert.equal(failed.code, 1);
   assert.match(failed.out, /the run ended with an error, and the tape is left as it was: Cannot call the model/);
   assert.equal(readFileSync(join(here.cwd, TAPE), "utf8"), before);
+
+  here.put({ "hooks/user-prompt-submit.ts": "export default () => { throw new Error('not today'); };" });
+  const refused = await here.crochet(["replay", "--update"], env);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.out,
+    /Cannot update \S+ as the run ended with 'denied' before the model was asked, and the tape is left as it was \(.*\): .*not today/,
+  );
+  assert.equal(readFileSync(join(here.cwd, TAPE), "utf8"), before);
 });
 
 test("replay takes several names, and refuses what it cannot do before it begins", LONG, async () => {

@@ -17,6 +17,7 @@ export function refusal(
   { calls, isInterrupted }: Recording,
   stop: string | undefined,
   was: Tape | undefined,
+  kept: readonly Call[],
 ): string | undefined {
   const unsent = calls.find(({ attempts, error }) => attempts.length === 0 && error);
   if (stop === undefined) {
@@ -26,6 +27,10 @@ export function refusal(
   if (isInterrupted) return "the run was interrupted: let it come to its end";
   if (unsent) return `the model could not be asked: ${unsent.error!.message}`;
   if (stop === "error" && calls.length === 0 && was === undefined) return "the run failed before the model was asked";
+  if (was && was.calls.length > 0 && calls.length + kept.length === 0) {
+    return `the run ended with '${stop}' before the model was asked, and the tape is left as it was ` +
+      "(delete it to record such a run)";
+  }
   if (stop !== "error" || was === undefined || was.end?.end === "error") return undefined;
   const { error } = calls.findLast((call) => call.error) ?? {};
   return `the run ended with an error, and the tape is left as it was: ${error?.message ?? "try again"}`;
