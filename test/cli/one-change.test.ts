@@ -25,12 +25,13 @@ export default agent({
 export default () => context("The team is Heron.\\nIt ships on Fridays.");
 `,
   "AGENTS.md": "# House rules\n\nUse British spelling.\n",
+  "CLAUDE.md": "",
 };
 
 const TASK = { description: "count", prompt: "how many?", subagent_type: "counter" };
 
-/** What is changed in which file, what a replay then says of it, and how many calls an update asks. */
-const CHANGES: { file: string; from: string; to: string; says: string[]; calls: string }[] = [
+/** What is changed in which file, what a replay then says of it, and how many calls an update asks, if it comes to that. */
+const CHANGES: { file: string; from: string; to: string; says: string[]; calls?: string }[] = [
   {
     file: "hooks/user-prompt-submit.team.ts",
     from: "on Fridays",
@@ -58,6 +59,38 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls: 
     calls: "1 kept, 2 new",
   },
   {
+    file: "fixtures/it/files/CLAUDE.md",
+    from: "",
+    to: "Be brief.\n",
+    says: [
+      "prompt: system, what CLAUDE.md says, is not what was recorded (at main#1)",
+      "  line 8",
+      "  + ",
+      "  + # From CLAUDE.md",
+      "  + ",
+      "  + Be brief.",
+      "never asked for: all 3 calls",
+    ],
+    calls: "1 kept, 2 new",
+  },
+  {
+    file: "fixtures/it/files/AGENTS.md",
+    from: FILES["AGENTS.md"],
+    to: "",
+    says: [
+      "prompt: system, what AGENTS.md says, is not what was recorded (at main#1)",
+      "  line 2",
+      "  - ",
+      "  - # From AGENTS.md",
+      "  - ",
+      "  - # House rules",
+      "  - ",
+      "  - Use British spelling.",
+      "never asked for: all 3 calls",
+    ],
+    calls: "1 kept, 2 new",
+  },
+  {
     file: "agent.ts",
     from: "You count lines.",
     to: "You count all lines.",
@@ -78,7 +111,6 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls: 
       "it ended with 'denied' (Prompt dropped by hook user-prompt-submit.team.ts: contxt is not defined), recorded was 'done'",
       "it warned: Hook user-prompt-submit.team.ts failed on user-prompt-submit: contxt is not defined",
     ],
-    calls: "0 kept, 0 new",
   },
 ];
 
@@ -105,9 +137,9 @@ test(
       assert.deepEqual([code, told.split("\n").slice(0, -1)], [1, says.map((line) => `  ${line}`)], out);
       await using server = await model();
       const renewed = await here.crochet(["replay", "--update"], asked(server));
-      assert.match(renewed.out, new RegExp(`\\nit +recorded +${calls} `));
+      assert.match(renewed.out, new RegExp(calls === undefined ? "\\nit +error +- " : `\\nit +recorded +${calls} `));
       assert.doesNotMatch(renewed.out, /never asked for/, "what was not asked for is no longer there");
-      assert.equal((await here.crochet(["replay"])).code, 0);
+      assert.equal((await here.crochet(["replay"])).code, calls === undefined ? 1 : 0);
       here.put({ [file]: was, "fixtures/it/tape.jsonl": tape });
     }
   },

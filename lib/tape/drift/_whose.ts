@@ -28,10 +28,17 @@ export function whoseIs(path: string, request: TapeRequest): string {
 export function memoryAt(was: unknown, is: unknown): string {
   if (typeof was !== "string" || typeof is !== "string") return "";
   const [before, now] = [was.split("\n"), is.split("\n")];
-  const first = now.findIndex((line, i) => line !== before[i]);
-  const above = now.slice(0, first < 0 ? now.length : first).findLast((line) => line.startsWith("# From "));
-  return above === undefined ? "" : `, what ${above.slice("# From ".length)} says,`;
+  const differs = now.findIndex((line, i) => line !== before[i]);
+  const first = differs < 0 ? now.length : differs;
+  // Of a file that came or went the heading differs, or the blank line above it.
+  const odd = [now, before].map((lines) => lines.slice(first).find((line) => line !== ""))
+    .find((line) => line?.startsWith(FROM) && before.includes(line) !== now.includes(line));
+  const heading = odd ?? now.slice(0, first).findLast((line) => line.startsWith(FROM));
+  return heading === undefined ? "" : `, what ${heading.slice(FROM.length)} says,`;
 }
+
+/** How the part of a system prompt begins that a memory file made. */
+const FROM = "# From ";
 
 /** Whether two requests have the same tools, and only in another order. */
 export function areReordered(was: TapeRequest, is: TapeRequest): boolean {
