@@ -23,7 +23,7 @@ import { hookHost } from "./hook-host.ts";
 import { hookList } from "./hook-list.ts";
 import { isKept, keeper } from "./persist.ts";
 import { pastFor } from "./past.ts";
-import { spawner } from "./spawn.ts";
+import { spawner, typeIn } from "./spawn.ts";
 import { askerFor, choicesOf, closeTape, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
@@ -146,6 +146,7 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
     runs: stored?.endings.length ?? 0,
     save: (...given) => keep.save(...given),
     spawn: (...given) => spawner(spec, () => life, store)(...given),
+    typeOf: typeIn(store),
   });
   const about = {
     agent_type: parts.name,

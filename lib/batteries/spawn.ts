@@ -8,6 +8,7 @@ import { openSession } from "../core/session.ts";
 import { sha256 } from "../core/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import { INHERITED, SHELL, shellCwd } from "../core/tool-state.ts";
+import { reportOf } from "../tools/agent-report.ts";
 import { tellTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
 import { hashOf, type Transcript, type TranscriptStore } from "../transcript/store.ts";
@@ -45,9 +46,8 @@ export function spawner(
   return async (request, run, call) => {
     const { depth, inbox, model } = parent();
     if (depth + 1 > agent.limits.depth) {
-      throw new ToolError(`Cannot start an agent as ${depth} are nested already: the limit is ${agent.limits.depth}`, {
-        code: "depth",
-      });
+      const why = `${depth} are nested already and the limit is ${agent.limits.depth}`;
+      throw new ToolError(`Cannot start an agent as ${why}: do the task yourself`, { code: "depth" });
     }
     const home = { agent, parent, store, signal: run.signal };
     const { id, working } = agent.engine?.spawn
@@ -55,7 +55,7 @@ export function spawner(
       : spawnHere(home, request, call, await storedAgent(request, store));
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
-    inbox.await(call.toolUseId, reportOf(working, blank));
+    inbox.await(call.toolUseId, lateReport(working, blank));
     tellAgent(parent().toolState, blank, request.description ?? request.prompt.slice(0, 100), working);
     return blank;
   };
@@ -129,14 +129,34 @@ function spawnHere(
   call: Call,
   stored: Transcript | undefined,
 ): { readonly id: string; readonly working: Promise<Spawned> } {
-  const { agent, parent } = home;
+  const { agent, parent, store } = home;
+  if (store && request.resume !== undefined && working.get(store)?.has(request.resume)) {
+    throw new ToolError(`Cannot resume agent '${request.resume}' as it still works: wait for its report`, {
+      code: "busy",
+    });
+  }
   const bare = specFor(agent, request);
   const lane = agent.lane?.(bare, call.toolUseId, request.background ?? false) ??
     { spec: bare, clock: parent().clock, inbox: new Inbox(), late: new Inbox(), ended: () => {} };
   const id = agent.engine
     ? idOf(request, call)
     : request.resume ?? `a${lane.clock.uuid().replaceAll("-", "").slice(0, 16)}`;
-  return { id, working: live(home, { id, lane, request, call, stored }) };
+  const living = live(home, { id, lane, request, call, stored });
+  // A run on an engine may be run again while what is left of the first one never ends.
+  return { id, working: store && !agent.engine ? untilDone(store, id, living) : living };
+}
+
+/** The agents that work now: two of one id would write into one transcript. */
+const working = new WeakMap<TranscriptStore, Set<string>>();
+
+async function untilDone<T>(store: TranscriptStore, id: string, work: Promise<T>): Promise<T> {
+  const ids = working.get(store) ?? new Set();
+  working.set(store, ids.add(id));
+  try {
+    return await work;
+  } finally {
+    ids.delete(id);
+  }
 }
 
 /** The whole life of an agent that another started. */
@@ -180,6 +200,7 @@ async function live(
     emit,
     save: (...given) => keep?.save(...given) ?? Promise.resolve(),
     spawn: (...given) => spawner(spec, () => life, store)(...given),
+    typeOf: typeIn(store),
   });
   const about = stored ? undefined : {
     agent_type: request.type,
@@ -228,12 +249,17 @@ function inherited(state: ReadonlyMap<string, unknown>): Map<string, unknown> {
 }
 
 /** What an agent in the background has to say in the end; never an error. */
-function reportOf(work: Promise<Spawned>, { agent_id, type }: Spawned): Promise<string> {
+function lateReport(work: Promise<Spawned>, { agent_id, type }: Spawned): Promise<string> {
+  const who = `Agent ${agent_id} (${type}) that worked in the background`;
   return work.then(
-    ({ text, stop }) =>
-      `Agent ${agent_id} (${type}) that worked in the background has ended (${stop}) and says:\n\n${text}`,
-    (error) => `Agent ${agent_id} (${type}) that worked in the background has failed: ${(error as Error).message}`,
+    (spawned) => `${who} has ended and says:\n\n${reportOf(spawned)}`,
+    (error) => `${who} has failed: ${(error as Error).message}`,
   );
+}
+
+/** Says of which type an agent was that a store has. */
+export function typeIn(store: TranscriptStore | undefined): NonNullable<Life["typeOf"]> {
+  return async (id) => (await store?.load(id))?.about?.agent_type;
 }
 
 async function storedAgent({ resume }: SpawnRequest, store: TranscriptStore | undefined) {
@@ -241,9 +267,10 @@ async function storedAgent({ resume }: SpawnRequest, store: TranscriptStore | un
   if (!store) throw new ToolError("Cannot resume: no transcript store configured", { code: "no_store" });
   const stored = await store.load(resume);
   if (!stored) {
-    throw new ToolError(`Cannot resume agent '${resume}' as there is no transcript of that id`, {
-      code: "unknown_agent",
-    });
+    throw new ToolError(
+      `Cannot resume agent '${resume}' as there is no transcript of that id: take the id from its report, or start another`,
+      { code: "unknown_agent" },
+    );
   }
   return stored;
 }

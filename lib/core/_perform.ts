@@ -152,6 +152,7 @@ async function attempt(
           idempotencyKey: key,
           state: life.toolState,
           ...(spawn && { spawn }),
+          ...(life.typeOf && { typeOf: life.typeOf }),
           progress: (words) => run.emit({ type: "tool_progress", id: call.id, text: words }),
           toolUse: { type: "tool_use", id: call.id, name: call.name, input: call.input },
         }),

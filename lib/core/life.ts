@@ -137,6 +137,8 @@ export interface Life {
   readonly save?: (message: Message, index: number, run: Run) => Promise<void>;
   /** Starts an agent below this one, for a tool call; `key` names it among all that were ever started. */
   readonly spawn?: (request: SpawnRequest, run: Run, call: { toolUseId: string; key: string }) => Promise<Spawned>;
+  /** The type of an agent that was started before; undefined where no agent has that id. */
+  readonly typeOf?: (agentId: string) => Promise<string | undefined>;
   /** Agents that work on in the background, and what those that ended have to say. */
   readonly inbox: Inbox;
   /** What hooks in the background have said, until it is taken; only where there is an engine or a recorder. */

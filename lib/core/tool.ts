@@ -28,6 +28,8 @@ export interface ToolContext {
   readonly state: Map<string, unknown>;
   /** Starts an agent below this one; absent where there can be none. */
   readonly spawn?: (request: SpawnRequest) => Promise<Spawned>;
+  /** The type of an agent that was started before; undefined where no agent has that id. */
+  readonly typeOf?: (agentId: string) => Promise<string | undefined>;
   /** Shows output while the tool runs. */
   readonly progress: (text: string) => void;
   /** The block being answered, as the model wrote it, under the name the SDK's runnable tools look for. */

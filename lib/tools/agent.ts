@@ -5,6 +5,7 @@ import { nearest } from "../core/names.ts";
 import { HAS_READ } from "../core/tool-state.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
+import { reportOf } from "./agent-report.ts";
 
 /** An agent that another can start by name. */
 export interface AgentDefinition {
@@ -117,7 +118,7 @@ async function kindsOf({ cwd, state, warn }: ToolSession, { agents, folder }: Ag
 
 async function start(input: AgentInput, context: ToolContext, options: AgentToolOptions): Promise<ToolOutput> {
   if (!context.spawn) throw new ToolError("Cannot start an agent as this tool is not run by one", { code: "no_agent" });
-  const type = input.subagent_type ?? GENERAL;
+  const type = await typeFor(input, context);
   const definition = await definitionOf(type, context, options);
   const spawned = await context.spawn({
     type,
@@ -138,8 +139,7 @@ async function start(input: AgentInput, context: ToolContext, options: AgentTool
       response: { status: "async_launched", ...common, content: [{ type: "text", text: words }] },
     };
   }
-  const report =
-    `${spawned.text}\n\n[Report of agent ${spawned.agent_id} (${type}), not of the user; resume it with resume_agent_id]`;
+  const report = reportOf(spawned);
   return {
     content: report,
     response: {
@@ -154,6 +154,18 @@ async function start(input: AgentInput, context: ToolContext, options: AgentTool
       usage,
     },
   };
+}
+
+/** An agent that goes on stays what it is: as another it would have tools and instructions that are not its own. */
+async function typeFor({ subagent_type, resume_agent_id }: AgentInput, { typeOf }: ToolContext): Promise<string> {
+  const stored = resume_agent_id === undefined ? undefined : await typeOf?.(resume_agent_id);
+  if (stored !== undefined && subagent_type !== undefined && subagent_type !== stored) {
+    throw new ToolError(
+      `Cannot resume agent '${resume_agent_id}' as a ${subagent_type} as it is a ${stored}: leave subagent_type out`,
+      { code: "other_type" },
+    );
+  }
+  return stored ?? subagent_type ?? GENERAL;
 }
 
 async function definitionOf(

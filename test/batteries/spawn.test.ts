@@ -220,7 +220,7 @@ test("U10: a background agent's report comes as a turn of its own", async () => 
   }).run("go");
   assert.equal(result.text, "thanks");
   assert.deepEqual(triggers, ["user", "background"]);
-  assert.match(textOf(result.messages[4]), /has ended \(done\) and says:\n\nreport/);
+  assert.match(textOf(result.messages[4]), /has ended and says:\n\nreport/);
 });
 
 test("U10: agents nest no deeper than limits.depth", async () => {
