@@ -76,6 +76,11 @@ async function blamed(error: UnknownLine, text: string): Promise<TapeError> {
   );
 }
 
+/** Whether a text may be that of a tape: it begins like one, or is not fetched. */
+export function mayBeTape(text: string): boolean {
+  return text.startsWith('{"tape":') || text.startsWith(LFS);
+}
+
 /** What a tape's file says, whether it can be used or not. @throws {TapeError} where it is not there whole */
 export function wholeText(path: string): string {
   const text = textOf(path);

@@ -58,20 +58,23 @@ test(
 test("prune never removes a blob where a tape is cut, empty or not fetched: nobody knows which it needs", async () => {
   const blob = `fixtures/blobs/${"a".repeat(64)}`;
   const whole = `{"prompt":{"$blob":"${"a".repeat(64)}"}}\n`;
+  const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
   const cases: [tape: string, told: RegExp][] = [
     ["", /as it is empty: take it/],
     [whole.slice(0, 12), /as its last line is torn: take it/],
-    [
-      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n",
-      /as Git LFS has not fetched it: git lfs pull/,
-    ],
+    [pointer, /as Git LFS has not fetched it: git lfs pull/],
   ];
   using w = place({ [blob]: "long" });
-  for (const [tape, told] of cases) {
-    w.put({ "fixtures/x/tape.jsonl": tape });
+  const refuses = async (file: string, tape: string, told: RegExp) => {
+    w.put({ [file]: tape });
     const { code, err } = await w.call(prune);
     assert.deepEqual([code, told.test(err), existsSync(join(w.cwd, blob))], [1, true, true], err);
-  }
+  };
+  for (const [tape, told] of cases) await refuses("fixtures/x/tape.jsonl", tape, told);
+  w.put({ "fixtures/x/tape.jsonl": '{"prompt":"short"}\n' });
+  await refuses("fixtures/y.jsonl", pointer, /y\.jsonl as Git LFS/);
+  await refuses("fixtures/y.jsonl", '{"tape":1,"source"', /y\.jsonl as its last line is torn/);
+  w.put({ "fixtures/y.jsonl": '{"data":' }); // no tape
   w.put({ "fixtures/x/tape.jsonl": `<<<<<<< HEAD\n=======\n${whole}>>>>>>> theirs\n` });
   assert.deepEqual(
     [(await w.call(prune)).out, existsSync(join(w.cwd, blob))],
