@@ -78,12 +78,10 @@ export default command(USAGE, async ({ words, flags }, io) => {
     )
     : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
-  else {show(
-      outcomes,
-      again(words, flags),
-      io,
-      io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN,
-    );}
+  else {
+    const ink = io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN;
+    show(outcomes, again(words, flags), io, ink);
+  }
   if (flags.shadow && !flags.json && outcomes.every(({ shadow }) => shadow.length === 0)) {
     io.out(`\nHad the hooks of '${flags.hooks}' been there, they would have done nothing\n`);
   }
