@@ -10,7 +10,7 @@ import type { Model } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
-import { ASKER, HAS_READ, HIDES, PLAN_MODE, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
+import { ASKER, HAD_SHELL, HAS_READ, HIDES, PLAN_MODE, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
 import { sessionEnvFile } from "../hooks/process/env-file.ts";
 import { price } from "../prices.ts";
 import type { Tracing } from "../telemetry.ts";
@@ -23,7 +23,7 @@ import { hookHost } from "./hook-host.ts";
 import { hookList } from "./hook-list.ts";
 import { isKept, keeper } from "./persist.ts";
 import { pastFor } from "./past.ts";
-import { spawner, typeIn } from "./spawn.ts";
+import { hadShell, spawner, typeIn } from "./spawn.ts";
 import { askerFor, choicesOf, closeTape, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
@@ -132,6 +132,7 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
   }
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
   if (sandbox.turn) toolState.set(SANDBOX, { mode: "workspace", roots: [cwd] });
+  if (past && !engine && hadShell(past.messages)) toolState.set(HAD_SHELL, true);
   const stored = past?.forked ? undefined : past?.transcript;
   const life: Life = newLife({
     id,

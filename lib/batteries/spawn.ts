@@ -2,12 +2,12 @@ import type { Engine } from "../core/engine.ts";
 import { Inbox } from "../core/inbox.ts";
 import { type AgentSpec, type Lane, type Life, newLife } from "../core/life.ts";
 import type { Spent } from "../core/limits.ts";
-import { NO_USAGE } from "../core/messages.ts";
+import { isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import { sha256 } from "../core/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
-import { INHERITED, SHELL, shellCwd } from "../core/tool-state.ts";
+import { HAD_SHELL, INHERITED, SHELL, shellCwd } from "../core/tool-state.ts";
 import { reportOf } from "../tools/agent-report.ts";
 import { tellTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
@@ -174,6 +174,7 @@ async function live(
   // Where its parent is now: in the background that may go elsewhere, and so may its own shell.
   const place = cwd();
   const toolState = inherited(parent().toolState);
+  if (stored && !spec.engine && hadShell(stored.messages)) toolState.set(HAD_SHELL, true);
   const called: string[] = [];
   const emit = (event: RunEvent) => {
     if (event.agent_id === id && event.type === "tool_start") called.push(event.name);
@@ -255,6 +256,11 @@ function lateReport(work: Promise<Spawned>, { agent_id, type }: Spawned): Promis
     (spawned) => `${who} has ended and says:\n\n${reportOf(spawned)}`,
     (error) => `${who} has failed: ${(error as Error).message}`,
   );
+}
+
+/** Whether an agent that goes on has run commands: the shell they left their mark in is gone. */
+export function hadShell(messages: readonly Message[]): boolean {
+  return messages.some(({ content }) => content.some((block) => isToolUse(block) && block.name === "Bash"));
 }
 
 /** Says of which type an agent was that a store has. */

@@ -29,6 +29,9 @@ export const ENV_FILE = "env-file";
 /** The agent's shell, once a command has run. */
 export const SHELL = "shell";
 
+/** Whether a conversation that goes on tells of a shell that ended with its process. */
+export const HAD_SHELL = "had-shell";
+
 /** A function that says where the agent's shell is. */
 export const CWD = "cwd";
 

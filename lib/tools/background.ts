@@ -78,9 +78,10 @@ function runOf(state: ReadonlyMap<string, unknown>, id: string): BackgroundRun {
   const runs = openedShell(state)?.background ?? new Map<string, BackgroundRun>();
   const run = runs.get(id);
   if (run) return run;
-  throw new ToolError(
-    `Cannot find background run '${id}' as there is none: the runs are ${[...runs.keys()].join(", ") || "none"}`,
-  );
+  const known = runs.size > 0
+    ? `the runs are ${[...runs.keys()].join(", ")}`
+    : "none was started since this session began or was resumed, so start it with Bash";
+  throw new ToolError(`Cannot find background run '${id}' as there is none of that ID: ${known}`);
 }
 
 function filterOf(filter: string | undefined): (text: string) => string {

@@ -1,5 +1,5 @@
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
-import { CWD, ENV_FILE, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
+import { CWD, ENV_FILE, HAD_SHELL, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
 import { type BackgroundTask, tellTasks } from "./background-tasks.ts";
 import { type AgentShell, agentShell, type BackgroundRun } from "./shell/agent-shell.ts";
@@ -163,12 +163,23 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions): AgentShell 
   const envFile = state.get(ENV_FILE) as string | undefined;
   // The state knows where a process before this one was, whose run goes on.
   const left = entry?.shell.cwd() ?? shellCwd(state);
-  const [home = cwd] = state.get(ROOTS) as readonly string[] | undefined ?? [];
-  const shell = agentShell({ cwd: left === undefined ? cwd : home, place: left, sandbox, env: options.env, envFile });
+  const shell = agentShell({
+    cwd: left === undefined ? cwd : homeOf({ state, cwd }),
+    place: left,
+    again: state.get(HAD_SHELL) === true,
+    sandbox,
+    env: options.env,
+    envFile,
+  });
   state.set(SHELL, { shell, confined } satisfies Entry);
   state.set(CWD, shell.cwd);
   tellTasks(state, SHELL, () => [...shell.background.values()].map(taskOf));
   return shell;
+}
+
+/** The workspace: wherever the shell goes, outputs are kept where Read may look. */
+function homeOf({ state, cwd }: Pick<ToolContext, "state" | "cwd">): string {
+  return (state.get(ROOTS) as readonly string[] | undefined)?.[0] ?? cwd;
 }
 
 function taskOf({ id, command, description, end }: BackgroundRun): BackgroundTask {
@@ -177,7 +188,7 @@ function taskOf({ id, command, description, end }: BackgroundRun): BackgroundTas
 }
 
 async function run(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {
-  const output = capture({ cwd: context.cwd, name: context.toolUseId, show: context.progress });
+  const output = capture({ cwd: homeOf(context), name: context.toolUseId, show: context.progress });
   const timeout = input.timeout ?? DEFAULT_MS;
   const end = await shell.run(input.command, { timeout, signal: context.signal, onOutput: output.hear });
   const { stdout, stderr, ...persisted } = output.end();
@@ -203,9 +214,8 @@ async function run(shell: AgentShell, input: BashInput, context: ToolContext): P
 }
 
 async function start(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {
-  const name = context.toolUseId;
   const { id } = await shell.start(input.command, {
-    name,
+    output: { cwd: homeOf(context), name: context.toolUseId },
     ...(input.description !== undefined && { description: input.description }),
   });
   const response: BashResponse = {

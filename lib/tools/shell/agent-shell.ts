@@ -26,7 +26,10 @@ export interface AgentShell {
   /** Runs a command in the shell; `notice` says what a reader would not expect of it. */
   readonly run: (command: string, options: RunOptions) => Promise<CommandEnd & { readonly notice?: string }>;
   /** Runs a command beside the shell, with its folder and exported variables. */
-  readonly start: (command: string, options: { name: string; description?: string }) => Promise<BackgroundRun>;
+  readonly start: (
+    command: string,
+    options: { output: { cwd: string; name: string }; description?: string },
+  ) => Promise<BackgroundRun>;
   /** Ends the shell and everything it started. */
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
@@ -35,6 +38,8 @@ export interface AgentShellOptions {
   readonly cwd: string;
   /** Where it begins, if that is still there. @default cwd */
   readonly place?: string | undefined;
+  /** Whether there was one before it, of which the agent may think that it is still there. */
+  readonly again?: boolean;
   readonly sandbox?: Sandbox | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** A script that sets variables, read by each new shell if it is there then. */
@@ -42,7 +47,9 @@ export interface AgentShellOptions {
 }
 
 /** Opens nothing yet: the first command does. */
-export function agentShell({ cwd: home, place: left, sandbox, env, envFile }: AgentShellOptions): AgentShell {
+export function agentShell(
+  { cwd: home, place: left, again = false, sandbox, env, envFile }: AgentShellOptions,
+): AgentShell {
   const background = new Map<string, BackgroundRun>();
   let place = left ?? home;
   let shell: Shell | undefined;
@@ -61,7 +68,7 @@ export function agentShell({ cwd: home, place: left, sandbox, env, envFile }: Ag
       notices.push(`The folder ${place} is gone, so the shell works in ${home}.`);
       place = home;
     }
-    if (shell) {
+    if (shell || again) {
       notices.unshift(
         `The shell had ended: this is a new one in ${place}, without the old one's variables, functions and jobs.`,
       );
@@ -121,11 +128,11 @@ export function agentShell({ cwd: home, place: left, sandbox, env, envFile }: Ag
         place = shell!.cwd();
         return { ...end, ...(notices.length > 0 && { notice: notices.join("\n") }) };
       }),
-    start: (command, { name, description }) =>
+    start: (command, { output, description }) =>
       queued(async () => {
         const run = inBackground(await beside(), command, {
           id: `bash_${background.size + 1}`,
-          output: { cwd: home, name },
+          output,
           ...(description !== undefined && { description }),
         });
         background.set(run.id, run);
