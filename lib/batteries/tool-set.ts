@@ -1,3 +1,4 @@
+import { thrownWords } from "../core/thrown.ts";
 import { type Tool, ToolError, type ToolSession } from "../core/tool.ts";
 import type { McpServers } from "../mcp.ts";
 import type { McpOptions } from "../mcp/servers.ts";
@@ -61,9 +62,14 @@ export async function toolSet({ mcp, tape, cwd, signals, warn, ...given }: ToolS
 
 async function described(tools: readonly Tool[], session: ToolSession): Promise<readonly Tool[]> {
   if (!tools.some(({ describe }) => describe)) return tools;
-  return await Promise.all(
-    tools.map(async (tool) => tool.describe ? { ...tool, description: await tool.describe(session) } : tool),
-  );
+  return await Promise.all(tools.map(async (tool) => {
+    try {
+      return tool.describe ? { ...tool, description: await tool.describe(session) } : tool;
+    } catch (error) {
+      session.warn(`Cannot describe tool ${tool.name} for this session as it failed: ${thrownWords(error)}`);
+      return tool;
+    }
+  }));
 }
 
 /** How many sessions use a tool that holds something: it is closed with the last of them. */

@@ -42,3 +42,10 @@ export const INHERITED: readonly string[] = [ROOTS, ASKER, PLAN_MODE, HIDES, HAS
 export function shellCwd(state: ReadonlyMap<string, unknown>): string | undefined {
   return (state.get(CWD) as (() => string) | undefined)?.();
 }
+
+/** The directory an agent works in, wherever its shell is. */
+export function workspaceOf(
+  { state, cwd }: { readonly state: ReadonlyMap<string, unknown>; readonly cwd: string },
+): string {
+  return (state.get(ROOTS) as readonly string[] | undefined)?.[0] ?? cwd;
+}

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { totalTokens } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
-import { HAS_READ } from "../core/tool-state.ts";
+import { HAS_READ, workspaceOf } from "../core/tool-state.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
 import { reportOf } from "./agent-report.ts";
@@ -35,7 +35,6 @@ export interface AgentInput {
 }
 
 const GENERAL = "general-purpose";
-const FOLDER = "agents";
 /** What has no front matter is a page that lies there, unless an agent of its name is asked for. */
 const NO_HEAD = "no_definition";
 
@@ -57,6 +56,10 @@ run_in_background the call returns at once and the report comes later as a messa
  * ```
  */
 export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
+  for (const [name, { description }] of Object.entries(options.agents ?? {})) {
+    if (typeof description === "string") continue;
+    throw new TypeError(`Cannot start agents of type '${name}' as it has no 'description': say what it is for`);
+  }
   return tool<AgentInput>({
     name: "Agent",
     aliases: ["Task"],
@@ -103,12 +106,14 @@ function descriptionOf(kinds: { readonly [name: string]: AgentDefinition }): str
 }
 
 /** The agents there are, in code and in files. */
-async function kindsOf({ cwd, state, warn }: ToolSession, { agents, folder }: AgentToolOptions) {
-  const kinds: { [name: string]: AgentDefinition } = { ...agents };
-  for (const name of await namesIn(cwd, folder)) {
+async function kindsOf(session: ToolSession, options: AgentToolOptions) {
+  const { state, warn } = session;
+  const kinds: { [name: string]: AgentDefinition } = { ...options.agents };
+  const folder = folderFor(session, options.folder);
+  for (const name of await namesIn(folder)) {
     if (Object.hasOwn(kinds, name)) continue;
     try {
-      kinds[name] = await definitionIn(cwd, folder, name, state);
+      kinds[name] = await definitionIn(folder, name, state);
     } catch (error) {
       if ((error as { code?: string }).code !== NO_HEAD) warn((error as Error).message);
     }
@@ -170,13 +175,14 @@ async function typeFor({ subagent_type, resume_agent_id }: AgentInput, { typeOf 
 
 async function definitionOf(
   type: string,
-  { cwd, state }: ToolContext,
+  context: ToolContext,
   options: AgentToolOptions,
 ): Promise<Partial<AgentDefinition>> {
   const inCode = options.agents && Object.hasOwn(options.agents, type) ? options.agents[type] : undefined;
   if (inCode) return inCode;
-  const files = await namesIn(cwd, options.folder);
-  if (files.includes(type)) return await definitionIn(cwd, options.folder, type, state);
+  const folder = folderFor(context, options.folder);
+  const files = await namesIn(folder);
+  if (files.includes(type)) return await definitionIn(folder, type, context.state);
   if (type === GENERAL) return {};
   const known = [GENERAL, ...Object.keys(options.agents ?? {}), ...files];
   throw new ToolError(
@@ -189,14 +195,19 @@ async function definitionOf(
   );
 }
 
-async function namesIn(cwd: string, folder = FOLDER): Promise<string[]> {
-  const files = await readdir(join(cwd, folder)).catch(() => []);
+/** The folder of definitions: below the agent's own directory, wherever its shell is. */
+function folderFor(context: Pick<ToolContext, "cwd" | "state">, folder = "agents"): string {
+  return join(workspaceOf(context), folder);
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const files = await readdir(folder).catch(() => []);
   return files.filter((file) => file.endsWith(".md")).map((file) => file.slice(0, -3)).sort();
 }
 
-async function definitionIn(cwd: string, folder = FOLDER, name: string, state: ToolSession["state"]) {
+async function definitionIn(folder: string, name: string, state: ToolSession["state"]) {
   const hasRead = state.get(HAS_READ) as ((path: string, text: string) => void) | undefined;
-  return await readDefinition(join(cwd, folder, `${name}.md`), hasRead);
+  return await readDefinition(join(folder, `${name}.md`), hasRead);
 }
 
 /** Reads `agents/<name>.md`: front matter (description, tools, model), then the system prompt. */
@@ -204,10 +215,12 @@ export async function readDefinition(
   path: string,
   hasRead?: (path: string, text: string) => void,
 ): Promise<AgentDefinition> {
-  const text = await readFile(path, "utf8");
+  const fail = (why: string, code = "bad_definition") => new ToolError(`Cannot use ${path} as ${why}`, { code });
+  const text = await readFile(path, "utf8").catch(({ message }) => {
+    throw fail(`it cannot be read: ${message}`);
+  });
   hasRead?.(path, text);
   const { head, body, unclosed } = splitFrontMatter(text);
-  const fail = (why: string, code = "bad_definition") => new ToolError(`Cannot use ${path} as ${why}`, { code });
   if (unclosed) throw fail("its front matter is never closed: end it with a line '---'");
   if (head === undefined) {
     throw fail("it has no front matter: begin it with '---', a line 'description: …' and '---'", NO_HEAD);
@@ -220,7 +233,7 @@ export async function readDefinition(
     throw fail(`its front matter is not YAML: ${(error as Error).message.split("\n")[0]}`);
   }
   const { description, tools, model } = fields ?? {};
-  if (typeof description !== "string") throw fail("its front matter has no 'description'");
+  if (typeof description !== "string") throw fail("its front matter has no 'description': say what it is for");
   const names = typeof tools === "string" ? tools.split(",").map((t) => t.trim()).filter(Boolean) : tools;
   if (names !== undefined && !(Array.isArray(names) && names.every((n) => typeof n === "string"))) {
     throw fail("'tools' is no list of names");

@@ -1,5 +1,5 @@
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
-import { CWD, ENV_FILE, HAD_SHELL, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
+import { CWD, ENV_FILE, HAD_SHELL, SANDBOX, SHELL, shellCwd, workspaceOf } from "../core/tool-state.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
 import { type BackgroundTask, tellTasks } from "./background-tasks.ts";
 import { type AgentShell, agentShell, type BackgroundRun } from "./shell/agent-shell.ts";
@@ -164,7 +164,7 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions): AgentShell 
   // The state knows where a process before this one was, whose run goes on.
   const left = entry?.shell.cwd() ?? shellCwd(state);
   const shell = agentShell({
-    cwd: left === undefined ? cwd : homeOf({ state, cwd }),
+    cwd: left === undefined ? cwd : workspaceOf({ state, cwd }),
     place: left,
     again: state.get(HAD_SHELL) === true,
     sandbox,
@@ -177,18 +177,14 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions): AgentShell 
   return shell;
 }
 
-/** The workspace: wherever the shell goes, outputs are kept where Read may look. */
-function homeOf({ state, cwd }: Pick<ToolContext, "state" | "cwd">): string {
-  return (state.get(ROOTS) as readonly string[] | undefined)?.[0] ?? cwd;
-}
-
 function taskOf({ id, command, description, end }: BackgroundRun): BackgroundTask {
   const status = end() === undefined ? "running" : "ended";
   return { id, type: "shell", status, description: description ?? command, command };
 }
 
 async function run(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {
-  const output = capture({ cwd: homeOf(context), name: context.toolUseId, show: context.progress });
+  // Wherever the shell goes, output is kept where Read may look.
+  const output = capture({ cwd: workspaceOf(context), name: context.toolUseId, show: context.progress });
   const timeout = input.timeout ?? DEFAULT_MS;
   const end = await shell.run(input.command, { timeout, signal: context.signal, onOutput: output.hear });
   const { stdout, stderr, ...persisted } = output.end();
@@ -215,7 +211,7 @@ async function run(shell: AgentShell, input: BashInput, context: ToolContext): P
 
 async function start(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {
   const { id } = await shell.start(input.command, {
-    output: { cwd: homeOf(context), name: context.toolUseId },
+    output: { cwd: workspaceOf(context), name: context.toolUseId },
     ...(input.description !== undefined && { description: input.description }),
   });
   const response: BashResponse = {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, type RunEvent } from "crochet";
+import { agent, type RunEvent, tool } from "crochet";
 import { scripted } from "crochet/testing";
-import { Agent, agentTool } from "crochet/tools";
+import { Agent, type AgentDefinition, agentTool, Bash } from "crochet/tools";
 import type { Tool } from "../../lib/core/tool.ts";
 import { scratch } from "../_scratch.ts";
 
@@ -63,7 +63,43 @@ test("a definition that cannot be used is a warning with the mend, and the other
   const { kinds, warnings, folder } = await told(Agent, {
     "agents/a.md": definition("Asks"),
     "agents/b.md": "---\nmodel: tiny\n---\n",
+    "agents/c.md/d.txt": "a folder\n",
   });
   assert.deepEqual(kinds, ["- general-purpose: Any task", "- a: Asks"]);
-  assert.deepEqual(warnings, [`Cannot use ${folder}/agents/b.md as its front matter has no 'description'`]);
+  const use = (name: string) => `Cannot use ${folder}/agents/${name}.md as`;
+  assert.equal(warnings[0], `${use("b")} its front matter has no 'description': say what it is for`);
+  assert.ok(warnings[1]?.startsWith(`${use("c")} it cannot be read: EISDIR`), warnings[1]);
+});
+
+test("an agent that the model was told of can be started wherever the shell is", async () => {
+  using folder = scratch({ "agents/a.md": definition("Asks"), "below/file.txt": "" });
+  const model = scripted([
+    { tools: [{ name: "Bash", input: { command: "cd below", description: "Go there" } }] },
+    { tools: [{ name: "Agent", input: { description: "d", prompt: "p", subagent_type: "a" } }] },
+    { text: "asked" },
+    { text: "done" },
+  ]);
+  const { text } = await agent({ model, tools: [Agent, Bash] }).run("go", { cwd: folder.path });
+  assert.deepEqual([text, model.requests[2]!.system], ["done", "You do it."]);
+});
+
+test("an agent in code without a description is refused at once, by its name", () => {
+  const agents = { counter: { system: "You count." } as AgentDefinition };
+  assert.throws(() => agentTool({ agents }), {
+    name: "TypeError",
+    message: "Cannot start agents of type 'counter' as it has no 'description': say what it is for",
+  });
+});
+
+test("a tool that cannot be described for a session has its own description, and a warning says so", async () => {
+  const describe = () => Promise.reject(new Error("no network"));
+  const look = tool({ name: "Look", description: "Looks", input: { type: "object" }, describe, run: () => "" });
+  const model = scripted([{ text: "ok" }]);
+  const warnings: string[] = [];
+  const on = (event: RunEvent) => void (event.type === "warning" && warnings.push(event.message));
+  await agent({ model, tools: [look], on }).run("hi");
+  assert.deepEqual(
+    [model.requests[0]!.tools[0]!.description, warnings],
+    ["Looks", ["Cannot describe tool Look for this session as it failed: no network"]],
+  );
 });
