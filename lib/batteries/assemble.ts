@@ -269,14 +269,14 @@ async function withMemory(
   const recorded = tape?.program?.tape;
   const isInPlace = tape !== undefined && isOfEnvironment(tape);
   const isRepeated = own.memory !== undefined || isInPlace;
-  const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated && tape?.recording.chosen.has("memory");
+  const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated;
   const onTape = isRetold ? recorded?.memory?.memory : undefined;
   const files = onTape === undefined ? await findMemory(cwd, names) : [];
   // A replay works in a copy of the workspace, which nothing lies above.
-  if (isInPlace && tape.mode === "record" && !isBelow(cwd, files)) tape.recording.chosen.add("memory");
+  const isOutside = isInPlace && !isBelow(cwd, files);
   const isChosen = tape?.recording.chosen.has("memory") ?? false;
   const found = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
-  if (tape?.recordsTools || isChosen) {
+  if (tape?.recordsTools || isChosen || isOutside || onTape !== undefined) {
     tape!.recording.memory = { memory: found, ...(isChosen && memory !== true && { names: memory }) };
   }
   if (tape?.recordsTools) {

@@ -15,9 +15,10 @@ async function taped(
   { cwd, home }: Place,
   command: readonly [string, ...string[]],
   replies: readonly ScriptedReply[] = READS,
+  mode = "record",
 ): Promise<Exit> {
   await using server = await scriptedServer(replies);
-  const tape = { CROCHET_TAPE: "fixtures/x", CROCHET_TAPE_MODE: "record" };
+  const tape = { CROCHET_TAPE: "fixtures/x", CROCHET_TAPE_MODE: mode };
   return await ended(command, { cwd, env: { HOME: home, ...tape, ...asked(server) } });
 }
 
@@ -65,17 +66,31 @@ test(
     const runs = `export default tea;\nif (import.meta.main) console.log((await tea.run("look")).text);\n`;
     here.put({ "packages/tea/agent.ts": `${script}${runs}`, "packages/tea/hooks/stop.ts": HOOK });
     const cwd = join(here.cwd, "packages/tea");
-    const recorded = await taped({ ...here, cwd }, [...OUR_RUNTIME, join(cwd, "agent.ts")], [{ text: "green" }]);
+    const command = [...OUR_RUNTIME, join(cwd, "agent.ts")] as const;
+    const holds = async () => {
+      const { code, out } = await here.crochet(["replay", "packages/tea"]);
+      assert.equal(code, 0, out);
+    };
+    const recorded = await taped({ ...here, cwd }, command, [{ text: "green" }]);
     assert.deepEqual([recorded.code, recorded.out], [0, "green\n"], recorded.err);
-    const replayed = await here.crochet(["replay", "packages/tea"]);
-    assert.equal(replayed.code, 0, replayed.out);
+    await holds();
     here.put({ "AGENTS.md": "Be strict.\n" });
     const env = { HOME: here.home, CROCHET_TAPE: "fixtures/x" };
-    const repeated = await ended([...OUR_RUNTIME, join(cwd, "agent.ts")], { cwd, env });
+    const repeated = await ended(command, { cwd, env });
     assert.match(
       repeated.err,
       /system, what \.\.\/\.\.\/AGENTS\.md says, is not .*\n.*\n {2}- Be kind\.\n {2}\+ Be strict\.\n/,
     );
+    rmSync(join(cwd, "fixtures"), { recursive: true });
+    rmSync(join(here.cwd, "AGENTS.md"));
+    await taped({ ...here, cwd }, command, [{ text: "green" }]);
+    here.put({ "AGENTS.md": "Be late.\n" });
+    const renewed = await taped({ ...here, cwd }, command, [{ text: "black" }], "update");
+    assert.deepEqual([renewed.code, renewed.out], [0, "black\n"], renewed.err);
+    await holds();
+    here.put({ "packages/tea/agent.ts": `${script.replace("memory: true", "memory: false")}${runs}` });
+    const without = await here.crochet(["replay", "packages/tea"]);
+    assert.deepEqual([without.code, /- Be late\./.test(without.out)], [1, true], without.out);
   },
 );
 
