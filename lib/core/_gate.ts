@@ -135,10 +135,18 @@ async function permission(
     await run.fire({ event: "notification", message: reason, notification_type: "permission_prompt", title: null });
   }
   if (known) return known;
-  if (!askPerson) return refused(reason, pre.asked?.hook ?? rule ?? "permissions");
+  if (!askPerson) return refused(unheard(pre) ?? reason, pre.asked?.hook ?? rule ?? "permissions");
   const said = await run.interruptible(askPerson(question, reason, run.signal));
   if (said.behavior === "allow") return { input };
-  return refused(said.reason ?? "The user refused this call", "user");
+  const words = said.reason ? ` and says: ${said.reason}` : "";
+  return refused(`The user refused this call${words}`, "user");
+}
+
+/** A hook's question as a refusal: alone it would not be one. A dialect with words of its own keeps them. */
+function unheard({ asked }: Folded): string | undefined {
+  if (!asked || asked.text !== undefined) return undefined;
+  const why = asked.reason ? `: ${asked.reason}` : "";
+  return `Hook ${asked.hook} asks for confirmation of this call, and nobody can be asked here${why}`;
 }
 
 async function askHooks(

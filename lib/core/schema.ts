@@ -1,3 +1,4 @@
+import type { OutputUnit } from "@cfworker/json-schema";
 import { fits, isPlain, type PlainSchema, TYPES } from "./_plain-schema.ts";
 import { isObject } from "./json.ts";
 import type { Json } from "./messages.ts";
@@ -108,7 +109,7 @@ async function validateClosely<T>(schema: JsonSchema, value: unknown): Promise<T
       if (result.valid) return undefined;
       const deepest = result.errors.filter((e) => !/^(properties|items|additionalProperties)$/.test(e.keyword));
       return (deepest.length > 0 ? deepest : result.errors)
-        .map((e) => `${e.instanceLocation.replace(/^#\/?/, "").replaceAll("/", ".") || "input"}: ${e.error}`)
+        .map((e) => `${e.instanceLocation.replace(/^#\/?/, "").replaceAll("/", ".") || "input"}: ${wordsOf(e, schema)}`)
         .join("; ");
     };
     validators.set(schema, validate);
@@ -116,4 +117,11 @@ async function validateClosely<T>(schema: JsonSchema, value: unknown): Promise<T
   const problem = validate(value);
   if (problem !== undefined) throw new InvalidInput(problem);
   return value as T;
+}
+
+/** What the validator says, in words that tell what to do where its own do not. */
+function wordsOf({ keyword, instanceLocation, error }: OutputUnit, { properties }: JsonSchema): string {
+  if (keyword !== "false") return error;
+  const known = /^#\/[^/]+$/.test(instanceLocation) ? Object.keys(properties ?? {}) : [];
+  return `There is no such property${known.length > 0 ? `: there are ${known.join(", ")}` : ""}`;
 }

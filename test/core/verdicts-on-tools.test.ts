@@ -204,8 +204,8 @@ test("post-tool-use: a structured result is shown as its tool shows it", async (
 
 test("U3: ask without a person refuses the call with the hook's question; allow needs nobody", async () => {
   const rows: [answer: unknown, content: string, is_error: boolean][] = [
-    [ask("delete it?"), "delete it?", true],
-    [ask(), "Hook h asked for confirmation for this tool", true],
+    [ask("delete it?"), "Hook h asks for confirmation of this call, and nobody can be asked here: delete it?", true],
+    [ask(), "Hook h asks for confirmation of this call, and nobody can be asked here", true],
     [allow(), "a", false],
   ];
   for (const [answer, content, is_error] of rows) {
@@ -218,7 +218,12 @@ test("U3: ask without a person refuses the call with the hook's question; allow 
 });
 
 test("U3: a person is asked where a hook wants that, told so by a notification, and heard", async () => {
-  for (const behavior of ["allow", "deny"] as const) {
+  const rows = [
+    [{ behavior: "allow" }, "a"],
+    [{ behavior: "deny" }, "The user refused this call"],
+    [{ behavior: "deny", reason: "use make" }, "The user refused this call and says: use make"],
+  ] as const;
+  for (const [reply, content] of rows) {
     const seen: string[] = [];
     const questions: unknown[] = [];
     const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
@@ -228,15 +233,14 @@ test("U3: a person is asked where a hook wants that, told so by a notification, 
       hooks: [watch(seen), named("h", "pre-tool-use", () => ({ action: "ask", reason: "sure?" }))],
       askPerson: (call, reason) => {
         questions.push([call.tool_name, call.input, reason]);
-        return Promise.resolve({ behavior });
+        return Promise.resolve(reply);
       },
     });
     const result = await s.run();
     assert.deepEqual(questions, [["Echo", { say: "a" }, "sure?"]]);
     assert.equal(seen.includes("permission-request Echo"), false);
     assert.equal(seen.includes("notification"), true);
-    const content = behavior === "allow" ? "a" : "The user refused this call";
-    assert.deepEqual(results(result.messages), [{ content, is_error: behavior === "deny" }]);
+    assert.deepEqual(results(result.messages), [{ content, is_error: reply.behavior === "deny" }]);
   }
 });
 

@@ -33,17 +33,14 @@ export function permissionAsker(stage: Stage, { cwd, io }: { cwd: string; io: Io
         { label: "No, and say why", letter: "n" },
       ];
       const [chosen] = await choose(stage, { head, options }, signal) ?? [];
-      if (chosen === undefined) return { behavior: "deny", reason: "The user interrupted" };
+      if (chosen === undefined) return { behavior: "deny" };
       if (chosen === 0) return { behavior: "allow" };
       if (chosen === 1 && rules.length > 0) return always(stage, rules, cwd, io);
       const why = await stage.ask<string>(
         (done) => new Entry(() => [colours.dim("  Why not? The agent reads it; Enter alone says nothing")], done),
         signal,
       );
-      return {
-        behavior: "deny",
-        reason: why ? `The user refused this call and says: ${why}` : "The user refused this call",
-      };
+      return { behavior: "deny", ...(why && { reason: why }) };
     });
 }
 
