@@ -49,13 +49,14 @@ export function spawner(
       const why = `${depth} are nested already and the limit is ${agent.limits.depth}`;
       throw new ToolError(`Cannot start an agent as ${why}: do the task yourself`, { code: "depth" });
     }
+    if (request.resume !== undefined && inbox.awaits(request.resume)) throw busy(request.resume);
     const home = { agent, parent, store, signal: run.signal };
     const { id, working } = agent.engine?.spawn
       ? { id: idOf(request, call), working: elsewhere(agent.engine, parent(), request, call) }
       : spawnHere(home, request, call, await storedAgent(request, store));
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
-    inbox.await(call.toolUseId, lateReport(working, blank));
+    inbox.await(call.toolUseId, lateReport(working, blank), id);
     tellAgent(parent().toolState, blank, request.description ?? request.prompt.slice(0, 100), working);
     return blank;
   };
@@ -130,11 +131,7 @@ function spawnHere(
   stored: Transcript | undefined,
 ): { readonly id: string; readonly working: Promise<Spawned> } {
   const { agent, parent, store } = home;
-  if (store && request.resume !== undefined && working.get(store)?.has(request.resume)) {
-    throw new ToolError(`Cannot resume agent '${request.resume}' as it still works: wait for its report`, {
-      code: "busy",
-    });
-  }
+  if (store && request.resume !== undefined && working.get(store)?.has(request.resume)) throw busy(request.resume);
   const bare = specFor(agent, request);
   const lane = agent.lane?.(bare, call.toolUseId, request.background ?? false) ??
     { spec: bare, clock: parent().clock, inbox: new Inbox(), late: new Inbox(), ended: () => {} };
@@ -144,6 +141,10 @@ function spawnHere(
   const living = live(home, { id, lane, request, call, stored });
   // A run on an engine may be run again while what is left of the first one never ends.
   return { id, working: store && !agent.engine ? untilDone(store, id, living) : living };
+}
+
+function busy(id: string): ToolError {
+  return new ToolError(`Cannot resume agent '${id}' as it still works: wait for its report`, { code: "busy" });
 }
 
 /** The agents that work now: two of one id would write into one transcript. */

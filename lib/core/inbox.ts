@@ -9,11 +9,18 @@ export interface Postman {
   ending?(): void | Promise<void>;
 }
 
+interface Report<Words> {
+  readonly from: string;
+  readonly who: string;
+  readonly words: Words;
+}
+
 /** What agents, or hooks, that work in the background have to say, until the agent that started them takes it. */
 export class Inbox<Words = string> {
   readonly #postman: Postman | undefined;
   readonly #tasks = new Set<Promise<void>>();
-  #reports: { readonly from: string; readonly words: Words }[] = [];
+  readonly #unheard = new Set<string>();
+  #reports: Report<Words>[] = [];
   #taken = 0;
   #awaited = 0;
 
@@ -21,13 +28,20 @@ export class Inbox<Words = string> {
     this.#postman = postman;
   }
 
-  /** Waits for a report in the background; `from` is the tool call that started its agent. */
-  await(from: string, report: Promise<Words | undefined>): void {
+  /** Waits for a report in the background; `from` is the tool call that started its agent, `who` that agent. */
+  await(from: string, report: Promise<Words | undefined>, who = from): void {
     const task = report.then((words) => {
-      if (words !== undefined) this.#reports.push({ from, words });
+      if (words === undefined) this.#unheard.delete(who);
+      else this.#reports.push({ from, who, words });
       this.#tasks.delete(task);
     });
     this.#tasks.add(task);
+    this.#unheard.add(who);
+  }
+
+  /** Whether a report is to come of somebody, or to be taken: when it is taken a replay knows, not when it comes. */
+  awaits(who: string): boolean {
+    return this.#unheard.has(who);
   }
 
   /** As `await`, for one that has no name among all others but its place. */
@@ -71,9 +85,7 @@ export class Inbox<Words = string> {
 
   #all(n: number): readonly Words[] {
     if (this.#reports.length === 0) return NONE;
-    const reports = this.#reports.splice(0);
-    this.#postman?.took(n, reports.map(({ from }) => from));
-    return reports.map(({ words }) => words);
+    return this.#hear(n, this.#reports.splice(0));
   }
 
   async #those(n: number, wanted: readonly string[]): Promise<readonly Words[]> {
@@ -82,8 +94,13 @@ export class Inbox<Words = string> {
     while (missing() && this.#tasks.size > 0) await Promise.race(this.#tasks);
     const taken = wanted.flatMap((from) => this.#reports.filter((report) => report.from === from));
     this.#reports = this.#reports.filter((report) => !taken.includes(report));
-    this.#postman?.took(n, taken.map(({ from }) => from));
-    return taken.map(({ words }) => words);
+    return this.#hear(n, taken);
+  }
+
+  #hear(n: number, reports: readonly Report<Words>[]): readonly Words[] {
+    this.#postman?.took(n, reports.map(({ from }) => from));
+    for (const { who } of reports) this.#unheard.delete(who);
+    return reports.map(({ words }) => words);
   }
 }
 

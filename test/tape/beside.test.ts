@@ -131,6 +131,28 @@ test("an agent in the background that ends with its lead has first done all that
   assert.deepEqual([was!.result.stop, was!.files.get("it.txt")], ["max_iterations", "it"]);
 });
 
+test("an agent that was not gone on with as it still worked never is on a replay, however fast it ends there", async () => {
+  const make = (model: Model, slow: number): AgentOptions => ({
+    model,
+    system: "You lead.",
+    tools: [agentTool({ agents: { worker: { description: "Works", system: "You work." } } })],
+    hooks: { preToolUse: async () => void await sleep(50 * slow) },
+  });
+  const calls = (input: object): ScriptedReply => ({
+    tools: [{ name: "Agent", input: { description: "w", prompt: "go", ...input } }],
+  });
+  const live = scripted([], {
+    then: (request) => {
+      if (request.system === "You work.") return { text: "slow", delay: 200 };
+      if (done(request) === 0) return calls({ subagent_type: "worker", run_in_background: true });
+      const [, resume_agent_id] = /Agent (a[0-9a-f]{16}) works/.exec(JSON.stringify(request.messages))!;
+      return done(request) === 1 ? calls({ resume_agent_id }) : { text: "I wait." };
+    },
+  });
+  const [was] = await again(make, live);
+  assert.match(JSON.stringify(was!.result.messages), /Cannot resume agent 'a\w+' as it still works.*and says:/);
+});
+
 test("an agent that is ended in a model call draws in its last hooks what it drew", async () => {
   await inFolder(async (folder) => {
     const options: AgentOptions = {
