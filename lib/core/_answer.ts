@@ -1,5 +1,5 @@
 import type { Run } from "./run.ts";
-import { type Block, contentText, toolResult, type ToolResultBlock } from "./messages.ts";
+import { type Block, contentText, text, type TextBlock, toolResult, type ToolResultBlock } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import type { CallOutcome } from "./run-events.ts";
 
@@ -32,9 +32,23 @@ export function answer(run: Run, call: ToolCall, ending: Ending): Answer {
     ...(response !== undefined && { response }),
     ms,
   });
+  const failed = outcome !== "success";
+  const { inside, beside } = typeof content === "string" ? { inside: content, beside: [] } : parted(content, failed);
   return {
-    block: toolResult(call.id, content, outcome !== "success"),
-    after: ending.after ?? [],
+    block: toolResult(call.id, inside, failed),
+    after: [...beside, ...ending.after ?? []],
     waiting: ending.waiting ?? false,
   };
 }
+
+/** What the API takes inside a result: no text without words, and in a failure nothing but text; the rest stands after it. */
+function parted(content: readonly Block[], failed: boolean): { inside: readonly Block[]; beside: readonly Block[] } {
+  const said = content.filter((block) => block.type !== "text" || (block as TextBlock).text !== "");
+  const isApart = ({ type }: Block) => failed && type !== "text";
+  return {
+    inside: said.map((block) => isApart(block) ? text(`[${block.type}]`) : block),
+    beside: said.filter((block) => isApart(block) && BESIDE.includes(block.type)),
+  };
+}
+
+const BESIDE = ["image", "document"];

@@ -1,13 +1,13 @@
+import { Buffer } from "node:buffer";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { type Block, text } from "../core/messages.ts";
 import type { ToolOutput } from "../core/tool.ts";
+import { imageFacts, imageProblem } from "../tools/reading/image.ts";
 
 type Content = CallToolResult["content"][number];
 
 /** What of a result is text for the model at most; a server that says more has said too much for any context. */
 const LONGEST = 200_000;
-/** The images the API takes. */
-const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 /** A server's result as a tool's: the model reads blocks, hooks read the server's own list. */
 export function outputOf({ content, structuredContent, isError }: CallToolResult): ToolOutput {
@@ -47,7 +47,7 @@ function blockOf(one: Content): Block {
     case "text":
       return text(one.text);
     case "image":
-      return image(one.mimeType, one.data) ?? left(`an image of type ${one.mimeType}`);
+      return image(one.data) ?? left(`an image of type ${one.mimeType}`);
     case "audio":
       return left(`audio of type ${one.mimeType}`);
     case "resource_link":
@@ -55,16 +55,21 @@ function blockOf(one: Content): Block {
     case "resource": {
       const { uri, mimeType = "" } = one.resource;
       if ("text" in one.resource) return text(`${uri}:\n${one.resource.text}`);
-      return image(mimeType, one.resource.blob) ?? left(`${uri}${mimeType && ` of type ${mimeType}`}`);
+      return image(one.resource.blob) ?? left(`${uri}${mimeType && ` of type ${mimeType}`}`);
     }
     default:
       return text(JSON.stringify(one));
   }
 }
 
-function image(mimeType: string, data: string): Block | undefined {
-  if (!IMAGES.has(mimeType)) return undefined;
-  return { type: "image", source: { type: "base64", media_type: mimeType, data } };
+/** An image as it is, not as the server calls it: the API looks, too. */
+function image(data: string): Block | undefined {
+  const bytes = Buffer.from(data, "base64");
+  const facts = imageFacts(bytes);
+  if (!facts) return undefined;
+  const problem = imageProblem(facts, bytes.length);
+  if (problem) return text(`(an image of type ${facts.type}, which cannot be shown as ${problem.why})`);
+  return { type: "image", source: { type: "base64", media_type: facts.type, data: bytes.toString("base64") } };
 }
 
 function left(what: string): Block {
@@ -78,6 +83,8 @@ function cut(blocks: readonly Block[]): Block[] {
     const words = String((block as { text: unknown }).text);
     const kept = words.slice(0, room);
     room -= kept.length;
-    return kept.length === words.length ? block : text(`${kept}\n(${words.length - kept.length} more characters)`);
+    return kept.length === words.length
+      ? block
+      : text(`${kept}\n(${words.length - kept.length} more characters are left out: ask for less at once)`);
   });
 }

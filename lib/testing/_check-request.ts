@@ -75,10 +75,22 @@ function invalidBlock(block: unknown, path: string): string | undefined {
       if (typeof block.name !== "string" || block.name === "") return `${path}.name: Field required`;
       return isObject(block.input) ? undefined : `${path}.input: Input should be an object`;
     case "tool_result":
-      return typeof block.tool_use_id === "string" ? undefined : `${path}.tool_use_id: Field required`;
+      return typeof block.tool_use_id === "string" ? invalidResult(block, path) : `${path}.tool_use_id: Field required`;
     default:
       return undefined;
   }
+}
+
+function invalidResult({ content, is_error }: Fields, path: string): string | undefined {
+  if (!Array.isArray(content)) return undefined;
+  if (is_error === true && !content.every(isText)) {
+    return `${path}: all content must be type \`text\` if \`is_error\` is true`;
+  }
+  for (const [i, block] of content.entries()) {
+    const problem = invalidBlock(block, `${path}.content.${i}`);
+    if (problem) return problem;
+  }
+  return undefined;
 }
 
 function invalidTools(tools: readonly unknown[]): string | undefined {

@@ -6,7 +6,7 @@ import { type Tool, tool, type ToolContext, ToolError } from "../core/tool.ts";
 import { absolute, confine, type Place } from "../files/confine.ts";
 import { encodingOf } from "../files/encoding.ts";
 import { refuseOther } from "../files/hold.ts";
-import { type ImageFacts, imageFacts } from "./reading/image.ts";
+import { type ImageFacts, imageFacts, imageProblem } from "./reading/image.ts";
 import { type NotebookFile, notebookFile, renderNotebook } from "./reading/notebook.ts";
 import { recordRead } from "../files/read-record.ts";
 import { LONGEST_LINE, MOST_LINES, MOST_TEXT, renderText, type TextFile, textFile } from "./reading/read-text.ts";
@@ -31,9 +31,6 @@ export type ReadResponse =
 
 const MIB = 1 << 20;
 const MOST_BYTES = 256 * MIB;
-/** The Messages API takes 5 MiB of base64 an image, and 8000 pixels a side. */
-const MOST_IMAGE_BYTES = Math.floor((5 * MIB * 3) / 4);
-const MOST_PIXELS = 8000;
 const MOST_PDF_BYTES = 10 * MIB;
 /** A NUL this early makes a file binary, as in Grep. */
 const BINARY_WINDOW = 1 << 16;
@@ -167,21 +164,9 @@ async function bytesOf(place: Place, cwd: string): Promise<Buffer> {
   }
 }
 
-/** What the API would refuse is refused here: there it would be refused with the whole conversation, ever again. */
 function imageOf(path: string, bytes: Buffer, image: ImageFacts): ReadResponse {
-  const refuse = (why: string, code: string): never => {
-    throw new ToolError(`Cannot read the image '${path}' as ${why}`, { code });
-  };
-  if (!image.whole || image.width === 0 || image.height === 0) refuse("it is damaged or cut off", "damaged");
-  if (bytes.length > MOST_IMAGE_BYTES) {
-    refuse(`it is over ${MOST_IMAGE_BYTES} bytes: make a smaller copy, current size is ${bytes.length}`, "too_large");
-  }
-  if (image.width > MOST_PIXELS || image.height > MOST_PIXELS) {
-    refuse(
-      `a side is over ${MOST_PIXELS} pixels: make a smaller copy, current size is ${image.width}x${image.height}`,
-      "too_large",
-    );
-  }
+  const problem = imageProblem(image, bytes.length);
+  if (problem) throw new ToolError(`Cannot read the image '${path}' as ${problem.why}`, { code: problem.code });
   return { type: "image", file: { base64: bytes.toString("base64"), type: image.type, originalSize: bytes.length } };
 }
 

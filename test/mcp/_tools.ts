@@ -2,6 +2,9 @@ import { spawn } from "node:child_process";
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 
+/** One pixel. */
+export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 /** A server with a tool of each kind; `argv` and `env` let a test see how it was started. */
 export function server(): McpServer {
   const made = new McpServer({ name: "test", version: "1.0.0" });
@@ -15,7 +18,7 @@ export function server(): McpServer {
   made.registerTool("look", { annotations: { readOnlyHint: true } }, () => ({
     content: [
       { type: "text", text: "a picture:" },
-      { type: "image", mimeType: "image/png", data: "aGk=" },
+      { type: "image", mimeType: "image/png", data: PNG },
       { type: "image", mimeType: "image/tiff", data: "aGk=" },
       { type: "resource_link", name: "notes", uri: "file:///notes.txt" },
       { type: "resource", resource: { uri: "file:///a.txt", text: "inside" } },

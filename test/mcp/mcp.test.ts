@@ -10,6 +10,7 @@ import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
 import { serve } from "../_server.ts";
 import { asProcess, calling, listening } from "./_start.ts";
+import { PNG } from "./_tools.ts";
 
 const ALL = ["echo", "look", "weigh", "fail", "slow", "env", "fork", "crash", "grow", "steps"];
 const named = (server: string) => ALL.map((tool) => `mcp__${server}__${tool}`);
@@ -29,7 +30,7 @@ test("the tools of a process are called by name, and the model reads text, pictu
   assert.equal(echo!.content, "echo hi");
   assert.deepEqual(look!.content, [
     { type: "text", text: "a picture:" },
-    { type: "image", source: { type: "base64", media_type: "image/png", data: "aGk=" } },
+    { type: "image", source: { type: "base64", media_type: "image/png", data: PNG } },
     { type: "text", text: "(an image of type image/tiff, which cannot be shown)" },
     { type: "text", text: "notes: file:///notes.txt" },
     { type: "text", text: "file:///a.txt:\ninside" },

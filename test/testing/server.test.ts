@@ -106,6 +106,17 @@ test("scriptedServer() refuses what the API would refuse, and done() says so", a
       ...params,
       messages: [hello, use, { ...result, content: [...result.content, ...result.content] }],
     }],
+    ["picture in a failure", {
+      ...params,
+      messages: [hello, use, {
+        ...result,
+        content: [{ ...result.content[0], content: [{ type: "image" }], is_error: true }],
+      }],
+    }],
+    ["empty text in a result", {
+      ...params,
+      messages: [hello, use, { ...result, content: [{ ...result.content[0], content: [{ type: "text", text: "" }] }] }],
+    }],
     ["input is a string", {
       ...params,
       messages: [hello, { ...use, content: [{ ...use.content[0], input: "{}" }] }, result],

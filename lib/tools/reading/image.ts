@@ -9,6 +9,25 @@ export interface ImageFacts {
   readonly whole: boolean;
 }
 
+/** The Messages API takes 5 MiB of base64 an image, and 8000 pixels a side. */
+const MOST_BYTES = Math.floor((5 * (1 << 20) * 3) / 4);
+const MOST_PIXELS = 8000;
+
+/** Why the API would refuse an image: with it, the whole conversation, ever again. */
+export function imageProblem(
+  { whole, width, height }: ImageFacts,
+  size: number,
+): { readonly why: string; readonly code: "damaged" | "too_large" } | undefined {
+  if (!whole || width === 0 || height === 0) return { why: "it is damaged or cut off", code: "damaged" };
+  const smaller = (why: string, now: string | number) =>
+    ({ why: `${why}: make a smaller copy, current size is ${now}`, code: "too_large" }) as const;
+  if (size > MOST_BYTES) return smaller(`it is over ${MOST_BYTES} bytes`, size);
+  if (width > MOST_PIXELS || height > MOST_PIXELS) {
+    return smaller(`a side is over ${MOST_PIXELS} pixels`, `${width}x${height}`);
+  }
+  return undefined;
+}
+
 /** Tells an image by its content, not by its name; undefined for anything else. */
 export function imageFacts(given: Uint8Array): ImageFacts | undefined {
   const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
