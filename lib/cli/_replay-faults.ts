@@ -61,7 +61,7 @@ export async function replayFaults(
   const others = ["verify", "update", "normalise", "hooks", "on"];
   refuseTogether(flags, "faults", others, "a search compares and records nothing, and runs here");
   const seed = flags.seed === undefined ? undefined : Number(flags.seed);
-  if (Number.isNaN(seed)) throw new UsageError(`Cannot search with --seed ${flags.seed} as it is no number`);
+  if (Number.isNaN(seed)) throw new UsageError(`Cannot search with --seed ${flags.seed} as it is no number: --seed 7`);
   const results: Searched[] = [];
   const progress = new ProgressLine(io);
   for (const fixture of fixtures) {
@@ -90,11 +90,11 @@ async function searched(
   try {
     const agent = await fixtureAgent(fixture, io.signal);
     const tape = await readTape(path);
-    const options = { files, wire: flags.wire === true, invariants: await invariantsOf(fixture) };
+    const options = { files, wire: flags.wire === true, invariants: await invariantsOf(fixture), signal: io.signal };
     if (preset === undefined) {
       const still = await stillBroken(fixture, agent, options);
       if (still) return { name, runs: 0, seed: 0, found: still, file: fixture.faults };
-      const search = { ...options, runs, path, signal: io.signal, ...(seed !== undefined && { seed }) };
+      const search = { ...options, runs, path, ...(seed !== undefined && { seed }) };
       return { name, ...await searchFaults(agent, tape, search) };
     }
     readFaultFile(fixture.faults);

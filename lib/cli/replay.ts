@@ -184,7 +184,7 @@ async function outcomeOf(
       const update = () => runFixture(fixture, agent, { ...options, mode: "update", ...here });
       ({ report, ms } = await (here.cwd === undefined ? update() : oneByOne(update)));
     }
-    const broke = flags.verify || !report.ok ? undefined : await brokenAgain(fixture, agent, flags);
+    const broke = flags.verify || !report.ok ? undefined : await brokenAgain(fixture, agent, flags, io);
     if (broke !== undefined) throw new Error(broke);
     return { name: fixture.name, seconds: ms / 1000, report, shadow };
   } catch (error) {
@@ -206,9 +206,15 @@ function oneByOne<T>(work: () => Promise<T>): Promise<T> {
 let turn: Promise<unknown> = Promise.resolve();
 
 /** Faults that a search has kept beside the tape are tried again with every replay. */
-async function brokenAgain(fixture: Fixture, agent: Agent, { wire }: Flags["flags"]): Promise<string | undefined> {
+async function brokenAgain(
+  fixture: Fixture,
+  agent: Agent,
+  { wire }: Flags["flags"],
+  { signal }: Io,
+): Promise<string | undefined> {
   if (!existsSync(fixture.faults)) return undefined;
-  return await (await import("../tape/fault/kept-faults.ts")).brokenAgain(fixture, agent, { wire: wire === true });
+  const { brokenAgain } = await import("../tape/fault/kept-faults.ts");
+  return await brokenAgain(fixture, agent, { wire: wire === true, signal });
 }
 
 type HooksOf = NonNullable<ReplayOptions["hooks"]>;

@@ -4,7 +4,13 @@ import { faultFile } from "../tape/fixture.ts";
 import { tapeFile } from "../tape/options.ts";
 import type { Fault } from "../tape/fault/fault.ts";
 import type { Tape } from "../tape/tape.ts";
-import { type Faultable, UNDER_FAULTS, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
+import {
+  type Faultable,
+  UNDER_FAULTS,
+  type UnderFaults,
+  underFaults,
+  type UnderFaultsOptions,
+} from "../tape/fault/under-faults.ts";
 import { fastCheck } from "./arbitraries/fast-check.ts";
 import { faults } from "./faults.ts";
 
@@ -18,7 +24,7 @@ export interface SearchOptions extends UnderFaultsOptions {
    * of the fixture, which are the default ones and those of its `invariants.ts`. @default it is not kept
    */
   readonly path?: string;
-  /** Ends the search after the run that is on. */
+  /** Ends the search, and the run that is on. What was found by then is kept. */
   readonly signal?: AbortSignal;
 }
 
@@ -38,7 +44,6 @@ const OPTIONS: { readonly [option in keyof SearchOptions]-?: OptionKind } = {
   runs: "0 or more",
   seed: "any",
   path: "a text",
-  signal: "an AbortSignal",
 };
 
 /** How long a smaller schedule is looked for, in milliseconds: an agent that hangs takes a minute each time. */
@@ -61,28 +66,38 @@ const MOST_SHRINKING = 90_000;
  */
 export async function searchFaults(agent: Faultable, tape: Tape, options: SearchOptions = {}): Promise<SearchResult> {
   checkOptions(options, OPTIONS, "search for faults");
-  const { runs = 100, seed, path, signal, ...under } = options;
+  // Not below 0, as what begins with '-' is a flag where it is asked for again.
+  const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), path, ...under } = options;
+  const { signal } = under;
   const file = path === undefined ? undefined : faultFile(tapeFile(path));
   if (file !== undefined) readFaultFile(file); // what is found must not be lost as the file cannot be read
   const fc = fastCheck();
-  const brokenBy = async (schedule: readonly Fault[]) => (await underFaults(agent, tape, schedule, under)).broken[0];
+  const judged = async (schedule: readonly Fault[]) => {
+    try {
+      return (await underFaults(agent, tape, schedule, under)).broken[0] ?? "survived";
+    } catch (error) {
+      if (signal?.aborted) return "ended";
+      throw error;
+    }
+  };
   let tried = 0;
   let failedAt: number | undefined;
+  let lastBroken: UnderFaults["broken"][number] | undefined;
   const property = fc.asyncProperty(faults(tape), async (schedule) => {
     if (signal?.aborted || performance.now() - (failedAt ?? Infinity) > MOST_SHRINKING) return true;
-    if (failedAt === undefined) tried++;
-    const survived = await brokenBy(schedule) === undefined;
-    if (!survived) failedAt ??= performance.now();
-    return survived;
+    const came = await judged(schedule);
+    if (failedAt === undefined && came !== "ended") tried++;
+    if (typeof came === "string") return true;
+    failedAt ??= performance.now();
+    lastBroken = came;
+    return false;
   });
-  const details = await fc.check(property, {
-    numRuns: runs,
-    ...(seed !== undefined && { seed }),
-  });
+  const details = await fc.check(property, { numRuns: runs, seed });
   const told = { runs: tried, seed: details.seed };
   const schedule = details.counterexample?.[0];
   if (!schedule) return told;
-  const broken = await brokenBy(schedule);
+  const came = await judged(schedule);
+  const broken = came === "ended" ? lastBroken : came === "survived" ? undefined : came;
   const broke = broken ? `${broken.invariant}: ${broken.seen}` : "it failed once and not again";
   const found = { broke, faults: [...schedule] };
   if (file === undefined) return { ...told, found };

@@ -184,6 +184,66 @@ test("a search that is ended says how far it came, and never that the agent surv
   );
 });
 
+/** Its tool never comes to its end from the HANGS_AT-th time on. */
+const HANGS = AGENT.replace("tools: [Write]", "tools: [{ ...Write, run }]") + `
+let begun = 0;
+function run(input, context) {
+  if (++begun < Number(process.env.HANGS_AT)) return Write.run(input, context);
+  return new Promise((_, reject) => {
+    context.signal.addEventListener("abort", () => reject(context.signal.reason));
+    process.emit("crochet-test-hangs");
+  });
+}
+`;
+const BROKEN = `export default [{ name: "never twice", broken: () => "it was" }];\n`;
+const KEPT = JSON.stringify([{ broke: "it broke", faults: ["call 1: error:overloaded_error"] }]);
+
+for (
+  const [what, hangsAt, args, files, said] of [
+    ["a search", 2, ["--faults", "50"], {}, /^fixture +schedules +result\nwrite +\d +interrupted\n$/],
+    ["a preset", 1, ["--faults", "overloaded"], {}, /write +0 +error\n\n.*\n {2}Cannot judge the run as it was interr/],
+    [
+      "faults that were kept",
+      2,
+      [],
+      { "write.fault.json": KEPT },
+      /Cannot judge the run as it was interrupted: run it/,
+    ],
+    [
+      "a search for less",
+      2,
+      ["--faults", "9"],
+      { "invariants.ts": BROKEN },
+      /write +1 +broke\n\n✗ write: never twice: /,
+    ],
+  ] as const
+) {
+  test(`what runs under faults ends when a person ends it, with the tool that is on: ${what}`, LONG, async () => {
+    using w = await project();
+    for (const [name, text] of Object.entries(files)) w.put({ [`fixtures/write/${name}`]: text });
+    w.put({ "fixtures/write/agent.ts": HANGS });
+    const stop = new AbortController();
+    process.once("crochet-test-hangs", () => stop.abort());
+    let out = "";
+    const io = { out: (text: string) => void (out += text), err: () => {}, tty: false, env: w.env, cwd: w.cwd };
+    const ended = withEnv(
+      { HANGS_AT: String(hangsAt) },
+      () => replay([...args, "write"], { ...io, signal: stop.signal }),
+    );
+    assert.equal(await ended, 130, out);
+    assert.match(out, said);
+  });
+}
+
+test("a search always has a seed that it can be given again, as it is told", LONG, async () => {
+  using w = await project();
+  for (let i = 0; i < 8; i++) {
+    const [{ seed }] = JSON.parse((await w.call(replay, "--faults", "1", "--json")).out);
+    const again = await w.call(replay, "--faults", "1", "--seed", String(seed), "--json");
+    assert.equal(JSON.parse(again.out || "[{}]")[0].seed, seed, again.err);
+  }
+});
+
 test(
   "crochet replay --faults takes a preset, a fixture's name without a number, and explains what it cannot do",
   LONG,

@@ -50,7 +50,7 @@ async function load(path: string): Promise<{ default?: readonly Invariant[] }> {
 export async function brokenAgain(
   fixture: Fixture,
   agent: Faultable,
-  options: Pick<UnderFaultsOptions, "wire"> = {},
+  options: Pick<UnderFaultsOptions, "wire" | "signal"> = {},
 ): Promise<string | undefined> {
   const still = await stillBroken(fixture, agent, options);
   return still && notSurvived(fixture.name, still, fixture.faults);
@@ -60,7 +60,7 @@ export async function brokenAgain(
 export async function stillBroken(
   fixture: Fixture,
   agent: Faultable,
-  options: Pick<UnderFaultsOptions, "wire"> = {},
+  options: Pick<UnderFaultsOptions, "wire" | "signal"> = {},
 ): Promise<SavedFaults | undefined> {
   const kept = readFaultFile(fixture.faults);
   if (kept.length === 0) return undefined;

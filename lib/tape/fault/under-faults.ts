@@ -26,6 +26,8 @@ export interface UnderFaultsOptions {
   readonly wire?: boolean;
   /** Where streamed bodies are cut on the wire. @default one event a piece */
   readonly cutAt?: TapeOptions["cutAt"];
+  /** Ends the run, which then is not judged: it throws. */
+  readonly signal?: AbortSignal;
 }
 
 /** What these options must be. */
@@ -34,6 +36,7 @@ export const UNDER_FAULTS: { readonly [option in keyof UnderFaultsOptions]-?: Op
   invariants: "a list",
   wire: "true or false",
   cutAt: "any",
+  signal: "an AbortSignal",
 };
 
 /** What came of a run under faults. Its workspace, another one each time and gone by now, is `{ROOT}` in `broken` and `result`. */
@@ -79,6 +82,7 @@ export async function underFaults(
   const run = new FaultRun(tape, faults);
   return await inScratch(options.files, async (cwd) => {
     const observed: Observed = { ...await observe(agent, tape, run, cwd, options), files: readFiles(cwd) };
+    if (options.signal?.aborted) throw new Error("Cannot judge the run as it was interrupted: run it again");
     const named = rootNamed(cwd);
     const broken = (options.invariants ?? INVARIANTS).flatMap(({ name, broken }) => {
       const seen = judgedBy(name, () => broken(observed));
@@ -109,7 +113,7 @@ async function observe(
   tape: Tape,
   run: FaultRun,
   cwd: string,
-  { wire, cutAt }: UnderFaultsOptions,
+  { wire, cutAt, signal }: UnderFaultsOptions,
 ): Promise<Omit<Observed, "files">> {
   const events: RunEvent[] = [];
   const results: Result[] = [];
@@ -129,7 +133,7 @@ async function observe(
       },
       cwd,
       on: (event) => events.push(event),
-      signal: AbortSignal.any([run.stuck, timeout.signal]),
+      signal: AbortSignal.any([run.stuck, timeout.signal, ...(signal ? [signal] : [])]),
     });
     try {
       for (const prompt of promptsOf(tape)) results.push(await session.prompt(prompt));
