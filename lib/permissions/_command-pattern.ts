@@ -50,7 +50,7 @@ export function mustMatch(pattern: CommandPattern, command: Command): boolean {
   // Who spells a command with its variables means them; but a name that varies is no name.
   if (pattern.exact && literal(command.words[0]) !== undefined && command.source === pattern.text.trim()) return true;
   const { tokens } = pattern;
-  const symbols = symbolsOf(command.words);
+  const symbols = command.words.flatMap(symbolsOf);
   let [t, s, star, from] = [0, 0, -1, 0];
   while (s < symbols.length) {
     if (tokens[t] === TAIL && (symbols[s] === GAP || symbols[s] === WORDS)) return true;
@@ -73,8 +73,8 @@ export function mayMatch(pattern: CommandPattern, command: Command): boolean {
     const names: Word[] = name === undefined
       ? [{ ...words[0]!, parts: [{ many: true }, ""] }]
       : [words[0]!, { ...words[0]!, parts: [name.slice(name.lastIndexOf("/") + 1)] }];
-    const rests = spellsOperand(pattern) ? withoutOptions(words.slice(1)) : [words.slice(1)];
-    if (names.some((n) => rests.some((rest) => reaches(pattern, symbolsOf([n, ...rest]))))) return true;
+    const operands = spellsOperand(pattern) ? operandsIn(words) : NONE;
+    if (names.some((n) => reaches(pattern, [n, ...words.slice(1)], operands))) return true;
   }
   return false;
 }
@@ -84,33 +84,55 @@ function spellsOperand({ tokens, spelled }: CommandPattern): boolean {
   return spelled > 1 && tokens[tokens.indexOf(GAP) + 1] !== "-";
 }
 
+const NONE: ReadonlySet<number> = new Set();
+
 /**
- * Words as they are, and less options before the first operand, each of which may have a value: `-C . push`. What only
+ * Which words may be the first operand, with options before it, each of which may have a value: `git -C . push`. What only
  * the shell knows is a value behind an option, and an operand elsewhere.
  */
-function withoutOptions(words: readonly Word[]): (readonly Word[])[] {
-  const isOption = (word: Word | undefined) => beginning(word).startsWith("-");
-  const end = words.findIndex((word, i) => !isOption(word) && !isOption(words[i - 1]));
-  const firsts = words.slice(0, end < 0 ? words.length : end + 1);
-  return firsts.flatMap((word, i) =>
-    i === 0 || literal(word) !== undefined || !isOption(words[i - 1]) ? [words.slice(i)] : []
-  );
+function operandsIn(words: readonly Word[]): ReadonlySet<number> {
+  const isOption = (at: number) => at > 0 && beginning(words[at]).startsWith("-");
+  const operands = new Set<number>();
+  for (let at = 1; at < words.length; at++) {
+    if (literal(words[at]) !== undefined || !isOption(at - 1)) operands.add(at);
+    if (!isOption(at) && !isOption(at - 1)) break;
+  }
+  return operands;
 }
 
-function reaches({ tokens }: CommandPattern, symbols: readonly (string | symbol)[]): boolean {
-  let states = skipStars(tokens, new Set([0]));
+/** Whether a pattern covers words, also where those between the name and an operand are left out. */
+function reaches({ tokens }: CommandPattern, words: readonly Word[], operands: ReadonlySet<number>): boolean {
+  let states: ReadonlySet<number> = skipStars(tokens, new Set([0]));
+  let named = states;
+  for (const [at, word] of words.entries()) {
+    if (at === 1) named = states;
+    const from = operands.has(at) ? new Set([...states, ...named]) : states;
+    const next = advance(tokens, from, symbolsOf(word, at));
+    if (!next) return true;
+    states = next;
+  }
+  return [...states].some((state) => state === tokens.length || tokens[state] === TAIL);
+}
+
+/** How far a pattern may be behind these symbols; undefined where it covers whatever follows. */
+function advance(
+  tokens: CommandPattern["tokens"],
+  from: ReadonlySet<number>,
+  symbols: readonly (string | symbol)[],
+): ReadonlySet<number> | undefined {
+  let states = from;
   for (const symbol of symbols) {
     const next = new Set<number>();
     for (const state of states) {
       const token = tokens[state];
-      if (token === TAIL && (symbol === GAP || symbol === WORDS || symbol === HOLE)) return true;
+      if (token === TAIL && (symbol === GAP || symbol === WORDS || symbol === HOLE)) return undefined;
       if (symbol === HOLE || symbol === WORDS) { for (let i = state; i <= tokens.length; i++) next.add(i); }
       else if (token === STAR) next.add(state);
       else if (token === symbol) next.add(state + 1);
     }
     states = skipStars(tokens, next);
   }
-  return [...states].some((state) => state === tokens.length || tokens[state] === TAIL);
+  return states;
 }
 
 function skipStars(tokens: CommandPattern["tokens"], states: Set<number>): Set<number> {
@@ -118,15 +140,12 @@ function skipStars(tokens: CommandPattern["tokens"], states: Set<number>): Set<n
   return states;
 }
 
-function symbolsOf(words: readonly Word[]): (string | symbol)[] {
-  const symbols: (string | symbol)[] = [];
-  words.forEach((word, i) => {
-    if (mayVanish(word)) return symbols.push(WORDS);
-    if (i > 0) symbols.push(GAP);
-    for (const part of word.parts) {
-      if (typeof part !== "string") symbols.push(HOLE);
-      else for (let c = 0; c < part.length; c++) symbols.push(part[c]!);
-    }
-  });
+function symbolsOf(word: Word, at: number): (string | symbol)[] {
+  if (mayVanish(word)) return [WORDS];
+  const symbols: (string | symbol)[] = at > 0 ? [GAP] : [];
+  for (const part of word.parts) {
+    if (typeof part !== "string") symbols.push(HOLE);
+    else for (let c = 0; c < part.length; c++) symbols.push(part[c]!);
+  }
   return symbols;
 }

@@ -51,4 +51,8 @@ test("no command line takes rules a time that grows with a power of its length",
   for (const piece of ["{", "{,", "{..", "[", "[a", "~", "*", "a=", "a:~"]) {
     await assertLinear(20_000, (size) => () => ofBash(`echo ${piece.repeat(size)}x`, rules));
   }
+  await assertLinear(
+    2_000,
+    (size) => () => ofBash(`git ${"-c a=b ".repeat(size)}status`, { deny: ["Bash(git push *)"] }),
+  );
 });
