@@ -1,4 +1,4 @@
-import { beginning, firstHole, literal, type Word } from "./reader.ts";
+import { beginning, firstHole, literal, MANY, type Word } from "./reader.ts";
 
 /** A text that git gives to a shell, with words behind it. */
 interface GitScript {
@@ -13,17 +13,28 @@ export function gitRuns(
   const aliases: Word[] = [];
   let at = 1;
   for (; beginning(words[at]).startsWith("-"); at++) {
+    const option = beginning(words[at]);
     if (literal(words[at]) === "-c") aliases.push(...aliased(words[++at]));
-    else if (VALUED.test(literal(words[at]) ?? "")) at++;
+    else {
+      if (VALUED.test(literal(words[at]) ?? "")) at++;
+      // The variable that it names may hold anything.
+      if (/^--config-env(?:=|$)/.test(option) && /^(?:--config-env=)?alias\./i.test(beginning(words[at]))) {
+        aliases.push({ ...words[at]!, parts: [MANY] });
+      }
+    }
   }
   const rest = words.slice(at + 1);
   const scripts = aliases.map((script) => ({ script, more: rest }));
   const sub = literal(words[at]) ?? "";
   const action = literal(rest[0]);
   if (sub === "bisect" && action === "run" && rest.length > 1) return { at: at + 2, scripts };
-  if (sub === "submodule" && action === "foreach") {
-    const from = rest.findIndex((word, i) => i > 0 && !beginning(word).startsWith("-"));
-    if (from > 0) scripts.push({ script: rest[from]!, more: rest.slice(from + 1) });
+  if (sub === "submodule") {
+    const isOperand = (word: Word) => !beginning(word).startsWith("-");
+    const does = rest.findIndex(isOperand);
+    const from = rest.findIndex((word, i) => i > does && isOperand(word));
+    if (literal(rest[does]) === "foreach" && from > 0) {
+      scripts.push({ script: rest[from]!, more: rest.slice(from + 1) });
+    }
   }
   if (Object.hasOwn(TAKES_SCRIPT, sub)) {
     scripts.push(...valuesOf(rest, TAKES_SCRIPT[sub]!).map((script) => ({ script, more: [] })));
