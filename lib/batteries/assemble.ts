@@ -5,7 +5,7 @@ import { engineOf } from "../core/engine.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { type AgentSpec, type Life, newLife } from "../core/life.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
-import { NO_USAGE, totalTokens } from "../core/messages.ts";
+import { NO_USAGE } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
@@ -104,17 +104,14 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
   const { system, afterWrite } = await withMemory(ground);
   const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
   const gate = await gateOf(own.permissions ?? options.permissions, ask, cwd);
-  const compactor = memory === false ? undefined : await import("./compact.ts");
+  const compactor = memory === false ? undefined : (await import("./compact.ts")).compactor();
   const spans = await spansOf(ground);
   const rollout = await rolloutOf(ground);
-  let contextTokens = 0;
   let promptId: string | undefined;
 
   const emit = (event: RunEvent) => {
-    if (event.agent_id === id) {
-      keep.note(event);
-      if (event.type === "usage") contextTokens = totalTokens(event.usage);
-    }
+    if (event.agent_id === id) keep.note(event);
+    compactor?.note(event);
     rollout?.write(event, warn);
     spans?.note(event);
     options.on?.(event);
@@ -197,12 +194,7 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
     ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
     ...(options.fallbackModel !== undefined && { fallback: options.fallbackModel }),
     ...(afterWrite && { afterWrite }),
-    ...(compactor && {
-      compact: async (run) => {
-        const room = run.count.iterations + 1 < limits.iterations; // it is a model call like any other
-        if (room && contextTokens > compactor.COMPACT_AT && await compactor.compact(run, "auto")) contextTokens = 0;
-      },
-    }),
+    ...(compactor && { compact: compactor.compact }),
   };
   const spec = lane ? lane.spec(definition) : definition;
   if (tape) {

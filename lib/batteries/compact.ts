@@ -1,17 +1,43 @@
 import { account } from "../core/account.ts";
-import { type Message, text, textOf, user } from "../core/messages.ts";
+import { type Message, text, textOf, totalTokens, user } from "../core/messages.ts";
 import { readReply } from "../core/reply.ts";
+import type { RunEvent } from "../core/run-events.ts";
 import type { Run } from "../core/run.ts";
 
 /** What a context may hold before it is made smaller, in tokens. */
-export const COMPACT_AT = 150_000;
+const COMPACT_AT = 150_000;
+/** What it must have grown by before it is tried again where it could not be made smaller. */
+const GROWN = 1.1;
 
 /** How many of the last messages stay as they are, at least. */
 const KEEP = 6;
 
 const INSTRUCTIONS =
   `Write down what must be known to go on with this work: what was asked, what was done and found, the files and names that
-matter, what is left to do. Be exact about paths, commands and decisions. Write for yourself; nothing else of the conversation remains.`;
+matter, what is left to do. Be exact about paths, commands and decisions. Write for yourself; nothing else of the conversation remains.
+Answer in words alone: a tool that you call now is not run.`;
+
+/** Makes room by itself where the context of an agent, each by its own size, has become too large. */
+export function compactor(): {
+  readonly note: (event: RunEvent) => void;
+  readonly compact: (run: Run) => Promise<void>;
+} {
+  const sizes = new Map<string, number>();
+  const allowed = new Map<string, number>();
+  return {
+    note: (event) => {
+      if (event.type === "usage") sizes.set(event.agent_id, totalTokens(event.usage));
+      if (event.type === "compact") { for (const known of [sizes, allowed]) known.delete(event.agent_id); }
+    },
+    compact: async (run) => {
+      const { life: { agentId, messages }, count, agent: { limits } } = run;
+      const size = sizes.get(agentId) ?? 0;
+      const room = count.iterations + 1 < limits.iterations; // it is a model call like any other
+      if (!room || size <= (allowed.get(agentId) ?? COMPACT_AT) || cutAt(messages) === undefined) return;
+      if (!await compact(run, "auto")) allowed.set(agentId, size * GROWN);
+    },
+  };
+}
 
 /**
  * Makes a conversation smaller: all but its end is replaced by a summary the model writes. A call and its result
