@@ -78,6 +78,14 @@ function goBack(): void {
   }
 }
 
+/** Where neither Bun nor Deno is there, any Node may be: of an old one it would be said what it has not, in its words. */
+function refuseOldNode(): void {
+  if ("withResolvers" in Promise) return;
+  const mend = "use Bun, Deno, or Node 22.18 or newer";
+  console.error(`crochet: Cannot run on Node ${process.versions.node} as it is too old: ${mend}`);
+  process.exit(2);
+}
+
 /** What a process does that is started as `crochet`. */
 export async function begin(): Promise<void> {
   goBack();
@@ -87,6 +95,7 @@ export async function begin(): Promise<void> {
     await (await import("../monitor/note.ts")).noteEvent(args.slice(2), process.env);
     process.exit(0);
   }
+  refuseOldNode();
   if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
   if (!("Bun" in globalThis)) (await import("./_strays.ts")).outliveStrays();
   // What scripts, tools and hooks print is no part of what a command was asked for.

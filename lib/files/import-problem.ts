@@ -21,5 +21,11 @@ export function importProblem(error: unknown): ImportProblem {
     return { words: "this Node reads no TypeScript: run it with Bun, Deno, or Node 22.18 or newer" };
   }
   const words = message.split("\n", 1)[0]!;
+  if (
+    error instanceof SyntaxError &&
+    /^(Cannot use import statement outside a module|Unexpected token 'export')$/.test(words)
+  ) {
+    return { words: `Node takes it for CommonJS: put "type": "module" into package.json, or name it .mts or .mjs` };
+  }
   return position ? { words, place: `${position.file}:${position.line}:${position.column}` } : { words };
 }

@@ -12,7 +12,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../lib/cli/crochet", import.meta.url));
@@ -127,4 +128,22 @@ test("a checkout never has Bun run its code or change the environment by bunfig.
   assert.doesNotMatch(shell.slice(shell.indexOf("\n")), /evil|CROCHET_FROM/);
   for (const words of [["hooks"], ["doctor"], ["fixtures", "ls"], ["--version"]]) said(...words);
   assert.equal(existsSync(join(here.path, "ran")), false);
+});
+
+test("a Node that is too old is told so, with what to use, and never in words of what it lacks", () => {
+  using here = scratch();
+  const script = join(here.path, "old.mjs");
+  const main = JSON.stringify(pathToFileURL(join(dirname(LAUNCHER), "main.ts")).href);
+  writeFileSync(script, `delete Promise.withResolvers;\nawait (await import(${main})).begin();\n`);
+  for (const words of [["replay"], ["hook", "stop.ts"], ["doctor"], []]) {
+    const { status, stdout, stderr } = spawnSync(RUNTIME[0]!, [...RUNTIME.slice(1), script, ...words], {
+      cwd: here.path,
+      encoding: "utf8",
+    });
+    assert.deepEqual([status, stdout], [2, ""], stderr);
+    assert.match(
+      stderr,
+      /^crochet: Cannot run on Node \d+\.\S+ as it is too old: use Bun, Deno, or Node 22\.18 or newer\n$/,
+    );
+  }
 });

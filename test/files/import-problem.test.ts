@@ -27,6 +27,12 @@ const PROBLEMS: readonly [what: string, error: unknown, problem: object][] = [
   ["TypeScript for a Node that reads none", unread(".ts"), {
     words: "this Node reads no TypeScript: run it with Bun, Deno, or Node 22.18 or newer",
   }],
+  ...["Cannot use import statement outside a module", "Unexpected token 'export'"].map((message) =>
+    [`a module in a package that says it has none: ${message}`, new SyntaxError(message), {
+      words: `Node takes it for CommonJS: put "type": "module" into package.json, or name it .mts or .mjs`,
+    }] as const
+  ),
+  ["another mistake in a script", new SyntaxError("Unexpected token 'expert'"), { words: "Unexpected token 'expert'" }],
   ["another kind of file", unread(".txt"), { words: 'Unknown file extension ".txt" for /repo/a.txt' }],
 ];
 
