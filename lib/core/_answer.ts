@@ -35,13 +35,13 @@ export function answer(run: Run, call: ToolCall, ending: Ending): Answer {
   const failed = outcome !== "success";
   const { inside, beside } = typeof content === "string" ? { inside: content, beside: [] } : parted(content, failed);
   return {
-    block: toolResult(call.id, inside, failed),
+    block: toolResult(call.id, failed && inside.length === 0 ? "It failed, and did not say why" : inside, failed),
     after: [...beside, ...ending.after ?? []],
     waiting: ending.waiting ?? false,
   };
 }
 
-/** What the API takes inside a result: no text without words, and in a failure nothing but text; the rest stands after it. */
+/** What the API takes inside a result: no text without words, and in a failure text and nothing else; the rest stands after it. */
 function parted(content: readonly Block[], failed: boolean): { inside: readonly Block[]; beside: readonly Block[] } {
   const said = content.filter((block) => block.type !== "text" || (block as TextBlock).text !== "");
   const isApart = ({ type }: Block) => failed && type !== "text";

@@ -81,7 +81,10 @@ function invalidBlock(block: unknown, path: string): string | undefined {
   }
 }
 
-function invalidResult({ content, is_error }: Fields, path: string): string | undefined {
+function invalidResult({ content = "", is_error }: Fields, path: string): string | undefined {
+  if (is_error === true && (content as string | unknown[]).length === 0) {
+    return `${path}: content cannot be empty if \`is_error\` is true`;
+  }
   if (!Array.isArray(content)) return undefined;
   if (is_error === true && !content.every(isText)) {
     return `${path}: all content must be type \`text\` if \`is_error\` is true`;

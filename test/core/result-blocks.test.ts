@@ -7,11 +7,22 @@ const words = (text: string): Block => ({ type: "text", text });
 const image: Block = { type: "image", source: { type: "base64", media_type: "image/png", data: "aGk=" } };
 const odd: Block = { type: "search_result", source: "x", title: "x", content: [words("x")] };
 
-const CASES: readonly [what: string, content: Block[], isError: boolean, inside: Block[], beside: Block[]][] = [
+const SILENT = "It failed, and did not say why";
+
+const CASES: readonly [
+  what: string,
+  content: string | Block[],
+  isError: boolean,
+  inside: string | Block[],
+  beside: Block[],
+][] = [
   ["a picture", [words("see"), image], false, [words("see"), image], []],
   ["a failure with a picture", [words("see"), image], true, [words("see"), words("[image]")], [image]],
   ["a failure with what may stand in results only", [odd], true, [words("[search_result]")], []],
   ["a text without words", [words(""), words("x")], false, [words("x")], []],
+  ["nothing", [words("")], false, [], []],
+  ["a failure of which nothing is said", "", true, SILENT, []],
+  ["a failure in blocks of which nothing is said", [words("")], true, SILENT, []],
 ];
 
 for (const [what, content, isError, inside, beside] of CASES) {

@@ -113,6 +113,10 @@ test("scriptedServer() refuses what the API would refuse, and done() says so", a
         content: [{ ...result.content[0], content: [{ type: "image" }], is_error: true }],
       }],
     }],
+    ["failure without words", {
+      ...params,
+      messages: [hello, use, { ...result, content: [{ ...result.content[0], content: [], is_error: true }] }],
+    }],
     ["empty text in a result", {
       ...params,
       messages: [hello, use, { ...result, content: [{ ...result.content[0], content: [{ type: "text", text: "" }] }] }],
