@@ -7,7 +7,7 @@ const unread = (extension: string) =>
     code: "ERR_UNKNOWN_FILE_EXTENSION",
   });
 
-const PROBLEMS: readonly [what: string, error: unknown, problem: object][] = [
+const PROBLEMS: readonly (readonly [what: string, error: unknown, problem: object])[] = [
   ["one that it threw", new Error("no luck\nat all"), { words: "no luck" }],
   ["no error at all", "no luck", { words: "no luck" }],
   ["nothing", undefined, { words: "undefined" }],
