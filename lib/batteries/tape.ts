@@ -128,6 +128,10 @@ export async function closeTape(
     if (ignored !== undefined) warn(ignored);
   }
   if (report.ok || tape.isReported) return;
-  const { reportLines } = await import("../tape/drift/report.ts");
-  warn(`Tape ${report.tape}: ${reportLines(report).join("\n")}`);
+  // What did not come to its end has not drifted.
+  if (stop === "aborted" && report.divergences.length + report.tools.length === 0) return;
+  const { PLAIN, reportLines } = await import("../tape/drift/report.ts");
+  // A script may ask something else by now, or export no agent: only who runs it can renew its tape.
+  const renew = isOfEnvironment(tape) ? "CROCHET_TAPE_MODE=update" : undefined;
+  warn(`Tape ${report.tape}: ${reportLines(report, PLAIN, renew).join("\n")}`);
 }

@@ -75,11 +75,13 @@ test(
     assert.equal(kept.err, "");
     putScript(here, "You say it.", runs);
     assert.equal((await runScript(here, OFFLINE)).err, "", "one tape is replayed as often as it is asked for");
+    putScript(here, "You say it.", `await subject.run("say hello", { signal: AbortSignal.abort() });`);
+    assert.equal((await runScript(here, OFFLINE)).err, "", "what a person has ended has not drifted");
     putScript(here, "You sing it.", runs);
     const drifted = await runScript(here, OFFLINE);
     assert.match(
       drifted.err,
-      /^(?:crochet: Tape \S+fixtures\/x: prompt: system is not what was recorded \(at main#1\)\n {2}- You say it\.\n {2}\+ You sing it\.\n.*\n.*\n){2}$/,
+      /^(?:crochet: Tape \S+fixtures\/x: prompt: system is not what was recorded \(at main#1\)\n {2}- You say it\.\n {2}\+ You sing it\.\n.*\nto record again: .* \(CROCHET_TAPE_MODE=update\)\n){2}$/,
     );
   },
 );

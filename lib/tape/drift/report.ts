@@ -12,8 +12,8 @@ export interface Ink {
 
 export const PLAIN: Ink = { red: String, green: String, dim: String, bold: String };
 
-/** A report for people: what differs, where, whose doing it is, and what to record again costs. */
-export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
+/** A report for people: what differs, where, whose doing it is, and what to record again costs, which `renew` does. */
+export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: string): string[] {
   const { divergences, tools, files, unused, normalise, notes, calls } = report;
   const all = unused.length === calls.recorded && unused.length > 1;
   const wire = divergences.some(({ cause }) => cause === "wire") ? " --wire" : "";
@@ -28,7 +28,7 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN): string[] {
     ...notes.map((note) => ink.dim(note)),
     ...(report.ok || (unused.length === 0 && divergences.length === 0)
       ? []
-      : [`to record again: ${renewalText(report)} (crochet replay ${nameOf(report)}${wire} --update)`]),
+      : [`to record again: ${renewalText(report)} (${renew ?? `crochet replay ${nameOf(report)}${wire} --update`})`]),
   ];
 }
 
