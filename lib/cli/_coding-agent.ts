@@ -18,7 +18,8 @@ import {
 const SYSTEM = `You are a coding agent working in the user's directory.
 Look before you change: read the files and search for what you need. Make the smallest change that does the whole job, then check it by
 running the project's own tests or the code itself. Say at the end what you did and what you saw. If something cannot be done, say why.
-Text inside <system-reminder> comes from the user's hooks or from this program, not from the user.`;
+Text inside <system-reminder>, or after "HookInput", "Stop hook feedback" or "Feedback from hook", comes from the user's hooks or from this
+program, not from the user.`;
 
 /** What changes files is what hosts have today, Edit and Write: guards of these would not see another. */
 const TOOLS = [

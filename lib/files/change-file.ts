@@ -132,7 +132,7 @@ async function readOriginal(place: Place, verb: string, create: boolean): Promis
   try {
     const stat = await statOf(real);
     if (stat.isDirectory()) {
-      throw new ToolError(`Cannot ${verb} '${path}' as it is a directory`, { code: "is_directory" });
+      throw new ToolError(`Cannot ${verb} '${path}' as it is a directory: name a file in it`, { code: "is_directory" });
     }
     if (!stat.isFile()) {
       throw new ToolError(`Not a regular file: '${path}' is a FIFO, a socket or a device`, { code: "not_regular" });
@@ -179,7 +179,9 @@ async function readWhole(real: string): Promise<Original> {
 }
 
 function notFound(path: string): ToolError {
-  return new ToolError(`File not found: '${path}' does not exist`, { code: "no_such_file" });
+  return new ToolError(`File not found: '${path}' does not exist: find it with Glob, or make it with Write`, {
+    code: "no_such_file",
+  });
 }
 
 function throwAs(verb: string, { path }: Place, error: unknown): never {

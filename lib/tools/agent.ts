@@ -73,7 +73,10 @@ export function agentTool(options: AgentToolOptions = {}): Tool<AgentInput> {
         description: { type: "string", description: "The task in three to five words" },
         prompt: { type: "string", description: "The whole task" },
         subagent_type: { type: "string", description: `The kind of agent, ${GENERAL} where absent` },
-        resume_agent_id: { type: "string", description: "The id of an agent that is to go on" },
+        resume_agent_id: {
+          type: "string",
+          description: "The id of an agent that is to go on, from its report; its kind stays",
+        },
         run_in_background: { type: "boolean", description: "Return at once; the report comes later" },
       },
       required: ["description", "prompt"],
@@ -101,7 +104,9 @@ export const Agent: Tool<AgentInput> = agentTool();
 function descriptionOf(kinds: { readonly [name: string]: AgentDefinition }): string {
   if (Object.keys(kinds).length === 0) return DESCRIPTION;
   const all = { [GENERAL]: { description: "Any task" }, ...kinds };
-  const lines = Object.entries(all).map(([name, { description }]) => `- ${name}: ${description.replace(/\s+/g, " ")}`);
+  const lines = Object.entries<AgentDefinition>(all).map(([name, { description, tools }]) =>
+    `- ${name}: ${description.replace(/\s+/g, " ")}${tools ? ` (tools: ${tools.join(", ") || "none"})` : ""}`
+  );
   return `${DESCRIPTION}\n\nKinds of agent, by subagent_type:\n${lines.join("\n")}`;
 }
 

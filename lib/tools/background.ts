@@ -21,7 +21,8 @@ export interface BashOutputResponse {
 export const BashOutput: Tool<{ bash_id: string; filter?: string }> = tool({
   name: "BashOutput",
   description:
-    "Shows what a background command printed since the last look, and its status. `filter` is a regular expression for the lines to show.",
+    "Shows what a background command printed since the last look, and its status: nothing else tells you that it ended. " +
+    "`filter` is a regular expression for the lines to show.",
   input: {
     type: "object",
     properties: {

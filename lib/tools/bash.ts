@@ -40,6 +40,26 @@ export interface BashOptions {
 const DEFAULT_MS = 120_000;
 const MAX_MS = 600_000;
 
+const DESCRIPTION =
+  "Runs a command in bash. The shell stays open: its working directory, variables and functions last from call to call, " +
+  "and relative paths of the file tools are taken from that directory. " +
+  "Commands get no input and no terminal. A command that takes longer than `timeout` (default 120000 ms, at most 600000) " +
+  "is ended with everything it started; set `run_in_background` for servers and long work: it has no time limit, " +
+  "is read with BashOutput, and ends with the session at the latest. " +
+  "Output over 30000 characters is cut in the middle and kept whole in a file.";
+
+/** What the model reads: in a sandbox also what commands cannot do there, as their own errors do not say why. */
+function descriptionIn(sandbox: Sandbox | undefined): string {
+  if (!sandbox) return DESCRIPTION;
+  const network = sandbox.network ? "" : ", and there is no network";
+  return `${DESCRIPTION} Commands run in a sandbox: only the workspace can be written, but not its .git/hooks, .git/config ` +
+    `and .crochet; /tmp is their own and empty at first${network}.`;
+}
+
+function sandboxOf(state: ReadonlyMap<string, unknown>, { sandbox }: BashOptions): Sandbox | undefined {
+  return sandbox ?? state.get(SANDBOX) as Sandbox | undefined;
+}
+
 /**
  * Makes a Bash tool with other than the usual options.
  *
@@ -53,11 +73,8 @@ const MAX_MS = 600_000;
 export function bashTool(options: BashOptions = {}): Tool<BashInput> {
   return tool<BashInput>({
     name: "Bash",
-    description:
-      "Runs a command in bash. The shell stays open: its working directory, variables and functions last from call to call. " +
-      "Commands get no input and no terminal. A command that takes longer than `timeout` (default 120000 ms, at most 600000) " +
-      "is ended with everything it started; set `run_in_background` for servers and long work, and read it with BashOutput. " +
-      "Output over 30000 characters is cut in the middle and kept whole in a file.",
+    description: descriptionIn(options.sandbox),
+    describe: async ({ state }) => descriptionIn(sandboxOf(state, options)),
     input: {
       type: "object",
       properties: {
@@ -154,7 +171,7 @@ export function openedShell(state: ReadonlyMap<string, unknown>): AgentShell | u
 }
 
 function shellOf({ state, cwd }: ToolContext, options: BashOptions): AgentShell {
-  const sandbox = options.sandbox ?? state.get(SANDBOX) as Sandbox | undefined;
+  const sandbox = sandboxOf(state, options);
   const confined = JSON.stringify(sandbox) ?? "";
   const entry = state.get(SHELL) as Entry | undefined;
   if (entry?.confined === confined) return entry.shell;

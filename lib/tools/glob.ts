@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import { type Tool, tool, ToolError } from "../core/tool.ts";
 import { absolute, confine } from "../files/confine.ts";
 import { type SearchContext, type SearchOptions, searchPlace, withEngine, withoutHidden } from "./search/engine.ts";
-import { selectGlobs } from "./search/ignore.ts";
+import { globBelow, selectGlobs, splitGlobs } from "./search/ignore.ts";
 import { standaloneContext } from "./standalone.ts";
 import { walk } from "./search/walk.ts";
 
@@ -56,6 +56,7 @@ export const Glob: Tool<GlobInput> = tool<GlobInput>({
       path: { type: "string", description: "The folder to look in; default: the working directory" },
     },
     required: ["pattern"],
+    additionalProperties: false,
   },
   prepare: (input, { cwd }) => input.path === undefined ? input : { ...input, path: absolute(input.path, cwd) },
   run: async (input, context) => {
@@ -109,6 +110,9 @@ async function globFiles(
     ...(files.length === 0 && !/[*?[{]/.test(pattern)
       ? ["Only files are given: for what is in a folder use folder/**"]
       : []),
+    ...(files.length === 0 && splitGlobs(pattern).length > 1
+      ? ["The pattern is one glob: for several use braces, such as *.{ts,tsx}"]
+      : []),
   ];
   return {
     filenames,
@@ -135,7 +139,7 @@ async function splitAbsolute(input: GlobInput, context: SearchContext): Promise<
 
 function selectionOf(pattern: string): ReturnType<typeof selectGlobs> {
   try {
-    return selectGlobs([pattern]);
+    return selectGlobs([globBelow(pattern)]);
   } catch (error) {
     throw new ToolError((error as Error).message, { code: "invalid_input" });
   }

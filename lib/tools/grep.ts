@@ -8,7 +8,7 @@ import {
   withEngine,
   withoutHidden,
 } from "./search/engine.ts";
-import { type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
+import { globBelow, type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
 import type { Found, SearchRequest } from "./search/search.ts";
 import { standaloneContext } from "./standalone.ts";
 
@@ -112,6 +112,7 @@ export const Grep: Tool<GrepInput> = tool<GrepInput>({
       multiline: { type: "boolean", description: "Let a match span lines, and . match line breaks" },
     },
     required: ["pattern"],
+    additionalProperties: false,
   },
   prepare: (input, { cwd }) => input.path === undefined ? input : { ...input, path: absolute(input.path, cwd) },
   run: async (input, context) => {
@@ -176,7 +177,7 @@ function selectionOf(glob: string | undefined): GlobSelection | undefined {
   const globs = splitGlobs(glob ?? "");
   if (globs.length === 0) return undefined;
   try {
-    return selectGlobs(globs);
+    return selectGlobs(globs.map(globBelow));
   } catch (error) {
     throw new ToolError((error as Error).message, { code: "invalid_input" });
   }

@@ -71,6 +71,7 @@ export const Read: Tool<ReadInput> = tool<ReadInput>({
       limit: { type: "integer", minimum: 1, description: `How many lines to show; default: ${MOST_LINES}` },
     },
     required: ["file_path"],
+    additionalProperties: false,
   },
   prepare: (input, { cwd }) => ({ ...input, file_path: absolute(input.file_path, cwd) }),
   run: async (input, context) => {

@@ -32,6 +32,18 @@ const CASES: readonly [what: string, tool: Tool, files: Record<string, string>, 
     "- a: Asks",
     "- b: Bakes",
   ]],
+  [
+    "with the tools they have, where not all",
+    agentTool({
+      agents: { counter: { ...counter, tools: ["Read", "Grep"] }, sage: { description: "Thinks", tools: [] } },
+    }),
+    {},
+    [
+      "- general-purpose: Any task",
+      "- counter: Counts the lines of a file (tools: Read, Grep)",
+      "- sage: Thinks (tools: none)",
+    ],
+  ],
   ["those of another folder", agentTool({ folder: "crew" }), { "crew/a.md": definition("Asks") }, [
     "- general-purpose: Any task",
     "- a: Asks",
@@ -68,7 +80,7 @@ test("a definition that cannot be used is a warning with the mend, and the other
   assert.deepEqual(kinds, ["- general-purpose: Any task", "- a: Asks"]);
   const use = (name: string) => `Cannot use ${folder}/agents/${name}.md as`;
   assert.equal(warnings[0], `${use("b")} its front matter has no 'description': say what it is for`);
-  assert.ok(warnings[1]?.startsWith(`${use("c")} it cannot be read: EISDIR`), warnings[1]);
+  assert.ok(warnings[1]?.startsWith(`${use("c")} it cannot be read: EISDIR`), warnings.join("\n"));
 });
 
 test("an agent that the model was told of can be started wherever the shell is", async () => {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent, memoryStore, type Message } from "crochet";
+import { agent, type AgentOptions, memoryStore, type Message, type Tool } from "crochet";
 import { scripted, type ScriptedReply } from "crochet/testing";
-import { Agent, Bash, BashOutput, Read } from "crochet/tools";
+import { Agent, Bash, BashOutput, bashTool, Read } from "crochet/tools";
 import { textOf } from "../../lib/core/messages.ts";
 import { scratch } from "../_scratch.ts";
 
@@ -84,3 +84,28 @@ test("an agent that goes on is told that its shell is gone", async () => {
   await agent({ model, tools: [Agent, Bash] }).run("go", { cwd: folder.path });
   assert.equal(resultsIn(model.requests.filter(isBelow).at(-1)!.messages).at(-1), `${GONE(folder.path)}\nA=`);
 });
+
+const SANDBOXED: readonly [what: string, tool: Tool, options: AgentOptions, told: RegExp][] = [
+  ["nothing of a sandbox", Bash, {}, /kept whole in a file\.$/],
+  [
+    "the sandbox of its agent",
+    Bash,
+    { sandbox: "workspace" },
+    /in a sandbox: only the workspace .* and there is no network\.$/,
+  ],
+  [
+    "its own sandbox",
+    bashTool({ sandbox: { mode: "workspace", roots: ["/srv"], network: true } }),
+    {},
+    /empty at first\.$/,
+  ],
+];
+
+for (const [what, tool, options, told] of SANDBOXED) {
+  test(`the model is told what commands cannot do: ${what}`, async () => {
+    using folder = scratch({});
+    const model = scripted([{ text: "ok" }]);
+    await agent({ model, tools: [tool], ...options }).run("go", { cwd: folder.path });
+    assert.match(model.requests[0]!.tools[0]!.description, told);
+  });
+}

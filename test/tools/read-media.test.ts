@@ -95,6 +95,9 @@ test("Read shows a notebook as cells, with outputs as text, and counts cells by 
       "n.ipynb": JSON.stringify({ cells, nbformat: 4 }),
       "broken.ipynb": "{",
       "none.ipynb": '{"cells":[]}',
+      "long.ipynb": JSON.stringify({
+        cells: [{ cell_type: "code", source: "", outputs: [{ output_type: "stream", text: "x".repeat(10_001) }] }],
+      }),
     });
     assert.equal(
       await text(root, { file_path: "n.ipynb" }),
@@ -113,6 +116,10 @@ test("Read shows a notebook as cells, with outputs as text, and counts cells by 
     );
     assert.equal(await text(root, { file_path: "broken.ipynb" }), "1\t{");
     assert.equal(await text(root, { file_path: "none.ipynb" }), "[The notebook has no cells]");
+    assert.match(
+      await text(root, { file_path: "long.ipynb" }),
+      /x{10000} \[cut: all 10001 characters can be had with Bash, for example jq\]\n<\/output>$/,
+    );
   }));
 
 test("Read.render() always gives back what Read gave the model", () =>

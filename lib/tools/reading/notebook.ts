@@ -107,5 +107,6 @@ function lines(value: unknown): string {
 }
 
 function clipped(text: string): string {
-  return text.length <= LONGEST_OUTPUT ? text : `${text.slice(0, LONGEST_OUTPUT)} [cut: ${text.length} characters]`;
+  if (text.length <= LONGEST_OUTPUT) return text;
+  return `${text.slice(0, LONGEST_OUTPUT)} [cut: all ${text.length} characters can be had with Bash, for example jq]`;
 }

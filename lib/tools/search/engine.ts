@@ -32,7 +32,10 @@ export interface SearchPlace {
 export async function searchPlace(path: string | undefined, context: SearchContext): Promise<SearchPlace> {
   const place = await confine(path ?? context.cwd, context);
   const found = place.exists ? await stat(place.real).catch(() => undefined) : undefined;
-  if (!found) throw new ToolError(`Cannot search '${place.path}' as it does not exist`, { code: "no_such_file" });
+  if (!found) {
+    const why = `it does not exist: the working directory is ${context.cwd}`;
+    throw new ToolError(`Cannot search '${place.path}' as ${why}`, { code: "no_such_file" });
+  }
   if (!found.isDirectory() && !found.isFile()) {
     throw new ToolError(`Cannot search '${place.path}' as it is no file and no directory`, { code: "not_regular" });
   }

@@ -95,6 +95,15 @@ export function selectGlobs(globs: readonly string[]): GlobSelection {
   };
 }
 
+/** A glob as it is often written: `./` is the folder searched. What goes up from there would match nothing, unnoticed. */
+export function globBelow(glob: string): string {
+  const [, not, path] = /^(!?)(.*)$/s.exec(glob)!;
+  if (path!.split("/").includes("..")) {
+    throw new TypeError(`Cannot use glob '${glob}' as it goes up with '..': give the folder as path`);
+  }
+  return not + path!.replace(/^(?:\.\/+)+/, "/");
+}
+
 /** Splits a list of globs at commas and blanks that are not inside braces or brackets: `*.ts, *.{js,mjs}`. */
 export function splitGlobs(text: string): string[] {
   const globs: string[] = [];
