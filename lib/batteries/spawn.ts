@@ -2,8 +2,8 @@ import type { Engine } from "../core/engine.ts";
 import { Inbox } from "../core/inbox.ts";
 import { type AgentSpec, type Lane, type Life, newLife } from "../core/life.ts";
 import type { Spent } from "../core/limits.ts";
-import { isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
-import type { RunEvent } from "../core/run-events.ts";
+import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import { sha256 } from "../core/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
@@ -224,13 +224,20 @@ async function live(
     if (result.error) {
       throw new ToolError(`The agent ended with an error: ${result.error.message}`, { code: "agent_error" });
     }
-    const { text, stop, usage } = result;
+    const { stop, usage } = result;
+    const text = stop === "waiting" ? withQuestion(result) : result.text;
     return { ...blankOf(request, id, model), text, stop, usage, tools: called, duration_ms: clock.tick() - start };
   } finally {
     await session.close();
     if (life.toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(life.toolState);
     ended();
   }
+}
+
+/** What it asked stands in its calls, and that nobody has answered in their results: who started it sees neither. */
+function withQuestion({ text, messages }: Result): string {
+  const answers = messages.at(-1)?.content.filter(isToolResult).map(({ content }) => contentText(content)) ?? [];
+  return [text, ...answers].filter((words) => words !== "").join("\n\n");
 }
 
 /** Where an agent that goes on stood when it was told to: a step, for by now it may have gone further. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, type AgentOptions, deny, type Message } from "crochet";
 import { scripted, type ScriptedReply } from "crochet/testing";
-import { agentTool, Read } from "crochet/tools";
+import { agentTool, AskUserQuestion, Read } from "crochet/tools";
 import { textOf } from "../../lib/core/messages.ts";
 import { scratch } from "../_scratch.ts";
 
@@ -37,6 +37,12 @@ const look: ScriptedReply = { tools: [{ name: "Read", input: { file_path: "a.txt
 const early = (why: string) =>
   `[Report of agent ID (general-purpose), not of the user, who ended before the task was done as ${why}; resume it with resume_agent_id]`;
 
+const options = [{ label: "a", description: "A" }, { label: "b", description: "B" }];
+const wonder: ScriptedReply = {
+  text: "Hm",
+  tools: [{ name: "AskUserQuestion", input: { questions: [{ question: "Which?", header: "W", options }] } }],
+};
+
 const ENDS: readonly [what: string, below: ScriptedReply[], options: AgentOptions, told: string][] = [
   [
     "is done",
@@ -57,6 +63,14 @@ const ENDS: readonly [what: string, below: ScriptedReply[], options: AgentOption
     `ha\n\n${early("its last reply was cut off by the output limit")}`,
   ],
   ["refuses", [{ text: "no", stop_reason: "refusal" }], {}, `no\n\n${early("the model refused to go on")}`],
+  [
+    "waits for an answer",
+    [wonder],
+    { tools: [agentTool(), AskUserQuestion] },
+    `Hm\n\nNot answered yet: "Which?". The turn ends here; the user's next message is the answer.\n\n${
+      early("it waits for an answer, which the prompt may give")
+    }`,
+  ],
   ["is not let to begin", [], { hooks: { subagentStart: () => deny("not today") } }, "Blocked by hook: not today"],
 ];
 
