@@ -6,7 +6,7 @@ import { causesOf, OFF_TAPE, priceOf, wholePrice } from "./drift/drift.ts";
 import type { Header } from "./format.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
-import { type Program, programOf, Served, type ToTape } from "./match.ts";
+import { type Program, programOf, Served, showsText, type ToTape } from "./match.ts";
 import { isOverWire, tapeFile, type TapeMode, type TapeOptions } from "./options.ts";
 import { normaliserOf, withNormalisers } from "./normalise.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
@@ -48,7 +48,7 @@ export class TapeSession {
   readonly #ids: Redactor = lazyRedactor(() => ({
     seed: this.seed,
     learns: true,
-    ...(this.program && { placeholders: this.program.placeholders }),
+    ...(this.program && { placeholders: this.program.placeholders, shows: (text) => showsText(this.program!, text) }),
     ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] as const }),
   }));
   readonly #lanes = new Map<string, TapeLane>();

@@ -6,11 +6,12 @@ import type { TypedHooks } from "../../lib/core/code-hooks.ts";
 import { agent, type AgentOptions, anthropic, tool } from "../../lib/index.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { readTape } from "../../lib/tape/read.ts";
+import { redactor } from "../../lib/tape/redact/redact.ts";
 import { type ReplayOptions, runFixture } from "../../lib/tape/run-fixture.ts";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { Grep } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
-import { inFolder, Look, Note } from "./_stage.ts";
+import { inFolder, Look, Note, offline, recordWire, take } from "./_stage.ts";
 
 const TOKEN = `ghp_${"aB3dE5gH7j".repeat(4)}`;
 const BEARER = "Zk39fjQ81mZp02LsXyR7";
@@ -105,6 +106,21 @@ test("U16: a secret that words or a hook of the agent show before others give it
     assert.equal(tape.includes(BEARER), false, tape);
     assert.deepEqual(reports, REPLAYED, JSON.stringify(more));
   }
+});
+
+test("what has the digits of a taken-out key by chance is no key: the tape shows it", async () => {
+  const innocent = "Wq83hsT20vXo15KdYbN6";
+  const options: AgentOptions = { system: `The build is ${innocent}.`, tools: [Look] };
+  const says: ScriptedReply = { text: `Bearer ${BEARER}`, tools: [{ name: "Look", input: { say: "up" } }] };
+  await inFolder(async (folder) => {
+    await recordWire(options, [says, { text: "done" }], { folder, tape: { redact: true } });
+    const tape = await readTape(folder);
+    const digits = redactor({ seed: tape.header.seed }).text(`Bearer ${innocent}`).match(/[0-9a-f]{6}(?=\}$)/)![0];
+    const alike = JSON.stringify(tape).replaceAll(/(?<=\{KEY:bearer:)[0-9a-f]{6}/g, digits);
+    assert.ok(alike.includes(`:${digits}}`));
+    const { report } = await take(offline(options), { folder, tape: { tape: JSON.parse(alike) } });
+    assert.deepEqual([report!.ok, report!.divergences], [true, []]);
+  });
 });
 
 test("U16: an organisation's id that one place gives away is taken out everywhere, though nobody asked for it", async () => {

@@ -16,6 +16,8 @@ interface RedactorOptions {
   readonly learns?: boolean;
   /** Placeholders of a tape: ids and what looks like chance are known by their own before any words give them away. */
   readonly placeholders?: ReadonlySet<string>;
+  /** Whether that tape shows a text: what has the digits of a key by chance is none. @default it does not */
+  readonly shows?: (text: string) => boolean;
 }
 
 /** One secret that was found: never the secret itself. */
@@ -101,7 +103,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
       looked.add(word);
       for (const part of randomParts(word)) {
         const name = keys.get(shortOf(part));
-        if (name !== undefined) literals.set(part, { kind: "key", name });
+        if (name !== undefined && !options.shows?.(part)) literals.set(part, { kind: "key", name });
       }
     }
   };
