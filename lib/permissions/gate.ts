@@ -120,7 +120,11 @@ function afterHooks(
 
 /** The host's own words first: hooks and models know them. */
 function denied(call: PermissionCall, { reason, rule }: Permission): string {
-  if (rule === undefined) return `Cannot use ${call.tool_name} as ${reason}: leave plan mode with ExitPlanMode first`;
+  if (rule === undefined) {
+    const mend =
+      "give your plan with ExitPlanMode, and where nobody can agree to it there ask the user to leave plan mode";
+    return `Cannot use ${call.tool_name} as ${reason}: ${mend}`;
+  }
   const { command } = call.input;
   const what = call.tool_name === "Bash" && typeof command === "string" ? ` with command ${command}` : "";
   return `Permission to use ${call.tool_name}${what} has been denied.\nThe rule ${rule} denies it.`;

@@ -39,7 +39,11 @@ test("a denial is worded as the host words it, then names the rule", async () =>
   const write = await gate.permit({ ...call(""), tool_name: "Write", input: { file_path: "/srv/a" } }, "continue");
   assert.match(write.reason, /^Permission to use Write has been denied\.\n/);
   const plan = await permissionGate({ mode: "plan" }).permit(call("ls"), "continue");
-  assert.match(plan.reason, /^Cannot use Bash as plan mode only reads: leave plan mode with ExitPlanMode first$/);
+  assert.equal(
+    plan.reason,
+    "Cannot use Bash as plan mode only reads: give your plan with ExitPlanMode, " +
+      "and where nobody can agree to it there ask the user to leave plan mode",
+  );
 });
 
 test("where nobody can be asked, an ask is worded as the host's refusal and names the rules that would allow it", async () => {

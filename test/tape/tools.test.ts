@@ -283,10 +283,10 @@ test("agents that files describe are started again, and changed memory is told o
   });
 });
 
-test("agents that files describe are started again where a shell went to them in a workspace that is named by a link", async () => {
+test("agents that files describe are started again wherever a shell went in a workspace that is named by a link", async () => {
   await inFolder(async (folder) => {
     const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/linked"))];
-    put(join(folder, "real"), { "sub/agents/reader.md": "---\ndescription: Reads\n---\nYou read.\n" });
+    put(join(folder, "real"), { "agents/reader.md": "---\ndescription: Reads\n---\nYou read.\n", "sub/a.txt": "" });
     symlinkSync(join(folder, "real"), place);
     await using server = await scriptedServer([
       uses(bash("cd sub")),
