@@ -91,7 +91,10 @@ export function tapeOptions(
 
 /**
  * The tape of a run that the environment names: a script that runs agents again has one for each run, `x`, `x-2`, `x-3`,
- * in the order they begin. Where there is only the first one, it is replayed again.
+ * in the order they begin. Where there is only the first one, it is replayed again; an update records those that are not
+ * there yet.
+ *
+ * @throws {TypeError} where there are some, and none for this run
  */
 export function nextTape(options: TapeOptions): TapeOptions {
   const { mode, path = "" } = options;
@@ -99,9 +102,12 @@ export function nextTape(options: TapeOptions): TapeOptions {
   const nth = (begun.get(asked) ?? 0) + 1;
   begun.set(asked, nth);
   if (nth === 1) return options;
-  const own = path.replace(/(?:\.jsonl)?$/, (end) => `-${nth}${end}`);
-  const again = (mode === "replay" || mode === "verify") && !existsSync(tapeFile(own));
-  return again ? options : { ...options, path: own };
+  const pathOf = (n: number) => path.replace(/(?:\.jsonl)?$/, (end) => `-${n}${end}`);
+  const own = pathOf(nth);
+  if (mode === "record" || existsSync(tapeFile(own))) return { ...options, path: own };
+  if (mode === "update") return { ...options, path: own, mode: "record" };
+  if (!existsSync(tapeFile(pathOf(2)))) return options;
+  throw new TypeError(`Cannot ${mode} run ${nth} as there is no tape ${own}: record it with CROCHET_TAPE_MODE=update`);
 }
 
 /** How many runs of this process each tape was for. */

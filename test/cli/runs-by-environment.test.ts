@@ -57,6 +57,27 @@ console.log(text);`,
   );
 }
 
+test("a run more than a script once had is told by its number, and an update records it", LONG, async () => {
+  using here = place();
+  const say = (runs: number[]) =>
+    putScript(
+      here,
+      "You say it.",
+      `for (const i of ${JSON.stringify(runs)}) console.log((await subject.run("say " + i)).text);`,
+    );
+  await using server = await scriptedServer([], { then: ({ messages }) => ({ text: textOf(messages.at(-1)) }) });
+  say([1, 2]);
+  await runScript(here, { CROCHET_TAPE_MODE: "record", ...asked(server) });
+  say([1, 2, 3]);
+  const lacking = await runScript(here, OFFLINE);
+  assert.equal(lacking.out, "say 1\nsay 2\n");
+  assert.match(lacking.err, /Cannot replay run 3 as there is no tape \S+\/fixtures\/x-3: .*CROCHET_TAPE_MODE=update/);
+  const renewed = await runScript(here, { CROCHET_TAPE_MODE: "update", ...asked(server) });
+  assert.deepEqual([renewed.out, renewed.err, server.requests.length], ["say 1\nsay 2\nsay 3\n", "", 3]);
+  const again = await runScript(here, OFFLINE);
+  assert.deepEqual([again.out, again.err], [renewed.out, ""]);
+});
+
 test(
   "what goes wrong with a tape of the environment is printed where the script listens to nothing",
   LONG,
