@@ -53,6 +53,7 @@ export function choicesOf(
     if (asked && asked !== agents.memory) chosen.add("memory");
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
+    if (own.sandbox && own.sandbox !== agents.sandbox) chosen.add("sandbox");
     if (own.resume !== undefined) chosen.add("past");
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);

@@ -180,6 +180,7 @@ const LACKING: { readonly [choice: string]: string } = {
   hooks: "whoever recorded it had hooks that are not its agent's own: give them with --hooks",
   limits: "whoever recorded it set limits that are not its agent's own: set them in the agent",
   mcp: "whoever recorded it had MCP servers that are not its agent's own: name them in the agent",
+  sandbox: "whoever recorded it had a sandbox that is not its agent's own: set it in the agent",
   past: "it went on with an earlier session, which is not on the tape: record a run that begins anew",
 };
 

@@ -158,18 +158,30 @@ test("drift of a run that had hooks of its own names them", LONG, async () => {
   assert.equal(given.code, 0, given.out);
 });
 
-test("drift of a run that had limits of its own, or went on with an earlier one, says so", LONG, async () => {
-  using here = place({ "agent.ts": `${agentScript(SYSTEM)}${MAIN}`, "hooks/stop.ts": HOOK, "tea.md": "green\n" });
-  const script = (...args: string[]) => [...OUR_RUNTIME, join(here.cwd, "agent.ts"), ...args, "look"] as const;
-  const limited = await taped(here, script("--max-iterations", "1"));
-  assert.match(limited.err, /its limit of 1 model calls/);
-  const drift = await here.crochet(["replay"]);
-  assert.match(drift.out, /set limits that are not its agent's own: set them in the agent\n/);
-  rmSync(join(here.cwd, "fixtures"), { recursive: true });
-  const later = await taped(here, script("--resume", "last"));
-  assert.equal(later.code, 0, later.err);
-  assert.match(
-    (await here.crochet(["replay"])).out,
-    /earlier session, which is not on the tape: record a run that begins/,
-  );
-});
+test(
+  "drift of a run that had limits or a sandbox of its own, or went on with an earlier one, says so",
+  LONG,
+  async () => {
+    using here = place({ "agent.ts": `${agentScript(SYSTEM)}${MAIN}`, "hooks/stop.ts": HOOK, "tea.md": "green\n" });
+    const script = (...args: string[]) => [...OUR_RUNTIME, join(here.cwd, "agent.ts"), ...args, "look"] as const;
+    const limited = await taped(here, script("--max-iterations", "1"));
+    assert.match(limited.err, /its limit of 1 model calls/);
+    const drift = await here.crochet(["replay"]);
+    assert.match(drift.out, /set limits that are not its agent's own: set them in the agent\n/);
+    rmSync(join(here.cwd, "fixtures"), { recursive: true });
+    here.put({ "boxed.ts": `import self from "./agent.ts";\nawait self.run("look", { sandbox: "workspace" });\n` });
+    const boxed = await taped(here, [...OUR_RUNTIME, join(here.cwd, "boxed.ts")]);
+    assert.equal(boxed.code, 0, boxed.err);
+    assert.match(
+      (await here.crochet(["replay"])).out,
+      /had a sandbox that is not its agent's own: set it in the agent\n/,
+    );
+    rmSync(join(here.cwd, "fixtures"), { recursive: true });
+    const later = await taped(here, script("--resume", "last"));
+    assert.equal(later.code, 0, later.err);
+    assert.match(
+      (await here.crochet(["replay"])).out,
+      /earlier session, which is not on the tape: record a run that begins/,
+    );
+  },
+);
