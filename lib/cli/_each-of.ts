@@ -1,10 +1,15 @@
+import type { Io } from "./_io.ts";
+
 /** How many items are worked on at a time, and what ends it. */
 interface Pace {
   readonly atOnce: number;
   readonly signal: AbortSignal;
 }
 
-/** Does the same for each item, a few at a time; the results in the order of the items, without those an abort left out. */
+/**
+ * Does the same for each item, a few at a time; the results in the order of the items, without those an abort left out.
+ * Between items the event loop comes round: work that waits for nothing would let no signal in.
+ */
 export async function eachOf<I, O>(
   items: readonly I[],
   { atOnce, signal }: Pace,
@@ -13,8 +18,16 @@ export async function eachOf<I, O>(
   const results: O[] = [];
   let next = 0;
   const worker = async () => {
-    for (let i = next++; i < items.length && !signal.aborted; i = next++) results[i] = await work(items[i]!);
+    for (let i = next++; i < items.length && !signal.aborted; i = next++) {
+      results[i] = await work(items[i]!);
+      await new Promise(setImmediate);
+    }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
   return Object.values(results); // without the holes
+}
+
+/** Says how many of all an abort left out. */
+export function tellLeft(left: number, all: number, done: string, { err }: Pick<Io, "err">): void {
+  if (left > 0) err(`crochet: interrupted: ${left} of ${all} were not ${done}\n`);
 }

@@ -10,7 +10,7 @@ import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
-import { eachOf } from "./_each-of.ts";
+import { eachOf, tellLeft } from "./_each-of.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
 import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
@@ -87,8 +87,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   if (flags.junit !== undefined) (await import("./_junit-file.ts")).writeJunit(outcomes, flags.junit, io);
   if (io.signal.aborted) {
-    const left = fixtures.length - outcomes.length;
-    if (left > 0) io.err(`crochet: interrupted: ${left} of ${fixtures.length} were not replayed\n`);
+    tellLeft(fixtures.length - outcomes.length, fixtures.length, "replayed", io);
     return EXIT.interrupted;
   }
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;

@@ -192,6 +192,29 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   assert.equal((await w.call(fixtures, "import", "nowhere")).code, 2);
 });
 
+for (
+  const [action, done, args] of [["import", "imported", ["--out", "out"]], ["scan", "scanned", []]] as const
+) {
+  test(`fixtures ${action} always hears an interrupt between two files, and says how far it came`, async () => {
+    const answer = { type: "message", role: "assistant", model: "m", content: [{ type: "text", text: "hello" }] };
+    const body = JSON.stringify({ id: "m", ...answer, stop_reason: "end_turn", usage: {} });
+    using w = place(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`said/${i}.json`, body])));
+    w.put({ "first/one.json": body });
+    assert.equal((await w.call(fixtures, action, "first", ...args)).code, 0); // what it needs is loaded by now
+    const stop = new AbortController();
+    const said = { out: "", err: "" };
+    const io = {
+      ...{ out: (text: string) => void (said.out += text), err: (text: string) => void (said.err += text) },
+      ...{ tty: false, env: w.env, cwd: w.cwd, signal: stop.signal },
+    };
+    setTimeout(() => stop.abort(), 0);
+    assert.equal(await fixtures([action, "said", ...args], io), 130);
+    const [, left] = new RegExp(`^crochet: interrupted: (\\d+) of 50 were not ${done}\n$`).exec(said.err) ?? [];
+    assert.match(said.out, new RegExp(`^${50 - Number(left)} (files? scanned|imported), `, "m"));
+    if (action === "import") assert.equal(readdirSync(join(w.cwd, "out")).length, 1 + 50 - Number(left));
+  });
+}
+
 test("a census is never wider than its terminal, and says the same in any width", () => {
   const wide = censusText(census([]), Infinity).split("\n");
   const narrow = censusText(census([]), 60).split("\n");
