@@ -127,6 +127,7 @@ export function scriptFromTape(folder: string, named: string): string {
 
 /** A name for a fixture made of a prompt. */
 export function nameFor(prompt: string): string {
-  const words = prompt.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+  const letters = prompt.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const words = letters.replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
   return words.slice(0, 40).replace(/-+$/, "") || "run";
 }
