@@ -21,6 +21,7 @@ export interface HookHostParts extends Pick<HookHost, "envFile" | "confine"> {
 export function hookHost({ id, cwd, store, set, gate, toolState, promptId, emit, ...more }: HookHostParts): HookHost {
   return {
     projectDir: cwd,
+    keepsOutput: true,
     wire: (event) => {
       const { agent_id, parent_agent_id } = event;
       const mcp_server = "tool_use_id" in event ? set.serverOf(event.tool_name) : undefined;

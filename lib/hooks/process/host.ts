@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AnyEvent } from "../../core/events.ts";
+import { stateDir } from "../../files/state-dir.ts";
 import type { Wrap } from "../../permissions/sandbox.ts";
 import type { Stream } from "./process.ts";
 import type { WireContext } from "./wire.ts";
@@ -22,6 +23,8 @@ export interface HookHost {
   readonly allowLocal?: boolean | undefined;
   /** The folder for output too long for memory or for the model. @default a new one among the temporary files */
   readonly outputDir?: ((sessionId: string) => string) | undefined;
+  /** Whether that folder is one of the project, where the agent's tools may look, if it can be written. @default false */
+  readonly keepsOutput?: boolean | undefined;
   /** The file in which SessionStart hooks leave `export NAME=value` lines for later Bash calls. */
   readonly envFile?: ((sessionId: string) => string) | undefined;
   /** Takes rules for the session that a PermissionRequest hook gives with its answer. */
@@ -43,8 +46,21 @@ let temporary: string | undefined;
 
 /** The folder for long outputs of a session, made when it is first needed. */
 export function outputFolder(host: HookHost, sessionId: string): string {
-  if (!host.outputDir) return temporary ??= mkdtempSync(join(tmpdir(), "crochet-hooks-"));
-  const folder = host.outputDir(sessionId);
-  mkdirSync(folder, { recursive: true });
-  return folder;
+  const own = host.outputDir?.(sessionId);
+  if (own !== undefined) mkdirSync(own, { recursive: true });
+  return own ?? (host.keepsOutput ? inProject(host.projectDir, sessionId) : undefined) ??
+    (temporary ??= mkdtempSync(join(tmpdir(), "crochet-hooks-")));
+}
+
+function inProject(project: string, sessionId: string): string | undefined {
+  const outputs = join(stateDir(project), "outputs");
+  const folder = join(outputs, sessionId);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Ignored by git without a change to the project's own files.
+    writeFileSync(join(outputs, ".gitignore"), "*\n");
+    return folder;
+  } catch {
+    return undefined;
+  }
 }
