@@ -8,7 +8,6 @@ import { openSession } from "../core/session.ts";
 import { sha256 } from "../core/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import { HAD_SHELL, INHERITED, SHELL, shellCwd } from "../core/tool-state.ts";
-import { reportOf } from "../tools/agent-report.ts";
 import { tellTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
 import { hashOf, type Transcript, type TranscriptStore } from "../transcript/store.ts";
@@ -260,8 +259,9 @@ function inherited(state: ReadonlyMap<string, unknown>): Map<string, unknown> {
 /** What an agent in the background has to say in the end; never an error. */
 function lateReport(work: Promise<Spawned>, { agent_id, type }: Spawned): Promise<string> {
   const who = `Agent ${agent_id} (${type}) that worked in the background`;
+  const words = async (spawned: Spawned) => (await import("../tools/agent-report.ts")).reportOf(spawned);
   return work.then(
-    (spawned) => `${who} has ended and says:\n\n${reportOf(spawned)}`,
+    async (spawned) => `${who} has ended and says:\n\n${await words(spawned)}`,
     (error) => `${who} has failed: ${(error as Error).message}`,
   );
 }

@@ -1,8 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { AnyEvent } from "../../core/events.ts";
-import { stateDir } from "../../files/state-dir.ts";
 import type { Wrap } from "../../permissions/sandbox.ts";
 import type { Stream } from "./process.ts";
 import type { WireContext } from "./wire.ts";
@@ -53,7 +52,8 @@ export function outputFolder(host: HookHost, sessionId: string): string {
 }
 
 function inProject(project: string, sessionId: string): string | undefined {
-  const outputs = join(stateDir(project), "outputs");
+  // As stateDir() has it, which the start of a hook for another host would load for nothing.
+  const outputs = resolve(project, process.env.CROCHET_HOME || ".crochet", "outputs");
   const folder = join(outputs, sessionId);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
