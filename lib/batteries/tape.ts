@@ -50,15 +50,17 @@ export function choicesOf(
   const asked = memoryOf(own.memory, agents.memory);
   if (tape?.mode === "record") {
     if (typeof own.model === "string" && agents.model !== undefined) chosen.add("model");
-    if (asked && asked !== agents.memory) chosen.add("memory");
+    if (asked !== (agents.memory ?? false)) chosen.add("memory");
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
     if (own.sandbox && own.sandbox !== agents.sandbox) chosen.add("sandbox");
     if (own.resume !== undefined) chosen.add("past");
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
-  const { names } = tape?.program?.tape.memory ?? {};
-  const memory = chosen.has("memory") ? memoryOf(own.memory, names ? tape!.mask.off(names) : true) : asked;
+  // A run that chose to have none has told none.
+  const told = tape?.program?.tape.memory;
+  const recorded = told?.names ? tape!.mask.off(told.names) : told !== undefined;
+  const memory = chosen.has("memory") ? memoryOf(own.memory, recorded) : asked;
   return { ...(model !== undefined && { model }), memory };
 }
 

@@ -54,6 +54,20 @@ test(
   },
 );
 
+test("a run that did without its agent's memory is replayed without", LONG, async () => {
+  using here = place({
+    "agent.ts": agentScript(SYSTEM).replace("system:", "memory: true, system:"),
+    "script.ts": `import self from "./agent.ts";\nconsole.log((await self.run("look", { memory: false })).text);\n`,
+    "hooks/stop.ts": HOOK,
+    "tea.md": "green\n",
+    "AGENTS.md": "Be brief.\n",
+  });
+  const { out, err } = await taped(here, [...OUR_RUNTIME, join(here.cwd, "script.ts")]);
+  assert.equal(out, "green\n", err);
+  const replayed = await here.crochet(["replay"]);
+  assert.equal(replayed.code, 0, replayed.out);
+});
+
 test(
   "memory that lies above the workspace, as in a repository of packages, is told again by a replay",
   LONG,
