@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type Tool, tool } from "../core/tool.ts";
+import { type Tool, tool, ToolError } from "../core/tool.ts";
 import { absolute } from "../files/confine.ts";
 import { refreshRead } from "../files/read-record.ts";
 import type { Hunk } from "./edit/diff.ts";
@@ -64,6 +64,7 @@ export const Write: Tool<WriteInput> = {
         content: { type: "string", description: "All of the file's new content" },
       },
       required: ["file_path", "content"],
+      additionalProperties: false,
     },
     prepare: (input, { cwd }) => ({ ...input, file_path: absolute(input.file_path, cwd) }),
     settled: refreshRead,
@@ -87,7 +88,11 @@ export const Write: Tool<WriteInput> = {
 
 function parseWrite(input: unknown): WriteInput {
   const given = checkObject(input, "the input");
-  return { file_path: checkPath(given), content: checkText(given, "content") };
+  const call = { file_path: checkPath(given), content: checkText(given, "content") };
+  // What is passed over here may have been meant to keep what is in the file.
+  const odd = Object.keys(given).find((key) => !Object.hasOwn(call, key));
+  if (odd === undefined) return call;
+  throw new ToolError(`${odd}: There is no such property: there are file_path, content`, { code: "invalid_input" });
 }
 
 /**

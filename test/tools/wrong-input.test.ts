@@ -17,6 +17,11 @@ const CASES: readonly [name: string, input: object, read: string][] = [
     { command: "ls", cwd: "src" },
     invalid("Bash", `cwd: ${known("command, description, timeout, run_in_background")}`),
   ],
+  [
+    "Write",
+    { file_path: "a.txt", content: "two\n", append: true },
+    invalid("Write", `append: ${known("file_path, content")}`),
+  ],
   ["Glob", { pattern: "*", limit: 3 }, invalid("Glob", `limit: ${known("pattern, path")}`)],
   [
     "Grep",
