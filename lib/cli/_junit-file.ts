@@ -10,6 +10,7 @@ export function writeJunit(cases: readonly Case[], file: unknown, { cwd }: Io): 
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, junit(cases));
   } catch (error) {
-    throw new Error(`Cannot write the JUnit report ${path} as ${(error as Error).message}`);
+    const why = (error as Error).message;
+    throw new Error(`Cannot write the JUnit report ${path} as ${why}: give --junit a file that can be written`);
   }
 }
