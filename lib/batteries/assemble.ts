@@ -24,6 +24,7 @@ import { hookList } from "./hook-list.ts";
 import { isKept, keeper } from "./persist.ts";
 import { pastFor } from "./past.ts";
 import { hadShell, spawner, typeIn } from "./spawn.ts";
+import { systemOf } from "./system-prompt.ts";
 import { askerFor, choicesOf, closeTape, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
@@ -101,7 +102,7 @@ const replayed = memoryStore();
 async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefined): Promise<AgentSession> {
   const { parts, options, own, cwd, tape, lane, clock, model, priced, memory } = ground;
   const { limits, store, engine, past, id } = ground;
-  const { system, afterWrite } = await withMemory(ground);
+  const { system, lasting, afterWrite } = await systemOf(ground);
   const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
   const gate = await gateOf(own.permissions ?? options.permissions, ask, cwd);
   const compactor = memory === false ? undefined : (await import("./compact.ts")).compactor();
@@ -149,7 +150,7 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
   const about = {
     agent_type: parts.name,
     model: life.model,
-    system: hashOf(system),
+    system: hashOf(lasting),
     tools: [] as readonly string[],
     prompt: "",
     cwd,
@@ -251,31 +252,6 @@ function modelOf(
 
 /** One client for all agents of the process: it holds nothing of a conversation but its bytes. */
 let shared: Model | undefined;
-
-async function withMemory(
-  { options: { system = "" }, own, cwd, memory, tape }: Ground,
-): Promise<{ system: string; afterWrite?: AgentSpec["afterWrite"] }> {
-  if (memory === false) return { system };
-  const { findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
-  const names = memory === true ? MEMORY_FILES : memory;
-  const recorded = tape?.program?.tape;
-  const isInPlace = tape !== undefined && isOfEnvironment(tape);
-  const isRepeated = own.memory !== undefined || isInPlace;
-  const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated;
-  const onTape = isRetold ? recorded?.memory?.memory : undefined;
-  const files = onTape === undefined ? await findMemory(cwd, names) : [];
-  // A replay works in a copy of the workspace, which nothing lies above.
-  const isOutside = isInPlace && !isBelow(cwd, files);
-  const isChosen = tape?.recording.chosen.has("memory") ?? false;
-  const found = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
-  if (tape?.recordsTools || isChosen || isOutside || onTape !== undefined) {
-    tape!.recording.memory = { memory: found, ...(isChosen && memory !== true && { names: memory }) };
-  }
-  if (tape?.recordsTools) {
-    for (const { path, text } of files) tape.recording.hasRead(cwd, path, text);
-  }
-  return { system: [system, found].filter((part) => part !== "").join("\n\n"), afterWrite: memoryWatch(cwd, names) };
-}
 
 let gates: typeof import("../permissions/gate.ts") | undefined;
 

@@ -70,6 +70,7 @@ export class Assembly {
     const refusals: RefusalFact[] = [];
     const answers: AnswerFact[] = [];
     let memory: MemoryFact | undefined;
+    let git: string | undefined;
     const files: [path: string, text: string][] = [];
     let end: EndFact | undefined;
     for (const [i, fact] of facts.entries()) {
@@ -90,6 +91,7 @@ export class Assembly {
         else if ("refused" in fact) refusals.push(fact);
         else if ("asked" in fact) answers.push(fact);
         else if ("memory" in fact) memory = fact;
+        else if ("git" in fact) git = fact.git;
         else if ("file" in fact) files.push([fact.file, fact.text]);
         else if ("end" in fact) end = fact;
         else this.#head(fact, line);
@@ -103,6 +105,7 @@ export class Assembly {
       ...(refusals.length > 0 && { refusals }),
       ...(answers.length > 0 && { answers }),
       ...(memory !== undefined && { memory }),
+      ...(git !== undefined && { git }),
       ...(files.length > 0 && { files: Object.fromEntries(files) }),
       ...(end && { end }),
     };

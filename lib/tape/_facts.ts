@@ -11,6 +11,7 @@ export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
   const prompts = tape.prompts.map((prompt, i) => ({ prompt, ...(tape.models?.[i] && { model: tape.models[i] }) }));
   const facts: (Header | Fact)[] = [tape.header, ...prompts];
   if (tape.memory) facts.push(tape.memory);
+  if (tape.git !== undefined) facts.push({ git: tape.git });
   for (const [file, text] of Object.entries(tape.files ?? {})) facts.push({ file, text });
   facts.push(...tape.answers ?? []);
   const known = new KnownConversations(normaliserOf(tape.header.normalise));

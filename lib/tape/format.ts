@@ -182,6 +182,11 @@ export interface MemoryFact {
   readonly names?: readonly string[];
 }
 
+/** What the built-in agent was told of the repository it worked in; a replay works in a copy that is none. */
+export interface GitFact {
+  readonly git: string;
+}
+
 /** A file of the workspace as the agent itself found it, where no other files are kept with the tape. */
 export interface FileFact {
   readonly file: string;
@@ -207,5 +212,6 @@ export type Fact =
   | RefusalFact
   | AnswerFact
   | MemoryFact
+  | GitFact
   | FileFact
   | EndFact;

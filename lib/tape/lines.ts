@@ -88,6 +88,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
   refused: { refused: "a text", lane: "a text", words: "a text", by: "a text" },
   asked: { asked: "anything", answer: "an object" },
   memory: { memory: "a text", names: "a list of texts?" },
+  git: { git: "a text" },
   file: { file: "a text", text: "a text" },
   end: { end: "a text", files: "an object?" },
 };

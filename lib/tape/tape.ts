@@ -26,6 +26,8 @@ export interface Tape {
   readonly refusals?: readonly RefusalFact[];
   /** What files told the agent of its project, where these are not kept or only its run asked for it. */
   readonly memory?: MemoryFact;
+  /** What the built-in agent was told of its repository: "" where that was none. */
+  readonly git?: string;
   /** What the agent itself read of its workspace then, by path: memory, and what describes agents it can start. */
   readonly files?: { readonly [path: string]: string };
   readonly answers?: readonly AnswerFact[];

@@ -103,6 +103,7 @@ export function tapeOf(
     ...(recording.refusals.length > 0 && { refusals: mask.on(recording.refusals) }),
     ...(recording.answers.length > 0 && { answers: mask.on(recording.answers) }),
     ...(recording.memory && { memory: mask.on(recording.memory) }),
+    ...(recording.git !== undefined && { git: mask.on(recording.git) }),
     ...(recording.files.size > 0 && { files: mask.on(Object.fromEntries([...recording.files].sort(byPath))) }),
     ...(stop !== undefined && { end: { end: stop, ...(files && { files: mask.on(files) }) } }),
   };

@@ -26,6 +26,7 @@ export class Recording {
   /** What the run chose in place of its agent. */
   readonly chosen = new Set<string>();
   memory?: MemoryFact;
+  git?: string;
   readonly files = new Map<string, string>();
   /** Whether a person ended one of the session's runs. */
   isInterrupted = false;

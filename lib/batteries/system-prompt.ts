@@ -1,0 +1,68 @@
+import type { AgentOptions, RunOptions } from "../agent.ts";
+import type { Clock } from "../core/clock.ts";
+import type { AgentSpec } from "../core/life.ts";
+import type { TapeSession } from "../tape/session.ts";
+import { BUILT_IN } from "../tape/tape.ts";
+import { isOfEnvironment } from "./tape.ts";
+
+/** What a system prompt is made of: the agent's own words, and what is found where it works. */
+interface Ground {
+  readonly options: AgentOptions;
+  readonly own: RunOptions;
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** Whether, or by which names, files of the project are looked for. */
+  readonly memory: boolean | readonly string[];
+  readonly tape: TapeSession | undefined;
+}
+
+/** What the agent is told first; `lasting` is what of it stays the same from day to day. */
+export async function systemOf(
+  ground: Ground,
+): Promise<{ system: string; lasting: string; afterWrite?: AgentSpec["afterWrite"] }> {
+  const { system = "", from } = ground.options;
+  const [{ found, afterWrite }, around] = await Promise.all([
+    memoryOf(ground),
+    from === BUILT_IN ? surroundingsOf(ground) : "",
+  ]);
+  const joined = (...parts: string[]) => parts.filter((part) => part !== "").join("\n\n");
+  return {
+    system: joined(system, around, found),
+    lasting: joined(system, found),
+    ...(afterWrite && { afterWrite }),
+  };
+}
+
+async function surroundingsOf({ cwd, clock, tape }: Ground): Promise<string> {
+  const { gitLine, surroundings } = await import("./surroundings.ts");
+  const onTape = tape?.program?.tape.git;
+  if (tape?.replays && onTape === undefined) return "";
+  const git = onTape === undefined ? await gitLine(cwd) : tape!.mask.off(onTape);
+  if (tape) tape.recording.git = git;
+  return surroundings(clock.now(), git);
+}
+
+async function memoryOf(
+  { own, cwd, memory, tape }: Ground,
+): Promise<{ found: string; afterWrite?: AgentSpec["afterWrite"] }> {
+  if (memory === false) return { found: "" };
+  const { findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");
+  const names = memory === true ? MEMORY_FILES : memory;
+  const recorded = tape?.program?.tape;
+  const isInPlace = tape !== undefined && isOfEnvironment(tape);
+  const isRepeated = own.memory !== undefined || isInPlace;
+  const isRetold = recorded?.header.tools ? tape!.isOffline : !isRepeated;
+  const onTape = isRetold ? recorded?.memory?.memory : undefined;
+  const files = onTape === undefined ? await findMemory(cwd, names) : [];
+  // A replay works in a copy of the workspace, which nothing lies above.
+  const isOutside = isInPlace && !isBelow(cwd, files);
+  const isChosen = tape?.recording.chosen.has("memory") ?? false;
+  const found = onTape === undefined ? memoryPrompt(files, cwd) : tape!.mask.off(onTape);
+  if (tape?.recordsTools || isChosen || isOutside || onTape !== undefined) {
+    tape!.recording.memory = { memory: found, ...(isChosen && memory !== true && { names: memory }) };
+  }
+  if (tape?.recordsTools) {
+    for (const { path, text } of files) tape.recording.hasRead(cwd, path, text);
+  }
+  return { found, afterWrite: memoryWatch(cwd, names) };
+}
