@@ -4,8 +4,7 @@ import { basename, join, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
 import { shellWord } from "../core/shown.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
-import type { DriftReport } from "../tape/drift/drift.ts";
-import { type Case, type Ink, PLAIN, renewalOfAll, renewalText, reportLines, shownOnce } from "../tape/drift/report.ts";
+import { PLAIN, renewalText } from "../tape/drift/report.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
@@ -16,7 +15,7 @@ import { command, type Flags, inLines, refuseTogether, type Usage } from "./_fla
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
 import type { ProgressLine } from "./_progress.ts";
-import { table } from "./_table.ts";
+import { type Outcome, showOutcomes } from "./_replay-table.ts";
 
 const USAGE: Usage = {
   name: "replay",
@@ -45,10 +44,6 @@ const USAGE: Usage = {
     return `\nPresets of --faults\n  ${inLines(Object.keys(PRESETS).join(", "), 2)}\n`;
   },
 };
-
-interface Outcome extends Case {
-  readonly shadow: readonly ShadowVerdict[];
-}
 
 export default command(USAGE, async ({ words, flags }, io) => {
   if (flags.shadow && flags.hooks === undefined) {
@@ -80,7 +75,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else {
     const ink = io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN;
-    show(outcomes, again(words, flags), io, ink);
+    showOutcomes(outcomes, { words, flags }, io, ink);
   }
   if (flags.shadow && !flags.json && outcomes.every(({ shadow }) => shadow.length === 0)) {
     io.out(`\nHad the hooks of '${flags.hooks}' been there, they would have done nothing\n`);
@@ -268,43 +263,4 @@ async function replayHere(
   });
   progress?.end();
   return outcomes;
-}
-
-/** The command that records again what has drifted of what was asked for. */
-function again(words: readonly string[], { wire }: Flags["flags"]): string {
-  return ["crochet replay", ...words.map(shellWord), ...(wire ? ["--wire"] : []), "--update"].join(" ");
-}
-
-function show(outcomes: readonly Outcome[], again: string, io: Io, ink: Ink): void {
-  const rows = outcomes.map(({ name, report, error, seconds }) => [
-    name,
-    error !== undefined ? "error" : report!.ok ? report!.mode === "update" ? "recorded" : "ok" : "drift",
-    report ? callsText(report) : "-",
-    `${Math.round(seconds * 1000)} ms`,
-  ]);
-  io.out(table(["fixture", "result", "calls", "time"], rows));
-  const shown = shownOnce(outcomes);
-  for (const [i, { name, report, error, shadow }] of outcomes.entries()) {
-    const lines = error !== undefined ? [error] : reportLines(shown[i]!.report!, ink);
-    const mark = report?.ok ? "" : `${ink.red("✗")} `;
-    if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
-    if (shadow.length > 0) io.out(`\n${ink.bold(name)}, had these hooks been there:\n${shadowTable(shadow)}`);
-  }
-  const all = renewalOfAll(outcomes.flatMap(({ report }) => report ?? []));
-  if (all !== undefined) io.out(`\n${all} (${again})\n`);
-}
-
-/** How many of the recorded calls were served; of a run that was recorded again, how many were kept and how many are new. */
-function callsText({ mode, calls: { served, recorded, live } }: DriftReport): string {
-  return mode === "update" ? `${served} kept, ${live} new` : `${served}/${recorded}`;
-}
-
-function shadowTable(verdicts: readonly ShadowVerdict[]): string {
-  const rows = verdicts.map(({ hook, event, tool = "", would, reason = "" }) => [
-    `  ${hook}`,
-    tool === "" ? event : `${event} ${tool}`,
-    would,
-    reason.trim().replaceAll(/\s+/g, " ").slice(0, 100),
-  ]);
-  return table(["  hook", "event", "would", "why"], rows);
 }

@@ -1,0 +1,60 @@
+import { shellWord } from "../core/shown.ts";
+import type { DriftReport } from "../tape/drift/drift.ts";
+import { type Case, type Ink, renewalOfAll, reportLines, shownOnce } from "../tape/drift/report.ts";
+import type { ShadowVerdict } from "../tape/shadow.ts";
+import type { Flags } from "./_flags.ts";
+import type { Io } from "./_io.ts";
+import { table } from "./_table.ts";
+
+/** What came of a fixture that was replayed. */
+export interface Outcome extends Case {
+  readonly shadow: readonly ShadowVerdict[];
+}
+
+/** The command that records again what has drifted of what was asked for. */
+function again(words: readonly string[], flags: Flags["flags"]): string {
+  const hooks = hooksOfOthers(flags);
+  const given = [...(flags.wire ? ["--wire"] : []), ...(hooks === undefined ? [] : ["--hooks", shellWord(hooks)])];
+  return ["crochet replay", ...words.map(shellWord), ...given, "--update"].join(" ");
+}
+
+/** The folder of hooks that are no agent's own and acted: without them the run is another one. */
+function hooksOfOthers({ hooks, shadow }: Flags["flags"]): string | undefined {
+  return hooks === undefined || shadow ? undefined : String(hooks);
+}
+
+/** Prints a row for each fixture, then what is to be said of some. */
+export function showOutcomes(outcomes: readonly Outcome[], { words, flags }: Flags, io: Io, ink: Ink): void {
+  const rows = outcomes.map(({ name, report, error, seconds }) => [
+    name,
+    error !== undefined ? "error" : report!.ok ? report!.mode === "update" ? "recorded" : "ok" : "drift",
+    report ? callsText(report) : "-",
+    `${Math.round(seconds * 1000)} ms`,
+  ]);
+  io.out(table(["fixture", "result", "calls", "time"], rows));
+  const shown = shownOnce(outcomes);
+  for (const [i, { name, report, error, shadow }] of outcomes.entries()) {
+    const renew = hooksOfOthers(flags) === undefined ? undefined : again([name], flags);
+    const lines = error !== undefined ? [error] : reportLines(shown[i]!.report!, ink, renew);
+    const mark = report?.ok ? "" : `${ink.red("✗")} `;
+    if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
+    if (shadow.length > 0) io.out(`\n${ink.bold(name)}, had these hooks been there:\n${shadowTable(shadow)}`);
+  }
+  const all = renewalOfAll(outcomes.flatMap(({ report }) => report ?? []));
+  if (all !== undefined) io.out(`\n${all} (${again(words, flags)})\n`);
+}
+
+/** How many of the recorded calls were served; of a run that was recorded again, how many were kept and how many are new. */
+function callsText({ mode, calls: { served, recorded, live } }: DriftReport): string {
+  return mode === "update" ? `${served} kept, ${live} new` : `${served}/${recorded}`;
+}
+
+function shadowTable(verdicts: readonly ShadowVerdict[]): string {
+  const rows = verdicts.map(({ hook, event, tool = "", would, reason = "" }) => [
+    `  ${hook}`,
+    tool === "" ? event : `${event} ${tool}`,
+    would,
+    reason.trim().replaceAll(/\s+/g, " ").slice(0, 100),
+  ]);
+  return table(["  hook", "event", "would", "why"], rows);
+}
