@@ -2,10 +2,10 @@ import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { type Tool, tool, ToolError } from "../core/tool.ts";
 import { absolute, confine } from "../files/confine.ts";
-import { type SearchContext, type SearchOptions, searchPlace, withEngine, withoutHidden } from "./search/engine.ts";
 import { globBelow, selectGlobs, splitGlobs } from "./search/ignore.ts";
-import { standaloneContext } from "./standalone.ts";
+import { type SearchContext, searchPlace, withoutHidden } from "./search/place.ts";
 import { walk } from "./search/walk.ts";
+import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface GlobInput {
   readonly pattern: string;
@@ -60,7 +60,7 @@ export const Glob: Tool<GlobInput> = tool<GlobInput>({
   },
   prepare: (input, { cwd }) => input.path === undefined ? input : { ...input, path: absolute(input.path, cwd) },
   run: async (input, context) => {
-    const response = await globFiles(input, context, undefined);
+    const response = await globFiles(input, context);
     return { content: renderGlob(response), response };
   },
   render: renderGlob,
@@ -77,16 +77,11 @@ export const Glob: Tool<GlobInput> = tool<GlobInput>({
  * console.log(filenames);
  * ```
  */
-export async function glob(input: GlobInput, options: SearchOptions = {}): Promise<GlobResponse> {
-  const { ripgrep, ...standalone } = options;
-  return await globFiles(await Glob.parse(input), standaloneContext("Glob", input, standalone), ripgrep);
+export async function glob(input: GlobInput, options: StandaloneOptions = {}): Promise<GlobResponse> {
+  return await globFiles(await Glob.parse(input), standaloneContext("Glob", input, options));
 }
 
-async function globFiles(
-  given: GlobInput,
-  context: SearchContext,
-  ripgrep: string | false | undefined,
-): Promise<GlobResponse> {
+async function globFiles(given: GlobInput, context: SearchContext): Promise<GlobResponse> {
   const { pattern, path } = await splitAbsolute(given, context);
   const place = await searchPlace(path, context);
   if (place.file !== undefined) {
@@ -95,18 +90,17 @@ async function globFiles(
     });
   }
   const selection = selectionOf(pattern);
-  const request = { directory: place.directory, selection, requireGit: place.requireGit, signal: context.signal };
-  const { files: found, problems } = await withEngine(ripgrep, {
-    ripgrep: async (binary) => (await import("./search/search-ripgrep.ts")).listWithRipgrep(binary, request),
-    plain: async () => ({ files: await listPlainly(request), problems: [] }),
-  });
+  const found: string[] = [];
+  const { requireGit } = place;
+  for await (const path of walk(place.directory, { requireGit, signal: context.signal, enters: selection.enters })) {
+    if (selection.selects(path)) found.push(path);
+  }
   const { files, withheld } = withoutHidden("Glob", found, (path) => path, place, context);
   const filenames = files.slice(0, MOST_FILES).map(place.shown);
   const truncated = files.length > MOST_FILES;
   const notices = [
     ...(truncated ? [`Showing ${MOST_FILES} of ${files.length} files: use a narrower pattern or path`] : []),
     ...(withheld === undefined ? [] : [withheld]),
-    ...(problems.length > 0 ? [`Not looked at: ${problems[0]}`] : []),
     ...(files.length === 0 && !/[*?[{]/.test(pattern)
       ? ["Only files are given: for what is in a folder use folder/**"]
       : []),
@@ -143,21 +137,6 @@ function selectionOf(pattern: string): ReturnType<typeof selectGlobs> {
   } catch (error) {
     throw new ToolError((error as Error).message, { code: "invalid_input" });
   }
-}
-
-async function listPlainly(
-  { directory, selection, ...options }: {
-    directory: string;
-    selection: ReturnType<typeof selectGlobs>;
-    requireGit: boolean;
-    signal: AbortSignal;
-  },
-): Promise<string[]> {
-  const files: string[] = [];
-  for await (const path of walk(directory, { ...options, enters: selection.enters })) {
-    if (selection.selects(path)) files.push(path);
-  }
-  return files;
 }
 
 /** What the model reads, from the structured result, which a hook may have replaced. */

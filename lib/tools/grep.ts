@@ -1,16 +1,9 @@
 import { type Tool, tool, ToolError } from "../core/tool.ts";
 import { absolute } from "../files/confine.ts";
-import {
-  type SearchContext,
-  type SearchOptions,
-  type SearchPlace,
-  searchPlace,
-  withEngine,
-  withoutHidden,
-} from "./search/engine.ts";
 import { globBelow, type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
+import { type SearchContext, type SearchPlace, searchPlace, withoutHidden } from "./search/place.ts";
 import type { Found, SearchRequest } from "./search/search.ts";
-import { standaloneContext } from "./standalone.ts";
+import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface GrepInput {
   /** A regular expression in ripgrep's syntax. */
@@ -122,6 +115,11 @@ export const Grep: Tool<GrepInput> = tool<GrepInput>({
   render: renderGrep,
 });
 
+export interface GrepOptions extends StandaloneOptions {
+  /** The ripgrep to run. @default the one npm installed, else `rg` on PATH */
+  ripgrep?: string;
+}
+
 /**
  * The Grep tool as a function: no agent, no hooks. Throws a ToolError when it refuses.
  *
@@ -133,7 +131,7 @@ export const Grep: Tool<GrepInput> = tool<GrepInput>({
  * console.log(content);
  * ```
  */
-export async function grep(input: GrepInput, options: SearchOptions = {}): Promise<GrepResponse> {
+export async function grep(input: GrepInput, options: GrepOptions = {}): Promise<GrepResponse> {
   const { ripgrep, ...standalone } = options;
   return await grepFiles(await Grep.parse(input), standaloneContext("Grep", input, standalone), ripgrep);
 }
@@ -141,7 +139,7 @@ export async function grep(input: GrepInput, options: SearchOptions = {}): Promi
 async function grepFiles(
   input: GrepInput,
   context: SearchContext,
-  ripgrep: string | false | undefined,
+  ripgrep: string | undefined,
 ): Promise<GrepResponse> {
   if (input.pattern.includes("\0")) {
     throw new ToolError("Cannot search for a NUL character as files with one are binary", { code: "invalid_input" });
@@ -164,10 +162,9 @@ async function grepFiles(
     wanted: limit === 0 ? Infinity : offset + limit,
     signal: context.signal,
   };
-  const found = await withEngine(ripgrep, {
-    ripgrep: async (binary) => (await import("./search/search-ripgrep.ts")).searchWithRipgrep(binary, request),
-    plain: async () => (await import("./search/search-plain.ts")).searchPlainly(request),
-  });
+  const { needRipgrep } = await import("./search/ripgrep.ts");
+  const { search } = await import("./search/search.ts");
+  const found = await search(ripgrep ?? await needRipgrep(), request);
   const { files, withheld } = withoutHidden("Grep", found.files, ({ path }) => path, place, context);
   const gaps = request.before + request.after > 0;
   return responseOf({ ...found, files, withheld }, place, { mode, offset, limit, gaps, numbers: input["-n"] ?? true });

@@ -23,7 +23,6 @@ export { Glob, glob } from "./glob.ts";
 export type { GlobInput, GlobResponse } from "./glob.ts";
 export { Grep, grep } from "./grep.ts";
 export type { GrepInput, GrepResponse } from "./grep.ts";
-export type { SearchOptions } from "./search/engine.ts";
 export { askTools, AskUserQuestion, EnterPlanMode, ExitPlanMode } from "./ask.ts";
 export type { AskUserQuestionInput, AskUserQuestionResponse, ExitPlanModeInput, PlanResponse } from "./ask.ts";
 export { askWith } from "./asker.ts";

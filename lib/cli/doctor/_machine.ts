@@ -56,8 +56,8 @@ async function sandbox(): Promise<Check> {
 async function ripgrep(): Promise<Check> {
   const { findRipgrep } = await import("../../tools/search/ripgrep.ts");
   const path = await findRipgrep();
-  const mend = "install ripgrep, or crochet again with its optional packages: searching is slower without";
-  return path === undefined ? warning("ripgrep", "there is none", mend) : program(path, ["--version"], mend, "ripgrep");
+  const mend = "install ripgrep, or crochet again with its optional dependencies: Grep needs it";
+  return path === undefined ? warning("ripgrep", "not installed", mend) : program(path, ["--version"], mend, "ripgrep");
 }
 
 function program(path: string, args: readonly string[], mend: string, about = path): Check {

@@ -3,16 +3,17 @@ import { spawn } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
+import { ToolError } from "../../core/tool.ts";
 import { hold } from "../../files/hold.ts";
 
 let found: Promise<string | undefined> | undefined;
 
-/** The ripgrep to run: the binary npm brought, else `rg` on PATH, else none (the plain engine takes over). */
+/** The ripgrep to run: the binary npm installed, else `rg` on PATH. */
 export function findRipgrep(): Promise<string | undefined> {
   return found ??= locateRipgrep(packagedRipgrep(), process.env.PATH ?? "");
 }
 
-/** Its package is one for each kind of machine, of which npm installs ours. */
+/** npm installs the one package of ripgrep that fits this machine. */
 function packagedRipgrep(): string | undefined {
   try {
     return createRequire(import.meta.url).resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`);
@@ -33,9 +34,14 @@ function isExecutable(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(() => true, () => false);
 }
 
-/** The binary did not start, or did not come to its own end. */
-export class RipgrepFailed extends Error {
-  override name = "RipgrepFailed";
+const INSTALL =
+  "install it (apt-get install ripgrep, brew install ripgrep), or install crochet with optional dependencies";
+
+/** The ripgrep to search with; refuses if there is none. */
+export async function needRipgrep(located = findRipgrep()): Promise<string> {
+  const binary = await located;
+  if (binary !== undefined) return binary;
+  throw new ToolError(`Cannot search as ripgrep is not installed: ${INSTALL}`, { code: "no_ripgrep" });
 }
 
 export interface RipgrepRun {
@@ -78,13 +84,13 @@ export function runRipgrep(binary: string, args: readonly string[], options: Rip
     });
     child.on("error", (error) => {
       signal?.removeEventListener("abort", abort);
-      reject(new RipgrepFailed(`Cannot start '${binary}': ${error.message}`, { cause: error }));
+      reject(new ToolError(`Cannot start '${binary}': ${error.message}: ${INSTALL}`, { code: "no_ripgrep" }));
     });
     child.on("close", (code, ended) => {
       signal?.removeEventListener("abort", abort);
       if (signal?.aborted) reject(signal.reason);
       else if (!stopped && code === null) {
-        reject(new RipgrepFailed(`Cannot go on as '${binary}' was ended by ${ended}`));
+        reject(new ToolError(`Cannot search as '${binary}' was ended by ${ended}: try again`, { code: "no_ripgrep" }));
       } else resolve({ code: stopped ? "enough" : code!, stdout: Buffer.concat(chunks), stderr });
     });
   });

@@ -1,6 +1,14 @@
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ToolError } from "../../core/tool.ts";
 import type { GlobSelection } from "./ignore.ts";
+import { type RipgrepRun, runRipgrep } from "./ripgrep.ts";
+import { comparePaths, VERSION_CONTROL } from "./walk.ts";
 
-/** What to look for, where, and how much of it to tell: the same for both engines. */
+/** What to look for, where, and how much of it to give back. */
 export interface SearchRequest {
   /** The folder searched: absolute, links resolved. */
   readonly directory: string;
@@ -21,7 +29,7 @@ export interface SearchRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface FoundLine {
+interface FoundLine {
   readonly number: number;
   readonly text: string;
   /** False for a line of context. */
@@ -46,15 +54,212 @@ export interface Found {
 }
 
 /** Output past this many bytes is a flood: the search starts again in the order of paths and ends when it has enough. */
-export const FLOOD = 8 << 20;
+const FLOOD = 8 << 20;
 
 /** A line is cut here, in UTF-16 units: a minified file would fill the answer with one line. */
 const LONGEST_LINE = 500;
 /** Bytes after which ripgrep may cut a line: no shorter line reaches LONGEST_LINE units. */
-export const LONGEST_LINE_BYTES = 4 * LONGEST_LINE;
+const LONGEST_LINE_BYTES = 4 * LONGEST_LINE;
 
-/** The text of a found line as both engines show it. */
-export function shownLine(text: string): string {
+/** Searches with ripgrep in parallel and sorts by path here: `--sort` would use one core only. */
+export async function search(binary: string, request: SearchRequest): Promise<Found> {
+  return await withSelection(request.selection, async (selection) => {
+    const args = [...selection, ...searchArguments(request)];
+    const options = { cwd: request.directory, signal: request.signal };
+    let run = await runRipgrep(binary, args, {
+      ...options,
+      ...(request.mode === "content" && { enough: (_, total) => total > FLOOD }),
+    });
+    if (run.code !== "enough") return collect(run, request);
+    let lines = 0;
+    run = await runRipgrep(binary, ["--sort=path", ...args], {
+      ...options,
+      enough: (chunk) => {
+        for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++;
+        return lines > request.wanted;
+      },
+    });
+    return collect(run, request);
+  });
+}
+
+/**
+ * Globs go in as an ignore file, the weakest rule there is: given as `--glob` they would bring back what .gitignore
+ * leaves out. A file that .gitignore keeps by name (`!x`) slips through, so the paths that come out are tested again.
+ */
+async function withSelection<T>(
+  selection: GlobSelection | undefined,
+  use: (args: string[]) => Promise<T>,
+): Promise<T> {
+  if (!selection) return await use([]);
+  const file = join(tmpdir(), `crochet-globs-${randomUUID()}`);
+  try {
+    // Written and removed at once: a few bytes take less time than a trip through the thread pool.
+    writeFileSync(file, selection.lines.join("\n") + "\n", { flag: "wx", mode: 0o600 });
+    return await use([`--ignore-file=${file}`]);
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+function selects(request: { readonly selection?: GlobSelection | undefined }, path: string): boolean {
+  return request.selection === undefined || request.selection.selects(path);
+}
+
+function walkArguments(request: { readonly requireGit: boolean }): string[] {
+  return [
+    "--hidden",
+    "--no-ignore-global",
+    "--no-ignore-exclude",
+    ...(request.requireGit ? [] : ["--no-require-git"]),
+    ...VERSION_CONTROL.map((name) => `--glob=!${name}`),
+  ];
+}
+
+function searchArguments(request: SearchRequest): string[] {
+  const { mode, file } = request;
+  return [
+    // A named file is searched like any other, so that binary files are told apart in one way.
+    ...(file !== undefined
+      ? ["--no-ignore", "--hidden", "--max-depth=1", `--glob=/${file.replace(/[^A-Za-z0-9]/g, "\\$&")}`]
+      : walkArguments(request)),
+    ...(request.type !== undefined && file === undefined ? [`--type=${request.type}`] : []),
+    ...(request.ignoreCase ? ["--ignore-case"] : ["--case-sensitive"]),
+    ...(request.multiline ? ["--multiline", "--multiline-dotall"] : []),
+    "--no-mmap",
+    "--null",
+    "--with-filename",
+    "--no-heading",
+    ...(mode === "files_with_matches" ? ["--files-with-matches"] : mode === "count" ? ["--count"] : [
+      "--line-number",
+      "--no-context-separator",
+      `--before-context=${request.before}`,
+      `--after-context=${request.after}`,
+      `--max-columns=${LONGEST_LINE_BYTES}`,
+      "--max-columns-preview",
+    ]),
+    `--regexp=${request.pattern}`,
+    "./",
+  ];
+}
+
+function collect(run: RipgrepRun, request: SearchRequest): Found {
+  refuse(run, request);
+  const complete = run.code !== "enough";
+  const found = request.mode === "content"
+    ? contentOf(run.stdout)
+    : request.mode === "count"
+    ? countsOf(run.stdout)
+    : run.stdout.toString("utf8").split("\0").filter((path) => path !== "").map((path) => ({
+      path,
+      count: 0,
+      lines: [],
+    }));
+  const files = found
+    .map((file) => ({ ...file, path: file.path.slice(2) }))
+    .filter((file) => selects(request, file.path));
+  return {
+    files: complete ? files.sort((a, b) => comparePaths(a.path, b.path)) : files,
+    complete,
+    problems: problemsOf(run),
+  };
+}
+
+function countsOf(stdout: Buffer): FoundFile[] {
+  return [...stdout.toString("utf8").matchAll(/([^\0]+)\0(\d+)\n/g)]
+    .map(([, path, count]) => ({ path: path!, count: Number(count), lines: [] }));
+}
+
+/** Records are `path NUL number (':' or '-') text`, and one without NUL where a file turned out to be binary. */
+function contentOf(stdout: Buffer): FoundFile[] {
+  const files: FoundFile[] = [];
+  let path: string | undefined;
+  let pathBytes: Buffer = Buffer.alloc(0);
+  let lines: FoundLine[] = [];
+  const close = () => {
+    const count = lines.filter((line) => line.matched).length;
+    if (path !== undefined && lines.length > 0) files.push({ path, count, lines });
+    lines = [];
+  };
+  for (let at = 0; at < stdout.length;) {
+    const end = stdout.indexOf(10, at);
+    // Without its line break the last record was cut off.
+    if (end < 0) break;
+    if (isBinaryNote(stdout, at, end)) {
+      // What was found before the first NUL is dropped: a binary file has no lines.
+      lines = [];
+      at = end + 1;
+      continue;
+    }
+    const nul = stdout.indexOf(0, at);
+    if (nul < 0) break;
+    const stop = nul > end ? stdout.indexOf(10, nul) : end;
+    if (stop < 0) break;
+    if (nul - at !== pathBytes.length || pathBytes.compare(stdout, at, nul) !== 0) {
+      close();
+      pathBytes = stdout.subarray(at, nul);
+      path = pathBytes.toString("utf8");
+    }
+    let mark = nul + 1;
+    while (stdout[mark]! >= 48 && stdout[mark]! <= 57) mark++;
+    lines.push({
+      number: Number(stdout.toString("latin1", nul + 1, mark)),
+      text: shownLine(stdout.toString("utf8", mark + 1, stop)),
+      matched: stdout[mark] === 58,
+    });
+    at = stop + 1;
+  }
+  close();
+  return files;
+}
+
+const BINARY_NOTE = /: (?:WARNING: stopped searching binary file after match|binary file matches) \(found "\\0" byte/;
+
+function isBinaryNote(stdout: Buffer, from: number, to: number): boolean {
+  // 41 is ')', the note's last character: most lines are told apart without being decoded.
+  if (stdout[to - 1] !== 41) return false;
+  const nul = stdout.indexOf(0, from);
+  if (nul >= 0 && nul < to) return false;
+  return BINARY_NOTE.test(stdout.toString("utf8", from, to));
+}
+
+/** What ripgrep says of single files, as opposed to an error of the whole search. */
+const FILE_PROBLEM = /^rg: (?:\.\/)?(.*\(os error \d+\))$/;
+
+function problemsOf(run: RipgrepRun): string[] {
+  return run.stderr.split("\n").flatMap((line) => FILE_PROBLEM.exec(line)?.[1] ?? []);
+}
+
+/** Errors of the whole search. */
+function complaints({ code, stderr }: RipgrepRun): string[] {
+  return code === 2 ? stderr.split("\n").filter((line) => line !== "" && !FILE_PROBLEM.test(line)) : [];
+}
+
+function refuse(run: RipgrepRun, request: SearchRequest): void {
+  const lines = complaints(run);
+  if (lines.length === 0) return;
+  // An old ripgrep on PATH may not know every flag: the pattern is not at fault.
+  if (/^rg: unrecognized flag|^error: Found argument/.test(lines[0]!)) {
+    throw new ToolError(`Cannot search with this ripgrep: ${lines[0]}: update it to version 14 or newer`, {
+      code: "no_ripgrep",
+    });
+  }
+  if (/unrecognized file type/.test(run.stderr)) {
+    throw new ToolError(`Cannot search files of type '${request.type}' as ripgrep does not know it: use glob`, {
+      code: "invalid_input",
+    });
+  }
+  const reason = lines.find((line) => line.startsWith("error: ")) ?? lines[0]!;
+  throw new ToolError(
+    `Cannot search for '${request.pattern}' as it is not a regular expression of ripgrep: ${
+      reason.replace(/^(error|rg): /, "")
+    }`,
+    { code: "invalid_input" },
+  );
+}
+
+/** The text of a found line as results show it. */
+function shownLine(text: string): string {
   const line = text.endsWith("\r") ? text.slice(0, -1) : text;
   if (line.length <= LONGEST_LINE) return line;
   const end = /[\uD800-\uDBFF]/.test(line[LONGEST_LINE - 1]!) ? LONGEST_LINE - 1 : LONGEST_LINE;

@@ -4,17 +4,10 @@ import { type ToolContext, ToolError } from "../../core/tool.ts";
 import { HIDES } from "../../core/tool-state.ts";
 import { confine } from "../../files/confine.ts";
 import type { PermissionGate } from "../../permissions/gate.ts";
-import { findRipgrep, RipgrepFailed } from "./ripgrep.ts";
-import type { StandaloneOptions } from "../standalone.ts";
 import { insideRepository } from "./walk.ts";
 
 /** What Grep and Glob need of a tool's context. */
 export type SearchContext = Pick<ToolContext, "cwd" | "state" | "signal">;
-
-export interface SearchOptions extends StandaloneOptions {
-  /** A ripgrep to run, or false for the plain engine. @default the one npm brought, else `rg` on PATH, else false */
-  ripgrep?: string | false;
-}
 
 /** Where a search takes place. */
 export interface SearchPlace {
@@ -24,7 +17,7 @@ export interface SearchPlace {
   readonly file?: string;
   /** Inside a git repository its own bounds count; outside, a .gitignore counts all the same. */
   readonly requireGit: boolean;
-  /** A found path as results show it: relative to the working directory where it lies in it, else absolute. */
+  /** A found path as results show it: relative to the working directory if it is inside, else absolute. */
   readonly shown: (path: string) => string;
 }
 
@@ -37,7 +30,9 @@ export async function searchPlace(path: string | undefined, context: SearchConte
     throw new ToolError(`Cannot search '${place.path}' as ${why}`, { code: "no_such_file" });
   }
   if (!found.isDirectory() && !found.isFile()) {
-    throw new ToolError(`Cannot search '${place.path}' as it is no file and no directory`, { code: "not_regular" });
+    throw new ToolError(`Cannot search '${place.path}' as it is neither a file nor a directory`, {
+      code: "not_regular",
+    });
   }
   const directory = found.isDirectory() ? place.real : dirname(place.real);
   const asked = found.isDirectory() ? place.path : dirname(place.path);
@@ -73,18 +68,3 @@ export function withoutHidden<T>(
 }
 
 type Hides = PermissionGate["hides"];
-
-/** Runs a search with ripgrep, or plainly where there is none or it does not start. */
-export async function withEngine<T>(
-  given: string | false | undefined,
-  engines: { readonly ripgrep: (binary: string) => Promise<T>; readonly plain: () => Promise<T> },
-): Promise<T> {
-  const binary = given ?? await findRipgrep();
-  if (!binary) return await engines.plain();
-  try {
-    return await engines.ripgrep(binary);
-  } catch (error) {
-    if (error instanceof RipgrepFailed) return await engines.plain();
-    throw error;
-  }
-}
