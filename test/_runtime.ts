@@ -1,5 +1,8 @@
 import { fileURLToPath } from "node:url";
 
+// One cache for every Deno that tests start: with a new HOME, each would compile everything again.
+process.env.DENO_DIR ??= fileURLToPath(new URL("../node_modules/.cache/deno", import.meta.url));
+
 /**
  * The command that runs a script on the runtime these tests run on. Not by its name: what npm installs as `deno` is a
  * script for Node, whose death Deno survives.

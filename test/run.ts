@@ -1,127 +1,183 @@
 /**
- * Runs every test under Bun and under Deno, in parts of which three run at a time, as most tests wait for processes, and
- * ends with one line of real counts, taken from all reports. Arguments are passed on as files:
- * `bun run test test/core/loop.test.ts`.
+ * Runs the tests and ends with one line of counts, taken from the runners' own reports.
+ *
+ *     bun run test                  every test under Bun; core, hooks, tools, tape and one CLI file under Deno too
+ *     bun run test --more           what takes longer (files named *.more.test.ts), and the rest under Deno
+ *     bun run test --all            both
+ *     bun run test test/core        these files or folders, under both
+ *     bun run test --all --times    also writes how long each file took to test/times.json, slowest first
  */
 import { spawn } from "node:child_process";
-import { closeSync, globSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import "./_runtime.ts";
+
+type Runtime = "bun" | "deno";
+
+interface Part {
+  readonly name: string;
+  readonly runtime: Runtime;
+  readonly files: string[];
+  readonly xml: string;
+  readonly text: string;
+  seconds: number;
+}
 
 interface Count {
   passed: number;
-  /** The name of each, and what was said of it. */
+  /** The name of each, and its message. */
   failed: string[];
   skipped: string[];
 }
 
+/** More than there are cores, as many tests wait for processes. */
 const AT_ONCE = 3;
-/** More than run at a time, so that the last ones end at about the same time. */
-const PARTS = 8;
+/** Parts are about this long, in seconds of recorded time. */
+const PART = 20;
+/** For a file that is not in the record. */
+const UNKNOWN = 0.5;
+const TIMES = "test/times.json";
 
+const { values: flags, positionals: named } = parseArgs({
+  options: { more: { type: "boolean" }, all: { type: "boolean" }, times: { type: "boolean" } },
+  allowPositionals: true,
+});
+const recorded: Record<string, number> = JSON.parse(readFileSync(TIMES, "utf8"));
 const out = mkdtempSync(join(tmpdir(), "crochet-test-"));
-const files = process.argv.slice(2);
-const parts = inParts(files.length > 0 ? files : globSync("test/**/*.test.ts").sort());
 const timeout = process.env.CROCHET_TEST_LONG ? 3_600_000 : 600_000;
-const runtimes = {
-  bun: (xml: string) => ["test", `--timeout=${timeout}`, "--reporter=junit", `--reporter-outfile=${xml}`],
-  deno: (xml: string) => ["test", "-A", "--no-check", "--quiet", `--junit-path=${xml}`],
-};
-
+const start = performance.now();
+const parts = [...inParts("bun"), ...inParts("deno")].sort((a, b) => b.seconds - a.seconds);
 const total: Count = { passed: 0, failed: [], skipped: [] };
-const waiting: (() => void)[] = [];
-let free = AT_ONCE;
-const runs = parts.flatMap((part, i) =>
-  Object.entries(runtimes).map(([runtime, args]) => {
-    const name = `${runtime} ${i + 1}`;
-    const [xml, text] = [join(out, `${name}.xml`), join(out, `${name}.txt`)];
-    const output = openSync(text, "w");
-    return { name, xml, text, ended: whenFree(() => run(runtime, [...args(xml), ...part], output)) };
-  })
-);
-for (const { name, xml, text, ended } of runs) {
-  console.log(`\n== ${name} ==`);
-  await follow(text, ended);
-  const code = await ended;
-  const count = read(xml);
-  if (count.failed.length === 0 && (code !== 0 || count.passed === 0)) {
-    count.failed.push(`it ended with code ${code}, ${count.passed} tests passed and none that failed`);
-  }
-  total.passed += count.passed;
-  total.failed.push(...count.failed.map((f) => `${name}: ${f}`));
-  total.skipped.push(...count.skipped.map((s) => `${name}: ${s}`));
-}
+const times: [file: string, seconds: number][] = [];
+const files = parts.reduce((sum, part) => sum + part.files.length, 0);
+const running = new Set<Part>();
+let ended = 0;
+const redraw = process.stdout.isTTY ? setInterval(progress, 500) : undefined;
+
+const waiting = [...parts];
+await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+  for (let part = waiting.shift(); part; part = waiting.shift()) await runPart(part);
+}));
+clearInterval(redraw);
 rmSync(out, { recursive: true });
-// At the end, so that the tail of a long log says what failed.
-for (const kind of ["skipped", "failed"] as const) {
-  if (total[kind].length > 0) console.log(`\n${kind}:\n${total[kind].map((one) => `  ${one}`).join("\n")}`);
+if (flags.times) {
+  const slow = times.map(([file, seconds]) => [file, Math.round(seconds * 10) / 10] as const)
+    .filter(([, seconds]) => seconds >= UNKNOWN).sort((a, b) => b[1] - a[1]);
+  writeFileSync(TIMES, `${JSON.stringify(Object.fromEntries(slow), null, 2)}\n`);
 }
-console.log(`\n${total.passed} passed, ${total.failed.length} failed`);
+// At the end, so that the tail of a long log shows what failed.
+for (const kind of ["skipped", "failed"] as const) {
+  if (total[kind].length > 0) say(`\n${kind}:\n${total[kind].map((one) => `  ${one}`).join("\n")}`);
+}
+const skipped = total.skipped.length > 0 ? `, ${total.skipped.length} skipped` : "";
+say(`\n${total.passed} passed, ${total.failed.length} failed${skipped}`);
 process.exit(total.failed.length > 0 ? 1 : 0);
 
-/** Neighbours apart: they test the same, and take about as long. */
-function inParts(all: readonly string[]): string[][] {
-  const parts = Array.from({ length: PARTS }, (_, part) => all.filter((_, i) => i % PARTS === part));
-  return parts.filter((part) => part.length > 0);
-}
-
-async function whenFree<T>(work: () => Promise<T>): Promise<T> {
-  if (free > 0) free--;
-  else await new Promise<void>((go) => waiting.push(go));
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else free++;
+/** The files of a runtime, in parts of about the same recorded time. */
+function inParts(runtime: Runtime): Part[] {
+  const seconds = (file: string) => recorded[`${runtime} ${file}`] ?? UNKNOWN;
+  const chosen = testFiles().filter((file) => runsUnder(runtime, file)).sort((a, b) => seconds(b) - seconds(a));
+  const all = chosen.reduce((sum, file) => sum + seconds(file), 0);
+  const parts = Array.from({ length: Math.min(chosen.length, Math.max(2, Math.round(all / PART))) }, (_, i): Part => {
+    const name = `${runtime} ${i + 1}`;
+    return { name, runtime, files: [], xml: join(out, `${name}.xml`), text: join(out, `${name}.txt`), seconds: 0 };
+  });
+  for (const file of chosen) {
+    const shortest = parts.reduce((a, b) => b.seconds < a.seconds ? b : a);
+    shortest.files.push(file);
+    shortest.seconds += seconds(file);
   }
+  return parts;
 }
 
-/** Shows a file while it grows, until what writes it has ended. */
-async function follow(path: string, ended: Promise<unknown>): Promise<void> {
-  let isOver = false;
-  ended.then(() => isOver = true);
-  const file = openSync(path, "r");
-  const bytes = new Uint8Array(2 ** 16);
-  for (;;) {
-    const last = isOver;
-    for (let read = readSync(file, bytes); read > 0; read = readSync(file, bytes)) {
-      process.stdout.write(bytes.slice(0, read));
-    }
-    if (last) break;
-    await Promise.race([ended, sleep(500)]);
+function testFiles(): string[] {
+  const paths = named.length > 0 ? named : ["test"];
+  return paths.flatMap((path) => statSync(path).isDirectory() ? globSync(`${path}/**/*.test.ts`) : path);
+}
+
+function runsUnder(runtime: Runtime, file: string): boolean {
+  // These read the repository or start both runtimes themselves.
+  const once = /^test\/(?:house|docs|package)\/|\.both(?:\.more)?\.test\.ts$/.test(file);
+  if (runtime === "deno" && once) return false;
+  if (named.length > 0 || flags.all) return true;
+  const quick = !file.endsWith(".more.test.ts") &&
+    (runtime === "bun" || /^test\/(?:(?:core|hooks|tools|tape)\/|cli\/record-replay\.)/.test(file));
+  return quick !== Boolean(flags.more);
+}
+
+async function runPart(part: Part): Promise<void> {
+  running.add(part);
+  const code = await run(part);
+  running.delete(part);
+  ended += part.files.length;
+  const count = read(part);
+  if (count.failed.length === 0 && (code !== 0 || count.passed + count.skipped.length === 0)) {
+    count.failed.push(`it ended with code ${code}, ${count.passed} tests passed and none failed`);
   }
-  closeSync(file);
+  if (count.failed.length > 0) {
+    say(`\n== ${part.name} ==\n${readFileSync(part.text, "utf8").replace(/^(?:\(pass\).*|.* \.\.\. ok .*)\n/gm, "")}`);
+  }
+  total.passed += count.passed;
+  total.failed.push(...count.failed.map((f) => `${part.name}: ${f}`));
+  total.skipped.push(...count.skipped.map((s) => `${part.name}: ${s}`));
+  progress();
 }
 
-function run(command: string, args: string[], output: number): Promise<number> {
+/** On a terminal one line that is drawn again; elsewhere a line when a part has ended. */
+function progress(): void {
+  const begun = [...running].map((part) =>
+    // Bun names a file before its tests, Deno does so in a sentence.
+    Math.max(0, (readFileSync(part.text, "utf8").match(/^test\/\S+:$|^running \d+ tests? from /gm)?.length ?? 0) - 1)
+  ).reduce((a, b) => a + b, 0);
+  const seconds = Math.round((performance.now() - start) / 1000);
+  const line = `${
+    ended + begun
+  } of ${files} files, ${total.passed} passed, ${total.failed.length} failed, ${seconds} s`;
+  process.stdout.write(process.stdout.isTTY ? `\r${line}\x1b[K` : `${line}\n`);
+}
+
+function say(text: string): void {
+  process.stdout.write(process.stdout.isTTY ? `\r\x1b[K${text}\n` : `${text}\n`);
+}
+
+function run({ runtime, files, xml, text }: Part): Promise<number> {
+  const args = runtime === "bun"
+    ? ["test", `--timeout=${timeout}`, "--reporter=junit", `--reporter-outfile=${xml}`, ...files]
+    : ["test", "-A", "--no-check", "--quiet", `--junit-path=${xml}`, ...files];
+  const output = openSync(text, "w");
   return new Promise((resolve) => {
-    // Without CI: recording is refused where it is set, and recording is among what is tested.
+    // Without CI: recording is refused if it is set, and recording is among what is tested.
     const { CI: _, ...env } = process.env;
-    spawn(command, args, { stdio: ["inherit", output, output], env: { ...env, NO_COLOR: "1" } })
+    spawn(runtime, args, { stdio: ["ignore", output, output], env: { ...env, NO_COLOR: "1" } })
       .on("exit", (code) => resolve(code ?? 1))
       .on("error", (error) => {
-        console.log(`Cannot run ${command}: ${error.message}`);
+        say(`Cannot run ${runtime}: ${error.message}`);
         resolve(1);
       });
   });
 }
 
-function read(path: string): Count {
+function read({ xml, runtime }: Part): Count {
   const count: Count = { passed: 0, failed: [], skipped: [] };
-  let xml = "";
+  let report = "";
   try {
-    xml = readFileSync(path, "utf8");
+    report = readFileSync(xml, "utf8");
   } catch {
-    // A runner that died has no report: its code and the count of nothing say so.
+    // A runner that died has no report: its exit code shows that.
   }
-  for (const [, attributes, , body = ""] of xml.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)) {
-    const name = plain(/ name="([^"]*)"/.exec(attributes!)?.[1] ?? "?");
-    const fault = /<(?:failure|error)\b[^>]*>([^<]*)/.exec(body);
-    if (/<skipped\b/.test(body)) count.skipped.push(name);
-    else if (fault) count.failed.push([name, ...plain(fault[1]!).split("\n").slice(0, 12)].join("\n    "));
-    else count.passed++;
+  for (const [, suite, cases] of report.matchAll(/<testsuite\b([^>]*)>([\s\S]*?)<\/testsuite>/g)) {
+    let seconds = 0;
+    for (const [, attributes, , body = ""] of cases!.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)) {
+      const name = plain(/ name="([^"]*)"/.exec(attributes!)?.[1] ?? "?");
+      seconds += Number(/ time="([^"]*)"/.exec(attributes!)?.[1] ?? 0);
+      const fault = /<(?:failure|error)\b[^>]*>([^<]*)/.exec(body);
+      if (/<skipped\b/.test(body)) count.skipped.push(name);
+      else if (fault) count.failed.push([name, ...plain(fault[1]!).split("\n").slice(0, 12)].join("\n    "));
+      else count.passed++;
+    }
+    times.push([`${runtime} ${/ name="(?:\.\/)?([^"]*)"/.exec(suite!)![1]}`, seconds]);
   }
   return count;
 }

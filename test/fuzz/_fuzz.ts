@@ -1,11 +1,8 @@
 import { test } from "node:test";
 import fc from "fast-check";
 
-/**
- * How long each reader is fed: `bun run fuzz` sets a longer time. The readers are the same under Deno: a shorter look is
- * enough to see that they run there.
- */
-const SECONDS = Number(process.env.CROCHET_FUZZ_SECONDS ?? ("Deno" in globalThis ? 1 : 3));
+/** How long each reader is fed: `bun run fuzz` sets a longer time. */
+const SECONDS = Number(process.env.CROCHET_FUZZ_SECONDS ?? 1);
 /** The same food each time, but in a run of its own another. */
 const SEED = process.env.CROCHET_FUZZ_SECONDS === undefined ? 1 : Date.now() % 2 ** 31;
 

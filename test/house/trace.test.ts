@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { EXEMPT, LAST, trace } from "../trace.ts";
+import { named, numbers, requirements } from "../trace.ts";
+import { ROOT } from "./_files.ts";
 
-const SEEDS = new URL("../../../shared/SEEDS.md", import.meta.url);
-
-test("every founding requirement and every rule is named by the title of a test", () => {
-  assert.deepEqual([...trace()].filter(([, tests]) => tests.length === 0).map(([number]) => number), []);
+test("the title of a test names every requirement and rule", () => {
+  const tests = named();
+  const missing = [...requirements()].filter(([number, { mustBeNamed }]) => mustBeNamed && !tests.has(number));
+  assert.deepEqual(missing.map(([number]) => number), []);
 });
 
-test("the numbers that are traced are those that were asked for", {
-  skip: existsSync(SEEDS) ? false : "the founding requirements are not here",
-}, () => {
-  const asked = [...readFileSync(SEEDS, "utf8").matchAll(/^- (S\d\.)(\d+) \[([A-Z])\]/gm)];
-  for (const [seed, last] of Object.entries(LAST).filter(([seed]) => seed !== "U")) {
-    assert.equal(Math.max(...asked.filter((m) => m[1] === seed).map((m) => Number(m[2]))), last);
-  }
-  assert.deepEqual(asked.filter((m) => "NFI".includes(m[3]!)).map((m) => m[1]! + m[2]).sort(), [...EXEMPT].sort());
+test("every number that a test or SECURITY.md names is in docs/requirements.md", () => {
+  const page = requirements();
+  const used = [...named().keys(), ...numbers(readFileSync(join(ROOT, "SECURITY.md"), "utf8"))];
+  assert.deepEqual(used.filter((number) => !page.has(number)), []);
 });
