@@ -67,3 +67,22 @@ function applyHunks(file: string, hunks: readonly diff.StructuredPatchHunk[]): s
   }
   return out.concat(old.slice(at)).join("");
 }
+
+test("the diff of an edit always has the context lines that are there, around and between its changes", () => {
+  const lines = Array.from({ length: 20 }, (_, i) => `line ${i}\n`);
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.nat(19), { minLength: 1, maxLength: 5 }), fc.nat(3), (changed, context) => {
+      const old = utf8(lines.join(""));
+      let at = 0;
+      const splices = lines.flatMap((line, i) => {
+        const start = at;
+        at += line.length;
+        return changed.includes(i) ? [{ start, end: start + 4, bytes: utf8("LINE") }] : [];
+      });
+      const now = lines.map((line, i) => changed.includes(i) ? line.replace("line", "LINE") : line).join("");
+      const whole = diff.structuredPatch("", "", lines.join(""), now, undefined, undefined, { context });
+      assert.deepEqual(hunksOf(old, splices, { encoding: "bytes", context, diff }), whole.hunks);
+    }),
+    runs,
+  );
+});
