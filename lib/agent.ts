@@ -16,9 +16,9 @@ import { checkMcp, type McpOptions } from "./mcp/servers.ts";
 import type { PermissionAsker } from "./permissions/gate.ts";
 import type { Permissions } from "./permissions/rules.ts";
 import type { TapeOptions } from "./tape/options.ts";
-import { memoryStore } from "./transcript/memory.ts";
 import type { Asker } from "./tools/asker.ts";
-import type { TranscriptStore } from "./transcript/store.ts";
+import { memoryStore } from "./transcript/memory.ts";
+import { type MinimalStore, sessionStore } from "./transcript/minimal.ts";
 
 /** What an agent is made of. Everything is optional: the least agent is `agent({})`. */
 export interface AgentOptions {
@@ -43,8 +43,8 @@ export interface AgentOptions {
    * "hooks" those of all hooks. @default commands run as you
    */
   sandbox?: "workspace" | "hooks";
-  /** Where transcripts are kept. @default in memory */
-  store?: TranscriptStore;
+  /** Where transcripts are kept; `save` and `load` are enough. @default in memory */
+  store?: MinimalStore;
   /** Puts AGENTS.md and CLAUDE.md into the system prompt, or files of these names. @default false */
   memory?: boolean | readonly string[];
   /** MCP servers whose tools the agent has as `mcp__server__tool`. */
@@ -83,7 +83,7 @@ export interface RunOptions {
   limits?: Partial<Limits>;
   permissions?: Permissions;
   sandbox?: "workspace" | "hooks";
-  store?: TranscriptStore;
+  store?: MinimalStore;
   memory?: boolean | readonly string[];
   tape?: string | TapeOptions;
   step?: Step | Engine;
@@ -217,7 +217,7 @@ export function agent(options: AgentOptions = {}): Agent {
     cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
     hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => pathFrom(options.from, h, "hooks")),
     codeHooks: codeHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
-    store: options.store ?? memoryStore(),
+    store: sessionStore(options.store ?? memoryStore()),
     resolve: (path) => pathFrom(options.from, path, "tape"),
   };
   const open = async (own: RunOptions = {}): Promise<AgentSession> => {

@@ -4,8 +4,9 @@ import type { AgentSpec, Life } from "../core/life.ts";
 import type { Session } from "../core/session.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import type { TapeSession } from "../tape/session.ts";
+import type { SessionStore } from "../transcript/minimal.ts";
 import { changesSince } from "../transcript/resume.ts";
-import type { About, Transcript, TranscriptStore } from "../transcript/store.ts";
+import type { About, Transcript } from "../transcript/store.ts";
 import { beginRun, notBegun } from "./begin.ts";
 import type { Past } from "./past.ts";
 import type { Keeper } from "./persist.ts";
@@ -16,7 +17,7 @@ export interface SessionParts {
   readonly spec: AgentSpec;
   readonly life: Life;
   readonly session: Session;
-  readonly store: TranscriptStore;
+  readonly store: SessionStore;
   readonly keep: Keeper;
   /** What its transcript says of it: the first prompt is added when it comes. */
   readonly about: { -readonly [K in keyof About]: About[K] };

@@ -14,15 +14,18 @@ import { ASKER, HAD_SHELL, HAS_READ, HIDES, PLAN_MODE, ROOTS, SANDBOX, SHELL, sh
 import { sessionEnvFile } from "../hooks/process/env-file.ts";
 import { price } from "../prices.ts";
 import type { Tracing } from "../telemetry.ts";
+import { claiming } from "../transcript/claims.ts";
+import type { TapeSession } from "../tape/session.ts";
 import { memoryStore } from "../transcript/memory.ts";
-import { hashOf, type TranscriptStore } from "../transcript/store.ts";
+import { type SessionStore, sessionStore } from "../transcript/minimal.ts";
+import { hashOf } from "../transcript/store.ts";
 import { agentSession } from "./agent-session.ts";
 import { askerOn } from "./asker.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
 import { hookHost } from "./hook-host.ts";
 import { hookList } from "./hook-list.ts";
 import { isKept, keeper } from "./persist.ts";
-import { pastFor } from "./past.ts";
+import { type Past, pastFor } from "./past.ts";
 import { hadShell, spawner, typeIn } from "./spawn.ts";
 import { systemOf } from "./system-prompt.ts";
 import { askerFor, choicesOf, closeTape, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
@@ -37,7 +40,7 @@ export interface Parts {
   readonly cwd: string;
   readonly hookFolders: readonly string[];
   readonly codeHooks: readonly HookRecord[];
-  readonly store: TranscriptStore;
+  readonly store: SessionStore;
   /** A path of an option, from where the agent is. */
   readonly resolve: (path: string) => string;
 }
@@ -48,11 +51,12 @@ const MAX_TOKENS = 32_000;
 /** Puts an agent's session together: model, rules, hooks, store, memory, and the loop that uses them. */
 export async function assemble(parts: Parts, own: RunOptions): Promise<AgentSession> {
   const ground = await groundOf(parts, own);
-  const unlock = await ground.store.lock?.(ground.id);
   try {
-    return await sessionOn(ground, unlock);
+    await ground.store.lock(ground.id);
+    // Read only once it is claimed: a run that just ended may have written to it.
+    return await sessionOn(ground, await pastFor(ground.store, ground.id, own));
   } catch (error) {
-    await unlock?.();
+    await ground.store.releaseAll();
     throw error;
   }
 }
@@ -74,14 +78,14 @@ async function groundOf(parts: Parts, own: RunOptions) {
       `Cannot keep limits.dollars as the price of model '${modelName}' is unknown: use limits.tokens`,
     );
   }
-  const store = await storeFor(parts, own, tape);
+  const store = claiming(await storeFor(parts, own, tape));
   const engine = engineOf(own.step ?? options.step);
-  const past = await pastFor(store, own);
-  const id = past?.id ?? own.id ?? clock.uuid();
+  // A fork has no place in the recording of what it forks from.
+  const id = own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid();
   const { memory } = choices;
   return {
     ...{ parts, options, own, cwd, tape, lane, clock, model, modelName, priced, memory },
-    ...{ limits, store, engine, past, id },
+    ...{ limits, store, engine, id },
   };
 }
 
@@ -89,19 +93,24 @@ async function groundOf(parts: Parts, own: RunOptions) {
  * A replay has the ids of its recording: kept, it would write into the transcript of the one before. A script that is
  * replayed by the environment may go on with what it began.
  */
-async function storeFor(parts: Parts, own: RunOptions, tape: Ground["tape"]): Promise<TranscriptStore> {
-  const kept = own.store ?? parts.store;
+async function storeFor(parts: Parts, own: RunOptions, tape: TapeSession | undefined): Promise<SessionStore> {
+  const kept = own.store ? sessionStore(own.store) : parts.store;
+  const given = own.store ?? parts.options.store;
+  // An engine knows a run by how many the store has of it, which messages alone do not say.
+  if (engineOf(own.step ?? parts.options.step) && given && !given.append) {
+    throw new TypeError("Cannot run on an engine with a store that has no 'append': use jsonlStore or sqliteStore");
+  }
   if (!tape?.isOffline) return kept;
-  if (!isOfEnvironment(tape)) return own.resume === undefined ? memoryStore() : kept;
+  if (!isOfEnvironment(tape)) return own.resume === undefined ? sessionStore(memoryStore()) : kept;
   return own.resume === undefined || await replayed.load(own.resume) ? replayed : kept;
 }
 
 /** What scripts began in this process on tapes of the environment. */
-const replayed = memoryStore();
+const replayed = sessionStore(memoryStore());
 
-async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefined): Promise<AgentSession> {
+async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentSession> {
   const { parts, options, own, cwd, tape, lane, clock, model, priced, memory } = ground;
-  const { limits, store, engine, past, id } = ground;
+  const { limits, store, engine, id } = ground;
   const { system, lasting, afterWrite } = await systemOf(ground);
   const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
   const gate = await gateOf(own.permissions ?? options.permissions, ask, cwd);
@@ -145,7 +154,7 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
     runs: stored?.endings.length ?? 0,
     save: (...given) => keep.save(...given),
     spawn: (...given) => spawner(spec, () => life, store)(...given),
-    typeOf: typeIn(store),
+    typeOf: typeIn(store, () => life),
   });
   const about = {
     agent_type: parts.name,
@@ -212,7 +221,7 @@ async function sessionOn(ground: Ground, unlock: (() => Promise<void>) | undefin
       envFile.remove();
       if (tape) await closeTape(tape, stop, warn);
       if (rollout) rollout.close();
-      await unlock?.();
+      await store.releaseAll();
     },
   });
 }

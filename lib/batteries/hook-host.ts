@@ -2,13 +2,13 @@ import type { RunEvent } from "../core/run-events.ts";
 import type { HookHost } from "../hooks/process/host.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import { runningTasks } from "../tools/background-tasks.ts";
-import type { TranscriptStore } from "../transcript/store.ts";
+import type { SessionStore } from "../transcript/minimal.ts";
 import type { ToolSet } from "./tool-set.ts";
 
 export interface HookHostParts extends Pick<HookHost, "envFile" | "confine"> {
   readonly id: string;
   readonly cwd: string;
-  readonly store: TranscriptStore;
+  readonly store: SessionStore;
   readonly set: ToolSet;
   readonly gate: PermissionGate | undefined;
   readonly toolState: ReadonlyMap<string, unknown>;

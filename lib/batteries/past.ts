@@ -1,13 +1,11 @@
 import type { RunOptions } from "../agent.ts";
-import { systemClock } from "../core/clock.ts";
 import type { Message } from "../core/messages.ts";
 import { resumable } from "../transcript/resume.ts";
-import { checkId, type Transcript, type TranscriptStore } from "../transcript/store.ts";
+import type { SessionStore } from "../transcript/minimal.ts";
+import { checkId, type Transcript } from "../transcript/store.ts";
 
 /** A stored session that is to go on. */
 export interface Past {
-  /** The id it goes on under. */
-  readonly id: string;
   /** The id it was stored under. */
   readonly from: string;
   readonly forked: boolean;
@@ -16,25 +14,16 @@ export interface Past {
   readonly transcript: Transcript;
 }
 
-/** What a session goes on from, if it does: one under an id of its own may be there already, or not. */
+/** What a session goes on from: the one to resume or fork; one under an id of its own may be there already, or not. */
 export async function pastFor(
-  store: TranscriptStore,
-  { id, resume, fork }: Pick<RunOptions, "id" | "resume" | "fork">,
+  store: SessionStore,
+  id: string,
+  { resume, fork }: Pick<RunOptions, "resume" | "fork">,
 ): Promise<Past | undefined> {
-  if (resume !== undefined) return await pastOf(store, resume, fork);
-  if (id === undefined) return undefined;
-  checkId(id);
-  return await store.load(id) ? await pastOf(store, id, undefined) : undefined;
-}
-
-/** Loads what a session goes on from. @throws {TypeError} with the reason where it cannot */
-async function pastOf(
-  store: TranscriptStore,
-  from: string,
-  fork: number | string | true | undefined,
-): Promise<Past> {
+  const from = resume ?? id;
   checkId(from);
   const transcript = await store.load(from);
+  if (!transcript && resume === undefined) return undefined;
   if (!transcript) {
     throw new TypeError(
       `Cannot resume '${from}' as there is no transcript of that id: 'crochet transcripts ls' lists them`,
@@ -42,14 +31,7 @@ async function pastOf(
   }
   const forked = fork !== undefined;
   const messages = forked ? transcript.full.slice(0, lengthAt(transcript, from, fork)) : transcript.messages;
-  return {
-    id: forked ? systemClock.uuid() : from,
-    from,
-    forked,
-    messages: resumable(messages),
-    model: transcript.model,
-    transcript,
-  };
+  return { from, forked, messages: resumable(messages), model: transcript.model, transcript };
 }
 
 function lengthAt({ full, checkpoints }: Transcript, from: string, at: number | string | true): number {

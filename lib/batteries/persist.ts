@@ -2,7 +2,8 @@ import type { Life } from "../core/life.ts";
 import type { Message } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { Run } from "../core/run.ts";
-import type { About, Entry, Transcript, TranscriptStore } from "../transcript/store.ts";
+import type { SessionStore } from "../transcript/minimal.ts";
+import type { About, Entry, Transcript } from "../transcript/store.ts";
 
 /** A checkpoint comes by itself after this many messages, or this long after the last one. */
 const EVERY_MESSAGES = 20;
@@ -30,7 +31,7 @@ export interface Keeper {
 
 /** Writes every fact of an agent's life to a store, in order; a message is acknowledged once it is written. */
 export function keeper(
-  store: TranscriptStore,
+  store: SessionStore,
   id: string,
   about: About | undefined,
   life: () => Life,
@@ -49,7 +50,7 @@ export function keeper(
       await store.append(id, begun ? entries : [{ type: "about", about: about! }, ...entries]);
       begun = true;
     } catch (cause) {
-      const why = `${(cause as Error).message}: mend that, then resume it; what was saved before is kept`;
+      const why = `${(cause as Error).message}: fix that, then resume it; what was saved before is kept`;
       throw new Error(`Cannot save the transcript of '${id}' as ${why}`, { cause });
     } finally {
       writing--;

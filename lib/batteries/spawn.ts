@@ -10,7 +10,8 @@ import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/to
 import { HAD_SHELL, INHERITED, SHELL, shellCwd } from "../core/tool-state.ts";
 import { tellTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
-import { hashOf, type Transcript, type TranscriptStore } from "../transcript/store.ts";
+import type { SessionStore } from "../transcript/minimal.ts";
+import { hashOf, type Transcript } from "../transcript/store.ts";
 import { messagesAt, type Place, placeOf } from "./begin.ts";
 import { keeper } from "./persist.ts";
 
@@ -40,7 +41,7 @@ interface Call {
 export function spawner(
   agent: AgentSpec,
   parent: () => Life,
-  store: TranscriptStore | undefined,
+  store: SessionStore,
 ): NonNullable<Life["spawn"]> {
   return async (request, run, call) => {
     const { depth, inbox, model } = parent();
@@ -48,17 +49,26 @@ export function spawner(
       const why = `${depth} are nested already and the limit is ${agent.limits.depth}`;
       throw new ToolError(`Cannot start an agent as ${why}: do the task yourself`, { code: "depth" });
     }
+    if (request.resume !== undefined) refuseRunning(request.resume, parent());
     if (request.resume !== undefined && inbox.awaits(request.resume)) throw busy(request.resume);
     const home = { agent, parent, store, signal: run.signal };
     const { id, working } = agent.engine?.spawn
       ? { id: idOf(request, call), working: elsewhere(agent.engine, parent(), request, call) }
-      : spawnHere(home, request, call, await storedAgent(request, store));
+      : await spawnHere(home, request, call);
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
     inbox.await(call.toolUseId, lateReport(working, blank), id);
     tellAgent(parent().toolState, blank, request.description ?? request.prompt.slice(0, 100), working);
     return blank;
   };
+}
+
+/** An agent cannot resume itself or the session it works for: they run now. */
+function refuseRunning(id: string, { agentId, id: session }: Life): void {
+  if (id !== agentId && id !== session) return;
+  const whose = id === agentId ? "your own" : "that of the session you work for";
+  const why = `that id is ${whose}, which is running now`;
+  throw new ToolError(`Cannot resume '${id}' as ${why}: take the id from an agent's report`, { code: "busy" });
 }
 
 /** A Stop hook of the parent is told of an agent in the background for as long as it works. */
@@ -97,7 +107,7 @@ async function elsewhere(engine: Engine, parent: Life, request: SpawnRequest, ca
 
 /** Runs an agent that an engine was asked for, below a stand-in for the agent that asked. */
 export async function runBelow(
-  home: { agent: AgentSpec; life: Life; store: TranscriptStore | undefined; signal: AbortSignal },
+  home: { agent: AgentSpec; life: Life; store: SessionStore; signal: AbortSignal },
   { request, call, parent: { spent: before, ...above } }: AskedBelow,
 ): Promise<Below> {
   const spent = { ...before, dollars: before.dollars ?? undefined };
@@ -107,9 +117,8 @@ export async function runBelow(
     dollars: spent.dollars === undefined ? undefined : spent.dollars - (before.dollars ?? 0),
   });
   try {
-    const stored = await storedAgent(request, home.store);
-    const spawned = await spawnHere({ ...home, parent: () => parent }, request, call, stored).working;
-    return { spawned, spent: own() };
+    const { working } = await spawnHere({ ...home, parent: () => parent }, request, call);
+    return { spawned: await working, spent: own() };
   } catch (error) {
     const code = error instanceof ToolError ? error.code : "agent_error";
     return { failed: { message: (error as Error).message, code }, spent: own() };
@@ -119,44 +128,44 @@ export async function runBelow(
 interface Home {
   readonly agent: AgentSpec;
   readonly parent: () => Life;
-  readonly store: TranscriptStore | undefined;
+  readonly store: SessionStore;
   readonly signal: AbortSignal;
 }
 
-function spawnHere(
+/** Starts an agent in this process, once its id is claimed. */
+async function spawnHere(
   home: Home,
   request: SpawnRequest,
   call: Call,
-  stored: Transcript | undefined,
-): { readonly id: string; readonly working: Promise<Spawned> } {
+): Promise<{ readonly id: string; readonly working: Promise<Spawned> }> {
   const { agent, parent, store } = home;
-  if (store && request.resume !== undefined && working.get(store)?.has(request.resume)) throw busy(request.resume);
+  const resumed = request.resume === undefined ? undefined : await claimed(store, request.resume);
   const bare = specFor(agent, request);
   const lane = agent.lane?.(bare, call.toolUseId, request.background ?? false) ??
     { spec: bare, clock: parent().clock, inbox: new Inbox(), late: new Inbox(), ended: () => {} };
   const id = agent.engine
     ? idOf(request, call)
     : request.resume ?? `a${lane.clock.uuid().replaceAll("-", "").slice(0, 16)}`;
-  const living = live(home, { id, lane, request, call, stored });
-  // A run on an engine may be run again while what is left of the first one never ends.
-  return { id, working: store && !agent.engine ? untilDone(store, id, living) : living };
+  const { stored, release } = resumed ?? { stored: undefined, release: await store.lock(id) };
+  return { id, working: live(home, { id, lane, request, call, stored }).finally(release) };
+}
+
+/** Claims an agent that is to go on, and reads what it goes on from. */
+async function claimed(store: SessionStore, id: string) {
+  const release = await store.lock(id).catch((error: Error) => {
+    throw new ToolError(`Cannot resume agent '${id}': ${error.message}`, { code: "busy" });
+  });
+  const stored = await store.load(id);
+  if (stored) return { stored, release };
+  await release();
+  throw new ToolError(
+    `Cannot resume agent '${id}' as there is no transcript of that id: take the id from its report, or start another`,
+    { code: "unknown_agent" },
+  );
 }
 
 function busy(id: string): ToolError {
   return new ToolError(`Cannot resume agent '${id}' as it still works: wait for its report`, { code: "busy" });
-}
-
-/** The agents that work now: two of one id would write into one transcript. */
-const working = new WeakMap<TranscriptStore, Set<string>>();
-
-async function untilDone<T>(store: TranscriptStore, id: string, work: Promise<T>): Promise<T> {
-  const ids = working.get(store) ?? new Set();
-  working.set(store, ids.add(id));
-  try {
-    return await work;
-  } finally {
-    ids.delete(id);
-  }
 }
 
 /** The whole life of an agent that another started. */
@@ -178,7 +187,7 @@ async function live(
   const called: string[] = [];
   const emit = (event: RunEvent) => {
     if (event.agent_id === id && event.type === "tool_start") called.push(event.name);
-    if (event.agent_id === id) keep?.note(event);
+    if (event.agent_id === id) keep.note(event);
     parent().emit(event);
   };
   const model = request.model ?? stored?.model ?? parent().model;
@@ -199,9 +208,9 @@ async function live(
     runs: begin?.runs ?? 0,
     spent,
     emit,
-    save: (...given) => keep?.save(...given) ?? Promise.resolve(),
+    save: (...given) => keep.save(...given),
     spawn: (...given) => spawner(spec, () => life, store)(...given),
-    typeOf: typeIn(store),
+    typeOf: typeIn(store, () => life),
   });
   const about = stored ? undefined : {
     agent_type: request.type,
@@ -213,15 +222,18 @@ async function live(
     cwd: life.cwd(),
     created: new Date(clock.now()).toISOString(),
   };
-  const keep = store && keeper(store, id, about, () => life, stored);
-  if (begin) keep!.rewind(begin);
+  const keep = keeper(store, id, about, () => life, stored);
+  if (begin) keep.rewind(begin);
   const start = clock.tick();
   const session = openSession(spec, life);
   try {
     const result = await session.prompt(request.prompt, { signal, trigger: stored ? "resume" : "user" });
-    await keep?.ended(result);
+    await keep.ended(result);
     if (result.error) {
-      throw new ToolError(`The agent ended with an error: ${result.error.message}`, { code: "agent_error" });
+      const { failureOf } = await import("../tools/agent-report.ts");
+      throw new ToolError(failureOf({ agent_id: id, type: request.type }, result.error.message), {
+        code: "agent_error",
+      });
     }
     const { stop, usage } = result;
     const text = stop === "waiting" ? withQuestion(result) : result.text;
@@ -271,22 +283,12 @@ export function hadShell(messages: readonly Message[]): boolean {
   return messages.some(({ content }) => content.some((block) => isToolUse(block) && block.name === "Bash"));
 }
 
-/** Says of which type an agent was that a store has. */
-export function typeIn(store: TranscriptStore | undefined): NonNullable<Life["typeOf"]> {
-  return async (id) => (await store?.load(id))?.about?.agent_type;
-}
-
-async function storedAgent({ resume }: SpawnRequest, store: TranscriptStore | undefined) {
-  if (resume === undefined) return undefined;
-  if (!store) throw new ToolError("Cannot resume: no transcript store configured", { code: "no_store" });
-  const stored = await store.load(resume);
-  if (!stored) {
-    throw new ToolError(
-      `Cannot resume agent '${resume}' as there is no transcript of that id: take the id from its report, or start another`,
-      { code: "unknown_agent" },
-    );
-  }
-  return stored;
+/** Says of which type an agent was that a store has, for an agent that wants to resume it. */
+export function typeIn(store: SessionStore, asking: () => Life): NonNullable<Life["typeOf"]> {
+  return async (id) => {
+    refuseRunning(id, asking());
+    return (await store.load(id))?.about?.agent_type;
+  };
 }
 
 function specFor(agent: AgentSpec, { type, system, tools }: SpawnRequest): AgentSpec {

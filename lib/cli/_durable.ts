@@ -4,6 +4,7 @@ import type { Result } from "../core/run-events.ts";
 import { type SqliteSteps, sqliteSteps } from "../durable/sqlite.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { runsDir } from "./_project.ts";
+import type { StoredRunOptions } from "./_run-options.ts";
 
 /** The journal of a project's runs. */
 export function journalPath(cwd: string, env: Io["env"]): string {
@@ -17,7 +18,7 @@ export function journalPath(cwd: string, env: Io["env"]): string {
 export function durably(
   agent: Agent,
   prompt: string,
-  { io, ...options }: RunOptions & { io: Io },
+  { io, ...options }: StoredRunOptions & { io: Io },
 ): (more: RunOptions) => Promise<Result> {
   const cwd = options.cwd ?? io.cwd;
   const { resume, ...rest } = options;
@@ -42,8 +43,8 @@ export function durably(
 }
 
 /** A run that goes on has its prompt in the journal. */
-async function expectInterrupted(steps: SqliteSteps, id: string, { store }: RunOptions): Promise<void> {
-  const runs = (await store!.load(id))?.endings.length ?? 0;
+async function expectInterrupted(steps: SqliteSteps, id: string, { store }: StoredRunOptions): Promise<void> {
+  const runs = (await store.load(id))?.endings.length ?? 0;
   if (steps.result(`begin:${id}:${runs}`) !== undefined) return;
   throw new UsageError(
     runs === 0

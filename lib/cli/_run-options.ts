@@ -6,6 +6,7 @@ import type { PermissionMode } from "../permissions/rules.ts";
 import { onPromptFor, readConfig } from "./_config.ts";
 import type { Flags, Usage } from "./_flags.ts";
 import { findHooks, tellUnloaded } from "./_find-hooks.ts";
+import type { TranscriptStore } from "../transcript/store.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { findServers } from "./_find-servers.ts";
 import { rememberedRules } from "./_remembered-rules.ts";
@@ -39,6 +40,11 @@ export interface Call {
   readonly script: boolean;
 }
 
+/** The options of a run that the project's store keeps. */
+export interface StoredRunOptions extends RunOptions {
+  store: TranscriptStore;
+}
+
 /**
  * What flags, the project's settings and its hooks make of a run: stored, logged, and asking by default; and the agent
  * whose runs `crochet agents` shows.
@@ -46,7 +52,7 @@ export interface Call {
 export async function runOptions(
   { flags, io, script }: Call,
   agent: Agent,
-): Promise<{ readonly options: RunOptions; readonly watched: Agent }> {
+): Promise<{ readonly options: StoredRunOptions; readonly watched: Agent }> {
   const cwd = projectOf(flags, io);
   const config = await readConfig(cwd, io, flags.trust === true);
   const found = await findHooks(cwd, flags, config, io, !script);
@@ -56,7 +62,7 @@ export async function runOptions(
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const resume = flags.resume === "last" ? await lastId(store) : flags.resume as string | undefined;
   const model = flags.model ?? (io.env.CROCHET_MODEL || config.model);
-  const options: RunOptions = {
+  const options: StoredRunOptions = {
     signal: io.signal,
     cwd,
     store,

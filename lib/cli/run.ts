@@ -46,16 +46,11 @@ async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<numb
   const seen = output === "text" && io.tty;
   const restore = seen ? undefined : consoleAside();
   try {
-    const { options, watched } = flags.on === undefined
-      ? await runOptions(call, agent)
-      : { options: { cwd: io.cwd }, watched: agent };
-    const start = flags.on !== undefined
-      ? (await import("./_run-on.ts")).runOn(agent.name, prompt, flags, io)
-      : flags.durable
-      ? (await import("./_durable.ts")).durably(watched, prompt, { ...options, io })
-      : (more: RunOptions) => watched.run(prompt, { ...options, ...more });
+    const { start, cwd = io.cwd } = flags.on === undefined
+      ? await startHere(agent, prompt, call)
+      : { start: (await import("./_run-on.ts")).runOn(agent.name, prompt, flags, io) };
     const result = seen
-      ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd: options.cwd ?? io.cwd })
+      ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd })
       : await unseen(start, output, io);
     return exitCode(result.stop);
   } finally {
@@ -69,6 +64,15 @@ function outputForm(given: string | boolean | undefined): OutputForm {
   const form = given ?? "text";
   if (form === "text" || form === "json" || form === "stream-json") return form;
   throw new UsageError(`Cannot print '${form}' as it is no form of output: expected text, json or stream-json`);
+}
+
+/** How a run of this machine is started, and where it works. */
+async function startHere(agent: Agent, prompt: string, call: Call) {
+  const { options, watched } = await runOptions(call, agent);
+  const start = call.flags.durable
+    ? (await import("./_durable.ts")).durably(watched, prompt, { ...options, io: call.io })
+    : (more: RunOptions) => watched.run(prompt, { ...options, ...more });
+  return { start, cwd: options.cwd };
 }
 
 /** A run whose output another program reads: plain, and only what was asked for. */

@@ -2,6 +2,7 @@ import type * as Sdk from "@restatedev/restate-sdk/fetch";
 import type { Agent, AgentSession } from "../agent.ts";
 import type { Below } from "../batteries/spawn.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
+import type { MinimalStore } from "../transcript/minimal.ts";
 import { type Entry, transcriptOf, type TranscriptStore } from "../transcript/store.ts";
 import { Feed } from "./_feed.ts";
 import { restateEngine } from "./_on-restate.ts";
@@ -123,13 +124,11 @@ class News {
 }
 
 /** The transcript that an object's state is, as a store of that one agent. */
-function entryStore(key: string, entries: Entry[]): TranscriptStore {
+function entryStore(key: string, entries: Entry[]): MinimalStore {
   const of = (id: string) => id === key ? entries : [];
   return {
     save: async () => {},
     append: async (id, more) => void of(id).push(...more),
     load: async (id) => of(id).length === 0 ? undefined : transcriptOf(of(id)),
-    list: async () => [],
-    delete: async () => false,
   };
 }

@@ -20,5 +20,14 @@ export function reportOf({ agent_id, type, text, stop }: Spawned): string {
   const why = stop && EARLY[stop];
   const early = why === undefined ? "" : `, who ended before the task was done as ${why}`;
   const words = text === "" ? "(no words)" : text;
-  return `${words}\n\n[Report of agent ${agent_id} (${type}), not of the user${early}; resume it with resume_agent_id]`;
+  return `${words}\n\n${marked({ agent_id, type }, early)}`;
+}
+
+/** What the agent that started one reads if it failed: with its id, so that it can be resumed. */
+export function failureOf(agent: Pick<Spawned, "agent_id" | "type">, message: string): string {
+  return `The agent ended with an error: ${message}\n\n${marked(agent)}`;
+}
+
+function marked({ agent_id, type }: Pick<Spawned, "agent_id" | "type">, early = ""): string {
+  return `[Report of agent ${agent_id} (${type}), not of the user${early}; resume it with resume_agent_id]`;
 }

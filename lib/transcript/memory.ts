@@ -1,4 +1,5 @@
 import { frozen } from "../core/frozen.ts";
+import { processLock } from "./claims.ts";
 import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
 
 /**
@@ -40,5 +41,6 @@ export function memoryStore(): TranscriptStore {
       checkId(id);
       return logs.delete(id);
     },
+    lock: processLock(),
   };
 }

@@ -54,6 +54,6 @@ function opened(make: () => Promise<TranscriptStore>): TranscriptStore {
     append: async (...args) => (await store()).append(...args),
     list: async () => (await store()).list(),
     delete: async (...args) => (await store()).delete(...args),
-    lock: async (...args) => (await store()).lock!(...args),
+    lock: async (...args) => (await store()).lock(...args),
   };
 }

@@ -65,7 +65,7 @@ export interface Listed {
 }
 
 /**
- * Where transcripts are kept. Five calls make a store; `storeContract` of `crochet/testing` checks any of them.
+ * Where transcripts are kept. `storeContract` of `crochet/testing` checks any store; an agent also takes one of `save` and `load` alone.
  * Writes are acknowledged when they would survive the process.
  */
 export interface TranscriptStore {
@@ -78,10 +78,10 @@ export interface TranscriptStore {
   list(): Promise<Listed[]>;
   /** Whether there was one to delete. */
   delete(id: string): Promise<boolean>;
-  /** The file of a transcript, where it has one of its own: hooks are told of it. */
+  /** Claims an id until the returned function is called; throws if it is claimed, here or in another process. */
+  lock(id: string): Promise<() => Promise<void>>;
+  /** The file of a transcript, if it has one of its own: hooks get it. */
   pathOf?(id: string): string;
-  /** Claims an id for this process until the returned function is called; throws where another process has it. */
-  lock?(id: string): Promise<() => Promise<void>>;
 }
 
 /** Reads a transcript off its facts. @throws {Error} that names `where` and the fact, where one was damaged */

@@ -1,7 +1,8 @@
-import type { Agent, AgentSession, RunOptions } from "../../agent.ts";
+import type { Agent, AgentSession } from "../../agent.ts";
 import { textOf } from "../../core/messages.ts";
 import type { Result } from "../../core/run-events.ts";
 import { EXIT, type Io } from "../_io.ts";
+import type { StoredRunOptions } from "../_run-options.ts";
 import { coloursFor } from "../show/colours.ts";
 import { closing, Tally } from "../show/tally.ts";
 import { oneLine, plainText, several } from "../show/text.ts";
@@ -19,7 +20,7 @@ const MOST_ECHOED = 12;
 /** A chat: one session after the other, prompt by prompt, until the person leaves or the terminal goes away. */
 export class Conversation {
   readonly #agent: Agent;
-  readonly #options: RunOptions;
+  readonly #options: StoredRunOptions;
   readonly #io: Io;
   readonly #cwd: string;
   readonly #stage: Stage;
@@ -32,7 +33,7 @@ export class Conversation {
   #prompted = false;
   #quitting = false;
 
-  constructor(agent: Agent, options: RunOptions, { io, cwd }: { io: Io; cwd: string }) {
+  constructor(agent: Agent, options: StoredRunOptions, { io, cwd }: { io: Io; cwd: string }) {
     this.#agent = agent;
     this.#io = io;
     this.#cwd = cwd;
@@ -105,7 +106,7 @@ export class Conversation {
       session: this.#session,
       stage: this.#stage,
       tally: this.#tally,
-      store: this.#options.store!,
+      store: this.#options.store,
       cwd: this.#cwd,
       env: this.#io.env,
       resume: (id) => this.#resume(id),
@@ -157,7 +158,7 @@ export class Conversation {
 
   /** Where a session that goes on had got to. */
   async #retell(id: string): Promise<void> {
-    const stored = await this.#options.store!.load(id);
+    const stored = await this.#options.store.load(id);
     const { colours: { dim }, columns } = this.#stage;
     const last = oneLine(textOf(stored?.messages.findLast((m) => m.role === "assistant")));
     this.#stage.print([
