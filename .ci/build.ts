@@ -1,6 +1,6 @@
 /**
- * Makes `dist/`: what runtimes other than Bun read of the package, file by file as in `lib/`, and what is needed of three
- * packages that nobody then has to install. `bun run build`; with `--sdk` only the latter, where it is missing.
+ * Makes `dist/`: what runtimes other than Bun read of the package, file by file as in `lib/`, and a bundle of the SDK
+ * that loads faster. `bun run build`; with `--sdk` only the bundle, if it is missing.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,27 +9,16 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
-/** What is bundled of what, as the file of that name here exports it. No two share a file: what starts an agent is one. */
-const PARTS = [
-  { part: "sdk", of: "@anthropic-ai/sdk", and: "@opentelemetry/api" },
-  { part: "sdk-proof", of: "@anthropic-ai/sdk", and: "@opentelemetry/api" },
-  { part: "opentelemetry", of: "@opentelemetry/api" },
-  { part: "fast-check", of: "fast-check", and: "pure-rand" },
-];
-
 /** Before 24.2 Node does not say which file is the main one; a gate that took itself for imported would stay open. */
 const IS_MAIN =
   "import.meta.main ?? process.getBuiltinModule('node:fs').realpathSync(process.argv[1]) === import.meta.filename";
-
-/** Types of a package that not everybody has who uses what has them; only declarations have such lines. */
-const OPTIONAL_TYPES = /^(?:import|export) type .*"fast-check"\)?;$/gm;
 
 if (!process.argv.includes("--sdk")) {
   rmSync(DIST, { recursive: true, force: true });
   compile();
   copyAssets();
 }
-for (const { part, of, and } of PARTS) await bundle(part, join(ROOT, "node_modules", of), and);
+await bundleSdk();
 
 function compile(): void {
   const tsc = join(ROOT, "node_modules/.bin/tsc");
@@ -40,7 +29,7 @@ function compile(): void {
     // The compiler leaves the names in declarations, and of files that are required or started as processes.
     const mended = text.replace(/"(\.{1,2}\/[^"\n]*)\.ts"/g, (whole, path: string) => {
       return existsSync(join(dirname(file), `${path}.js`)) ? `"${path}.js"` : whole;
-    }).replace(/^if \(import\.meta\.main\)/gm, `if (${IS_MAIN})`).replace(OPTIONAL_TYPES, "// @ts-ignore\n$&");
+    }).replace(/^if \(import\.meta\.main\)/gm, `if (${IS_MAIN})`);
     if (mended !== text) writeFileSync(file, mended);
   }
 }
@@ -53,19 +42,17 @@ function copyAssets(): void {
   }
 }
 
-/**
- * A part in one file, without what nobody calls: the SDK's client so loads in a fifth of the time. What of Node it
- * needs for logins is looked up when it is used, as in the SDK itself.
- */
-async function bundle(part: string, source: string, and: string | undefined): Promise<void> {
+/** The SDK's client in one file, which loads in a fifth of the time; what it needs of Node for logins loads when used. */
+async function bundleSdk(): Promise<void> {
+  const source = join(ROOT, "node_modules/@anthropic-ai/sdk");
   const { name, version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
-  const file = join(DIST, `${part}-${version}.js`);
+  const file = join(DIST, `sdk-${version}.js`);
   if (existsSync(file)) return;
   const built = await Bun.build({
-    entrypoints: [join(ROOT, `.ci/${part}.ts`)],
+    entrypoints: [join(ROOT, ".ci/sdk.ts")],
     target: "node",
     format: "esm",
-    minify: { whitespace: true, syntax: true }, // names stay: errors are told by them
+    minify: { whitespace: true, syntax: true }, // names stay: they are shown in errors
     plugins: [{
       name: "builtins when used",
       setup(build) {
@@ -78,9 +65,8 @@ async function bundle(part: string, source: string, and: string | undefined): Pr
       },
     }],
   });
-  const licences = globSync("LICENSE*", { cwd: source }).sort().map((file) => readFileSync(join(source, file), "utf8"));
-  const head = `Of ${name} ${version}${and ? ` and ${and}` : ""}, bundled`;
-  const comment = [head, ...licences.map((text) => text.trim())].join("\n\n").replaceAll("*/", "* /");
+  const licences = globSync("LICENSE*", { cwd: source }).sort().map((name) => readFileSync(join(source, name), "utf8"));
+  const head = [`${name} ${version} and @opentelemetry/api, bundled`, ...licences.map((text) => text.trim())];
   mkdirSync(DIST, { recursive: true });
-  writeFileSync(file, `/*! ${comment}\n*/\n${await built.outputs[0]!.text()}`);
+  writeFileSync(file, `/*! ${head.join("\n\n").replaceAll("*/", "* /")}\n*/\n${await built.outputs[0]!.text()}`);
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { BaseAnthropic, ClientOptions } from "@anthropic-ai/sdk/client";
 import { abortedError, callError } from "./_model-errors.ts";
 import { boundedFetch } from "./_refusal.ts";
@@ -142,42 +143,22 @@ type Sdk = Pick<typeof import("@anthropic-ai/sdk/client"), "BaseAnthropic">;
 let sdk: Promise<Sdk> | undefined;
 
 function loadSdk(): Promise<Sdk> {
-  return sdk ??= sdkPart<Sdk>("sdk", () => import("@anthropic-ai/sdk/client")).catch((cause) => {
+  return sdk ??= client().catch((cause) => {
     sdk = undefined;
-    throw new ModelError(cause.message, { code: "no_sdk", cause });
+    throw new ModelError(`Cannot load '@anthropic-ai/sdk', install it again: ${cause.message}`, {
+      code: "no_sdk",
+      cause,
+    });
   });
 }
 
-/** The version of the SDK that is bundled, and the oldest that can stand in for it. */
-const SDK_VERSION = "1.8.0";
-
-/**
- * A part of the SDK as `bun run build` bundles it, which loads in a fifth of the time and needs no package; else the
- * same out of the package, where one is installed.
- */
-export async function sdkPart<Part>(name: string, installed: () => Promise<Part>): Promise<Part> {
-  const bundled = (): Promise<Part> => import(new URL(`../dist/${name}-${SDK_VERSION}.js`, import.meta.url).href);
-  const fitting = () => checkInstalled().then(installed);
-  // Who collects spans may also watch the SDK itself: then it is the package, as it is installed.
-  const isWatched = Symbol.for("opentelemetry.js.api.1") in globalThis;
-  const [first, second] = isWatched ? [fitting, bundled] : [bundled, fitting];
-  try {
-    return await first();
-  } catch (error) {
-    return await second().catch((other) => {
-      const mend = `install '@anthropic-ai/sdk@${SDK_VERSION}', or in a clone run 'npm run setup'`;
-      const cause = new AggregateError([error, other]);
-      throw new Error(`Cannot load the SDK as it is neither bundled nor installed: ${mend}`, { cause });
-    });
-  }
-}
-
-/** The application's own SDK may be of any version; only one that can do what the bundled one can is used. */
-async function checkInstalled(): Promise<void> {
+/** The SDK's client: the bundle of exactly the installed version if there is one, as that loads in a fifth of the time. */
+async function client(): Promise<Sdk> {
   const { VERSION } = await import("@anthropic-ai/sdk/version");
-  const [major, minor] = VERSION.split(".").map(Number) as [number, number];
-  const [ours, least] = SDK_VERSION.split(".").map(Number) as [number, number];
-  if (major !== ours || minor < least) throw new Error(`Cannot use the installed SDK as it is ${VERSION}`);
+  const bundle = new URL(`../dist/sdk-${VERSION}.js`, import.meta.url);
+  // An application that collects spans may instrument the package itself.
+  const isTraced = Symbol.for("opentelemetry.js.api.1") in globalThis;
+  return isTraced || !existsSync(bundle) ? await import("@anthropic-ai/sdk/client") : await import(bundle.href);
 }
 
 /** Starts to load the SDK, so that it is there when the first call is made: its import is most of a cold start. */

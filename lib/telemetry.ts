@@ -19,18 +19,9 @@ export interface Traced {
  */
 export async function tracing(traced: Traced): Promise<Tracing | undefined> {
   try {
-    return new Tracing(await loadApi(), traced);
+    return new Tracing(await import("@opentelemetry/api"), traced);
   } catch {
     return undefined; // a run never fails for want of its spans
-  }
-}
-
-/** The application's own: of two copies only the older one finds what was registered. Deno registers without any. */
-async function loadApi(): Promise<Api> {
-  try {
-    return await import("@opentelemetry/api");
-  } catch {
-    return await import(new URL("../dist/opentelemetry-1.9.1.js", import.meta.url).href);
   }
 }
 

@@ -42,52 +42,50 @@ export function flagsOf({ flags }: Usage): Usage["flags"] {
   return [...flags, ["--help", "this text"]];
 }
 
-/** Reads a command's words and flags; a flag it does not know, or one without its value, is a usage error with the mend. */
-export async function readFlags(usage: Usage, args: readonly string[]): Promise<Flags> {
-  // To load what reads flags takes as long as to read a tape.
-  if (!args.some((arg) => arg.startsWith("-"))) return { words: args, flags: {} };
-  const { parseArgs } = await import("node:util");
-  const known = new Map(flagsOf(usage).map(([flag]) => [longName(flag), flag]));
-  // Every flag as a boolean: which take the word behind them is said by how they are written, and some may go without.
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: { help: { type: "boolean", short: "h" } },
-    strict: false,
-    tokens: true,
-  });
-  const words: string[] = [];
-  const flags: Record<string, string | boolean> = {};
-  for (let i = 0; i < tokens.length; i++) {
-    const token = tokens[i]!;
-    if (token.kind === "positional") words.push(token.value);
-    if (token.kind !== "option") continue;
-    const flag = known.get(token.name);
-    if (flag === undefined) throw unknownFlag(usage, token.rawName);
-    const next = tokens[i + 1];
-    let { value } = token;
-    if (value === undefined && /[<[]/.test(flag) && next?.kind === "positional") {
-      value = next.value;
-      i++;
-    }
-    flags[camel(token.name)] = flagValue(flag, value);
-  }
-  return { words, flags };
-}
+/** Keeps cac from taking '007' for a number, and '--flag=' for a flag whose value is the next word. */
+const AS_TYPED = "\0";
 
-function flagValue(flag: string, value: string | undefined): string | boolean {
-  const missing = flag.includes("<") && (value === undefined || value === "");
-  if (missing) throw new UsageError(`Cannot read --${longName(flag)} as its value is missing: write ${flag}`);
-  if (value !== undefined && !/[<[]/.test(flag)) {
-    throw new UsageError(`Cannot read ${flag}=${value} as it takes no value: write ${flag}`);
+/** Reads a command's words and flags with cac; `usage` says which flags there are, and what each takes. */
+export async function readFlags(usage: Usage, args: readonly string[]): Promise<Flags> {
+  if (!args.some((arg) => arg.startsWith("-"))) return { words: args, flags: {} };
+  const { cac } = await import("cac");
+  const cli = cac();
+  const known = new Map<string, string>();
+  for (const [flag, about] of flagsOf(usage)) {
+    known.set(longName(flag), flag);
+    cli.option(flag === "--help" ? "-h, --help" : flag, about);
   }
-  return value ?? true;
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  const typed = args.slice(0, end).map((arg) => {
+    if (!arg.startsWith("-") || arg === "-") return AS_TYPED + arg;
+    const [, name = arg, value] = /^([^=]*)=?(.*)$/s.exec(arg)!;
+    const flag = name === "-h" ? "--help" : name.startsWith("--") ? known.get(name.slice(2)) : undefined;
+    if (flag === undefined) throw unknownFlag(usage, name);
+    if (!arg.includes("=")) return arg;
+    if (!takesValue(flag)) throw new UsageError(`Cannot read ${arg} as ${flag} takes no value: write ${flag}`);
+    return `${name}=${AS_TYPED}${value}`;
+  });
+  const { args: words, options } = cli.parse(["", "", ...typed], { run: false });
+  const flags: Record<string, string | boolean> = {};
+  for (const flag of known.values()) {
+    const name = camel(longName(flag));
+    const last = [options[name]].flat().at(-1) as string | boolean | undefined;
+    if (last === undefined) continue;
+    const value = typeof last === "string" ? last.slice(AS_TYPED.length) : last;
+    if (flag.includes("<") && (value === true || value === "")) {
+      throw new UsageError(`Cannot read --${longName(flag)} as its value is missing: write ${flag}`);
+    }
+    flags[name] = value;
+  }
+  return { words: [...words.map((word) => word.slice(AS_TYPED.length)), ...args.slice(end + 1)], flags };
 }
 
 function unknownFlag(usage: Usage, typed: string): UsageError {
   const near = nearest(typed, flagsOf(usage).map(([flag]) => `--${longName(flag)}`));
-  return new UsageError(`Cannot read ${typed} as 'crochet ${usage.name}' has no such flag: did you mean ${near}?`);
+  return new UsageError(`Unknown flag ${typed} for 'crochet ${usage.name}': did you mean ${near}?`);
 }
 
+const takesValue = (flag: string) => /[<[]/.test(flag);
 const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
 

@@ -31,9 +31,7 @@ export function group(name: string, actions: Actions, options: Options): Group {
     if (action) return await (await action[1]()).default(rest, io);
     const { nearest } = await import("../core/names.ts");
     const near = nearest(word!, Object.keys(actions));
-    throw new UsageError(
-      `Cannot do '${name} ${word}' as there is no such thing: did you mean 'crochet ${name} ${near}'?`,
-    );
+    throw new UsageError(`Unknown command '${name} ${word}': did you mean 'crochet ${name} ${near}'?`);
   };
   return Object.assign(command, { actions });
 }
@@ -47,7 +45,7 @@ async function groupHelp(name: string, actions: Actions, { bare, example }: Opti
     "",
     ...Object.entries(actions).map(([one, [about]]) => `  ${one.padEnd(width)}${inLines(about, 2 + width)}`),
     "",
-    `crochet ${name} <action> --help tells more${bare === undefined ? "" : `; without an action it is '${bare}'`}`,
+    `crochet ${name} <action> --help says more${bare === undefined ? "" : `; the default action is '${bare}'`}`,
     "",
     "Example",
     `  ${example}`,

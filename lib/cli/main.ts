@@ -49,7 +49,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     if (!command) {
       const { nearest } = await import("../core/names.ts");
       const near = nearest(name, [...Object.keys(all), "help", "--help", "--json", "--version"]);
-      throw new UsageError(`Cannot run '${name}' as there is no such command: did you mean 'crochet ${near}'?`);
+      throw new UsageError(`Unknown command '${name}': did you mean 'crochet ${near}'?`);
     }
     const { default: run } = await command[1]();
     return await run(rest, io);
@@ -60,7 +60,7 @@ function overview(): string {
   const all = Object.entries(commands());
   const width = Math.max(...all.map(([name]) => name.length)) + 2;
   const rows = all.map(([name, [about]]) => `  ${name.padEnd(width)}${about}`);
-  return ["crochet: hooks and loops for LLM agents", "", ...rows, "", "crochet <command> --help tells more", ""].join(
+  return ["crochet: hooks and loops for LLM agents", "", ...rows, "", "crochet <command> --help says more", ""].join(
     "\n",
   );
 }

@@ -22,7 +22,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (action === "ls") return await list(store, flags.json === true, io);
   if (!["show", "checkpoints", "export", "rm"].includes(action)) {
     const meant = nearest(action, ["ls", "show", "checkpoints", "export", "rm"]);
-    throw new UsageError(`Cannot do 'transcripts ${action}' as there is no such thing: did you mean '${meant}'?`);
+    throw new UsageError(`Unknown command 'transcripts ${action}': did you mean '${meant}'?`);
   }
   const id = await idOf(store, given, action);
   const found = await store.load(id);

@@ -25,6 +25,8 @@ const readings: readonly [args: string[], words: string[], flags: Record<string,
   [["--faults", "--json"], [], { faults: true, json: true }],
   [["a", "--", "--json", "-x"], ["a", "--json", "-x"], {}],
   [["--faults", "--", "20"], ["20"], { faults: true }],
+  [["--faults="], [], { faults: "" }],
+  [["--max-turns", "-", "--json", "01"], ["01"], { maxTurns: "-", json: true }],
   [["--", "--"], ["--"], {}],
   [["-"], ["-"], {}],
   [["-h"], [], { help: true }],
@@ -39,20 +41,20 @@ for (const [args, words, flags] of readings) {
 }
 
 const refusals: readonly [args: string[], message: string][] = [
-  [["--maxTurns", "3"], "Cannot read --maxTurns as 'crochet try' has no such flag: did you mean --max-turns?"],
-  [["--jsn"], "Cannot read --jsn as 'crochet try' has no such flag: did you mean --json?"],
-  [["-j"], "Cannot read -j as 'crochet try' has no such flag: did you mean --json?"],
+  [["--maxTurns", "3"], "Unknown flag --maxTurns for 'crochet try': did you mean --max-turns?"],
+  [["--jsn"], "Unknown flag --jsn for 'crochet try': did you mean --json?"],
+  [["-j"], "Unknown flag -j for 'crochet try': did you mean --json?"],
   [["--max-turns"], "Cannot read --max-turns as its value is missing: write --max-turns <n>"],
   [["--max-turns="], "Cannot read --max-turns as its value is missing: write --max-turns <n>"],
   [["--max-turns", "--json"], "Cannot read --max-turns as its value is missing: write --max-turns <n>"],
   [["--max-turns", "--", "3"], "Cannot read --max-turns as its value is missing: write --max-turns <n>"],
-  [["--json=no"], "Cannot read --json=no as it takes no value: write --json"],
-  [["--no-json"], "Cannot read --no-json as 'crochet try' has no such flag: did you mean --json?"],
-  [["--constructor"], "Cannot read --constructor as 'crochet try' has no such flag: did you mean --json?"],
+  [["--json=no"], "Cannot read --json=no as --json takes no value: write --json"],
+  [["--no-json"], "Unknown flag --no-json for 'crochet try': did you mean --json?"],
+  [["--constructor"], "Unknown flag --constructor for 'crochet try': did you mean --json?"],
 ];
 
 for (const [args, message] of refusals) {
-  test(`crochet try ${args.join(" ")}: refused with the mend`, async () => {
+  test(`crochet try ${args.join(" ")}: refused, with what to write instead`, async () => {
     await assert.rejects(readFlags(USAGE, args), new UsageError(message));
   });
 }

@@ -97,7 +97,7 @@ test("run --output json prints one Result; stream-json one event a line, the Res
 
 test("a mistake is one clear line in a process of its own too, never a stack trace", async () => {
   using here = place({ "plain.ts": "export const x = 1;\n" });
-  for (const [args, words] of [[["rnu"], /no such command/], [["run", "plain.ts", "go"], /is no agent/]] as const) {
+  for (const [args, words] of [[["rnu"], /Unknown command/], [["run", "plain.ts", "go"], /is no agent/]] as const) {
     const { code, out, err } = await here.crochet(args);
     assert.deepEqual([code, out], [2, ""]);
     assert.match(err, words);

@@ -1,15 +1,5 @@
 import { execFileSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -73,19 +63,13 @@ function installIn(folder: string): Installed {
 }
 
 /** A new project that has these packages. */
-export function projectWith(folder: string, name: string, ...packages: string[]): string {
+function projectWith(folder: string, name: string, ...packages: string[]): string {
   const project = join(folder, name);
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), '{ "name": "tried", "private": true, "type": "module" }\n');
   writeFileSync(join(project, "deno.json"), '{ "nodeModulesDir": "manual" }');
   add(project, ...packages);
   return project;
-}
-
-/** The names of all packages that a project has. */
-export function packagesOf(project: string): string[] {
-  return globSync("**/node_modules/{@*/,}*/package.json", { cwd: project })
-    .map((path) => path.replace(/^.*node_modules\/|\/package\.json$/g, "")).sort();
 }
 
 function add(cwd: string, ...packages: string[]): void {

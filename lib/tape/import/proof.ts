@@ -1,4 +1,3 @@
-import { sdkPart } from "../../anthropic.ts";
 import { frameOf } from "../frames.ts";
 import type { Attempt, Tape } from "../tape.ts";
 import { accumulate, type Accumulated, isStream, streamed, UNTYPED } from "./accumulate.ts";
@@ -30,19 +29,9 @@ type Ask = (attempt: Attempt) => Promise<Made>;
 /** Any question: what is answered is on the tape, and the SDK warns of old models and long answers. */
 const QUESTION = { model: "proof", max_tokens: 1, messages: [{ role: "user" as const, content: "?" }] };
 
-/** What of the SDK reads answers whole. */
-type Sdk =
-  & Pick<typeof import("@anthropic-ai/sdk/client"), "BaseAnthropic">
-  & Pick<typeof import("@anthropic-ai/sdk/resources/beta/messages"), "Messages">;
-
-async function installedSdk(): Promise<Sdk> {
+async function sdkReader(): Promise<Ask> {
   const { BaseAnthropic } = await import("@anthropic-ai/sdk/client");
   const { Messages } = await import("@anthropic-ai/sdk/resources/beta/messages");
-  return { BaseAnthropic, Messages };
-}
-
-async function sdkReader(): Promise<Ask> {
-  const { BaseAnthropic, Messages } = await sdkPart("sdk-proof", installedSdk);
   let answer: Attempt | undefined;
   const client = new BaseAnthropic({
     apiKey: "proof",

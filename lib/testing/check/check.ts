@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { checkOptions, type OptionKind } from "../../core/options.ts";
 import { shellWord } from "../../core/shown.ts";
 import { type Host, HOSTS, isHost } from "../../hooks/serving/from-host.ts";
-import { type FastCheck, fastCheck } from "../arbitraries/fast-check.ts";
+import { fastCheck } from "../arbitraries/fast-check.ts";
 import { checkSubject } from "./check-subject.ts";
 import type { Checked } from "./engine.ts";
 import { type FindOptions, findSubjects } from "./find/find.ts";
@@ -126,17 +126,6 @@ function refuseWrong(options: CheckOptions): void {
   }
 }
 
-/** @throws {TypeError} with the mend, where neither an installed nor a bundled one is there */
-function loadedFastCheck(): FastCheck {
-  try {
-    return fastCheck();
-  } catch (cause) {
-    throw new TypeError("Cannot check hooks as 'fast-check' is not installed: npm install --save-dev fast-check", {
-      cause,
-    });
-  }
-}
-
 function withOrder(report: HookReport, findings: readonly Finding[]): HookReport {
   const own = findings.filter(({ hook }) => hook === report.hook);
   return own.length === 0 ? report : { ...report, findings: [...report.findings, ...own] };
@@ -155,7 +144,7 @@ function sessionOf(
   ].join("");
   return {
     get fc() {
-      return loadedFastCheck();
+      return fastCheck();
     },
     ...{ runs, seed, timeout, rounds, cwd, env, scratch, confine, flags },
     laws: new Set(options.laws ?? LAWS),
