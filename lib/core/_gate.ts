@@ -63,6 +63,7 @@ export async function gate(
   const known = () => run.agent.refusals?.recall(fields.tool_use_id);
   const permitted = ask ? await permission(run, tool, fields, changed.input, pre) : known() ?? changed;
   if ("by" in permitted) return refuse(permitted, changed.input);
+  if (tool.asks) await run.fire({ event: "agent-prompt", ...tool.asks(permitted.input) });
   return { call, tool, input: permitted.input, original: original.input, after };
 }
 
@@ -132,6 +133,7 @@ async function permission(
   }
   const known = refusals?.recall(called.tool_use_id);
   if (askPerson && (!known || known.by === "user")) {
+    await run.fire({ event: "agent-prompt", prompt_type: "permission", message: reason });
     await run.fire({ event: "notification", message: reason, notification_type: "permission_prompt", title: null });
   }
   if (known) return known;

@@ -1,4 +1,4 @@
-import type { Stop } from "./events.ts";
+import type { EventFields, Stop } from "./events.ts";
 import type { Block, Usage } from "./messages.ts";
 import {
   checkSchema,
@@ -104,6 +104,8 @@ export interface Tool<Input = any> {
   readonly run: (input: Input, context: ToolContext) => ToolReturn | Promise<ToolReturn>;
   /** Is told once hooks have looked at a call: they may have changed what it wrote. */
   readonly settled?: (input: Input, context: Pick<ToolContext, "cwd" | "state">) => Promise<void>;
+  /** What a person is asked by a call: `agent-prompt` fires with it before the call runs. */
+  readonly asks?: (input: Input) => EventFields["agent-prompt"];
   /** Turns a structured result back into what the model sees, after a hook has replaced it. */
   readonly render?: (response: any) => string | readonly Block[];
   /** Lets go of what the tool holds, once no session uses it; a later call may take it up again. */
@@ -137,6 +139,8 @@ export interface ToolOptions<Input> {
   aliases?: readonly string[];
   prepare?: (input: Input, context: { readonly cwd: string }) => Input;
   settled?: (input: Input, context: Pick<ToolContext, "cwd" | "state">) => Promise<void>;
+  /** What a person is asked by a call: `agent-prompt` fires with it before the call runs. */
+  asks?: (input: Input) => EventFields["agent-prompt"];
   render?: (response: any) => string | readonly Block[];
   /** Lets go of what the tool holds, once no session uses it; a later call may take it up again. */
   close?: () => void | Promise<void>;
@@ -190,6 +194,7 @@ export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
     ...(options.aliases && { aliases: options.aliases }),
     ...(options.prepare && { prepare: options.prepare }),
     ...(options.settled && { settled: options.settled }),
+    ...(options.asks && { asks: options.asks }),
     ...(options.render && { render: options.render }),
     ...(options.close && { close: options.close }),
   };

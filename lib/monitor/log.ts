@@ -1,5 +1,4 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { logOf } from "./note.ts";
 import { type AgentEvent, stateOf } from "./state.ts";
 
@@ -9,12 +8,6 @@ export { agentsDir, isAgentId } from "./note.ts";
 export function appendEvent(dir: string, id: string, event: AgentEvent): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   appendFileSync(logOf(dir, id).lines, `${JSON.stringify(event)}\n`, { mode: 0o600 });
-}
-
-/** As `appendEvent`, by a file of its own. */
-export function writeNote(file: string, line: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(file, line, { mode: 0o600 });
 }
 
 /** Begins the log of an agent anew: one that is started again has a life before that has ended. */

@@ -48,21 +48,24 @@ export async function noteEvent([name, id]: readonly string[], env: Environment)
   try {
     if (!isAgentId(id)) return;
     const dir = agentsDir(env);
-    const action = name === "stop" ? undefined : onPromptOf(dir, id);
     const event = eventOf(name, await readInput());
     if (!event) return;
     const counts = event.type === "prompt" &&
       (event.prompt_type !== "permission" || await (await import("./log.ts")).takesPermission(dir, id));
     const file = `${logOf(dir, id).notes}/${event.at}-${process.pid}.json`;
     await writeNote(file, JSON.stringify(event)).catch(() => {});
-    const onPrompt = await action ?? "none";
-    if (counts && onPrompt !== "none") startAction(onPrompt, id, event);
+    if (!counts) return;
+    const { onPrompt, fire } = await onPromptOf(dir, id);
+    startAction(onPrompt, id, event, { fire });
   } catch { /* whatever it is, the agent goes on */ }
 }
 
 /** Others may not read what a person is asked. Bun asks the umask alone how folders and files are made. */
 async function writeNote(file: string, line: string): Promise<void> {
-  if (!BUN) return (await import("./log.ts")).writeNote(file, line);
+  if (!BUN) {
+    fs().mkdirSync(file.slice(0, file.lastIndexOf("/")), { recursive: true, mode: 0o700 });
+    return fs().writeFileSync(file, line, { mode: 0o600 });
+  }
   const usual = process.umask(0o077);
   try {
     await BUN.write(file, line, { createPath: true });
@@ -80,11 +83,16 @@ async function readInput(): Promise<Record<string, unknown>> {
   }
 }
 
-type Note = Extract<AgentEvent, { type: "prompt" | "turn_end" }>;
+type Note = Extract<AgentEvent, { type: "prompt" | "activity" | "turn_end" | "end" }>;
 
 function eventOf(name: string | undefined, input: Record<string, unknown>): Note | undefined {
   const at = new Date().toISOString();
   if (name === "stop") return { type: "turn_end", at };
+  if (name === "posttooluse" || name === "userpromptsubmit") return { type: "activity", at };
+  // After these the same process goes on with another session.
+  if (name === "sessionend") {
+    return ["clear", "resume"].includes(String(input.reason)) ? undefined : { type: "end", at };
+  }
   if (name === "notification") {
     const message = typeof input.message === "string" ? input.message : "";
     if (input.notification_type === "permission_prompt" || /permission/i.test(message)) {
@@ -101,13 +109,20 @@ export function onPromptFile(dir: string, id: string): string {
   return `${dir}/${id}.on-prompt.json`;
 }
 
-async function onPromptOf(dir: string, id: string): Promise<OnPrompt> {
+/** What to do when an agent begins to wait. */
+interface OnPromptNote {
+  readonly onPrompt: OnPrompt;
+  /** The command that fires the `agent-prompt` hooks of the agent's project. */
+  readonly fire?: string;
+}
+
+async function onPromptOf(dir: string, id: string): Promise<OnPromptNote> {
   const file = onPromptFile(dir, id);
   // To be told that a file is not there is quicker than to be thrown an error.
   const text = BUN
     ? await BUN.file(file).exists() && await BUN.file(file).text()
     : fs().existsSync(file) && fs().readFileSync(file, "utf8");
-  return text ? JSON.parse(text) as OnPrompt : "escalate";
+  return text ? JSON.parse(text) as OnPromptNote : { onPrompt: "escalate" };
 }
 
 /**
@@ -115,12 +130,18 @@ async function onPromptOf(dir: string, id: string): Promise<OnPrompt> {
  * terminal of its own (`shown`) gets no line there.
  */
 export function startAction(
-  onPrompt: Exclude<OnPrompt, "none">,
+  onPrompt: OnPrompt,
   id: string,
   prompt: { readonly prompt_type: PromptType; readonly message: string },
-  { shown = false } = {},
+  { shown = false, fire }: { readonly shown?: boolean; readonly fire?: string | undefined } = {},
 ): void {
-  const command = onPrompt === "escalate" ? (shown ? NOTIFY : `${NOTIFY} || ${TELL}`) : onPrompt.command;
+  const action = onPrompt === "escalate"
+    ? (shown ? NOTIFY : `${NOTIFY} || ${TELL}`)
+    : onPrompt === "none"
+    ? ":"
+    : onPrompt.command;
+  if (fire === undefined && onPrompt === "none") return;
+  const command = fire === undefined ? action : `${fire} &\n${action}`;
   const env = {
     ...process.env,
     CROCHET_AGENT_ID: id,
@@ -161,7 +182,5 @@ function fs() {
 }
 
 // What a watched agent's settings start: `<runtime> <this file> agent hook pretooluse <id>`.
-if (import.meta.main) {
-  await noteEvent(process.argv.slice(4), process.env);
-  process.exit(0);
-}
+// Not awaited: while this file waits at its top, Deno cannot import the one that imports it.
+if (import.meta.main) void noteEvent(process.argv.slice(4), process.env).then(() => process.exit(0));

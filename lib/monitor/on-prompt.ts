@@ -4,10 +4,13 @@ import { onPromptFile } from "./note.ts";
 /** What is done when an agent begins to wait for a decision: tell a person, run a command, or nothing. */
 export type OnPrompt = "escalate" | "none" | { readonly command: string };
 
-/** Remembers what to do for one agent, where `note.ts` finds it; the default is to escalate (S2.14). */
-export function rememberOnPrompt(dir: string, id: string, onPrompt: OnPrompt): void {
+/**
+ * Remembers what to do for one agent, where `note.ts` finds it; the default is to escalate (S2.14). `fire` is the
+ * command that fires its `agent-prompt` hooks.
+ */
+export function rememberOnPrompt(dir: string, id: string, onPrompt: OnPrompt, fire: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  writeFileSync(onPromptFile(dir, id), JSON.stringify(onPrompt), { mode: 0o600 });
+  writeFileSync(onPromptFile(dir, id), JSON.stringify({ onPrompt, fire }), { mode: 0o600 });
 }
 
 /** What to do, as a person writes it in a flag; undefined where it is not given. */

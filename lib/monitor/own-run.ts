@@ -91,6 +91,7 @@ class OwnLife {
 
   #see(event: RunEvent, alone: boolean): void {
     if (event.type === "start" && this.#id === undefined) return this.#begin(event.session_id);
+    if (event.type === "question") return this.#waits(event.tool_name, event.reason);
     if (event.agent_id !== this.#id) return;
     const prompt = event.type === "tool_start" && alone ? promptTypeOf(event.name) : undefined;
     if (prompt !== undefined) this.#prompt(prompt, questionIn((event as { input?: unknown }).input), false);
@@ -106,6 +107,12 @@ class OwnLife {
     quietly(() => beginLog(this.#dir, id, event));
   }
 
+  /** A durable run waits for an answer from elsewhere, for as long as it takes: its process may end meanwhile. */
+  #waits(tool_name: string, reason: string): void {
+    this.#prompt("permission", `${tool_name}: ${reason}`, false);
+    this.#add({ type: "left" });
+  }
+
   /** A question that nobody here can answer outlives the turn. */
   #turnEnds(): void {
     if (this.#state?.state === "working") this.#add({ type: "turn_end" });
@@ -116,8 +123,7 @@ class OwnLife {
     this.#add({ type: "prompt", prompt_type, message: redact(message).slice(0, MOST_CHARACTERS) });
     const after = this.#state;
     if (after?.state !== "prompting" || after === before) return;
-    const { onPrompt } = this.#options;
-    if (onPrompt !== "none") quietly(() => startAction(onPrompt, this.#id!, after, { shown }));
+    quietly(() => startAction(this.#options.onPrompt, this.#id!, after, { shown }));
   }
 
   end(stop: Stop): void {

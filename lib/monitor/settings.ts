@@ -14,7 +14,7 @@ type Settings = { readonly hooks?: { readonly [event: string]: readonly Entry[] 
   readonly [key: string]: unknown;
 };
 
-/** The settings of a watched agent: the workspace's own, with our three hooks after the user's (S2.2, S2.10). */
+/** The settings of a watched agent: the workspace's own, with our hooks after the user's (S2.2, S2.10). */
 function watchedSettings(own: Settings, bin: string, id: string): Settings {
   const entry = (name: string, matcher?: string): Entry => ({
     ...(matcher !== undefined && { matcher }),
@@ -29,6 +29,10 @@ function watchedSettings(own: Settings, bin: string, id: string): Settings {
   add("Stop", entry("stop"));
   add("Notification", entry("notification"));
   add("PreToolUse", entry("pretooluse", PROMPT_TOOLS));
+  add("PostToolUse", entry("posttooluse", PROMPT_TOOLS));
+  add("PostToolUseFailure", entry("posttooluse", PROMPT_TOOLS));
+  add("UserPromptSubmit", entry("userpromptsubmit"));
+  add("SessionEnd", entry("sessionend"));
   return { ...own, hooks };
 }
 

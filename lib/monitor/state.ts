@@ -12,7 +12,7 @@ export type AgentEvent =
     | { readonly type: "activity" }
     /** It ended its turn and waits for a person. */
     | { readonly type: "turn_end" }
-    /** Its process went, and what it asked still waits for an answer. */
+    /** What it asked waits for an answer even when its process is gone. */
     | { readonly type: "left" }
     | { readonly type: "end"; readonly failed?: boolean }
   );

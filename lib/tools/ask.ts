@@ -85,6 +85,10 @@ function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<o
       required: ["questions"],
     },
     run: (input, context) => runQuestion(input, context, own),
+    asks: ({ questions }) => ({
+      prompt_type: "question",
+      message: questions.map(({ question }) => question).join("\n"),
+    }),
     render: renderAnswers,
   });
   return [
@@ -95,6 +99,7 @@ function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<o
       description: ENTER,
       input: { type: "object", properties: {} },
       run: (_, context) => runPlan({ tool: "EnterPlanMode" }, context, own),
+      asks: () => ({ prompt_type: "plan_approval", message: "" }),
       render: (response: PlanResponse) => renderPlan("EnterPlanMode", response),
     }),
     tool<ExitPlanModeInput>({
@@ -107,6 +112,7 @@ function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<o
         required: ["plan"],
       },
       run: ({ plan }, context) => runPlan({ tool: "ExitPlanMode", plan }, context, own),
+      asks: ({ plan }) => ({ prompt_type: "plan_approval", message: plan }),
       render: (response: PlanResponse) => renderPlan("ExitPlanMode", response),
     }),
   ];

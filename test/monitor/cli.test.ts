@@ -1,11 +1,22 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { allStandings } from "../../lib/monitor/standing.ts";
 import { CROCHET } from "../_crochet.ts";
-import { scratch } from "../_scratch.ts";
+import { put, scratch } from "../_scratch.ts";
+import { sharedData } from "../_shared.ts";
 import { until } from "../_until.ts";
 
 const BIN = fileURLToPath(new URL("../../lib/cli/crochet", import.meta.url));
@@ -14,34 +25,96 @@ const root = folder.path;
 after(() => folder[Symbol.dispose]());
 const env = { ...process.env, CROCHET_HOME: join(root, "state"), HOME: root, NO_COLOR: "1" };
 
-/** Through the launcher, as the host of a watched agent starts it. */
-function crochet(args: string[], input = "") {
-  const { status, stdout, stderr } = spawnSync(BIN, args, { cwd: root, env, input, encoding: "utf8", timeout: 60_000 });
+/** On the runtime the test runs on: what is written names it. */
+function crochet(args: string[], input = "", more: NodeJS.ProcessEnv = {}) {
+  return start([...CROCHET, ...args], input, more);
+}
+
+function start([program, ...args]: readonly [string, ...string[]], input: string, more: NodeJS.ProcessEnv = {}) {
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd: root,
+    env: { ...env, ...more },
+    input,
+    encoding: "utf8",
+    timeout: 60_000,
+  });
   return { status, stdout, stderr };
 }
 
+const SILENT = { status: 0, stdout: "", stderr: "" };
 const hook = (name: string, id: string, input: unknown) =>
   crochet(["agent", "hook", name, id], typeof input === "string" ? input : JSON.stringify(input));
-const states = () =>
-  JSON.parse(crochet(["agents", "--json", "--all"]).stdout) as {
-    id: string;
-    state: string;
-    prompt_type?: string;
-    message?: string;
-  }[];
-const stateOf = (id: string) => states().find((a) => a.id === id);
+const stateOf = (id: string) => {
+  const { state, ...more } = allStandings(join(root, "state", "agents")).find((one) => one.id === id) ?? {};
+  return "prompt_type" in more ? `${state}(${more.prompt_type})` : state;
+};
 
-test("S2.9, S2.10, S2.15: agent settings writes exactly one PreToolUse entry beside Stop and Notification, and prints the path", () => {
-  const { status, stdout } = crochet(["agent", "settings", "fresh"]);
+type Entry = { matcher?: string; hooks: { type: string; command: string }[] };
+
+/** Watches an agent, and gives the entries that its settings file holds. */
+function watch(id: string, ...more: string[]): { path: string; hooks: Readonly<Record<string, Entry[]>> } {
+  const { status, stdout } = crochet(["agent", "settings", id, ...more]);
   assert.equal(status, 0);
   const path = stdout.trim().split("\n").at(-1)!;
-  const { hooks } = JSON.parse(readFileSync(path, "utf8"));
-  assert.deepEqual(Object.keys(hooks), ["Stop", "Notification", "PreToolUse"]);
-  assert.equal(hooks.PreToolUse.length, 1);
-  assert.equal(hooks.PreToolUse[0].matcher, "ExitPlanMode|AskUserQuestion|EnterPlanMode");
-  assert.match(hooks.PreToolUse[0].hooks[0].command, /^\/.* \/.*note\.ts agent hook pretooluse fresh$/);
-  assert.equal(hooks.PreToolUse[0].hooks[0].type, "command");
+  return { path, hooks: JSON.parse(readFileSync(path, "utf8")).hooks };
+}
+
+/** What the host sends on stdin, as it was recorded; `changed` names another tool. */
+function captured(name: string, changed: object = {}): string {
+  return JSON.stringify({
+    ...JSON.parse(readFileSync(sharedData(`captures/${name}.json`)!, "utf8")).stdin,
+    ...changed,
+  });
+}
+
+const CAPTURES = { skip: !sharedData("captures/Stop.json") && "the hosts' recorded stdin is not here" };
+const PROMPT_TOOLS = "ExitPlanMode|AskUserQuestion|EnterPlanMode";
+
+test("S2.9, S2.10, S2.15: agent settings writes one PreToolUse entry after Stop and Notification, and prints the path", () => {
+  const { path, hooks } = watch("fresh");
+  assert.equal(path, join(root, "state", "agents", "fresh.settings.json"));
+  assert.deepEqual(Object.entries(hooks).map(([event, entries]) => [event, entries.map((entry) => entry.matcher)]), [
+    ["Stop", [undefined]],
+    ["Notification", [undefined]],
+    ["PreToolUse", [PROMPT_TOOLS]],
+    ["PostToolUse", [PROMPT_TOOLS]],
+    ["PostToolUseFailure", [PROMPT_TOOLS]],
+    ["UserPromptSubmit", [undefined]],
+    ["SessionEnd", [undefined]],
+  ]);
+  const [{ type, command }] = hooks.PreToolUse![0]!.hooks as [Entry["hooks"][number]];
+  assert.equal(type, "command");
+  assert.match(command, /^\/.* \/.*note\.ts agent hook pretooluse fresh$/);
 });
+
+test("S2.1, S2.3, S2.8, S2.9, U14: the written commands are silent and follow what the agent does", CAPTURES, () => {
+  const { hooks } = watch("followed", "--on-prompt", "none");
+  const tool = (tool_name: string) => ({ tool_name, tool_input: { questions: [{ question: "Which one?" }] } });
+  for (
+    const [event, stdin, state] of [
+      ["PreToolUse", captured("PreToolUse.Bash"), "working"],
+      ["PreToolUse", captured("PreToolUse.Bash", tool("AskUserQuestion")), "prompting(question)"],
+      ["Notification", captured("Notification.elicitation_response"), "prompting(question)"],
+      ["PostToolUse", captured("PostToolUse.Bash", tool("AskUserQuestion")), "working"],
+      ["PreToolUse", captured("PreToolUse.Bash", tool("EnterPlanMode")), "prompting(plan_approval)"],
+      ["PostToolUseFailure", captured("PostToolUseFailure.Bash", tool("EnterPlanMode")), "working"],
+      ["Notification", captured("Notification.elicitation_response", PERMISSION), "prompting(permission)"],
+      ["PreToolUse", captured("PreToolUse.Bash", tool("ExitPlanMode")), "prompting(plan_approval)"],
+      ["Notification", captured("Notification.elicitation_response", PERMISSION), "prompting(plan_approval)"],
+      ["Stop", captured("Stop"), "waiting"],
+      ["UserPromptSubmit", captured("UserPromptSubmit"), "working"],
+      ["SessionEnd", captured("SessionEnd.1"), "working"],
+      ["SessionEnd", captured("SessionEnd"), "stopped"],
+      ["UserPromptSubmit", captured("UserPromptSubmit"), "stopped"],
+    ] as const
+  ) {
+    const { command } = hooks[event]![0]!.hooks[0]!;
+    assert.deepEqual(start(["/bin/sh", "-c", command], stdin), SILENT, command);
+    assert.equal(stateOf("followed"), state, `after ${event}`);
+  }
+});
+
+const PERMISSION = { notification_type: "permission_prompt", message: "Claude needs your permission to use Bash" };
 
 for (const first of [["settings", "first"], ["hook", "stop", "first"]]) {
   test(`what is kept of watched agents is for their person's eyes only, where agent ${first[0]} comes first`, () => {
@@ -85,18 +158,22 @@ test("S2.2: the user's own hooks and keys are kept, in front of ours", () => {
   assert.equal(made.hooks.PreToolUse.length, 2);
 });
 
-test("S2.1, S2.3, S2.7, S2.8: the hook is silent, exits 0 and moves the agent to prompting", () => {
-  const question = { tool_name: "AskUserQuestion", tool_input: { questions: [{ question: "Which one?" }] } };
-  assert.deepEqual(hook("pretooluse", "asker", question), { status: 0, stdout: "", stderr: "" });
-  assert.deepEqual([stateOf("asker")?.state, stateOf("asker")?.prompt_type, stateOf("asker")?.message], [
-    "prompting",
-    "question",
-    "Which one?",
-  ]);
-  hook("notification", "asker", { notification_type: "permission_prompt", message: "needs permission" });
-  assert.equal(stateOf("asker")?.prompt_type, "question");
-  hook("stop", "asker", {});
-  assert.equal(stateOf("asker")?.state, "waiting");
+for (
+  const [tool_name, state] of [
+    ["ExitPlanMode", "prompting(plan_approval)"],
+    ["EnterPlanMode", "prompting(plan_approval)"],
+    ["AskUserQuestion", "prompting(question)"],
+  ] as const
+) {
+  test(`S2.1, S2.4, S2.7, S2.8: agent hook pretooluse is silent, and ${tool_name} makes the agent ${state}`, () => {
+    assert.deepEqual(hook("pretooluse", tool_name, { tool_name }), SILENT);
+    assert.equal(stateOf(tool_name), state);
+  });
+}
+
+test("S2.7: the launcher of the package notes an event too", () => {
+  assert.deepEqual(start([BIN, "agent", "hook", "stop", "launched"], "{}"), SILENT);
+  assert.equal(stateOf("launched"), "waiting");
 });
 
 for (
@@ -106,32 +183,56 @@ for (
   ]] as const
 ) {
   test(`S2.5, S2.6: ${what} on stdin is no event, silent, exit 0`, () => {
-    assert.deepEqual(hook("pretooluse", "quiet", input), { status: 0, stdout: "", stderr: "" });
+    assert.deepEqual(hook("pretooluse", "quiet", input), SILENT);
     assert.equal(stateOf("quiet"), undefined);
   });
 }
 
 test("S2.8: a hook that cannot write its log is silent and exits 0 all the same", () => {
-  const blocked = spawnSync(BIN, ["agent", "hook", "stop", "x"], {
-    env: { ...env, CROCHET_HOME: "/proc/none" },
-    input: "{}",
-    encoding: "utf8",
-  });
-  assert.deepEqual([blocked.status, blocked.stdout, blocked.stderr], [0, "", ""]);
-  assert.deepEqual(hook("stop", "../escape", {}), { status: 0, stdout: "", stderr: "" });
+  assert.deepEqual(crochet(["agent", "hook", "stop", "x"], "{}", { CROCHET_HOME: "/proc/none" }), SILENT);
+  assert.deepEqual(hook("stop", "../escape", {}), SILENT);
 });
 
-test("S2.13, S2.14, S2.18: a plan that waits triggers the on_prompt action, once", async () => {
+test("S2.13, S2.18: a plan that waits triggers the on_prompt action, once", async () => {
   const out = join(root, "escalated");
-  crochet(["agent", "settings", "planner", "--on-prompt", `echo "$CROCHET_AGENT_ID $CROCHET_PROMPT_TYPE" >> ${out}`]);
-  const told = () => existsSync(out) ? readFileSync(out, "utf8") : "";
+  watch("planner", "--on-prompt", `echo "$CROCHET_AGENT_ID $CROCHET_PROMPT_TYPE" >> ${out}`);
   hook("pretooluse", "planner", { tool_name: "ExitPlanMode", tool_input: { plan: "1. do it" } });
-  hook("notification", "planner", { notification_type: "permission_prompt", message: "permission" });
-  // The next prompt shows that the permission before it was told to nobody: actions are started and not awaited.
+  hook("notification", "planner", PERMISSION);
+  // Actions are started and not awaited: the next prompt shows that the permission before it started none.
   hook("stop", "planner", {});
   hook("pretooluse", "planner", { tool_name: "AskUserQuestion", tool_input: { questions: [{ question: "Why?" }] } });
-  await until("the question is told", () => told().includes("question"));
-  assert.deepEqual(told().trim().split("\n").sort(), ["planner plan_approval", "planner question"]);
+  await until("the question is reported", () => textOf(out).includes("question"));
+  assert.deepEqual(textOf(out).trim().split("\n").sort(), ["planner plan_approval", "planner question"]);
+});
+
+test("S2.14, S2.18: without --on-prompt a person is notified on the desktop", async () => {
+  const out = join(root, "notified");
+  put(root, { "bin/notify-send": `#!/bin/sh\necho "$2" >> ${out}\n` });
+  chmodSync(join(root, "bin/notify-send"), 0o755);
+  const { hooks } = watch("default");
+  const { command } = hooks.PreToolUse![0]!.hooks[0]!;
+  const input = JSON.stringify({ tool_name: "ExitPlanMode", tool_input: { plan: "1. do it" } });
+  const PATH = `${join(root, "bin")}:${process.env.PATH}`;
+  assert.deepEqual(start(["/bin/sh", "-c", command], input, { PATH }), SILENT);
+  await until("a person is notified", () => textOf(out) !== "");
+  assert.equal(textOf(out), "Agent default waits (plan_approval): 1. do it\n");
+  assert.deepEqual(crochet(["agent", "hook", "pretooluse", "unprepared"], input, { PATH }), SILENT);
+  await until("a person is notified", () => textOf(out).endsWith("Agent unprepared waits (plan_approval): 1. do it\n"));
+});
+
+test("S2.3: the agent-prompt hooks of a watched agent's project are asked, once it is trusted", async () => {
+  const workspace = join(root, "with-hooks");
+  const out = join(root, "fired");
+  put(workspace, { "hooks/agent-prompt.sh": `cat >> ${out}\n` });
+  const { hooks } = watch("asker", "--workspace", workspace, "--on-prompt", "none");
+  assert.equal(crochet(["agent", "prompt", "asker"]).status, 0);
+  assert.equal(textOf(out), "");
+  assert.equal(crochet(["trust", workspace]).status, 0);
+  const input = JSON.stringify({ tool_name: "AskUserQuestion", tool_input: { questions: [{ question: "Why?" }] } });
+  assert.deepEqual(start(["/bin/sh", "-c", hooks.PreToolUse![0]!.hooks[0]!.command], input), SILENT);
+  await until("the hook is asked", () => textOf(out).endsWith("\n"));
+  const { hook_event_name, session_id, prompt_type, message } = JSON.parse(textOf(out));
+  assert.deepEqual([hook_event_name, session_id, prompt_type, message], ["AgentPrompt", "asker", "question", "Why?"]);
 });
 
 test("agents lists what is watched, with what each asks", () => {
@@ -139,3 +240,7 @@ test("agents lists what is watched, with what each asks", () => {
   const { stdout } = crochet(["agents"]);
   assert.match(stdout, /shown\s+prompting\(plan_approval\)/);
 });
+
+function textOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+}

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "crochet";
-import { AskUserQuestion, Bash } from "crochet/tools";
+import { askTools, AskUserQuestion, askWith, Bash } from "crochet/tools";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { monitored } from "../../lib/monitor/own-run.ts";
 import { allStandings } from "../../lib/monitor/standing.ts";
@@ -109,6 +109,49 @@ test(
     assert.equal(readFileSync(told, "utf8"), "question Which way?\n");
   },
 );
+
+test("a durable run that waits for an answer is prompting, also once its process is gone", LONG, async () => {
+  await using here = await modelled([{ tools: [{ name: "Bash", input: { command: "touch made" } }] }]);
+  const [program, ...args] = CROCHET;
+  const child = spawn(program, [...args, "run", "--durable", "hi"], {
+    cwd: here.cwd,
+    env: { ...bareEnv(), ...here.env },
+    stdio: "ignore",
+  });
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  try {
+    await until("the run waits", () => allStandings(here.agents)[0]?.state === "prompting");
+  } finally {
+    child.kill("SIGKILL");
+    await ended;
+  }
+  const [row] = await here.rows();
+  assert.deepEqual([row?.state, row?.prompt_type], ["prompting", "permission"]);
+  assert.match(row!.message!, /^Bash: .*permission/);
+});
+
+test("S2.3: agent-prompt fires for a question, a plan and a permission of a run of ours", async () => {
+  const seen: unknown[] = [];
+  const model = scripted([
+    { tools: [{ name: "AskUserQuestion", input: QUESTION }] },
+    { tools: [{ name: "EnterPlanMode", input: {} }] },
+    { tools: [{ name: "ExitPlanMode", input: { plan: "1. go\n2. back" } }] },
+    { tools: [{ name: "Bash", input: { command: "true" } }] },
+    { text: "done" },
+  ]);
+  const asking = agent({
+    model,
+    tools: [...askTools(askWith({ "Which way?": "left" })), Bash],
+    permissions: { mode: "default", ask: ["Bash"] },
+    hooks: { agentPrompt: [({ prompt_type, message }) => void seen.push([prompt_type, message])] },
+  });
+  assert.equal((await asking.run("go", { ask: async () => ({ behavior: "deny" }) })).stop, "done");
+  assert.deepEqual(seen.slice(0, 3), [["question", "Which way?"], ["plan_approval", ""], [
+    "plan_approval",
+    "1. go\n2. back",
+  ]]);
+  assert.deepEqual(seen.slice(3).map((one) => (one as string[])[0]), ["permission"]);
+});
 
 test("a command in config.yaml that nobody trusts is not run", LONG, async () => {
   await using here = await modelled([{ tools: [{ name: "AskUserQuestion", input: QUESTION }] }]);

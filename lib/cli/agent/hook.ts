@@ -4,7 +4,7 @@ import { noteEvent } from "../../monitor/note.ts";
 
 const USAGE: Usage = {
   name: "agent hook",
-  words: "pretooluse|stop|notification <id>",
+  words: "pretooluse|posttooluse|userpromptsubmit|notification|stop|sessionend <id>",
   about: "Notes an event of a watched agent: its JSON on stdin, nothing on stdout, exit code 0 whatever happens.",
   flags: [],
   example: `echo '{"tool_name":"ExitPlanMode"}' | crochet agent hook pretooluse fixer`,

@@ -28,7 +28,7 @@ export default command(USAGE, async ({ words: [id], flags }, io) => {
   const workspace = resolve(io.cwd, String(flags.workspace ?? "."));
   const path = prepareSettings(dir, id, workspace, ownCommand("monitor/note"));
   const onPrompt = readOnPrompt(flags.onPrompt) ?? await onPromptFor(await readConfig(workspace, io), io.env);
-  rememberOnPrompt(dir, id, onPrompt);
+  rememberOnPrompt(dir, id, onPrompt, ownCommand("cli/main", "agent", "prompt", id));
   beginLog(dir, id, { type: "start", workspace, at: new Date().toISOString() });
   io.out(`${path}\n`);
   return EXIT.ok;
