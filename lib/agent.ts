@@ -33,7 +33,7 @@ export interface AgentOptions {
   system?: string;
   /** Our tools, or the SDK's runnable tools. */
   tools?: readonly (Tool | RunnableTool)[];
-  /** A folder of hook files, hooks in code, or a list of both. */
+  /** A folder of hook files, hooks in code, or a list of both; `[]` is none. @default `./hooks` beside the script, if it has some */
   hooks?: string | CodeHooks | readonly (string | CodeHooks)[];
   limits?: Partial<Limits>;
   /** Rules for tool calls. @default every call may run: the author chose the tools */
@@ -129,8 +129,12 @@ export interface AgentSession {
 /** An agent: a definition that can be run any number of times. */
 export interface Agent {
   readonly name: string;
-  /** The script it was made in, where it said so. */
+  /** The script it was made in, if it said so. */
   readonly from?: string;
+  /** The rules it was made with. */
+  readonly permissions?: Permissions;
+  /** The hooks it brings itself: in code, and the folders a session that begins now would load. */
+  ownHooks(): Promise<{ readonly inCode: readonly HookRecord[]; readonly folders: readonly string[] }>;
   /** Runs one prompt to its end. A wrong option throws; whatever happens after the start is in the Result. */
   run(prompt: string, options?: RunOptions): Promise<Result>;
   /** As `run`, giving each event as it happens; the generator returns the Result. */
@@ -216,6 +220,9 @@ export function agent(options: AgentOptions = {}): Agent {
     limits: limitsOf(options.limits),
     cwd: pathFrom(options.from, options.cwd ?? process.cwd(), "cwd"),
     hookFolders: given.filter((h): h is string => typeof h === "string").map((h) => pathFrom(options.from, h, "hooks")),
+    hooksBeside: options.hooks === undefined && isPlace(options.from)
+      ? pathFrom(options.from, "hooks", "hooks")
+      : undefined,
     codeHooks: codeHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
     store: sessionStore(options.store ?? memoryStore()),
     resolve: (path) => pathFrom(options.from, path, "tape"),
@@ -238,6 +245,11 @@ export function agent(options: AgentOptions = {}): Agent {
   const made: Agent = {
     name: parts.name,
     ...(options.from !== undefined && { from: options.from }),
+    ...(options.permissions && { permissions: options.permissions }),
+    ownHooks: async () => {
+      const { hookFolders } = await import("./batteries/hook-list.ts");
+      return { inCode: parts.codeHooks, folders: await hookFolders(parts) };
+    },
     open,
     run,
     stream: (prompt, own = {}) =>
@@ -275,6 +287,11 @@ function toolList(given: AgentOptions["tools"] = []): readonly Tool[] {
 function nameFrom(from: string | undefined): string {
   const file = from?.split(/[/\\]/).pop()?.replace(/\.\w+$/, "");
   return file || "agent";
+}
+
+/** Whether a script is a file, which has a folder: one may also be loaded over the network. */
+function isPlace(from: string | undefined): boolean {
+  return from !== undefined && /^(?:file:|\/)/.test(from);
 }
 
 /** Without node:path and node:url, which cost more to load than the rest of this file. */

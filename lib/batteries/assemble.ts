@@ -23,7 +23,7 @@ import { agentSession } from "./agent-session.ts";
 import { askerOn } from "./asker.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
 import { hookHost } from "./hook-host.ts";
-import { hookList } from "./hook-list.ts";
+import { hookFolders, hookList } from "./hook-list.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
 import { hadShell, spawner, typeIn } from "./spawn.ts";
@@ -39,6 +39,8 @@ export interface Parts {
   readonly limits: Limits;
   readonly cwd: string;
   readonly hookFolders: readonly string[];
+  /** Where hooks may lie that load by themselves; absent if the agent names its own. */
+  readonly hooksBeside: string | undefined;
   readonly codeHooks: readonly HookRecord[];
   readonly store: SessionStore;
   /** A path of an option, from where the agent is. */
@@ -113,7 +115,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
   const { limits, store, engine, id } = ground;
   const { system, lasting, afterWrite } = await systemOf(ground);
   const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
-  const gate = await gateOf(own.permissions ?? options.permissions, ask, cwd);
+  const gate = await gateOf(rulesOf(options.permissions, own.permissions), ask, cwd);
   const compactor = memory === false ? undefined : (await import("./compact.ts")).compactor();
   const spans = await spansOf(ground);
   const rollout = await rolloutOf(ground);
@@ -181,8 +183,9 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
     maxTokens: MAX_TOKENS,
     hooks: hookList({
       inCode: parts.codeHooks,
-      folders: parts.hookFolders,
+      folders: await hookFolders(parts),
       found: notedHooks(own.hooks, tape),
+      onFiles: tape && ((files) => tape.recording.hooks = files.map(({ name }) => name)),
       runner: {
         host: hookHost({
           ...{ id, cwd, store, set, gate, toolState },
@@ -209,6 +212,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
   const spec = lane ? lane.spec(definition) : definition;
   if (tape) {
     tape.isWatched = isWatched;
+    tape.loadsBeside = parts.hooksBeside !== undefined;
     tape.isRuled = own.permissions !== undefined || own.ask !== undefined;
   }
   const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
@@ -261,6 +265,12 @@ function modelOf(
 
 /** One client for all agents of the process: it holds nothing of a conversation but its bytes. */
 let shared: Model | undefined;
+
+/** A run's own rules, beside which the agent's deny rules still hold; else the agent's. */
+function rulesOf(agents: RunOptions["permissions"], own: RunOptions["permissions"]): RunOptions["permissions"] {
+  if (!own || !agents?.deny) return own ?? agents;
+  return { ...own, deny: [...new Set([...agents.deny, ...own.deny ?? []])] };
+}
 
 let gates: typeof import("../permissions/gate.ts") | undefined;
 

@@ -23,7 +23,7 @@ export async function findHooks(
   flags: Flags["flags"],
   config: Config,
   io: Io,
-  ownFolder: boolean,
+  scriptFolders: readonly string[] | undefined,
 ): Promise<FoundHooks> {
   await expectTyped(cwd, flags);
   let bound: HookRunner | undefined;
@@ -48,7 +48,7 @@ export async function findHooks(
   const sources = new HookSources({
     cwd,
     env: io.env,
-    ownFolder,
+    ...(scriptFolders && { scriptFolders }),
     host,
     prompt: {
       get model() {

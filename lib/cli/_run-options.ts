@@ -55,7 +55,7 @@ export async function runOptions(
 ): Promise<{ readonly options: StoredRunOptions; readonly watched: Agent }> {
   const cwd = projectOf(flags, io);
   const config = await readConfig(cwd, io, flags.trust === true);
-  const found = await findHooks(cwd, flags, config, io, !script);
+  const found = await findHooks(cwd, flags, config, io, script ? (await agent.ownHooks()).folders : undefined);
   tellUnloaded(found.first, io);
   const mcp = await findServers(cwd, config, io, flags.trust === true);
   const runs = privateDir(runsDir(cwd, io.env));
@@ -69,7 +69,7 @@ export async function runOptions(
     hooks: found.hooks,
     memory: config.memory ?? true,
     limits: { ...config.limits, ...stallsFrom(io.env), ...limitsFrom(flags) },
-    permissions: permissionsFrom(flags, config.permissions, found.first.permissions, {
+    permissions: permissionsFrom(flags, agent.permissions, config.permissions, found.first.permissions, {
       allow: rememberedRules(cwd, io.env),
     }),
     rollout: flags.rollout === undefined ? (id) => join(runs, rolloutName(id)) : resolve(io.cwd, String(flags.rollout)),
@@ -102,10 +102,19 @@ export function limitsFrom(flags: Flags["flags"]): Partial<Limits> {
 
 type Rules = NonNullable<RunOptions["permissions"]>;
 
+/** The mode of the first source that has one, flag and script before the rest, and the rules of all of them. */
 function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules | undefined)[]): Rules {
   const all = (kind: "allow" | "ask" | "deny") => given.flatMap((rules) => rules?.[kind] ?? []);
-  const mode = flags.permissionMode ?? given.find((rules) => rules?.mode !== undefined)?.mode ?? "default";
-  return { mode: mode as PermissionMode, allow: all("allow"), ask: all("ask"), deny: all("deny") };
+  const first = <K extends keyof Rules>(key: K) => given.find((rules) => rules?.[key] !== undefined)?.[key];
+  const mode = flags.permissionMode ?? first("mode") ?? "default";
+  const roots = first("roots");
+  return {
+    ...(roots && { roots }),
+    mode: mode as PermissionMode,
+    allow: all("allow"),
+    ask: all("ask"),
+    deny: all("deny"),
+  };
 }
 
 function numberOf(flag: string, value: string | boolean): number {

@@ -4,6 +4,7 @@ import { kebab } from "../core/names.ts";
 import { thrownWords } from "../core/thrown.ts";
 import {
   BadFileName,
+  beginsWithEvent,
   DEFAULT_PRIORITY,
   extensionOf,
   type FileName,
@@ -73,6 +74,18 @@ export function discover(folder: string): Discovery {
     }
   }
   return { files: files.sort(inOrder), problems };
+}
+
+/**
+ * Whether a folder that nobody named is one of hooks: a file name in it begins with an event. One that cannot be read
+ * may hold a gate, and counts as one.
+ */
+export function holdsHooks(folder: string): boolean {
+  try {
+    return readdirSync(folder).some(beginsWithEvent);
+  } catch (error) {
+    return !["ENOENT", "ENOTDIR"].includes((error as { code?: string }).code ?? "");
+  }
 }
 
 /** By name, in code units: the same on every machine and in every language. */

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
 import type { Permissions } from "../permissions/rules.ts";
+import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { markOwn, OWN_TYPE } from "./installing/own-entries.ts";
 import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
@@ -23,8 +24,13 @@ export interface SourcesOptions extends Runner {
   readonly trust?: boolean;
   /** For the commands of hook.toml. */
   readonly toml?: Omit<TomlOptions, "distrust" | "host">;
-  /** Whether `./hooks` is looked for: an agent script names its own. @default true */
-  readonly ownFolder?: boolean;
+  /**
+   * The hook folders of the agent script, if there is one: it loads them itself, so none of their files is loaded again,
+   * and `./hooks` of the working directory is not looked for.
+   */
+  readonly scriptFolders?: readonly string[];
+  /** Whether the script's folders are loaded for a list of all hooks. @default false */
+  readonly listsScript?: boolean;
 }
 
 /** A hook that is loaded, and where it is from. */
@@ -35,6 +41,8 @@ export interface Listed {
   readonly source: string;
   /** The hook's own file. */
   readonly path?: string;
+  /** Whether it could not be loaded, and fails whenever it is asked. */
+  readonly broken?: boolean;
 }
 
 /** Something that was found and is not loaded. */
@@ -80,7 +88,7 @@ export class HookSources {
   #found: Found | undefined;
 
   constructor(options: SourcesOptions) {
-    const { cwd, env, settings = [], hooks = [], ownFolder = true } = options;
+    const { cwd, env, settings = [], hooks = [], scriptFolders, listsScript = false } = options;
     this.#options = options;
     this.#switches = new Switches(cwd, env);
     // What is named on the command line is trusted, though it would have been found as well.
@@ -96,11 +104,13 @@ export class HookSources {
       new TextSource(join(cwd, thing), scope, {
         distrust: trusts(thing) ? undefined : (text) => distrust(cwd, thing, env, text),
       });
+    const [users, projects] = [join(userState(env), "hooks"), join(cwd, "hooks")];
     const found = [
-      folder(join(userState(env), "hooks"), "user"),
-      ...(ownFolder ? [folder(join(cwd, "hooks"), "project", "hooks")] : []),
-    ].filter((one) => existsSync(one.folder.path));
-    this.#folders = [...found, ...hooks.map((path) => folder(resolve(cwd, path), "command line"))];
+      ...(existsSync(users) ? [folder(users, "user")] : []),
+      ...(!scriptFolders && holdsHooks(projects) ? [folder(projects, "project", "hooks")] : []),
+    ];
+    const scripts = listsScript ? scriptFolders?.map((path) => folder(path, "script")) ?? [] : [];
+    this.#folders = [...scripts, ...found, ...hooks.map((path) => folder(resolve(cwd, path), "command line"))];
     this.#settings = [
       new TextSource(join(homeOf(env), ".claude", "settings.json"), "user"),
       brought(".claude/settings.json", "project"),
@@ -133,15 +143,19 @@ export class HookSources {
   async #join(): Promise<Found> {
     const problems: string[] = [];
     const unloaded: Unloaded[] = [];
+    this.#leftAlone(unloaded);
     const { paths, listed: files } = this.#files(problems, unloaded);
     const settings = await this.#fromSettings(paths, problems, unloaded);
     const definitions = await this.#fromDefinitions(problems, unloaded);
     const turns = await this.#fromToml(problems, unloaded);
-    const scopes: readonly SourceScope[] = ["user", "project", "local", "command line"];
+    const scopes: readonly SourceScope[] = ["script", "user", "project", "local", "command line"];
     const listed = scopes.flatMap((scope) =>
       [...files, ...settings.listed, ...definitions, ...turns].filter((one) => one.scope === scope)
     );
-    const shown = listed.map((one) => ({ ...one, record: this.#withSwitch(one.record, settings.off) }));
+    // Switches and settings are for what is found: a script has its hooks without us too.
+    const shown = listed.map((one) =>
+      one.scope === "script" ? one : { ...one, record: this.#withSwitch(one.record, settings.off) }
+    );
     return {
       records: shown.map((one) => one.record),
       listed: shown,
@@ -158,9 +172,25 @@ export class HookSources {
     return made;
   }
 
+  /** Says of the working directory's `./hooks` why it is not loaded, if that is not for want of trust. */
+  #leftAlone(unloaded: Unloaded[]): void {
+    const { cwd, scriptFolders } = this.#options;
+    const path = join(cwd, "hooks");
+    if (!existsSync(path) || scriptFolders?.some((folder) => realOr(folder) === realOr(path))) return;
+    const why = holdsHooks(path)
+      ? scriptFolders && "the script has hooks of its own; --hooks hooks adds these"
+      : "it is left alone as no file name in it begins with an event (stop, pre-tool-use …)";
+    if (why) unloaded.push({ name: "hooks", source: "hooks", why });
+  }
+
   /** The files of all folders; one that lies in two of them counts in the first. */
   #files(problems: string[], unloaded: Unloaded[]): { paths: Set<string>; listed: Listed[] } {
+    const { cwd, env, scriptFolders = [], listsScript } = this.#options;
     const paths = new Map<string, string>();
+    for (const folder of listsScript ? [] : scriptFolders.filter((folder) => existsSync(folder))) {
+      const source = shortPath(folder, cwd, env);
+      for (const name of readdirSync(folder)) paths.set(realOr(join(folder, name)), join(source, name));
+    }
     const listed: Listed[] = [];
     for (const { folder, scope } of this.#folders) {
       const { records, files, source } = folder;
@@ -170,7 +200,10 @@ export class HookSources {
         const path = files[i]?.path;
         const first = path === undefined ? undefined : paths.get(path);
         if (first !== undefined) unloaded.push({ name: record.name, source, why: `it is the same file as ${first}` });
-        else listed.push({ record, scope, source, ...(path !== undefined && { path }) });
+        else {
+          const broken = folder.problems.some(({ file }) => file === record.name);
+          listed.push({ record, scope, source, ...(path !== undefined && { path }), ...(broken && { broken }) });
+        }
         if (path !== undefined) paths.set(path, first ?? join(source, record.name));
       }
     }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "../core/sha256.ts";
+import { holdsHooks } from "./discover.ts";
 import { type Environment, realOr, stateFile, userState, writeWhole } from "./file/places.ts";
 import { treeHash } from "./file/tree.ts";
 
@@ -113,7 +114,7 @@ function hashOf(dir: string, thing: Trustable): string | undefined {
   const path = join(dir, thing);
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
-  if (thing === "hooks") return stat.isDirectory() ? treeHash(path) : undefined;
+  if (thing === "hooks") return stat.isDirectory() && holdsHooks(path) ? treeHash(path) : undefined;
   return stat.isFile() ? hashOfBytes(readFileSync(path)) : undefined;
 }
 

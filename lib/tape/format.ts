@@ -18,6 +18,8 @@ export interface Header {
   readonly agent?: string;
   /** What whoever ran the agent chose in its place: `model`, `memory`, and what a replay lacks. */
   readonly chosen?: readonly string[];
+  /** The files of the agent's own hook folders that were loaded. */
+  readonly hooks?: readonly string[];
   /** Whether tool results are on the tape, to be served from it. */
   readonly tools: boolean;
   readonly normalise?: readonly Normaliser[];

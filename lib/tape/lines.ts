@@ -32,6 +32,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     versions: "an object",
     agent: "a text?",
     chosen: "a list?",
+    hooks: "a list?",
     tools: "true or false",
     normalise: "a list?",
   },

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { AnthropicOptions, Wire } from "../anthropic.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Divergence, DriftReport, ToolDrift } from "./drift/drift.ts";
-import { causesOf, OFF_TAPE, priceOf, wholePrice } from "./drift/drift.ts";
+import { causesOf, hooksAdded, OFF_TAPE, priceOf, wholePrice } from "./drift/drift.ts";
 import type { Header } from "./format.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
@@ -40,6 +40,8 @@ export class TapeSession {
   isRuled = false;
   /** Whether somebody sees a reply while it comes: then it comes in the pieces it was recorded in. */
   isWatched = true;
+  /** Whether the agent's hook folder is the one beside its script, which it does not name. */
+  loadsBeside = false;
   readonly #options: TapeOptions;
   readonly #tape: Tape | undefined;
   /** Finds every secret: what it finds is not written, and not shown in a report. */
@@ -242,9 +244,12 @@ export class TapeSession {
     const { headerOf } = await import("./record/recorded-tape.ts");
     const fresh = headerOf(this.recording, this.seed, this.epoch, this.#options);
     const was = this.program?.tape.header;
-    if (!was || kept.length > 0 || this.recording.calls.length === 0) return was ?? fresh;
-    const { url: _, ...rest } = was;
-    const { source, url, versions } = fresh;
+    if (!was) return fresh;
+    const { source, url, versions, hooks } = fresh;
+    const { hooks: _, ...before } = was;
+    const same = { ...before, ...(hooks && { hooks }) };
+    if (kept.length > 0 || this.recording.calls.length === 0) return same;
+    const { url: __, ...rest } = same;
     return { ...rest, source, ...(url !== undefined && { url }), versions };
   }
 
@@ -253,10 +258,11 @@ export class TapeSession {
     const unused = tape?.calls.filter((call) => !this.served.calls.has(call)) ?? [];
     const header = tape?.header ?? await this.#header(kept);
     const divergences = causesOf([...this.#divergences.values()]);
-    const updated = this.mode === "update";
+    const ok = this.mode === "update" ||
+      (divergences.length === 0 && unused.length === 0 && this.toolDrifts.length === 0);
     return {
       tape: this.#name,
-      ok: updated || (divergences.length === 0 && unused.length === 0 && this.toolDrifts.length === 0),
+      ok,
       mode: this.mode,
       source: header.source,
       divergences,
@@ -266,7 +272,7 @@ export class TapeSession {
       calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live: this.recording.calls.length },
       normalise: header.normalise ?? [],
       price: { update: await priceOf(unused, divergences), whole: tape ? await wholePrice(tape) : await priceOf([]) },
-      notes: [],
+      notes: ok || !this.loadsBeside ? [] : hooksAdded(tape?.header, this.recording.hooks),
     };
   }
 }

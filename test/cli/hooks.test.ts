@@ -61,11 +61,13 @@ test("hooks ls tells order, event, matcher, kind, source, switch and last result
 });
 
 test("hooks ls exits 1 and says the mend where a file should be a hook and is not", async () => {
-  using w = place({ "hooks/stp.sh": "" });
+  using w = place({ "hooks/stp.sh": "", "hooks/stop.a.ts": "export default 1;" });
   await w.call(trust);
   const { out, code } = await w.call(hooks);
   assert.equal(code, 1);
-  assert.match(out, /Wrong:\n {2}Cannot load hook 'stp\.sh' as 'stp' is no event: did you mean 'stop\.sh'\?/);
+  assert.match(out, /^1 +stp\.sh +hooks\s+broken /m, "no event that its name does not have");
+  assert.match(out, /^2 +stop\.a\.ts +stop\s+module\s+hooks\s+broken /m);
+  assert.match(out, /Wrong:\n.*\n {2}Cannot load hook 'stp\.sh' as 'stp' is no event: did you mean 'stop\.sh'\?/);
 });
 
 test("hooks test changes the event as asked, takes one from a file, and shows what the hook was given", async () => {

@@ -120,7 +120,7 @@ test("a hook that is installed for Claude Code and found by us runs once", async
     [".claude/settings.json#0", "the file it serves is loaded already"],
   ]);
   assert.deepEqual(found.problems, []);
-  const without = await sourcesOf(p, { ownFolder: false }).refresh();
+  const without = await sourcesOf(p, { scriptFolders: [] }).refresh();
   assert.equal(without.records.length, 3);
 });
 

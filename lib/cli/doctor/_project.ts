@@ -8,7 +8,7 @@ import { reportLines } from "../../tape/drift/report.ts";
 import { runFixture } from "../../tape/run-fixture.ts";
 import { CONFIG_FILE, readConfig } from "../_config.ts";
 import { fixtureAgent } from "../_fixture-agent.ts";
-import { hooksHere } from "../_hooks-here.ts";
+import { agentScripts, besideWords, hooksHere } from "../_hooks-here.ts";
 import type { Io } from "../_io.ts";
 import { several } from "../show/text.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
@@ -27,7 +27,8 @@ function trustChecks(cwd: string, io: Io): Check[] {
   return standings(cwd, io.env).map(({ thing, state }) => {
     if (state === "trusted") return ok("trust", `${thing} is trusted`);
     const how = state === "changed" ? "has changed since it was trusted" : "is not trusted";
-    return warning("trust", `${thing} ${how}, so nothing in it runs`, "look at it, then run 'crochet trust'");
+    const runs = thing === "hooks" ? "'crochet run' without a script loads nothing of it" : "nothing in it runs";
+    return warning("trust", `${thing} ${how}, so ${runs}`, "look at it, then run 'crochet trust'");
   });
 }
 
@@ -44,13 +45,15 @@ async function config(cwd: string, io: Io): Promise<Check[]> {
 /** Settings have checks of their own. */
 async function hooks(cwd: string, io: Io): Promise<Check[]> {
   const { listed, problems } = await hooksHere(cwd, {}, io);
-  const count = several(listed.length, "hook loads", "hooks load");
   const own = problems.filter((problem) => !/settings(\.local)?\.json/.test(problem));
-  if (own.length === 0) return [ok("hooks", count)];
-  return own.map((problem) => {
+  const loads = ok("hooks", `'crochet run' without a script loads ${several(listed.length, "hook")}`);
+  const scripts = agentScripts(cwd).map((script) => ok("hooks", besideWords(script)));
+  if (own.length === 0) return [loads, ...scripts];
+  const wrong = own.map((problem) => {
     const { words, mend } = parted(problem);
     return broken("hooks", words, mend);
   });
+  return [...wrong, ...scripts];
 }
 
 /** How long all replays together may take: the rest is left to `crochet replay`. */

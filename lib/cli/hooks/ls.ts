@@ -1,16 +1,22 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Agent } from "../../agent.ts";
 import type { Found, Listed } from "../../hooks/sources.ts";
 import { command, type Usage } from "../_flags.ts";
 import { eventNames, kindWords } from "../_hook-words.ts";
-import { EXIT } from "../_io.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
 import { firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { table } from "../_table.ts";
 import { projectOf } from "../_project.ts";
-import { hooksHere } from "../_hooks-here.ts";
+import { agentScripts, besideWords, hooksHere } from "../_hooks-here.ts";
+import { loadAgent } from "../_script.ts";
 
 const USAGE: Usage = {
   name: "hooks ls",
-  words: "",
-  about: "Lists the hooks that load here in the order they are asked, and what was found and does not load.",
+  words: "[agent.ts]",
+  about:
+    "Lists the hooks that 'crochet run' loads here, or those of an agent script, in the order they are asked; and " +
+    "what was found and does not load.",
   flags: [
     ["--cwd <dir>", "the project"],
     ["--hooks <dir>", "a further folder of hooks"],
@@ -21,26 +27,36 @@ const USAGE: Usage = {
 };
 
 /** Exit code 1 where a file should be a hook and is not. */
-export default command(USAGE, async ({ flags }, io) => {
+export default command(USAGE, async ({ words, flags }, io) => {
   const cwd = projectOf(flags, io);
-  const found = await hooksHere(cwd, flags, io);
+  const [script] = words;
+  const found = await hooksHere(cwd, flags, io, script === undefined ? undefined : await agentOf(script, io));
   const last = lastResults(cwd, io.env);
   const hooks = inOrder(found).map((one, i) => row(one, i, last));
   const { unloaded, problems } = found;
-  if (flags.json) io.out(`${JSON.stringify({ hooks, unloaded, problems }, null, 2)}\n`);
-  else io.out(shown(hooks, found));
+  const scripts = script === undefined ? agentScripts(cwd) : [];
+  if (flags.json) io.out(`${JSON.stringify({ hooks, unloaded, problems, scripts }, null, 2)}\n`);
+  else io.out(shown(hooks, found, script, scripts));
   return problems.length > 0 ? EXIT.failed : EXIT.ok;
 });
 
+async function agentOf(script: string, io: Io): Promise<Agent> {
+  const path = resolve(io.cwd, script);
+  if (!existsSync(path)) throw new UsageError(`Cannot list the hooks of '${script}' as there is no such script`);
+  return await loadAgent(path, io);
+}
+
 type Row = ReturnType<typeof row>;
 
-function row({ record, scope, source, path }: Listed, i: number, last: ReadonlyMap<string, string>) {
+function row({ record, scope, source, path, broken = false }: Listed, i: number, last: ReadonlyMap<string, string>) {
+  // A broken file whose name has no event stands in the list only to report that.
+  const nameless = broken && path === undefined;
   return {
     order: i + 1,
     name: record.name,
-    events: eventNames(record),
+    events: nameless ? [] : eventNames(record),
     matcher: record.matcher ?? null,
-    kind: record.kind,
+    kind: nameless ? null : record.kind,
     scope,
     source,
     path: path ?? null,
@@ -48,6 +64,7 @@ function row({ record, scope, source, path }: Listed, i: number, last: ReadonlyM
     mode: record.mode,
     timeout: record.timeout ?? null,
     enabled: record.enabled,
+    broken,
     trusted: true,
     last: last.get(record.name) ?? null,
   };
@@ -58,28 +75,37 @@ function inOrder({ listed }: Found): Listed[] {
   return [...listed].sort((a, b) => a.record.priority - b.record.priority);
 }
 
-function shown(hooks: readonly Row[], { unloaded, problems }: Found): string {
+function shown(
+  hooks: readonly Row[],
+  { unloaded, problems }: Found,
+  script: string | undefined,
+  scripts: readonly string[],
+): string {
   const parts: string[] = [];
+  const who = script ?? "'crochet run' without a script";
   if (hooks.length > 0) {
-    parts.push(table(
-      ["#", "hook", "event", "matcher", "kind", "from", "on", "trusted", "last"],
-      hooks.map((h) => [
-        String(h.order),
-        h.name,
-        h.events.join(" "),
-        h.matcher ?? "",
-        kindWords(h),
-        h.source,
-        h.enabled ? "on" : "off",
-        "yes",
-        h.last ?? "",
-      ]),
-    ));
-  } else parts.push("No hooks load here: 'crochet hooks add' shows some to begin with\n");
+    parts.push(`${who} loads:\n${
+      table(
+        ["#", "hook", "event", "matcher", "kind", "from", "on", "trusted", "last"],
+        hooks.map((h) => [
+          String(h.order),
+          h.name,
+          h.events.join(" "),
+          h.matcher ?? "",
+          h.kind === null ? "" : kindWords({ kind: h.kind, mode: h.mode }),
+          h.source,
+          h.broken ? "broken" : h.enabled ? "on" : "off",
+          "yes",
+          h.last ?? "",
+        ]),
+      )
+    }`);
+  } else parts.push(`${who} loads no hooks: 'crochet hooks add' shows some to begin with\n`);
   if (unloaded.length > 0) {
     parts.push(`Found and not loaded:\n${unloaded.map((u) => `  ${u.name}: ${u.why}\n`).join("")}`);
   }
   if (problems.length > 0) parts.push(`Wrong:\n${problems.map((p) => `  ${p}\n`).join("")}`);
+  for (const name of scripts) parts.push(`${besideWords(name)}: crochet hooks ls ${name}\n`);
   return parts.join("\n");
 }
 

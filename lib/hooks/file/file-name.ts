@@ -82,6 +82,11 @@ export function isSkipped(file: string): boolean {
   return /^[_.]|^README|\.test\.|\.examples\.yaml$|\.d\.ts$/.test(file);
 }
 
+/** Whether a name begins with an event, as those of hooks do: a `hooks/` without one is another project's folder. */
+export function beginsWithEvent(file: string): boolean {
+  return !isSkipped(file) && NAMES.has(/^(?:\d+-)?([^.@]*)/.exec(file)![1]!);
+}
+
 /** Only as they are written in names: `PreToolUse` names no file. */
 const NAMES: ReadonlyMap<string, ResolvedName> = new Map(EVENT_NAMES.map((name) => [name, resolveEvent(name)!]));
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** Where hooks are from, in the order in which they are asked. */
-export type SourceScope = "user" | "project" | "local" | "command line";
+export type SourceScope = "script" | "user" | "project" | "local" | "command line";
 
 /** A settings or definitions file, of which only a trusted text counts. */
 export class TextSource {

@@ -1,6 +1,7 @@
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "../../core/messages.ts";
 import { price } from "../../prices.ts";
 import type { Cause } from "./difference.ts";
+import type { Header } from "../format.ts";
 import type { Normaliser } from "../normalise.ts";
 import { usageOf } from "../reply.ts";
 import type { Call, Tape } from "../tape.ts";
@@ -26,6 +27,13 @@ export const OFF_TAPE = "Cannot answer from tape ";
 export function causesOf(all: readonly Divergence[]): readonly Divergence[] {
   const found = all.filter(({ actual }) => !JSON.stringify(actual ?? "").includes(OFF_TAPE));
   return found.length > 0 ? found : all;
+}
+
+/** A script loads the hooks beside it by itself, which it once did not: that alone can be why a run is another one. */
+export function hooksAdded({ hooks: recorded = [] }: Pick<Header, "hooks"> = {}, now: readonly string[]): string[] {
+  const added = now.filter((name) => !recorded.includes(name)).join(", ");
+  if (added === "") return [];
+  return [`./hooks beside the script loads by itself, and was not loaded when this was recorded: ${added}`];
 }
 
 /** A tool whose result is not the recorded one. */

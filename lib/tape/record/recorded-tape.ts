@@ -38,7 +38,7 @@ export function refusal(
 
 /** The header of a new tape. */
 export function headerOf(
-  { seen: { url, answer, sdk, api }, chosen }: Recording,
+  { seen: { url, answer, sdk, api }, chosen, hooks }: Recording,
   seed: string,
   epoch: number,
   { agent, tools = false, normalise = [], source }: TapeOptions,
@@ -57,6 +57,7 @@ export function headerOf(
     },
     ...(agent !== undefined && { agent }),
     ...(chosen.size > 0 && { chosen: [...chosen] }),
+    ...(hooks.length > 0 && { hooks }),
     tools,
     ...(normalise.length > 0 && { normalise }),
   };

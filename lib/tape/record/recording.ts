@@ -25,6 +25,8 @@ export class Recording {
   readonly answers: AnswerFact[] = [];
   /** What the run chose in place of its agent. */
   readonly chosen = new Set<string>();
+  /** The files of the agent's own hook folders, by name. */
+  hooks: readonly string[] = [];
   memory?: MemoryFact;
   git?: string;
   readonly files = new Map<string, string>();
