@@ -98,8 +98,8 @@ function testFiles(): string[] {
 }
 
 function runsUnder(runtime: Runtime, file: string): boolean {
-  // These read the repository or start both runtimes themselves.
-  const once = /^test\/(?:house|docs|package)\/|\.both(?:\.more)?\.test\.ts$/.test(file);
+  // These start both runtimes themselves, or none of ours: a browser, a compiler.
+  const once = /^test\/(?:house|docs|package)\/|\.once(?:\.more)?\.test\.ts$/.test(file);
   if (runtime === "deno" && once) return false;
   if (named.length > 0 || flags.all) return true;
   const quick = !file.endsWith(".more.test.ts") &&

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -16,10 +15,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ToolError } from "../../lib/core/tool.ts";
 import { applyEdit, edit, type EditInput, multiEdit, undo, write } from "../../lib/tools/index.ts";
-import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
-import { rounds, tries } from "../_counts.ts";
+import { tries } from "../_counts.ts";
 import { bytes, call, editedInTurn, string, utf8 } from "./_edit-arbitraries.ts";
-import { script } from "./_edit-scripts.ts";
 import { inWorkspace, picture } from "./_workspace.ts";
 
 const runs = { numRuns: tries(40, 500) };
@@ -215,32 +212,4 @@ test("P25: undo() always brings back the bytes an edit replaced", long, () =>
       runs,
     );
     assert.ok(undone > 0);
-  }));
-
-test("P21, P26: Edit always comes to the same on Bun and on Deno, in any directory and locale", {
-  ...long,
-  skip: oneIsMissing,
-}, () =>
-  inWorkspace((root) => {
-    const ways = [{ LANG: "C", TZ: "UTC", cwd: root }, { LANG: "tr_TR.UTF-8", TZ: "Asia/Kathmandu", cwd: "/" }];
-    const outputs = BOTH_RUNTIMES.map(([program, ...args], i) => {
-      const { cwd, ...env } = ways[i]!;
-      const directory = join(root, String(i));
-      mkdirSync(directory);
-      const { status, stdout, stderr } = spawnSync(program, [
-        ...args,
-        script("_edit-battery.ts"),
-        directory,
-        String(rounds(300, 3000)),
-      ], {
-        cwd,
-        env: { ...process.env, ...env, LC_ALL: env.LANG },
-        encoding: "utf8",
-        maxBuffer: 1 << 28,
-      });
-      assert.equal(status, 0, stderr);
-      return stdout.split("\n");
-    });
-    assert.ok(outputs[0]!.length > 300);
-    assert.deepEqual(outputs[1], outputs[0]);
   }));

@@ -12,9 +12,6 @@ const found = (process.env.PATH ?? "").split(delimiter).concat("/usr/bin")
 /** Why tests in a browser are skipped; false where there is one. */
 export const noBrowser: string | false = found === undefined && "Chromium is not installed";
 
-/** Why a test that is about the page alone is skipped on the second runtime: `html.test.ts` shows that it is the same. */
-export const onDeno: string | false = "Deno" in globalThis && "the page is the same: tried under Bun";
-
 const FLAGS = [
   "--headless",
   "--no-sandbox",

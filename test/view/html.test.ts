@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { comparePage, runPage } from "../../lib/view/html.ts";
 import { pageAssets } from "../../lib/view/assets.ts";
 import { viewOf } from "../../lib/view/model.ts";
-import { BOTH_RUNTIMES, oneIsMissing } from "../_both-runtimes.ts";
-import { ended } from "../_crochet.ts";
-import { onDeno } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";
 import { told } from "./_runs.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const view = viewOf(told(longRollout(40, 120_000)), "run long-run");
 
 test("a page's policy allows its own script and style by hash, and nothing else", () => {
@@ -80,26 +73,3 @@ test("what a page needs first stands before its script, and everything long behi
   assert.ok(before < 250_000, `${before} characters before the script of ${html.length}`);
   assert.ok(html.length - before > 500_000);
 });
-
-test(
-  "a page is the same on both runtimes, to the byte",
-  { skip: oneIsMissing || onDeno, timeout: 120_000 },
-  async () => {
-    const script = join(ROOT, "test/view/_page-digest.ts");
-    const [bun, deno] = await Promise.all(BOTH_RUNTIMES.map((words) => ended([...words, script], { cwd: ROOT })));
-    assert.match(bun!.out, /^[0-9a-f]{64}\n$/, bun!.err);
-    assert.deepEqual(deno, bun);
-  },
-);
-
-test(
-  "the page's own modules are type-checked as what they are: scripts of a browser",
-  { skip: onDeno, timeout: 120_000 },
-  async () => {
-    const page = join(ROOT, "lib/view/page");
-    const modules = readdirSync(page).filter((name) => name.endsWith(".js")).map((name) => join(page, name));
-    const args = ["check", "--quiet", "--config", join(page, "jsconfig.json"), ...modules];
-    const { code, out, err } = await ended([join(ROOT, "node_modules/.bin/deno"), ...args], { cwd: ROOT });
-    assert.equal(code, 0, out + err);
-  },
-);

@@ -3,14 +3,14 @@ import { after, test } from "node:test";
 import { rounds } from "../_counts.ts";
 import { runPage } from "../../lib/view/html.ts";
 import { viewOf } from "../../lib/view/model.ts";
-import { closeBrowser, noBrowser, onDeno, open } from "./_browser.ts";
+import { closeBrowser, noBrowser, open } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";
 import { told } from "./_runs.ts";
 
 after(closeBrowser);
 
 test("a run of 2,000 calls and 10 MB never takes twice as long to its first paint as one of 100 KB", {
-  skip: noBrowser || onDeno,
+  skip: noBrowser,
   timeout: 240_000,
 }, async () => {
   const long = longRollout(2000, 10_000_000), short = longRollout(24, 100_000);

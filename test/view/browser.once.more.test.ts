@@ -4,13 +4,13 @@ import type { Page } from "playwright-core";
 import { alignRuns } from "../../lib/view/align.ts";
 import { comparePage, runPage } from "../../lib/view/html.ts";
 import { viewOf } from "../../lib/view/model.ts";
-import { closeBrowser, noBrowser, onDeno, open } from "./_browser.ts";
+import { closeBrowser, noBrowser, open } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";
 import { replayed, told } from "./_runs.ts";
 
 after(closeBrowser);
 
-const options = { skip: noBrowser || onDeno, timeout: 120_000 };
+const options = { skip: noBrowser, timeout: 120_000 };
 const LONG = longRollout(2000, 3_000_000);
 let long: string | undefined;
 const longPage = () => long ??= runPage(viewOf(told(LONG), "run long-run"));
