@@ -8,7 +8,7 @@
  *     bun run test --all --times    also writes how long each file took to test/times.json, slowest first
  */
 import { spawn } from "node:child_process";
-import { globSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -44,13 +44,18 @@ const { values: flags, positionals: named } = parseArgs({
   options: { more: { type: "boolean" }, all: { type: "boolean" }, times: { type: "boolean" } },
   allowPositionals: true,
 });
+for (const path of named.filter((path) => !existsSync(path))) {
+  console.error(`Cannot find '${path}'`);
+  process.exit(2);
+}
 const recorded: Record<string, number> = JSON.parse(readFileSync(TIMES, "utf8"));
 const out = mkdtempSync(join(tmpdir(), "crochet-test-"));
 const timeout = process.env.CROCHET_TEST_LONG ? 3_600_000 : 600_000;
 const start = performance.now();
 const parts = [...inParts("bun"), ...inParts("deno")].sort((a, b) => b.seconds - a.seconds);
 const total: Count = { passed: 0, failed: [], skipped: [] };
-const times: [file: string, seconds: number][] = [];
+/** By runtime and file. */
+const times: [key: string, seconds: number][] = [];
 const files = parts.reduce((sum, part) => sum + part.files.length, 0);
 const running = new Set<Part>();
 let ended = 0;
@@ -63,9 +68,10 @@ await Promise.all(Array.from({ length: AT_ONCE }, async () => {
 clearInterval(redraw);
 rmSync(out, { recursive: true });
 if (flags.times) {
-  const slow = times.map(([file, seconds]) => [file, Math.round(seconds * 10) / 10] as const)
-    .filter(([, seconds]) => seconds >= UNKNOWN).sort((a, b) => b[1] - a[1]);
-  writeFileSync(TIMES, `${JSON.stringify(Object.fromEntries(slow), null, 2)}\n`);
+  const all = { ...recorded, ...Object.fromEntries(times) };
+  const slow = Object.entries(all).filter(([key, seconds]) => seconds >= UNKNOWN && existsSync(key.split(" ")[1]!));
+  const rounded = slow.sort((a, b) => b[1] - a[1]).map(([key, seconds]) => [key, Math.round(seconds * 10) / 10]);
+  writeFileSync(TIMES, `${JSON.stringify(Object.fromEntries(rounded), null, 2)}\n`);
 }
 // At the end, so that the tail of a long log shows what failed.
 for (const kind of ["skipped", "failed"] as const) {
@@ -77,7 +83,7 @@ process.exit(total.failed.length > 0 ? 1 : 0);
 
 /** The files of a runtime, in parts of about the same recorded time. */
 function inParts(runtime: Runtime): Part[] {
-  const seconds = (file: string) => recorded[`${runtime} ${file}`] ?? UNKNOWN;
+  const seconds = (file: string) => recorded[`${runtime} ${file}`] ?? recorded[`bun ${file}`] ?? UNKNOWN;
   const chosen = testFiles().filter((file) => runsUnder(runtime, file)).sort((a, b) => seconds(b) - seconds(a));
   const all = chosen.reduce((sum, file) => sum + seconds(file), 0);
   const parts = Array.from({ length: Math.min(chosen.length, Math.max(2, Math.round(all / PART))) }, (_, i): Part => {
@@ -103,7 +109,7 @@ function runsUnder(runtime: Runtime, file: string): boolean {
   if (runtime === "deno" && once) return false;
   if (named.length > 0 || flags.all) return true;
   const quick = !file.endsWith(".more.test.ts") &&
-    (runtime === "bun" || /^test\/(?:(?:core|hooks|tools|tape)\/|cli\/record-replay\.)/.test(file));
+    (runtime === "bun" || /^test\/(?:(?:core|hooks|tools|tape)\/|cli\/init\.)/.test(file));
   return quick !== Boolean(flags.more);
 }
 
@@ -114,14 +120,14 @@ async function runPart(part: Part): Promise<void> {
   ended += part.files.length;
   const count = read(part);
   if (count.failed.length === 0 && (code !== 0 || count.passed + count.skipped.length === 0)) {
-    count.failed.push(`it ended with code ${code}, ${count.passed} tests passed and none failed`);
+    count.failed.push(`${part.name} ended with code ${code}, and its report has no failed test`);
   }
   if (count.failed.length > 0) {
     say(`\n== ${part.name} ==\n${readFileSync(part.text, "utf8").replace(/^(?:\(pass\).*|.* \.\.\. ok .*)\n/gm, "")}`);
   }
   total.passed += count.passed;
-  total.failed.push(...count.failed.map((f) => `${part.name}: ${f}`));
-  total.skipped.push(...count.skipped.map((s) => `${part.name}: ${s}`));
+  total.failed.push(...count.failed);
+  total.skipped.push(...count.skipped);
   progress();
 }
 
@@ -168,16 +174,17 @@ function read({ xml, runtime }: Part): Count {
     // A runner that died has no report: its exit code shows that.
   }
   for (const [, suite, cases] of report.matchAll(/<testsuite\b([^>]*)>([\s\S]*?)<\/testsuite>/g)) {
+    const key = `${runtime} ${/ name="(?:\.\/)?([^"]*)"/.exec(suite!)![1]}`;
     let seconds = 0;
     for (const [, attributes, , body = ""] of cases!.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)) {
-      const name = plain(/ name="([^"]*)"/.exec(attributes!)?.[1] ?? "?");
+      const name = `${key}: ${plain(/ name="([^"]*)"/.exec(attributes!)![1]!)}`;
       seconds += Number(/ time="([^"]*)"/.exec(attributes!)?.[1] ?? 0);
       const fault = /<(?:failure|error)\b[^>]*>([^<]*)/.exec(body);
       if (/<skipped\b/.test(body)) count.skipped.push(name);
       else if (fault) count.failed.push([name, ...plain(fault[1]!).split("\n").slice(0, 12)].join("\n    "));
       else count.passed++;
     }
-    times.push([`${runtime} ${/ name="(?:\.\/)?([^"]*)"/.exec(suite!)![1]}`, seconds]);
+    times.push([key, seconds]);
   }
   return count;
 }
