@@ -200,7 +200,7 @@ const KEPT = JSON.stringify([{ broke: "it broke", faults: ["call 1: error:overlo
 
 for (
   const [what, hangsAt, args, files, said] of [
-    ["a search", 2, ["--faults", "50"], {}, /^fixture +schedules +result\nwrite +\d +interrupted\n$/],
+    ["a search", 2, ["--faults", "50"], {}, /^fixture +schedules +result\nwrite +\d+ +interrupted\n$/],
     ["a preset", 1, ["--faults", "overloaded"], {}, /write +0 +error\n\n.*\n {2}Cannot judge the run as it was interr/],
     [
       "faults that were kept",

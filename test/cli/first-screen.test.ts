@@ -69,7 +69,7 @@ for (
     using here = place();
     const { code, out, err } = await here.call(main, ...typed);
     assert.deepEqual([code, out], [2, ""]);
-    assert.match(err, /^crochet: Cannot [^\n]*\n$/);
+    assert.match(err, /^crochet: Unknown (command|flag) [^\n]*\n$/);
     assert.ok(err.endsWith(`did you mean ${meant}?\n`), err);
   });
 }
