@@ -5,6 +5,8 @@ import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 /** How a command is called: the whole of its `--help`. */
 export interface Usage {
   readonly name: string;
+  /** What is typed before the words. @default "crochet " and the name */
+  readonly typed?: string;
   /** The words after the name, as a person would write them. */
   readonly words: string;
   readonly about: string;
@@ -82,9 +84,10 @@ export async function readFlags(usage: Usage, args: readonly string[]): Promise<
 
 function unknownFlag(usage: Usage, typed: string): UsageError {
   const near = nearest(typed, flagsOf(usage).map(([flag]) => `--${longName(flag)}`));
-  return new UsageError(`Unknown flag ${typed} for 'crochet ${usage.name}': did you mean ${near}?`);
+  return new UsageError(`Unknown flag ${typed} for '${typedFor(usage)}': did you mean ${near}?`);
 }
 
+const typedFor = ({ name, typed = `crochet ${name}` }: Usage) => typed;
 const takesValue = (flag: string) => /[<[]/.test(flag);
 const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
@@ -102,7 +105,7 @@ export function helpText(usage: Usage): string {
   const width = Math.max(...all.map(([flag]) => flag.length)) + 2;
   const flags = all.map(([flag, about]) => `  ${flag.padEnd(width)}${inLines(about, 2 + width)}`).join("\n");
   return [
-    `crochet ${usage.name} ${usage.words}`.trim(),
+    `${typedFor(usage)} ${usage.words}`.trim(),
     "",
     `  ${inLines(usage.about, 2)}`,
     "",

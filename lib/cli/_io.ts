@@ -9,6 +9,8 @@ export interface Io {
    * elsewhere. @default `out` and `err`
    */
   readonly draw?: { readonly out: (text: string) => void; readonly err: (text: string) => void };
+  /** Absent in tests that run a command in their own process. */
+  readonly stdin?: { readonly isPiped: boolean; readonly stream: NodeJS.ReadStream };
   /** Whether a person watches the output. */
   readonly tty: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;

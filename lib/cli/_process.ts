@@ -26,6 +26,14 @@ export function processIo({ careful = false } = {}): Io {
     out: (text) => draw.out(forStream(1, text)),
     err: (text) => draw.err(forStream(2, text)),
     draw,
+    stdin: {
+      get isPiped() {
+        return isPiped();
+      },
+      get stream() {
+        return process.stdin;
+      },
+    },
     get tty() {
       return outputKind() === "terminal";
     },
@@ -78,6 +86,16 @@ function outputKind(): "file" | "pipe" | "terminal" {
   if (!output.isCharacterDevice()) return kind = output.isFile() ? "file" : "pipe";
   const isTerminal = output.rdev !== statSync("/dev/null").rdev && process.stdout.isTTY === true;
   return kind = isTerminal ? "terminal" : "file";
+}
+
+/** Whether stdin is a pipe or a file; a terminal, /dev/null and a closed stdin are not. */
+function isPiped(): boolean {
+  try {
+    const input = process.getBuiltinModule("node:fs").fstatSync(0);
+    return input.isFIFO() || input.isFile() || input.isSocket();
+  } catch {
+    return false;
+  }
 }
 
 /** @throws {Error} where the disk is full */

@@ -1,31 +1,41 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
+import { nearest } from "../core/names.ts";
 import { fileUrl } from "../files/file-url.ts";
 import { loadingScript } from "../files/loading-script.ts";
 import { type Io, UsageError } from "./_io.ts";
 
 /**
- * Splits the words of a command: the first is a script if it is named like one and is there, unless `--` is before it.
- * With `keeps`, one that is not there is refused: what another agent does would be paid, and kept.
+ * Splits the words of a command: a first word that ends in .ts, .js or .mjs is a script, unless `--` comes before it.
+ *
+ * @throws {UsageError} if there is no such script
  */
-export function scriptAndPrompt(
+export function scriptAndWords(
   words: readonly string[],
   args: readonly string[],
-  io: Io,
-  { keeps = false } = {},
-): { script: string | undefined; prompt: string } {
+  io: Pick<Io, "cwd">,
+): { script: string | undefined; words: readonly string[] } {
   const [first = ""] = words;
+  const isAfterDashes = args.includes("--") && words.length === args.length - args.indexOf("--") - 1;
+  if (isAfterDashes || !SCRIPT.test(first)) return { script: undefined, words };
   const path = resolve(io.cwd, first);
-  const named = /\.(ts|js|mjs)$/.test(first) && args[0] !== "--";
-  if (named && existsSync(path)) return { script: path, prompt: words.slice(1).join(" ") };
-  // With blanks in it, it is rather a sentence that ends with the name of a file.
-  if (named && !/\s/.test(first)) {
-    const mend = "mend its name, or put -- before a prompt that begins so";
-    if (keeps) throw new UsageError(`Cannot record '${first}' as there is no script ${path}: ${mend}`);
-    io.err(`crochet: there is no script ${path}, so '${first}' is a part of the prompt\n`);
-  }
-  return { script: undefined, prompt: words.join(" ") };
+  if (existsSync(path)) return { script: path, words: words.slice(1) };
+  // A sentence that ends with the name of a file.
+  if (/\s/.test(first)) return { script: undefined, words };
+  const near = nearScript(path);
+  const hint = near === undefined ? "" : `, did you mean '${relative(io.cwd, near)}'?`;
+  throw new UsageError(`Cannot find script '${first}'${hint}: put -- before a prompt that begins with such a word`);
+}
+
+const SCRIPT = /\.(ts|js|mjs)$/;
+
+/** The script with the most similar name in the same folder. */
+function nearScript(path: string): string | undefined {
+  const folder = dirname(path);
+  if (!existsSync(folder)) return undefined;
+  const name = nearest(basename(path), readdirSync(folder).filter((file) => SCRIPT.test(file)).sort());
+  return name === undefined ? undefined : join(folder, name);
 }
 
 /** How long a script is waited for: at its top level it may wait for ever. */

@@ -3,7 +3,7 @@ import type { Agent } from "../agent.ts";
 import { command, type Usage } from "./_flags.ts";
 import { UsageError } from "./_io.ts";
 import { ASKING, RUN_FLAGS, runOptions } from "./_run-options.ts";
-import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
+import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { hasPerson } from "./chat/terminal.ts";
 
 const USAGE: Usage = {
@@ -16,7 +16,7 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags, args }, io) => {
-  const { script, prompt } = scriptAndPrompt(words, args, io);
+  const { script, words: prompt } = scriptAndWords(words, args, io);
   if (!hasPerson(io.tty, io.env)) {
     const one = script === undefined ? "" : `${words[0]} `;
     throw new UsageError(`Cannot chat as this is no terminal: use crochet run ${one}"what to do"`);
@@ -25,5 +25,5 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const { options, watched } = await runOptions({ flags, io, script: script !== undefined }, agent);
   const { Conversation } = await import("./chat/conversation.ts");
   const cwd = options.cwd ?? resolve(io.cwd);
-  return await new Conversation(watched, options, { io, cwd }).hold(prompt.trim());
+  return await new Conversation(watched, options, { io, cwd }).hold(prompt.join(" ").trim());
 });

@@ -16,7 +16,8 @@ import { command, type Usage } from "./_flags.ts";
 import { keptTests } from "./_kept-tests.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
-import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
+import { promptOf } from "./_prompt.ts";
+import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { projectOf } from "./_project.ts";
 import { coloursFor } from "./show/colours.ts";
 import { terminalView } from "./show/terminal-view.ts";
@@ -40,7 +41,8 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags, args }, io) => {
-  const { script, prompt } = scriptAndPrompt(words, args, io, { keeps: true });
+  const { script, words: said } = scriptAndWords(words, args, io);
+  const prompt = await promptOf(said, io);
   if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
   const workspace = projectOf(flags, io);
   const folder = folderFor(String(flags.fixture ?? nameFor(redactor().text(prompt))), io);

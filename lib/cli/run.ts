@@ -1,18 +1,22 @@
+import { relative } from "node:path";
 import type { Agent, RunOptions } from "../agent.ts";
 import type { Stop } from "../core/events.ts";
 import type { Result } from "../core/run-events.ts";
 import { consoleAside } from "./_aside.ts";
-import { command, type Usage } from "./_flags.ts";
+import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
+import { promptOf } from "./_prompt.ts";
 import { ASKING, type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
-import { builtIn, loadAgent, scriptAndPrompt } from "./_script.ts";
+import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { plainText } from "./show/text.ts";
+
+const PIPED = "What is piped in is added to the prompt; - as the prompt means only what is piped in.";
 
 const USAGE: Usage = {
   name: "run",
   words: "[agent.ts] <prompt…>",
-  about: `Runs an agent: the script's default export, or the built-in coding agent. ${ASKING}`,
+  about: `Runs an agent: the script's default export, or the built-in coding agent. ${PIPED} ${ASKING}`,
   flags: [
     ...RUN_FLAGS,
     ["--on <url>", "run on a durable engine, by its ingress, and follow; with --resume and no prompt: follow again"],
@@ -24,24 +28,54 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags, args }, io) => {
-  const { script, prompt } = scriptAndPrompt(words, args, io);
+  const { script, words: said } = scriptAndWords(words, args, io);
+  const call = { flags, io, script: script !== undefined };
+  const prompt = await promptFor(said, call);
+  if (prompt === undefined) {
+    throw new UsageError(`Cannot run an agent as there is no prompt: ${USAGE.example}`);
+  }
   const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
-  return await runPrompt(agent, prompt, { flags, io, script: script !== undefined });
+  return await runPrompt(agent, prompt, call);
 });
 
 /** What `agent.main()` does: the same as `crochet run` with the script already loaded. */
 export async function runAsScript(agent: Agent, args: readonly string[]): Promise<void> {
   const io = processIo();
-  const run = command(USAGE, ({ words, flags }) => runPrompt(agent, words.join(" "), { flags, io, script: true }));
+  const usage = scriptUsage(agent);
+  const run = command(usage, async ({ words, flags }) => {
+    const call = { flags, io, script: true };
+    const prompt = await promptFor(words, call);
+    if (prompt !== undefined) return await runPrompt(agent, prompt, call);
+    io.err(helpText(usage));
+    return EXIT.usage;
+  });
   process.exitCode = await guarded(args, io, () => run(args, io));
+}
+
+/** How an agent that is a program of its own is called. */
+function scriptUsage(agent: Agent): Usage {
+  const script = relative(process.cwd(), process.argv[1] ?? "agent.ts");
+  const program = "Bun" in globalThis ? "bun run" : "Deno" in globalThis ? "deno run -A" : "node";
+  const typed = `${program} ${script}`;
+  return {
+    ...USAGE,
+    typed,
+    words: "<prompt…>",
+    about: `Runs the agent '${agent.name}'. ${PIPED} ${ASKING}`,
+    example: `${typed} "say hello"`,
+  };
+}
+
+/** The prompt of a call; undefined if there is none and the call needs one. */
+async function promptFor(words: readonly string[], { flags, io }: Call): Promise<string | undefined> {
+  const goesOn = (flags.durable === true || flags.on !== undefined) && flags.resume !== undefined;
+  if (goesOn && words.length === 0) return "";
+  const prompt = await promptOf(words, io);
+  return prompt.trim() === "" ? undefined : prompt;
 }
 
 async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<number> {
   const { flags, io } = call;
-  const goesOn = (flags.durable === true || flags.on !== undefined) && flags.resume !== undefined;
-  if (prompt.trim() === "" && !goesOn) {
-    throw new UsageError(`Cannot run an agent as there is no prompt: ${USAGE.example}`);
-  }
   const output = outputForm(flags.output);
   const seen = output === "text" && io.tty;
   const restore = seen ? undefined : consoleAside();

@@ -96,24 +96,6 @@ test("replay takes several names, and refuses what it cannot do before it begins
   ]);
 });
 
-test(
-  "record refuses a script that is not there before another agent is paid; to run it is a part of the prompt",
-  LONG,
-  async () => {
-    using here = place({ "agent.ts": agentScript(SYSTEM) });
-    const key = { ANTHROPIC_API_KEY: "not-a-key", ANTHROPIC_BASE_URL: "http://127.0.0.1:9" };
-    const { code, err } = await here.crochet(["record", "agnet.ts", "hi"], key);
-    const mend = "mend its name, or put -- before a prompt that begins so";
-    const told = `crochet: Cannot record 'agnet.ts' as there is no script ${here.cwd}/agnet.ts: ${mend}\n`;
-    assert.deepEqual([code, err], [2, told]);
-    const asked = /Cannot (?:call the model|record)[^]* could not be reached/;
-    assert.match((await here.crochet(["record", "--", "agnet.ts", "is gone"], key)).err, asked);
-    const ran = (await here.crochet(["run", "agnet.ts", "is gone"], key)).err;
-    assert.match(ran, /^crochet: there is no script .*agnet\.ts, so 'agnet\.ts' is a part of the prompt\n/);
-    assert.match(ran, asked);
-  },
-);
-
 test("record always says why a prompt was denied, and what its hooks did wrong", LONG, async () => {
   using here = place({
     "agent.ts": agentScript(SYSTEM),

@@ -46,10 +46,12 @@ export function reader(): Reader {
     write,
     shell: (command) =>
       new Promise((resolve) => {
-        execFile("bash", ["-c", command], { cwd: folder.path, env, timeout: 180_000 }, (error, stdout, stderr) => {
+        const options = { cwd: folder.path, env, timeout: 180_000 };
+        const shell = execFile("bash", ["-c", command], options, (error, stdout, stderr) => {
           const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
           resolve({ code, said: stdout + stderr });
         });
+        shell.stdin!.end();
       }),
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   };

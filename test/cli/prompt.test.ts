@@ -1,0 +1,113 @@
+/** Where a prompt comes from: the words of a command line, the script among them, and what is piped in. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { CROCHET, ended, type Exit } from "../_crochet.ts";
+import { type Place, place } from "../_place.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** An agent that answers with the prompt it was given. */
+const ECHO = `
+import { agent } from "${join(ROOT, "lib/index.ts")}";
+async function* echo({ messages }) {
+  const text = messages[0].content.map((block) => block.text).join("|");
+  yield { type: "message_start", message: {} };
+  yield { type: "content_block_start", index: 0, content_block: { type: "text", text: text.length > 99 ? text.length + " characters" : text } };
+  yield { type: "content_block_stop", index: 0 };
+  yield { type: "message_delta", delta: { stop_reason: "end_turn" } };
+  yield { type: "message_stop" };
+}
+const made = agent({ from: import.meta.url, model: echo });
+export default made;
+if (import.meta.main) await made.main();
+`;
+
+/** Both ways to run the agent, which take the same words and the same stdin. */
+const WAYS: readonly (readonly [string, ...string[]])[] = [[...CROCHET, "run", "agent.ts"], [
+  ...OUR_RUNTIME,
+  "agent.ts",
+]];
+
+const given = (here: Place, stdin?: string) => ({
+  cwd: here.cwd,
+  env: { HOME: here.home },
+  ...(stdin !== undefined && { stdin }),
+});
+
+for (const way of WAYS) {
+  const name = way.includes("run") && way.length > OUR_RUNTIME.length + 1 ? "crochet run agent.ts" : ".main()";
+
+  test(`${name}: what is piped in follows the words of the prompt, and - means only what is piped in`, async () => {
+    using here = place({ "agent.ts": ECHO });
+    const said = async (words: string[], stdin?: string) => {
+      const { code, out, err } = await ended([...way, ...words], given(here, stdin));
+      assert.deepEqual([code, err], [0, ""]);
+      return out;
+    };
+    assert.equal(await said(["explain", "this"], "a log\nof two lines\n"), "explain this\n\na log\nof two lines\n");
+    assert.equal(await said(["explain"]), "explain\n");
+    assert.equal(await said(["-"], "only this\n"), "only this\n");
+    assert.equal(await said([], "only this\n"), "only this\n");
+    assert.equal(await said(["explain"], "x".repeat(10 * 1024 * 1024 - 1)), `${10 * 1024 * 1024 - 1 + 9} characters\n`);
+  });
+
+  test(`${name}: over 10 MB on stdin is a usage error that says what to do instead`, async () => {
+    using here = place({ "agent.ts": ECHO });
+    const { code, out, err } = await ended([...way, "explain"], given(here, "x".repeat(10 * 1024 * 1024 + 1)));
+    const why = "it is over 10 MB: save it as a file and ask the agent to read the file";
+    assert.deepEqual([code, out, err], [2, "", `crochet: Cannot read stdin as ${why}\n`]);
+  });
+
+  test(`${name}: a pipe that sends nothing is left after 3 s, with a line on stderr`, async () => {
+    using here = place({ "agent.ts": ECHO });
+    const { code, out, err } = await withOpenPipe([...way, "explain"], here);
+    assert.deepEqual([code, out], [0, "explain\n"]);
+    assert.match(err, /^crochet: stdin is open but sent nothing for 3 s, so it is not part of the prompt: .*\n$/);
+  });
+}
+
+/** Runs a program whose stdin stays open and silent, as that of some CI runners. */
+function withOpenPipe([program, ...args]: readonly [string, ...string[]], here: Place): Promise<Exit> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd: here.cwd, env: { ...process.env, HOME: here.home, NO_COLOR: "1" } });
+    let out = "";
+    let err = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
+    child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
+    child.on("exit", () => child.stdin.destroy());
+    child.on("close", (code) => resolve({ code, out, err }));
+  });
+}
+
+test("a script without a prompt prints its own usage and exits 2; --help prints the same and exits 0", async () => {
+  using here = place({ "agent.ts": ECHO });
+  const { code, out, err } = await ended([...OUR_RUNTIME, "agent.ts"], given(here));
+  assert.deepEqual([code, out], [2, ""]);
+  assert.match(
+    err,
+    /^(bun run|deno run -A) agent\.ts <prompt…>\n\n {2}Runs the agent 'agent'\. [^]*--model <name>[^]*\n {2}\1 agent\.ts "say hello"\n$/,
+  );
+  const help = await ended([...OUR_RUNTIME, "agent.ts", "--help"], given(here));
+  assert.deepEqual([help.code, help.out, help.err], [0, err, ""]);
+});
+
+test("run, chat and record refuse a script that is not there and name the nearest one; -- makes it a prompt", async () => {
+  using here = place({ "fixer.ts": ECHO, "other.mjs": "" });
+  for (const command of ["run", "chat", "record"]) {
+    const { code, out, err } = await here.crochet([command, "fixr.ts", "do it"]);
+    const hint = "did you mean 'fixer.ts'?: put -- before a prompt that begins with such a word";
+    assert.deepEqual([code, out, err], [2, "", `crochet: Cannot find script 'fixr.ts', ${hint}\n`]);
+  }
+  const { err } = await here.crochet(["run", "agents/fixr.ts", "do it"]);
+  assert.match(err, /Cannot find script 'agents\/fixr\.ts': put/);
+  const model = { ANTHROPIC_BASE_URL: "http://127.0.0.1:9", ANTHROPIC_API_KEY: "none" };
+  for (
+    const words of [["--", "fixr.ts", "is gone"], ["--max-iterations", "1", "--", "fixr.ts"], ["what is in fixr.ts"]]
+  ) {
+    assert.match((await here.crochet(["run", ...words], model)).err, /could not be reached/);
+  }
+});
