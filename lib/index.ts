@@ -52,12 +52,12 @@ export type {
   TurnStartHook,
   UserPromptSubmitHook,
 } from "./core/hook.ts";
-export { type SessionHooks, sessionHooks, ToolDeniedError, wrapToolCall } from "./core/host.ts";
+export { type OnErrorReply, type SessionHooks, sessionHooks, ToolDeniedError, wrapToolCall } from "./core/host.ts";
 export type { Engine, Step } from "./core/engine.ts";
 export type { Limits } from "./core/limits.ts";
 export type { Block, Message, Usage } from "./core/messages.ts";
 export { type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";
-export { HookRegistry, type HookResult, type HookStats } from "./core/registry.ts";
+export { HookRegistry, type HookResult, type HookStats, type RegistryOptions } from "./core/registry.ts";
 export type { Result, RunEvent } from "./core/run-events.ts";
 export {
   type Effect,
@@ -81,6 +81,14 @@ export {
   type StopDecision,
   type Verdict,
 } from "./core/verdict.ts";
+export type {
+  HookCondition,
+  HookConfig,
+  HookDefinitions,
+  HookMatcher,
+  HookRule,
+  HookType,
+} from "./hooks/definition/hook-config.ts";
 export type { DefinitionsOptions } from "./hooks/definitions.ts";
 export { definitions, promptGate, promptStop } from "./hooks/on-demand.ts";
 export type { PromptOptions } from "./hooks/prompt.ts";

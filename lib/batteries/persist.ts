@@ -77,7 +77,7 @@ export function keeper(
       checkpoint_type: kind,
       message_count: was.messages,
       duration_since_last_ms: Math.round(since.tick - was.tick),
-      storage_path: null,
+      storage_path: store.pathOf?.(id) ?? null,
     });
     return checkpoint_id;
   };

@@ -1,6 +1,7 @@
 import { thaw } from "./frozen.ts";
 import { thrownWords } from "./thrown.ts";
 import type { EventFields } from "./events.ts";
+import type { Folded } from "./fold.ts";
 import { type HookRegistry, idOf, type SessionLike } from "./registry.ts";
 
 /** A tool call that a hook refused. */
@@ -28,8 +29,8 @@ export async function wrapToolCall<Args extends { readonly [key: string]: unknow
   call: (args: Args) => Result | Promise<Result>,
 ): Promise<Result> {
   if (!hooks) return await call(args);
-  const where = { session_id: idOf(session) };
-  const pre = await hooks.fire({ event: "pre-tool-use", tool_name: tool, input: args }, where);
+  const fire = warningFire(hooks, session);
+  const pre = await fire({ event: "pre-tool-use", tool_name: tool, input: args });
   if (pre.abort) throw new ToolDeniedError(pre.abort.reason);
   if (pre.decision === "deny" || pre.decision === "ask") {
     throw new ToolDeniedError(pre.reason || "Tool call denied by hook");
@@ -37,7 +38,7 @@ export async function wrapToolCall<Args extends { readonly [key: string]: unknow
   const effective = pre.modified ? thaw(pre.value as Args) : args;
   const start = performance.now();
   const after = (result: unknown, error: string | null) =>
-    hooks.fire({
+    fire({
       event: "post-tool-use",
       tool_name: tool,
       input: effective,
@@ -51,7 +52,7 @@ export async function wrapToolCall<Args extends { readonly [key: string]: unknow
       failed: error !== null,
       error,
       duration_ms: Math.round(performance.now() - start),
-    }, where);
+    });
   let result: Result;
   try {
     result = await call(effective);
@@ -61,6 +62,16 @@ export async function wrapToolCall<Args extends { readonly [key: string]: unknow
   }
   await after(result, null);
   return result;
+}
+
+/** Fires for one session; what a host is not given back is at least a warning. */
+function warningFire(hooks: HookRegistry, session: SessionLike) {
+  const where = { session_id: idOf(session) };
+  return async (firing: Parameters<HookRegistry["fire"]>[0]): Promise<Folded> => {
+    const folded = await hooks.fire(firing, where);
+    for (const warning of folded.warnings) hooks.warn(warning);
+    return folded;
+  };
 }
 
 type Given<N extends keyof EventFields> = Partial<EventFields[N]>;
@@ -78,26 +89,37 @@ type Given<N extends keyof EventFields> = Partial<EventFields[N]>;
  * ```
  */
 export function sessionHooks(hooks: HookRegistry | null, session: SessionLike): SessionHooks {
-  const where = { session_id: idOf(session) };
+  const fire = hooks && warningFire(hooks, session);
   const tell = async (firing: Parameters<HookRegistry["fire"]>[0]) => {
-    await hooks?.fire(firing, where);
+    await fire?.(firing);
   };
   return {
     onSessionStart: ({ profile = null, config = null } = {}) =>
       tell({ event: "session-start", source: "startup", profile, config }),
     onSessionEnd: (duration_ms, reason) => tell({ event: "session-end", duration_ms, reason }),
-    onError: (error, tool = null) =>
-      tell({
+    onError: async (error, tool = null, given = {}) => {
+      if (!fire) return { denied: false, retry: false };
+      const said = await fire({
         event: "error",
         error_type: error.name,
         error_message: error.message,
         stack_trace: error.stack ?? null,
         tool,
-      }),
+        retry: true,
+        ...given,
+      });
+      const denied = said.abort !== undefined || said.decision === "deny";
+      const reason = said.abort?.reason ?? said.reason;
+      return {
+        denied,
+        ...(denied && reason !== undefined && { reason }),
+        retry: !denied && said.modified && said.value === true,
+      };
+    },
     onCheckpoint: (checkpoint_id, given = {}) => tell({ event: "checkpoint", checkpoint_id, ...given }),
     onModelSwitch: async (old_model, new_model, given = {}) => {
-      if (!hooks) return new_model;
-      const said = await hooks.fire({ event: "model-switch", old_model, new_model, ...given }, where);
+      if (!fire) return new_model;
+      const said = await fire({ event: "model-switch", old_model, new_model, ...given });
       return said.decision === "deny" || said.decision === "ask"
         ? old_model
         : said.modified
@@ -109,10 +131,19 @@ export function sessionHooks(hooks: HookRegistry | null, session: SessionLike): 
   };
 }
 
+/** What hooks want after an error. */
+export interface OnErrorReply {
+  readonly denied: boolean;
+  /** Why it was denied. */
+  readonly reason?: string;
+  readonly retry: boolean;
+}
+
 export interface SessionHooks {
   onSessionStart(given?: { profile?: string | null; config?: EventFields["session-start"]["config"] }): Promise<void>;
   onSessionEnd(duration_ms: number, reason: string): Promise<void>;
-  onError(error: Error, tool?: string | null): Promise<void>;
+  /** Whether a hook refuses to go on, and whether one asks for another try. */
+  onError(error: Error, tool?: string | null, given?: Given<"error">): Promise<OnErrorReply>;
   onCheckpoint(checkpoint_id: string, given?: Given<"checkpoint">): Promise<void>;
   /** The model to use: the new one, what a hook made of it, or the old one where a hook refused. */
   onModelSwitch(old_model: string | null, new_model: string, given?: Given<"model-switch">): Promise<string | null>;

@@ -25,6 +25,11 @@ export interface HookStats {
   readonly enabled: boolean;
 }
 
+export interface RegistryOptions {
+  /** Gets warnings of `wrapToolCall` and `sessionHooks`: a hook failed, or answered what has no effect. @default console.warn */
+  readonly warn?: (message: string) => void;
+}
+
 /** An event as a host fires it: defaults may be left out. */
 export type Firing<N extends EventName = EventName> = { [K in N]: { readonly event: K } & Partial<EventFields[K]> }[N];
 
@@ -46,6 +51,12 @@ export class HookRegistry {
   readonly #stats = new Map<string, Counted>();
   readonly #values = new Map<string, unknown>();
   readonly #sequence = { next: 0 };
+  /** Reports what `wrapToolCall` and `sessionHooks` do not return: a hook that failed and let things be. */
+  readonly warn: (message: string) => void;
+
+  constructor({ warn = (message) => console.warn(`crochet: ${message}`) }: RegistryOptions = {}) {
+    this.warn = warn;
+  }
 
   /** Appends hooks: they run after those that are there. */
   register(...hooks: readonly CodeHooks[]): this {

@@ -8,6 +8,7 @@ import { type Opinion, readNative } from "../core/verdict.ts";
 import { type Definition, DefinitionReader, type Path } from "./definition/definition.ts";
 import { definitionCommand } from "./definition/definition-command.ts";
 import { conditionsOf, momentsOf } from "./definition/definition-match.ts";
+import type { HookDefinitions } from "./definition/hook-config.ts";
 import type { HookHost } from "./process/host.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import type { KindParts } from "./file/record.ts";
@@ -16,7 +17,7 @@ import { parseRules } from "./rule/rule-language.ts";
 import { readRules } from "./rule/rule-yaml.ts";
 import { compileTemplate } from "./prompting/template.ts";
 import { readYaml, type YamlText } from "./rule/yaml.ts";
-import { type PromptModel, promptRecord, warnOff, whileAsked } from "./prompt.ts";
+import { type PromptModel, promptRecord, warnOff, withoutModel } from "./prompt.ts";
 import { compileRules } from "./rules.ts";
 
 export interface DefinitionsOptions {
@@ -24,13 +25,13 @@ export interface DefinitionsOptions {
   readonly workspace?: string;
   /** The functions that definitions of type `internal` call by their name. */
   readonly internal?: { readonly [name: string]: Hook<any> };
-  /** Whom definitions of type `llm` ask. @default nobody: they are then not created (S3.17) */
+  /** The model for definitions of type `llm`. Without one they are not created (S3.17), or refuse under `on_error: deny`. */
   readonly by?: PromptModel;
   /** What command definitions need of the program that runs them. @default the workspace alone */
   readonly host?: HookHost;
   /** Is told why a definition was dropped; the others work. @default the first mistake is thrown */
   readonly onProblem?: (message: string) => void;
-  /** Is told what is odd but works. */
+  /** Gets warnings. @default console.warn */
   readonly warn?: (message: string) => void;
 }
 
@@ -40,7 +41,7 @@ type Load = () => Promise<readonly HookRecord[]>;
  * Hooks from a definitions file (`hooks.yaml`, or JSON), or from the same object in code (S3.13). Given to
  * `HookRegistry.registerSource`; the file is read when the hooks are loaded.
  */
-export function definitions(from: string | { readonly hooks: unknown }, options: DefinitionsOptions = {}): Load {
+export function definitions(from: string | HookDefinitions, options: DefinitionsOptions = {}): Load {
   if (typeof from !== "string") {
     const text = JSON.stringify(from, null, 2);
     return () => readDefinitions(text, "the definitions given in code", { workspace: process.cwd(), ...options });
@@ -151,7 +152,7 @@ function partsOf(
   place: Place,
 ): Parts | undefined {
   const { name } = definition;
-  const { yaml, file, host, warn = () => {}, by } = place;
+  const { yaml, file, host, warn = (message: string) => console.warn(`crochet: ${message}`), by } = place;
   switch (definition.type) {
     case "inline": {
       const rules = readInline(definition.rules!, yaml, file);
@@ -162,12 +163,14 @@ function partsOf(
       return definitionCommand(command === undefined ? scriptOf(definition, place) : { name, command }, host);
     }
     case "llm": {
-      if (!by) return void warnOff(place.nobody, warn);
+      const { onError } = definition;
+      if (!by && (onError ?? "continue") === "continue") return void warnOff(place.nobody, warn);
+      const asked = by ?? place.nobody;
       const template = compileTemplate(definition.prompt!);
       for (const warning of template.warnings) warn(`${file}, definition '${name}': ${warning}`);
       const { cache, model: modelName = place.modelName } = definition;
-      const { kind, dialect, run, read } = promptRecord(template, by, { modelName, cache });
-      return { kind, dialect, run, read, misses: whileAsked(misses, by, warn) };
+      const { kind, dialect, run, read } = promptRecord(template, asked, { modelName, cache });
+      return { kind, dialect, read, ...withoutModel({ run, misses, onError }, asked, warn) };
     }
     case "internal":
       return internalParts(name, place);

@@ -1,5 +1,6 @@
 import type { Hook, HookRecord } from "../core/hook.ts";
 import type { Model } from "../core/model.ts";
+import type { HookDefinitions } from "./definition/hook-config.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
 import type { PromptOptions } from "./prompt.ts";
 
@@ -54,10 +55,10 @@ function onDemand<N extends "pre-tool-use" | "stop">(load: () => Promise<Hook<N>
  *
  * @example
  * ```ts
- * import { definitions, HookRegistry, wrapToolCall } from "crochet";
+ * import { definitions, type HookConfig, HookRegistry, type HookRule, wrapToolCall } from "crochet";
  *
- * const rule = { field: "args.command", operator: "contains", value: "rm", action: "deny", reason: "No rm" };
- * const guard = { name: "guard", type: "inline", matcher: { events: ["PreToolUse"], tools: ["bash"] }, inline_rules: [rule] };
+ * const rule: HookRule = { field: "args.command", operator: "contains", value: "rm", action: "deny", reason: "No rm" };
+ * const guard: HookConfig = { name: "guard", type: "inline", matcher: { events: ["PreToolUse"], tools: ["bash"] }, inline_rules: [rule] };
  * const hooks = new HookRegistry().registerSource(definitions({ hooks: { definitions: [guard] } }));
  * await hooks.load();
  * const why = await wrapToolCall(hooks, "s", "bash", { command: "rm x" }, () => "").catch((error) => error.message);
@@ -65,7 +66,7 @@ function onDemand<N extends "pre-tool-use" | "stop">(load: () => Promise<Hook<N>
  * ```
  */
 export function definitions(
-  from: string | { readonly hooks: unknown },
+  from: string | HookDefinitions,
   options: DefinitionsOptions = {},
 ): () => Promise<readonly HookRecord[]> {
   return async () => await (await import("./definitions.ts")).definitions(from, options)();

@@ -193,15 +193,29 @@ export async function loadPrompt(
   const { config, warnings, ...hook } = await promptHook(file.text, file.name, by);
   for (const warning of warnings) warn(`${file.name}: ${warning}`);
   const base = recordBase(file, config, source);
-  if ((base.onError ?? "continue") === "continue") {
-    return { ...base, ...hook, misses: whileAsked(base.misses, by, warn) };
-  }
-  // Its failure is to refuse: that there is nobody to ask must not let everything through.
-  const run: HookRecord["run"] = (event, ctx) => {
-    if (!by.model) throw new Error("Cannot ask a model as there is none: set ANTHROPIC_API_KEY");
-    return hook.run(event, ctx);
+  const { misses, onError } = base;
+  return { ...base, ...hook, ...withoutModel({ run: hook.run, misses, onError }, by, warn) };
+}
+
+interface Asking extends Pick<HookRecord, "run"> {
+  readonly misses?: HookRecord["misses"] | undefined;
+  readonly onError?: HookRecord["onError"] | undefined;
+}
+
+/** What a prompt hook does while there is no model: it is skipped with a warning, or refuses if its failure does. */
+export function withoutModel(
+  { run, misses, onError = "continue" }: Asking,
+  by: PromptModel,
+  warn: (message: string) => void,
+): Pick<HookRecord, "run" | "misses"> {
+  if (onError === "continue") return { run, misses: whileAsked(misses, by, warn) };
+  return {
+    ...(misses && { misses }),
+    run: (event, ctx) => {
+      if (!by.model) throw new Error("Cannot ask a model as there is none: set ANTHROPIC_API_KEY");
+      return run(event, ctx);
+    },
   };
-  return { ...base, ...hook, run };
 }
 
 const told = new WeakSet<PromptModel>();

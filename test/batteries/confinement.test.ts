@@ -82,8 +82,8 @@ test("U16: hooks run outside the sandbox, and inside it where that is asked for"
     name: "definition",
     type: "command",
     command: touch("definition"),
-    matcher: { events: ["Stop"] },
-  };
+    matcher: { events: "Stop" },
+  } as const;
   for (const sandbox of ["workspace", "hooks"] as const) {
     const model = scripted([{ text: "." }]);
     await agent({ model, cwd, hooks: join(cwd, "hooks"), sandbox }).run("go", {

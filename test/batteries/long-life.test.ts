@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent, deny, type EventOf, memoryStore, modify, type RunEvent, tool } from "crochet";
+import { agent, deny, type EventOf, jsonlStore, memoryStore, modify, type RunEvent, tool } from "crochet";
 import { scripted } from "crochet/testing";
 import { Agent, Edit, Read, Write } from "crochet/tools";
 import { invalidConversation, textOf } from "../../lib/core/messages.ts";
@@ -25,6 +25,21 @@ test("S3.5: checkpoints come by themselves every twenty messages, by hand, and a
     id,
     20,
   ]]);
+});
+
+test("S3.5: a checkpoint's storage_path is the transcript's file, or null if it has none of its own", async () => {
+  using folder = scratch();
+  for (const store of [jsonlStore(folder.path), memoryStore()]) {
+    const paths: (string | null)[] = [];
+    const hooks = { checkpoint: (e: EventOf<"checkpoint">) => void paths.push(e.storage_path) };
+    const session = await agent({ model: scripted([{ text: "ok" }]), store, hooks }).open();
+    await session.prompt("go");
+    await session.checkpoint();
+    await session.close();
+    assert.deepEqual(paths.map((path) => path && existsSync(path) && readFileSync(path, "utf8").includes("go")), [
+      "pathOf" in store ? true : null,
+    ]);
+  }
 });
 
 test("S3.6, S3.8: setModel() fires ModelSwitch before it takes effect; a hook may refuse it or name another", async () => {

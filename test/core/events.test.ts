@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "../../lib/core/events.ts";
-import { EVENT_NAMES, expectEvent, kebab, nearest, pascal, resolveEvent } from "../../lib/core/names.ts";
+import { compileMatcher, missing } from "../../lib/core/match.ts";
+import { EVENT_NAMES, expectEvent, nearest, pascal, resolveEvent } from "../../lib/core/names.ts";
 import { type Firing, HookRegistry } from "../../lib/core/registry.ts";
+import { projection, wireInput } from "../../lib/hooks/process/wire.ts";
 import { STOP } from "./_fired.ts";
 
 /** Each event with what a host must give at least; the rest are defaults. */
@@ -61,13 +63,20 @@ async function seen(firing: Firing, where = {}): Promise<AnyEvent> {
   return got[0]!;
 }
 
-test("S3.1, S3.2: the events of the third seed have exactly its names on the wire", () => {
+test("S3.1, S3.2: the events of the third seed have exactly its names on the wire", async () => {
   const wanted = [
     ...["Error", "Checkpoint", "ModelSwitch", "MemoryUpdate"],
     ...["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd", "Notification", "Stop", "SubagentStop"],
   ];
-  for (const name of wanted) assert.equal(pascal(kebab(name)), name);
-  assert.deepEqual(wanted.filter((name) => resolveEvent(name) === undefined), []);
+  for (const name of wanted) {
+    const { event, scope } = expectEvent(name);
+    const where = scope === "sub" ? { session_id: "s", agent_id: "a", parent_agent_id: "s" } : {};
+    const names: unknown[] = [];
+    const hook = (fired: AnyEvent) => void names.push(wireInput(fired, "/").hook_event_name, projection(fired).event);
+    await new HookRegistry().register({ [name[0]!.toLowerCase() + name.slice(1)]: hook })
+      .fire(FIRINGS[event] as Firing, where);
+    assert.deepEqual(names, [name, name]);
+  }
 });
 
 test("U2: every name is understood in kebab-case, snake_case, PascalCase and camelCase", () => {
@@ -192,9 +201,16 @@ test("S3.9, S3.10: a memory update has the seed's fields and defaults, and its p
   assert.equal(EVENTS["memory-update"].match, "file_path");
 });
 
-test("S3.4, S3.7: errors are matched by their tool, model switches by the new model", () => {
-  assert.equal(EVENTS.error.match, "tool");
-  assert.equal(EVENTS["model-switch"].match, "new_model");
+test("S3.4, S3.7: errors are matched by their tool, model switches by the new model", async () => {
+  const matched = async (pattern: string, ...firings: Firing[]) => {
+    const misses = missing(pattern, compileMatcher(pattern))!;
+    const events = await Promise.all(firings.map((firing) => seen(firing)));
+    return events.map((event) => misses(event) === undefined);
+  };
+  const error = (tool: string | null): Firing => ({ ...FIRINGS.error, tool });
+  const change = (new_model: string): Firing => ({ ...FIRINGS["model-switch"], new_model });
+  assert.deepEqual(await matched("Bash", error("Bash"), error("Edit"), error(null)), [true, false, false]);
+  assert.deepEqual(await matched(".*opus.*", change("claude-opus-5"), change("claude-haiku-5")), [true, false]);
 });
 
 test("S3.11: every event has one shape, survives JSON and carries an ISO timestamp", async () => {

@@ -7,6 +7,7 @@ import { sessionHooks, ToolDeniedError, wrapToolCall } from "../../lib/core/host
 import { expectEvent } from "../../lib/core/names.ts";
 import { HookRegistry } from "../../lib/core/registry.ts";
 import { ask, deny, modify } from "../../lib/core/verdict.ts";
+import type { HookConfig, HookMatcher, HookResult, HookType } from "../../lib/index.ts";
 import * as crochet from "../../lib/index.ts";
 import { record } from "./_stage.ts";
 
@@ -158,6 +159,21 @@ test("S3.35: each moment of a session is told with what the host knows", async (
   for (const [i, e] of expected.entries()) assert.partialDeepStrictEqual(told[i], e);
 });
 
+test("S3.4, S3.35: onError gives back that a hook refuses, or asks for another try", async () => {
+  const reply = (answer: unknown) =>
+    sessionHooks(new HookRegistry().register({ error: (() => answer) as never }), "s").onError(new Error("x"));
+  assert.deepEqual(await reply(undefined), { denied: false, retry: false });
+  assert.deepEqual(await reply(deny("three in a row")), { denied: true, reason: "three in a row", retry: false });
+  assert.deepEqual(await reply(modify(true)), { denied: false, retry: true });
+  assert.deepEqual(await reply(modify(false)), { denied: false, retry: false });
+  const aborting = new HookRegistry().register({ error: (_, ctx) => ctx.abort("enough") });
+  assert.deepEqual(await sessionHooks(aborting, "s").onError(new Error("x")), {
+    denied: true,
+    reason: "enough",
+    retry: false,
+  });
+});
+
 test("S3.8, C16: a model switch can be refused: the old model is kept; or changed to another", async () => {
   const policy = (answer: unknown) =>
     sessionHooks(
@@ -170,9 +186,26 @@ test("S3.8, C16: a model switch can be refused: the old model is kept; or change
   assert.equal(await policy(deny("too dear")).onModelSwitch(null, "sonnet"), "sonnet");
 });
 
-test("S3.41: the names of the third seed's package have their counterparts in ours", () => {
-  for (const name of ["HookRegistry", "wrapToolCall", "sessionHooks", "ToolDeniedError", "EVENTS"] as const) {
-    assert.ok(crochet[name], name);
-  }
-  assert.equal(new ToolDeniedError("x").name, "ToolDeniedError");
+test("S3.41: the package exports what the third seed's does: manager, wrappers, error, events and definitions", async () => {
+  const { definitions, EVENTS, HookRegistry, sessionHooks, ToolDeniedError, wrapToolCall } = crochet;
+  const deniesBash: HookConfig = {
+    name: "no-bash" satisfies HookConfig["name"],
+    type: "inline" satisfies HookType,
+    matcher: { events: ["PreToolUse"], tools: ["bash"] } satisfies HookMatcher,
+    inline_rules: [{ field: "tool", operator: "equals", value: "bash", action: "deny", reason: "No shell" }],
+  };
+  const hooks = new HookRegistry().registerSource(definitions({ hooks: { definitions: [deniesBash] } }));
+  await hooks.load();
+  await assert.rejects(
+    wrapToolCall(hooks, "s", "bash", {}, () => 1),
+    (error) => error instanceof ToolDeniedError && error.name === "ToolDeniedError" && error.message === "No shell",
+  );
+  const results: HookResult[] = await hooks.emit("s", "PreToolUse", { tool: "bash", args: {} });
+  assert.deepEqual(results, [{ hook: "no-bash", action: "deny", reason: "No shell" }]);
+  assert.equal(await sessionHooks(hooks, "s").onModelSwitch("a", "b"), "b");
+  hooks.disable("no-bash");
+  assert.equal(await wrapToolCall(hooks, "s", "bash", {}, () => 1), 1);
+  assert.deepEqual([hooks.getStats()["no-bash"]!.denied, hooks.getStats()["no-bash"]!.enabled], [2, false]);
+  const four: (keyof typeof EVENTS)[] = ["error", "checkpoint", "model-switch", "memory-update"];
+  for (const name of four) assert.ok(EVENTS[name], name);
 });

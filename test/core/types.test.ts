@@ -16,7 +16,10 @@ import {
   halt,
   type Hook,
   type HookAction,
+  type HookConfig,
+  type HookMatcher,
   HookRegistry,
+  type HookType,
   keepGoing,
   matchTool,
   modify,
@@ -159,6 +162,27 @@ test("typed lists take the hooks of their event, under the names of the seeds to
     preTooluse: [],
   };
   assert.deepEqual([Object.keys(lists).length, typeof wrong, typeof misspelt], [5, "object", "object"]);
+});
+
+test("S3.41: definitions are checked as they are written", () => {
+  const list: HookConfig[] = [
+    { type: "command", command: "true", matcher: { events: ["PreToolUse", "post-tool-use"], tools: "bash" } },
+    { type: "inline", rules: 'args.command contains "rm" -> deny("No rm")', on_error: "deny" },
+    // @ts-expect-error there is no such type
+    { type: "shell", command: "true" },
+    // @ts-expect-error an llm definition has a prompt
+    { type: "llm" },
+    // @ts-expect-error there is no such event
+    { type: "internal", matcher: { events: ["PreToolUze"] } },
+    // @ts-expect-error there is no such operator
+    { type: "inline", inline_rules: [{ field: "tool", operator: "like", value: "x", action: "deny" }] },
+    // @ts-expect-error modify says what it sets
+    { type: "inline", inline_rules: [{ field: "tool", operator: "equals", value: "x", action: "modify" }] },
+  ];
+  // @ts-expect-error there is no such key
+  const matcher: HookMatcher = { tool: ["bash"] };
+  const types: HookType[] = ["internal", "command", "llm", "inline"];
+  assert.deepEqual([list.length, types.length, Object.keys(matcher)], [7, 4, ["tool"]]);
 });
 
 test("registries fire events of the table, with their fields", () => {

@@ -3,13 +3,20 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
+import { sessionHooks, wrapToolCall } from "../../lib/core/host.ts";
 import type { Model } from "../../lib/core/model.ts";
+import { HookRegistry } from "../../lib/core/registry.ts";
 import { deny, modify } from "../../lib/core/verdict.ts";
+import { definitions } from "../../lib/hooks/definitions.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
+import { ended } from "../_crochet.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
 import { put, scratch } from "../_scratch.ts";
 import { load, one, preToolUse, refused } from "./_definitions.ts";
 import { testEnv } from "./_events.ts";
 import { POST } from "./_fire.ts";
+
+const CROCHET_LIB = new URL("../../lib/index.ts", import.meta.url).href;
 
 test("S3.30: inline_rules may be text in the one-line form, and its mistakes keep their place in the file", async () => {
   const records = await one(`name: x\ntype: inline\nmatcher: { events: [PreToolUse] }\ninline_rules: |
@@ -49,6 +56,76 @@ test("S3.13, U3: a command reads one line of JSON and answers {action, modified_
   assert.equal(stdin.event, "PreToolUse");
   assert.deepEqual([stdin.tool, stdin.args, stdin.session_id], ["Bash", { command: "ls" }, "s"]);
   assert.deepEqual([stdin.tool_name, stdin.tool_input], ["Bash", { command: "ls" }]);
+});
+
+test("S3.1, S3.2, S3.34, S3.35: a command gets the seed's event names and data, from wrapToolCall and sessionHooks", async () => {
+  using dir = scratch();
+  const log = join(dir.path, "log");
+  const hooks = new HookRegistry().registerSource(
+    definitions({ hooks: { definitions: [{ name: "log", type: "command", command: `cat >> ${log}` }] } }),
+  );
+  await hooks.load();
+  const life = sessionHooks(hooks, "s1");
+  await life.onSessionStart({ profile: "ci", config: { depth: 2 } });
+  await wrapToolCall(hooks, "s1", "bash", { command: "ls" }, () => "a.txt");
+  const fails = () => Promise.reject(new RangeError("too far"));
+  await assert.rejects(wrapToolCall(hooks, "s1", "bash", { command: "rm" }, fails));
+  await life.onError(new RangeError("too far"), "bash");
+  await life.onCheckpoint("c1");
+  await life.onModelSwitch(null, "opus");
+  await life.onMemoryUpdate("AGENTS.md");
+  await life.onSessionEnd(1200, "done");
+  const got = readFileSync(log, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+  const call = { tool: "bash", args: { command: "ls" } };
+  const expected = [
+    { event: "SessionStart", event_type: "start", profile: "ci", config: { depth: 2 } },
+    { event: "PreToolUse", ...call },
+    { event: "PostToolUse", ...call, result: "a.txt", error: null, duration_ms: 0 },
+    { event: "PreToolUse", tool: "bash", args: { command: "rm" } },
+    { event: "PostToolUse", tool: "bash", args: { command: "rm" }, result: null, error: "too far", duration_ms: 0 },
+    { event: "Error", error_type: "RangeError", error_message: "too far", tool: "bash", severity: "error" },
+    { event: "Checkpoint", checkpoint_id: "c1", checkpoint_type: "auto", message_count: 0, storage_path: null },
+    { event: "ModelSwitch", old_model: null, new_model: "opus", reason: null, profile: null, triggered_by: "user" },
+    { event: "MemoryUpdate", file_path: "AGENTS.md", update_type: "modified", content_size: null, path: "AGENTS.md" },
+    { event: "SessionEnd", event_type: "end", duration_ms: 1200, exit_reason: "done" },
+  ];
+  assert.equal(got.length, expected.length);
+  for (const [i, fields] of expected.entries()) {
+    const timed = "tool" in fields && "duration_ms" in fields ? { duration_ms: got[i].duration_ms as number } : {};
+    assert.partialDeepStrictEqual(got[i], { session_id: "s1", ...fields, ...timed });
+    if ("duration_ms" in fields) assert.equal(typeof got[i].duration_ms, "number");
+  }
+});
+
+test("U7: in wrapToolCall a guard that fails is a warning, and console.warn's if the host does not take it", async () => {
+  const guard = { name: "guard", type: "command", command: "echo broken >&2; exit 1" } as const;
+  const warnings: string[] = [];
+  const hooks = new HookRegistry({ warn: (message) => warnings.push(message) })
+    .registerSource(definitions({ hooks: { definitions: [guard] } }));
+  await hooks.load();
+  assert.equal(await wrapToolCall(hooks, "s", "bash", {}, () => "ran"), "ran");
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0]!, /Hook guard failed on pre-tool-use: .*exited with code 1: broken/);
+  const script = `import { definitions, HookRegistry, wrapToolCall } from ${JSON.stringify(CROCHET_LIB)};
+    const hooks = new HookRegistry().registerSource(definitions({ hooks: { definitions: [${
+    JSON.stringify(guard)
+  }] } }));
+    await hooks.load();
+    await wrapToolCall(hooks, "s", "bash", {}, () => "ran");`;
+  using dir = scratch();
+  put(dir.path, { "host.ts": script });
+  const { err } = await ended([...OUR_RUNTIME, join(dir.path, "host.ts")], { cwd: dir.path });
+  assert.match(err, /^crochet: Hook guard failed on pre-tool-use/);
+});
+
+test("S3.17, U7: under on_error: deny an llm definition without a model refuses", async () => {
+  const judge = { name: "judge", type: "llm", prompt: "Is it safe?", on_error: "deny" } as const;
+  for (const options of [{}, { by: { model: undefined } }]) {
+    const hooks = new HookRegistry({ warn: () => {} })
+      .registerSource(definitions({ hooks: { definitions: [judge] } }, options));
+    await hooks.load();
+    await assert.rejects(wrapToolCall(hooks, "s", "bash", {}, () => "ran"), /as there is none: set ANTHROPIC_API_KEY/);
+  }
 });
 
 test("U7: a definition of any type that fails lets the thing happen and warns", async () => {

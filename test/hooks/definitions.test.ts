@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { fire } from "../../lib/core/dispatch.ts";
 import { ToolDeniedError, wrapToolCall } from "../../lib/core/host.ts";
 import { HookRegistry } from "../../lib/core/registry.ts";
+import type { HookConfig } from "../../lib/hooks/definition/hook-config.ts";
 import { definitions } from "../../lib/hooks/definitions.ts";
 import { scratch } from "../_scratch.ts";
 import { ALWAYS, load, one, preToolUse, refused } from "./_definitions.ts";
@@ -70,7 +71,7 @@ test("S3.13: a definitions file, YAML or JSON, becomes records with name, priori
 });
 
 test("S3.14: lower priority runs earlier, whatever the order in the file", async () => {
-  const list = [[100, "c"], [10, "a"], [50, "b"]].map(([priority, name]) => ({
+  const list = ([[100, "c"], [10, "a"], [50, "b"]] as const).map(([priority, name]): HookConfig => ({
     name,
     type: "internal",
     priority,

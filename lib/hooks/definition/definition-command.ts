@@ -37,11 +37,14 @@ export function definitionCommand(
   };
 }
 
-/** The event under both of its names for each thing: those of the wire and those of rules and templates. */
+/** The event under its names on the wire and under those of rules and templates, with the fields of S3.34 and S3.35. */
 function told(event: AnyEvent): object {
   const projected = projection(event);
-  const { tool, args, result, path } = projected;
-  return { ...JSON.parse(JSON.stringify(projected)), tool, args, result, path };
+  const { tool, args, result, path, error, duration_ms, event_type, profile, config, exit_reason } = projected;
+  // A definition sees both outcomes under one name (S3.34).
+  const seed = event.event === "post-tool-use" ? { event: "PostToolUse" } : {};
+  const named = { ...seed, tool, args, result, path, error, duration_ms, event_type, profile, config, exit_reason };
+  return { ...JSON.parse(JSON.stringify(projected)), ...named };
 }
 
 function readRan(ran: Ran, event: AnyEvent): Opinion {

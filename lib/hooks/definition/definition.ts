@@ -2,11 +2,10 @@ import type { OnError } from "../../core/hook.ts";
 import { nearest } from "../../core/names.ts";
 import { HookLoadError } from "../file/load-error.ts";
 import type { YamlText } from "../rule/yaml.ts";
+import { HOOK_TYPES, type HookType } from "./hook-config.ts";
 
 export type Path = readonly (string | number)[];
 export type Fields = { readonly [key: string]: unknown };
-
-const TYPES = ["internal", "command", "llm", "inline"] as const;
 
 /** Time limit where a definition sets none, in seconds. */
 const TIMEOUT = 30;
@@ -14,7 +13,7 @@ const TIMEOUT = 30;
 /** One entry of `hooks.definitions`, checked (S3.13). */
 export interface Definition {
   readonly name: string;
-  readonly type: (typeof TYPES)[number];
+  readonly type: HookType;
   readonly matcher: DefinitionMatcher;
   readonly timeout: number;
   readonly priority: number;
@@ -63,8 +62,8 @@ export class DefinitionReader {
     const bad = (key: string, why: string) => this.mistake([...path, key], `definition '${String(name)}' ${why}`);
     if (typeof name !== "string" || name.trim() === "") throw bad("name", "has no name: expected a text");
     this.#known(entry, path, ALL_KEYS, `definition '${name}'`);
-    const type = TYPES.find((known) => known === entry.type);
-    if (!type) throw bad("type", `has type ${shown(entry.type)}: expected ${TYPES.join(", ")}`);
+    const type = HOOK_TYPES.find((known) => known === entry.type);
+    if (!type) throw bad("type", `has type ${shown(entry.type)}: expected ${HOOK_TYPES.join(", ")}`);
     const stray = Object.values(OWN_KEYS).flat().find((key) => key in entry && !OWN_KEYS[type].includes(key));
     if (stray !== undefined) throw bad(stray, `has the field '${stray}', which means nothing with type '${type}'`);
     const checked = <T>(key: string, fits: (value: unknown) => value is T, expected: string): T | undefined => {
