@@ -39,6 +39,8 @@ const PART = 20;
 /** For a file that is not in the record. */
 const UNKNOWN = 0.5;
 const TIMES = "test/times.json";
+/** Lines of tests that passed, and the headings of files in which all did. */
+const PASSED = /^(?:\(pass\) .*|.* \.\.\. ok .*)\n|^test\/\S+:\n(?:\(pass\) .*\n)*\n(?=test\/|\n)/gm;
 
 const { values: flags, positionals: named } = parseArgs({
   options: { more: { type: "boolean" }, all: { type: "boolean" }, times: { type: "boolean" } },
@@ -123,7 +125,7 @@ async function runPart(part: Part): Promise<void> {
     count.failed.push(`${part.name} ended with code ${code}, and its report has no failed test`);
   }
   if (count.failed.length > 0) {
-    say(`\n== ${part.name} ==\n${readFileSync(part.text, "utf8").replace(/^(?:\(pass\).*|.* \.\.\. ok .*)\n/gm, "")}`);
+    say(`\n== ${part.name} ==\n${readFileSync(part.text, "utf8").replace(PASSED, "")}`);
   }
   total.passed += count.passed;
   total.failed.push(...count.failed);

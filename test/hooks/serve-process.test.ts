@@ -153,7 +153,7 @@ test("crochet hook tells how it is called, and refuses what it is not", async ()
   const cases: [string[], number, RegExp][] = [
     [[], 2, /Cannot serve 0 files/],
     [["a", "b"], 2, /Cannot serve 2 files/],
-    [["a", "--dialekt", "x"], 2, /Cannot read --dialekt/],
+    [["a", "--dialekt", "x"], 2, /Unknown flag --dialekt/],
     [["a", "--dialect", "cursor"], 2, /Cannot speak dialect 'cursor'.*expected claude, codex, gemini/],
     [["a", "--event"], 2, /--event as its value is missing/],
     [["none.ts"], 1, /none\.ts/],
