@@ -82,7 +82,7 @@ export async function beginRun(
   }
   life.model = begin.model;
   if (isAt(begin, placeOf(life.messages, keep.compacted()))) return { ...begin, again };
-  life.messages.splice(0, life.messages.length, ...messagesAt(begin, stored, life.id));
+  life.messages = messagesAt(begin, stored, life.id);
   keep.rewind(begin);
   return { ...begin, again };
 }

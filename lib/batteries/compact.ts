@@ -82,7 +82,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     run.warn("The context is not compacted as its summary would not make it smaller");
     return false;
   }
-  life.messages.splice(0, life.messages.length, ...next);
+  life.messages = next;
   // What is shown in this turn only stays with its message, or with the summary where that message is gone.
   const shown = [...run.overlay];
   run.overlay.clear();

@@ -1,9 +1,10 @@
 import { account } from "./account.ts";
+import { snapshot } from "./_event.ts";
 import { freeze } from "./frozen.ts";
 import { asError, thrownWords } from "./thrown.ts";
 import { Ended } from "./life.ts";
 import { type Run } from "./run.ts";
-import { addUsage, invalidConversation, type Message, NO_USAGE, user } from "./messages.ts";
+import { addUsage, type Block, invalidConversation, type Message, NO_USAGE, user } from "./messages.ts";
 import { type AnswerAtOnce, AT_ONCE, ModelError, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
 import { readReply, replyFrom } from "./reply.ts";
 import { isNotKept } from "./said.ts";
@@ -38,17 +39,19 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   if (agent.compact && !view.prefix) await agent.compact(run);
   const refreshing = run.refreshHooks();
   if (refreshing) await refreshing;
+  const past = snapshot(run.life.messages);
+  const { pending } = run;
   const said = await run.fire({
     event: "iteration",
     iteration,
     total_iterations: count.iterations,
     get request() {
-      return freeze({ system: view.system, messages: withPending(run) });
+      return freeze({ system: view.system, messages: withPending(past(), pending) });
     },
   }, { accept: (value) => acceptChange(run, value) });
   run.endIfDenied(said);
   run.endIfHalted();
-  run.pending.push(...run.heard(said.contexts));
+  if (said.contexts.length > 0) run.pending = [...run.pending, ...run.heard(said.contexts)];
   await run.commit();
   showEphemeral(run);
 
@@ -124,16 +127,16 @@ function requestMessages(run: Run, view: View, append: string | readonly Message
   return view.prefix || append !== undefined ? joinRoles(shown) : shown;
 }
 
-/** The conversation with what is to be said next. Copied: what hooks see is not what will be sent. */
-function withPending({ life, pending }: Run): Message[] {
-  return joinRoles([...life.messages, ...(pending.length > 0 ? [user([...pending])] : [])]);
+/** The conversation with what is to be said next. */
+function withPending(messages: readonly Message[], pending: readonly Block[]): Message[] {
+  return joinRoles([...messages, ...(pending.length > 0 ? [user(pending)] : [])]);
 }
 
 function acceptChange(run: Run, value: unknown): unknown {
   const { append } = value as { append?: unknown };
   if (append === undefined || typeof append === "string") return value;
   const why = Array.isArray(append)
-    ? invalidConversation(joinRoles([...withPending(run), ...append]))
+    ? invalidConversation(joinRoles([...withPending(run.life.messages, run.pending), ...append]))
     : "it is neither a text nor a list";
   if (why !== undefined) {
     throw new UnusableAnswer(`Cannot append to the messages as the model would refuse them: ${why}`);

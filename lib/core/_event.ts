@@ -1,10 +1,11 @@
 import { type AnyEvent, type EventName, EVENTS, type Fired } from "./events.ts";
 import { freeze } from "./frozen.ts";
 import type { HookEnv } from "./hook.ts";
+import type { Message } from "./messages.ts";
 
 /**
  * Gives an event what every event has and freezes it: hooks share it, none can change it. Takes the given object
- * over. What reads the whole history is a getter there and stays one: few hooks look.
+ * over. What reads the whole history is a getter there and stays one, of a snapshot: few hooks look.
  */
 export function stamp(fired: Fired<EventName>, env: HookEnv): AnyEvent {
   const event = fired as unknown as Record<string, unknown>;
@@ -42,6 +43,17 @@ let last = { at: NaN, text: "" };
 function iso(at: number): string {
   if (at !== last.at) last = { at, text: new Date(at).toISOString() };
   return last.text;
+}
+
+/**
+ * The messages from `first` on as they are now, listed when they are first read. A conversation only grows at its end,
+ * where its last message may be replaced by a longer one: to remember the length and that message is enough.
+ */
+export function snapshot(messages: readonly Message[], first = 0): () => readonly Message[] {
+  const { length } = messages;
+  const last = messages.slice(Math.max(first, length - 1));
+  let made: readonly Message[] | undefined;
+  return () => made ??= freeze([...messages.slice(first, length - 1), ...last]);
 }
 
 /** The event as the next hook sees it: with the subject the hook before has left. */

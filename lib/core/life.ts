@@ -119,7 +119,8 @@ export interface Life {
   readonly clock: Clock;
   /** Where tools work; a shell may move it. */
   readonly cwd: () => string;
-  readonly messages: Message[];
+  /** Only ever grows at its end; to begin anew, a compaction puts another list here. */
+  messages: Message[];
   readonly values: Map<string, unknown>;
   readonly toolState: Map<string, unknown>;
   readonly sequence: Sequence;

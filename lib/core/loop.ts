@@ -1,8 +1,10 @@
+import { snapshot } from "./_event.ts";
 import { takeLate } from "./_hook-step.ts";
 import { callModel, joinRoles, turnBegin, type View } from "./_call-model.ts";
 import { answerCalls } from "./calls.ts";
 import { takeReports } from "./inbox.ts";
 import type { Folded } from "./fold.ts";
+import { freeze } from "./frozen.ts";
 import type { Stop, Trigger } from "./events.ts";
 import type { Run } from "./run.ts";
 import { countContinuation, forbidsCall, limitWarning, remaining } from "./limits.ts";
@@ -91,12 +93,14 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   const { before = [], after = [] } = input;
   run.pending = [...run.heard(waiting), ...run.heard(before), promptBlock(input), ...run.heard(after)];
   if (input.from !== undefined && !input.persist) run.ephemeral.push(hookInput("turn-end", input.prompt));
+  const { system } = agent;
+  const past = snapshot(life.messages);
   const said = await run.fire({
     event: "turn-start",
     trigger: input.trigger,
     prompt: input.prompt,
     get turn() {
-      return { system: agent.system, messages: life.messages.slice() };
+      return freeze({ system, messages: past() });
     },
   }, { accept: (value) => acceptView(value, run.pending) });
   if (said.decision === "deny") {
@@ -107,7 +111,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
     return undefined;
   }
   run.endIfHalted();
-  run.pending.push(...run.heard([...life.waiting.splice(0), ...said.contexts]));
+  run.pending = [...run.pending, ...run.heard([...life.waiting.splice(0), ...said.contexts])];
   const value = said.value as { system?: string; messages?: readonly Message[] } | undefined;
   return {
     system: value?.system ?? agent.system,
@@ -138,11 +142,12 @@ function acceptView(value: unknown, pending: readonly Block[]): unknown {
 
 function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Folded | Promise<Folded> {
   const { agent, life, count } = run;
+  const added = snapshot(life.messages, first);
   return run.fire({
     event: "stop",
     last_assistant_message: textOf(reply.message),
     get messages() {
-      return life.messages.slice(first);
+      return added();
     },
     usage: run.usage,
     stop_hook_active: sentBack,
@@ -176,7 +181,7 @@ function feedback(contexts: readonly Block[], { denials }: Folded): Block[] {
   ];
 }
 
-/** Fires turn-end; at a limit its inputs are told but start nothing. */
+/** Fires turn-end; at a limit its inputs are recorded but start nothing. */
 async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): Promise<TurnEnd> {
   const { life, agent } = run;
   run.ephemeral = [];
@@ -186,13 +191,14 @@ async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): P
     const message = "The agent waits for an answer";
     await run.fire({ event: "notification", message, notification_type: "agent_waiting", title: null });
   }
+  const added = snapshot(life.messages, first);
   const said = await run.fire({
     event: "turn-end",
     trigger: input.trigger,
     stop,
     last_assistant_message: textOf(life.messages.findLast((m) => m.role === "assistant")),
     get messages() {
-      return life.messages.slice(first);
+      return added();
     },
     usage: run.usage,
   });

@@ -1,4 +1,4 @@
-import { thaw } from "./frozen.ts";
+import { freeze, thaw } from "./frozen.ts";
 import { systemClock } from "./clock.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
 import { fire } from "./dispatch.ts";
@@ -84,6 +84,7 @@ export class HookRegistry {
     const { event } = expectEvent(firing.event);
     const input = "input" in firing ? { original_input: firing.input, tool_use_id: "" } : {};
     const fired = thaw({ ...DEFAULTS[event], ...input, ...firing, event }) as unknown as Fired<N>;
+    for (const field of Object.values(fired)) freeze(field);
     return fire(this.#records, fired, this.#env(where));
   }
 

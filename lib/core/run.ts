@@ -31,7 +31,7 @@ export class Run implements HookEnv {
   cost: number | undefined = 0;
   readonly denials: Result["denials"][number][] = [];
   /** What the next user message will hold. */
-  pending: Block[] = [];
+  pending: readonly Block[] = [];
   /** Content shown in this turn only, by index of the message it joins. */
   readonly overlay = new Map<number, readonly Block[]>();
   /** Waits to be shown with the next user message of the turn. */

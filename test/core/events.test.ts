@@ -5,7 +5,11 @@ import { compileMatcher, missing } from "../../lib/core/match.ts";
 import { EVENT_NAMES, expectEvent, nearest, pascal, resolveEvent } from "../../lib/core/names.ts";
 import { type Firing, HookRegistry } from "../../lib/core/registry.ts";
 import { projection, wireInput } from "../../lib/hooks/process/wire.ts";
+import { context, deny, keepGoing, modify } from "../../lib/core/verdict.ts";
+import { type Message, user } from "../../lib/core/messages.ts";
+import { scripted } from "../../lib/testing/index.ts";
 import { STOP } from "./_fired.ts";
+import { boom, calls, echo, fail, stage, write } from "./_stage.ts";
 
 /** Each event with what a host must give at least; the rest are defaults. */
 const FIRINGS: { readonly [N in EventName]: Firing<N> } = {
@@ -223,21 +227,102 @@ test("S3.11: every event has one shape, survives JSON and carries an ISO timesta
   }
 });
 
-test("U2, S0.8: an event is frozen all the way down, so no hook can change it for another", async () => {
-  const deep = (value: unknown, path: string): string[] =>
-    typeof value !== "object" || value === null ? [] : [
-      ...(Object.isFrozen(value) ? [] : [path]),
-      ...Object.entries(value).flatMap(([key, part]) => deep(part, `${path}.${key}`)),
-    ];
-  const nested = { a: [{ b: { c: 1 } }] };
-  const events = [
-    await seen({ ...FIRINGS["pre-tool-use"], input: nested }),
-    await seen({ ...FIRINGS["post-tool-use"], result: { content: [], is_error: false, response: nested } }),
-    await seen({ ...FIRINGS["permission-request"], permission_suggestions: [nested] }),
-    await seen({ event: "session-start", config: nested }),
+/** The same data with something deep in each of its lists and objects. */
+function deepened(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return [...value.map(deepened), { deep: [{ n: 1 }] }];
+  const parts = Object.entries(value).map(([key, part]) => [key, deepened(part)]);
+  return { ...Object.fromEntries(parts), deep: [{ n: 1 }] };
+}
+
+/** Everything that can still be changed, by its path. */
+function changeable(value: unknown, path: string): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const parts = Object.entries(value).flatMap(([key, part]) => changeable(part, `${path}.${key}`));
+  return Object.isFrozen(value) ? parts : [path, ...parts];
+}
+
+test("U2, S0.8: every event is frozen all the way down, and what the host gave stays the host's own", async () => {
+  for (const name of NAMES) {
+    const given = deepened(FIRINGS[name]) as Firing & { deep: { n: number }[] };
+    const before = changeable(given, name).length;
+    const event = await seen(given);
+    assert.deepEqual(changeable(event, name), []);
+    assert.equal(changeable(given, name).length, before, name);
+    const then = JSON.stringify(event);
+    given.deep[0]!.n = 2;
+    assert.equal(JSON.stringify(event), then, name);
+  }
+});
+
+test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read", async () => {
+  /** A run with every kind of change to its conversation, and its events, each written down at once or at the end. */
+  const events = async (late: boolean) => {
+    const kept: (() => string)[] = [];
+    let asked = 0;
+    const s = stage({
+      model: scripted([
+        calls(["Echo", "a"], ["Fail", "b"], ["Boom", "c"]),
+        calls(["Write", "d"]),
+        { text: "one" },
+        { text: "two" },
+        { text: "three" },
+      ], { then: { text: "four" } }),
+      tools: [echo, fail, boom, write],
+      life: { messages: [user("before"), { role: "assistant", content: [{ type: "text", text: "it" }] }] },
+      compact: async ({ life }) => {
+        if (++asked === 4) life.messages = [user("summary"), ...life.messages.slice(-1)];
+      },
+      hooks: [
+        {
+          name: "keep",
+          onEvent: (event) => {
+            const write = () => JSON.stringify({ ...event, stack_trace: null });
+            const now = late ? undefined : write();
+            kept.push(() => now ?? write());
+          },
+        },
+        {
+          preToolUse: ({ tool_name }) => tool_name === "Write" ? deny("no") : modify({ say: "changed" }),
+          postToolUse: () => context("looked at"),
+          iteration: () => context("counted"),
+          turnStart: () => context("begun"),
+          stop: ({ stop_hook_active }) => stop_hook_active ? undefined : keepGoing("Go on"),
+          turnEnd: ({ trigger }, ctx) => trigger === "user" ? ctx.hookInput("again") : undefined,
+        },
+      ],
+    });
+    await s.session.prompt("go");
+    await s.session.setModel("other");
+    await s.session.prompt("and on");
+    await s.session.close();
+    return kept.map((read) => read());
+  };
+  const [now, late] = [await events(false), await events(true)];
+  assert.deepEqual(late, now);
+  const fired = new Set(now.map((event) => (JSON.parse(event) as AnyEvent).event));
+  // What only batteries or hosts fire has fields that are texts and numbers, and is in the test above.
+  const elsewhere = [
+    "permission-request",
+    "pre-compact",
+    "notification",
+    "checkpoint",
+    "memory-update",
+    "agent-prompt",
   ];
-  for (const event of events) assert.deepEqual(deep(event, event.event), []);
-  assert.equal(Object.isFrozen(nested.a), false, "what the host gave stays the host's own");
+  assert.deepEqual(NAMES.filter((name) => !fired.has(name)), elsewhere);
+});
+
+test("U2: events share the messages of the conversation, and list them once", async () => {
+  const lists: (readonly Message[])[] = [];
+  const s = stage({
+    model: scripted([calls(["Echo", "a"]), { text: "done" }]),
+    tools: [echo],
+    hooks: { stop: (event) => void lists.push(event.messages, event.messages) },
+  });
+  const { messages } = await s.run();
+  assert.equal(lists[0], lists[1]);
+  assert.deepEqual(lists[0]!.map((message) => messages.includes(message)), [true, true, true, true]);
 });
 
 test("U2: the engine stamps id, time and place; a caller cannot", async () => {
