@@ -1,8 +1,7 @@
 import type { Parts } from "./batteries/assemble.ts";
 import type { AskedBelow, Below } from "./batteries/spawn.ts";
 import { streamed } from "./batteries/streamed.ts";
-import type { CodeHooks } from "./core/code-hooks.ts";
-import { codeHooks } from "./core/code-hooks.ts";
+import { type CodeHooks, liveHooks } from "./core/code-hooks.ts";
 import { type Engine, engineOf, type Step } from "./core/engine.ts";
 import type { HookRecord } from "./core/hook.ts";
 import { type Limits, limitsOf } from "./core/limits.ts";
@@ -223,7 +222,7 @@ export function agent(options: AgentOptions = {}): Agent {
     hooksBeside: options.hooks === undefined && isPlace(options.from)
       ? pathFrom(options.from, "hooks", "hooks")
       : undefined,
-    codeHooks: codeHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
+    codeHooks: liveHooks(given.filter((h): h is CodeHooks => typeof h !== "string")),
     store: sessionStore(options.store ?? memoryStore()),
     resolve: (path) => pathFrom(options.from, path, "tape"),
   };
@@ -248,7 +247,7 @@ export function agent(options: AgentOptions = {}): Agent {
     ...(options.permissions && { permissions: options.permissions }),
     ownHooks: async () => {
       const { hookFolders } = await import("./batteries/hook-list.ts");
-      return { inCode: parts.codeHooks, folders: await hookFolders(parts) };
+      return { inCode: parts.codeHooks.records, folders: await hookFolders(parts) };
     },
     open,
     run,

@@ -89,7 +89,7 @@ export function agentSession(parts: SessionParts): AgentSession {
       return changed;
     },
     below: (asked) => runBelow({ agent: spec, life, store, signal: AbortSignal.any([...parts.signals]) }, asked),
-    hooks: async () => await spec.hooks(),
+    hooks: async () => (await spec.hooks()).records,
     permissions: () => gate?.permissions(),
     checkpoint: async () => {
       await goingOn();

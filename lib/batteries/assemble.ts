@@ -2,7 +2,7 @@ import type { AgentOptions, AgentSession, RunOptions } from "../agent.ts";
 import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic.ts";
 import { systemClock } from "../core/clock.ts";
 import { engineOf } from "../core/engine.ts";
-import type { HookRecord } from "../core/hook.ts";
+import type { HookList } from "../core/hook.ts";
 import { type AgentSpec, type Life, newLife } from "../core/life.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
@@ -41,7 +41,7 @@ export interface Parts {
   readonly hookFolders: readonly string[];
   /** Where hooks may lie that load by themselves; absent if the agent names its own. */
   readonly hooksBeside: string | undefined;
-  readonly codeHooks: readonly HookRecord[];
+  readonly codeHooks: HookList;
   readonly store: SessionStore;
   /** A path of an option, from where the agent is. */
   readonly resolve: (path: string) => string;

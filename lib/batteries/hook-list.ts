@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { HookRunner } from "../agent.ts";
-import type { HookRecord } from "../core/hook.ts";
+import type { HookList, HookRecord } from "../core/hook.ts";
 
 /** The folders of an agent's hooks: those it names, or the one beside its script if that holds hooks. */
 export async function hookFolders(
@@ -11,11 +11,8 @@ export async function hookFolders(
   return holdsHooks(hooksBeside) ? [hooksBeside] : [];
 }
 
-/** The hooks of an agent, asked for at each turn and model call. */
-export type HookList = () => readonly HookRecord[] | Promise<readonly HookRecord[]>;
-
 export interface HookListParts {
-  readonly inCode: readonly HookRecord[];
+  readonly inCode: HookList;
   readonly folders: readonly string[];
   /** Found elsewhere, after the agent's own. */
   readonly found: ((runner: HookRunner) => () => Promise<readonly HookRecord[]>) | undefined;
@@ -24,24 +21,35 @@ export interface HookListParts {
   readonly onFiles?: ((files: readonly HookRecord[]) => void) | undefined;
 }
 
-/** Joins hooks in code, folders and what was found elsewhere, in that order; the same list while nothing changes. */
-export function hookList({ inCode, folders, found, runner, onFiles }: HookListParts): HookList {
+/** Joins hooks in code, folders and what was found elsewhere, in that order. Files are looked at when the list is asked for. */
+export function hookList(
+  { inCode, folders, found, runner, onFiles }: HookListParts,
+): () => HookList | Promise<HookList> {
   if (folders.length === 0 && !found) return () => inCode;
   const elsewhere = found?.(runner);
-  let own: HookList | undefined;
-  let last: {
-    readonly mine: readonly HookRecord[];
-    readonly more: readonly HookRecord[];
-    readonly all: readonly HookRecord[];
-  } | undefined;
+  let own: (() => Promise<readonly HookRecord[]>) | undefined;
+  let files: readonly HookRecord[] = [];
+  let more: readonly HookRecord[] = [];
+  let last: readonly (readonly HookRecord[])[] = [];
+  let all: readonly HookRecord[] = [];
+  const list: HookList = {
+    get records() {
+      const now = [inCode.records, files, more];
+      // The order of hooks is worked out once per array, so an unchanged list must stay the same one.
+      if (now.some((records, i) => records !== last[i])) [last, all] = [now, now.flat()];
+      return all;
+    },
+    get problem() {
+      return inCode.problem;
+    },
+  };
   return async () => {
-    own ??= folders.length === 0 ? () => inCode : (await import("../hooks/hot.ts")).hotFolders(folders, inCode, runner);
-    const mine = await own();
-    onFiles?.(mine.slice(inCode.length));
-    if (!elsewhere) return mine;
-    const more = await elsewhere();
-    // The order of hooks is worked out once per list, so an unchanged list must stay the same one.
-    if (last?.mine !== mine || last.more !== more) last = { mine, more, all: [...mine, ...more] };
-    return last.all;
+    if (folders.length > 0) {
+      own ??= (await import("../hooks/hot.ts")).hotFolders(folders, runner);
+      files = await own();
+      onFiles?.(files);
+    }
+    if (elsewhere) more = await elsewhere();
+    return list;
   };
 }

@@ -34,6 +34,7 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
     const ms = env.clock.tick() - start;
     const run: HookRun = failure === undefined ? { hook: hook.name, opinion, ms } : { hook: hook.name, failure, ms };
     env.onHook?.({ phase: "end", hook: hook.name, event: event.event, event_id: event.event_id, run });
+    hook.ended?.(run);
     return { hook, ctx, opinion, failure, run };
   };
   const failed = (error: unknown): Asked => ({

@@ -1,5 +1,5 @@
 import { type AnyEvent, type EventName, type EventOf, EVENTS } from "./events.ts";
-import type { Hook, HookContext, HookRecord } from "./hook.ts";
+import type { Hook, HookContext, HookList, HookRecord } from "./hook.ts";
 import { compileMatcher } from "./match.ts";
 import { EVENT_NAMES, expectEvent, kebab, type ResolvedName } from "./names.ts";
 import { shown } from "./shown.ts";
@@ -19,11 +19,6 @@ type OneOrMany<T> = T | readonly T[];
 export type TypedHooks = {
   readonly [N in EventName as Camel<N> | Camel<AliasesOf<N>>]?: OneOrMany<Hook<N>>;
 };
-
-/** A list of compiled hooks, such as a registry. */
-export interface HookList {
-  readonly records: readonly HookRecord[];
-}
 
 /** Whatever hooks can be given as in code. */
 export type CodeHooks = Hook<any> | HookObject | TypedHooks | HookRecord | HookList;
@@ -52,6 +47,26 @@ export function codeHooks(given: readonly CodeHooks[], source = "code"): HookRec
     } else lists.push(...typedLists(hooks as TypedHooks, n === 0 ? source : `${source}#${n}`, source));
   }
   return [...records, ...lists];
+}
+
+/** Hooks given in code as one list; what a registry among them gets later counts from the next event. */
+export function liveHooks(given: readonly CodeHooks[]): HookList {
+  let records = codeHooks(given);
+  const lists = given.filter(isList);
+  if (lists.length === 0) return { records };
+  let of = lists.map((list) => list.records);
+  return {
+    get records() {
+      if (lists.some((list, i) => list.records !== of[i])) {
+        of = lists.map((list) => list.records);
+        records = codeHooks(given);
+      }
+      return records;
+    },
+    get problem() {
+      return lists.find((list) => list.problem !== undefined)?.problem;
+    },
+  };
 }
 
 const EVERY: readonly ResolvedName[] = (Object.keys(EVENTS) as EventName[]).map((event) => ({

@@ -79,8 +79,17 @@ export interface HookRecord {
   readonly run: (event: AnyEvent, ctx: HookContext) => unknown;
   /** Reads the raw answer in the hook's dialect. */
   readonly read: (raw: unknown, event: AnyEvent) => Opinion;
+  /** Is called with what became of each call of the hook. */
+  readonly ended?: (run: HookRun) => void;
   /** The dialect's words for the model where a failure counts as a denial. */
   readonly refusal?: (error: unknown, event: AnyEvent) => string;
+}
+
+/** A list of hooks that may change: it is read anew at each event, and a change makes a new array. */
+export interface HookList {
+  readonly records: readonly HookRecord[];
+  /** Why hooks are missing from it, for the warning at the start of a run. */
+  readonly problem?: string | undefined;
 }
 
 export interface Executed {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import type { Engine, Step } from "./engine.ts";
 import type { Stop } from "./events.ts";
-import type { HookEnv, HookRecord, Late, Sequence } from "./hook.ts";
+import type { HookEnv, HookList, Late, Sequence } from "./hook.ts";
 import { Inbox } from "./inbox.ts";
 import type { Limits, Spent } from "./limits.ts";
 import type { Block, Json, Message, Usage } from "./messages.ts";
@@ -73,7 +73,7 @@ export interface AgentSpec {
   readonly maxTokens: number;
   readonly params?: { readonly [key: string]: unknown };
   /** Asked at each turn and model call, so that a changed hook file counts without a restart. */
-  readonly hooks: () => readonly HookRecord[] | Promise<readonly HookRecord[]>;
+  readonly hooks: () => HookList | Promise<HookList>;
   readonly permit?: Permit;
   readonly askPerson?: AskPerson;
   readonly refusals?: Refusals;

@@ -4,7 +4,7 @@ import { type CodeHooks, codeHooks } from "./code-hooks.ts";
 import { fire } from "./dispatch.ts";
 import type { Folded } from "./fold.ts";
 import { DEFAULTS, type EventFields, type EventName, EVENTS, type Fired } from "./events.ts";
-import type { HookEnv, HookRecord } from "./hook.ts";
+import type { HookEnv, HookRecord, HookRun } from "./hook.ts";
 import { expectEvent } from "./names.ts";
 import { actionOf } from "./verdict.ts";
 
@@ -49,7 +49,8 @@ export class HookRegistry {
   #records: readonly HookRecord[] = [];
   readonly #loaders: (() => Promise<readonly HookRecord[]>)[] = [];
   readonly #stats = new Map<string, Counted>();
-  readonly #values = new Map<string, unknown>();
+  /** What hooks share, by session: no session sees another's. */
+  readonly #values = new Map<string, Map<string, unknown>>();
   readonly #sequence = { next: 0 };
   /** Reports what `wrapToolCall` and `sessionHooks` do not return: a hook that failed and let things be. */
   readonly warn: (message: string) => void;
@@ -58,9 +59,9 @@ export class HookRegistry {
     this.warn = warn;
   }
 
-  /** Appends hooks: they run after those that are there. */
+  /** Appends hooks: they run after those that are there, from the next event on. */
   register(...hooks: readonly CodeHooks[]): this {
-    this.#records = [...this.#records, ...codeHooks(hooks, `code:${this.#records.length}`)];
+    this.#add(codeHooks(hooks, `code:${this.#records.length}`));
     return this;
   }
 
@@ -72,7 +73,44 @@ export class HookRegistry {
 
   /** Loads the registered sources; hooks given in code stay, and stay first. */
   async load(): Promise<void> {
-    for (const load of this.#loaders.splice(0)) this.#records = [...this.#records, ...await load()];
+    for (const load of [...this.#loaders]) {
+      const records = await load();
+      // One that fails stays to be loaded; of two that load at once, the first counts.
+      const at = this.#loaders.indexOf(load);
+      if (at < 0) continue;
+      this.#loaders.splice(at, 1);
+      this.#add(records);
+    }
+  }
+
+  /** Says that sources were registered and never loaded: an agent warns of it, `fire` throws it. */
+  get problem(): string | undefined {
+    const missing = this.#loaders.length;
+    if (missing === 0) return undefined;
+    return `Hooks are missing as ${missing} source${missing === 1 ? "" : "s"} of a HookRegistry ${
+      missing === 1 ? "was" : "were"
+    } never loaded: call await registry.load()`;
+  }
+
+  #add(records: readonly HookRecord[]): void {
+    const counted = records.map((record): HookRecord => ({
+      ...record,
+      ended: (run) => {
+        record.ended?.(run);
+        this.#count(run);
+      },
+    }));
+    this.#records = [...this.#records, ...counted];
+  }
+
+  #count({ hook, ms = 0, failure, opinion }: HookRun): void {
+    const stats = this.#stats.get(hook) ?? notRun();
+    stats.runs++;
+    stats.total_ms += ms;
+    if (failure !== undefined) stats.failed++;
+    if (opinion?.decision === "deny") stats.denied++;
+    if (opinion?.value) stats.modified++;
+    this.#stats.set(hook, stats);
   }
 
   get records(): readonly HookRecord[] {
@@ -80,12 +118,15 @@ export class HookRegistry {
   }
 
   /** Asks the hooks of one event and gives the one answer of all. */
-  fire<N extends EventName>(firing: Firing<N>, where: Partial<HookEnv> = {}): Promise<Folded> {
+  async fire<N extends EventName>(firing: Firing<N>, where: Partial<HookEnv> = {}): Promise<Folded> {
+    if (this.problem !== undefined) throw new Error(this.problem);
     const { event } = expectEvent(firing.event);
     const input = "input" in firing ? { original_input: firing.input, tool_use_id: "" } : {};
     const fired = thaw({ ...DEFAULTS[event], ...input, ...firing, event }) as unknown as Fired<N>;
     for (const field of Object.values(fired)) freeze(field);
-    return fire(this.#records, fired, this.#env(where));
+    const folded = await fire(this.#records, fired, this.#env(where));
+    if (event === "session-end") this.#values.delete(where.session_id ?? "");
+    return folded;
   }
 
   /** Fires an event by name for a session and gives each hook's own answer. */
@@ -122,27 +163,19 @@ export class HookRegistry {
   }
 
   #env(where: Partial<HookEnv>): HookEnv {
+    const { session_id = "" } = where;
+    let values = this.#values.get(session_id);
+    if (!values) this.#values.set(session_id, values = new Map());
     return {
-      session_id: "",
-      agent_id: where.session_id ?? "",
+      session_id,
+      agent_id: session_id,
       turn_id: "",
       sequence: this.#sequence,
       clock: systemClock,
       cwd: ".",
-      values: this.#values,
+      values,
       signal: new AbortController().signal,
       ...where,
-      onHook: (change) => {
-        where.onHook?.(change);
-        if (change.phase === "start") return;
-        const stats = this.#stats.get(change.hook) ?? notRun();
-        stats.runs++;
-        stats.total_ms += change.run.ms ?? 0;
-        if (change.run.failure !== undefined) stats.failed++;
-        if (change.run.opinion?.decision === "deny") stats.denied++;
-        if (change.run.opinion?.value) stats.modified++;
-        this.#stats.set(change.hook, stats);
-      },
     };
   }
 }

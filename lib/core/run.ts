@@ -5,7 +5,7 @@ import type { Clock } from "./clock.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
 import type { EventName, Fired } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
-import type { HookChange, HookEnv, HookRecord, Late, Sequence } from "./hook.ts";
+import type { HookChange, HookEnv, HookList, HookRecord, Late, Sequence } from "./hook.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
 import type { Count } from "./limits.ts";
 import type { Block, Message, Usage } from "./messages.ts";
@@ -24,7 +24,7 @@ export class Run implements HookEnv {
   readonly signal: AbortSignal;
   /** Aborted once the session is over: until then what cleans up may run. */
   closing: AbortSignal = NEVER;
-  hooks: readonly HookRecord[] = [];
+  list: HookList = { records: [] };
   turnId = "";
   turns = 0;
   usage: Usage;
@@ -75,6 +75,11 @@ export class Run implements HookEnv {
 
   warn(message: string): void {
     this.emit({ type: "warning", message });
+  }
+
+  /** The hooks of this moment. */
+  get hooks(): readonly HookRecord[] {
+    return this.list.records;
   }
 
   hears(event: EventName): boolean {
@@ -130,9 +135,9 @@ export class Run implements HookEnv {
   /** Takes up changed hook files; not under an engine, where a run that is run again must ask the same hooks. */
   refreshHooks(): void | Promise<void> {
     if (this.agent.engine) return;
-    const hooks = this.agent.hooks();
-    if (isThenable(hooks)) return this.interruptible(hooks).then((fresh) => void (this.hooks = fresh));
-    this.hooks = hooks;
+    const list = this.agent.hooks();
+    if (isThenable(list)) return this.interruptible(list).then((fresh) => void (this.list = fresh));
+    this.list = list;
   }
 
   /** One named piece of work: done here, or as the engine has it. */

@@ -52,7 +52,7 @@ export function openSession(
   };
   const between = async (signal = NEVER) => {
     const run = newRun(signal);
-    run.hooks = await agent.hooks();
+    run.list = await agent.hooks();
     return run;
   };
   const background = () => {
@@ -140,7 +140,8 @@ async function runPrompt(
   try {
     // To load hooks is work outside a step: an engine that waits for its timer must not find the run idle meanwhile.
     if (!agent.engine?.sleep) time();
-    run.hooks = await run.interruptible(Promise.resolve(agent.hooks()));
+    run.list = await run.interruptible(Promise.resolve(agent.hooks()));
+    if (run.list.problem !== undefined) run.warn(run.list.problem);
     if (agent.engine?.sleep) time();
     if (start) {
       const said = await run.fire({

@@ -143,12 +143,11 @@ function isSame(now: Sign, before: Sign | undefined): boolean {
 }
 
 /**
- * Hooks in code and the hooks of folders, as an agent asks for them. Until everything could be loaded once, a file
+ * The hooks of folders, as an agent asks for them. Until everything could be loaded once, a file
  * that cannot be loaded is thrown; after that nothing is.
  */
 export function hotFolders(
   folders: readonly string[],
-  inCode: readonly HookRecord[] = [],
   runner: Runner = {},
 ): () => Promise<readonly HookRecord[]> {
   const all = folders.map((path) => new HookFolder(path, runner));
@@ -161,7 +160,7 @@ export function hotFolders(
       if (problems.length > 0) throw new TypeError(problems.map((p) => p.message).join("\n"));
     }
     if (!joined || lists.some((list, i) => list !== joined!.of[i])) {
-      joined = { of: lists, records: [...inCode, ...onceEach(all)] };
+      joined = { of: lists, records: onceEach(all) };
     }
     return joined.records;
   };

@@ -1,4 +1,4 @@
-import { type CodeHooks, codeHooks } from "../../lib/core/code-hooks.ts";
+import { type CodeHooks, codeHooks, liveHooks } from "../../lib/core/code-hooks.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
 import { type AgentSpec, type Life, newLife } from "../../lib/core/life.ts";
@@ -17,7 +17,7 @@ export interface Setting extends Partial<Omit<AgentSpec, "model" | "limits" | "h
   readonly tools?: readonly Tool[];
   readonly hooks?: CodeHooks | readonly CodeHooks[];
   /** In place of `hooks`: asked each time. */
-  readonly records?: AgentSpec["hooks"];
+  readonly records?: () => readonly HookRecord[];
   readonly limits?: Partial<Limits>;
   readonly life?: Partial<Life>;
   /** Is told each event as it is emitted. */
@@ -40,7 +40,7 @@ export function stage(setting: Setting): Stage {
   const { model, tools = [], hooks = [], records, limits, life: given, on, ...rest } = setting;
   const clock = fakeClock();
   const events: RunEvent[] = [];
-  const compiled = codeHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]);
+  const compiled = liveHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]);
   const life = newLife({
     id: "session-1",
     model: "claude-test",
@@ -65,7 +65,7 @@ export function stage(setting: Setting): Stage {
     tools,
     limits: limitsOf(limits),
     maxTokens: 1000,
-    hooks: records ?? (() => compiled),
+    hooks: () => records ? { records: records() } : compiled,
     ...rest,
   };
   const session = openSession(spec, life, { source: "startup" });

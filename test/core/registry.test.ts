@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { codeHooks } from "../../lib/core/code-hooks.ts";
-import type { EventOf } from "../../lib/core/events.ts";
+import type { AnyEvent, EventOf } from "../../lib/core/events.ts";
+import type { HookContext } from "../../lib/core/hook.ts";
 import { HookRegistry } from "../../lib/core/registry.ts";
 import { context, deny, halt, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
@@ -61,11 +62,92 @@ test("S0.7: one hook may serve several agents at the same time", async () => {
   assert.deepEqual(results.map((r) => r.text), ["1", "2", "3"]);
 });
 
-test("S0.12: an agent takes a registry like any other hooks", async () => {
-  const registry = new HookRegistry().register({ preToolUse: () => deny("no") });
-  const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
-  const result = await stage({ model, tools: [echo], hooks: registry }).run();
-  assert.equal(result.denials.length, 1);
+test("S0.7: a hook shared by agents that run at once answers each for itself, and shares no values between them", async () => {
+  let waiting = 0;
+  let meet = () => {};
+  const together = new Promise<void>((resolve) => meet = resolve);
+  const hook = {
+    onEvent: async (event: AnyEvent, { values }: HookContext) => {
+      if (event.event === "user-prompt-submit") values.set("prompt", event.prompt);
+      if (event.event !== "pre-tool-use") return;
+      if (++waiting === 3) meet();
+      await together;
+      return { Block: String(values.get("prompt")) };
+    },
+  };
+  const registry = new HookRegistry().register(hook);
+  const denied = await Promise.all(["a", "b", "c"].map(async (prompt) => {
+    const model = scripted([calls(["Echo", prompt]), { text: "done" }]);
+    return (await stage({ model, tools: [echo], hooks: registry }).run(prompt)).denials.map(({ reason }) => reason);
+  }));
+  assert.deepEqual(denied, [["a"], ["b"], ["c"]]);
+});
+
+test("S0.10, S0.12: an agent takes a registry, and what is registered or loaded later counts from the next event", async () => {
+  const registry = new HookRegistry();
+  const seen: string[] = [];
+  const model = scripted([calls(["Echo", "a"]), calls(["Echo", "b"]), { text: "done" }]);
+  const late = codeHooks([{ name: "loaded", onEvent: ({ event }) => void seen.push(`loaded ${event}`) }]);
+  const s = stage({
+    model,
+    tools: [echo],
+    hooks: [registry, {
+      postToolUse: async ({ input }) => {
+        if (input.say === "b") return;
+        registry.register({ preToolUse: ({ input }) => deny(`no ${input.say}`) });
+        await registry.registerSource(() => Promise.resolve(late)).load();
+      },
+    }],
+  });
+  registry.register({ name: "before", onEvent: ({ event }) => void (event === "turn-start" && seen.push("before")) });
+  const { denials } = await s.run();
+  assert.deepEqual(denials.map(({ reason }) => reason), ["no b"]);
+  assert.deepEqual(seen.slice(0, 3), ["before", "loaded iteration", "loaded tool-denied"]);
+});
+
+test("S3.36: getStats() counts what agents fire, and what is fired by hand", async () => {
+  const registry = new HookRegistry().register({
+    name: "guard",
+    onEvent: ({ event }) => event === "pre-tool-use" ? deny("no") : undefined,
+  });
+  const [alone] = [registry.getStats().guard!.runs];
+  await stage({ model: scripted([calls(["Echo", "a"]), { text: "done" }]), tools: [echo], hooks: registry }).run();
+  const { runs, denied } = registry.getStats().guard!;
+  assert.deepEqual([alone, denied, runs > 5], [0, 1, true]);
+  await registry.fire(BASH);
+  assert.deepEqual([registry.getStats().guard!.denied, registry.getStats().guard!.runs], [2, runs + 1]);
+});
+
+test("S3.36: a registry whose sources were never loaded says so: an agent warns, and a host cannot fire", async () => {
+  const registry = new HookRegistry().registerSource(() => Promise.resolve([]));
+  const missing = /1 source of a HookRegistry was never loaded: call await registry.load\(\)/;
+  const s = stage({ model: scripted([{ text: "done" }]), hooks: registry });
+  await s.run();
+  assert.match(s.warnings()[0]!, missing);
+  await assert.rejects(registry.fire(BASH), missing);
+  await registry.load();
+  const loaded = stage({ model: scripted([{ text: "done" }]), hooks: registry });
+  await loaded.run();
+  assert.deepEqual(loaded.warnings(), []);
+  assert.equal((await registry.fire(BASH)).decision, "continue");
+});
+
+test("U2: a registry keeps the values of each session apart, until it ends", async () => {
+  const registry = new HookRegistry().register({
+    preToolUse: ({ tool_name }, { values }) => {
+      if (tool_name === "Read") values.set("read", true);
+      return tool_name === "Edit" && !values.has("read") ? deny("Read it first") : undefined;
+    },
+  });
+  const may = async (session: string, tool: string) =>
+    (await registry.emit(session, "PreToolUse", { tool, args: {} }))[0]!.action;
+  assert.deepEqual([await may("a", "Read"), await may("a", "Edit"), await may("b", "Edit")], [
+    "continue",
+    "continue",
+    "deny",
+  ]);
+  await registry.emit("a", "SessionEnd", { reason: "other", duration_ms: 1 });
+  assert.equal(await may("a", "Edit"), "deny");
 });
 
 test("S3.36, S3.38: load() brings in what was registered as a source; hooks set in code survive it and stay first", async () => {
@@ -77,11 +159,10 @@ test("S3.36, S3.38: load() brings in what was registered as a source; hooks set 
     loads++;
     return Promise.resolve([say("file")]);
   }).register(say("code"));
-  await hooks.fire(BASH);
   await hooks.load();
   await hooks.load();
   await hooks.fire(BASH);
-  assert.deepEqual(order, ["code", "code", "file"]);
+  assert.deepEqual(order, ["code", "file"]);
   assert.equal(loads, 1);
 });
 

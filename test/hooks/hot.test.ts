@@ -6,6 +6,8 @@ import { codeHooks } from "../../lib/core/code-hooks.ts";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { treeSign } from "../../lib/hooks/file/tree.ts";
+import type { HookRunner } from "../../lib/agent.ts";
+import { hookList } from "../../lib/batteries/hook-list.ts";
 import { HookFolder, hotFolders } from "../../lib/hooks/hot.ts";
 import { put, scratch } from "../_scratch.ts";
 import { environment, POST, PRE, STOP } from "./_fire.ts";
@@ -198,7 +200,9 @@ test("a hook that lies in two folders runs once, and hooks in code come before t
   using two = folderOf({ "stop.b.ts": deny(`"b"`) });
   symlinkSync(`${one.path}/stop.a.ts`, `${two.path}/10-stop.a.ts`);
   const inCode = codeHooks([{ stop: () => ({ action: "deny", reason: "code" }) }]);
-  const records = await hotFolders([one.path, two.path], inCode)();
+  const folders = [one.path, two.path];
+  const list = hookList({ inCode: { records: inCode }, folders, found: undefined, runner: {} as HookRunner });
+  const { records } = await list();
   assert.equal(await reasons(records), "code | a | b");
 });
 

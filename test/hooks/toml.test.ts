@@ -36,7 +36,7 @@ class Stage {
         tools: [],
         limits: limitsOf({}),
         maxTokens: 100,
-        hooks: () => hooks,
+        hooks: () => ({ records: hooks }),
       },
       life,
       { source: "startup" },

@@ -122,7 +122,7 @@ export async function play(asker: Asker, options: PlayOptions): Promise<Played> 
     tools: [editTool(join(place.root, NOTES), options.work)],
     limits: { iterations: 10 * options.most + 10, stalls: 0, depth: 1 },
     maxTokens: 1024,
-    hooks: () => [record],
+    hooks: () => ({ records: [record] }),
     step: (_, work) => work(),
     permit: () => ({ behavior: "allow", reason: "" }),
   };
