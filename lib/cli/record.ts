@@ -20,6 +20,7 @@ import { promptOf } from "./_prompt.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { projectOf } from "./_project.ts";
 import { coloursFor } from "./show/colours.ts";
+import { RefusedCalls } from "./show/refusals.ts";
 import { terminalView } from "./show/terminal-view.ts";
 import { plainText } from "./show/text.ts";
 
@@ -49,13 +50,15 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
   const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
   const tools = flags.tools === true;
+  const refused = new RefusedCalls(io.cwd);
   const { result, report, ms } = await recordInto(folder, agent, { workspace, script, tools, io }, {
     prompts: [prompt],
     redact: flags.redact === true,
     ...normalise,
     ...(flags.model !== undefined && { model: String(flags.model) }),
     on: io.tty && !flags.json ? terminalView(io.out, coloursFor(true, io.env)) : (event) => {
-      if (event.type === "warning") io.err(`crochet: ${plainText(event.message)}\n`);
+      const line = event.type === "warning" ? plainText(event.message) : refused.see(event);
+      if (line !== undefined) io.err(`crochet: ${line}\n`);
     },
   });
   const fixture = relative(io.cwd, folder);

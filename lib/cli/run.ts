@@ -111,19 +111,25 @@ async function startHere(agent: Agent, prompt: string, call: Call) {
 
 /** A run whose output another program reads: plain, and only what was asked for. */
 async function unseen(start: (options: RunOptions) => Promise<Result>, output: OutputForm, io: Io): Promise<Result> {
-  if (output === "stream-json") {
-    const result = await start({ on: (event) => io.out(`${JSON.stringify(event)}\n`) });
-    io.out(`${JSON.stringify({ type: "result", ...result })}\n`);
-    return result;
-  }
-  const status = process.stderr.isTTY ? (await import("./show/watch.ts")).statusLine(io) : undefined;
+  const streams = output === "stream-json";
+  const { RefusedCalls } = await import("./show/refusals.ts");
+  const refused = new RefusedCalls(io.cwd);
+  const status = process.stderr.isTTY && !streams ? (await import("./show/watch.ts")).statusLine(io) : undefined;
   const warn = (words: string) => status ? status.print(`crochet: ${words}`) : io.err(`crochet: ${words}\n`);
-  const result = await start({
+  const ended = await start({
     on: (event) => {
-      if (event.type === "warning") warn(plainText(event.message));
+      if (streams) io.out(`${JSON.stringify(event)}\n`);
+      else if (event.type === "warning") warn(plainText(event.message));
+      const line = refused.see(event);
+      if (line !== undefined) warn(line);
       status?.see(event);
     },
   }).finally(() => status?.close());
+  const result = refused.in(ended);
+  if (streams) {
+    io.out(`${JSON.stringify({ type: "result", ...result })}\n`);
+    return result;
+  }
   if (output === "json") io.out(`${JSON.stringify(result)}\n`);
   else if (result.text !== "") io.out(`${plainText(result.text)}\n`);
   if (result.error) io.err(`crochet: ${plainText(result.error.message)}\n`);

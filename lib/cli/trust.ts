@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { allTrusted, revoke, type Standing, standings, trust } from "../hooks/trust.ts";
+import { allTrusted, revoke, standings, trust, type TrustedFile, trustedFiles } from "../hooks/trust.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 
@@ -28,18 +28,19 @@ export default command(USAGE, async ({ words, flags }, io) => {
     else io.out(`nothing in ${dir} needs trust: no hooks, settings, hooks.yaml, .agent/hook.toml or .mcp.json\n`);
     return EXIT.ok;
   }
+  const isFirst = found.every(({ state }) => state === "untrusted");
+  const files = trustedFiles(dir, io.env);
   const made = trust(dir, io.env);
-  if (flags.json) io.out(`${JSON.stringify({ dir: made.dir, trusted: Object.keys(made.hashes) })}\n`);
-  else io.out(told(made.dir, found));
+  if (flags.json) io.out(`${JSON.stringify({ dir: made.dir, trusted: Object.keys(made.hashes), files })}\n`);
+  else io.out(shown(made.dir, files, isFirst));
   return EXIT.ok;
 });
 
-function told(dir: string, found: readonly Standing[]): string {
-  const lines = found.map(({ thing, state }) => `  ${thing}${state === "changed" ? " (had changed)" : ""}`);
-  const calls = found.some(({ thing }) => thing !== "hooks");
+function shown(dir: string, files: readonly TrustedFile[], isFirst: boolean): string {
+  const calls = files.some(({ file, state }) => !file.startsWith("hooks/") && state !== "gone");
   return [
     `trusted in ${dir}, as it is now:`,
-    ...lines,
+    ...files.map(({ file, state }) => `  ${file}${isFirst || state === "same" ? "" : ` (${state})`}`),
     ...(calls ? ["What their commands call is not covered: scripts elsewhere can change without being noticed."] : []),
     "",
   ].join("\n");
@@ -52,13 +53,15 @@ function list(json: boolean, io: Io): number {
       thing,
       state: now.find((s) => s.thing === thing)?.state ?? "gone",
     }));
-    return { dir, at, things };
+    const changed = existsSync(dir) ? trustedFiles(dir, io.env).filter(({ state }) => state !== "same") : [];
+    return { dir, at, things, changed };
   });
   if (json) io.out(`${JSON.stringify(all, null, 2)}\n`);
   else if (all.length === 0) io.out("nothing is trusted\n");
   else {
-    for (const { dir, at, things } of all) {
+    for (const { dir, at, things, changed } of all) {
       io.out(`${dir} (${at})\n${things.map(({ thing, state }) => `  ${thing}: ${state}\n`).join("")}`);
+      for (const { file, state } of changed) io.out(`    ${file} is ${state}\n`);
     }
   }
   return EXIT.ok;

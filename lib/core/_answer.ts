@@ -1,3 +1,4 @@
+import type { Refusal } from "./life.ts";
 import type { Run } from "./run.ts";
 import { type Block, contentText, text, type TextBlock, toolResult, type ToolResultBlock } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
@@ -18,11 +19,13 @@ export interface Ending {
   readonly ms?: number;
   readonly after?: readonly Block[];
   readonly waiting?: boolean;
+  readonly refused?: Omit<Refusal, "words"> | undefined;
 }
 
 /** Makes a call's answer and tells of it: every call passes here once. */
 export function answer(run: Run, call: ToolCall, ending: Ending): Answer {
-  const { outcome, content, response, ms = 0 } = ending;
+  const { outcome, content, response, refused, ms = 0 } = ending;
+  if (refused) run.denials.push({ tool_name: call.name, tool_use_id: call.id, reason: refused.reason, by: refused.by });
   run.emit({
     type: "tool_end",
     id: call.id,
@@ -30,6 +33,7 @@ export function answer(run: Run, call: ToolCall, ending: Ending): Answer {
     outcome,
     content: contentText(content),
     ...(response !== undefined && { response }),
+    ...(refused && { refused }),
     ms,
   });
   const failed = outcome !== "success";

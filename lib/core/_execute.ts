@@ -42,6 +42,7 @@ export async function finish(
     ms: time(),
     after,
     waiting: ran.wait,
+    refused: refusalIn(ran),
   });
   let final = ending();
   try {
@@ -62,6 +63,12 @@ export async function finish(
   } finally {
     answers.set(call.id, answer(run, call, final));
   }
+}
+
+/** A tool that was kept from its work by its confines. */
+function refusalIn({ thrown }: Performed): Ending["refused"] {
+  const { message: reason, refusedBy: by } = thrown ?? {};
+  return reason === undefined || by === undefined ? undefined : { by, reason };
 }
 
 /** The call's end as its hooks leave it. */

@@ -44,9 +44,9 @@ export async function gate(
   const fields = { tool_name: tool.name, original_input: original.input, tool_use_id: call.id };
   const pre = await run.fire({ event: "pre-tool-use", ...fields, input: original.input });
   const after = run.heard(pre.contexts);
-  const refuse = async ({ words, reason, by }: Refusal, input: Input) => {
-    run.denials.push({ tool_name: call.name, tool_use_id: call.id, reason, by });
-    end({ outcome: "denied", content: words, after });
+  const refuse = async ({ words, ...refused }: Refusal, input: Input) => {
+    const { reason, by } = refused;
+    end({ outcome: "denied", content: words, after, refused });
     await run.fire({ event: "tool-denied", ...fields, input, reason, denied_by: by });
     return undefined;
   };
@@ -102,8 +102,8 @@ async function permission(
   pre: Folded,
 ): Promise<{ input: Input } | Refusal> {
   const { permit, askPerson, refusals } = run.agent;
-  const refused = (words: string, by: string): Refusal => {
-    const refusal = { words, reason: words, by };
+  const refused = (words: string, by: string, note?: string): Refusal => {
+    const refusal = { words, reason: words, by, ...(note !== undefined && { note }) };
     refusals?.note(called.tool_use_id, refusal);
     return refusal;
   };
@@ -125,8 +125,8 @@ async function permission(
     };
   const decided = ruled?.behavior === "deny" ? ruled : asked ?? ruled;
   if (!decided || decided.behavior === "allow") return { input };
-  const { reason, rule } = decided;
-  if (decided.behavior === "deny") return refused(reason, rule ?? "permissions");
+  const { reason, rule, note } = decided;
+  if (decided.behavior === "deny") return refused(reason, rule ?? "permissions", note);
   if (!asked) {
     const answered = await askHooks(run, tool, called, input, decided);
     if (answered) return answered;
@@ -137,7 +137,12 @@ async function permission(
     await run.fire({ event: "notification", message: reason, notification_type: "permission_prompt", title: null });
   }
   if (known) return known;
-  if (!askPerson) return refused(unheard(pre) ?? reason, pre.asked?.hook ?? rule ?? "permissions");
+  if (!askPerson) {
+    const { asked } = pre;
+    const hook = asked &&
+      `hook ${asked.hook} asks first${asked.reason ? ` (${asked.reason})` : ""}; a terminal can answer`;
+    return refused(unheard(pre) ?? reason, asked?.hook ?? rule ?? "permissions", hook ?? note);
+  }
   const said = await run.interruptible(askPerson(question, reason, run.signal));
   if (said.behavior === "allow") return { input };
   const words = said.reason ? ` and says: ${said.reason}` : "";
@@ -177,5 +182,5 @@ async function askHooks(
 function refusalOf({ hook, reason, text }: Folded["denials"][number]): Refusal {
   const bare = `Denied by hook ${hook}`;
   const words = text ?? (reason === bare || reason.trim() === "" ? bare : `${bare}: ${reason}`);
-  return { words, reason, by: hook };
+  return { words, reason, by: hook, note: `hook ${hook}: ${reason}; change or disable the hook to allow it` };
 }

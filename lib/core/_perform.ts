@@ -19,7 +19,7 @@ export interface Performed {
   readonly thrown?: Thrown;
 }
 
-export type Thrown = Pick<Error, "name" | "message" | "stack">;
+export type Thrown = Pick<Error, "name" | "message" | "stack"> & Pick<ToolError, "refusedBy">;
 
 /** One end of a tool's run: what it gave, or the agents it wants to have run first. */
 interface ToolEnd {
@@ -159,7 +159,8 @@ async function attempt(
       );
     } catch (error) {
       const { name, message, stack } = asError(error);
-      thrown = { name, message, ...(stack !== undefined && { stack }) };
+      const refusedBy = error instanceof ToolError ? error.refusedBy : undefined;
+      thrown = { name, message, ...(stack !== undefined && { stack }), ...(refusedBy !== undefined && { refusedBy }) };
       return failureOf(error);
     }
   });

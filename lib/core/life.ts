@@ -29,6 +29,8 @@ export interface Permission {
   readonly rule?: string;
   /** Of an ask: what would settle it for the session, as permission hooks are told. */
   readonly suggestions?: readonly Json[];
+  /** Of a refusal: one line for a person, with what would allow the call. */
+  readonly note?: string;
 }
 
 export type Permit = (call: PermissionCall, verdict: "continue" | "allow" | "ask") => Permission | Promise<Permission>;
@@ -46,6 +48,8 @@ export interface Refusal {
   readonly words: string;
   readonly reason: string;
   readonly by: string;
+  /** One line for a person, with what would allow the call. */
+  readonly note?: string;
 }
 
 /** The refusals of rules and people, where a run is recorded or replayed. */

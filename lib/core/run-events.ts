@@ -27,6 +27,8 @@ export type RunEvent =
       readonly outcome: CallOutcome;
       readonly content: string;
       readonly response?: unknown;
+      /** Who refused the call and why; `note` is one line for a person, with what would allow it. */
+      readonly refused?: { readonly by: string; readonly reason: string; readonly note?: string };
       readonly ms: number;
     }
     | { readonly type: "hook_start"; readonly hook: string; readonly event: EventName }

@@ -117,8 +117,11 @@ export class ToolError extends Error {
   override name = "ToolError";
   readonly code: string;
   readonly response?: unknown;
-  constructor(message: string, options: { code?: string; response?: unknown } = {}) {
+  /** What does not allow the call, such as the sandbox: it then counts among the denials. */
+  readonly refusedBy?: string;
+  constructor(message: string, options: { code?: string; response?: unknown; refusedBy?: string } = {}) {
     super(message);
+    if (options.refusedBy !== undefined) this.refusedBy = options.refusedBy;
     this.code = options.code ?? "tool_error";
     if (options.response !== undefined) this.response = options.response;
   }

@@ -35,9 +35,7 @@ export async function confine(path: string, workspace: Workspace): Promise<Place
   if (!roots.some((root) => isInside(real, root))) {
     throw new ToolError(
       `Cannot use '${full}' as it is outside the workspace: allowed is ${roots.map((r) => `'${r}'`).join(", ")}`,
-      {
-        code: "outside_root",
-      },
+      { code: "outside_root", refusedBy: "workspace" },
     );
   }
   return { path: full, real, exists };

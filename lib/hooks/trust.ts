@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sha256 } from "../core/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { type Environment, realOr, stateFile, userState, writeWhole } from "./file/places.ts";
-import { treeHash } from "./file/tree.ts";
+import { fileHashes, treeHash } from "./file/tree.ts";
 
 /** What a working directory may bring along that makes us run something, in the order it is listed. */
 const TRUSTABLE = [
@@ -22,6 +22,8 @@ export type Trustable = (typeof TRUSTABLE)[number];
 export interface Trust {
   readonly dir: string;
   readonly hashes: { readonly [thing: string]: string };
+  /** The hash of each file, those of the hooks folder one by one. */
+  readonly files: { readonly [file: string]: string };
   /** When, in UTC. */
   readonly at: string;
 }
@@ -46,6 +48,36 @@ function stateOf(trust: Trust | undefined, thing: string, hash: string): Standin
   return known === undefined ? "untrusted" : known === hash ? "trusted" : "changed";
 }
 
+/** A file that `trust` would trust now, or that is gone since. */
+export interface TrustedFile {
+  readonly file: string;
+  readonly state: "same" | "new" | "changed" | "gone";
+}
+
+/** Every file that could be trusted, and how it differs from what was trusted before. */
+export function trustedFiles(dir: string, env: Environment): TrustedFile[] {
+  const before = trustOf(dir, env)?.files ?? {};
+  const now = filesIn(dir, TRUSTABLE);
+  const gone = Object.keys(before).filter((file) => now[file] === undefined);
+  return [
+    ...Object.entries(now).map(([file, hash]): TrustedFile => {
+      return { file, state: before[file] === undefined ? "new" : before[file] === hash ? "same" : "changed" };
+    }),
+    ...gone.map((file): TrustedFile => ({ file, state: "gone" })),
+  ];
+}
+
+function filesIn(dir: string, things: readonly Trustable[]): { [file: string]: string } {
+  const found: { [file: string]: string } = {};
+  for (const thing of things) {
+    const hash = hashOf(dir, thing);
+    if (hash === undefined) continue;
+    if (thing !== "hooks") found[thing] = hash;
+    else for (const [name, hash] of Object.entries(fileHashes(join(dir, thing)))) found[`${thing}/${name}`] = hash;
+  }
+  return found;
+}
+
 /** Why bytes that lie in a directory are not to be run; undefined where they are the trusted ones. */
 export function distrust(
   dir: string,
@@ -64,10 +96,15 @@ export function distrust(
 /** Remembers the bytes that are there now: of everything, or of one thing beside what is trusted already. */
 export function trust(dir: string, env: Environment, only?: Trustable): Trust {
   const real = realpathSync(dir);
-  const now = (only === undefined ? TRUSTABLE : [only]).map((thing) => [thing, hashOf(real, thing)] as const);
-  const before = only === undefined ? {} : trustOf(real, env)?.hashes ?? {};
-  const hashes = { ...before, ...Object.fromEntries(now.filter(([, hash]) => hash !== undefined)) };
-  const made: Trust = { dir: real, hashes: hashes as Trust["hashes"], at: new Date().toISOString() };
+  const things = only === undefined ? TRUSTABLE : [only];
+  const before = only === undefined ? undefined : trustOf(real, env);
+  const now = things.map((thing) => [thing, hashOf(real, thing)]).filter(([, hash]) => hash !== undefined);
+  const made: Trust = {
+    dir: real,
+    hashes: { ...before?.hashes, ...Object.fromEntries(now) },
+    files: { ...before?.files, ...filesIn(real, things) },
+    at: new Date().toISOString(),
+  };
   writeWhole(stateFile("trust", real, env), `${JSON.stringify(made, null, 2)}\n`);
   return made;
 }
@@ -103,8 +140,9 @@ function trustOf(dir: string, env: Environment): Trust | undefined {
 /** A file that cannot be read trusts nothing. */
 function readTrust(path: string): Trust | undefined {
   try {
-    const { dir, hashes, at } = JSON.parse(readFileSync(path, "utf8"));
-    return typeof dir === "string" && typeof hashes === "object" && hashes !== null ? { dir, hashes, at } : undefined;
+    const { dir, hashes, files = {}, at } = JSON.parse(readFileSync(path, "utf8"));
+    const isTrust = typeof dir === "string" && typeof hashes === "object" && hashes !== null;
+    return isTrust ? { dir, hashes, files, at } : undefined;
   } catch {
     return undefined;
   }

@@ -75,15 +75,13 @@ export function permissionGate(given: Permissions, options: { ask?: PermissionAs
     permit: (call, verdict) => {
       const decision = decide(permissions, call);
       const behavior = afterHooks(decision.behavior, decision.rule !== undefined, verdict);
-      const reason = behavior === "deny"
-        ? denied(call, decision)
-        : behavior === "ask"
-        ? asked(call, decision, ask ? undefined : rulesThatAllow(permissions, call))
-        : decision.reason;
-      const rule = decision.rule !== undefined && { rule: decision.rule };
-      return behavior === "ask"
-        ? { behavior, reason, ...rule, suggestions: suggested(permissions, call) }
-        : { behavior, reason, ...rule };
+      const { rule } = decision;
+      const by = rule !== undefined && { rule };
+      if (behavior === "allow") return { behavior, reason: decision.reason, ...by };
+      if (behavior === "deny") return { behavior, reason: denied(call, decision), ...by, note: noteOf(decision, []) };
+      const rules = rulesThatAllow(permissions, call);
+      const reason = asked(call, decision, ask ? undefined : rules);
+      return { behavior, reason, ...by, note: noteOf(decision, rules), suggestions: suggested(rules) };
     },
     ...(ask && {
       askPerson: async (call, reason, signal) => {
@@ -98,9 +96,15 @@ export function permissionGate(given: Permissions, options: { ask?: PermissionAs
   };
 }
 
+/** A refusal in one line, with what would allow the call. */
+function noteOf({ reason, rule }: Permission, allow: readonly string[]): string {
+  if (allow.length > 0) return `${reason}; to allow it: permissions.allow ${JSON.stringify(allow)}`;
+  return `${reason}; ${rule === undefined ? "another permission mode allows it" : "remove that rule to allow it"}`;
+}
+
 /** What would let calls like this run for the session, in the host's words for it. */
-function suggested(permissions: Permissions, call: PermissionCall) {
-  const rules = rulesThatAllow(permissions, call).map((rule) => {
+function suggested(allow: readonly string[]) {
+  const rules = allow.map((rule) => {
     const [, toolName = rule, ruleContent] = /^([^(]+)\((.*)\)$/s.exec(rule) ?? [];
     return ruleContent === undefined ? { toolName } : { toolName, ruleContent };
   });

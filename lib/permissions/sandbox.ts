@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { ToolError } from "../core/tool.ts";
+import { onPath } from "../files/on-path.ts";
 import { inside } from "./_path-rule.ts";
 
 /** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */
@@ -39,13 +41,16 @@ const KEPT = [".git/hooks", ".git/config", ".crochet"];
  */
 export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
   const fail = (why: string, mend: string): never => {
-    throw new Error(`Cannot run commands in the workspace sandbox as ${why}: ${mend}`);
+    throw new ToolError(`Cannot run commands in the workspace sandbox as ${why}: ${mend}`, {
+      code: "no_sandbox",
+      refusedBy: "sandbox",
+    });
   };
   if (sandbox.mode !== "workspace") fail(`the mode '${sandbox.mode}' is unknown`, "expected workspace");
   if (process.platform !== "linux") {
     fail("bubblewrap needs Linux", "turn the sandbox off, or work in a Linux container");
   }
-  const bwrap = onPath("bwrap") ?? fail("bubblewrap is not installed", INSTALL);
+  const bwrap = onPath("bwrap", process.env) ?? fail("bubblewrap is not installed", INSTALL);
   const roots = sandbox.roots.map((root) => {
     if (!existsSync(root) || !statSync(root).isDirectory()) {
       fail(`the workspace '${root}' is no folder`, "give folders that exist");
@@ -100,11 +105,6 @@ function resolver(): string[] {
 function writable(root: string): string[] {
   const kept = KEPT.map((name) => join(root, name)).filter((path) => existsSync(path));
   return ["--bind", root, root, ...kept.flatMap((path) => ["--ro-bind", path, path])];
-}
-
-function onPath(name: string): string | undefined {
-  return (process.env.PATH ?? "").split(delimiter).filter((dir) => dir.startsWith("/")).map((dir) => join(dir, name))
-    .find((p) => existsSync(p));
 }
 
 /** What went wrong, or undefined. */

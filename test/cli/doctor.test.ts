@@ -103,3 +103,13 @@ test("doctor runs nothing of a project that is not trusted, unless it is told to
   await doctor(here, "--replay");
   assert.ok(existsSync(join(here.cwd, "ran")));
 });
+
+test("doctor sees a runtime and the interpreter of a hook that are missing", LONG, async () => {
+  using here = place({ "hooks/stop.sh": "#!/usr/bin/env -S no-such-shell -x\n", "hooks/stop.b.sh": "#!/bin/sh\n" });
+  await here.crochet(["trust"]);
+  const { broken, checks } = await doctor(here);
+  assert.deepEqual(broken.map(({ words }) => words), ["stop.sh needs no-such-shell, which is not installed"]);
+  assert.equal(checks.find(({ about }) => about === "runtime")!.state, "ok");
+  const { out } = await here.crochet(["doctor"], { PATH: here.cwd });
+  assert.match(out, /^! runtime +neither bun nor deno is on the PATH/m);
+});

@@ -14,7 +14,7 @@ test("a fresh user can make a hook, see it listed, tested, explained, installed 
   assert.match((await run("hooks")).out, /stop\.sh: hooks is not trusted: look at it, then run 'crochet trust'/);
   const trusted = await run("trust");
   assert.equal(trusted.code, 0);
-  assert.match(trusted.out, /trusted in .*\/project, as it is now:\n {2}hooks\n/);
+  assert.match(trusted.out, /trusted in .*\/project, as it is now:\n {2}hooks\/stop\.sh\n/);
   assert.match((await run("hooks")).out, /1 +stop\.sh +stop +command +hooks +on +yes/);
   const tested = await run("hooks", "test", "hooks/stop.sh");
   assert.match(tested.out, /verdict {2}deny: \[stop\.sh\]: once more/);

@@ -144,14 +144,50 @@ test("a run that hits a limit exits 1 and says which; one that a hook drops exit
 
 const MAKE: ScriptedReply = { tools: [{ name: "Bash", input: { command: "touch made" } }] };
 
-test("without a terminal a call that would need asking is refused with the rule that would allow it", async () => {
-  using here = place();
-  const { code, out } = await crochet(here, ["run", "--output", "json", "go"], [MAKE, { text: "refused" }]);
-  const result = JSON.parse(out);
-  assert.equal(code, 0);
-  assert.equal(result.denials.length, 1);
-  assert.match(JSON.stringify(result.messages[2]), /permissions\.allow .*Bash\(touch made/);
+test("without a terminal every refused call is one line on stderr, with what would allow it, and in denials", async () => {
+  const call = (name: string, input: Record<string, unknown>) => ({ tools: [{ name, input }] });
+  using here = place({
+    "guards/pre-tool-use@Bash.no-curl.js":
+      `export default ({ input }) => /curl/.test(input.command) ? { action: "deny", reason: "No\\nnetwork" } : undefined;`,
+    ".crochet/config.yaml": "permissions: { deny: ['Bash(rm *)'] }\n",
+  });
+  await here.crochet(["trust"]);
+  const replies = [
+    MAKE,
+    call("Bash", { command: "rm x" }),
+    call("Bash", { command: "curl x" }),
+    call("Read", { file_path: "/etc/passwd" }),
+    call("Agent", { description: "x", prompt: "make it", subagent_type: "general-purpose" }),
+    MAKE,
+    { text: "I may not" },
+    { text: "refused" },
+  ];
+  const words = (form: string) => ["run", "--hooks", "guards", "--output", form, "go"];
+  const { code, out, err } = await crochet(here, words("json"), replies);
+  assert.equal(code, 0, "the exit code is that of the run");
+  const lines = err.trimEnd().split("\n");
+  const asked =
+    `crochet: refused Bash touch made: no rule allows 'touch made'; to allow it: permissions.allow ["Bash(touch made *)"]`;
+  assert.equal(lines[0], asked);
+  assert.equal(lines[1], "crochet: refused Bash rm x: the rule Bash(rm *) denies it; remove that rule to allow it");
+  assert.equal(
+    lines[2],
+    "crochet: refused Bash curl x: hook pre-tool-use@Bash.no-curl.js: No network; change or disable the hook to allow it",
+  );
+  assert.match(
+    lines[3]!,
+    /^crochet: refused Read \/etc\/passwd: Cannot use '\/etc\/passwd' as it is outside the workspace/,
+  );
+  assert.equal(lines[4], asked, "of a sub-agent too");
+  assert.equal(lines.length, 5);
+  const { denials } = JSON.parse(out);
+  assert.deepEqual(
+    denials.map((d: { by: string }) => d.by).toSorted(),
+    ["Bash(rm *)", "permissions", "permissions", "pre-tool-use@Bash.no-curl.js", "workspace"],
+  );
   assert.ok(!existsSync(join(here.cwd, "made")));
+  const streamed = await crochet(here, words("stream-json"), replies);
+  assert.equal(streamed.err, err);
 });
 
 test("run stores every session; --resume last goes on with the newest, and transcripts shows it", async () => {

@@ -5,12 +5,22 @@ import trust from "../../lib/cli/trust.ts";
 import { place } from "../_place.ts";
 
 test("crochet trust says what it trusts, and that what settings call is not covered", async () => {
-  using w = place({ "hooks/stop.sh": "", ".claude/settings.json": "{}" });
+  using w = place({ "hooks/stop.sh": "", "hooks/_lib/a.ts": "", ".claude/settings.json": "{}" });
   const { out, code } = await w.call(trust);
   assert.equal(code, 0);
-  assert.match(out, / {2}hooks\n {2}\.claude\/settings\.json\nWhat their commands call is not covered/);
-  w.put({ "hooks/stop.sh": "changed" });
-  assert.match((await w.call(trust, ".")).out, / {2}hooks \(had changed\)\n/);
+  assert.match(
+    out,
+    /:\n {2}hooks\/_lib\/a\.ts\n {2}hooks\/stop\.sh\n {2}\.claude\/settings\.json\nWhat their commands call/,
+  );
+  w.put({ "hooks/stop.sh": "changed", "hooks/stop.b.sh": "" });
+  rmSync(`${w.cwd}/hooks/_lib`, { recursive: true });
+  assert.match((await w.call(trust, "--list")).out, / {4}hooks\/stop\.b\.sh is new\n {4}hooks\/stop\.sh is changed\n/);
+  const again = (await w.call(trust, ".")).out;
+  assert.match(
+    again,
+    / {2}hooks\/stop\.b\.sh \(new\)\n {2}hooks\/stop\.sh \(changed\)\n {2}\.claude\/settings\.json\n/,
+  );
+  assert.match(again, / {2}hooks\/_lib\/a\.ts \(gone\)\n/);
   rmSync(`${w.cwd}/.claude/settings.json`);
   assert.doesNotMatch((await w.call(trust)).out, /not covered/);
 });

@@ -161,7 +161,7 @@ test("a byte order mark hides no header, and makes no program of a script", () =
 test("a mistake in the header is an error that says what would be right", () => {
   const cases: [string, RegExp][] = [
     ["# crochet: timeot=5", /config key 'timeot'.*did you mean 'timeout'\?/],
-    ["# crochet: timeout=soon", /timeout=null.*expected a number of seconds/],
+    ["# crochet: timeout=5s", /timeout="5s" as it does not fit: expected a number of seconds, such as 5$/],
     ["# crochet: timeout=0", /expected a number of seconds/],
     ["# crochet: onError=maybe", /expected continue, deny, abort/],
     ["# crochet: mode", /mode=true.*expected gate, observe, async/],

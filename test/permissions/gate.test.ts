@@ -35,6 +35,7 @@ test("a denial is worded as the host words it, then names the rule", async () =>
     behavior: "deny",
     rule: "Bash(rm *)",
     reason: "Permission to use Bash with command rm -rf x has been denied.\nThe rule Bash(rm *) denies it.",
+    note: "the rule Bash(rm *) denies it; remove that rule to allow it",
   });
   const write = await gate.permit({ ...call(""), tool_name: "Write", input: { file_path: "/srv/a" } }, "continue");
   assert.match(write.reason, /^Permission to use Write has been denied\.\n/);
@@ -99,6 +100,7 @@ test("a person is asked with the reason and the rules, and what they allow is re
   assert.deepEqual(permitted, {
     behavior: "ask",
     reason: "Bash asks for permission: no rule allows 'npm test'",
+    note: `no rule allows 'npm test'; to allow it: permissions.allow ["Bash(npm test *)"]`,
     suggestions: [{
       type: "addRules",
       rules: [{ toolName: "Bash", ruleContent: "npm test *" }],

@@ -4,7 +4,9 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { agent } from "../../lib/agent.ts";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
+import { scripted } from "../../lib/testing/index.ts";
 import { BashOutput, type BashOutputResponse } from "../../lib/tools/background.ts";
 import { Bash, type BashResponse, bashTool } from "../../lib/tools/bash.ts";
 import { scratch } from "../_scratch.ts";
@@ -268,3 +270,10 @@ function context(cwd: string): never {
   const signal = new AbortController().signal;
   return { signal, cwd, toolUseId: "t", state: new Map(), progress: () => {} } as never;
 }
+
+test("a command that the sandbox does not allow to start is among the denials", async () => {
+  const model = scripted([{ tools: [{ name: "Bash", input: { command: "true" } }] }, { text: "no" }]);
+  const { denials } = await agent({ model, tools: [Bash], sandbox: "workspace", cwd: "/" }).run("go");
+  assert.deepEqual(denials.map(({ tool_name, by }) => [tool_name, by]), [["Bash", "sandbox"]]);
+  assert.match(denials[0]!.reason, /^Cannot run commands in the workspace sandbox as /);
+});

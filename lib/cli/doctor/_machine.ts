@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { homeOf, userState } from "../../hooks/file/places.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";
 import { crochetVersion, runtimeVersion } from "../../version.ts";
+import { onPath } from "../../files/on-path.ts";
 import type { Io } from "../_io.ts";
 import { stateDir } from "../../files/state-dir.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
@@ -13,12 +14,24 @@ import { broken, type Check, ok, parted, warning } from "./_check.ts";
 export async function machineChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
   return [
     ok("crochet", `${crochetVersion()} on ${runtimeVersion()}, ${process.platform} ${process.arch}`),
+    runtimes(env),
     key(cwd, env),
     await sandbox(),
     program("git", ["--version"], "install git: hooks and agents that look at changes need it"),
     await ripgrep(),
     ...[stateDir(cwd, env), userState(env)].map((dir) => writable(dir, env)).filter((check) => check.state !== "ok"),
   ];
+}
+
+/** What a person starts scripts with: `crochet` itself may run on a Bun that is not on their PATH. */
+function runtimes(env: Io["env"]): Check {
+  const found = ["bun", "deno"].filter((name) => onPath(name, env));
+  if (found.length > 0) return ok("runtime", `${found.join(" and ")} on the PATH`);
+  return warning(
+    "runtime",
+    "neither bun nor deno is on the PATH, so scripts and hooks tests do not start by themselves",
+    "npm install --global bun; 'crochet run agent.ts' works without, and Node 24.2 or newer runs a script too",
+  );
 }
 
 /** Only whether there is one: nobody needs to see it. */

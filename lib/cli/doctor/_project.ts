@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { shellWord } from "../../core/shown.ts";
+import { missingProgram } from "../../hooks/process/program.ts";
 import { standings } from "../../hooks/trust.ts";
 import { type Fixture, FIXTURES, fixturesIn } from "../../tape/fixture.ts";
 import { readTape } from "../../tape/read.ts";
@@ -48,12 +49,17 @@ async function hooks(cwd: string, io: Io): Promise<Check[]> {
   const own = problems.filter((problem) => !/settings(\.local)?\.json/.test(problem));
   const loads = ok("hooks", `'crochet run' without a script loads ${several(listed.length, "hook")}`);
   const scripts = agentScripts(cwd).map((script) => ok("hooks", besideWords(script)));
-  if (own.length === 0) return [loads, ...scripts];
   const wrong = own.map((problem) => {
     const { words, mend } = parted(problem);
     return broken("hooks", words, mend);
   });
-  return [...wrong, ...scripts];
+  for (const { record, path } of listed) {
+    const program = record.kind === "command" && path !== undefined ? missingProgram(path, io.env) : undefined;
+    if (program) {
+      wrong.push(broken("hooks", `${record.name} needs ${program}, which is not installed`, `install ${program}`));
+    }
+  }
+  return [...(wrong.length === 0 ? [loads] : wrong), ...scripts];
 }
 
 /** How long all replays together may take: the rest is left to `crochet replay`. */

@@ -28,7 +28,9 @@ const flag: Check = (value) => typeof value === "boolean" ? undefined : "expecte
 
 const CHECKS: { readonly [K in keyof Required<HookConfig>]: Check } = {
   timeout: (value) =>
-    typeof value === "number" && value > 0 && Number.isFinite(value) ? undefined : "expected a number of seconds",
+    typeof value === "number" && value > 0 && Number.isFinite(value)
+      ? undefined
+      : "expected a number of seconds, such as 5",
   onError: oneOf("continue", "deny", "abort"),
   matcher: (value) => typeof value === "string" ? undefined : "expected a text",
   mode: oneOf("gate", "observe", "async"),
@@ -92,7 +94,7 @@ export function readHeader(text: string): HookConfig {
 }
 
 function fromText(key: string, value: string): unknown {
-  if (key === "timeout") return value.trim() === "" ? value : Number(value);
+  if (key === "timeout") return value.trim() === "" || Number.isNaN(Number(value)) ? value : Number(value);
   if (key === "also") return value.split(",");
   return value === "true" ? true : value === "false" ? false : value;
 }

@@ -42,8 +42,17 @@ function counted(root: string, which: (name: string) => boolean): Leaf[] {
 
 /** What the bytes of a folder amount to: names, contents, links and whether a file may be run. */
 export function treeHash(root: string, which: (name: string) => boolean = () => true): string {
+  return hashOf(counted(root, which));
+}
+
+/** The same of each file by its name: what says which of them has changed. */
+export function fileHashes(root: string): { [name: string]: string } {
+  return Object.fromEntries(counted(root, () => true).map((leaf) => [leaf.name, hashOf([leaf])]));
+}
+
+function hashOf(leaves: readonly Leaf[]): string {
   const hash = sha256();
-  for (const { name, path, link } of counted(root, which)) {
+  for (const { name, path, link } of leaves) {
     const stat = statSync(path, { throwIfNoEntry: false });
     const bytes = stat?.isFile() ? readFileSync(path) : undefined;
     const kind = stat === undefined ? "broken" : bytes ? (stat.mode & 0o111 ? "program" : "file") : "other";

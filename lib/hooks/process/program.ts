@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { extname } from "node:path";
+import { onPath } from "../../files/on-path.ts";
 
 /** What runs a script that is no program by itself, by its extension. */
 const INTERPRETERS: { readonly [ext: string]: readonly [program: string, ...args: string[]] } = {
@@ -30,6 +31,13 @@ export function programOf(file: { path: string; text: string; executable: boolea
 /** How the script at a path is started. */
 export function programAt(path: string): Program {
   return programOf({ path, text: readFileSync(path, "utf8"), executable: isExecutable(path) });
+}
+
+/** The program that a script needs and that is not installed: the one its `#!` line or its extension names. */
+export function missingProgram(path: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const { command, args } = programOf({ path, text: readFileSync(path, "utf8"), executable: false });
+  const name = command.endsWith("/env") ? args.find((word) => !word.startsWith("-"))! : command;
+  return (name.startsWith("/") ? existsSync(name) : onPath(name, env)) ? undefined : name;
 }
 
 export function isExecutable(path: string): boolean {
