@@ -145,7 +145,7 @@ function told(dir: string, { written, kept, notes }: Scaffold, origin: Origin): 
     ...(dir === "" ? [] : [[`cd ${shellWord(dir)}`, ""]]),
     ...(install === undefined ? [] : [[install, ""]]),
     [test, "the agent on its recorded run: no key, no network"],
-    [`${crochet} hooks check`, "tries the hook"],
+    [`${crochet} hooks check hooks`, "tries the hook"],
     [`${start} "what is here?"`, "needs ANTHROPIC_API_KEY"],
   ];
   const width = Math.max(...next.map(([command]) => command!.length)) + 2;

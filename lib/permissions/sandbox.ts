@@ -12,6 +12,8 @@ export interface Sandbox {
   readonly roots: readonly string[];
   /** @default false */
   readonly network?: boolean;
+  /** Further mounts, as flags of bubblewrap; the roots come after them. */
+  readonly mounts?: readonly string[];
 }
 
 /** Gives the command to start in place of the one that was meant. */
@@ -60,7 +62,12 @@ export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
   if (roots.length === 0 || roots.includes("/")) {
     fail("the workspace is the whole machine", "give the folders that may be written");
   }
-  const flags = [...base(), ...(sandbox.network ? resolver() : ["--unshare-net"]), ...roots.flatMap(writable)];
+  const flags = [
+    ...base(),
+    ...(sandbox.network ? resolver() : ["--unshare-net"]),
+    ...(sandbox.mounts ?? []),
+    ...roots.flatMap(writable),
+  ];
   const wrap: Wrap = (argv, cwd) => [bwrap, ...flags, "--chdir", startIn(cwd, roots), "--", ...argv];
   const problem = await tried(wrap(["true"], roots[0]!));
   if (problem !== undefined) {

@@ -26,7 +26,7 @@ export type {
   Severity,
   Termination,
   Timing,
-} from "./check/report/report.ts";
+} from "./check/report.ts";
 export type { Example, HookExample, Workspace } from "./examples/example.ts";
 export type { Answered, Expected } from "./examples/expectation.ts";
 export type { ExampleResult } from "./examples/play.ts";

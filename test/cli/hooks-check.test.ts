@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import hooks from "../../lib/cli/hooks.ts";
+import trust from "../../lib/cli/trust.ts";
 import type { CheckReport } from "../../lib/testing/index.ts";
 import { place } from "../_place.ts";
 
@@ -11,9 +12,9 @@ const GOOD = "#!/bin/sh\ncat > /dev/null\n";
 const LOOPS = '#!/bin/sh\ncat > /dev/null\necho \'{"decision":"block","reason":"more"}\'\n';
 const FEW = ["--runs", "4", "--rounds", "10", "--seed", "7"];
 
-test("hooks check says what each hook was held to, and exits 0 where no law is broken", SLOW, async () => {
+test("hooks check shows each hook, and exits 0 if no law is broken", SLOW, async () => {
   using here = place({ "hooks/notification.sh": GOOD, "hooks/session-start.sh": GOOD });
-  const { out, code } = await here.call(hooks, "check", ...FEW);
+  const { out, code } = await here.call(hooks, "check", "hooks", ...FEW);
   assert.equal(code, 0);
   assert.match(out, /^✓ notification\.sh {2}4 runs · p50 [\d.]+ m?s, p95 [\d.]+ m?s$/m);
   assert.match(
@@ -22,54 +23,54 @@ test("hooks check says what each hook was held to, and exits 0 where no law is b
   );
 });
 
-test("hooks check exits 1 at a fault, with the play, the mend and the line that shows it again", SLOW, async () => {
+test("hooks check exits 1 at a fault, with the play, the fix and the command that shows it again", SLOW, async () => {
   using here = place({ "hooks/stop.sh": LOOPS, "hooks/notification.sh": GOOD });
   const { out, code } = await here.call(hooks, "check", "hooks/stop.sh", ...FEW);
   assert.equal(code, 1);
   assert.match(out, /^✗ stop\.sh/m);
-  assert.match(out, /^ {2}terminating\.loops at Stop$/m);
+  assert.match(out, /^ {2}endless\.loop at Stop$/m);
   assert.match(out, /still blocking after 10 rounds .*refuted$/m);
   assert.match(out, /round 1 {2}model calls Edit, says 'Okay\.' → blocked: more/);
-  assert.match(out, /^ {4}mend {3}let go when stop_hook_active is true/m);
+  assert.match(out, /^ {4}fix {4}let go when stop_hook_active is true/m);
   assert.match(out, /^ {4}again {2}crochet hooks check hooks\/stop\.sh --seed 7 --runs 4 --rounds 10$/m);
   assert.match(out, /^1 hook, 1 at fault/m);
 });
 
-test("hooks check gives all of it as data, and as JUnit", SLOW, async () => {
+test("hooks check prints its report as JSON and as JUnit", SLOW, async () => {
   using here = place({ "hooks/stop.sh": LOOPS });
-  const data = await here.call(hooks, "check", ...FEW, "--json");
+  const data = await here.call(hooks, "check", "hooks", ...FEW, "--json");
   assert.equal(data.code, 1);
   const report: CheckReport = JSON.parse(data.out);
   assert.deepEqual([report.ok, report.seed, report.runs, report.host], [false, 7, 4, "claude"]);
   const [finding] = report.hooks[0]!.findings;
   assert.deepEqual([finding!.law, finding!.code, finding!.hook, finding!.event, finding!.seed], [
     "terminating",
-    "terminating.loops",
+    "endless.loop",
     "stop.sh",
     "Stop",
     7,
   ]);
-  const junit = await here.call(hooks, "check", ...FEW, "--junit");
+  const junit = await here.call(hooks, "check", "hooks", ...FEW, "--junit");
   assert.equal(junit.code, 1);
   assert.match(junit.out, /<testsuite name="crochet hooks check" tests="8" failures="1" errors="0">/);
   assert.match(
     junit.out,
-    /<testcase classname="hooks\/stop\.sh" name="stop\.sh: terminating">\n {6}<failure type="terminating\.loops"/,
+    /<testcase classname="hooks\/stop\.sh" name="stop\.sh: terminating">\n {6}<failure type="endless\.loop"/,
   );
 });
 
-/** A mistake in the call, and the sentence for it. */
+/** A wrong call, and its error. */
 const MISTAKES: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-  [["nowhere.sh"], /Cannot check 'nowhere\.sh' as there is no such file or folder: name a hook/],
-  [["--for", "vscode"], /Cannot check for 'vscode' as it is no host: expected claude, codex, gemini/],
-  [["--runs", "many"], /Cannot read --runs many as it is no number/],
-  [["--runs", "1.5"], /Cannot check as 'runs' must be a whole number of 0 or more: current value is 1\.5/],
+  [["nowhere.sh"], /Cannot check 'nowhere\.sh': there is no such file or folder\. Name a hook/],
+  [["--for", "vscode"], /Unknown host 'vscode': expected claude, codex, gemini/],
+  [["--runs", "many"], /Cannot read --runs many: it is not a number/],
+  [["hooks", "--runs", "1.5"], /Cannot check as 'runs' must be a whole number of 0 or more: current value is 1\.5/],
   [["--sed", "1"], /did you mean --seed/],
-  [["empty"], /as there is no hook: name a hook file, a folder or settings/],
+  [["empty"], /There is no hook to check in empty: name a hook file, a folder or settings/],
 ];
 
 for (const [args, says] of MISTAKES) {
-  test(`hooks check ${args.join(" ")} is a mistake of the call: exit code 2 and one line`, SLOW, async () => {
+  test(`hooks check ${args.join(" ")} is a wrong call: exit code 2 and one line`, SLOW, async () => {
     using here = place({ "hooks/notification.sh": GOOD, "empty/readme.txt": "" });
     const { err, code } = await here.call(hooks, "check", ...args);
     assert.equal(code, 2);
@@ -110,15 +111,15 @@ test("hooks check reads Claude Code's settings: scripts of the project, matchers
     ]),
     [
       [".claude/settings.json#0 (guard.sh)", undefined, []],
-      [".claude/settings.json#1 (stop.sh)", undefined, ["terminating.loops"]],
+      [".claude/settings.json#1 (stop.sh)", undefined, ["endless.loop"]],
       [
         ".claude/settings.json#2",
-        "its server is not asked, as a check reaches nothing outside its workspace: check the program behind it as a command",
+        "a check has no network: check the program behind the URL as a command",
         [],
       ],
     ],
   );
-  assert.match(problems[0]!, /Cannot check hooks of 'PostTolUse' as claude has no such event/);
+  assert.match(problems[0]!, /Cannot check hooks of 'PostTolUse': claude has no such event/);
 });
 
 test(
@@ -136,12 +137,12 @@ test(
       const { out, code } = await here.call(hooks, "check", path, ...FEW, "--json");
       assert.equal(code, 1);
       const { hooks: found }: CheckReport = JSON.parse(out);
-      assert.deepEqual(found.map(({ findings }) => findings.map((f) => f.code)), [["terminating.loops"]], path);
+      assert.deepEqual(found.map(({ findings }) => findings.map((f) => f.code)), [["endless.loop"]], path);
     }
   },
 );
 
-test("hooks check holds a hook to the protocol of the host it is for, which the path may tell", SLOW, async () => {
+test("hooks check holds a hook to the protocol of the host it is for, which the path may name", SLOW, async () => {
   const ask =
     `#!/bin/sh\ncat > /dev/null\necho '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"sure?"}}'\n`;
   using here = place({
@@ -158,9 +159,9 @@ test("hooks check holds a hook to the protocol of the host it is for, which the 
     );
   };
   assert.deepEqual(await codes("ask.sh", "--event", "pre-tool-use@Bash"), []);
-  assert.deepEqual(await codes("ask.sh", "--event", "pre-tool-use@Bash", "--for", "codex"), ["lawful.value"]);
-  assert.deepEqual(await codes(".codex/hooks.json"), ["lawful.value"]);
-  assert.deepEqual(await codes(".gemini/settings.json"), ["lawful.event-name"]);
+  assert.deepEqual(await codes("ask.sh", "--event", "pre-tool-use@Bash", "--for", "codex"), ["protocol.wrong-value"]);
+  assert.deepEqual(await codes(".codex/hooks.json"), ["protocol.wrong-value"]);
+  assert.deepEqual(await codes(".gemini/settings.json"), ["protocol.wrong-event-name"]);
 });
 
 test("hooks check reads definitions in hooks.yaml, each by its name", SLOW, async () => {
@@ -183,4 +184,33 @@ test("hooks check reads definitions in hooks.yaml, each by its name", SLOW, asyn
   const { hooks: found, problems }: CheckReport = JSON.parse(out);
   assert.deepEqual(problems, []);
   assert.deepEqual(found.map(({ hook }) => hook), ["hooks.yaml: no-push", "hooks.yaml: chatty"]);
+});
+
+test("hooks check without a path runs trusted hooks only, and exits 1 for those that are not", SLOW, async () => {
+  using here = place({ "hooks/notification.sh": `${GOOD}# first\n`, "codex.sh": GOOD });
+  here.put({
+    ".claude/settings.json": settings({ Notification: [{ hooks: [{ type: "command", command: "true" }] }] }),
+    ".codex/hooks.json": settings({ SessionStart: [{ hooks: [{ type: "command", command: "sh codex.sh" }] }] }),
+  });
+  const check = async (...args: string[]) => {
+    const { out, code } = await here.call(hooks, "check", ...args, ...FEW, "--json");
+    const { hooks: found, problems }: CheckReport = JSON.parse(out);
+    return { code, checked: found.map(({ path }) => path), problems };
+  };
+  const before = await check();
+  assert.deepEqual([before.code, before.checked], [1, []]);
+  assert.match(
+    before.problems[0]!,
+    /^hooks was not checked: it is not trusted\. Run 'crochet trust', or name it: crochet hooks check hooks$/,
+  );
+  assert.match(
+    before.problems[2]!,
+    /^\.codex\/hooks\.json was not checked: name it: crochet hooks check \.codex\/hooks\.json$/,
+  );
+  assert.deepEqual((await check("hooks")).checked, ["hooks/notification.sh"]);
+  await here.call(trust);
+  const after = await check();
+  assert.deepEqual([after.code, after.checked], [1, ["hooks/notification.sh", ".claude/settings.json"]]);
+  here.put({ "hooks/notification.sh": GOOD });
+  assert.match((await check()).problems[0]!, /^hooks was not checked: it changed since it was trusted/);
 });

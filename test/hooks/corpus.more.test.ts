@@ -17,57 +17,57 @@ type Row = readonly [hook: string, code: string | undefined, warnings?: readonly
 const GUARD = ["guard.bypass"];
 
 /** Said of the machine as much as of the hook. */
-const SLOW = "polite.slow";
+const SLOW = "slow.answers";
 
 /** Hooks that have a fault, and hooks that have none. */
 const TABLE: readonly Row[] = [
   // What looks at nothing, or at the wrong thing, and never lets go.
-  ["stop.always-blocks.sh", "terminating.loops"],
-  ["stop.says-block.sh", "terminating.loops"],
-  ["stop.ralph-unbounded.sh", "terminating.loops"],
-  ["stop.armed.sh", "terminating.*"],
-  ["stop.until-done.ts", "terminating.*"],
-  ["stop.always.rules", "terminating.loops"],
-  ["subagent-stop.always.sh", "terminating.loops"],
-  ["turn-end.again.ts", "terminating.loops"],
-  ["plugin-loop", "terminating.loops"],
+  ["stop.always-blocks.sh", "endless.loop"],
+  ["stop.says-block.sh", "endless.loop"],
+  ["stop.ralph-unbounded.sh", "endless.loop"],
+  ["stop.armed.sh", "endless.*"],
+  ["stop.until-done.ts", "endless.*"],
+  ["stop.always.rules", "endless.loop"],
+  ["subagent-stop.always.sh", "endless.loop"],
+  ["turn-end.again.ts", "endless.loop"],
+  ["plugin-loop", "endless.loop"],
   // What falls over, hangs, or leaves something behind.
-  ["pre-tool-use@Edit+Write.missing-field.py", "total.crash"],
-  ["pre-tool-use@Bash.no-description.py", "total.crash"],
-  ["pre-tool-use@Edit+Write.throws.ts", "total.crash"],
-  ["stop.transcript.py", "total.crash"],
-  ["user-prompt-submit.ascii.py", "total.crash"],
-  ["pre-tool-use@Bash.exits.ts", "total.exits"],
-  ["pre-tool-use@Bash.endless.ts", "total.late"],
-  ["pre-tool-use@Bash.slow.sh", "total.late"],
-  ["session-start.leaves-process.sh", "total.leaves"],
-  ["session-start.forks.sh", "total.leaves"],
-  ["pre-tool-use@Bash.interpreter-two.sh", "total.own-exit-2"],
-  ["pre-tool-use@Bash.arithmetic.sh", "total.own-exit-2"],
-  ["pre-tool-use@Write.broken.prompt.md", "total.load"],
+  ["pre-tool-use@Edit+Write.missing-field.py", "fails.crash"],
+  ["pre-tool-use@Bash.no-description.py", "fails.crash"],
+  ["pre-tool-use@Edit+Write.throws.ts", "fails.crash"],
+  ["stop.transcript.py", "fails.crash"],
+  ["user-prompt-submit.ascii.py", "fails.crash"],
+  ["pre-tool-use@Bash.exits.ts", "fails.ends-process"],
+  ["pre-tool-use@Bash.endless.ts", "fails.timeout"],
+  ["pre-tool-use@Bash.slow.sh", "fails.timeout"],
+  ["session-start.leaves-process.sh", "fails.leftover-process"],
+  ["session-start.forks.sh", "fails.leftover-process"],
+  ["pre-tool-use@Bash.interpreter-two.sh", "fails.interpreter-exit-2"],
+  ["pre-tool-use@Bash.arithmetic.sh", "fails.interpreter-exit-2"],
+  ["pre-tool-use@Write.broken.prompt.md", "fails.load"],
   // What says something that no host hears.
-  ["pre-tool-use@Bash.exit-one.sh", "lawful.exit-1", GUARD],
-  ["pre-tool-use@Bash.silent-two.sh", "lawful.empty-refusal", GUARD],
-  ["pre-tool-use@Bash.json-on-stderr.sh", "lawful.json-on-stderr"],
-  ["pre-tool-use@Bash.text-around.sh", "lawful.text-around-json"],
-  ["pre-tool-use@Bash.unquoted.sh", "lawful.invalid-json", [...GUARD, "polite.too-long"]],
-  ["pre-tool-use@Bash.wrong-event.py", "lawful.event-name"],
-  ["pre-tool-use@Bash.wrong-word.py", "lawful.value"],
-  ["user-prompt-submit.top-level-context.py", "lawful.top-level-context"],
-  ["permission-request.wrong-shape.py", "lawful.wrong-event"],
-  ["pre-tool-use@Bash.unknown-verdict.ts", "lawful.answer"],
-  ["settings-misnamed", "lawful.matcher"],
+  ["pre-tool-use@Bash.exit-one.sh", "protocol.exit-1", GUARD],
+  ["pre-tool-use@Bash.silent-two.sh", "protocol.no-reason", GUARD],
+  ["pre-tool-use@Bash.json-on-stderr.sh", "protocol.json-on-stderr"],
+  ["pre-tool-use@Bash.text-around.sh", "protocol.text-around-json"],
+  ["pre-tool-use@Bash.unquoted.sh", "protocol.invalid-json", [...GUARD, "unsafe.long-output"]],
+  ["pre-tool-use@Bash.wrong-event.py", "protocol.wrong-event-name"],
+  ["pre-tool-use@Bash.wrong-word.py", "protocol.wrong-value"],
+  ["user-prompt-submit.top-level-context.py", "protocol.misplaced-key"],
+  ["permission-request.wrong-shape.py", "protocol.misplaced-key"],
+  ["pre-tool-use@Bash.unknown-verdict.ts", "protocol.unreadable-answer"],
+  ["settings-misnamed", "protocol.matcher-never-matches"],
   // What says one thing now and another then, too much, or what is nobody's business.
-  ["pre-tool-use@Bash.moody.py", "deterministic.verdict", GUARD],
-  ["pre-tool-use@Bash.every-third.ts", "deterministic.verdict", GUARD],
-  ["session-start.huge.sh", "polite.too-long"],
-  ["post-tool-use.large-context.ts", "polite.too-long"],
-  ["user-prompt-submit.leaks.sh", "polite.leak"],
-  ["user-prompt-submit.key.ts", "polite.leak"],
-  ["post-tool-use@Edit+Write.writes-outside.sh", "polite.writes"],
+  ["pre-tool-use@Bash.moody.py", "nondeterministic.verdict", GUARD],
+  ["pre-tool-use@Bash.every-third.ts", "nondeterministic.verdict", GUARD],
+  ["session-start.huge.sh", "unsafe.long-output"],
+  ["post-tool-use.large-context.ts", "unsafe.long-output"],
+  ["user-prompt-submit.leaks.sh", "unsafe.secret-leak"],
+  ["user-prompt-submit.key.ts", "unsafe.secret-leak"],
+  ["post-tool-use@Edit+Write.writes-outside.sh", "unsafe.writes-outside"],
   // What is only a warning.
   ["pre-tool-use@Bash.naive-guard.sh", "guard.bypass"],
-  ["two-rewriters", "order.same-field"],
+  ["two-rewriters", "conflict.same-field"],
   // What is in order.
   ["stop.once.sh", undefined],
   ["stop.once.rules", undefined],
@@ -96,7 +96,7 @@ function pythonInPath(): string | undefined {
 }
 
 /** Other seeds in every run would make a failure nobody can see again. */
-const SEEDS = Array.from({ length: "Deno" in globalThis ? rounds(1, 3) : rounds(3, 20) }, (_, i) => 1000 + i);
+const SEEDS = Array.from({ length: rounds(1, 20) }, (_, i) => 1000 + i);
 
 const checked = new Map<number, Promise<CheckReport>>();
 
@@ -152,14 +152,14 @@ test("every hook of the corpus is in the table, in all the languages, and the cl
   }
 });
 
-test("every fault comes with an example, a seed, a way to see it again and a mend", async () => {
+test("every fault comes with an example, a seed, a command that shows it again and a fix", async () => {
   const { hooks } = await checkedBy(SEEDS[0]!);
   assert.ok(hooks.filter(({ findings }) => findings.length > 0).length >= 30);
   for (const { hook, findings } of hooks) {
-    for (const { code, seed, reproduce, mend, message, counterexample, trace } of findings) {
+    for (const { code, seed, reproduce, fix, message, counterexample, trace } of findings) {
       assert.equal(seed, SEEDS[0], `${hook} ${code}`);
-      assert.ok(reproduce !== "" && mend !== "" && message !== "", `${hook} ${code}`);
-      const needsNone = ["total.load", "lawful.matcher", "order.same-field", SLOW].includes(code);
+      assert.ok(reproduce !== "" && fix !== "" && message !== "", `${hook} ${code}`);
+      const needsNone = ["fails.load", "protocol.matcher-never-matches", "conflict.same-field", SLOW].includes(code);
       assert.ok(needsNone || counterexample !== null || trace !== undefined, `${hook} ${code} has no example`);
       assert.ok(!JSON.stringify([message, counterexample, reproduce]).includes("crochet-check-"), `${hook} ${code}`);
     }

@@ -116,8 +116,8 @@ for (const { name, skip } of RUNTIMES) {
       type(join(project, here), tests!);
       const crochet = (words: string) => type(join(project, here), `../node_modules/.bin/crochet ${words}`);
       assert.match(crochet("replay"), /fix-spelling +ok/);
-      assert.match(check!, / crochet hooks check$|npm:crochet hooks check$/);
-      assert.match(crochet("hooks check --runs 5"), /1 hook, none at fault/);
+      assert.match(check!, / crochet hooks check hooks$|npm:crochet hooks check hooks$/);
+      assert.match(crochet("hooks check hooks --runs 5"), /1 hook, none at fault/);
     },
   );
 }

@@ -4,10 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Lane } from "../../lib/testing/check/asking/lane.ts";
-import type { Probed, Question } from "../../lib/testing/check/asking/probe.ts";
-import { sandboxHere } from "../../lib/testing/check/asking/sandbox.ts";
-import { fill, Scratch } from "../../lib/testing/check/asking/scratch.ts";
+import type { Question } from "../../lib/testing/check/ask-protocol.ts";
+import { Lane, sandboxWorks } from "../../lib/testing/check/lane.ts";
+import { fill, Scratch } from "../../lib/testing/check/place.ts";
 import { until } from "../_until.ts";
 import { hookFiles, SLOW } from "./_check-files.ts";
 
@@ -26,11 +25,10 @@ async function asked(
     host: "claude",
     env: process.env,
     more: {},
-    confine: undefined,
+    sandbox: false,
     visible: [],
   });
   try {
-    lane.start();
     await fill(lane.place);
     await lane.open();
     await work(
@@ -43,97 +41,37 @@ async function asked(
   }
 }
 
-/** All answers, however many rows it takes. */
-async function all(lane: Lane, questions: readonly Question[]): Promise<Probed[]> {
-  const answers: Probed[] = [];
-  while (answers.length < questions.length) answers.push(...await lane.askRow(questions.slice(answers.length)));
-  return answers;
-}
-
 const WRITES = `
 import { existsSync, writeFileSync } from "node:fs";
-let written = 0;
+let asked = 0;
 export default ({ input }) => {
-  if (existsSync("mark")) return { action: "deny", reason: "there is a mark" };
-  if (input.command === "write" || (input.command === "write once" && written++ === 0)) writeFileSync("mark", "");
+  asked++;
+  const seen = existsSync("mark");
+  if (input.command === "write") writeFileSync("mark", "");
+  return { action: "deny", reason: asked + (seen ? " with a mark" : "") };
 };`;
 
-const commands = (...at: readonly (readonly [number, string])[]) =>
-  Array.from({ length: 12 }, (_, i) => at.find(([n]) => n === i)?.[1] ?? "ls");
-const told = ({ changed, opinion }: Probed) => `${changed ?? ""}${opinion?.decision ?? ""}`;
-
-// Kills: rows whose answers are taken though something was written between them.
-test(
-  "in a row each answer has what its own event made the hook write, and no event sees what another left",
-  SLOW,
-  async () => {
-    await asked(WRITES, async (lane, question) => {
-      const first = await all(lane, commands([4, "write"], [9, "write"]).map(question));
-      assert.deepEqual(
-        first.map(told),
-        commands([4, "project/mark"], [9, "project/mark"]).map((c) => c === "ls" ? "" : c),
-      );
-      const clean = await all(lane, commands().map(question));
-      assert.deepEqual(clean.map(told), commands().map(() => ""));
-    });
-  },
-);
-
-// Kills: a row that is asked again of a hook that still knows the first time.
-test("in a row a hook that writes only once in its life is seen to write", SLOW, async () => {
+test("a lane reports what a hook writes and puts it back, unless it is asked to keep it", SLOW, async () => {
   await asked(WRITES, async (lane, question) => {
-    const answers = await all(lane, commands([7, "write once"]).map(question));
-    assert.deepEqual(answers.map(told).filter((one) => one !== ""), ["project/mark"]);
+    const ask = async (command: string, keep = false) => {
+      const { opinion, changed = [] } = await lane.ask({ ...question(command), keep });
+      return [opinion?.reason, ...changed];
+    };
+    assert.deepEqual(await ask("write"), ["1", "project/mark"]);
+    assert.deepEqual(await ask("ls"), ["2"]);
+    assert.deepEqual(await ask("write", true), ["3", "project/mark"]);
+    assert.deepEqual(await ask("ls", true), ["4 with a mark", "project/mark"]);
+    lane.restart();
+    assert.deepEqual(await ask("ls"), ["1"]);
   });
 });
 
-// Kills: single questions that come between those of a row.
-test("a single question always waits for the row that is being asked", SLOW, async () => {
-  await asked(WRITES, async (lane, question) => {
-    const row = lane.askRow(commands([2, "write"]).map(question));
-    const single = await lane.ask(question("ls"));
-    assert.deepEqual([told(single), single.failure], ["", undefined]);
-    assert.equal((await row).map(told)[2], "project/mark");
-  });
-});
-
-test("a hook that is renewed remembers nothing, whether it is asked one thing or many", SLOW, async () => {
-  const counts = `let asked = 0;\nexport default () => ({ action: "deny", reason: String(++asked) });`;
-  await asked(counts, async (lane, question) => {
-    const reasons = (answers: readonly Probed[]) => answers.map(({ opinion }) => opinion?.reason);
-    const row = ["ls", "ls"].map(question);
-    assert.deepEqual(reasons(await lane.askRow(row)), ["1", "2"]);
-    assert.deepEqual(reasons([await lane.ask(question("ls"))]), ["3"]);
-    lane.renew();
-    assert.deepEqual(reasons([await lane.ask(question("ls")), await lane.ask(question("ls"))]), ["1", "2"]);
-    lane.renew();
-    assert.deepEqual(reasons(await lane.askRow(row)), ["1", "2"]);
-  });
-});
-
-test("a hook that cannot be loaded twice in one process is asked in another", SLOW, async () => {
-  const once = `
-if (process.title === "taken") throw new Error("It is taken");
-process.title = "taken";
-let asked = 0;
-export default () => ({ action: "deny", reason: String(++asked) });`;
-  await asked(once, async (lane, question) => {
-    const reasons = (answers: readonly Probed[]) => answers.map(({ opinion }) => opinion?.reason);
-    for (let i = 0; i < 2; i++) {
-      assert.deepEqual(reasons([await lane.ask(question("ls")), await lane.ask(question("ls"))]), ["1", "2"]);
-      lane.renew();
-      assert.deepEqual(reasons(await all(lane, ["ls", "ls"].map(question))), ["1", "2"]);
-      lane.renew();
-    }
-  });
-});
-
-test("a lane that is shut while it asks gives no answer any more, at once", SLOW, async () => {
+test("a lane that is shut while it asks throws, also at the next question", SLOW, async () => {
   await asked(`export default () => new Promise(() => setTimeout(() => {}, 60_000));`, async (lane, question) => {
-    const asking = lane.askRow([{ ...question("ls"), limit: 100_000 }, question("ls")]);
-    const again = asking.then(() => lane.ask(question("ls")));
-    lane.shut();
-    await assert.rejects(again, /interrupted/);
+    const asking = lane.ask({ ...question("ls"), limit: 100_000 });
+    setTimeout(() => lane.shut(), 50);
+    await assert.rejects(asking, /interrupted/);
+    await assert.rejects(lane.ask(question("ls")), /interrupted/);
   });
 });
 
@@ -162,22 +100,24 @@ test("the project of a place is a sound repository with one commit, and nothing 
   }
 });
 
-const confine = await sandboxHere();
+const sandbox = await sandboxWorks();
 
 // Kills: ending only the outer of the two processes of a sandbox.
 test("a lane that is closed while its sandbox starts never leaves a process behind", {
   ...SLOW,
-  skip: confine === undefined && "there is no bubblewrap that works",
+  skip: !sandbox && "bubblewrap does not work here",
 }, async () => {
   const scratch = new Scratch();
   const place = scratch.place();
   const target = { type: "file", path: join(place.project, "stop.ts") } as const;
-  const lane = new Lane({ target, place, host: "claude", env: process.env, more: {}, confine, visible: [] });
-  for (let i = 0; i < 40; i++) {
-    lane.start();
-    await sleep(i / 2);
+  const lane = new Lane({ target, place, host: "claude", env: process.env, more: {}, sandbox, visible: [] });
+  for (let i = 0; i < 20; i++) {
+    const opening = lane.open().catch(() => {});
+    await sleep(i);
     lane.close();
+    await opening;
   }
+  lane.close();
   const left = () => pidsNaming(place.root);
   try {
     await until("all of them have ended", () => left().length === 0);

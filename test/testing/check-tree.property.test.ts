@@ -13,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Tree } from "../../lib/testing/check/asking/_tree.ts";
+import { Tree } from "../../lib/testing/check/place.ts";
 import { tries } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
 
@@ -71,7 +71,7 @@ test("Tree always puts a folder back as it was adopted, whatever was done to it,
         for (const one of steps) apply(root, one);
         const differs = JSON.stringify(seen(root)) !== JSON.stringify(was);
         if (differs) assert.notDeepEqual(tree.changes(), []);
-        tree.restore(tree.changes());
+        tree.restore();
         assert.deepEqual(seen(root), was);
         assert.deepEqual(tree.changes(), []);
       }
@@ -89,7 +89,7 @@ test("Tree never misses a write that leaves size, place and time as they were", 
     tree.adopt();
     writeFileSync(file, "two");
     assert.deepEqual(tree.changes(), ["a.txt"], `time ${i}`);
-    tree.restore(["a.txt"]);
+    tree.restore();
     writeFileSync(file, "two");
     assert.deepEqual(tree.changes(), ["a.txt"], `restored, time ${i}`);
   }

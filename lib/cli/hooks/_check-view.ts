@@ -1,10 +1,10 @@
 import { isObject } from "../../core/json.ts";
-import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report/report.ts";
+import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report.ts";
 import type { Colours } from "../show/colours.ts";
 import { several } from "../show/text.ts";
 import { wrap } from "../show/width.ts";
 
-/** So many lines of a play or of rewritings are shown; the rest is in the data. */
+/** Lines of a play or of rewritings that are shown; the rest is in the data. */
 const MOST_TRACE = 4;
 
 /** The report as a person reads it: a line for each hook, and under it what was found. */
@@ -39,7 +39,7 @@ function hookLines(hook: HookReport, colours: Colours, columns: number): string[
   ];
 }
 
-/** Never as proven: so many rounds did not refute it. */
+/** Nothing is proven: it was not refuted in so many rounds. */
 function letsGo({ letsGo, rounds, state }: Termination): string {
   if (letsGo === "never blocks") return "never blocked";
   const by = letsGo === "by its own counter" && state?.length ? `${letsGo} in ${state[0]}` : letsGo;
@@ -47,7 +47,7 @@ function letsGo({ letsGo, rounds, state }: Termination): string {
 }
 
 function findingLines(finding: Finding, colours: Colours, columns: number): string[] {
-  const { code, severity, event, message, counterexample, trace = [], reproduce, mend } = finding;
+  const { code, severity, event, message, counterexample, trace = [], reproduce, fix } = finding;
   const colour = severity === "fault" ? colours.red : colours.yellow;
   const at = event === undefined ? "" : colours.dim(` at ${event}`);
   const more = trace.length - MOST_TRACE;
@@ -62,7 +62,7 @@ function findingLines(finding: Finding, colours: Colours, columns: number): stri
     ),
     ...(more > 1 ? [`      ${colours.dim(`… and ${more} more, see --json`)}`] : []),
     ...(trace.length === 0 ? input(counterexample).flatMap((text) => field("event", text)) : []),
-    ...field("mend", mend),
+    ...field("fix", fix),
     `    ${colours.dim("again".padEnd(7))}${reproduce}`,
   ];
 }
@@ -103,9 +103,9 @@ function summary({ hooks, problems, seed, runs, sandbox }: CheckReport, seconds:
   const parts = [
     several(hooks.length, "hook"),
     faulty > 0 ? colours.red(`${faulty} at fault`) : colours.green("none at fault"),
-    ...(problems.length > 0 ? [colours.red(`${problems.length} could not be read`)] : []),
+    ...(problems.length > 0 ? [colours.red(`${problems.length} not checked`)] : []),
     ...(warnings > 0 ? [colours.yellow(several(warnings, "warning"))] : []),
   ];
-  const how = sandbox === "bubblewrap" ? "in bubblewrap" : "without a sandbox: bubblewrap is not to be had here";
+  const how = sandbox === "bubblewrap" ? "in bubblewrap" : "without a sandbox: bubblewrap is not installed";
   return `${parts.join(", ")}${colours.dim(` · seed ${seed} · ${runs} runs each · ${how} · ${seconds.toFixed(1)} s`)}`;
 }

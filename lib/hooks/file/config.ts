@@ -18,6 +18,8 @@ export interface HookConfig {
   readonly warm?: boolean;
   /** The same event may get another answer: checks then do not ask for equal ones. */
   readonly nondeterministic?: boolean;
+  /** Files of the project that the hook depends on: `hooks check` copies them into its scratch project. */
+  readonly state?: string | readonly string[];
 }
 
 type Check = (value: unknown) => string | undefined;
@@ -39,6 +41,10 @@ const CHECKS: { readonly [K in keyof Required<HookConfig>]: Check } = {
     Array.isArray(value) && value.every((v) => typeof v === "string") ? undefined : "expected a list of events",
   warm: flag,
   nondeterministic: flag,
+  state: (value) =>
+    [value].flat().every((path) => typeof path === "string" && path !== "" && !/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path))
+      ? undefined
+      : "expected paths inside the project",
 };
 
 /**
@@ -95,6 +101,6 @@ export function readHeader(text: string): HookConfig {
 
 function fromText(key: string, value: string): unknown {
   if (key === "timeout") return value.trim() === "" || Number.isNaN(Number(value)) ? value : Number(value);
-  if (key === "also") return value.split(",");
+  if (key === "also" || key === "state") return value.split(",");
   return value === "true" ? true : value === "false" ? false : value;
 }

@@ -2,15 +2,12 @@ import { availableParallelism } from "node:os";
 import { checkOptions, type OptionKind } from "../../core/options.ts";
 import { shellWord } from "../../core/shown.ts";
 import { type Host, HOSTS, isHost } from "../../hooks/serving/from-host.ts";
-import { fastCheck } from "../arbitraries/fast-check.ts";
-import { checkSubject } from "./check-subject.ts";
 import type { Checked } from "./engine.ts";
-import { type FindOptions, findSubjects } from "./find/find.ts";
-import { order } from "./laws/order.ts";
-import { type CheckReport, type Finding, type HookReport, type Law, LAWS } from "./report/report.ts";
-import { sandboxHere } from "./asking/sandbox.ts";
-import { plantedSecrets, Scratch } from "./asking/scratch.ts";
-import type { Session } from "./session.ts";
+import { againLine } from "./findings.ts";
+import { findSubjects } from "./find.ts";
+import { sandboxWorks } from "./lane.ts";
+import { plantedSecrets, Scratch } from "./place.ts";
+import { type CheckReport, type HookReport, type Law, LAWS } from "./report.ts";
 import type { Subject } from "./subject.ts";
 
 export interface CheckOptions {
@@ -20,28 +17,28 @@ export interface CheckOptions {
   readonly runs?: number;
   /** The same seed makes the same events. @default a new one each time */
   readonly seed?: number;
-  /** Whose protocol command hooks speak. @default what the path tells, else claude */
+  /** The host whose protocol command hooks speak. @default by the path, else claude */
   readonly host?: Host | undefined;
-  /** Seconds a hook has for one answer at most. @default 5 */
+  /** Seconds a hook has for one answer. @default 5 */
   readonly timeout?: number;
-  /** How often a hook may keep an agent going before it is said to loop. @default 50 */
+  /** How often a hook may keep an agent going before it counts as endless. @default 50 */
   readonly rounds?: number;
   /** The laws to hold hooks to. @default all */
   readonly laws?: readonly Law[];
-  /** For a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
+  /** The event of a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
   readonly event?: string | undefined;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal;
-  /** How many hooks are checked at once. @default the cores there are */
+  /** How many hooks are checked at once. @default the number of cores */
   readonly parallel?: number;
-  /** Is told how far each hook is. */
+  /** Gets the number of events each hook was asked about so far. */
   readonly onProgress?: (hook: string, runs: number) => void;
-  /** Is told of each hook when it is done. */
+  /** Gets the report of each hook when it is done. */
   readonly onHook?: (report: HookReport) => void;
 }
 
-/** What these options must be; numbers, laws and hosts are looked at more closely. */
+/** Types of the options; numbers, laws and hosts are checked more closely. */
 const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   cwd: "a text",
   runs: "any",
@@ -58,38 +55,56 @@ const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   onHook: "a function",
 };
 
+/** What all hooks of one check share. */
+export interface Session {
+  readonly runs: number;
+  readonly seed: number;
+  /** Seconds a hook has at most, whatever its own limit. */
+  readonly timeout: number;
+  readonly rounds: number;
+  readonly laws: ReadonlySet<Law>;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly scratch: Scratch;
+  readonly sandbox: boolean;
+  readonly secrets: { readonly [name: string]: string };
+  readonly signal: AbortSignal;
+  /** The flags that repeat this check, beside path, seed and runs. */
+  readonly flags: string;
+  /** Gets the number of events a hook was asked about so far. */
+  readonly tick?: ((hook: string, runs: number) => void) | undefined;
+}
+
 /** Checks the hooks at some paths. What is wrong with a hook is in the report, never thrown. */
 export async function check(paths: readonly string[], options: CheckOptions = {}): Promise<CheckReport> {
   const { cwd = process.cwd(), env = process.env, host, event } = options;
   refuseWrong(options);
-  const find: FindOptions = { cwd, env, host, event };
-  const sandbox = sandboxHere();
-  const found = await Promise.all(paths.map((path) => findSubjects(path, find)));
+  const sandbox = await sandboxWorks();
+  const found = await Promise.all(paths.map((path) => findSubjects(path, { cwd, env, host, event })));
   const subjects = found.flatMap((one) => one.subjects);
   const problems = found.flatMap((one, i) =>
     paths.length > 1 && one.subjects.length + one.problems.length === 0
-      ? [`Cannot check '${paths[i]}' as there is no hook in it`]
+      ? [`Cannot check '${paths[i]}': there is no hook in it`]
       : one.problems
   );
   const scratch = new Scratch();
   try {
-    const session = sessionOf(options, { cwd, env, scratch, confine: await sandbox });
-    const checked = await pooled(subjects, session, options);
-    const again = `crochet hooks check ${
-      paths.map(shellWord).join(" ")
-    } --seed ${session.seed} --runs ${session.runs}${session.flags}`;
+    const session = sessionOf(options, { cwd, env, scratch, sandbox });
+    const { checkSubject, sameFields } = await import("./engine.ts");
+    const checked = await pooled(subjects, session, options, checkSubject);
+    const { seed, runs, laws } = session;
     const rewrites = checked.flatMap((one) => one.rewrites);
-    const ordered = session.laws.has("order") ? order(rewrites, session.seed, again) : [];
-    const hooks = checked.map(({ report }) => withOrder(report, ordered));
+    const ordered = laws.has("order") ? sameFields(rewrites, seed, againLine(paths, session)) : [];
+    const hooks = checked.map(({ report }): HookReport => ({
+      ...report,
+      findings: [...report.findings, ...ordered.filter(({ hook }) => hook === report.hook)],
+    }));
     const faults = hooks.some(({ findings }) => findings.some(({ severity }) => severity === "fault"));
     return {
       ok: !faults && problems.length === 0,
-      seed: session.seed,
-      runs: session.runs,
+      ...{ seed, runs, hooks, problems },
       host: host ?? "claude",
-      sandbox: session.confine ? "bubblewrap" : "none",
-      hooks,
-      problems,
+      sandbox: sandbox ? "bubblewrap" : "none",
     };
   } finally {
     scratch.close();
@@ -126,14 +141,9 @@ function refuseWrong(options: CheckOptions): void {
   }
 }
 
-function withOrder(report: HookReport, findings: readonly Finding[]): HookReport {
-  const own = findings.filter(({ hook }) => hook === report.hook);
-  return own.length === 0 ? report : { ...report, findings: [...report.findings, ...own] };
-}
-
 function sessionOf(
   options: CheckOptions,
-  { cwd, env, scratch, confine }: Pick<Session, "cwd" | "env" | "scratch" | "confine">,
+  given: Pick<Session, "cwd" | "env" | "scratch" | "sandbox">,
 ): Session {
   const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), timeout = 5, rounds = 50, host, event } = options;
   const flags = [
@@ -143,10 +153,8 @@ function sessionOf(
     ...(rounds !== 50 ? [` --rounds ${rounds}`] : []),
   ].join("");
   return {
-    get fc() {
-      return fastCheck();
-    },
-    ...{ runs, seed, timeout, rounds, cwd, env, scratch, confine, flags },
+    ...given,
+    ...{ runs, seed, timeout, rounds, flags },
     laws: new Set(options.laws ?? LAWS),
     secrets: plantedSecrets(),
     signal: options.signal ?? new AbortController().signal,
@@ -154,17 +162,21 @@ function sessionOf(
   };
 }
 
-/** As many at once as there are cores; the reports in the order of the hooks. */
-async function pooled(subjects: readonly Subject[], session: Session, options: CheckOptions): Promise<Checked[]> {
+/** As many at once as there are cores; the reports are in the order of the hooks. */
+async function pooled(
+  subjects: readonly Subject[],
+  session: Session,
+  { parallel = availableParallelism(), onHook }: CheckOptions,
+  checkSubject: (subject: Subject, session: Session) => Promise<Checked>,
+): Promise<Checked[]> {
   const done: Checked[] = [];
   let next = 0;
   const work = async () => {
     for (let i = next++; i < subjects.length && !session.signal.aborted; i = next++) {
       done[i] = await checkSubject(subjects[i]!, session);
-      options.onHook?.(done[i]!.report);
+      onHook?.(done[i]!.report);
     }
   };
-  const { parallel = availableParallelism() } = options;
   await Promise.all(Array.from({ length: Math.min(parallel, subjects.length) }, work));
   return done.filter((one) => one !== undefined);
 }

@@ -1,314 +1,366 @@
-import type { Arbitrary } from "fast-check";
-import { Asker, refuses } from "./asking/asker.ts";
-import { deterministic } from "./laws/deterministic.ts";
-import { isWire, type MadeEvents, madeEvents, plainProbes, type Probe } from "./events.ts";
-import { Findings } from "./report/findings.ts";
-import { cannotLoad, reportOf, slow, SLOW_MS, spread, timingOf } from "./report/hook-report.ts";
+import { cpSync, existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isObject } from "../../core/json.ts";
+import { fastCheck } from "../arbitraries/fast-check.ts";
 import { NoSuchTool } from "../arbitraries/tools.ts";
-import { matcherMistake, neverMatches } from "./find/matcher.ts";
-import { mayHaveExamples } from "./_may-have-examples.ts";
-import { eventName, isGate, type Judge, type Violation } from "./laws/judged.ts";
-import { Interrupted, type Lane } from "./asking/lane.ts";
-import { lawful } from "./laws/lawful.ts";
-import { changedFields, type Rewrite } from "./laws/order.ts";
-import { polite } from "./laws/polite.ts";
-import type { Probed } from "./asking/probe.ts";
-import type { HookReport, Law, Termination } from "./report/report.ts";
-import type { Session } from "./session.ts";
-import { shrink, slim } from "./_shrink.ts";
+import type { Probed } from "./ask-protocol.ts";
+import { Asker, refuses } from "./asker.ts";
+import type { Session } from "./check.ts";
+import { canaries, dangers, laced, plainProbes, type Probe, probeArbitrary, withoutTranscript } from "./events.ts";
+import { ExampleLanes, playExamples, statesOf } from "./examples.ts";
+import { Findings } from "./findings.ts";
+import { Interrupted, Lane } from "./lane.ts";
+import { deterministic } from "./laws/deterministic.ts";
+import { bypassViolation, guardStrength } from "./laws/guard.ts";
+import { eventName, type Judge, type Judged, keepers } from "./laws/judged.ts";
+import { protocol } from "./laws/protocol.ts";
+import { reliable } from "./laws/reliable.ts";
+import { safe } from "./laws/safe.ts";
+import { terminating } from "./laws/terminating.ts";
+import { matcherMistake, neverMatches } from "./matcher.ts";
+import { fill } from "./place.ts";
+import type { Finding, HookReport, Law, Severity, Termination, Timing, Violation } from "./report.ts";
 import type { Loaded, Subject } from "./subject.ts";
-import { keepers } from "./laws/keepers.ts";
-import { total } from "./laws/total.ts";
-import { soughtInVain, withStandIns } from "./asking/stand-ins.ts";
-import { canaries, dangers, laced, unwritten } from "./_tries.ts";
 
-/** What came of one hook, with what only all hooks together tell. */
+/** What a hook was seen to rewrite. */
+export interface Rewrite {
+  readonly hook: string;
+  /** The event, with its tool: `PreToolUse:Bash`. */
+  readonly at: string;
+  readonly field: string;
+}
+
+/** The report of one hook, and what is compared with other hooks. */
 export interface Checked {
   readonly report: HookReport;
   readonly rewrites: readonly Rewrite[];
 }
 
-const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [["total", total], ["lawful", lawful], [
-  "polite",
-  polite,
-]];
-/** So many answers are tried with strange texts in their events. */
-const MOST_TELLING = 2;
+/** The laws about single answers. */
+const JUDGES: readonly (readonly [law: Law, judge: Judge])[] = [
+  ["reliable", reliable],
+  ["protocol", protocol],
+  ["safe", safe],
+];
+/** Milliseconds for all generated events of a slow hook. */
+const MOST_MS = 8_000;
+/** Milliseconds for the variations of single events. */
+const VARIATIONS_MS = 3_000;
+const MOST_SAME = 20;
 const MOST_EXITS = 3;
-const TWICE = 20;
-/** Generated events of a slow hook take no longer, once there were a few. */
-const MOST_MS = 10_000;
-const FEW = 8;
+const SLOW_MS = 1000;
+const INTERRUPTED = "the check was interrupted";
 
-const INTERRUPTED = { skipped: "the check was interrupted" };
-
-/** A hook whose process is starting. */
-export interface Opening {
-  readonly lane: Lane;
-  /** What it says about itself; an error where it cannot be loaded. */
-  readonly loading: Promise<Loaded | Error | undefined>;
-}
-
-/** Holds one hook to all laws; none where there is a reason not to ask it. */
-export async function holdToLaws(subject: Subject, session: Session, opening: Opening | undefined): Promise<Checked> {
+/** Checks one hook in a scratch place and a process of its own. */
+export async function checkSubject(subject: Subject, session: Session): Promise<Checked> {
   const findings = new Findings(subject, session);
   for (const seen of subject.seen) findings.add(seen);
+  const { name: hook, path, kind } = subject;
   const ended = (more: Partial<HookReport>): Checked => ({
-    report: reportOf(subject, session, findings, more),
+    report: { hook, path, kind, events: [], runs: 0, laws: [...session.laws], ...more, findings: findings.all() },
     rewrites: [],
   });
-  if (!opening) return ended({ skipped: subject.skip! });
-  const { lane, loading } = opening;
-  // Until the process has started there is time to make the events that it will most likely be asked about.
-  const expected = subject.loaded?.moments ?? subject.named;
-  let made: MadeEvents | undefined;
+  if (subject.skip !== undefined) return ended({ skipped: subject.skip });
+  const lane = await laneFor(subject, session);
+  const interrupt = () => lane.shut();
+  session.signal.addEventListener("abort", interrupt, { once: true });
   try {
-    made = expected && madeEvents(subject, expected, lane.place, session);
+    const loaded = await lane.open().catch((error: Error) => error);
+    if (loaded instanceof Interrupted) return ended({ skipped: INTERRUPTED });
+    if (loaded instanceof Error) {
+      findings.add(cannotLoad(loaded.message));
+      return ended({});
+    }
+    const told = subject.loaded ?? loaded!;
+    for (const { event, matcher } of subject.file === undefined ? [] : told.moments) {
+      // An application may have a tool of that name: a hook file does not say where it is used.
+      const mistakes = matcher === undefined ? [] : matcherMistake(event, matcher, subject.host);
+      for (const mistake of mistakes) findings.add({ ...mistake, severity: "warning" });
+    }
+    copyState(told, subject, lane);
+    const engine = new Engine(new Asker(subject, told, lane, limitOf(told, session)), session, findings);
+    const more = await engine.check();
+    return { ...ended(more), rewrites: engine.rewrites };
   } catch (error) {
-    return ended(unmatched(error, findings));
-  }
-  if (expected && keepers(expected).length > 0) void import("./laws/ends.ts");
-  const loaded = await loading;
-  if (loaded instanceof Interrupted) return ended(INTERRUPTED);
-  if (loaded instanceof Error) {
-    findings.add(cannotLoad(loaded.message));
-    return ended({});
-  }
-  const told = subject.loaded ?? loaded!;
-  for (const { event, matcher } of subject.file === undefined ? [] : told.moments) {
-    // An application may have a tool of that name: of a file nobody knows where it is used.
-    const mistakes = matcher === undefined ? [] : matcherMistake(event, matcher, subject.host);
-    for (const mistake of mistakes) findings.add({ ...mistake, severity: "warning" });
-  }
-  try {
-    return await new Engine(subject, told, lane, session, findings).check(made);
-  } catch (error) {
-    return ended(error instanceof Interrupted ? INTERRUPTED : unmatched(error, findings));
+    if (error instanceof Interrupted) return ended({ skipped: INTERRUPTED });
+    if (!(error instanceof NoSuchTool)) throw error;
+    const fix = "write names with | between them, or a regular expression";
+    findings.add(neverMatches(error.matcher, "no tool has such a name", fix));
+    return ended({ skipped: "its matcher never matches" });
+  } finally {
+    session.signal.removeEventListener("abort", interrupt);
+    lane.close();
   }
 }
 
-/** There is nothing to ask a hook whose matcher fits no tool, which is its fault alone. */
-function unmatched(error: unknown, findings: Findings): Partial<HookReport> {
-  if (!(error instanceof NoSuchTool)) throw error;
-  findings.add(
-    neverMatches(error.matcher, "no tool is called so", "write names with | between them, or an expression"),
-  );
-  return { skipped: "its matcher never matches" };
+async function laneFor(subject: Subject, { scratch, env, secrets, sandbox }: Session): Promise<Lane> {
+  const place = scratch.place();
+  await fill(place, subject);
+  const more = { ...secrets, ...subject.env };
+  const data = "CLAUDE_PLUGIN_DATA" in subject.env ? { CLAUDE_PLUGIN_DATA: place.tmp } : {};
+  const { target, host, visible } = subject;
+  return new Lane({ target, place, host, env, more: { ...more, ...data }, sandbox, visible });
+}
+
+function limitOf({ timeout }: Loaded, session: Session): number {
+  return Math.min(timeout ?? Infinity, session.timeout) * 1000;
+}
+
+/** Files that the hook's config names come from the project. */
+function copyState({ state = [] }: Loaded, { project }: Subject, lane: Lane): void {
+  for (const path of state) {
+    const to = join(lane.place.project, path);
+    if (!existsSync(join(project, path))) continue;
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(join(project, path), to, { recursive: true, dereference: true });
+  }
+  if (state.length > 0) lane.adopt();
+}
+
+function cannotLoad(message: string): Violation {
+  const said = message.startsWith("Cannot") ? message : `It cannot be loaded: ${message}`;
+  return { law: "reliable", code: "fails.load", severity: "fault", message: said, fix: "correct the error above" };
 }
 
 class Engine {
   readonly #asker: Asker;
   readonly #session: Session;
   readonly #findings: Findings;
-  readonly #rewrites: Rewrite[] = [];
-  readonly #denied: Probe[] = [];
-  readonly #asked: Probe[] = [];
+  readonly rewrites: Rewrite[] = [];
   readonly #answers = new Map<Probe, Probed>();
-  /** Events it had something to say to, each for another reason. */
-  readonly #telling: Probe[] = [];
-  readonly #reasons = new Set<string>();
   #exits = 0;
-  /** Whether it took too long, or its process has to be started anew each time: it is not asked again. */
-  #late = false;
+  /** It timed out or ended its process: every further question would cost as much. */
+  #over = false;
   #runs = 0;
 
-  constructor(subject: Subject, loaded: Loaded, lane: Lane, session: Session, findings: Findings) {
-    const limit = Math.min(loaded.timeout ?? Infinity, session.timeout) * 1000;
-    this.#asker = new Asker(subject, loaded, lane, { limit, secrets: Object.values(session.secrets) });
+  constructor(asker: Asker, session: Session, findings: Findings) {
+    this.#asker = asker;
     this.#session = session;
     this.#findings = findings;
   }
 
-  async check(expected: MadeEvents | undefined): Promise<Checked> {
-    const { subject, loaded, lane } = this.#asker;
-    const { laws } = this.#session;
-    const { moments } = loaded;
-    const plain = plainProbes(subject, moments, lane.place);
-    const traps = canaries(plain, lane.place);
-    // A hook that runs what it is given must not be given the rest.
-    for (const probe of [...plain, ...traps]) if (!this.#late) await this.#judge(probe);
-    await this.#standIn(traps);
-    const safe = !this.#findings.has("polite.executes");
-    // One that came too late is late again with every question of a row.
-    if (safe && !this.#late) {
-      const fits = expected && JSON.stringify(expected.moments) === JSON.stringify(moments);
-      await this.#generated(fits ? expected : madeEvents(subject, moments, lane.place, this.#session));
-    }
+  async check(): Promise<Partial<HookReport>> {
+    const { subject, loaded, lane: { place } } = this.#asker;
+    const plain = plainProbes(subject, loaded.moments, place);
+    // A hook that runs text of its events must not get the dangerous ones.
+    await this.#askAll([...plain, ...canaries(plain, place)]);
     let termination: Termination | undefined;
-    if (safe && !this.#late) {
-      await this.#provoke(plain);
-      const telling = new Set([...plain.slice(0, 2), ...this.#telling, ...shortest(this.#denied)]);
-      for await (
-        const [probe, probed] of this.#asker.askAll([...telling].slice(0, this.#asker.slow ? 1 : 9).flatMap(laced))
-      ) {
-        this.#take(probe, probed);
-        if (this.#late) break;
-      }
-      for (const probe of unwritten(plain, lane.place)) await this.#judge(probe, "warning");
-      if (laws.has("deterministic")) await this.#twice();
-      if (laws.has("terminating")) termination = await this.#ends();
-      if (laws.has("guard")) await this.#guards();
-      if (laws.has("examples") && mayHaveExamples(this.#asker)) {
-        await (await import("./_examples.ts")).playExamples(this.#asker, this.#findings);
-      }
+    if (!this.#findings.has("unsafe.shell-injection")) {
+      if (loaded.mode === "gate" && subject.kind !== "prompt") await this.#askAll(dangers(plain, place));
+      await this.#generated();
+      await this.#askAll([...new Set([...plain.slice(0, 2), ...this.#telling()])].flatMap(laced));
+      await this.#askAll(withoutTranscript(plain, place), "warning");
+      if (!this.#over) termination = await this.#whole();
     }
     const timing = timingOf(this.#asker.times);
     if (timing && timing.p50 > SLOW_MS) this.#findings.add(slow(timing));
     return {
-      report: reportOf(subject, this.#session, this.#findings, {
-        runs: this.#runs,
-        events: [...new Set(this.#asked.map(eventName))],
-        ...(timing && { timing }),
-        ...(termination && { termination }),
-      }),
-      rewrites: this.#rewrites,
+      runs: this.#runs,
+      events: [...new Set([...this.#answers.keys()].map(eventName))],
+      ...(timing && { timing }),
+      ...(termination && { termination }),
     };
   }
 
-  /** A hook that looks for a program and stops without it has run nothing yet: with one in its place it may. */
-  async #standIn(traps: readonly Probe[]): Promise<void> {
-    const { subject, lane } = this.#asker;
-    const names = soughtInVain(subject.text, this.#session.env.PATH);
-    if (names.length === 0 || this.#late || !this.#session.laws.has("polite")) return;
-    await withStandIns(names, lane.place, async () => {
-      for (const probe of traps) {
-        const found = polite(await this.#asker.judge(probe)).find(({ code }) => code === "polite.executes");
-        if (!found) continue;
-        const message = `${found.message} (seen with a stand-in for ${names.join(" and ")}, not installed here)`;
-        this.#findings.add({ ...found, message }, probe);
-        return;
-      }
-    });
+  /** The laws about more than one answer. */
+  async #whole(): Promise<Termination | undefined> {
+    const { laws } = this.#session;
+    using lanes = new ExampleLanes(this.#asker);
+    if (laws.has("deterministic")) await this.#twice();
+    const termination = laws.has("terminating") ? await this.#ends(lanes) : undefined;
+    if (laws.has("guard")) await this.#guards();
+    if (laws.has("examples")) await playExamples(this.#asker, lanes, this.#findings);
+    return termination;
   }
 
-  /** Asks about each, and looks for the smallest event that shows what was found. */
-  async #generated({ arbitrary, made }: MadeEvents): Promise<void> {
-    const { fc, seed, tick } = this.#session;
-    const began = performance.now();
-    let i = -1;
-    for await (const [probe, probed] of this.#asker.askAll(made)) {
-      if (this.#late || this.#session.signal.aborted) return;
-      i++;
+  async #askAll(probes: readonly Probe[], most: Severity = "fault"): Promise<void> {
+    if (this.#over) return;
+    for await (const [probe, probed] of this.#asker.askAll(probes, VARIATIONS_MS)) {
+      this.#take(probe, probed, most);
+      if (this.#over) return;
+    }
+  }
+
+  /** Asks about generated events, and looks for the smallest one that shows what was found. */
+  async #generated(): Promise<void> {
+    if (this.#over) return;
+    const { subject, loaded, lane } = this.#asker;
+    const { seed, runs, tick, signal } = this.#session;
+    const fc = fastCheck();
+    const arbitrary = probeArbitrary(fc, subject, loaded.moments, lane.place);
+    const made = fc.sample(arbitrary, { seed, numRuns: runs });
+    for await (const [probe, probed] of this.#asker.askAll(made, MOST_MS)) {
+      if (signal.aborted) return;
+      const path = String(this.#runs++);
       const fresh = this.#take(probe, probed);
-      this.#runs++;
-      tick?.(this.#asker.subject.name, this.#runs);
-      for (const violation of fresh) await this.#smallest(violation, probe, { arbitrary, fc, seed, path: String(i) });
-      if (i >= FEW && performance.now() - began > MOST_MS && this.#asker.slow) return;
+      tick?.(subject.name, this.#runs);
+      for (const { code, severity } of fresh) {
+        if (severity !== "fault" || /timeout|leftover|ends-process/.test(code)) continue;
+        const shows = async (tried: Probe) =>
+          this.#violations(await this.#asker.ask(tried), tried).find((one) => one.code === code);
+        const property = fc.asyncProperty(arbitrary, async (tried) => !await shows(tried));
+        const limits = { interruptAfterTimeLimit: SHRINK_MS, numRuns: 1 };
+        const { counterexample: [small = probe] = [] } = await fc.check(property, { seed, path, ...limits }) as {
+          counterexample?: [Probe?];
+        };
+        for (const smaller of [slim(small), small]) {
+          const shown = await shows(smaller);
+          if (!shown) continue;
+          this.#findings.replace(shown, smaller);
+          break;
+        }
+      }
+      if (this.#over) return;
     }
   }
 
-  /** Looks for the smallest event that shows the same, and leaves out what has nothing to do with it. */
-  async #smallest({ code, severity }: Violation, probe: Probe, { arbitrary, fc, ...from }: Shrinking): Promise<void> {
-    if (severity !== "fault" || code === "total.late" || code === "total.leaves") return;
-    const shows = async (tried: Probe) => this.#violations(await this.#asker.judge(tried)).find((v) => v.code === code);
-    const fails = async (tried: Probe) => await shows(tried) !== undefined;
-    const small = this.#asker.slow ? probe : await shrink(fc, arbitrary, { ...from, fails }) ?? probe;
-    for (const candidate of [slim(small), small]) {
-      const shown = candidate && await shows(candidate);
-      if (shown) return this.#findings.replace(shown, candidate);
-    }
-  }
-
-  async #judge(probe: Probe, most: Violation["severity"] = "fault"): Promise<readonly Violation[]> {
-    return this.#take(probe, await this.#asker.ask(probe), most);
-  }
-
-  /** Judges an answer, and keeps what other laws ask about. */
-  #take(probe: Probe, probed: Probed, most: Violation["severity"] = "fault"): readonly Violation[] {
-    const judged = this.#asker.judged(probe, probed);
+  /** Judges an answer and keeps it; gives what is new. */
+  #take(probe: Probe, probed: Probed, most: Severity = "fault"): readonly Violation[] {
     if (probed.skipped !== undefined) return [];
-    this.#asked.push(probe);
     this.#answers.set(probe, probed);
-    if (probed.timedOut) this.#late = true;
-    if (probed.failure?.at === "exit" && ++this.#exits >= MOST_EXITS) this.#late = true;
-    if (refuses(probed)) this.#denied.push(probe);
-    this.#listen(probe, probed);
+    if (probed.timedOut || (probed.failure?.at === "exit" && ++this.#exits >= MOST_EXITS)) this.#over = true;
     this.#remember(probe, probed.opinion?.value);
-    const all = this.#violations(judged).map((one) => most === "fault" ? one : { ...one, severity: most });
-    return all.filter((violation) => this.#findings.add(violation, probe));
+    return this.#violations(probed, probe).filter((one) =>
+      this.#findings.add(most === "fault" ? one : { ...one, severity: most }, probe)
+    );
   }
 
-  /** Where a hook says something, more of its text is in play. */
-  #listen(probe: Probe, { opinion, ran }: Probed): void {
-    const said = `${opinion?.decision ?? ""}${ran?.stdout.slice(0, 12) ?? ""}${ran?.code}${
-      opinion?.reason?.slice(0, 12) ?? ""
-    }`;
-    const speaks = opinion?.decision !== undefined || (opinion?.contexts?.length ?? 0) > 0 ||
-      opinion?.value !== undefined;
-    if (!speaks || this.#reasons.has(said) || this.#telling.length >= MOST_TELLING) return;
-    this.#reasons.add(said);
-    this.#telling.push(probe);
-  }
-
-  #violations(judged: Parameters<Judge>[0]): Violation[] {
-    if (judged.probed.skipped !== undefined) return [];
-    return JUDGES.flatMap(([law, judge]) => this.#session.laws.has(law) ? judge(judged) : []);
+  #violations(probed: Probed, probe: Probe): readonly Violation[] {
+    const { subject, loaded, limit } = this.#asker;
+    const { secrets, laws } = this.#session;
+    const judged: Judged = { subject, loaded, probe, probed, limit, secrets: Object.values(secrets) };
+    return probed.skipped === undefined ? JUDGES.flatMap(([law, judge]) => laws.has(law) ? judge(judged) : []) : [];
   }
 
   #remember(probe: Probe, value: { readonly to: unknown } | undefined): void {
     if (!value) return;
     const { tool_name, tool_input, input } = probe.event;
     const at = typeof tool_name === "string" ? `${eventName(probe)}:${tool_name}` : eventName(probe);
-    const { name: hook, path } = this.#asker.subject;
     for (const field of changedFields(tool_input ?? input, value.to)) {
-      const known = this.#rewrites.some((one) => one.at === at && one.field === field);
-      if (!known) this.#rewrites.push({ hook, path, at, field });
+      const known = this.rewrites.some((one) => one.at === at && one.field === field);
+      if (!known) this.rewrites.push({ hook: this.#asker.subject.name, at, field });
     }
+  }
+
+  #denied(): Probe[] {
+    return [...this.#answers].filter(([, probed]) => refuses(probed)).map(([probe]) => probe);
+  }
+
+  /** The shortest events that the hook had something to say to, each with another kind of answer. */
+  #telling(): Probe[] {
+    const kinds = new Map<string, Probe>();
+    const size = ({ event }: Probe) => JSON.stringify(event).length;
+    for (const [probe, { opinion, ran }] of this.#answers) {
+      const { decision, contexts, value } = opinion ?? {};
+      if (decision === undefined && !contexts?.length && value === undefined) continue;
+      const kind = `${decision} ${ran?.code} ${contexts?.length} ${value === undefined}`;
+      const known = kinds.get(kind);
+      if (!known || size(probe) < size(known)) kinds.set(kind, probe);
+    }
+    return [...kinds.values()].slice(0, 3);
   }
 
   async #twice(): Promise<void> {
-    if (this.#asker.loaded.nondeterministic || this.#asked.length === 0) return;
-    // Refusals first: those are the verdicts that matter.
-    const others = this.#asked.filter((probe) => !this.#denied.includes(probe));
-    const half = this.#asker.slow ? 3 : Math.ceil(Math.min(TWICE, Math.max(8, this.#session.runs / 5)) / 2);
-    const few = [...spread(this.#denied, half), ...spread(others, half)];
+    if (this.#asker.loaded.nondeterministic || this.#answers.size === 0) return;
+    const denied = this.#denied();
+    const others = [...this.#answers.keys()].filter((probe) => !denied.includes(probe));
+    const few = [...spread(denied, MOST_SAME / 2), ...spread(others, MOST_SAME / 2)];
     const found = await deterministic(this.#asker, few, (probe) => this.#answers.get(probe)!);
-    if (found) this.#findings.add(found, found.probe);
+    if (found) this.#findings.add(found.violation, found.probe);
   }
 
-  async #ends(): Promise<Termination | undefined> {
-    if (keepers(this.#asker.loaded.moments).length === 0) return undefined;
-    const { ends } = await import("./laws/ends.ts");
-    return await ends(this.#asker, this.#session, { blocked: this.#denied.slice(0, 2), findings: this.#findings });
-  }
-
-  /** What refuses nothing so far is asked about what guards are there for: its refusals are to be judged too. */
-  async #provoke(plain: readonly Probe[]): Promise<void> {
-    const { subject, lane, loaded } = this.#asker;
-    if (loaded.mode !== "gate" || subject.kind === "prompt") return;
-    if (this.#asker.slow && !plain.some((probe) => isGate(eventName(probe)))) return;
-    const { isTelling } = await import("./laws/guard.ts");
-    const most = this.#asker.slow ? 8 : Math.max(30, this.#session.runs / 4);
-    const enough = () => this.#late || this.#denied.filter(isTelling).length >= 2;
-    if (enough()) return;
-    const tried = dangers(plain, lane.place, { wire: isWire(subject), text: subject.text }).slice(0, most);
-    for await (const [probe, probed] of this.#asker.askAll(tried)) {
-      this.#take(probe, probed);
-      if (enough()) return;
+  /** Plays the hook at each event at which it can keep an agent going. The worst result counts. */
+  async #ends(lanes: ExampleLanes): Promise<Termination | undefined> {
+    if (this.#asker.loaded.mode !== "gate") return undefined;
+    const texts = this.#denied().map(({ event }) => event.last_assistant_message ?? event.prompt_response)
+      .filter((said): said is string => typeof said === "string" && said !== "").slice(0, 2);
+    const { rounds } = this.#session;
+    let worst: Termination | undefined;
+    for (const name of keepers(this.#asker.loaded.moments)) {
+      const told = await statesOf(this.#asker, lanes);
+      const judge = (probe: Probe, probed: Probed) => void this.#take(probe, probed);
+      const { termination, violation } = await terminating(this.#asker, name, { ...told, texts, rounds, judge });
+      if (violation) {
+        const { trace, event, ...rest } = violation;
+        this.#findings.addPlay(rest, event, trace);
+      }
+      if (worst === undefined || termination.verdict === "refuted") worst = termination;
     }
+    return worst;
   }
 
   async #guards(): Promise<void> {
-    const { mode } = this.#asker.loaded;
-    // Of a hook that answers now so, now so, nothing passes or is refused.
-    if (mode !== "gate" || this.#asker.subject.kind === "prompt" || this.#findings.has("deterministic.verdict")) return;
-    if (keepers(this.#asker.loaded.moments).length === this.#asker.loaded.moments.length) return;
-    const { bypassViolation, guarded, guardStrength } = await import("./laws/guard.ts");
-    for (const bypass of await guardStrength(this.#asker, this.#denied.filter(guarded))) {
+    const { loaded, subject } = this.#asker;
+    // If verdicts are not deterministic, a pass means nothing.
+    if (loaded.mode !== "gate" || subject.kind === "prompt" || this.#findings.has("nondeterministic.verdict")) return;
+    for (const bypass of await guardStrength(this.#asker, this.#denied())) {
       this.#findings.addBypass(bypassViolation(bypass), bypass);
     }
   }
 }
 
-interface Shrinking {
-  readonly arbitrary: Arbitrary<Probe>;
-  readonly fc: Session["fc"];
-  readonly seed: number;
-  readonly path: string;
+const SHRINK_MS = 3000;
+
+/** Fields around an event that seldom matter. */
+const AROUND = ["transcript_path", "prompt_id", "permission_mode", "effort", "agent_id", "agent_type", "tool_use_id"];
+
+/** A host's event without what is around it. */
+function slim(probe: Probe): Probe {
+  if (probe.event.hook_event_name === undefined) return probe;
+  const kept = Object.entries(probe.event).filter(([field]) => !AROUND.includes(field));
+  return { ...probe, event: Object.fromEntries(kept) };
 }
 
-/** The plainest of them: in others something else may be in the way. */
-function shortest(probes: readonly Probe[]): Probe[] {
-  const size = ({ event }: Probe) => JSON.stringify(event).length;
-  return probes.toSorted((a, b) => size(a) - size(b)).slice(0, 1);
+function spread<T>(all: readonly T[], most: number): T[] {
+  if (all.length <= most) return [...all];
+  return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]!);
+}
+
+function slow({ p50 }: Timing): Violation {
+  return {
+    law: "safe",
+    code: "slow.answers",
+    severity: "warning",
+    message: `Half of its calls take longer than ${(p50 / 1000).toFixed(1)} s, and the agent waits for each`,
+    fix: "do less, cache what does not change, or make it async",
+  };
+}
+
+function timingOf(times: readonly number[]): Timing | undefined {
+  if (times.length === 0) return undefined;
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!;
+  return { calls: times.length, p50: at(0.5), p95: at(0.95) };
+}
+
+/** The fields that differ between two inputs. */
+function changedFields(before: unknown, after: unknown): string[] {
+  if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? [] : [""];
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+}
+
+/** Order: pairs of hooks that rewrite the same field, reported with the later one. */
+export function sameFields(rewrites: readonly Rewrite[], seed: number, reproduce: string): Finding[] {
+  const found = new Map<string, Finding>();
+  for (const [i, a] of rewrites.entries()) {
+    for (const b of rewrites.slice(i + 1)) {
+      const pair = `${a.hook}\0${b.hook}`;
+      if (a.hook === b.hook || a.at !== b.at || a.field !== b.field || found.has(pair)) continue;
+      const what = a.field === "" ? "the value" : `'${a.field}'`;
+      found.set(pair, {
+        law: "order",
+        code: "conflict.same-field",
+        severity: "warning",
+        hook: b.hook,
+        event: a.at.split(":")[0]!,
+        message:
+          `It rewrites ${what} at ${a.at}, and so does ${a.hook}: here the later hook sees the change of the earlier one, in other hosts the last to finish wins`,
+        counterexample: { hooks: [a.hook, b.hook], at: a.at, field: a.field },
+        ...{ seed, reproduce },
+        fix: "join the two, or let each rewrite another field",
+      });
+    }
+  }
+  return [...found.values()];
 }

@@ -1,26 +1,29 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent } from "../../core/events.ts";
+import { isObject } from "../../core/json.ts";
 import { compileMatcher } from "../../core/match.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
+import { COMMANDS } from "../arbitraries/commands.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
 import type { FastCheck } from "../arbitraries/fast-check.ts";
+import { asCodex, asGemini, type WireEvent } from "../arbitraries/host-events.ts";
+import { FILES } from "../arbitraries/texts.ts";
 import { wordsIn } from "../arbitraries/words.ts";
-import { SOURCES } from "./find/matcher.ts";
-import type { Place } from "./asking/probe.ts";
-import type { Session } from "./session.ts";
-import { importsOwn, type Moment, type Subject } from "./subject.ts";
+import { SOURCES } from "./matcher.ts";
+import type { Place } from "./place.ts";
+import type { Moment, Subject } from "./subject.ts";
 
 type Event = { readonly [field: string]: unknown };
 
-/** One event for a hook, and what a model would say about it where the hook asks one. */
+/** One event for a hook, and what the model says if the hook asks one. */
 export interface Probe {
   readonly event: Event;
   readonly says?: string;
 }
 
-/** What a judge may say: verdicts, and what is none. */
+/** What a judging model may say: verdicts, and what is not one. */
 const VERDICTS = [
   '{"ok": true}',
   '{"ok": false, "reason": "It removes a test"}',
@@ -31,7 +34,7 @@ const VERDICTS = [
 ];
 const NO_VERDICTS = ["", "I am not sure.", "{", '{"ok": "perhaps"}', '{"verdict": "yes"}', "I cannot help with that."];
 
-/** Whether a hook could be expected to know what such an answer means. */
+/** Whether a hook can be expected to understand such an answer. */
 export function isVerdict(says: string | undefined): boolean {
   return says === undefined || VERDICTS.includes(says);
 }
@@ -41,49 +44,24 @@ export function isWire({ target }: Subject): boolean {
   return target.type === "command";
 }
 
-/** Generated events for a hook of some moments, and what made them. */
-export interface MadeEvents {
-  readonly moments: readonly Moment[];
-  readonly arbitrary: Arbitrary<Probe>;
-  readonly made: readonly Probe[];
-}
-
-export function madeEvents(
+/** Events of all moments of a hook, in the form it reads. */
+export function probeArbitrary(
+  fc: FastCheck,
   subject: Subject,
   moments: readonly Moment[],
   place: Place,
-  { fc, seed, runs }: Pick<Session, "fc" | "seed" | "runs">,
-): MadeEvents {
-  const arbitrary = probes(fc, subject, moments, place);
-  return { moments, arbitrary, made: fc.sample(arbitrary, { seed, numRuns: runs }) };
-}
-
-/** Events of all moments of a hook, as they come where it is asked. */
-function probes(fc: FastCheck, subject: Subject, moments: readonly Moment[], place: Place): Arbitrary<Probe> {
-  const { host, kind } = subject;
-  const form = isWire(subject) ? host : "crochet";
+): Arbitrary<Probe> {
+  const host = isWire(subject) ? subject.host : "crochet";
   const says = fc.constantFrom(...VERDICTS, ...NO_VERDICTS);
-  const words = lookedFor(subject);
-  const conversations = mayLookAtConversation(subject);
+  const about = { host, cwd: place.project, home: place.home, words: wordsIn(subject.text) } as const;
   return fc.oneof(...moments.map(({ event, matcher }) => {
-    const about = { host: form, cwd: place.project, home: place.home, words, conversations } as const;
     const tool = matcher !== undefined && isAboutTool(event) ? { tool: matcher } : {};
     const events = eventArbitrary(event, { ...about, ...tool } as { host: "claude" }) as Arbitrary<unknown>;
     const fitting = events.map((made) => narrowed(made as Event, matcher, subject, place));
-    return kind === "prompt"
+    return subject.kind === "prompt"
       ? fc.tuple(fitting, says).map(([made, said]): Probe => ({ event: made, says: said }))
       : fitting.map((made): Probe => ({ event: made }));
   }));
-}
-
-/** What the hook looks for in events, as far as its source shows it. What it answers is not among it: that would be an echo. */
-export function lookedFor({ text }: Pick<Subject, "text">): readonly string[] {
-  return wordsIn(text).filter((word) => !/[{}]/.test(word));
-}
-
-/** Whether it could read what was said before, by the looks of it; what it calls, or hands the whole event to, could too. */
-function mayLookAtConversation({ text }: Subject): boolean {
-  return /messages|stringify/.test(text) || importsOwn(text);
 }
 
 function isAboutTool(event: string): boolean {
@@ -91,58 +69,67 @@ function isAboutTool(event: string): boolean {
   return on ? /tool|permission-request/.test(on.event) : /Tool|Permission/.test(event);
 }
 
-/** Plain events, one of each moment and tool: what fails on these is best shown with these. */
+/** One plain event of each moment and tool: what fails on these is best shown with them. */
 export function plainProbes(subject: Subject, moments: readonly Moment[], place: Place): Probe[] {
   const says = subject.kind === "prompt" ? { says: VERDICTS[0]! } : {};
   return moments.flatMap(({ event, matcher }) => {
-    const on = resolveEvent(event);
-    if (!on || (isWire(subject) && subject.host !== "claude")) return [];
-    const names = ["Bash", "Edit", "Write", "Read"].filter(compileMatcher(isAboutTool(event) ? matcher : undefined));
-    return (isAboutTool(event) ? names : ["Bash"]).map((tool): Probe => {
-      const failed = on.outcome === "failure";
-      const sub = on.scope === "sub";
-      const stamped = {
-        ...sampleEvent(on.event, { cwd: place.project, tool, failed }),
-        event_id: "check:0",
-        timestamp: "2026-01-01T00:00:00.000Z",
-        session_id: "check",
-        agent_id: sub ? "check-sub" : "check",
-        ...(sub && { parent_agent_id: "check", agent_type: "general-purpose" }),
-        turn_id: "check:turn",
-      } as unknown as AnyEvent;
-      const made = isWire(subject)
-        ? wireInput(stamped, place.project, { transcript_path: place.transcript }, pascal(kebab(event)))
-        : stamped as unknown as Event;
-      return { event: narrowed(made, matcher, subject, place), ...says };
-    });
+    if (!resolveEvent(event) || (isWire(subject) && subject.host !== "claude")) return [];
+    const tools = ["Bash", "Edit", "Write", "Read"].filter(compileMatcher(isAboutTool(event) ? matcher : undefined));
+    return (isAboutTool(event) ? tools : ["Bash"]).map((tool): Probe => ({
+      event: narrowed(momentEvent(subject, event, place, {}, tool), matcher, subject, place),
+      ...says,
+    }));
   });
+}
+
+/** One event of a moment with some fields, in the form the hook reads. */
+export function momentEvent(
+  subject: Subject,
+  name: string,
+  { project, transcript }: Place,
+  fields: Event,
+  tool = "Bash",
+): Event {
+  const on = resolveEvent(name)!;
+  const sub = on.scope === "sub";
+  const event = {
+    ...sampleEvent(on.event, { cwd: project, tool, failed: on.outcome === "failure" }),
+    event_id: "check:0",
+    timestamp: "2026-01-01T00:00:00.000Z",
+    session_id: "check",
+    agent_id: sub ? "check-sub" : "check",
+    ...(sub && { parent_agent_id: "check", agent_type: "general-purpose" }),
+    turn_id: "check:turn",
+    ...fields,
+  } as unknown as AnyEvent;
+  if (!isWire(subject)) return event as unknown as Event;
+  const facts = { transcript_path: transcript, ...(sub && { agent_transcript_path: transcript }) };
+  const wire = wireInput(event, project, facts, pascal(kebab(name))) as WireEvent;
+  const around = { session_id: "check", transcript_path: transcript, permission_mode: "default", minute: 0 };
+  const more = { ...around, prompt_id: undefined, effort: undefined };
+  return subject.host === "codex" ? asCodex(wire, more) : subject.host === "gemini" ? asGemini(wire, more) : wire;
 }
 
 /** An event that the hook's matcher and `if` let through. */
 function narrowed(event: Event, matcher: string | undefined, { rule }: Subject, place: Place): Event {
-  const field = event.hook_event_name === "SessionStart" || event.event === "session-start" ? "source" : undefined;
+  const starts = event.hook_event_name === "SessionStart" || event.event === "session-start";
   let made = withTranscript(event, place);
-  if (field !== undefined && matcher !== undefined && !compileMatcher(matcher)(String(event[field]))) {
-    made = { ...made, [field]: SOURCES.find(compileMatcher(matcher)) ?? event[field] };
+  if (starts && matcher !== undefined && !compileMatcher(matcher)(String(event.source))) {
+    made = { ...made, source: SOURCES.find(compileMatcher(matcher)) ?? event.source };
   }
   if (rule === undefined || typeof made.tool_name !== "string") return made;
-  const tool_input = made.tool_input as Event;
-  if (rule.isAbout({ tool_name: made.tool_name, input: tool_input, cwd: place.project })) return made;
-  return fitted(made, rule.text, place);
+  const call = { tool_name: made.tool_name, input: made.tool_input as Event, cwd: place.project };
+  return rule.isAbout(call) ? made : fitted(made, rule.text, place);
 }
 
-/** The conversation is there, but for a session that is just beginning. */
+/** The conversation exists, except for a session that is just beginning. */
 function withTranscript(event: Event, { transcript }: Place): Event {
   if (typeof event.transcript_path !== "string" || event.hook_event_name === "SessionStart") return event;
-  const { agent_transcript_path: own } = event;
-  return {
-    ...event,
-    transcript_path: transcript,
-    ...(typeof own === "string" && { agent_transcript_path: transcript }),
-  };
+  const own = typeof event.agent_transcript_path === "string" ? { agent_transcript_path: transcript } : {};
+  return { ...event, transcript_path: transcript, ...own };
 }
 
-/** The nearest call that a rule such as `Bash(git *)` is about. */
+/** A call that a rule such as `Bash(git *)` is about. */
 function fitted(event: Event, rule: string, { project }: Place): Event {
   const [, tool = rule, content] = /^([^(]+)\((.*)\)$/s.exec(rule) ?? [];
   const input = event.tool_input as Event;
@@ -153,4 +140,87 @@ function fitted(event: Event, rule: string, { project }: Place): Event {
     ? { ...input, command: example }
     : { ...input, file_path: `${project}/${example.replaceAll(" ", "")}` };
   return { ...event, tool_name: tool, tool_input: given };
+}
+
+/** Fields with free text, which an agent or a person writes. */
+const TEXTS = [
+  ...["command", "description", "prompt", "content", "old_string", "new_string", "last_assistant_message"],
+  ...["message", "task", "pattern", "url"],
+];
+
+/** The same value with other texts in it. */
+function withTexts(value: unknown, change: (text: string, field: string) => string, field = ""): unknown {
+  if (typeof value === "string") return change(value, field);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withTexts(inner, change, name)]));
+}
+
+function rewritten(probe: Probe, change: (text: string, field: string) => string): Probe {
+  return { ...probe, event: withTexts(probe.event, change) as Event };
+}
+
+/** Events whose texts leave a mark if a shell runs them, however they are pasted into a command. */
+export function canaries(plain: readonly Probe[], { canary, project }: Place): Probe[] {
+  const touch = `touch ${canary}`;
+  const payload = `x $(${touch}) \`${touch}\` ; ${touch} ; '; ${touch}; ' "; ${touch}; "`;
+  return plain.slice(0, 4).map((probe) =>
+    rewritten(probe, (text, field) => {
+      if (field === "transcript_path" || field === "cwd") return text;
+      return /path/.test(field) ? `${project}/${payload}` : TEXTS.includes(field) ? payload : text;
+    })
+  );
+}
+
+/** What breaks answers that are pasted together. */
+const STRANGE = [' "quoted"', " it's", "\nsecond line", " back\\slash", " größer 数据 🧶", " $(x) `y` $HOME", " %s %d"];
+
+/** The event again, each time with something strange in its texts. */
+export function laced(probe: Probe): Probe[] {
+  return STRANGE.map((strange) =>
+    rewritten(probe, (text, field) => TEXTS.includes(field) ? `${text}${strange}` : text)
+  );
+}
+
+/** An event whose transcript was never written. */
+export function withoutTranscript(plain: readonly Probe[], { transcript }: Place): Probe[] {
+  const path = transcript.replace(/[^/]*$/, "not-there.jsonl");
+  return plain.filter(({ event }) => event.transcript_path === transcript).slice(0, 1)
+    .map((probe) => ({ ...probe, event: { ...probe.event, transcript_path: path } }));
+}
+
+/** Secrets for guards that look for them; none is real. */
+const SECRETS = [
+  `aws_access_key_id = "AKIA${"IOSFODNN7EXAMPLE"}"\npassword = "${"hunter2".repeat(3)}"\n`,
+  `const token = "ghp_${"a1B2c3".repeat(6)}", key = "sk-ant-api03-${"x9Y8z7".repeat(8)}";\n`,
+  `-----BEGIN ${"RSA PRIVATE"} KEY-----\nMIIEow\n`,
+];
+
+/** Calls that guards are made for, of the tools the hook is asked about. */
+export function dangers(plain: readonly Probe[], { project }: Place): Probe[] {
+  return plain.filter(({ event }) => event.tool_name !== undefined && !("result" in event || "tool_response" in event))
+    .flatMap((probe) => {
+      const file = (name: string) => withInput(probe, { file_path: `${project}/${name}` });
+      switch (probe.event.tool_name) {
+        case "Bash":
+          return COMMANDS.map((command) => withInput(probe, { command }));
+        case "Edit":
+          return [...SECRETS.map((new_string) => withInput(probe, { new_string })), ...FILES.map(file)];
+        case "Write":
+          return [...SECRETS.map((content) => withInput(probe, { content })), ...FILES.map(file)];
+        default:
+          return [];
+      }
+    });
+}
+
+/** The input of a tool call, in either form of an event. */
+export function inputOf({ event }: Probe): Event {
+  return (event.tool_input ?? event.input ?? {}) as Event;
+}
+
+/** The same call with other fields in its input. */
+export function withInput(probe: Probe, fields: Event): Probe {
+  const input = { ...inputOf(probe), ...fields };
+  const changed = "tool_input" in probe.event ? { tool_input: input } : { input, original_input: input };
+  return { ...probe, event: { ...probe.event, ...changed } };
 }

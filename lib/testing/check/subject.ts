@@ -1,9 +1,11 @@
+import { EVENTS } from "../../core/events.ts";
 import type { HookKind, HookRecord } from "../../core/hook.ts";
+import type { ResolvedName } from "../../core/names.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
 import type { matchesIf } from "../../permissions/rules.ts";
 import type { Example } from "../examples/example.ts";
-import type { Finding } from "./report/report.ts";
-import type { Target } from "./asking/probe.ts";
+import type { Target } from "./ask-protocol.ts";
+import type { Violation } from "./report.ts";
 
 /** One moment a hook is for. */
 export interface Moment {
@@ -13,13 +15,11 @@ export interface Moment {
   readonly matcher?: string;
 }
 
-/** A file or folder that a hook needs in its workspace: copied there before it is asked. */
+/** A file or folder that is copied into the scratch place before the hook is run. */
 export interface Copy {
   readonly from: string;
-  /** In the place: `project/.claude/hooks`, `home/.claude/hooks`. */
+  /** In the place: `project/scripts`, `home/.claude/hooks`. */
   readonly to: string;
-  /** A folder is made, and what lies in it stays where it is. */
-  readonly empty?: boolean;
 }
 
 /** What is known of a hook once it is loaded. */
@@ -30,50 +30,64 @@ export interface Loaded {
   readonly mode: HookRecord["mode"];
   readonly nondeterministic: boolean;
   readonly onError?: HookRecord["onError"];
+  /** Files of the project that it depends on, as its config names them. */
+  readonly state?: readonly string[];
   /** The examples of a module. */
   readonly examples?: readonly Example[];
 }
 
 /** One hook to be checked. */
 export interface Subject {
-  /** As listings name it. */
+  /** The name that listings show. */
   readonly name: string;
   /** The file it is from, as a person would type it. */
   readonly path: string;
   readonly kind: HookKind;
   readonly target: Target;
   readonly host: Host;
-  /** Absent where only loading it tells: the child does. */
+  /** The project whose `.claude`, `.codex`, `.gemini` and `.agent` folders are copied into the scratch project. */
+  readonly project: string;
+  /** Absent if only loading the hook can say: the child process reports it. */
   readonly loaded?: Loaded;
-  /** What its file's name says it is for; what it says about itself may be more. */
-  readonly named?: readonly Moment[];
-  /** The file, where the hook is one of its own. */
+  /** The hook's own file, if it has one to itself. */
   readonly file?: string;
-  /** The moment that was given for a file whose name does not say it. */
+  /** The event given with `--event`. */
   readonly event?: string;
-  /** The one permission rule of a settings hook, and whether it is about a call. */
+  /** The permission rule in the `if` of a settings hook. */
   readonly rule?: { readonly text: string; readonly isAbout: (call: Parameters<typeof matchesIf>[1]) => boolean };
-  /** How a person would run it: the event's JSON goes to its stdin. Absent for what is no command. */
+  /** The shell line that runs it with an event's JSON on stdin. Absent if it is not a command. */
   readonly runs?: string;
-  /** Its own text, where it is a file. */
+  /** The source of the hook: quoted words in it are put into events. */
   readonly text: string;
   readonly env: { readonly [name: string]: string };
   readonly copies: readonly Copy[];
+  /** Folders that the sandbox must show. */
   readonly visible: readonly string[];
-  /** What was seen without asking it anything. */
-  readonly seen: readonly Pick<Finding, "law" | "code" | "severity" | "message" | "mend">[];
-  /** Why it is not asked anything. */
+  /** What was found without running it. */
+  readonly seen: readonly Violation[];
+  /** Why it is not run. */
   readonly skip?: string;
 }
 
 /** What was found at a path. */
 export interface FoundSubjects {
   readonly subjects: readonly Subject[];
-  /** What should be a hook and is none, a sentence each. */
+  /** What should be a hook and is not, one sentence each. */
   readonly problems: readonly string[];
 }
 
-/** Whether a module has parts in other files of its own. */
-export function importsOwn(text: string): boolean {
-  return /\b(?:from|import|require)\s*\(?\s*["']\./.test(text);
+/** The moments a record listens to, under the narrowest name of each. */
+export function momentsOf(on: readonly (ResolvedName & { readonly pattern?: string })[]): Moment[] {
+  return on.map((name) => ({
+    event: aliasOf(name),
+    ...(name.pattern !== undefined && { matcher: name.pattern }),
+  }));
+}
+
+function aliasOf({ event, scope, outcome }: ResolvedName): string {
+  const aliases = Object.entries(EVENTS[event].aliases) as [string, { scope?: string; outcome?: string }][];
+  const narrow = aliases.find(([, a]) =>
+    (a.scope !== undefined && a.scope === scope) || (a.outcome !== undefined && a.outcome === outcome)
+  );
+  return narrow?.[0] ?? event;
 }

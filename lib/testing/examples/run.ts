@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { checkOptions, type OptionKind } from "../../core/options.ts";
 import { shown } from "../../core/shown.ts";
 import { discover, type HookFile, readHookFile } from "../../hooks/discover.ts";
-import { Lane } from "../check/asking/lane.ts";
-import { fill, Scratch } from "../check/asking/scratch.ts";
+import { Lane } from "../check/lane.ts";
+import { fill, Scratch } from "../check/place.ts";
 import type { Example } from "./example.ts";
 import type { Answered } from "./expectation.ts";
 import { fillEvent } from "./fill.ts";
@@ -193,11 +193,10 @@ async function inLane<T>({ file, event, env }: Where, work: (lane: Lane) => Prom
     host: "claude",
     env: process.env,
     more: env,
-    confine: undefined,
+    sandbox: false,
     visible: [],
   });
   try {
-    lane.start();
     await fill(lane.place);
     // From here on it knows the state of the project that it goes back to.
     await lane.open();

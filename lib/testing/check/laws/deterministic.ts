@@ -1,54 +1,44 @@
-import type { Asker } from "../asking/asker.ts";
+import type { Probed } from "../ask-protocol.ts";
+import type { Asker } from "../asker.ts";
 import type { Probe } from "../events.ts";
-import { brief, type Violation } from "./judged.ts";
-import type { Probed } from "../asking/probe.ts";
-import { keepers } from "./keepers.ts";
-import { isSandboxed } from "./total.ts";
+import type { Violation } from "../report.ts";
+import { brief, keepers, violationsOf } from "./judged.ts";
+import { isSandboxed } from "./reliable.ts";
 
-export interface Differing extends Violation {
-  readonly probe: Probe;
-  readonly answers: readonly [string, string];
-}
+const { fault, warning } = violationsOf("deterministic", "nondeterministic");
+
+const MOST_MS = 4000;
 
 /**
- * Deterministic: the same event in the same state gets the same verdict. All are asked once and then all again in the
- * other order, so that a verdict that hangs on the time or on the order has occasion to change.
+ * Deterministic: the same event in the same state gets the same verdict. All are asked again in the other order, so that
+ * a verdict that depends on the time or on the order has occasion to change.
  */
 export async function deterministic(
   asker: Asker,
   probes: readonly Probe[],
   before: (probe: Probe) => Probed,
-): Promise<Differing | undefined> {
-  // What a stop hook remembers of a turn is its own affair; elsewhere a module has to answer the same each time.
-  const forgets = asker.subject.kind === "module" && keepers(asker.loaded.moments).length > 0;
+): Promise<{ readonly violation: Violation; readonly probe: Probe } | undefined> {
+  // A Stop hook may remember a turn; it is asked twice from the beginning.
+  const remembers = asker.subject.kind === "module" && keepers(asker.loaded.moments).length > 0;
   const round = async (order: readonly Probe[]) => {
-    if (forgets) asker.forget();
-    const answers: Probed[] = [];
-    for await (const [, probed] of asker.askAll(order)) answers.push(probed);
+    if (remembers) asker.forget();
+    const answers = new Map<Probe, Probed>();
+    for await (const [probe, probed] of asker.askAll(order, MOST_MS, 3)) answers.set(probe, probed);
     return answers;
   };
-  // A command remembers nothing: what it answered before is as good as what it would answer now.
-  const rounds = [asker.subject.kind === "module" ? await round(probes) : probes.map(before)];
-  if (forgets) rounds.push(await round(probes));
-  else rounds.push((await round(probes.toReversed())).reverse());
-  // A module may count its calls: another number of them between two makes that show.
-  if (asker.subject.kind === "module" && !forgets) rounds.push((await round([probes[0]!, ...probes])).slice(1));
-  return firstDifference(probes, rounds);
-}
-
-function firstDifference(probes: readonly Probe[], rounds: readonly (readonly Probed[])[]): Differing | undefined {
-  let words: Differing | undefined;
-  for (const [i, probe] of probes.entries()) {
-    const a = rounds[0]![i]!;
-    for (const b of rounds.slice(1).map((answers) => answers[i]!)) {
-      if (a.timedOut || b.timedOut) continue;
-      const verdicts = [verdictOf(a), verdictOf(b)] as const;
-      if (verdicts[0] !== verdicts[1]) return differing("verdict", probe, verdicts);
-      const said = [wordsOf(a), wordsOf(b)] as const;
-      if (said[0] !== said[1] && !onlyTime(said)) words ??= differing("words", probe, said);
+  const first = remembers ? await round(probes) : undefined;
+  const second = await round(remembers ? probes : probes.toReversed());
+  let texts: { violation: Violation; probe: Probe } | undefined;
+  for (const [probe, b] of second) {
+    const a = first ? first.get(probe) : before(probe);
+    if (!a || a.timedOut || b.timedOut) continue;
+    if (verdictOf(a) !== verdictOf(b)) {
+      return { violation: differing(fault, "verdict", verdictOf(a), verdictOf(b)), probe };
     }
+    const [was, is] = [wordsOf(a), wordsOf(b)];
+    if (was !== is && !differsOnlyInTime(was, is)) texts ??= { violation: differing(warning, "text", was, is), probe };
   }
-  return words;
+  return texts;
 }
 
 /** What a host does because of it. */
@@ -76,32 +66,16 @@ function wordsOf({ opinion = {}, inputs = [], ran }: Probed): string {
 const DATED =
   /\b(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|[AP]M)[a-z]*\b|[0-9a-f]*\d[0-9a-f]*/g;
 
-/** The time of day, an id, a count of milliseconds: what tells them differs each time, and is meant to. */
-function onlyTime([a, b]: readonly [string, string]): boolean {
-  const plain = (text: string) => text.replaceAll(DATED, "0");
-  return plain(a) === plain(b) || isSandboxed(a);
+/** Times, ids and durations are meant to differ. */
+function differsOnlyInTime(a: string, b: string): boolean {
+  return a.replaceAll(DATED, "0") === b.replaceAll(DATED, "0") || isSandboxed(a);
 }
 
-function differing(what: "verdict" | "words", probe: Probe, answers: readonly [string, string]): Differing {
-  const same = sameStart(answers);
-  const [a, b] = answers.map((answer) => brief(same > 30 ? `…${answer.slice(same - 12)}` : answer, 60));
-  return {
-    law: "deterministic",
-    code: `deterministic.${what}`,
-    severity: what === "verdict" ? "fault" : "warning",
-    message: what === "verdict"
-      ? `The same event got two verdicts: first '${a}', then '${b}'`
-      : `The same event got two texts: first '${a}', then '${b}'`,
-    mend:
-      "decide by the event and the project alone, or say so: `# crochet: nondeterministic`, or config.nondeterministic",
-    probe,
-    answers,
-  };
-}
-
-/** How many characters both begin with. */
-function sameStart([a, b]: readonly [string, string]): number {
-  let i = 0;
-  while (i < a.length && a[i] === b[i]) i++;
-  return i;
+function differing(as: typeof fault, what: "verdict" | "text", first: string, then: string): Violation {
+  let same = 0;
+  while (same < first.length && first[same] === then[same]) same++;
+  const [a, b] = [first, then].map((answer) => brief(same > 30 ? `…${answer.slice(same - 12)}` : answer, 60));
+  const fix =
+    "decide by the event and the project alone, or declare it: `# crochet: nondeterministic`, or config.nondeterministic";
+  return as(what, `The same event got two ${what}s: first '${a}', then '${b}'`, fix);
 }

@@ -1,126 +1,134 @@
+import { Buffer } from "node:buffer";
+import { existsSync, symlinkSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
 import { COMMANDS } from "../../arbitraries/commands.ts";
-import { type Asker, refuses } from "../asking/asker.ts";
-import { isWire, type Probe } from "../events.ts";
-import { claudeName, eventName, type Violation } from "./judged.ts";
-import { commandRewritings, pathRewritings, type Rewriting } from "./_rewritings.ts";
+import { type Asker, refuses } from "../asker.ts";
+import { inputOf, isWire, type Probe, withInput } from "../events.ts";
+import type { Place } from "../place.ts";
+import type { Violation } from "../report.ts";
+import { claudeName, eventName, violationsOf } from "./judged.ts";
 
-/** A refusal that the same thing in other words gets around. */
+const { warning } = violationsOf("guard", "guard");
+
+/** The same call written another way. */
+interface Rewriting {
+  readonly how: string;
+  readonly text: string;
+}
+
+/** A refusal that the same call, written another way, gets around. */
 export interface Bypass {
   readonly denied: string;
   readonly passes: readonly Rewriting[];
 }
 
-/** Whether an event is a call that a guard of commands or files is there for, and its text. */
-export function guarded(probe: Probe): { readonly field: "command" | "file_path"; readonly text: string } | undefined {
+const MOST_TRIED = 2;
+const MOST_MS = 4000;
+const FILE_TOOLS = ["Edit", "Write", "MultiEdit", "NotebookEdit", "write_file", "replace"];
+
+/** The command or path that a call is about. */
+function guarded(probe: Probe): { readonly field: "command" | "file_path"; readonly text: string } | undefined {
   if (claudeName(eventName(probe)) !== "PreToolUse") return undefined;
-  const { tool_name } = probe.event;
-  const input = inputOf(probe);
-  if ((tool_name === "Bash" || tool_name === "run_shell_command") && typeof input.command === "string") {
-    return { field: "command", text: input.command };
+  const { command, file_path } = inputOf(probe);
+  const tool = String(probe.event.tool_name);
+  if ((tool === "Bash" || tool === "run_shell_command") && typeof command === "string") {
+    return { field: "command", text: command };
   }
-  const files = ["Edit", "Write", "MultiEdit", "NotebookEdit", "write_file", "replace"];
-  return files.includes(String(tool_name)) && typeof input.file_path === "string"
-    ? { field: "file_path", text: input.file_path }
+  return FILE_TOOLS.includes(tool) && typeof file_path === "string"
+    ? { field: "file_path", text: file_path }
     : undefined;
 }
 
-function inputOf({ event }: Probe): { readonly [field: string]: unknown } {
-  return (event.tool_input ?? event.input ?? {}) as { readonly [field: string]: unknown };
-}
-
-/** A refusal is tried with so many inputs. */
-const MOST_DENIED = 2;
-const MOST_CHOSEN = 6;
-/** Longer texts are none a person would guard against. */
-const MOST_CHARACTERS = 200;
-
-/** Guard strength: tries what was refused in other words. */
+/** Guard: a refused call stays refused when it is written another way. */
 export async function guardStrength(asker: Asker, denied: readonly Probe[]): Promise<Bypass[]> {
+  const { subject, lane } = asker;
   const found: Bypass[] = [];
-  let tried = 0;
-  for (const given of chosen(denied)) {
-    const { field, text } = guarded(given)!;
-    const probe = field === "command" ? await bare(given, text, asker) : given;
-    if (!probe) continue;
-    if (++tried > MOST_DENIED) break;
-    const { subject, lane: { place } } = asker;
+  for (const probe of chosen(denied)) {
+    const { field, text } = guarded(probe)!;
     const resolves = subject.host === "claude" && isWire(subject);
-    const others = field === "command" ? commandRewritings(text) : pathRewritings(text, place, resolves);
-    // The links they lead through belong to the project from here on.
-    if (field === "file_path") asker.lane.adopt();
+    const others = field === "command" ? commandRewritings(text) : pathRewritings(text, lane.place, resolves);
+    // The link that paths lead through belongs to the project from here on.
+    if (field === "file_path") lane.adopt();
     const passes: Rewriting[] = [];
-    let i = 0;
-    for await (const [, probed] of asker.askAll(others.map((other) => withText(probe, field, other.text, asker)))) {
-      const other = others[i++]!;
-      if (!refuses(probed) && !probed.timedOut && !probed.failure && !probed.skipped) passes.push(other);
+    const probes = others.map((other) => withInput(probe, { [field]: other.text }));
+    for await (const [asked, probed] of asker.askAll(probes, MOST_MS)) {
+      const passed = !refuses(probed) && !probed.timedOut && !probed.failure && !probed.skipped;
+      if (passed) passes.push(others[probes.indexOf(asked)]!);
     }
     if (passes.length > 0) found.push({ denied: text, passes });
   }
   return found;
 }
 
-/** The call with nothing beside its command, where that is refused: what stands elsewhere is not what is rewritten. */
-async function bare(probe: Probe, text: string, asker: Asker): Promise<Probe | undefined> {
-  const alone = withInput(probe, { command: text }, asker);
-  return refuses(await asker.ask(alone)) ? alone : undefined;
-}
-
-/** Few, short and different ones. */
+/** Refused calls that people write: known commands and paths of the project, the shortest of each program. */
 function chosen(denied: readonly Probe[]): Probe[] {
-  const byText = new Map<string, Probe>();
-  for (const probe of denied) {
-    const { text } = guarded(probe) ?? { text: "" };
-    if (text.trim() !== "" && text.length <= MOST_CHARACTERS && !/[\n\0]/.test(text)) byText.set(text, probe);
-  }
-  // What was refused for its description, and not for what it runs, would take the place of a call that is guarded.
-  const telling = [...byText].filter(([, probe]) => isTelling(probe));
-  const calls = telling.length > 0 ? telling : [...byText].filter(([text]) => isCall(text));
-  const sorted = (calls.length > 0 ? calls : [...byText]).sort(([a], [b]) => simplicity(a) - simplicity(b));
-  const begins = new Map<string, string>();
-  return sorted.filter(([text]) => {
-    const first = text.trim().split(/\s+/)[0]!;
-    const known = [...begins.values()].some((one) => text.includes(one));
-    return !begins.has(first) && !known && begins.set(first, text);
-  }).slice(0, MOST_CHOSEN).map(([, probe]) => probe);
+  const usual = denied.filter((probe) => {
+    const { field, text } = guarded(probe) ?? {};
+    return field === "command" ? COMMANDS.includes(text!) && !/[\n|;&]/.test(text!) : field === "file_path";
+  }).toSorted((a, b) => guarded(a)!.text.length - guarded(b)!.text.length);
+  const first = (probe: Probe) => guarded(probe)!.field + guarded(probe)!.text.split(/[\s/]/).slice(0, 1).join("");
+  return usual.filter((probe, i) => usual.findIndex((other) => first(other) === first(probe)) === i).slice(
+    0,
+    MOST_TRIED,
+  );
 }
 
-const PROGRAMS = new Set(COMMANDS.map((line) => line.split(" ")[0]!));
-
-/** Whether a refused call tells what a guard is there for: some look for words, wherever they stand. */
-export function isTelling(probe: Probe): boolean {
-  const { description } = inputOf(probe);
-  return isCall(guarded(probe)?.text ?? "/") && /^[\w ]*$/.test(String(description ?? ""));
+/** Command lines that do the same. */
+function commandRewritings(command: string): Rewriting[] {
+  const quoted = `'${command.replaceAll("'", "'\\''")}'`;
+  const whole: Rewriting[] = [
+    { how: "sh -c", text: `sh -c ${quoted}` },
+    { how: "eval", text: `eval ${quoted}` },
+    { how: "after another command", text: `cd . && ${command}` },
+    { how: "on a second line", text: `true\n${command}` },
+    { how: "in a subshell", text: `(${command})` },
+    { how: "base64", text: `echo ${Buffer.from(command).toString("base64")} | base64 -d | sh` },
+  ];
+  const [, name, rest = ""] = /^([\w.-]+)(\s.*)?$/.exec(command) ?? [];
+  if (name === undefined) return whole;
+  const path = ["/bin", "/usr/bin", "/usr/local/bin"].map((dir) => join(dir, name)).find((one) => existsSync(one));
+  const bundle = /\s-([a-zA-Z]{2,})(?=\s|$)/.exec(rest);
+  const apart = bundle && rest.replace(bundle[0], ` ${[...bundle[1]!].map((letter) => `-${letter}`).join(" ")}`);
+  return [
+    { how: "a quote inside the name", text: `${name.slice(0, 1)}''${name.slice(1)}${rest}` },
+    { how: "a backslash before the name", text: `\\${name}${rest}` },
+    { how: "the name in quotes", text: `"${name}"${rest}` },
+    { how: "the name in a variable", text: `x=${name}; $x${rest}` },
+    { how: "two spaces", text: `${name}${rest.replace(/^\s/, "  ")}` },
+    { how: "command", text: `command ${name}${rest}` },
+    ...(path === undefined ? [] : [{ how: "an absolute path", text: `${path}${rest}` }]),
+    ...(/^[^'"`$\\;&|<>()]+$/.test(rest) ? [{ how: "${IFS}", text: name + rest.replaceAll(/\s+/g, "${IFS}") }] : []),
+    ...(apart ? [{ how: "options apart", text: `${name}${apart}` }] : []),
+    ...(name === "git" ? [{ how: "git -C", text: `git -C .${rest}` }] : []),
+    ...whole,
+  ];
 }
 
-/** Whether a text is something that somebody would run, or a path. */
-function isCall(text: string): boolean {
-  return PROGRAMS.has(text.split(" ")[0]!) || text.startsWith("/");
+/** Paths of the same file; makes the link that one leads through. A host that `resolves` passes on absolute paths only. */
+function pathRewritings(path: string, { project }: Place, resolves: boolean): Rewriting[] {
+  const folder = dirname(path);
+  const name = basename(path);
+  const inside = relative(project, path);
+  const found: Rewriting[] = [
+    { how: "./ in the path", text: `${folder}/./${name}` },
+    { how: "../ in the path", text: `${folder}/x/../${name}` },
+    { how: "two slashes", text: `${folder}//${name}` },
+  ];
+  if (inside.startsWith("..") || inside === "") return found;
+  const link = join(project, "linked");
+  if (!existsSync(link)) symlinkSync(project, link);
+  return [
+    ...found,
+    ...(resolves ? [] : [{ how: "a relative path", text: inside }]),
+    { how: "a symbolic link", text: join(link, inside) },
+  ];
 }
 
-/** One plain command comes before several in one line, and what people write before what was put together. */
-function simplicity(text: string): number {
-  const strange = text.match(/[;&|$`'"%]|[^\x20-\x7e]/g)?.length ?? 0;
-  return text.length + 100 * strange - (COMMANDS.includes(text) ? 1000 : 0);
-}
-
-function withText(probe: Probe, field: string, text: string, asker: Asker): Probe {
-  return withInput(probe, { ...inputOf(probe), [field]: text }, asker);
-}
-
-function withInput(probe: Probe, input: object, { subject }: Asker): Probe {
-  const changed = isWire(subject) ? { tool_input: input } : { input, original_input: input };
-  return { ...probe, event: { ...probe.event, ...changed } };
-}
-
-export function bypassViolation({ denied, passes }: Bypass): Violation {
-  const [first] = passes;
-  const more = passes.length > 1 ? `, and ${passes.length - 1} more` : "";
-  return {
-    law: "guard",
-    code: "guard.bypass",
-    severity: "warning",
-    message: `It denies \`${denied}\` and lets \`${first!.text.replaceAll("\n", "⏎")}\` pass (${first!.how}${more})`,
-    mend:
-      "a text cannot be guarded by its looks alone: resolve paths, split command lines, deny what it cannot read, or use a sandbox",
-  };
+export function bypassViolation({ denied, passes: [first, ...others] }: Bypass): Violation {
+  const more = others.length > 0 ? `, and ${others.length} more` : "";
+  const message = `It denies \`${denied}\` and lets \`${first!.text.replaceAll("\n", "⏎")}\` pass (${
+    first!.how
+  }${more})`;
+  const fix = "resolve paths, split command lines, deny what it cannot read, or use a sandbox";
+  return warning("bypass", message, fix);
 }

@@ -1,22 +1,19 @@
 import { EVENTS } from "../../../core/events.ts";
 import { pascal, resolveEvent } from "../../../core/names.ts";
 import { GEMINI_EVENTS } from "../../../hooks/serving/from-host.ts";
+import type { Probed } from "../ask-protocol.ts";
 import type { Probe } from "../events.ts";
-import type { Probed } from "../asking/probe.ts";
-import type { Finding, Law, Severity } from "../report/report.ts";
-import type { Loaded, Subject } from "../subject.ts";
+import type { Law, Severity, Violation } from "../report.ts";
+import type { Loaded, Moment, Subject } from "../subject.ts";
 
-/** What a law says of one answer. */
-export type Violation = Pick<Finding, "law" | "code" | "severity" | "message" | "mend">;
-
-/** How a law says what is wrong. Its codes begin with its name. */
-export function violationsOf(law: Law) {
-  const as = (severity: Severity) => (code: string, message: string, mend: string): Violation => ({
+/** How a law reports: its codes begin with one word that names the kind of fault. */
+export function violationsOf(law: Law, kind: string) {
+  const as = (severity: Severity) => (code: string, message: string, fix: string): Violation => ({
     law,
-    code: `${law}.${code}`,
+    code: `${kind}.${code}`,
     severity,
     message,
-    mend,
+    fix,
   });
   return { fault: as("fault"), warning: as("warning") };
 }
@@ -33,11 +30,11 @@ export interface Judged {
   readonly secrets: readonly string[];
 }
 
-/** A law that looks at single answers. */
+/** A law about single answers. */
 export type Judge = (judged: Judged) => readonly Violation[];
 
 /** Claude Code's names of Gemini's events. */
-export const GEMINI: { readonly [name: string]: string } = Object.fromEntries(
+const GEMINI: { readonly [name: string]: string } = Object.fromEntries(
   Object.entries(GEMINI_EVENTS).map(([theirs, ours]) => [theirs, pascal(ours)]),
 );
 
@@ -65,7 +62,7 @@ const BLOCKING = new Set(
     .split(" "),
 );
 
-/** Whether exit code 2 refuses something at an event, or at least is read by the model. */
+/** Whether exit code 2 refuses something at an event, or at least reaches the model. */
 export function canBlock(name: string): boolean {
   const claude = claudeName(name);
   if (claude === "PermissionRequest" || claude === "SubagentStart") return false;
@@ -79,7 +76,19 @@ export function isGate(name: string): boolean {
   return on ? EVENTS[on.event].deny === "prevents" && name !== "SubagentStart" : BLOCKING.has(name);
 }
 
-/** A text in so many characters, on one line. */
+/** An event at which a hook can keep an agent going. */
+export type Keeper = "stop" | "subagent-stop" | "turn-end";
+
+export function keepers(moments: readonly Moment[]): Keeper[] {
+  const names = moments.flatMap(({ event }): Keeper[] => {
+    const on = resolveEvent(claudeName(event));
+    if (on?.event === "turn-end") return ["turn-end"];
+    return on?.event !== "stop" ? [] : [on.scope === "sub" ? "subagent-stop" : "stop"];
+  });
+  return [...new Set(names)];
+}
+
+/** A text on one line, cut to so many characters. */
 export function brief(text: string, most = 100): string {
   const line = text.trim().replaceAll(/\s*\n\s*/g, " ⏎ ");
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;

@@ -1,199 +1,310 @@
-import { type Asker, refuses } from "../asking/asker.ts";
-import { plainProbes } from "../events.ts";
-import { brief, type Violation } from "./judged.ts";
-import type { Keeper } from "./keepers.ts";
-import type { Played, Strategy } from "./_play.ts";
-import type { LettingGo, Termination } from "../report/report.ts";
-import { wireName } from "./_lacking.ts";
-import { random } from "./_random.ts";
-import { arranged, type Blocking, blockingStarts, mostStarts, playFrom, type StartOptions, textOf } from "./starts.ts";
+import { appendFileSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { assistant, type Message, text, toolResult, user } from "../../../core/messages.ts";
+import type { Probed } from "../ask-protocol.ts";
+import { type Asker, refuses } from "../asker.ts";
+import { momentEvent, type Probe } from "../events.ts";
+import { OPEN_WORK, writeFiles, writeTranscript } from "../place.ts";
+import type { LettingGo, Termination, Violation } from "../report.ts";
+import { brief, type Keeper } from "./judged.ts";
 
-export interface TerminatingOptions extends StartOptions {
-  readonly seed: number;
-  /** What a good agent does about it, as an example tells. */
+/** A state of the project that a hook is played from. */
+export interface State {
+  /** Who asks the hook: with the environment that the state needs. */
+  readonly asker: Asker;
+  readonly arrange?: () => void;
+  /** What it is, if messages should say so. */
+  readonly about?: string;
+}
+
+export interface TerminatingOptions {
+  /** How many rounds a play has. */
+  readonly rounds: number;
+  /** Answers of a model that the hook was seen to block at. */
+  readonly texts: readonly string[];
+  /** States that examples describe. */
+  readonly states: readonly State[];
+  /** What a good agent does about a refusal, if an example says so. */
   readonly fix?: (() => void) | undefined;
+  /** Judges each answer by the other laws. */
+  readonly judge: (probe: Probe, probed: Probed) => void;
 }
 
 export interface Terminated {
   readonly termination: Termination;
-  readonly violations: readonly (Violation & { readonly trace: readonly string[]; readonly event: string })[];
+  readonly violation?: Violation & { readonly trace: readonly string[]; readonly event: string };
 }
 
 const DONE =
   "Done. Everything is complete, all tests pass, nothing is left to do. <promise>DONE</promise> <promise>COMPLETE</promise> TASK COMPLETE";
+/** How many blocking states are played with every model. */
+const MOST_STARTS = 2;
+const MOST_PLAY_MS = 6000;
+
+/** What a model does in one round: it may call a tool first, and says something. */
+interface Move {
+  readonly tool?: boolean;
+  readonly text: string;
+}
+
+interface Strategy {
+  readonly label: string;
+  readonly tools: boolean;
+  /** What it does next, given what the hook said last. */
+  readonly move: (feedback: string) => Move;
+  /** What its tool calls do to the project. */
+  readonly work?: (() => void) | undefined;
+}
+
+/** One time the hook was asked whether the agent may end. */
+interface Round {
+  readonly move: Move;
+  readonly blocked: boolean;
+  readonly reason: string;
+}
+
+interface Played {
+  readonly strategy: Strategy;
+  readonly start: Start;
+  readonly rounds: readonly Round[];
+  /** Whether it blocked to the last of all rounds. */
+  readonly stuck: boolean;
+  /** Files that the hook changed more than once. */
+  readonly counters: readonly string[];
+}
+
+interface Start extends State {
+  readonly text: string;
+}
 
 /**
- * Terminating: whatever the model does, the hook lets go of it. Plays it against models that do nothing, say that they
- * are done, repeat what they are told, work each time, mend what an example says, or mix these.
+ * Terminating: the hook lets every model end. Plays it against models that do nothing, call a tool each time, say that
+ * they are done, repeat what they are told, or apply the fix of an example; in the project as it is, in the states of its
+ * examples, and in a project with open work.
  */
 export async function terminating(asker: Asker, name: Keeper, options: TerminatingOptions): Promise<Terminated> {
-  const rounds = affordable(options.rounds, asker);
-  const { starts, lacking } = await blockingStarts(asker, name, { ...options, rounds });
-  if (starts.length === 0) {
-    return { termination: { verdict: "not refuted", rounds, letsGo: "never blocks" }, violations: lacking };
+  // A slow hook gets fewer rounds, but more than a host's cap of 8.
+  const rounds = Math.min(options.rounds, Math.max(12, Math.floor(MOST_PLAY_MS / Math.max(1, asker.usual))));
+  const { project } = asker.lane.place;
+  const openWork = { asker, arrange: () => writeFiles(project, Object.entries(OPEN_WORK)) };
+  const texts = ["Okay.", ...options.texts].slice(0, 3);
+  const starts: readonly Start[] = [
+    ...texts.map((said) => ({ asker, text: said })),
+    ...options.states.map((state) => ({ ...state, text: "Okay." })),
+    ...texts.map((said) => ({ ...openWork, about: "open work in the project", text: said })),
+  ];
+  const plays: Played[] = [];
+  const blocking: Start[] = [];
+  for (const start of starts) {
+    if (blocking.length >= MOST_STARTS || blocking.some(({ arrange }) => arrange === start.arrange)) continue;
+    const play = (strategy: Strategy, most: number) => playOne(name, start, strategy, most, options.judge);
+    const idle = await play({ label: "does nothing", tools: false, move: () => ({ text: start.text }) }, rounds);
+    if (!idle.rounds[0]?.blocked) continue;
+    blocking.push(start);
+    plays.push(idle);
+    // A hook that let every model go from one state is tried from another with the first.
+    const all = strategiesFor(start.text, options.fix);
+    for (const strategy of blocking.length > 1 ? all.slice(0, 1) : all) {
+      // Once two models were kept for good, others only show whether anything makes it let go.
+      const enough = plays.filter(({ stuck }) => stuck).length > 1;
+      const played = await play(strategy, enough ? Math.min(6, rounds) : rounds);
+      plays.push(enough ? { ...played, stuck: played.stuck && played.rounds.length === rounds } : played);
+    }
+    if (plays.some(({ stuck }) => stuck)) break;
   }
-  const plays: Named[] = [];
-  for (const start of starts.slice(0, mostStarts(asker))) {
-    // What let go of every model from one start is tried from another with few.
-    const content = plays.length > 0 && plays.every(({ played }) => !played.stuck);
-    plays.push(...await playAll(asker, name, start, { ...options, rounds }, content));
-  }
-  const stuck = plays.filter(({ short, played }) => played.stuck && !short);
-  const state = [...new Set(plays.flatMap(({ played }) => played.state))];
+  return await concluded(asker, name, plays, rounds);
+}
+
+function strategiesFor(okay: string, fix: TerminatingOptions["fix"]): Strategy[] {
+  return [
+    { label: "calls a tool each time", tools: true, move: () => ({ tool: true, text: okay }) },
+    { label: "says that it is done", tools: false, move: () => ({ text: DONE }) },
+    { label: "repeats what it is told", tools: false, move: (feedback) => ({ text: feedback || okay }) },
+    ...(fix
+      ? [{
+        label: "applies the fix of an example",
+        tools: true,
+        move: () => ({ tool: true, text: "Fixed." }),
+        work: fix,
+      }]
+      : []),
+  ];
+}
+
+async function concluded(asker: Asker, name: Keeper, plays: readonly Played[], rounds: number): Promise<Terminated> {
+  if (plays.length === 0) return { termination: { verdict: "not refuted", rounds, letsGo: "never blocks" } };
+  const state = [...new Set(plays.flatMap(({ counters }) => counters))].slice(0, 3).map(shownPath);
+  const counters = state.length > 0 ? { state } : {};
+  const stuck = plays.filter((play) => play.stuck);
   if (stuck.length === 0) {
-    const letsGo = await howItLetsGo(asker, name, starts[0]!, plays, state);
+    const letsGo = await howItLetsGo(name, plays, state.length > 0);
     return {
-      termination: {
-        verdict: "not refuted",
-        rounds,
-        letsGo,
-        ...(letsGo === "by its own counter" && counter(state)),
-      },
-      violations: [],
+      termination: { verdict: "not refuted", rounds, letsGo, ...(letsGo === "by its own counter" && counters) },
     };
   }
-  const mayEnd = plays.some(({ played }) => !played.stuck);
-  const worst = stuck.find(({ tools }) => tools) ?? stuck[0]!;
-  const letsGo: LettingGo = mayEnd || !worst.tools || starts.every(({ mess, given }) => mess || given !== undefined)
-    ? "relies on the cap"
-    : "still blocking";
+  const worst = stuck.find(({ strategy }) => strategy.tools) ?? stuck[0]!;
+  const mayEnd = plays.some(({ rounds: played }) => !played.at(-1)!.blocked) || worst.start.arrange !== undefined;
+  const letsGo: LettingGo = mayEnd || !worst.strategy.tools ? "relies on the cap" : "still blocking";
   return {
-    termination: { verdict: "refuted", rounds, letsGo, ...counter(state) },
-    violations: [loops(asker, name, letsGo, worst, { rounds, state: counter(state).state ?? [] })],
+    termination: { verdict: "refuted", rounds, letsGo, ...counters },
+    violation: loops(asker, name, letsGo, worst, { rounds, state }),
   };
 }
 
-/** The files a hook counts in, as a person would call them. */
-function counter(state: readonly string[]): Pick<Termination, "state"> {
-  return state.length === 0 ? {} : {
-    state: state.slice(0, 3).map((path) =>
-      path.replace(/^outside\//, "/tmp/").replace(/^home\//, "~/").replace(/^project\//, "")
-    ),
-  };
+function shownPath(path: string): string {
+  return path.replace(/^outside\//, "/tmp/").replace(/^home\//, "~/").replace(/^project\//, "");
 }
-
-/** A play of all rounds should not take minutes; more than a host's cap of 8 are needed to tell anything. */
-function affordable(rounds: number, { usual }: Asker): number {
-  return Math.min(rounds, Math.max(12, Math.floor(MOST_PLAY_MS / Math.max(1, usual))));
-}
-
-const MOST_PLAY_MS = 6000;
-/** Models that tell whether a hook holds on: one does nothing, one works. */
-const FEW = 2;
 
 function loops(
   asker: Asker,
   name: Keeper,
   letsGo: LettingGo,
-  { label, tools, played, start }: Named,
+  { strategy, rounds: played, start }: Played,
   { rounds, state }: { rounds: number; state: readonly string[] },
-) {
+): NonNullable<Terminated["violation"]> {
   const judged = asker.subject.kind === "prompt";
   const flag = name === "turn-end" ? "its trigger is hook_input" : "stop_hook_active is true";
-  const between = tools ? " (tools used between them reset the caps of hosts)" : "";
+  const between = strategy.tools ? " (tools used in between reset the caps of hosts)" : "";
   const counts = state.length > 0 ? `; what it writes to ${state[0]} does not end it` : "";
-  const tried = start.given ? `; tried with ${start.given.about}` : "";
+  const tried = start.about === undefined ? "" : `; tried with ${start.about}`;
   const how = letsGo === "relies on the cap"
-    ? `It lets go only when it is content: a model that ${label} is kept for ${rounds} rounds${between}, and nothing but a cap of the host would end that${counts}`
-    : `It is still blocking after ${rounds} rounds with a model that ${label}${between}${counts}`;
+    ? `It lets go only when it is satisfied: a model that ${strategy.label} is kept for ${rounds} rounds${between}, and only a cap of the host would end that`
+    : `It is still blocking after ${rounds} rounds with a model that ${strategy.label}${between}`;
   return {
-    law: "terminating" as const,
-    code: letsGo === "relies on the cap" ? "terminating.cap" : "terminating.loops",
-    severity: judged ? "warning" as const : "fault" as const,
-    message: `${how}${tried}: refuted`,
-    mend: judged
+    law: "terminating",
+    code: letsGo === "relies on the cap" ? "endless.until-cap" : "endless.loop",
+    severity: judged ? "warning" : "fault",
+    message: `${how}${counts}${tried}: refuted`,
+    fix: judged
       ? "show the judge {{stop_hook_active}}, and tell it to let go then"
-      : `let go when ${flag}, or count in a file and let go after a few`,
-    trace: traceOf(played, rounds),
+      : `let go when ${flag}, or count in a file and let go after a few rounds`,
+    trace: traceOf(played),
     event: wireName(name),
   };
 }
 
-/** One play, and who played. */
-interface Named {
-  readonly label: string;
-  readonly tools: boolean;
-  /** It was not given all rounds: that it blocked to the end means nothing. */
-  readonly short: boolean;
-  readonly played: Played;
-  readonly start: Blocking;
-}
-
-async function playAll(
-  asker: Asker,
-  name: Keeper,
-  start: Blocking,
-  { rounds, seed, fix }: TerminatingOptions,
-  few: boolean,
-): Promise<Named[]> {
-  const draw = random(seed);
-  const okay = textOf(start);
-  const mix: Strategy = (_, feedback) => {
-    const texts = [okay, DONE, feedback || okay, "I will look into it."];
-    return { tool: draw() < 0.5, text: texts[Math.floor(draw() * texts.length)]! };
-  };
-  const all: [label: string, tools: boolean, strategy: Strategy, work?: () => void][] = [
-    ["calls a tool each time", true, () => ({ tool: true, text: okay })],
-    ["says that it is done", false, () => ({ text: DONE })],
-    ["repeats what it is told", false, (_, feedback) => ({ text: feedback || okay })],
-    ...(fix
-      ? [
-        ["does what an example says", true, () => ({ tool: true, text: "Mended." }), fix] as [
-          string,
-          boolean,
-          Strategy,
-          () => void,
-        ],
-      ]
-      : []),
-    ["does now this, now that", true, mix],
-  ];
-  const plays: Named[] = [{ label: "does nothing", tools: false, played: start.idle, start, short: false }];
-  let lost = false;
-  for (const [label, tools, strategy, work] of all) {
-    // Once two kinds of model were kept for good, others only tell whether anything makes it let go.
-    const most = lost ? Math.min(rounds, asker.slow ? 2 : 6) : rounds;
-    const played = await playFrom(asker, name, start, strategy, most, work);
-    plays.push({ label, tools, played, start, short: most < rounds });
-    lost ||= plays.filter((one) => one.played.stuck).length > 1;
-    if (few && plays.length >= FEW && plays.every((one) => !one.played.stuck)) break;
-  }
-  return plays;
-}
-
-/** Why a hook that blocked no longer does. */
-async function howItLetsGo(
-  asker: Asker,
-  name: Keeper,
-  start: Blocking,
-  plays: readonly Named[],
-  state: readonly string[],
-): Promise<LettingGo> {
-  const longest = Math.max(...plays.map(({ played }) => played.rounds.length));
-  if (longest > 2) return state.length > 0 ? "by its own counter" : "by itself";
-  if (name === "turn-end") return "by itself";
-  // Asked again as if it had not blocked: a hook that counts lets go all the same.
-  const [plain] = plainProbes(asker.subject, [{ event: name }], asker.lane.place);
-  if (!plain) return "on stop_hook_active";
-  asker.lane.restore();
-  arranged(start, asker.lane.place);
-  let second = false;
-  for (let i = 0; i < 2; i++) {
-    const event = { ...plain.event, stop_hook_active: false, last_assistant_message: start.text };
-    second = refuses(await asker.ask({ event, ...(start.says !== undefined && { says: start.says }) }, { keep: true }));
-  }
-  asker.lane.restore();
-  return second ? "on stop_hook_active" : state.length > 0 ? "by its own counter" : "by itself";
+function wireName(name: Keeper): string {
+  return name === "turn-end" ? "TurnEnd" : name === "stop" ? "Stop" : "SubagentStop";
 }
 
 const SHOWN = 3;
 
-/** The shortest play that shows it: the rest is the same. */
-function traceOf({ rounds }: Played, most: number): string[] {
+function traceOf(rounds: readonly Round[]): string[] {
   const lines = rounds.slice(0, SHOWN).map(({ move, reason, blocked }, i) => {
     const does = `${move.tool ? "calls Edit, " : ""}says '${brief(move.text, 40)}'`;
     return `round ${i + 1}  model ${does} → ${blocked ? `blocked: ${brief(reason, 60)}` : "let go"}`;
   });
-  const left = Math.min(rounds.length, most) - SHOWN;
-  return left > 0 ? [...lines, `… and so on, to round ${rounds.length}`] : lines;
+  return rounds.length > SHOWN ? [...lines, `… and so on, to round ${rounds.length}`] : lines;
+}
+
+const NOTES = "project/notes.txt";
+
+/** Plays one model against the hook until it lets go or the rounds are over. What the hook writes stays between rounds. */
+async function playOne(
+  name: Keeper,
+  start: Start,
+  strategy: Strategy,
+  most: number,
+  judge: TerminatingOptions["judge"],
+): Promise<Played> {
+  const { asker } = start;
+  const { lane } = asker;
+  const { place } = lane;
+  const messages: Message[] = [user([text("Fix the failing test")])];
+  const rounds: Round[] = [];
+  const written = new Map<string, string>();
+  const counters = new Set<string>();
+  const own = [NOTES, place.transcript.slice(place.root.length + 1)];
+  let feedback = "";
+  let stalled = 0;
+  asker.forget();
+  try {
+    // The process remembers the place as it was before.
+    await lane.open();
+    start.arrange?.();
+    while (rounds.length < most && (rounds.at(-1)?.blocked ?? true)) {
+      const move = strategy.move(feedback);
+      stalled = move.tool ? 0 : stalled + 1;
+      if (move.tool) {
+        appendFileSync(join(place.root, NOTES), "changed\n");
+        strategy.work?.();
+        messages.push(...toolCall(rounds.length, join(place.root, NOTES)));
+      }
+      messages.push(assistant([text(move.text)]));
+      writeTranscript(place, messages, "check");
+      const probe = stopProbe(asker, name, { messages: [...messages], said: move.text, round: rounds.length, stalled });
+      const probed = await asker.ask(probe, { keep: true });
+      if (rounds.length === 0) judge(probe, probed);
+      for (const path of probed.changed ?? []) {
+        if (path.startsWith("project/.git/") || own.some((mine) => mine === path || mine.startsWith(`${path}/`))) {
+          continue;
+        }
+        const now = smallText(join(place.root, path));
+        if (now !== undefined && written.has(path) && now !== written.get(path)) counters.add(path);
+        written.set(path, now ?? "");
+      }
+      feedback = reasonOf(probed);
+      rounds.push({ move, blocked: refuses(probed), reason: feedback });
+      messages.push(user([text(feedback || "Go on")]));
+    }
+  } finally {
+    lane.restore();
+  }
+  const stuck = rounds.length === most && rounds.at(-1)!.blocked;
+  return { strategy, start, rounds, stuck, counters: [...counters] };
+}
+
+function toolCall(n: number, file_path: string): Message[] {
+  const id = `toolu_${String(n).padStart(4, "0")}`;
+  const use = { type: "tool_use", id, name: "Edit", input: { file_path } } as const;
+  return [
+    assistant([text("I will look."), use]),
+    user([toolResult(id, `The file ${file_path} has been updated successfully.`)]),
+  ];
+}
+
+interface Asking {
+  readonly messages: readonly Message[];
+  readonly said: string;
+  readonly round: number;
+  readonly stalled: number;
+}
+
+function stopProbe({ subject, lane }: Asker, name: Keeper, { messages, said, round, stalled }: Asking): Probe {
+  const fields = name === "turn-end" ? { trigger: round === 0 ? "user" : "hook_input", stop: "done" } : {
+    stop_hook_active: round > 0,
+    continuations: round,
+    stalled: Math.min(stalled, round),
+    remaining: null,
+  };
+  const event = momentEvent(subject, name, lane.place, { ...fields, last_assistant_message: said, messages });
+  return { event, ...(subject.kind === "prompt" && { says: '{"ok": false, "reason": "Not yet"}' }) };
+}
+
+function smallText(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() && stats.size < 10_000 ? readFileSync(path, "utf8") : undefined;
+}
+
+function reasonOf({ opinion, inputs }: Probed): string {
+  const said = opinion?.reason ?? opinion?.contexts?.map(({ text }) => text).join("\n") ?? inputs?.join("\n") ?? "";
+  return said.replace(/^\[hook\]: /, "").trim();
+}
+
+/** Why a hook that blocked no longer does. */
+async function howItLetsGo(name: Keeper, plays: readonly Played[], counts: boolean): Promise<LettingGo> {
+  const own = counts ? "by its own counter" : "by itself";
+  if (name === "turn-end" || plays.some(({ rounds }) => rounds.length > 2)) return own;
+  // Asked twice as if it had not blocked before: a hook that counts lets go all the same.
+  const { asker, arrange, text: said } = plays[0]!.start;
+  asker.forget();
+  try {
+    await asker.lane.open();
+    arrange?.();
+    const probe = stopProbe(asker, name, { messages: [], said, round: 0, stalled: 0 });
+    await asker.ask(probe, { keep: true });
+    return refuses(await asker.ask(probe, { keep: true })) ? "on stop_hook_active" : own;
+  } finally {
+    asker.lane.restore();
+  }
 }

@@ -1,0 +1,160 @@
+import { readFileSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
+import { systemClock } from "../../core/clock.ts";
+import { fire } from "../../core/dispatch.ts";
+import type { EventName, Fired } from "../../core/events.ts";
+import type { HookEnv, HookRecord } from "../../core/hook.ts";
+import { readHookFile } from "../../hooks/discover.ts";
+import { type HookConfig, readHeader } from "../../hooks/file/config.ts";
+import { loadHook } from "../../hooks/load.ts";
+import type { HookHost } from "../../hooks/process/host.ts";
+import { scripted } from "../scripted.ts";
+import type { Asked } from "./_child.ts";
+import type { Example } from "../examples/example.ts";
+import type { Probed, Question, RanCommand, Setup, Target } from "./ask-protocol.ts";
+import { type Loaded, momentsOf } from "./subject.ts";
+
+/** Fields that the dispatcher sets itself. */
+const STAMPED = ["event_id", "timestamp", "session_id", "agent_id", "parent_agent_id", "turn_id"];
+
+/** Loads a hook by the front end it is for, and asks it as the loop would. */
+export async function askerFor(setup: Setup): Promise<Asked> {
+  for (const name of Object.keys(process.env)) if (!Object.hasOwn(setup.env, name)) delete process.env[name];
+  Object.assign(process.env, setup.env);
+  let says = "";
+  let asked = 0;
+  const model = scripted([], { then: () => ({ text: says }) });
+  const record = await load(setup, { model });
+  let values = new Map<string, unknown>();
+  // An answer of a model is kept for a while: here each question comes an hour after the last.
+  const clock = record.kind === "prompt" ? { ...systemClock, now: () => Date.now() + asked * 3_600_000 } : systemClock;
+
+  const ask = async ({ event, limit, says: words = "", keep }: Question): Promise<Probed> => {
+    says = words;
+    asked++;
+    if (!keep) values = new Map();
+    const stop = new AbortController();
+    let at: "run" | "read" = "run";
+    let printed = "";
+    const tried: HookRecord = {
+      ...record,
+      mode: "gate",
+      timeout: limit / 1000,
+      read: (raw, given) => {
+        at = "read";
+        if (record.dialect === "definition" && record.kind === "command") printed = (raw as RanCommand).stdout;
+        return record.read(raw, given);
+      },
+    };
+    const fired = Object.fromEntries(Object.entries(event).filter(([field]) => !STAMPED.includes(field)));
+    const start = performance.now();
+    const folded = await fire(
+      [tried],
+      fired as unknown as Fired<EventName>,
+      envOf(event, setup, stop.signal, values, clock),
+    );
+    const ms = performance.now() - start;
+    stop.abort();
+    const inputs = folded.inputs.map((input) => input.text);
+    const [run] = folded.runs;
+    if (run?.skipped !== undefined) return { ms, skipped: run.skipped };
+    const { later: _later, ...opinion } = run?.opinion ?? {};
+    const late = run?.failure?.startsWith("it took longer than its limit") ?? false;
+    return {
+      ms,
+      opinion: {
+        ...opinion,
+        ...(folded.contexts.length > 0 && { contexts: folded.contexts }),
+        ...(folded.abort && { abort: folded.abort.reason }),
+      },
+      ...(inputs.length > 0 && { inputs }),
+      ...(printed !== "" && { printed }),
+      ...(late ? { timedOut: true } : run?.failure !== undefined && { failure: { at, message: run.failure } }),
+    };
+  };
+  return { ask, loaded: await loadedOf(record, setup) };
+}
+
+/** What a hook says about itself. Only its own process runs a module, so its examples come from here too. */
+async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> {
+  const config = target.type === "file" ? await configOf(record, target.path) : {};
+  const examples = target.type === "file" && record.kind === "module" ? await examplesOf(target) : [];
+  return {
+    moments: momentsOf(record.on),
+    mode: record.mode,
+    nondeterministic: config.nondeterministic === true,
+    ...(config.state !== undefined && { state: [config.state].flat() }),
+    ...(examples.length > 0 && { examples }),
+    ...(record.timeout !== undefined && { timeout: record.timeout }),
+    ...(record.onError !== undefined && { onError: record.onError }),
+  };
+}
+
+async function examplesOf({ path, event }: Target & { type: "file" }): Promise<readonly Example[]> {
+  const { readExamples } = await import("../examples/read.ts");
+  return await readExamples(readHookFile(path, event));
+}
+
+/** What a record does not carry of its file's config. */
+async function configOf({ kind }: HookRecord, path: string): Promise<HookConfig> {
+  if (kind === "module") return (await import(realpathSync(path))).config ?? {};
+  const text = readFileSync(path, "utf8");
+  const inFrontMatter = /^nondeterministic:\s*true\s*$/m.test(text.slice(0, 2000));
+  return { ...readHeader(text), ...(inFrontMatter && { nondeterministic: true }) };
+}
+
+function envOf(
+  event: Question["event"],
+  { place }: Setup,
+  signal: AbortSignal,
+  values: Map<string, unknown>,
+  clock: HookEnv["clock"],
+): HookEnv {
+  const text = (field: string) => typeof event[field] === "string" ? event[field] as string : undefined;
+  return {
+    session_id: text("session_id") ?? "check",
+    agent_id: text("agent_id") ?? text("session_id") ?? "check",
+    parent_agent_id: text("parent_agent_id"),
+    agent_type: text("agent_type"),
+    turn_id: text("turn_id") ?? "check:turn",
+    sequence: { next: 0 },
+    clock,
+    cwd: place.project,
+    values,
+    signal,
+    // Few modules start a process: what does that is loaded for those.
+    exec: async (...given) => await (await import("../../hooks/process/exec.ts")).exec(...given),
+  };
+}
+
+async function load(
+  { target, place, env }: Setup,
+  prompt: { model: ReturnType<typeof scripted> },
+): Promise<HookRecord> {
+  const host: HookHost = { projectDir: place.project, env, keepEnv: Object.keys(env), outputDir: () => place.kept };
+  switch (target.type) {
+    case "file": {
+      const file = readHookFile(target.path, target.event);
+      const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
+      return await loadHook(file, { folder, source: target.path, host, prompt });
+    }
+    case "definition": {
+      const { readDefinitions } = await import("../../hooks/definitions.ts");
+      const text = readFileSync(target.path, "utf8");
+      const options = { workspace: place.project, host, by: prompt, onProblem: () => {} };
+      return found(await readDefinitions(text, target.path, options), target.name);
+    }
+    case "toml": {
+      const { tomlHooks } = await import("../../hooks/toml.ts");
+      return found(tomlHooks(place.project, { host }), target.name);
+    }
+    case "command":
+      throw new TypeError("Cannot load a command: it is run directly");
+  }
+}
+
+function found(records: readonly HookRecord[], name: string): HookRecord {
+  const record = records.find((one) => one.name === name);
+  if (record) return record;
+  throw new TypeError(`Cannot find the hook '${name}'`);
+}

@@ -1,0 +1,151 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { withPlaceholders } from "../../hooks/process/environment.ts";
+import { runProcess } from "../../hooks/process/process.ts";
+import { type Answering, eachLine, type Probed, type Question, type Setup, type Target } from "./ask-protocol.ts";
+import type { Loaded } from "./subject.ts";
+
+/**
+ * The process in which one hook is asked. Its first line says which hook; then it gets a question per line and writes an
+ * answer per line. It can be killed at any moment, so a hook that never returns is found.
+ */
+
+/** A hook that can be asked. */
+export interface Asked {
+  readonly ask: (question: Question) => Promise<Probed>;
+  /** What it says about itself, if loading it is what tells. */
+  readonly loaded?: Loaded;
+}
+
+const write = process.stdout.write.bind(process.stdout);
+
+// What a module prints is not an answer.
+let printed = "";
+process.stdout.write = ((text: string | Uint8Array) => {
+  if (printed.length < 20_000) printed += typeof text === "string" ? text : new TextDecoder().decode(text);
+  return true;
+}) as typeof process.stdout.write;
+for (const name of ["log", "info", "debug", "warn", "error"] as const) {
+  console[name] = (...words: unknown[]) => void (printed += `${words.map(String).join(" ")}\n`);
+}
+
+/** Loads the hook, and gives what asks it. */
+async function begin(setup: Setup): Promise<(question: Question) => Promise<Answering>> {
+  process.chdir(setup.place.project);
+  const survivors = new Survivors(setup);
+  const { ask, loaded } = setup.target.type === "command"
+    ? command(setup)
+    : await (await import("./_child-record.ts")).askerFor(setup);
+  answer({ ...(loaded && { loaded }) });
+  return async (question) => {
+    printed = "";
+    const probed = await ask(question);
+    const left = await survivors.take();
+    return {
+      probed: { ...probed, ...(left.length > 0 && { survivors: left }), ...(printed !== "" && { printed }) },
+    };
+  };
+}
+
+/** Runs a command as its host would: the event on stdin, in a session and group of its own. */
+function command({ target, place, host, env }: Setup): Asked {
+  const { command, args } = target as Target & { type: "command" };
+  const ask: Asked["ask"] = async ({ event, limit }) => {
+    const session = String(event.session_id ?? "");
+    const own = { ...env, CLAUDE_CODE_SESSION_ID: session, ...(host === "gemini" && { GEMINI_SESSION_ID: session }) };
+    const start = performance.now();
+    try {
+      const { code, signal, stdout, stderr, ended } = await runProcess({
+        command: args ? withPlaceholders(command, own) : command,
+        args: args?.map((arg) => withPlaceholders(arg, own)),
+        cwd: place.project,
+        env: own,
+        // Codex writes no line feed.
+        input: `${JSON.stringify(event)}${host === "codex" ? "" : "\n"}`,
+        timeout: limit,
+        outputDir: () => place.kept,
+      });
+      const ms = performance.now() - start;
+      return { ms, ran: { code, signal, stdout, stderr }, ...(ended && { timedOut: true }) };
+    } catch (error) {
+      return { ms: performance.now() - start, failure: { at: "start", message: (error as Error).message } };
+    }
+  };
+  return { ask };
+}
+
+/** Finds processes that a hook left running: all others of its own namespace, else those that carry the mark. */
+class Survivors {
+  readonly #alone: boolean;
+  readonly #mark: string;
+  readonly #spared: ReadonlySet<number>;
+  #asked = 0;
+  /** Some hooks leave something short behind: it is waited for once. */
+  #patience = 2000;
+
+  constructor({ alone, mark }: Pick<Setup, "alone" | "mark">) {
+    this.#alone = alone;
+    this.#mark = mark;
+    this.#spared = new Set(alone ? pids() : [process.pid, process.ppid]);
+  }
+
+  /** Waits for those that are about to end, ends the rest and gives their command lines. */
+  async take(): Promise<string[]> {
+    // To look through all processes of a machine takes longer than most hooks.
+    if (!this.#alone && ++this.#asked > 3 && this.#asked % 25 !== 0) return [];
+    let found = this.#find();
+    for (const until = Date.now() + this.#patience; found.length > 0 && Date.now() < until; found = this.#find()) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    for (const [pid] of found) kill(pid);
+    if (found.length > 0) this.#patience = 0;
+    return found.map(([, line]) => line);
+  }
+
+  #find(): [pid: number, line: string][] {
+    return pids().filter((pid) => !this.#spared.has(pid)).flatMap((pid) => {
+      if (!this.#alone && !procFile(pid, "environ").includes(this.#mark)) return [];
+      // A process that is just ending has no command line any more.
+      const line = procFile(pid, "cmdline").replaceAll("\0", " ").trim();
+      return line === "" || /\) Z/.test(procFile(pid, "stat")) ? [] : [[pid, line] as [number, string]];
+    });
+  }
+}
+
+function pids(): number[] {
+  try {
+    return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
+  } catch {
+    return []; // only Linux has /proc
+  }
+}
+
+function procFile(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+let token = "";
+const answer = (value: Answering) => void write(`${token}${JSON.stringify(value)}\n`);
+
+let last: ReturnType<typeof begin> | undefined;
+await eachLine(process.stdin, (line) => {
+  const given = JSON.parse(line) as Setup & Question;
+  if (last === undefined) token = given.token;
+  last = last === undefined ? begin(given) : last.then(async (ask) => {
+    answer(await ask(given));
+    return ask;
+  });
+  last.catch((error) => answer({ broken: error instanceof Error ? error.message : String(error) }));
+});
+process.exit(0);

@@ -1,0 +1,292 @@
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { isObject } from "../../core/json.ts";
+import { compileMatcher } from "../../core/match.ts";
+import { kebab, resolveEvent } from "../../core/names.ts";
+import { shellWord } from "../../core/shown.ts";
+import { splitFrontMatter } from "../../files/front-matter.ts";
+import { homeOf } from "../../hooks/file/places.ts";
+import { readToml } from "../../hooks/file/read-toml.ts";
+import { readYaml } from "../../hooks/rule/yaml.ts";
+import type { Host } from "../../hooks/serving/from-host.ts";
+import { type Handler, readHandler } from "../../hooks/setting/handler.ts";
+import { readSettings } from "../../hooks/setting/settings-file.ts";
+import { matchesIf } from "../../permissions/rules.ts";
+import { CLAUDE_ONLY } from "../arbitraries/host-events.ts";
+import { type FindOptions, shortened } from "./find.ts";
+import { violationsOf } from "./laws/judged.ts";
+import { SHAPES } from "./laws/shapes.ts";
+import { matcherMistake, neverMatches } from "./matcher.ts";
+import type { Violation } from "./report.ts";
+import type { Copy, FoundSubjects, Subject } from "./subject.ts";
+import { unsetVariables } from "./unset-variables.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Command = Handler & { readonly type: "command" };
+
+/** What a settings file belongs to. */
+interface Owner {
+  readonly shown: string;
+  readonly host: Host;
+  readonly project: string;
+  readonly home: string;
+  readonly plugin?: string | undefined;
+  /** The folder of the skill that brings the hook. */
+  readonly skill?: string;
+}
+
+/** Types of hooks that hosts have. */
+const TYPES = ["command", "http", "prompt", "agent", "mcp_tool"];
+
+/** The hooks of a host's settings, a plugin's hooks.json, or a skill: run as the host would run them. */
+export async function settingsSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
+  const owner = ownerOf(path, options);
+  const { shown, host } = owner;
+  const settings = await readAny(path, shown);
+  const { hooks } = settings;
+  if (hooks === undefined) return { subjects: [], problems: unwrapped(settings, owner) };
+  if (!isObject(hooks)) return { subjects: [], problems: [`${shown}: 'hooks' is not an object`] };
+  const subjects: Subject[] = [];
+  const problems: string[] = [];
+  const wrong = (at: string, why: string) => void problems.push(`${shown}: Cannot use ${at}: ${why}`);
+  for (const [event, groups] of Object.entries(hooks)) {
+    if (!isEvent(event, host)) {
+      problems.push(`${shown}: Cannot check hooks of '${event}': ${host} has no such event, so they never run`);
+      continue;
+    }
+    if (!Array.isArray(groups)) {
+      wrong(`hooks.${event}`, 'it is not a list: write [{ "hooks": [ … ] }]');
+      continue;
+    }
+    for (const [i, group] of groups.entries()) {
+      if (!isObject(group) || !Array.isArray(group.hooks)) {
+        wrong(`hooks.${event}[${i}]`, "it has no list of hooks, and the host drops the whole file");
+        continue;
+      }
+      for (const [k, entry] of group.hooks.entries()) {
+        const at = `hooks.${event}[${i}].hooks[${k}]`;
+        const handler = readHandler(entry, at);
+        if ("mend" in handler) wrong(handler.at, `${handler.why}: ${handler.mend}`);
+        else if ("unsupported" in handler && !TYPES.includes(handler.unsupported)) {
+          const drops = host === "claude" ? " and drops the whole file" : "";
+          wrong(at, `${host} has no hooks of type '${handler.unsupported}'${drops}: write "type": "command"`);
+        } else subjects.push(settingsSubject(`${shown}#${subjects.length}`, event, group.matcher, handler, owner));
+      }
+    }
+  }
+  return { subjects, problems };
+}
+
+/** Events that are not under "hooks", where the host does not look. */
+function unwrapped(settings: Fields, { shown, host }: Owner): string[] {
+  const event = Object.keys(settings).find((name) => Array.isArray(settings[name]) && isEvent(name, host));
+  return event === undefined
+    ? []
+    : [`${shown}: Cannot use '${event}': ${host} reads hooks only under "hooks": write {"hooks": {"${event}": …}}`];
+}
+
+/** @throws {Error} that names the file and the place in it */
+async function readAny(path: string, shown: string): Promise<Fields> {
+  if (path.endsWith(".toml")) {
+    const settings = await readToml(readFileSync(path, "utf8"), shown);
+    if (!isObject(settings.hooks)) return settings;
+    // What Codex trusts is beside its hooks.
+    const { state: _, ...hooks } = settings.hooks;
+    return { ...settings, hooks };
+  }
+  if (path.endsWith(".md")) return await readFrontMatter(path, shown);
+  const settings = await readSettings({ path, required: true }).catch((error: Error) => {
+    throw new Error(`${shown}: ${error.message}`);
+  });
+  return settings ?? {};
+}
+
+/** The head of a skill or an agent. The Stop of an agent is SubagentStop, as in its host. */
+async function readFrontMatter(path: string, shown: string): Promise<Fields> {
+  const { head = "" } = splitFrontMatter(readFileSync(path, "utf8"));
+  // The first line stands for the mark, so that lines are those of the file.
+  const { value } = await readYaml(`\n${head}`, shown);
+  if (!isObject(value) || !isObject(value.hooks) || basename(dirname(path)) !== "agents") {
+    return isObject(value) ? value : {};
+  }
+  const hooks = Object.entries(value.hooks).map((
+    [event, groups],
+  ) => [event === "Stop" ? "SubagentStop" : event, groups]);
+  return { ...value, hooks: Object.fromEntries(hooks) };
+}
+
+/** What a settings file belongs to, by where it is. */
+function ownerOf(path: string, { cwd, host, env }: FindOptions): Owner {
+  const folder = dirname(path);
+  const common = { shown: shortened(path, cwd), home: homeOf(env) };
+  if (path.endsWith(".md")) {
+    const [, project] = /^(.*)\/\.claude\//.exec(path) ?? [];
+    const [, plugin = folder] = /^(.*)\/(?:skills|agents|commands)\//.exec(path) ?? [];
+    const belongs = project === undefined ? { project: cwd, plugin } : { project };
+    return { ...common, host: host ?? "claude", skill: folder, ...belongs };
+  }
+  const dot = /^\.(claude|codex|gemini)$/.exec(basename(folder))?.[1] as Host | undefined;
+  const plugin = basename(path) === "hooks.json" && basename(folder) === "hooks" ? dirname(folder) : undefined;
+  const isGemini = plugin !== undefined && existsSync(join(plugin, "gemini-extension.json"));
+  return {
+    ...common,
+    host: host ?? dot ?? (path.endsWith(".toml") ? "codex" : isGemini ? "gemini" : "claude"),
+    project: dot ? dirname(folder) : plugin === undefined ? folder : cwd,
+    plugin,
+  };
+}
+
+function isEvent(event: string, host: Host): boolean {
+  if (host === "gemini") return Object.hasOwn(SHAPES.gemini.specific, event);
+  if (host === "codex") return Object.hasOwn(SHAPES.codex.specific, event) || event === "Interrupt";
+  return resolveEvent(event) !== undefined || Object.hasOwn(CLAUDE_ONLY, kebab(event));
+}
+
+/** One hook of settings. */
+function settingsSubject(
+  name: string,
+  event: string,
+  matcher: unknown,
+  handler: Handler | { readonly unsupported: string },
+  owner: Owner,
+): Subject {
+  const { shown, host, project, plugin, skill } = owner;
+  const type = "unsupported" in handler ? handler.unsupported : handler.type;
+  const pattern = typeof matcher === "string" && matcher !== "" && matcher !== "*" ? matcher : undefined;
+  const seen = [...matcherFaults(event, pattern, host), ...neverRuns(event, type, handler)];
+  const common = {
+    ...{ name, path: shown, host, project, text: "", copies: [], seen },
+    kind: type === "http" || type === "prompt" ? type : "command",
+    env: {
+      ...(plugin !== undefined && { CLAUDE_PLUGIN_ROOT: plugin, PLUGIN_ROOT: plugin, CLAUDE_PLUGIN_DATA: "" }),
+      ...(skill !== undefined && { CLAUDE_SKILL_DIR: skill }),
+    },
+    visible: [plugin ?? project, ...(skill === undefined ? [] : [skill])],
+  } as const;
+  if ("unsupported" in handler || handler.type !== "command") {
+    return { ...common, target: { type: "command", command: "true" }, skip: whyNotRun(type) };
+  }
+  // Gemini puts the path of an extension into the line itself.
+  const settle = (text: string) => plugin === undefined ? text : text.replaceAll("${extensionPath}", plugin);
+  const { command, args } = handler;
+  const line = args ? [command, ...args].map(shellWord).join(" ") : command;
+  const paths = { CLAUDE_PLUGIN_ROOT: plugin, CLAUDE_SKILL_DIR: skill, CLAUDE_PROJECT_DIR: "." };
+  const typed = Object.entries(paths).reduce(
+    (text, [variable, path]) =>
+      path === undefined ? text : text.replaceAll(new RegExp(`\\$\\{?${variable}\\}?`, "g"), path),
+    settle(line),
+  );
+  const never = seen.some(({ code }) => code === "protocol.never-runs");
+  const unmatched = /^session-?start$/i.test(event) && seen.some(({ severity }) => severity === "fault");
+  return {
+    ...common,
+    name: `${name} ${label(line)}`,
+    text: line,
+    seen: [...seen, ...unsetVariables(line), ...oddTimeout(handler.timeout, host)],
+    target: { type: "command", command: settle(command), ...(args && { args: args.map(settle) }) },
+    loaded: {
+      moments: [{ event, ...(pattern !== undefined && { matcher: pattern }) }],
+      timeout: timeoutOf(handler, event, host),
+      mode: handler.async ? "async" : "gate",
+      nondeterministic: false,
+      ...(handler.onFailure === "block" && { onError: "deny" as const }),
+    },
+    ...(handler.if !== undefined && { rule: ruleOf(handler.if) }),
+    ...((never || unmatched) && { skip: never ? "it never runs" : "its matcher never matches" }),
+    // A line that ends its shell or is several commands gets a shell of its own.
+    runs: args || /^[^;&|<>()`$\n]*$/.test(typed) ? typed : `sh -c ${shellWord(typed)}`,
+    copies: plugin === undefined ? copiesFor(line, owner) : [],
+  };
+}
+
+function ruleOf(text: string): NonNullable<Subject["rule"]> {
+  return { text, isAbout: (call) => matchesIf(text, call) };
+}
+
+/** The files of the project or the home that a command line names, with the folder they are in, and the packages. */
+export function copiesFor(line: string, { project, home }: Pick<Owner, "project" | "home">): Copy[] {
+  const words = line.replaceAll(/["']/g, "").replaceAll(/\$\{?(?:CLAUDE|GEMINI)_PROJECT_DIR\}?/g, project)
+    .replaceAll(/(?<![\w/])~(?=\/)|\$\{?HOME\}?/g, home).split(/[\s`;|&()<>=,]+/);
+  const packages = join(project, "node_modules");
+  const found = new Map<string, Copy>(
+    existsSync(packages) ? [[packages, { from: packages, to: "project/node_modules" }]] : [],
+  );
+  for (const path of words.filter((word) => word !== "").map((word) => resolve(project, word))) {
+    const [root, into] = path.startsWith(`${project}/`) ? [project, "project"] : [home, "home"];
+    if (root === "" || !path.startsWith(`${root}/`) || !existsSync(path)) continue;
+    const from = dirname(path) === root ? path : dirname(path);
+    found.set(from, { from, to: `${into}${from.slice(root.length)}` });
+  }
+  return [...found.values()];
+}
+
+/** The script that a command line runs, for listings. */
+function label(line: string): string {
+  const words = line.split(/\s+/).map((word) => word.replaceAll(/["']/g, ""));
+  // A runner of scripts comes before what it runs.
+  const script = words.findLast((word) => /^[^*]+\.(?:sh|py|js|mjs|cjs|ts|rb|pl|php)$/.test(word));
+  const shown = script ? basename(script) : line;
+  return `(${shown.length > 40 ? `${shown.slice(0, 37)}...` : shown})`;
+}
+
+function matcherFaults(event: string, matcher: string | undefined, host: Host): readonly Violation[] {
+  if (matcher === undefined) return [];
+  try {
+    compileMatcher(matcher);
+  } catch (error) {
+    return [
+      neverMatches(matcher, (error as Error).message, "write names with | between them, or a regular expression"),
+    ];
+  }
+  return matcherMistake(event, matcher, host);
+}
+
+const { fault } = violationsOf("protocol", "protocol");
+
+/** Events at which a host asks no model. */
+const NO_PROMPT = /^(?:SessionStart|SessionEnd|Setup|Notification|PreCompact|PostCompact|SubagentStart)$/;
+
+/** Hooks that the host silently drops. */
+function neverRuns(event: string, type: string, handler: object): readonly Violation[] {
+  if ("if" in handler && handler.if !== undefined && !/^(?:Pre|Post)ToolUse|^Permission/.test(event)) {
+    return [fault("never-runs", `Its 'if' is for tool calls: at ${event} it never runs`, "remove the 'if'")];
+  }
+  return /^(?:prompt|agent)$/.test(type) && NO_PROMPT.test(event)
+    ? [fault("never-runs", `The host runs no ${type} hooks at ${event}`, "make it a command")]
+    : [];
+}
+
+function whyNotRun(type: string): string {
+  switch (type) {
+    case "http":
+      return "a check has no network: check the program behind the URL as a command";
+    case "prompt":
+      return "its host's model decides: as a .prompt.md in a folder of hooks it can be checked";
+    default:
+      return `only its host runs hooks of type '${type}'`;
+  }
+}
+
+/** A time limit in the unit of another host: Claude Code and Codex count seconds, Gemini milliseconds. */
+function oddTimeout(given: number | undefined, host: Host): readonly Violation[] {
+  const odd = (severity: Violation["severity"], message: string, fix: string) =>
+    [{ law: "reliable", code: "fails.timeout-unit", severity, message, fix }] as const;
+  if (given === undefined) return [];
+  if (host === "gemini") {
+    const message = `Its timeout of ${given} is in milliseconds: it is ended before it can answer`;
+    return given < 500 ? odd("fault", message, `write ${given * 1000} for ${given} s`) : [];
+  }
+  // No hook needs 10,000 s; a number such as 3600 may be meant.
+  const message = `Its timeout of ${given} is in seconds: a hook that hangs holds the agent that long`;
+  return given < 1000 || given % 500 !== 0
+    ? []
+    : odd("warning", message, `write ${given / 1000} for ${given / 1000} s`);
+}
+
+/** Seconds it has, as in its host. */
+function timeoutOf({ timeout }: Command, event: string, host: Host): number {
+  if (host === "gemini") return timeout === undefined ? 60 : timeout / 1000;
+  if (timeout !== undefined) return timeout;
+  if (event === "SessionEnd") return host === "codex" ? 1 : 1.5;
+  return event === "UserPromptSubmit" ? 30 : 600;
+}

@@ -1,0 +1,123 @@
+import type { AnyEvent } from "../../core/events.ts";
+import { shellWord } from "../../core/shown.ts";
+import { wireInput } from "../../hooks/process/wire.ts";
+import type { Session } from "./check.ts";
+import { isWire, type Probe } from "./events.ts";
+import type { Bypass } from "./laws/guard.ts";
+import { eventName } from "./laws/judged.ts";
+import type { Finding, Violation } from "./report.ts";
+import type { Subject } from "./subject.ts";
+
+/** A longer event is not pasted. */
+const MOST_PASTED = 1500;
+/** What only the check can tell about an event: the hook itself shows nothing. */
+const ONLY_CHECKED = ["protocol.unsupported-by-host", "protocol.never-runs"];
+
+/** What was found of one hook: each fault once, with the first event that showed it. */
+export class Findings {
+  readonly #subject: Subject;
+  readonly #session: Session;
+  readonly #found = new Map<string, Finding>();
+
+  constructor(subject: Subject, session: Session) {
+    this.#subject = subject;
+    this.#session = session;
+  }
+
+  has(code: string): boolean {
+    return this.#found.has(code);
+  }
+
+  all(): Finding[] {
+    const all = [...this.#found.values()];
+    return [...all.filter((f) => f.severity === "fault"), ...all.filter((f) => f.severity === "warning")];
+  }
+
+  /** Whether it is new: a fault counts more than a warning of the same name. */
+  add(violation: Violation, probe?: Probe): boolean {
+    const known = this.#found.get(violation.code);
+    if (known && !(known.severity === "warning" && violation.severity === "fault")) return false;
+    this.replace(violation, probe);
+    return true;
+  }
+
+  /** The same with a better example. */
+  replace(violation: Violation, probe?: Probe): void {
+    this.#found.set(violation.code, this.#finding(violation, probe));
+  }
+
+  addPlay(violation: Violation, event: string, trace: readonly string[]): void {
+    const shown = trace.map((line) => this.#shown(line));
+    this.#found.set(violation.code, { ...this.#finding(violation), event, counterexample: shown, trace: shown });
+  }
+
+  addBypass(violation: Violation, bypass: Bypass): void {
+    const counterexample = JSON.parse(this.#shown(JSON.stringify(bypass)));
+    const trace = bypass.passes.map(({ how, text }) => this.#shown(`${how}: ${text.replaceAll("\n", "⏎")}`));
+    const finding = { ...this.#finding(violation), event: "PreToolUse", counterexample, trace };
+    this.#found.set(`${violation.code} ${bypass.denied}`, finding);
+  }
+
+  addExample(violation: Violation, event: unknown): void {
+    const counterexample = JSON.parse(this.#shown(JSON.stringify(event)));
+    this.#found.set(`${violation.code} ${violation.message}`, { ...this.#finding(violation), counterexample });
+  }
+
+  #finding({ law, code, severity, message, fix }: Violation, probe?: Probe): Finding {
+    const pasted = probe && !ONLY_CHECKED.includes(code) ? this.#pasted(probe) : undefined;
+    return {
+      ...{ law, code, severity, fix },
+      hook: this.#subject.name,
+      ...(probe && { event: eventName(probe) }),
+      message: this.#shown(message),
+      counterexample: probe ? JSON.parse(this.#shown(JSON.stringify(probe.event))) : null,
+      seed: this.#session.seed,
+      reproduce: pasted ?? againLine([this.#subject.path], this.#session),
+    };
+  }
+
+  /** Paths of the scratch place as they would be in the user's own project. */
+  #shown(text: string): string {
+    const { cwd, env } = this.#session;
+    const places: { readonly [folder: string]: string } = { project: cwd, home: env.HOME ?? "~", outside: "/tmp" };
+    return text
+      .replaceAll(
+        /\/[^\s"':]*crochet-check-[A-Za-z0-9]+\/\d+\/here\/(project|home|tmp|outside|canary)/g,
+        (_, folder: string) => places[folder] ?? `/tmp/${folder}`,
+      )
+      .replaceAll(/-[\w-]*crochet-check-[A-Za-z0-9]+-\d+-here-project/g, cwd.replaceAll(/[^A-Za-z0-9]/g, "-"))
+      .replaceAll(/crochet-check-[A-Za-z0-9]+\/\d+\/here\/?/g, "");
+  }
+
+  /** Variables of the host that the hook's source names. */
+  #variables(): string {
+    const { text, env } = this.#subject;
+    const known = [
+      ["CLAUDE_PROJECT_DIR", '"$PWD"'],
+      ["GEMINI_PROJECT_DIR", '"$PWD"'],
+      ["CLAUDE_PLUGIN_ROOT", env.CLAUDE_PLUGIN_ROOT && shellWord(env.CLAUDE_PLUGIN_ROOT)],
+    ] as const;
+    return known.map(([name, value]) => value && text.includes(name) ? `${name}=${value} ` : "").join("");
+  }
+
+  /** A shell line that asks the hook about the one event; undefined if it cannot be pasted. */
+  #pasted(probe: Probe): string | undefined {
+    const { runs, path, target } = this.#subject;
+    if (target.type === "definition" || target.type === "toml" || probe.says !== undefined) return undefined;
+    const wire = isWire(this.#subject) ? probe.event : wireInput(probe.event as unknown as AnyEvent, this.#session.cwd);
+    const text = this.#shown(JSON.stringify(wire));
+    // deno-lint-ignore no-control-regex
+    if (text.length > MOST_PASTED || /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202f\ufeff]/.test(text)) {
+      return undefined;
+    }
+    const into = runs === undefined
+      ? `crochet hooks test ${shellWord(path)} --input -`
+      : `${this.#variables()}${runs}; echo "exit code $?"`;
+    return `printf '%s\\n' ${shellWord(text)} | ${into}`;
+  }
+}
+
+/** The command line that checks some paths again. */
+export function againLine(paths: readonly string[], { seed, runs, flags }: Session): string {
+  return `crochet hooks check ${paths.map(shellWord).join(" ")} --seed ${seed} --runs ${runs}${flags}`;
+}

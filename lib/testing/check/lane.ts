@@ -1,0 +1,238 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Group, startGroup } from "../../hooks/process/group.ts";
+import { openSandbox, type Wrap } from "../../permissions/sandbox.ts";
+import { type Answering, eachLine, type Probed, type Question, type Setup, type Target } from "./ask-protocol.ts";
+import { hookEnv, type Place, randomHex, Tree } from "./place.ts";
+import type { Loaded } from "./subject.ts";
+
+export interface LaneOptions {
+  readonly target: Target;
+  readonly place: Place;
+  readonly host: Setup["host"];
+  /** The environment of the person who checks. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Further variables of the hook. */
+  readonly more: { readonly [name: string]: string };
+  /** Whether the hook runs in bubblewrap. */
+  readonly sandbox: boolean;
+  /** Folders the hook must be able to read, wherever they are. */
+  readonly visible: readonly string[];
+}
+
+/** Thrown if a check is interrupted while a hook is asked. */
+export class Interrupted extends Error {
+  override name = "Interrupted";
+}
+
+/** A hook that blocks its whole process is given this long after its limit. */
+const PATIENCE_MS = 400;
+/** The child ends a command itself, which takes as long as a process that ignores SIGTERM. */
+const COMMAND_PATIENCE_MS = 6000;
+const START_MS = 20_000;
+
+/** One hook in a process of its own, asked one question at a time. A process that does not answer is replaced. */
+export class Lane {
+  readonly options: LaneOptions;
+  readonly place: Place;
+  readonly #tree: Tree;
+  #child: Child | undefined;
+  #loaded: Loaded | undefined;
+  #adopted = false;
+  #shut = false;
+
+  constructor(options: LaneOptions) {
+    this.options = options;
+    this.place = options.place;
+    this.#tree = new Tree(options.place.root);
+  }
+
+  /** Loads the hook. @throws {Error} if it cannot be loaded, in the words of its front end */
+  async open(): Promise<Loaded | undefined> {
+    await this.#started();
+    return this.#loaded;
+  }
+
+  async ask(question: Question): Promise<Probed> {
+    const child = await this.#started();
+    const isCommand = this.options.target.type === "command";
+    const start = performance.now();
+    const answer = await child.ask(question, question.limit + (isCommand ? COMMAND_PATIENCE_MS : PATIENCE_MS));
+    if (this.#shut) throw new Interrupted("The check was interrupted");
+    const probed = this.#read(child, answer, performance.now() - start);
+    // A module that took too long may still be running.
+    if (probed.timedOut && !isCommand) this.close();
+    const changed = this.#tree.changes();
+    if (changed.length === 0) return probed;
+    if (!question.keep) this.#tree.restore();
+    return { ...probed, changed };
+  }
+
+  #read(child: Child, answer: Answering | "late" | "gone", ms: number): Probed {
+    if (answer === "late" || answer === "gone") {
+      this.close();
+      return answer === "late" ? { ms, timedOut: true } : { ms, failure: { at: "exit", message: child.ended } };
+    }
+    if (answer.probed) return answer.probed;
+    throw new Error(`The process of the check failed: ${answer.broken}`);
+  }
+
+  /** Takes the place as it is now for the one to go back to. */
+  adopt(): void {
+    this.#adopted = true;
+    this.#tree.adopt();
+  }
+
+  /** Puts the place back. */
+  restore(): void {
+    if (this.#adopted) this.#tree.restore();
+  }
+
+  /** Puts the place back and replaces the process: the hook remembers nothing. */
+  restart(): void {
+    this.close();
+    this.restore();
+  }
+
+  close(): void {
+    this.#child?.end();
+    this.#child = undefined;
+  }
+
+  /** Closes it for good: later questions throw. */
+  shut(): void {
+    this.#shut = true;
+    this.close();
+  }
+
+  async #started(): Promise<Child> {
+    if (this.#shut) throw new Interrupted("The check was interrupted");
+    if (this.#child && !this.#child.over) return this.#child;
+    const child = this.#child = new Child(this.options, await sandboxFor(this.options));
+    const answer = await child.begin();
+    const wrong = this.#shut
+      ? new Interrupted("The check was interrupted")
+      : answer === "late"
+      ? new Error("it did not load in time")
+      : answer === "gone"
+      ? new Error(`it ended while it was loading: ${child.ended}`)
+      : answer.broken !== undefined
+      ? new Error(answer.broken)
+      : undefined;
+    if (wrong || typeof answer === "string") {
+      child.end();
+      throw wrong;
+    }
+    this.#loaded = answer.loaded;
+    // Only now: the sandbox leaves empty folders where it mounts something.
+    if (!this.#adopted) this.adopt();
+    return child;
+  }
+}
+
+/** The child process, seen from here: one question at a time. */
+class Child {
+  readonly #group: Group;
+  readonly #setup: Setup;
+  #settle: ((answer: Answering | "late" | "gone") => void) | undefined;
+  #stderr = "";
+  over = false;
+  ended = "it ended its own process";
+
+  constructor({ target, place, host, env, more, sandbox }: LaneOptions, wrap: Wrap | undefined) {
+    const token = randomHex(9);
+    const own = hookEnv(place, env, { ...more, CROCHET_CHECK: token });
+    this.#setup = { token, target, place, host, env: own, alone: sandbox, mark: `CROCHET_CHECK=${token}` };
+    const argv = childArgv(target);
+    const [command, ...args] = wrap ? wrap(argv, place.project) : argv;
+    this.#group = startGroup({
+      command: command!,
+      args,
+      cwd: place.project,
+      env: { ...env, CROCHET_CHECK: undefined, DENO_DIR: process.env.DENO_DIR ?? join(homedir(), ".cache", "deno") },
+    });
+    const { child } = this.#group;
+    child.stderr.on("data", (data) => this.#stderr = `${this.#stderr}${data}`.slice(-4000));
+    child.once("error", (error) => this.#gone(error.message));
+    child.once("close", (code, signal) => {
+      const said = this.#stderr.trim().split("\n").at(-1) ?? "";
+      const how = signal === null ? `with code ${code}` : `by ${signal}`;
+      this.#gone(`it ended its own process ${how}${said && `: ${said}`}`);
+    });
+    eachLine(child.stdout, (line) => {
+      if (line.startsWith(token)) this.#settle?.(JSON.parse(line.slice(token.length)));
+    });
+  }
+
+  /** Loads the hook. */
+  begin(): Promise<Answering | "late" | "gone"> {
+    return this.#sent(this.#setup, START_MS);
+  }
+
+  ask(question: Question, patience: number): Promise<Answering | "late" | "gone"> {
+    return this.#sent(question, patience);
+  }
+
+  #sent(value: Setup | Question, patience: number): Promise<Answering | "late" | "gone"> {
+    return new Promise((resolve) => {
+      if (this.over) return resolve("gone");
+      const timer = setTimeout(() => this.#settle?.("late"), patience);
+      this.#settle = (answer) => {
+        clearTimeout(timer);
+        this.#settle = undefined;
+        resolve(answer);
+      };
+      this.#group.child.stdin.write(`${JSON.stringify(value)}\n`);
+    });
+  }
+
+  end(): void {
+    this.#gone("it was ended");
+    this.#group.child.stdin.destroy();
+    // The sandbox is two processes, and while it starts, the inner one does not end with the outer one.
+    this.#group.kill();
+  }
+
+  #gone(how: string): void {
+    if (this.over) return;
+    this.over = true;
+    this.ended = how;
+    this.#settle?.("gone");
+  }
+}
+
+/** How the process that asks the hook is started, on the runtime of this process. */
+function childArgv({ type }: Target): string[] {
+  const script = [fileURLToPath(new URL("./_child.ts", import.meta.url)), type];
+  if (!("Deno" in globalThis)) return [process.execPath, ...script];
+  const config = fileURLToPath(new URL("../../../deno.json", import.meta.url));
+  // The package has none: there Deno uses the settings of the project.
+  const by = existsSync(config) ? ["--config", config] : [];
+  return [process.execPath, "run", "-A", "--quiet", "--no-lock", "--no-code-cache", ...by, ...script];
+}
+
+let works: Promise<boolean> | undefined;
+
+/** Whether bubblewrap works here; tried once. */
+export function sandboxWorks(): Promise<boolean> {
+  return works ??= openSandbox({ mode: "workspace", roots: [process.cwd()] }).then(() => true, () => false);
+}
+
+async function sandboxFor({ sandbox, place, visible, target }: LaneOptions): Promise<Wrap | undefined> {
+  if (!sandbox) return undefined;
+  // The machine's /tmp is hidden, but the hook or crochet itself may be there.
+  const shown = [...new Set([...OWN, ...visible, ...childArgv(target)].map(inTemporary).filter((path) => path !== ""))];
+  const mounts = ["--bind", place.outside, "/tmp", ...shown.flatMap((path) => ["--ro-bind-try", path, path])];
+  return await openSandbox({ mode: "workspace", roots: [place.root, place.kept], mounts });
+}
+
+/** Crochet itself and the packages beside it. */
+const OWN = ["../../../", "../../../../../node_modules/"].map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .filter((path, i) => i === 0 || existsSync(join(path, "crochet")));
+
+/** The top folder in /tmp that holds a path: scripts load what is beside and above them. */
+function inTemporary(path: string): string {
+  return /^\/tmp\/[^/]+/.exec(path)?.[0] ?? "";
+}

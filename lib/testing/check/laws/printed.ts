@@ -1,0 +1,138 @@
+import { systemClock } from "../../../core/clock.ts";
+import type { AnyEvent } from "../../../core/events.ts";
+import { Context, type HookEnv } from "../../../core/hook.ts";
+import { isObject, parsed } from "../../../core/json.ts";
+import type { Opinion } from "../../../core/verdict.ts";
+import { answerOf, listeningTo } from "../../../hooks/process/answer.ts";
+import { fromHost, type Host } from "../../../hooks/serving/from-host.ts";
+import type { RanCommand } from "../ask-protocol.ts";
+import { canBlock } from "./judged.ts";
+import { TELLING } from "./shapes.ts";
+
+export type Json = { readonly [key: string]: unknown };
+
+/** What a command printed. */
+export type Printed =
+  | { readonly form: "nothing" | "words" }
+  | { readonly form: "answer"; readonly json: Json }
+  /** An answer with text before or after it: the host reads it as plain text, or not at all. */
+  | { readonly form: "surrounded"; readonly json: Json; readonly where: "before" | "after" }
+  /** It looks like an answer and is not JSON. */
+  | { readonly form: "broken" }
+  /** A piece of the event: its author decides what it says. */
+  | { readonly form: "echo" };
+
+/** Reads output as hosts do, and sees what they ignore. */
+export function readPrinted(text: string, event: Json): Printed {
+  const said = text.replace(/^\uFEFF/, "").trim();
+  if (said === "") return { form: "nothing" };
+  const whole = parsedObject(said);
+  // Many files hold `{}`, which says nothing.
+  if (whole) return said.length > 2 && isPiece(said, event) ? { form: "echo" } : { form: "answer", json: whole };
+  if (said.startsWith("{")) {
+    const first = leading(said);
+    if (first && isPiece(said, event)) return { form: "echo" };
+    // `{"async":true}` on the first line, the answer on the next.
+    const rest = first && parsedObject(said.slice(first.text.length).trim());
+    if (first?.json.async === true && rest) return { form: "answer", json: rest };
+    if (first && isTelling(first.json)) return { form: "surrounded", json: first.json, where: "after" };
+    return /^\{\s*["}]/.test(said) && !isPiece(said, event) ? { form: "broken" } : { form: "words" };
+  }
+  for (const at of starts(said)) {
+    const found = leading(said.slice(at));
+    if (found && isTelling(found.json) && !isPiece(found.text, event)) {
+      return { form: "surrounded", json: found.json, where: "before" };
+    }
+  }
+  return { form: "words" };
+}
+
+export function isTelling(json: Json): boolean {
+  return TELLING.some((key) => Object.hasOwn(json, key));
+}
+
+export function parsedObject(text: string): Json | undefined {
+  if (!text.startsWith("{") || !text.endsWith("}")) return undefined;
+  const value = parsed(text);
+  return isObject(value) ? value : undefined;
+}
+
+/** Where objects could begin; only a few are tried. */
+function starts(text: string): number[] {
+  return [...text.matchAll(/\{/g)].slice(0, 8).map(({ index }) => index);
+}
+
+/** The object at the start of a text. */
+function leading(text: string): { readonly text: string; readonly json: Json } | undefined {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < Math.min(text.length, 100_000); i++) {
+    const c = text[i];
+    if (inString) {
+      if (c === "\\") i++;
+      else if (c === '"') inString = false;
+    } else if (c === '"') inString = true;
+    else if (c === "{") depth++;
+    else if (c === "}" && --depth === 0) {
+      const json = parsedObject(text.slice(0, i + 1));
+      return json && { text: text.slice(0, i + 1), json };
+    }
+  }
+  return undefined;
+}
+
+/** Whether the text is a piece of the event. */
+function isPiece(text: string, event: unknown): boolean {
+  if (typeof event === "string") return event.includes(text);
+  if (typeof event !== "object" || event === null) return false;
+  return Object.values(event).some((value) => isPiece(text, value));
+}
+
+/** What a host makes of how a command ended; empty if that is not an answer. */
+export function opinionOf(ran: RanCommand, event: Json, host: Host, outputDir: string): Omit<Opinion, "later"> {
+  return host === "claude" ? asClaude(ran, event, outputDir) : asOther(ran, event, host);
+}
+
+function asClaude(ran: RanCommand, event: Json, outputDir: string): Opinion {
+  const heard = fromHost(event, "claude");
+  if (!heard) return {};
+  const { fired, session_id, agent_id, parent_agent_id, agent_type, turn_id, cwd, wireName } = heard;
+  const env: HookEnv = {
+    ...{ session_id, agent_id, parent_agent_id, agent_type, turn_id, cwd },
+    sequence: { next: 0 },
+    clock: systemClock,
+    values: new Map(),
+    signal: new AbortController().signal,
+  };
+  const ids = { event_id: "check:0", timestamp: "", session_id, agent_id, turn_id };
+  const about = {
+    ...fired,
+    ...ids,
+    ...(parent_agent_id !== undefined && { parent_agent_id, agent_type }),
+  } as unknown as AnyEvent;
+  const called = { command: "hook", registered: wireName };
+  const host = { projectDir: cwd, env: {}, outputDir: () => outputDir };
+  try {
+    return answerOf(ran, listeningTo(about, called, new Context(env, "hook"), host));
+  } catch {
+    return {};
+  }
+}
+
+function asOther({ code, stdout, stderr }: RanCommand, event: Json, host: Host): Opinion {
+  const name = String(event.hook_event_name);
+  if (code === 2) return canBlock(name) ? { decision: "deny", reason: stderr } : {};
+  const printed = readPrinted(stdout, event);
+  if (printed.form !== "answer") return {};
+  const { decision, reason, hookSpecificOutput, continue: goOn, stopReason } = printed.json;
+  const inside = (hookSpecificOutput ?? {}) as Json;
+  const text = (value: unknown) => typeof value === "string" ? value : "";
+  const input = host === "gemini" ? inside.tool_input : inside.updatedInput;
+  const denied = decision === "block" || decision === "deny" || inside.permissionDecision === "deny";
+  return {
+    ...(denied && { decision: "deny" as const, reason: text(reason) || text(inside.permissionDecisionReason) }),
+    ...(typeof inside.additionalContext === "string" && { contexts: [{ text: inside.additionalContext }] }),
+    ...(input !== undefined && { value: { to: input } }),
+    ...(goOn === false && { halt: text(stopReason) }),
+  };
+}

@@ -1,0 +1,108 @@
+import type { HookKind } from "../../core/hook.ts";
+import type { Host } from "../../hooks/serving/from-host.ts";
+
+/** What every hook is held to. */
+export const LAWS = [
+  "reliable",
+  "protocol",
+  "terminating",
+  "deterministic",
+  "guard",
+  "safe",
+  "order",
+  "examples",
+] as const;
+
+export type Law = typeof LAWS[number];
+
+/** A fault fails the check, a warning does not. */
+export type Severity = "fault" | "warning";
+
+/** What a law says about one answer. */
+export interface Violation {
+  readonly law: Law;
+  /** A stable name for the fault, such as `fails.crash`: tests and ignore lists may rely on it. */
+  readonly code: string;
+  readonly severity: Severity;
+  /** What happened, in one sentence. */
+  readonly message: string;
+  /** What to change. */
+  readonly fix: string;
+}
+
+/** One way in which one hook breaks one law. */
+export interface Finding extends Violation {
+  readonly hook: string;
+  /** The event by its name on the wire, such as `PreToolUse`. */
+  readonly event?: string;
+  /** The smallest event (or command line, or play) that shows it. */
+  readonly counterexample: unknown;
+  readonly seed: number;
+  /** A command line that shows it again. */
+  readonly reproduce: string;
+  /** The shortest play that shows it, one step per line. */
+  readonly trace?: readonly string[];
+}
+
+/** How long calls of the hook took, in milliseconds. */
+export interface Timing {
+  readonly calls: number;
+  readonly p50: number;
+  readonly p95: number;
+}
+
+/** How a hook that can keep an agent going lets it end. Nothing here is proven: it was not refuted in so many rounds. */
+export type LettingGo =
+  | "never blocks"
+  /** It blocked, and let go without looking at `stop_hook_active`. */
+  | "by itself"
+  /** It blocked, and let go once it was told that it had blocked before. */
+  | "on stop_hook_active"
+  /** A count that it keeps in a file ends it, whatever the model does. */
+  | "by its own counter"
+  /** Only the host's cap ends it for some models. */
+  | "relies on the cap"
+  /** It blocked every model to the last round; tools that ran in between reset a host's cap. */
+  | "still blocking";
+
+export interface Termination {
+  readonly verdict: "refuted" | "not refuted";
+  readonly rounds: number;
+  readonly letsGo: LettingGo;
+  /** Files it counts in. */
+  readonly state?: readonly string[];
+}
+
+/** The result of checking one hook. */
+export interface HookReport {
+  /** The name that listings show. */
+  readonly hook: string;
+  /** The file it is from. */
+  readonly path: string;
+  readonly kind: HookKind;
+  /** The events it was asked about, by their names on the wire. */
+  readonly events: readonly string[];
+  /** Generated events it was asked about. */
+  readonly runs: number;
+  /** The laws it was held to. */
+  readonly laws: readonly Law[];
+  readonly findings: readonly Finding[];
+  readonly timing?: Timing;
+  readonly termination?: Termination;
+  /** Why it was not run. */
+  readonly skipped?: string;
+}
+
+/** The result of a whole check. */
+export interface CheckReport {
+  /** Whether no law was broken and everything could be read. Warnings do not count. */
+  readonly ok: boolean;
+  readonly seed: number;
+  readonly runs: number;
+  readonly host: Host;
+  /** Whether hooks ran in a sandbox: `none` if bubblewrap is not installed. */
+  readonly sandbox: "bubblewrap" | "none";
+  readonly hooks: readonly HookReport[];
+  /** What could not be checked at all, one sentence each. */
+  readonly problems: readonly string[];
+}
