@@ -45,10 +45,11 @@ export class TapeSession {
   readonly #options: TapeOptions;
   readonly #tape: Tape | undefined;
   /** Finds every secret: what it finds is not written, and not shown in a report. */
-  readonly #search: Redactor = lazyRedactor(() => ({ seed: this.seed }));
+  readonly #search: Redactor = lazyRedactor(() => ({ seed: this.seed, root: this.root }));
   /** Takes out what is never asked about, ids and cookies; every secret where that is wanted or was done before. */
   readonly #ids: Redactor = lazyRedactor(() => ({
     seed: this.seed,
+    root: this.root,
     learns: true,
     ...(this.program && { placeholders: this.program.placeholders, shows: (text) => showsText(this.program!, text) }),
     ...(!this.#options.redact && !this.program?.hasSecrets && { kinds: ["cookie", "organisation"] as const }),

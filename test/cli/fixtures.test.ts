@@ -279,6 +279,28 @@ test("lines of JSON that are no tape are scanned as the text they are", async ()
   assert.match((await w.call(fixtures, "scan")).out, /^fixtures\/other\.jsonl: line 1: /);
 });
 
+test("scan reports every secret of a file such as .env by its name, and never the value", async () => {
+  const names = [
+    "DB_PASSWORD",
+    "APP_SECRET",
+    "API_TOKEN",
+    "STRIPE_KEY",
+    "MAIL_PWD",
+    "SENTRY_DSN",
+    "JWT_SECRET",
+    "SSH_PASSPHRASE",
+    "PG_PASS",
+  ];
+  const lines = names.map((name, i) => `${name}=value-${i}-hunter`);
+  using w = place({ "fixtures/x/files/.env": `${lines.join("\n")}\nNODE_ENV=production\n` });
+  const { code, out } = await w.call(fixtures, "scan");
+  assert.equal(code, 1);
+  assert.equal(
+    out,
+    `fixtures/x/files/.env: it holds secrets: ${names.join(", ")}\n1 file scanned, 1 finding in 1 file\n`,
+  );
+});
+
 test("an import tells of every file, once, though one cannot be kept; no name begins like a flag", async () => {
   using w = place({ "old/hi.txt": STREAM, "old/(é).txt": STREAM, "out/hi": "in the way" });
   const { code, out } = await w.call(fixtures, "import", "old", "old/hi.txt", "--out", "out");

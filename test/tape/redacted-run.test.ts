@@ -13,7 +13,7 @@ import { Grep } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
 import { inFolder, Look, Note, offline, recordWire, take } from "./_stage.ts";
 
-const TOKEN = `ghp_${"aB3dE5gH7j".repeat(4)}`;
+const TOKEN = "ghp_Kx82QmZ4tWvB91LsYd7RfNc3HgTj60PuEo5a";
 const BEARER = "Zk39fjQ81mZp02LsXyR7";
 
 /** Writes down where it works, as compilers and package managers do. */
@@ -29,15 +29,15 @@ const Where = tool({
 });
 
 /** Writes bytes that are no text around what it is given as digits. */
-const Pack = tool<{ secret: string }>({
+const Pack = tool<{ digits: string }>({
   name: "Pack",
   description: "Packs.",
-  input: { type: "object", properties: { secret: { type: "string" } } },
+  input: { type: "object", properties: { digits: { type: "string" } } },
   effect: "write",
-  run: ({ secret }, { cwd }) => {
+  run: ({ digits }, { cwd }) => {
     writeFileSync(
       join(cwd, "pack.bin"),
-      Buffer.concat([Buffer.of(0, 255, 254), Buffer.from(secret, "hex"), Buffer.of(0)]),
+      Buffer.concat([Buffer.of(0, 255, 254), Buffer.from(digits, "hex"), Buffer.of(0)]),
     );
     return "packed";
   },
@@ -94,7 +94,7 @@ test("U16: a secret that only the words before it give away is taken out everywh
     list.map(({ of = [] }) => [of].flat().join(""))
   );
   assert.equal([tape, ...texts].some((text) => text.includes(BEARER)), false, tape);
-  assert.equal(new Set(tape.match(/\{KEY:bearer:[0-9a-f]{6}\}/g)).size, 1, "one secret, one placeholder");
+  assert.equal(new Set(tape.match(/\{KEY:[0-9a-f]{6}\}/g)).size, 1, "one secret, one placeholder");
 });
 
 test("U16: a secret that words or a hook of the agent show before others give it away is taken out, and never drifts", async () => {
@@ -109,14 +109,14 @@ test("U16: a secret that words or a hook of the agent show before others give it
 });
 
 test("what has the digits of a taken-out key by chance is no key: the tape shows it", async () => {
-  const innocent = "Wq83hsT20vXo15KdYbN6";
+  const innocent = "Wq83hsT20vXo15KdY"; // too short to be taken for a key itself
   const options: AgentOptions = { system: `The build is ${innocent}.`, tools: [Look] };
   const says: ScriptedReply = { text: `Bearer ${BEARER}`, tools: [{ name: "Look", input: { say: "up" } }] };
   await inFolder(async (folder) => {
     await recordWire(options, [says, { text: "done" }], { folder, tape: { redact: true } });
     const tape = await readTape(folder);
     const digits = redactor({ seed: tape.header.seed }).text(`Bearer ${innocent}`).match(/[0-9a-f]{6}(?=\}$)/)![0];
-    const alike = JSON.stringify(tape).replaceAll(/(?<=\{KEY:bearer:)[0-9a-f]{6}/g, digits);
+    const alike = JSON.stringify(tape).replaceAll(/(?<=\{KEY:)[0-9a-f]{6}/g, digits);
     assert.ok(alike.includes(`:${digits}}`));
     const { report } = await take(offline(options), { folder, tape: { tape: JSON.parse(alike) } });
     assert.deepEqual([report!.ok, report!.divergences], [true, []]);
@@ -160,20 +160,20 @@ test("U16: a redacted run always replays where a key comes in lines, with number
     const { reports, tape } = await recordedAndReplayed(replies, { redact: true, tools }, { hooks });
     assert.deepEqual(reports, REPLAYED);
     assert.deepEqual([...lines, BEARER].filter((secret) => tape.includes(secret)), []);
-    assert.equal(new Set(tape.match(/\{KEY:private-key:[0-9a-f]{6}\}/g)).size, 1, "one key, one placeholder");
+    assert.equal(new Set(tape.match(/\{KEY:[0-9a-f]{6}\}/g)).size, 2, "two keys, two placeholders");
   }
 });
 
 test("U16: a secret in a field that is named as opaque ones are never reaches a tape", async () => {
   const replies = [{ tools: [{ name: "Where", input: {} }] }];
-  await assert.rejects(recordedAndReplayed(replies, { tools: true }), /shows what looks like a secret \(github\)/);
+  await assert.rejects(recordedAndReplayed(replies, { tools: true }), /shows what looks like a secret \(random word\)/);
   const { tape } = await recordedAndReplayed(replies, { tools: true, redact: true });
   assert.equal(tape.includes(TOKEN), false);
-  assert.match(tape, /"data":"\{KEY:github:[0-9a-f]{6}\}"/);
+  assert.match(tape, /"data":"\{KEY:[0-9a-f]{6}\}"/);
 });
 
 test("U16: a secret in a file that is no text is always told and never written, and no such file is ever changed", async () => {
-  const replies = (secret: string) => [{ tools: [{ name: "Pack", input: { secret } }] }];
+  const replies = (digits: string) => [{ tools: [{ name: "Pack", input: { digits } }] }];
   const refused =
     /line \d+\.files\.pack\.bin\.base64 shows .*: keep it out of the run, as a file that is no text cannot/;
   for (const secret of [TOKEN, "correct-horse-9"]) {
@@ -194,6 +194,6 @@ test("a rule of differences that shows a secret is refused with its own mend, as
   const normalise = [{ name: "token", path: "system", pattern: TOKEN }];
   await assert.rejects(
     recordedAndReplayed([], { redact: true, normalise }),
-    /as line 1\.normalise\.0\.pattern shows what looks like a secret \(github\): write the rule of --normalise without it$/,
+    /as line 1\.normalise\.0\.pattern shows what looks like a secret \(random word\): write the rule of --normalise without it$/,
   );
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, anthropic } from "../../lib/index.ts";
@@ -9,9 +9,11 @@ import { scripted } from "../../lib/testing/index.ts";
 import { serve } from "../_server.ts";
 import { inFolder, take, tapeIn } from "./_stage.ts";
 
-/** Letters that look as chance has it, and are always the same. */
+/** Random letters that are the same in every run. */
 function chance(length: number, of = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"): string {
-  return Array.from({ length }, (_, i) => of[(i * 7 + length * 3 + (i * i) % 11) % of.length]).join("");
+  let state = length;
+  const next = () => (state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5 | 0) >>> 8;
+  return Array.from({ length }, () => of[next() % of.length]).join("");
 }
 const HEX = "0123456789abcdef";
 const CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -84,6 +86,16 @@ const SECRETS: readonly (readonly [secret: string, before?: string, after?: stri
   ["dXNlcjp" + chance(24), '{"auths":{"x":{"auth":"', '"}}}'],
   [chance(24), "export STRIPE_SECRET='", "'"],
   [chance(32), "api_token: "],
+  ["hunter2x9", "mysql --user bob --password "],
+  ["hunter2x9", "mysql --password="],
+  ["hunter2x9", "<password>", "</password>"],
+  ["hunter2x9", '{"dbPassword": "', '"}'],
+  ["hunter2x9", "db_pwd := '", "'"],
+  ["correcthorse", "DB_PASSWORD="],
+  ["correcthorse", "export APP_SECRET='", "'"],
+  [chance(20), '"primaryKey" => "', '"'],
+  ["key-" + chance(32, HEX)],
+  ["SK" + chance(32, HEX)],
   ["sid=" + chance(24), "SET-COOKIE: "],
   ["_cfuvid=" + chance(40) + "; HttpOnly", "set-cookie: "],
   ["27796668-7351-40ac-acc4-024aee8995a5", "anthropic-organization-id: "],
@@ -115,11 +127,9 @@ const PLAIN = [
   "password: string; const password = await prompt(); token: string",
   "TOKEN=$GITHUB_TOKEN_OF_THE_PERSON password=${DATABASE_PASSWORD_2024} Authorization: Bearer $ANTHROPIC_API_KEY",
   "API_KEY=your-api-key-goes-here-2024 api_key: process.env.SOME_API_KEY_2",
-  "nextPageToken: 'CAoQAA" + chance(24) + "'",
   "toolu_01WXr4HvpYSDv6sj9URmBXHj msg_011CebEavRf1AGP5TsebLKWo req_011CebEaujVHiLJdo3mCWt9R",
   '{"usage":{"input_tokens":10,"output_tokens":12},"max_tokens":32000}',
   "https://example.com/a:b@c http://127.0.0.1:39097/v1/messages git@github.com:a/b.git",
-  "arn:aws:secretsmanager:us-east-1:123456789012:secret:Tea-AbC12345678901234567890",
   "https://username:password@www.example.com, const SECRET = K8S_VOLUME_TYPE_VALUE_2",
   "npm_config_registry=https://registry.example/",
   "secretSanta = listOfNamesForTheParty, tokenizer: defaultTokenizerForEnglish",
@@ -129,6 +139,57 @@ const PLAIN = [
   ["if (pem.indexOf('-----BEGIN PRIVATE ", "KEY-----') !== 0) throw new TypeError('it is no key')"].join(""),
   "certificate-authority-data: " + Buffer.from(`-----BEGIN CERTIFICATE-----\n${chance(90)}\n`).toString("base64"),
 ];
+
+test("U16: a value of an object is secret by its key", () => {
+  const given = { user: "bob", password: "hunter2x9", nested: [{ api_key: "a1b2c3d4e5", max_tokens: "12345678" }] };
+  const { password, nested, ...rest } = search().value(given);
+  assert.match(`${password} ${nested[0]!.api_key}`, /^\{KEY:\w{6}\} \{KEY:\w{6}\}$/);
+  assert.deepEqual([rest, nested[0]!.max_tokens], [{ user: "bob" }, "12345678"]);
+  assert.deepEqual(search().find(given).map(({ path }) => path), ["password", "nested.0.api_key"]);
+  const opaque = { signature: chance(60), encrypted_content: chance(60), data: chance(60) };
+  assert.deepEqual(search().value(opaque), opaque);
+});
+
+test("U16: what a file such as .env holds is secret wherever it appears", () =>
+  inFolder(async (root) => {
+    const values = ["hunter2-hunter", "correct-horse", "s3cr3t!value", "postgres-pw-9"];
+    const [a, b, c, d] = values;
+    writeFileSync(
+      join(root, ".env"),
+      `APP_PASSWORD="${a}"\nexport SESSION_SECRET=${b}\nNODE_ENV=production\nPORT=30000000\n`,
+    );
+    writeFileSync(
+      join(root, "credentials.json"),
+      `{\n  "api_token": "${c}",\n  "url": "postgres://app:${d}@db/x"\n}\n`,
+    );
+    writeFileSync(join(root, ".env.example"), "APP_PASSWORD=from-the-example\n");
+    const { text } = redactor({ env: {}, root });
+    const told = text(`${values.join(" ")} production 30000000 from-the-example`);
+    assert.equal(
+      told,
+      "{SECRET:APP_PASSWORD} {SECRET:SESSION_SECRET} {SECRET:api_token} {SECRET:url} production 30000000 from-the-example",
+    );
+    assert.equal(
+      redactor({ env: {} }).text(told.replace(/\{.*\}/, values.join(" "))).includes("{"),
+      false,
+      "only there",
+    );
+  }));
+
+test("few source files have a word that is taken for a secret", () => {
+  const files = [
+    "../../lib",
+    "../../node_modules/yaml/dist",
+    "../../node_modules/diff/libesm",
+    "../../node_modules/zod/v4",
+  ]
+    .flatMap((folder) =>
+      globSync("**/*.{ts,js}", { cwd: new URL(folder, import.meta.url) }).map((file) => join(folder, file))
+    )
+    .sort().filter((_, i) => i % 3 === 0).slice(0, 200);
+  const alarms = files.filter((file) => search().find(readFileSync(new URL(file, import.meta.url), "utf8")).length > 0);
+  assert.ok(files.length === 200 && alarms.length <= 6, `${alarms.length} of ${files.length}: ${alarms}`);
+});
 
 test("what only sounds like a secret always stays", () => {
   for (const text of PLAIN) assert.equal(search().text(text), text);
@@ -292,7 +353,7 @@ test("ids, cookies and keys that go over the wire as headers are known to be sec
 
 test("a tape that cannot be written takes no Result away: the run warns", async () => {
   await inFolder(async (folder) => {
-    const told = await take(agent({ model: scripted([{ text: `sk-ant-${"a".repeat(40)}` }]) }), {
+    const told = await take(agent({ model: scripted([{ text: `sk-ant-${chance(40)}` }]) }), {
       folder,
       tape: { path: folder, mode: "record" },
     });

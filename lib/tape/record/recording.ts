@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { AnswerFact, InboxFact, MemoryFact, RefusalFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
-import type { SecretKind } from "../redact/secret-patterns.ts";
+import type { SecretKind } from "../redact/secrets.ts";
 import { withOtherTexts } from "../tools.ts";
 
 /** What is known of the wire a run went over. */

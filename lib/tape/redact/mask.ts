@@ -2,7 +2,7 @@ import type { ModelEvent } from "../../core/model.ts";
 import { onlyEvent } from "../frames.ts";
 import { runDelta, withText } from "../_pack.ts";
 import type { Form, Placer } from "./places.ts";
-import { mapTexts, type Redactor } from "./redact.ts";
+import { isSignature, mapTexts, type Redactor } from "./redact.ts";
 import type { Attempt, TapeEvent } from "../tape.ts";
 
 /** What stands between an agent's texts and a tape's: secrets are taken out for good, places are put back when served. */
@@ -16,9 +16,13 @@ export interface Mask {
 }
 
 export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
-  const on = (text: string, form?: Form) => placer.place(redactor ? redactor.text(text) : text, form);
+  // Places first: the name of a temporary folder looks random.
+  const on = (text: string, key?: string) => {
+    const placed = placer.place(text);
+    return redactor ? redactor.text(placed, key) : placed;
+  };
   return {
-    on: (value) => mapTexts(value, (text) => on(text)),
+    on: (value) => mapTexts(value, (text, _, key) => on(text, key)),
     off: (value) => mapTexts(value, (text) => placer.restore(text)),
     attemptOn: (attempt) => ({
       ...attempt,
@@ -26,9 +30,13 @@ export function mask(placer: Placer, redactor: Redactor | undefined): Mask {
       ...(attempt.body !== undefined && { body: bodyOn(attempt.body, on) }),
       ...(attempt.events && {
         events: changeEvents(
-          changeEvents(attempt.events, (text, form) => redacted(text, form, redactor), rejoin),
-          (text, form) => placer.place(text, form),
-          (texts, _, form) => placeInPieces(texts, placer, form),
+          changeEvents(
+            attempt.events,
+            (text, form) => placer.place(text, form),
+            (texts, _, form) => placeInPieces(texts, placer, form),
+          ),
+          (text, form) => redacted(text, form, redactor),
+          rejoin,
         ),
       }),
     }),
@@ -55,10 +63,10 @@ function redacted(text: string, form: Form, redactor: Redactor | undefined): str
 }
 
 /** A JSON body stays JSON: a path in it may be written with escapes. */
-function bodyOn(body: string, on: (text: string) => string): string {
+function bodyOn(body: string, on: (text: string, key?: string) => string): string {
   try {
     const value = JSON.parse(body);
-    const masked = mapTexts(value, on);
+    const masked = mapTexts(value, (text, _, key) => on(text, key));
     return masked === value ? body : JSON.stringify(masked);
   } catch {
     return on(body);
@@ -75,6 +83,7 @@ function changeEvents(events: readonly TapeEvent[], change: Change, pieces: Chan
   for (const [at, item] of changed.entries()) {
     const event = item.event ?? onlyEvent(item.raw!);
     const delta = event && runDelta(event);
+    if (delta && isSignature(delta)) continue;
     if (delta) {
       const key = `${delta.index} ${delta.type}`;
       const form = delta.type === "input_json_delta" ? "json" : "plain";

@@ -1,11 +1,13 @@
 import { homedir } from "node:os";
 import { sha256 } from "../../core/sha256.ts";
-import { looksRandom, SECRET_PATTERNS, type SecretKind, UUID } from "./secret-patterns.ts";
-import { encodedForms, environmentSecrets } from "./_secrets.ts";
+import { encodedForms, secretsOf, secretsOfFolder } from "./known-secrets.ts";
+import { isNamedSecret, looksRandom, SECRET_PATTERNS, type SecretKind, UUID } from "./secrets.ts";
 
 interface RedactorOptions {
-  /** Whose values are searched for. @default the process's environment */
+  /** Variables whose values are secret if their name says so. @default the process's environment */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** A folder whose files such as `.env` hold secrets. @default the working directory, with the default `env` */
+  readonly root?: string;
   /** A directory to be shown as `{HOME}`. @default none */
   readonly home?: string;
   /** Makes placeholders of one value the same, and tells nothing of it to those who do not know it. */
@@ -30,7 +32,8 @@ export interface Finding {
 
 /** Takes secrets out of texts and values. Equal secrets get equal placeholders; a second time nothing changes. */
 export interface Redactor {
-  text(text: string): string;
+  /** @param key the key of the object that the text is a value of: it may have a secret's name */
+  text(text: string, key?: string): string;
   /** All texts of a value, but those that are opaque; the value itself where nothing was found. */
   value<T>(value: T): T;
   find(value: unknown, path?: string): Finding[];
@@ -40,9 +43,9 @@ export interface Redactor {
   learn(kind: SecretKind, name: string, value: string): void;
 }
 
-/** What stands for a secret: `{SECRET:GITHUB_TOKEN}`, `{KEY:anthropic:1f2e3d}`, `{COOKIE:…}`, `{ORGANISATION:…}`. */
+/** What stands for a secret: `{SECRET:GITHUB_TOKEN}`, `{KEY:1f2e3d}`, `{COOKIE:…}`, `{ORGANISATION:…}`. */
 const PLACEHOLDER = String
-  .raw`\{(?:SECRET:[^{}\s"'=,;]+|(?:KEY:[a-z-]+|COOKIE|ORGANISATION):[0-9a-f]{6})\}`;
+  .raw`\{(?:SECRET:[^{}\s"'=,;]+|(?:KEY|COOKIE|ORGANISATION):[0-9a-f]{6})\}`;
 const HAS_PLACEHOLDER = new RegExp(PLACEHOLDER);
 const IS_PLACEHOLDER = new RegExp(`^${PLACEHOLDER}$`);
 
@@ -69,9 +72,9 @@ export function redactor(options: RedactorOptions = {}): Redactor {
   };
   const wanted = (kind: SecretKind) => options.kinds?.includes(kind) ?? true;
   if (wanted("environment")) {
-    for (const [value, name] of environmentSecrets(options.env ?? process.env)) {
-      add(value, { kind: "environment", name });
-    }
+    const root = options.root ?? (options.env ? undefined : process.cwd());
+    const known = [secretsOf(options.env ?? process.env), root === undefined ? new Map() : secretsOfFolder(root)];
+    for (const [value, name] of known.flatMap((map) => [...map])) add(value, { kind: "environment", name });
   }
   const patterns = PATTERNS.filter(({ kind }) => wanted(kind));
   let finder: { readonly of: number; readonly pattern: RegExp } | undefined;
@@ -79,9 +82,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
 
   const shortOf = (value: string) => sha256().update(`${seed}\n${value}`).digest("hex").slice(0, 6);
   const mark = (kind: SecretKind, name: string, value: string) => {
-    if (kind === "environment") return `{SECRET:${name}}`;
-    const short = shortOf(value);
-    return kind === "key" ? `{KEY:${name}:${short}}` : `{${kind.toUpperCase()}:${short}}`;
+    return kind === "environment" ? `{SECRET:${name}}` : `{${kind.toUpperCase()}:${shortOf(value)}}`;
   };
 
   const learn = (kind: SecretKind, name: string, value: string) => {
@@ -90,10 +91,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
   };
 
   /** The keys of a tape, by the digits of their placeholders. */
-  const keys = new Map([...options.placeholders ?? []].flatMap((one) => {
-    const [, name, short] = /^\{KEY:([a-z-]+):(\w+)\}$/.exec(one) ?? [];
-    return name === undefined ? [] : [[short!, name] as const];
-  }));
+  const keys = new Set([...options.placeholders ?? []].flatMap((one) => /^\{KEY:(\w+)\}$/.exec(one)?.[1] ?? []));
 
   /** A conversation is asked for again and again, and grows: each word is looked at once. */
   const looked = new Set<string>();
@@ -102,8 +100,7 @@ export function redactor(options: RedactorOptions = {}): Redactor {
       if (word.length > MOST_AROUND || looked.has(word)) continue;
       looked.add(word);
       for (const part of randomParts(word)) {
-        const name = keys.get(shortOf(part));
-        if (name !== undefined && !options.shows?.(part)) literals.set(part, { kind: "key", name });
+        if (keys.has(shortOf(part)) && !options.shows?.(part)) literals.set(part, { kind: "key", name: "key" });
       }
     }
   };
@@ -127,13 +124,17 @@ export function redactor(options: RedactorOptions = {}): Redactor {
         return options.placeholders!.has(placeholder) ? placeholder : id;
       });
     }
-    for (const { pattern, kind, name, anchors, quick, accepts, core = String } of patterns) {
-      if (!isAnchored(text, anchors) || quick?.test(text) === false) continue;
-      text = text.replace(pattern, (whole) => {
-        if (IS_PLACEHOLDER.test(whole) || accepts?.(whole) === false) return whole;
+    for (const { pattern, kind, name, quick, accepts, core = String } of patterns) {
+      if (quick?.test(text) === false) continue;
+      text = text.replace(pattern, (whole, ...groups) => {
+        const before = beforeOf(groups);
+        const secret = whole.slice(before.length);
+        if (IS_PLACEHOLDER.test(secret) || accepts?.(secret) === false) return whole;
         found(kind, name);
-        if (options.learns && looksRandom(whole, LEAST_RANDOM)) literals.set(whole, { kind, name });
-        return mark(kind, name, core(whole));
+        if (options.learns && (kind === "organisation" || looksRandom(secret, LEAST_RANDOM))) {
+          literals.set(secret, { kind, name });
+        }
+        return before + mark(kind, name, core(secret));
       });
     }
     return home ? text.replace(home, "{HOME}") : text;
@@ -147,23 +148,28 @@ export function redactor(options: RedactorOptions = {}): Redactor {
     }
   };
 
+  /** The text of a value: secret by its key, or by what it says. */
+  const redactPart = (text: string, key: string, found: (kind: SecretKind, name: string) => void): string => {
+    const clean = redactText(text, found);
+    if (clean !== text || !wanted("key") || !isNamedSecret(key, text)) return clean;
+    found("key", "value with a secret's name");
+    return mark("key", "", text);
+  };
+
   return {
-    text: (text) => redactText(text),
-    value: (value) => mapTexts(value, (text) => redactText(text)),
+    text: (text, key = "") => redactPart(text, key, () => {}),
+    value: (value) => mapTexts(value, (text, _, key) => redactPart(text, key, () => {})),
     find(value, path = "") {
       const found: Finding[] = [];
-      mapTexts(value, (text, at, isOpaque) => {
-        const here: Finding[] = [];
-        const clean = redactText(text, (kind, name) => here.push({ kind, name, path: at }));
-        if (!isOpaque || IS_PLACEHOLDER.test(clean)) found.push(...here);
-        return clean;
-      }, path);
+      const note = (at: string) => (kind: SecretKind, name: string) => void found.push({ kind, name, path: at });
+      mapTexts(value, (text, at, key) => redactPart(text, key, note(at)), path);
       return found;
     },
     suspects: (text) =>
       [...literals.keys()].some((literal) => text.includes(literal)) ||
-      patterns.some(({ anchors, quick, loose }) =>
-        isAnchored(text, anchors) && quick?.test(text) !== false && loose.test(text)
+      patterns.some(({ quick, loose, accepts }) =>
+        quick?.test(text) !== false &&
+        [...text.matchAll(loose)].some((found) => accepts?.(found[0].slice(found.groups?.before?.length ?? 0)) ?? true)
       ),
     learn,
   };
@@ -174,7 +180,7 @@ export function lazyRedactor(options: () => RedactorOptions): Redactor {
   let made: Redactor | undefined;
   const real = () => made ??= redactor(options());
   return {
-    text: (text) => real().text(text),
+    text: (text, key) => real().text(text, key),
     value: (value) => real().value(value),
     find: (value, path) => real().find(value, path),
     suspects: (text) => real().suspects(text),
@@ -182,8 +188,10 @@ export function lazyRedactor(options: () => RedactorOptions): Redactor {
   };
 }
 
-function isAnchored(text: string, anchors: readonly string[]): boolean {
-  return anchors.length === 0 || anchors.some((anchor) => text.includes(anchor));
+/** The group `before` of a match, from what a replacer is given after the match. */
+function beforeOf(given: readonly unknown[]): string {
+  const groups = given.at(-1);
+  return typeof groups === "object" ? (groups as { before?: string }).before ?? "" : "";
 }
 
 const ID = new RegExp(UUID, "gi");
@@ -213,14 +221,14 @@ const PATTERNS = SECRET_PATTERNS.map((secret) => ({
   ...secret,
   pattern: new RegExp(`${PLACEHOLDER}|${secret.find.source.replaceAll("\\b", WORD_EDGE)}`, `g${secret.find.flags}`),
   /** As it may stand in JSON, where a line break before it is written with a letter. */
-  loose: new RegExp(secret.find.source.replaceAll("\\b", ""), secret.find.flags),
+  loose: new RegExp(secret.find.source.replaceAll("\\b", ""), `g${secret.find.flags}`),
 }));
 
 let everyday: Redactor | undefined;
 
 /**
- * A value without secrets: values of the environment, keys by their look, cookies, organisation ids and the home
- * directory become placeholders. What is opaque (signatures, images) stays as it is.
+ * A value without secrets: values of the environment and of `.env`, values with a secret's name, random words, cookies,
+ * organisation ids and the home directory become placeholders. What is opaque (signatures, images) stays as it is.
  *
  * @example
  * ```ts
@@ -250,25 +258,26 @@ function longestFirst(a: string, b: string): number {
   return b.length - a.length;
 }
 
-/** Fields whose text means nothing but to the API. */
-const OPAQUE = new Set(["signature", "data", "encrypted_content", "encrypted_index", "encrypted_stdout"]);
+/** Fields of the API that only it can read: never searched. */
+const OPAQUE = new Set(["signature", "encrypted_content", "encrypted_index", "encrypted_stdout"]);
 
-/** No secret of one word is longer; to search what is would take long, as images are large. */
-const LONGEST_SECRET = 256;
+/** Tools have fields named `data` too: those of the API are base64. */
+function isOpaque(key: string, value: string): boolean {
+  return OPAQUE.has(key) || (key === "data" && /^[A-Za-z0-9+/]*={0,2}$/.test(value));
+}
 
-type ChangeText = (text: string, path: string, isOpaque: boolean) => string;
+/** A signature in pieces, as a stream or a line of a tape has it. */
+export function isSignature(value: object): boolean {
+  const { type, run } = value as { type?: unknown; run?: unknown };
+  return type === "signature_delta" || run === "signature_delta";
+}
 
-/**
- * Changes every text of a value; keys too, as they may hold one as well. The value itself where nothing changes. What
- * is opaque stays, unless it is a secret from end to end: tools have fields of that name too.
- */
+type ChangeText = (text: string, path: string, key: string) => string;
+
+/** Changes every text of a value, and its keys, but opaque ones. The value itself if nothing changes. */
 export function mapTexts<T>(value: T, change: ChangeText, path = "", key = ""): T {
-  if (typeof value === "string") {
-    if (!OPAQUE.has(key) || !/^[\w+/=-]*$/.test(value)) return change(value, path, false) as T;
-    const clean = value.length > LONGEST_SECRET ? value : change(value, path, true);
-    return (IS_PLACEHOLDER.test(clean) ? clean : value) as T;
-  }
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value === "string") return (isOpaque(key, value) ? value : change(value, path, key)) as T;
+  if (typeof value !== "object" || value === null || isSignature(value)) return value;
   const below = (part: string | number) => path === "" ? String(part) : `${path}.${part}`;
   if (Array.isArray(value)) {
     let copy: unknown[] | undefined;
@@ -281,7 +290,7 @@ export function mapTexts<T>(value: T, change: ChangeText, path = "", key = ""): 
   const entries = Object.entries(value);
   let changed = false;
   const mapped = entries.map(([name, part]) => {
-    const [newName, newPart] = [change(name, below(name), false), mapTexts(part, change, below(name), name)];
+    const [newName, newPart] = [change(name, below(name), ""), mapTexts(part, change, below(name), name)];
     changed ||= newName !== name || newPart !== part;
     return [newName, newPart] as const;
   });

@@ -2,13 +2,13 @@ import { parsed } from "../../core/json.ts";
 import type { Fact, Header, ToolFact } from "../format.ts";
 import { eventsOf } from "../reply.ts";
 import { runDelta } from "../_pack.ts";
-import type { Finding, Redactor } from "./redact.ts";
+import { type Finding, isSignature, type Redactor } from "./redact.ts";
 import type { Tape } from "../tape.ts";
 
 /** Every secret that a tape's lines show, also where a reply says it in pieces. */
 export function scanFacts(facts: readonly (Header | Fact)[], tape: Tape, search: Redactor): Finding[] {
   const inLines = facts.flatMap((fact, i) => [
-    ...search.find(fact, `line ${i + 1}`),
+    ...search.find(withBody(fact), `line ${i + 1}`),
     ...binariesOf(fact).flatMap(({ path, text }) =>
       search.find(text, `line ${i + 1}.files.${path}.base64`).filter(isKey)
     ),
@@ -19,6 +19,12 @@ export function scanFacts(facts: readonly (Header | Fact)[], tape: Tape, search:
     ...search.find(parsed(text), path),
   ]);
   return [...inLines, ...inReplies];
+}
+
+/** A fact with its body as a value: opaque fields of it are not searched. */
+function withBody(fact: Header | Fact): unknown {
+  const body = "body" in fact && typeof fact.body === "string" ? parsed(fact.body) : undefined;
+  return body === undefined ? fact : { ...fact, body };
 }
 
 /** Whether a tape's texts, or what its replies say in pieces, may show a secret; quick. */
@@ -48,7 +54,7 @@ function joinedTexts({ calls }: Tape): { path: string; text: string }[] {
       const texts = new Map<string, string[]>();
       for (const event of eventsOf(attempt).events) {
         const delta = runDelta(event);
-        if (!delta) continue;
+        if (!delta || isSignature(delta)) continue;
         const path = `${id} attempt ${n + 1} block ${delta.index}`;
         const parts = texts.get(path);
         if (parts) parts.push(delta.text);

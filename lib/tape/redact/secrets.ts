@@ -1,0 +1,210 @@
+/**
+ * What counts as a secret in a text, and there is no other way to be one: a value with a secret's name (`password: …`,
+ * `--token …`, a header, an address with a password), a private key, or a long word that looks random. Values that are
+ * known to be secret wherever they appear are in `known-secrets.ts`.
+ */
+
+/** What was found. "environment" is a value of a variable or of a file such as `.env`. */
+export type SecretKind = "environment" | "key" | "cookie" | "organisation";
+
+export interface SecretPattern {
+  readonly kind: SecretKind;
+  /** What it looks like, for reports. */
+  readonly name: string;
+  /** A quick test: texts that fail it are not searched. */
+  readonly quick?: RegExp;
+  /** What the group `before` matches is not part of the secret. */
+  readonly find: RegExp;
+  /** Whether a match is a secret. @default it is */
+  readonly accepts?: (found: string) => boolean;
+  /** The part that identifies it, however it is written. @default all of it */
+  readonly core?: (found: string) => string;
+}
+
+export const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+
+/** Words that end a secret's name; a name that ends in any other `key` counts only if its value looks random. */
+const SECRET_WORD =
+  "(?:pass(?:word|wd|phrase)?|pwd|secret|(?<!page[-_ ]?|sync[-_ ]?|next[-_ ]?|ation[-_ ]?|of[-_ ]?)token|credentials?|auth|(?:api|secret|access|private|signing|encryption|auth)[-_ ]?key)\\d*";
+
+/** Between a name and its value: `: = => :=`, quotes also as JSON inside JSON escapes them, or the end of an XML tag. */
+const IS = String.raw`(?:\\*["'])?\s*(?::=|=>|[:=])\s*\\*["']?`;
+const VALUE = String.raw`[^\s"'${"`"}\\,;<>(){}\[\]|&@]{8,}`;
+
+const NAMED_SECRET = /pass|pwd|secret|token|credential|auth|[-_ ]key/i;
+
+export const SECRET_PATTERNS: readonly SecretPattern[] = [
+  {
+    kind: "key",
+    name: "private key",
+    quick: /PRIVATE KEY/,
+    find: /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/,
+    // Code that reads keys has their first line without a key after it.
+    accepts: (found) => /[A-Za-z0-9+/]{24}/.test(found.slice(0, 400)),
+    // Its lines may be numbered, or be one line of JSON.
+    core: (found) => /[A-Za-z0-9+/]{40,}/.exec(found.replaceAll(/\\+[nr]/g, "\n"))?.[0] ?? found,
+  },
+  {
+    kind: "key",
+    name: "private key in base64",
+    quick: /LS0tLS1CRUdJTi/,
+    find: /LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}={0,2}/,
+    accepts: (found) => atob(found.slice(0, 80)).includes("PRIVATE KEY"),
+  },
+  {
+    kind: "key",
+    name: "authorization header",
+    quick: /authorization/i,
+    find: new RegExp(`(?<before>authorization${IS}\\w{1,20} )[\\w.~+/=-]{8,}`, "i"),
+    accepts: (found) => isLiteral(found, true),
+  },
+  {
+    kind: "key",
+    name: "bearer token",
+    quick: /bearer /i,
+    find: /(?<before>bearer )[\w.~+/=-]{8,}/i,
+    accepts: isLiteral,
+  },
+  {
+    kind: "key",
+    name: "password of an address or user",
+    quick: /:\/\/[^\s/@]{6,}@|-u|--user/,
+    find:
+      /(?<before>:\/\/[^\s/:@"']{0,100}:)[^\s/@"'{}$]{6,}(?=@)|(?<=:\/\/)[\w-]{20,}(?=@)|(?<=\s(?:-u|--user)[ =]["']?[^\s:"'/]{1,100}:)[^\s"'$@]{6,}/,
+    accepts: (found) => !isStandIn(found) && !/^(?:pass\w*|secret)$/i.test(found),
+  },
+  {
+    kind: "key",
+    name: "value with a secret's name",
+    quick: NAMED_SECRET,
+    find: new RegExp(
+      `(?<before>${SECRET_WORD}${IS}|--[\\w-]{0,64}${SECRET_WORD}[ =]["']?|<\\w{0,40}${SECRET_WORD}>|\\blogin \\S{1,100} password )${VALUE}`,
+      "i",
+    ),
+    accepts: isLiteral,
+  },
+  {
+    kind: "key",
+    name: "word with a secret's name",
+    quick: NAMED_SECRET,
+    // A word of letters alone is a password only as a variable of a shell: elsewhere it is a type, a name or a label.
+    find: new RegExp(`(?<before>(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET|TOKEN)=["']?)${VALUE}`),
+    accepts: (found) => isLiteral(found, true),
+  },
+  {
+    kind: "key",
+    name: "random value named key",
+    quick: /key/i,
+    find: new RegExp(`(?<before>key\\d*(?:${IS}|[ =]))[\\w+/=.~-]{16,}`, "i"),
+    accepts: (found) => looksRandom(found, 16) && !isStandIn(found),
+  },
+  {
+    kind: "key",
+    name: "key by its prefix",
+    // Their letters are too few to look random.
+    quick: /A[KS]IA|[sprk]k[-_]|key-/,
+    find: /\b(?:A[KS]IA[0-9A-Z]{16}|(?:sk|pk|rk|key)[-_][0-9a-f]{32,})\b/,
+    accepts: (found) => !isStandIn(found),
+  },
+  {
+    kind: "cookie",
+    name: "cookie",
+    quick: /cookie/i,
+    find: new RegExp(
+      `(?<before>\\b(?:set-)?cookie${IS})` + "[\\w!#$%&*+.^`|~-]+=[^\\s;,\"'{}]{4,}(?:; ?[\\w-]+(?:=[^\\s;,\"'{}]*)?)*",
+      "i",
+    ),
+  },
+  {
+    kind: "organisation",
+    name: "organisation",
+    quick: /organi/i,
+    find: new RegExp(
+      `(?<before>organi[sz]ation(?:'s)?(?:[-_ ]?(?:uu)?id)?\\\\*["']?\\s*(?:is|[:=])?\\s*\\\\*["'(]?)${UUID}`,
+      "i",
+    ),
+  },
+  {
+    kind: "organisation",
+    name: "workspace",
+    quick: /wrkspc_|org_01|user_01/,
+    find: /\b(?:wrkspc_|org_01|user_01)[A-Za-z0-9]{16,}/,
+  },
+  {
+    kind: "key",
+    name: "random word",
+    find: /(?:(?<![\w+=\\-]|sha\d{1,3}-[\w+/=]*)|(?<=\\[nrtbf]))[A-Za-z0-9][\w+=-]{19,255}(?![\w+=-])/,
+    accepts: (found) => looksRandom(found) && !isPublic(found) && !isStandIn(found),
+  },
+];
+
+/** Whether a variable or key has a secret's name. */
+export function isSecretName(name: string): boolean {
+  return NAMED.test(name) && !/(?:_PATH|_FILE|_DIR|_HOME|_SOCK|_SOCKET|_NAME|_TYPE|_MODE|_ID|_URL)$/i.test(name);
+}
+const NAMED = new RegExp(`${SECRET_WORD}$|[A-Z]KEY$|(?:^|_)(?:KEY|PAT|COOKIE|DSN|WEBHOOK)$`, "i");
+
+/** Whether a value of an object is secret by its key. */
+export function isNamedSecret(key: string, value: string): boolean {
+  if (!isSecretName(key) || !WHOLE_VALUE.test(value)) return false;
+  return /key$/i.test(key) && !WHOLE_NAME.test(key) ? looksRandom(value, 16) : isLiteral(value);
+}
+const WHOLE_VALUE = new RegExp(`^${VALUE}$`);
+const WHOLE_NAME = new RegExp(`${SECRET_WORD}$`, "i");
+
+/** Whether a value with a secret's name is meant as it stands: not a placeholder, a reference, a type or a variable. */
+function isLiteral(value: string, words = false): boolean {
+  if (/^[$%<{*/]|\?\.|\$\{|\{\{|process\.env|os\.environ|^(?:env|self|this|req|args|config|options)\./.test(value)) {
+    return false;
+  }
+  return !isStandIn(value) && (words ? !NAMES_ITSELF.test(value) : !isWords(value));
+}
+const NAMES_ITSELF =
+  /pass|secret|token|pwd|^(?:string|required|optional|undefined|disabled|enabled|production|development)$/i;
+
+/** What stands where a secret would be in a test, a template or a manual. */
+export function isStandIn(value: string): boolean {
+  return /example|your[-_ ]|dummy|fake|sample|placeholder|change[-_ ]?me|redacted|not[-_ ]?a[-_ ]?key|x{4,}|\*{3,}|\.{3}/i
+    .test(value);
+}
+
+/** Names rather than values: `correct-horse`, `some.name`, `API_KEY_2`. */
+function isWords(value: string): boolean {
+  return value.split(/[._~:/-]/).every((part) => /^(?:[A-Za-z]*|\d*)$/.test(part)) ||
+    /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(value) || /^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value);
+}
+
+/** Ids that the model APIs give to messages, calls and files, and certificates in base64. */
+function isPublic(word: string): boolean {
+  return /^[a-z]{2,12}_01|^LS0tLS1CRUdJTi/.test(word) ||
+    /^(?:call|chatcmpl|resp|msg|req|toolu|srvtoolu|fc|rs|ctc|file|batch|run)[-_]/.test(word);
+}
+
+/**
+ * Whether a word, or a part between its marks, looks random: many different characters, of which 15 % are left
+ * (40 % without a digit) when what names are made of is taken out. Hexadecimal words are digests.
+ */
+export function looksRandom(given: string, least = 20): boolean {
+  const word = given.replace(UUIDS, "");
+  if (word.length < least || !/^[\w+/=.~-]*$/.test(word) || isWords(word)) return false;
+  const parts = word.split(/[^A-Za-z0-9]+/).filter((part) => !/^[A-Z]?[a-z]*$/.test(part));
+  return [parts.join(""), ...parts].some(isRandom);
+}
+
+const UUIDS = new RegExp(UUID, "gi");
+
+function isRandom(part: string): boolean {
+  if (/^(?:[0-9a-f]+|[0-9A-F]+)$/.test(part)) return false;
+  const signs = part.replace(/20\d{6}/g, ""); // a date
+  const left = signs.replace(/[A-Z][a-z]{2,}|[a-z]{3,}|[A-Z]{4,}/g, "").length / signs.length;
+  if (signs.length < 16 || left < (/\d/.test(signs) ? 0.15 : 0.4)) return false;
+  return bitsOf(signs) >= (signs.length >= 24 ? 3.4 : 3.2);
+}
+
+function bitsOf(word: string): number {
+  const counts = new Map<string, number>();
+  for (const char of word) counts.set(char, (counts.get(char) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / word.length) * Math.log2(count / word.length);
+  return bits;
+}
