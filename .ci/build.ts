@@ -1,44 +1,77 @@
 /**
- * Makes `dist/`: what runtimes other than Bun read of the package, file by file as in `lib/`, and a bundle of the SDK
- * that loads faster. `bun run build`; with `--sdk` only the bundle, if it is missing.
+ * Makes `dist/`: JavaScript for every runtime but Bun, file by file as in `lib/`, declarations of what the package
+ * exports, and a bundle of the SDK that loads faster. With `--if-older`, only if something in `lib/` is newer.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const LIB = join(ROOT, "lib");
 const DIST = join(ROOT, "dist");
-/** Before 24.2 Node does not say which file is the main one; a gate that took itself for imported would stay open. */
+
+/** Node before 24.2 has no import.meta.main: a gate that took itself for imported would stay open. */
 const IS_MAIN =
   "import.meta.main ?? process.getBuiltinModule('node:fs').realpathSync(process.argv[1]) === import.meta.filename";
 
-if (!process.argv.includes("--sdk")) {
+if (!process.argv.includes("--if-older") || isOlder()) {
   rmSync(DIST, { recursive: true, force: true });
-  compile();
-  copyAssets();
+  compile("--removeComments");
+  compile("--declaration", "--emitDeclarationOnly");
+  keepExported();
+  fixNames();
+  writeImports();
+  await bundleSdk();
 }
-await bundleSdk();
 
-function compile(): void {
+function isOlder(): boolean {
+  const built = statSync(join(DIST, "index.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return globSync("**/*", { cwd: LIB }).some((name) => statSync(join(LIB, name)).mtimeMs > built);
+}
+
+function compile(...flags: string[]): void {
   const tsc = join(ROOT, "node_modules/.bin/tsc");
-  execFileSync(tsc, ["-p", join(ROOT, ".ci/tsconfig.build.json")], { stdio: "inherit", cwd: ROOT });
+  execFileSync(tsc, ["-p", join(ROOT, ".ci/tsconfig.build.json"), "--noCheck", ...flags], {
+    stdio: "inherit",
+    cwd: ROOT,
+  });
+}
+
+/** An import map by which Deno finds this package for scripts outside any project. */
+function writeImports(): void {
+  const files = Object.entries(exported()).filter(([, { types }]) => types);
+  const imports = files.map(([path, file]) => [`crochet${path.slice(1)}`, file.default.replace("./dist/", "./")]);
+  writeFileSync(join(DIST, "imports.json"), `${JSON.stringify({ imports: Object.fromEntries(imports) }, null, 2)}\n`);
+}
+
+function exported(): { [path: string]: { types?: string; default: string } } {
+  return JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).exports;
+}
+
+/** Removes the declarations that no export leads to. */
+function keepExported(): void {
+  const kept = new Set<string>();
+  const keep = (file: string) => {
+    if (kept.has(file)) return;
+    kept.add(file);
+    const names = readFileSync(file, "utf8").matchAll(/(?:from |import\()"(\.[^"]*)\.[jt]s"/g);
+    for (const [, path] of names) keep(join(dirname(file), `${path}.d.ts`));
+  };
+  for (const { types } of Object.values(exported())) if (types) keep(join(ROOT, types));
+  for (const name of globSync("**/*.d.ts", { cwd: DIST })) if (!kept.has(join(DIST, name))) rmSync(join(DIST, name));
+}
+
+/** The compiler leaves the names in declarations, and of files that are required or started as processes. */
+function fixNames(): void {
   for (const name of globSync("**/*.{js,d.ts}", { cwd: DIST })) {
     const file = join(DIST, name);
     const text = readFileSync(file, "utf8");
-    // The compiler leaves the names in declarations, and of files that are required or started as processes.
-    const mended = text.replace(/"(\.{1,2}\/[^"\n]*)\.ts"/g, (whole, path: string) => {
-      return existsSync(join(dirname(file), `${path}.js`)) ? `"${path}.js"` : whole;
-    }).replace(/^if \(import\.meta\.main\)/gm, `if (${IS_MAIN})`);
-    if (mended !== text) writeFileSync(file, mended);
-  }
-}
-
-/** Everything in `lib/` that is no source of ours: pages, styles. */
-function copyAssets(): void {
-  for (const name of globSync("**/*.{js,css,html,svg,json}", { cwd: join(ROOT, "lib") })) {
-    mkdirSync(dirname(join(DIST, name)), { recursive: true });
-    cpSync(join(ROOT, "lib", name), join(DIST, name));
+    const fixed = text.replace(
+      /"(\.{1,2}\/[^"\n]*)\.ts"/g,
+      (whole, path: string) => existsSync(join(LIB, dirname(name), `${path}.ts`)) ? `"${path}.js"` : whole,
+    ).replace(/^if \(import\.meta\.main\)/gm, `if (${IS_MAIN})`);
+    if (fixed !== text) writeFileSync(file, fixed);
   }
 }
 
@@ -47,7 +80,6 @@ async function bundleSdk(): Promise<void> {
   const source = join(ROOT, "node_modules/@anthropic-ai/sdk");
   const { name, version } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
   const file = join(DIST, `sdk-${version}.js`);
-  if (existsSync(file)) return;
   const built = await Bun.build({
     entrypoints: [join(ROOT, ".ci/sdk.ts")],
     target: "node",
@@ -67,6 +99,5 @@ async function bundleSdk(): Promise<void> {
   });
   const licences = globSync("LICENSE*", { cwd: source }).sort().map((name) => readFileSync(join(source, name), "utf8"));
   const head = [`${name} ${version} and @opentelemetry/api, bundled`, ...licences.map((text) => text.trim())];
-  mkdirSync(DIST, { recursive: true });
   writeFileSync(file, `/*! ${head.join("\n\n").replaceAll("*/", "* /")}\n*/\n${await built.outputs[0]!.text()}`);
 }

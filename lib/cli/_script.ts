@@ -5,6 +5,7 @@ import { nearest } from "../core/names.ts";
 import { fileUrl } from "../files/file-url.ts";
 import { loadingScript } from "../files/loading-script.ts";
 import { type Io, UsageError } from "./_io.ts";
+import { offerOwnCopy } from "./_own-copy.ts";
 
 /**
  * Splits the words of a command: a first word that ends in .ts, .js or .mjs is a script, unless `--` comes before it.
@@ -54,6 +55,7 @@ export async function loadAgent(path: string, patience?: Patience): Promise<Agen
 
 async function imported(path: string, patience: Patience | undefined): Promise<{ default?: Agent }> {
   try {
+    offerOwnCopy(path);
     const until = patience && ((loaded: Promise<unknown>) => outOfPatience(path, patience, loaded));
     return await loadingScript(path, () => import(fileUrl(path)), until);
   } catch (error) {

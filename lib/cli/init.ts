@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { ownArgv } from "../hooks/installing/own-command.ts";
 import { shellWord } from "../core/shown.ts";
 import { trust } from "../hooks/trust.ts";
 import { crochetVersion } from "../version.ts";
 import { command, type Usage } from "./_flags.ts";
-import { isFound, linkPackages } from "./init/_link.ts";
+import { linkPackages } from "./init/_link.ts";
+import { isFound, PACKAGE } from "./_own-copy.ts";
 import {
   commands,
   denoJson,
@@ -50,44 +50,49 @@ interface Scaffold {
 
 async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> {
   const name = basename(dir);
-  const own = existsSync(join(dir, "agent.ts"));
-  const files = Object.entries({
+  const all: { readonly [path: string]: string } = {
     ...templates(name),
     "package.json": packageJson(name, origin),
     "deno.json": denoJson(origin),
-  }).filter(([path]) => !own || (path !== "agent.test.ts" && !path.startsWith(`fixtures/${FIXTURE}/`)));
-  const freshHooks = !existsSync(join(dir, "hooks"));
-  const written: string[] = [];
-  const kept: string[] = own ? ["agent.ts"] : [];
-  for (const [path, text] of files) {
-    if (path === "agent.ts" && own) continue;
-    (writeNew(join(dir, path), text) ? written : kept).push(path);
-  }
-  // The bytes are ours, and a person asked for them.
-  if (freshHooks) trust(dir, io.env, "hooks");
+  };
+  // A person's own agent; what an earlier 'init' left is finished.
+  const own = existsSync(join(dir, "agent.ts")) && readFileSync(join(dir, "agent.ts"), "utf8") !== all["agent.ts"];
+  const ofOurAgent = (path: string) => /^agent\.(test\.)?ts$/.test(path) || path.startsWith(`fixtures/${FIXTURE}/`);
+  const files = Object.entries(all).filter(([path]) => !own || !ofOurAgent(path));
+  const hooks = join(dir, "hooks");
+  const isOurs = (file: string) => readFileSync(join(hooks, file), "utf8") === all[`hooks/${file}`];
+  const onlyOurHooks = !existsSync(hooks) || readdirSync(hooks).every(isOurs);
   const tape = `fixtures/${FIXTURE}/tape.jsonl`;
   const record = !own && !existsSync(join(dir, tape));
-  if (!own) (record ? written : kept).push(tape);
-  const unlink = linkPackages(dir, origin);
+  const written: string[] = [];
+  const kept: string[] = own ? ["agent.ts"] : [];
+  const undo: (() => void)[] = [];
   try {
-    if (record) await recordRun(dir, io);
-  } finally {
+    for (const [path, text] of files) (writeNew(join(dir, path), text, undo) ? written : kept).push(path);
+    if (!own) (record ? written : kept).push(tape);
+    const unlink = linkPackages(dir, origin);
+    undo.push(unlink);
+    if (record) await recordRun(dir, io, undo);
     // A package may lie in a cache that is emptied, and npm takes a link for an install.
     if (!origin.clone) unlink();
+  } catch (error) {
+    for (const step of undo.reverse()) step();
+    throw error;
   }
+  // The bytes are ours, and a person asked for them.
+  if (onlyOurHooks) trust(dir, io.env, "hooks");
   const notes = own ? ['agent.ts was there, so no run was recorded: crochet record agent.ts "<prompt>"'] : [];
-  if (kept.includes("package.json") && !readFileSync(join(dir, "package.json"), "utf8").includes('"crochet"')) {
-    const { dependencies } = JSON.parse(packageJson(name, origin));
-    notes.push(`package.json does not name crochet: add "crochet": "${dependencies.crochet}" to its dependencies`);
-  }
+  if (kept.includes("package.json")) notes.push(...await addDependency(dir, origin, io));
   return { written, kept, notes };
 }
 
-/** Whether the file was written: what is there stays. */
-function writeNew(path: string, text: string): boolean {
-  mkdirSync(dirname(path), { recursive: true });
+/** Writes a file unless one is there; `undo` gets what removes it, and the folders made for it. */
+function writeNew(path: string, text: string, undo: (() => void)[]): boolean {
+  const made = mkdirSync(dirname(path), { recursive: true });
+  if (made !== undefined) undo.push(() => rmSync(made, { recursive: true, force: true }));
   try {
     writeFileSync(path, text, { flag: "wx" });
+    undo.push(() => rmSync(path, { force: true }));
     return true;
   } catch (error) {
     if ((error as { code?: string }).code === "EEXIST") return false;
@@ -95,21 +100,52 @@ function writeNew(path: string, text: string): boolean {
   }
 }
 
+/** Names crochet in a person's package.json, if they agree; what is left for them to do. */
+async function addDependency(dir: string, origin: Origin, io: Io): Promise<string[]> {
+  const file = join(dir, "package.json");
+  const text = readFileSync(file, "utf8");
+  if (text.includes('"crochet"')) return [];
+  const { crochet } = JSON.parse(packageJson(basename(dir), origin)).dependencies;
+  const line = `"crochet": ${JSON.stringify(crochet)}`;
+  if (!await agreed(`Add ${line} to the dependencies of package.json? [Y/n] `, io)) {
+    return [`package.json does not name crochet: add ${line} to its dependencies`];
+  }
+  const { applyEdits, modify } = await import("jsonc-parser");
+  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
+  const formattingOptions = { insertSpaces: !indent.startsWith("\t"), tabSize: indent.length };
+  writeFileSync(file, applyEdits(text, modify(text, ["dependencies", "crochet"], crochet, { formattingOptions })));
+  return [`package.json: added ${line}`];
+}
+
+/** Whether a person says yes; false if nobody can be asked. */
+async function agreed(question: string, io: Io): Promise<boolean> {
+  if (!io.tty || !process.stdin.isTTY) return false;
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^(y|yes)?$/i.test((await lines.question(question, { signal: io.signal })).trim());
+  } finally {
+    lines.close();
+  }
+}
+
 function ownOrigin(dir: string): Origin {
-  const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
   return {
-    root,
+    root: PACKAGE,
     version: crochetVersion(),
     // What is packed has no settings for Deno; where a package lies does not tell, as every cache has a place of its own.
-    clone: existsSync(join(root, "deno.json")),
+    clone: existsSync(join(PACKAGE, "deno.json")),
     runtime: "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node",
     found: isFound(dir, "crochet"),
     nodeTypes: isFound(dir, "@types/node"),
+    isBunOnPath: (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, "bun"))),
   };
 }
 
 /** Records the run of the test with the scaffolded agent, hook and tools, against a scripted model on 127.0.0.1. */
-async function recordRun(dir: string, io: Io): Promise<void> {
+async function recordRun(dir: string, io: Io, undo: (() => void)[]): Promise<void> {
+  const state = join(dir, ".crochet");
+  if (!existsSync(state)) undo.push(() => rmSync(state, { recursive: true, force: true }));
   const { scriptedServer } = await import("../testing/server.ts");
   const server = await scriptedServer([...REPLIES]);
   try {
@@ -117,7 +153,7 @@ async function recordRun(dir: string, io: Io): Promise<void> {
     const env = { ...rest, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
     const [runtime, ...args] = ownArgv("cli/main", "record", "agent.ts", PROMPT, "--fixture", FIXTURE);
     const { code, words } = await ran(runtime, args, dir, env);
-    if (code !== 0) throw new Error(`Cannot record the first run as the agent did not start: ${words}`);
+    if (code !== 0) throw new Error(`Cannot record the first run: ${words}`);
     server.done();
   } finally {
     await server.close();

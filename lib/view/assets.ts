@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
-/** The page's own files, read from beside this one. */
-const PAGE = new URL("./page/", import.meta.url);
+/** The page's own files: what is built of this one lies in another folder. */
+const PAGE = new URL("../../lib/view/page/", import.meta.url);
 
 const STYLES = ["base", "overview", "bar", "rows", "sections", "diff", "hooks", "compare", "print"];
 

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "crochet/testing";
-import { crochet, ended } from "../_crochet.ts";
+import { CROCHET, crochet, ended } from "../_crochet.ts";
+import { NO_PTY, Pty } from "../_pty.ts";
 import { scratch } from "../_scratch.ts";
 
 const DENO = "Deno" in globalThis;
@@ -106,4 +107,62 @@ test("crochet init refuses a file in the place of a directory", async () => {
   const { code, err } = await crochet(["init", "taken"], { cwd: folder.path });
   assert.equal(code, 2);
   assert.equal(err, "crochet: Cannot scaffold in 'taken' as it is a file: name a directory\n");
+});
+
+test("crochet init leaves nothing if it cannot finish, and finishes when run again", { timeout: 60_000 }, async () => {
+  using folder = scratch({ "mine/hooks/stop.broken.ts": 'throw new Error("kaboom");\n' });
+  const dir = join(folder.path, "mine");
+  const init = () => crochet(["init", "mine"], { cwd: folder.path, env: { HOME: folder.path } });
+  const failed = await init();
+  assert.equal(failed.code, 1);
+  assert.match(failed.err, /Cannot record the first run: .*kaboom/);
+  assert.deepEqual(readdirSync(dir, { recursive: true }), ["hooks", "hooks/stop.broken.ts"]);
+  rmSync(join(dir, "hooks/stop.broken.ts"));
+  assert.equal((await init()).code, 0);
+  // As if it had been killed before the end.
+  for (const path of ["agent.test.ts", "fixtures/fix-spelling/tape.jsonl"]) rmSync(join(dir, path));
+  const again = await init();
+  assert.equal(again.code, 0, again.err);
+  assert.match(again.out, /^\+ agent\.test\.ts\n\+ fixtures\/fix-spelling\/tape\.jsonl$/m);
+  assert.equal((await crochet(["replay"], { cwd: dir, env: { HOME: folder.path } })).code, 0);
+});
+
+test("crochet init adds itself to a package.json that is there, if a person agrees", {
+  timeout: 60_000,
+  skip: NO_PTY ?? false,
+}, async () => {
+  const text = '{\n\t"name": "mine",\n\t"dependencies": {\n\t\t"zod": "4.6.7"\n\t}\n}\n';
+  for (const answer of ["y", "n"]) {
+    using folder = scratch({ "package.json": text, "agent.ts": "export default 1;\n" });
+    await using terminal = new Pty([...CROCHET, "init"], { cwd: folder.path, env: { HOME: folder.path } });
+    await terminal.until(/Add "crochet"[^]*\[Y\/n\]/);
+    terminal.send(`${answer}\r`);
+    await terminal.until(/Next/);
+    const { dependencies } = JSON.parse(readFileSync(join(folder.path, "package.json"), "utf8"));
+    assert.deepEqual(Object.keys(dependencies), answer === "y" ? ["zod", "crochet"] : ["zod"]);
+  }
+});
+
+test("a scaffold names its own Bun, and npm's commands if Bun is not on the PATH", { timeout: 60_000 }, async () => {
+  using folder = scratch();
+  const { out } = await crochet(["init", "mine"], {
+    cwd: folder.path,
+    env: { HOME: folder.path, PATH: "/usr/bin:/bin" },
+  });
+  const { devDependencies, scripts } = JSON.parse(readFileSync(join(folder.path, "mine/package.json"), "utf8"));
+  if (DENO) return assert.equal(scripts.test, "deno test -A");
+  assert.equal(devDependencies.bun, "^1.4.0");
+  assert.deepEqual(scripts, { start: "bun run agent.ts", test: "bun test" });
+  assert.match(out, /npm install\n {2}npm test .*\n {2}npx crochet hooks check .*\n {2}npm start -- "what is here\?"/);
+});
+
+test("a script outside any project imports the crochet that runs it", { timeout: 60_000 }, async () => {
+  using folder = scratch({
+    "x.ts": `import { agent } from "crochet";
+import { scripted } from "crochet/testing";
+export default agent({ model: scripted([{ text: "from outside" }]) });
+`,
+  });
+  const { out, err } = await crochet(["run", "x.ts", "hi"], { cwd: folder.path, env: { HOME: folder.path } });
+  assert.equal(out, "from outside\n", err);
 });

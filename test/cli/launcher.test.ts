@@ -71,10 +71,16 @@ test("crochet hands over to bun of its package, then bun on PATH, then deno, and
   rmSync(join(here.path, "package/node_modules"), { recursive: true });
   assert.equal(launch(here.path, bin).out, `bin/bun ${alone} ${main} replay two words\n`);
   rmSync(join(here.path, "bin/bun"));
-  assert.match(
-    launch(here.path, bin).out,
-    /^bin\/deno run -A --quiet --config \S+\/deno\.json \S+\/main\.ts replay two/,
+  // In a project Deno finds what is imported there; elsewhere it is told where we are.
+  const started = () => launch(here.path, bin).out.replaceAll(`${dirname(bin)}/../../`, "");
+  assert.equal(
+    started(),
+    "bin/deno run -A --quiet --import-map=dist/imports.json dist/cli/main.js replay two words\n",
   );
+  writeFileSync(join(here.path, "package.json"), "{}");
+  assert.equal(started(), "bin/deno run -A --quiet dist/cli/main.js replay two words\n");
+  writeFileSync(join(here.path, "package/deno.json"), "{}");
+  assert.match(started(), /^bin\/deno run -A --quiet --config deno\.json \S+\/main\.ts replay two words\n$/);
   rmSync(join(here.path, "bin/deno"));
   assert.deepEqual(launch(here.path, bin), {
     code: 2,

@@ -6,20 +6,27 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BIN = join(ROOT, "node_modules/.bin");
-/** The Node that the package is tried on, where the machine has none as new. */
-const NODE = "24.21.0";
+/** The versions of Node that the package is tried on: the newest that runs TypeScript, and one that does not. */
+const NODES = { node: "24.21.0", node20: "20.20.0" };
 
 export interface Installed {
   /** Everything below it can go. */
   readonly folder: string;
   /** The folder of a project that has the package from its tarball, and nothing else of ours. */
   readonly project: string;
+  /** A clone, as far as a build needs it. */
+  readonly clone: string;
   /** The tarball. */
   readonly tarball: string;
   /** The names of the files in the tarball. */
   readonly packed: readonly string[];
   /** A folder with nothing but the runtime in it, for PATH. */
-  readonly only: { readonly bun: string; readonly deno: string; readonly node: string | undefined };
+  readonly only: {
+    readonly bun: string;
+    readonly deno: string;
+    readonly node: string | undefined;
+    readonly node20: string | undefined;
+  };
 }
 
 /**
@@ -38,11 +45,7 @@ export function install(): Installed {
 }
 
 function installIn(folder: string): Installed {
-  const copy = join(folder, "copy");
-  mkdirSync(copy);
-  for (const name of ["lib", "hooks", ".ci", "package.json", "tsconfig.json", "README.md", "LICENSE"]) {
-    cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-  }
+  const copy = clone(join(folder, "crochet"));
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
   run(copy, join(BIN, "bun"), "run", ".ci/build.ts");
   const [{ filename, files }] = JSON.parse(run(copy, "npm", "pack", "--ignore-scripts", "--json"));
@@ -50,6 +53,7 @@ function installIn(folder: string): Installed {
   const tarball = join(copy, filename);
   return {
     folder,
+    clone: copy,
     project: projectWith(folder, "project", tarball),
     tarball,
     packed: files.map(({ path }: { path: string }) => path),
@@ -57,7 +61,8 @@ function installIn(folder: string): Installed {
       bun: alone(folder, "bun", join(BIN, "bun")),
       // What is in .bin is a script for Node.
       deno: alone(folder, "deno", run(copy, join(BIN, "deno"), "eval", "console.log(Deno.execPath())").trim()),
-      node: node(folder),
+      node: node(folder, "node"),
+      node20: node(folder, "node20"),
     },
   };
 }
@@ -84,31 +89,50 @@ function add(cwd: string, ...packages: string[]): void {
   }
 }
 
-/** The machine's own Node where it is new enough, else one out of the registry; undefined where that has none. */
-function node(folder: string): string | undefined {
+/** The files of a clone, without what is installed and built in it. */
+export function clone(folder: string): string {
+  mkdirSync(folder);
+  const names = [
+    "lib",
+    "hooks",
+    ".ci",
+    "package.json",
+    "bun.lock",
+    "deno.json",
+    "tsconfig.json",
+    "README.md",
+    "LICENSE",
+  ];
+  for (const name of names) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  return folder;
+}
+
+/** The machine's own Node if it is of that major version, else one from the registry; undefined if that has none. */
+function node(folder: string, which: keyof typeof NODES): string | undefined {
+  const wanted = NODES[which];
   try {
-    const found = execFileSync("node", ["-p", "process.versions.node"], { encoding: "utf8" });
     const own = execFileSync("node", ["-p", "process.execPath"], { encoding: "utf8" }).trim();
-    if (Number(found.split(".")[0]) >= 24) return alone(folder, "node", own);
+    const found = execFileSync(own, ["-p", "process.versions.node"], { encoding: "utf8" });
+    if (found.split(".")[0] === wanted.split(".")[0]) return alone(folder, which, own, "node");
   } catch {
     // There is none.
   }
   const name = `node-${process.platform}-${process.arch}`;
-  const place = join(folder, "node");
+  const place = join(folder, which);
   mkdirSync(place);
   writeFileSync(join(place, "package.json"), '{ "private": true }');
   try {
-    add(place, `${name}@${NODE}`);
+    add(place, `${name}@${wanted}`);
   } catch {
     return undefined;
   }
   const binary = join(place, "node_modules", name, "bin/node");
-  return existsSync(binary) ? alone(folder, "node", binary) : undefined;
+  return existsSync(binary) ? alone(folder, which, binary, "node") : undefined;
 }
 
 /** A folder for PATH in which a runtime is, and beside it what a shell script may call. */
-function alone(folder: string, name: string, binary: string): string {
-  const place = join(folder, `only-${name}`);
+function alone(folder: string, which: string, binary: string, name = which): string {
+  const place = join(folder, `only-${which}`);
   mkdirSync(place);
   symlinkSync(binary, join(place, name));
   if (name === "bun") symlinkSync(binary, join(place, "bunx"));

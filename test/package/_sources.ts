@@ -31,6 +31,13 @@ export default (({ input }, { cwd }) =>
   cwd !== "" && String(input.file_path).includes("secret") ? deny("it is secret") : undefined) satisfies PreToolUseHook;
 `;
 
+const withoutTypes = (text: string) =>
+  text.replace(": { text: string }", "").replace("!.content", ".content").replace(", type PreToolUseHook", "")
+    .replace(" satisfies PreToolUseHook", "");
+
+/** The same for a Node that does not run TypeScript. */
+export const PLAIN = { agent: withoutTypes(AGENT), hook: withoutTypes(HOOK) };
+
 /** Needs no model. */
 export const SCRIPTED = `
 import { agent } from "crochet";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { installedCommands, nextLines, npmFolder, registryOf, stranger } from "./_first-project.ts";
-import { install, type Installed, runIn } from "./_install.ts";
-import { AGENT, HOOK, SCRIPTED, STREAM, WIRED } from "./_sources.ts";
+import { clone, install, type Installed, run, runIn } from "./_install.ts";
+import { AGENT, HOOK, PLAIN, SCRIPTED, STREAM, WIRED } from "./_sources.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const TSC = join(MODULES, ".bin/tsc");
@@ -41,17 +41,18 @@ const RUNTIMES = [
   { name: "node", args: [], skip: noNode },
 ] as const;
 
-test("the package holds the sources, what was built of them, and nothing that only we need", { skip, ...LONG }, () => {
+test("the package holds each source, its JavaScript, and the types of what it exports", { skip, ...LONG }, () => {
   const { packed } = made!;
   const folders = new Set(packed.map((path) => path.split("/")[0]!));
   assert.deepEqual([...folders].sort(), ["LICENSE", "README.md", "dist", "hooks", "lib", "package.json"]);
-  const missing = packed.filter((path) => /^lib\/.*\.ts$/.test(path)).filter((path) => {
-    const built = path.replace(/^lib/, "dist").replace(/\.ts$/, "");
-    return !["js", "js.map", "d.ts"].every((ending) => packed.includes(`${built}.${ending}`));
-  });
-  assert.deepEqual(missing, []);
-  const assets = packed.filter((path) => /^lib\/.*\.(css|js|html)$/.test(path));
-  assert.deepEqual(assets.filter((path) => !packed.includes(path.replace(/^lib/, "dist"))), []);
+  const of = (ending: RegExp) => packed.filter((path) => ending.test(path));
+  const named = (path: string) => path.replace(/^lib|^dist/, "").replace(/\.(ts|js|d\.ts)$/, "");
+  const sources = of(/^lib\/.*\.ts$/).map(named);
+  const built = of(/^dist\/(?!sdk-).*\.js$/).map(named);
+  assert.deepEqual(built.sort(), sources.sort());
+  assert.deepEqual(of(/\.map$/), []);
+  const types = of(/\.d\.ts$/).length;
+  assert.ok(types > 50 && types < sources.length / 3, `${types} declarations`);
 });
 
 for (const { name, args, skip } of RUNTIMES) {
@@ -120,6 +121,72 @@ for (const { name, skip } of RUNTIMES) {
       assert.match(crochet("hooks check hooks --runs 5"), /1 hook, none at fault/);
     },
   );
+}
+
+const noNode20 = skip || (made?.only.node20 === undefined && "Node 20 is neither here nor in the registry");
+test("a first project runs on Node 20 from .mjs, by run()", { skip: noNode20, ...LONG }, () => {
+  const folder = join(made!.project, "plain");
+  mkdirSync(join(folder, "hooks"), { recursive: true });
+  writeFileSync(join(folder, "agent.mjs"), PLAIN.agent);
+  writeFileSync(join(folder, "hooks/pre-tool-use@Read.secret.mjs"), PLAIN.hook);
+  const out = runIn(folder, made!.only.node20!, "node", "agent.mjs");
+  assert.deepEqual(JSON.parse(out), {
+    stop: "done",
+    text: "Hello from the model",
+    answers: ["Denied by hook pre-tool-use@Read.secret.mjs: it is secret", "HI"],
+  });
+});
+
+/** The rows of the README's table of installs: runtime, install line, start line. */
+const ROWS = [
+  ...readFileSync(new URL("../../README.md", import.meta.url), "utf8")
+    .matchAll(/^\| (Bun|Deno|Node)[^|]*\| `([^`]+)` \| `(\w+)[^`]*`/gm),
+];
+
+test("each install line of the README makes 'crochet' importable beside a clone", { skip: noNode, ...LONG }, () => {
+  assert.deepEqual(ROWS.map(([, runtime]) => runtime), ["Bun", "Deno", "Node", "Node"]);
+  const { folder, only } = made!;
+  for (const [i, [, runtime, install, start]] of ROWS.entries()) {
+    const node = i === 3 ? only.node20 ?? only.node! : only.node!;
+    const project = join(folder, `readme-${i}`);
+    mkdirSync(project);
+    const path = `${only.bun}:${only.deno}:${node}:${npmFolder()}:/usr/bin:/bin`;
+    runIn(project, path, "sh", "-c", install!);
+    const file = i === 3 ? "agent.mjs" : "agent.ts";
+    writeFileSync(join(project, file), PLAIN.agent.replace(', hooks: "./hooks"', ""));
+    const words = runtime === "Bun" ? ["run"] : runtime === "Deno" ? ["run", "-A", "--quiet"] : [];
+    assert.match(runIn(project, path, start!, ...words, file), /"stop":"done"/, `${runtime}: ${install}`);
+  }
+});
+
+test(
+  "npm install -g . in a fresh clone makes a crochet that runs, without Bun or Deno on the PATH",
+  { skip: noNode, ...LONG },
+  () => {
+    const { folder, only } = made!;
+    const fresh = clone(join(folder, "fresh"));
+    const prefix = join(folder, "prefix");
+    const path = `${prefix}/bin:${only.node}:${npmFolder()}:/usr/bin:/bin`;
+    runIn(fresh, path, "npm", "install", "-g", ".", "--prefix", prefix);
+    const outside = join(folder, "outside");
+    mkdirSync(outside);
+    writeFileSync(join(outside, "scripted.ts"), SCRIPTED);
+    assert.equal(runIn(outside, path, "crochet", "run", "scripted.ts", "go"), "Hello from a script\n");
+    const type = stranger(join(folder, "home-fresh"), path, run(folder, "npm", "config", "get", "registry").trim());
+    const [cd, ...lines] = nextLines(type(outside, "crochet init mine"));
+    assert.deepEqual([cd, ...lines], ["cd mine", "npm install", "npm test", "npx crochet hooks check"]);
+    for (const line of lines) type(join(outside, "mine"), line);
+  },
+);
+
+for (const { name, skip } of RUNTIMES) {
+  test(`a script outside any project imports the package that runs it, on ${name}`, { skip, ...LONG }, () => {
+    const outside = join(made!.folder, `outside-${name}`);
+    mkdirSync(outside);
+    writeFileSync(join(outside, "scripted.ts"), SCRIPTED);
+    const crochet = join(made!.project, "node_modules/.bin/crochet");
+    assert.equal(runIn(outside, made!.only[name]!, crochet, "run", "scripted.ts", "go"), "Hello from a script\n");
+  });
 }
 
 const FIRST = {

@@ -98,6 +98,8 @@ export interface Origin {
   readonly found: boolean;
   /** The same for the types of Node. */
   readonly nodeTypes: boolean;
+  /** Without, a new project's own Bun is called, by npm. */
+  readonly isBunOnPath: boolean;
 }
 
 interface Commands {
@@ -114,8 +116,11 @@ const COMMANDS: { readonly [runtime in Origin["runtime"]]: Commands } = {
   node: { install: "npm install", test: "node --test", crochet: "npx crochet", start: "node agent.ts" },
 };
 
-/** What a person types in the new project; no `install` where nothing has to be installed. */
-export function commands({ clone, runtime, found, nodeTypes }: Origin): Commands {
+const BY_NPM: Commands = { install: "npm install", test: "npm test", crochet: "npx crochet", start: "npm start --" };
+
+/** What a person types in the new project; no `install` if nothing has to be installed. */
+export function commands({ clone, runtime, found, nodeTypes, isBunOnPath }: Origin): Commands {
+  if (runtime === "bun" && !isBunOnPath) return BY_NPM;
   const { test, crochet, start } = COMMANDS[runtime];
   if (clone) return { test, crochet: "crochet", start };
   if (!found) return COMMANDS[runtime];
@@ -124,8 +129,8 @@ export function commands({ clone, runtime, found, nodeTypes }: Origin): Commands
 }
 
 export function packageJson(name: string, origin: Origin): string {
-  const { root, version, clone } = origin;
-  const { start, test } = commands(origin);
+  const { root, version, clone, runtime } = origin;
+  const { start, test } = commands({ ...origin, isBunOnPath: true });
   const made = {
     name: name.toLowerCase().replace(/[^a-z0-9._-]+/g, "-").replace(/^[._-]+/, "") || "agent",
     private: true,
@@ -133,7 +138,9 @@ export function packageJson(name: string, origin: Origin): string {
     scripts: { start, test },
     dependencies: { crochet: clone ? `file:${root}` : `^${version}` },
     // For editors, and for Deno, which checks the types of tests before it runs them.
-    devDependencies: { "@types/node": "*" },
+    devDependencies: { "@types/node": "*", ...(runtime === "bun" && { bun: "^1.4.0" }) },
+    // The package 'bun' fetches its program when it is installed, which Bun allows only to the packages named here.
+    ...(runtime === "bun" && { trustedDependencies: ["bun"] }),
   };
   return `${JSON.stringify(made, null, 2)}\n`;
 }
