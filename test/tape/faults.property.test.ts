@@ -114,7 +114,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
       fc.asyncProperty(faults(tape), async (schedule) => {
         assert.deepEqual((await underFaults(made, tape, schedule, { files })).broken, []);
       }),
-      { numRuns: tries(50, 1000) },
+      { numRuns: tries(20, 1000) },
     );
   });
 
@@ -142,7 +142,7 @@ for (const { name, agent: made, tape, files, races } of examples) {
       fc.asyncProperty(rechunk(tape), async (cutAt) => {
         assert.deepEqual(told(await underFaults(made, tape, [], { files, wire: true, cutAt })), plain);
       }),
-      { numRuns: tries(10, 200) },
+      { numRuns: tries(6, 200) },
     );
   });
 }

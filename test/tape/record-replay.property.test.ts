@@ -49,7 +49,7 @@ test("a run recorded over the wire always replays to the same result, transcript
         assertSame(await take(offline(telling), { folder, tape: { path: folder, wire: true } }), recorded);
       });
     }),
-    { numRuns: tries(12, 300) },
+    { numRuns: tries(8, 300) },
   );
 });
 
@@ -65,7 +65,7 @@ test("a run recorded at the Model seam always replays the same, at the seam and 
         assertSame(await take(again, { folder, tape: { path: folder, wire: true } }), recorded);
       });
     }),
-    { numRuns: tries(12, 300) },
+    { numRuns: tries(8, 300) },
   );
 });
 
@@ -87,7 +87,7 @@ test("re-chunking a recorded body never changes anything", async () => {
         });
       },
     ),
-    { numRuns: tries(8, 150) },
+    { numRuns: tries(6, 150) },
   );
 });
 
@@ -108,6 +108,6 @@ test("a tape always replays in another workspace: its own paths are put in place
         assert.equal(JSON.stringify(elsewhere.result.messages), moved);
       });
     }),
-    { numRuns: tries(8, 150) },
+    { numRuns: tries(6, 150) },
   );
 });
