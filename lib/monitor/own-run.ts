@@ -61,7 +61,7 @@ class OwnLife {
   watch(own: RunOptions): RunOptions {
     const { on, ask, asker } = own;
     const asking = async <T>(type: PromptType, message: string, question: () => Promise<T>): Promise<T> => {
-      this.#prompt(type, message, true);
+      this.#prompt(type, message, { shown: true });
       try {
         return await question();
       } finally {
@@ -91,10 +91,13 @@ class OwnLife {
 
   #see(event: RunEvent, alone: boolean): void {
     if (event.type === "start" && this.#id === undefined) return this.#begin(event.session_id);
-    if (event.type === "question") return this.#waits(event.tool_name, event.reason);
+    // A durable run waits for an answer from elsewhere for as long as it takes: its process may end meanwhile.
+    if (event.type === "question") {
+      return this.#prompt("permission", `${event.tool_name}: ${event.reason}`, { outlivesProcess: true });
+    }
     if (event.agent_id !== this.#id) return;
     const prompt = event.type === "tool_start" && alone ? promptTypeOf(event.name) : undefined;
-    if (prompt !== undefined) this.#prompt(prompt, questionIn((event as { input?: unknown }).input), false);
+    if (prompt !== undefined) this.#prompt(prompt, questionIn((event as { input?: unknown }).input));
     else if (event.type === "end") this.#turnEnds();
     else if (GOES_ON.has(event.type) && this.#state?.state !== "working") this.#add({ type: "activity" });
   }
@@ -107,20 +110,16 @@ class OwnLife {
     quietly(() => beginLog(this.#dir, id, event));
   }
 
-  /** A durable run waits for an answer from elsewhere, for as long as it takes: its process may end meanwhile. */
-  #waits(tool_name: string, reason: string): void {
-    this.#prompt("permission", `${tool_name}: ${reason}`, false);
-    this.#add({ type: "left" });
-  }
-
   /** A question that nobody here can answer outlives the turn. */
   #turnEnds(): void {
     if (this.#state?.state === "working") this.#add({ type: "turn_end" });
   }
 
-  #prompt(prompt_type: PromptType, message: string, shown: boolean): void {
+  #prompt(prompt_type: PromptType, message: string, { shown = false, outlivesProcess = false } = {}): void {
     const before = this.#state;
     this.#add({ type: "prompt", prompt_type, message: redact(message).slice(0, MOST_CHARACTERS) });
+    // Before anything is started, which takes long enough for the process to end.
+    if (outlivesProcess) this.#add({ type: "left" });
     const after = this.#state;
     if (after?.state !== "prompting" || after === before) return;
     quietly(() => startAction(this.#options.onPrompt, this.#id!, after, { shown }));
