@@ -20,7 +20,7 @@ export function compilePath(pattern: string): PathRule {
   const rule = parseIgnoreLine(line);
   if (rule === undefined || rule.keep) throw new TypeError("Cannot use a glob as it is no path");
   return (path, root) => {
-    const from = relative(base ?? root, path);
+    const from = path.length > LONGEST_PATH ? "" : relative(base ?? root, path);
     if (from === "" || from === ".." || from.startsWith(`..${sep}`) || isAbsolute(from)) return false;
     for (let end = from.indexOf("/"); end >= 0; end = from.indexOf("/", end + 1)) {
       if (rule.matches(from.slice(0, end))) return true;
@@ -34,9 +34,13 @@ export function inside(path: string, root: string): boolean {
   return from === "" || (from !== ".." && !from.startsWith(`..${sep}`) && !isAbsolute(from));
 }
 
+/** In characters: no system opens a longer path. */
+export const LONGEST_PATH = 4096;
+
 /** Where a path really leads: links resolved, also dangling ones and those above a file that is not there yet. */
 export function realPath(path: string): string {
   let [head, tail] = [resolve(path), ""];
+  if (head.length > LONGEST_PATH) return head;
   for (let links = 0; links < 40;) {
     try {
       return join(realpathSync(head), tail);

@@ -1,11 +1,8 @@
 import { relative } from "node:path";
-import { openedFiles } from "./_bash-rules.ts";
 import { inside, realPath } from "./_path-rule.ts";
+import { type BashCommand, readBash } from "./bash-line.ts";
 import { EDITS, isRule } from "./parse-rule.ts";
 import { decide, type Permissions, type RuledCall } from "./rules.ts";
-import { type Command, readCommandLine } from "./shell/commands.ts";
-import { literal } from "./shell/reader.ts";
-import { runsOf } from "./shell/runners.ts";
 
 /** The narrowest rules we can think of that would let a call run; none where no allow rule can. */
 export function rulesThatAllow(permissions: Permissions, call: RuledCall): string[] {
@@ -25,28 +22,18 @@ function proposals(permissions: Permissions, call: RuledCall): string[] {
     return typeof path === "string" ? [editRule(path, root)] : [];
   }
   if (call.tool_name !== "Bash") return [];
-  const line = readCommandLine(String(input.command ?? ""));
-  const writes = openedFiles(line, call.cwd).filter((file) => file.kind === "write").flatMap((file) =>
-    file.paths ?? []
-  );
-  const rules = [...line.commands.flatMap(commandRules), ...writes.map((path) => editRule(path, root))];
+  const { commands = [] } = readBash(String(input.command ?? ""), call.cwd, permissions.roots ?? [call.cwd]);
+  const writes = commands.flatMap(({ opens }) => opens.filter(({ kind }) => kind === "write"));
+  const rules = [...commands.map(commandRule), ...writes.map(({ path }) => editRule(path, root))];
   return [...new Set(rules)].filter(isRule);
 }
 
 /** The program and its sub-command, as people think of them: `git push *`, `npm run *`, `ls *`. */
-function commandRules(command: Command): string[] {
-  const runs = runsOf(command);
-  if (runs?.transparent && runs.unsure === undefined) return runs.commands.flatMap(commandRules);
-  const words = [...command.assignments, ...command.words].map((word) => literal(word));
-  if (command.words.length === 0) return [];
-  if (runs !== undefined) return [`Bash(${command.source})`];
-  const end = words.findIndex((word, i) => i >= command.assignments.length && !/^[\w./:@=+-]+$/.test(word ?? " "));
-  const plain = words.slice(0, end < 0 ? undefined : end);
-  const keep = command.assignments.length +
-    (/^[a-z][\w:-]*$/.test(plain[command.assignments.length + 1] ?? "") ? 2 : 1);
-  return plain.length < command.assignments.length + 1
-    ? [`Bash(${command.source})`]
-    : [`Bash(${plain.slice(0, keep).join(" ")} *)`];
+function commandRule({ words, source }: BashCommand): string {
+  const odd = words.findIndex((word) => !/^[\w./:@=+-]+$/.test(word));
+  const plain = words.slice(0, odd < 0 ? undefined : odd);
+  const keep = /^[a-z][\w:-]*$/.test(plain[1] ?? "") ? 2 : 1;
+  return plain.length === 0 ? `Bash(${source})` : `Bash(${plain.slice(0, keep).join(" ")} *)`;
 }
 
 function editRule(path: string, root: string): string {

@@ -88,7 +88,7 @@ function namesOf(tool: string): (name: string) => boolean {
 }
 
 /** `*` is any text; everything else is itself. Each part has no better place than the first: time grows with the text alone. */
-function wildcard(pattern: string): (value: string) => boolean {
+export function wildcard(pattern: string): (value: string) => boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();
   if (last === undefined) return (value) => value === first;

@@ -1,9 +1,9 @@
 import { isAbsolute, join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
-import { type OpenedFile, openedFiles, touches, uncovered } from "./_bash-rules.ts";
+import { concernsCommand, matchesCommand } from "./_command-pattern.ts";
 import { inside, realPath } from "./_path-rule.ts";
+import { type BashCommand, type BashLine, readBash } from "./bash-line.ts";
 import { EDITS, parseRule, READS, type Rule } from "./parse-rule.ts";
-import { type CommandLine, readCommandLine } from "./shell/commands.ts";
 
 /** `default` asks before anything that changes something; `bypass` is short for `bypassPermissions`. */
 export type PermissionMode = "default" | "acceptEdits" | "plan" | "bypassPermissions" | "bypass";
@@ -36,8 +36,6 @@ export interface Decision {
 
 /** Tools that change nothing themselves but what the agent has started: the calls of an agent below are ruled one by one. */
 const OWN: ReadonlySet<string> = new Set(["KillShell", "Agent"]);
-/** Commands that only print: hosts let them run without asking, and hooks count on it. */
-const PRINTS = ["Bash(echo *)", "Bash(pwd)", "Bash(true)", "Bash(false)"].map(parseRule);
 /** Folders whose files decide what runs here later, without the agent being asked. */
 const PROTECTED = new Set([".git", ".crochet", ".claude", ".agent"]);
 const MODES: readonly PermissionMode[] = ["default", "acceptEdits", "plan", "bypassPermissions", "bypass"];
@@ -51,7 +49,7 @@ const MODES: readonly PermissionMode[] = ["default", "acceptEdits", "plan", "byp
  *
  * const permissions = { allow: ["Bash(git *)"], deny: ["Bash(git push *)"] };
  * const call = (command: string) => ({ tool_name: "Bash", input: { command }, cwd: "/srv", effect: "write" as const });
- * decide(permissions, call("git log | head")).behavior; // "ask": no rule allows head
+ * decide(permissions, call("git log | less")).behavior; // "ask": no rule allows less
  * decide(permissions, call("git log; git push")).behavior; // "deny"
  * ```
  */
@@ -61,12 +59,17 @@ export function decide(permissions: Permissions, call: RuledCall): Decision {
   const rules = (list: readonly string[] | undefined) => (list ?? []).map(parseRule);
   const hit = (list: readonly Rule[]) => list.find((rule) => concerns(rule, subject));
 
-  const denied = hit(rules(permissions.deny));
+  const deny = rules(permissions.deny);
+  const ask = rules(permissions.ask);
+  const denied = hit(deny);
   if (denied) return { behavior: "deny", rule: denied.source, reason: `the rule ${denied.source} denies it` };
-  const writes = call.effect === "write" && !OWN.has(call.tool_name);
+  const onlyReads = readsOnly(subject, [...deny, ...ask]);
+  const writes = call.effect === "write" && !OWN.has(call.tool_name) && !onlyReads;
   if (mode === "plan" && writes) return { behavior: "deny", reason: "plan mode only reads" };
-  const asked = hit(rules(permissions.ask));
+  const asked = hit(ask);
   if (asked) return { behavior: "ask", rule: asked.source, reason: `the rule ${asked.source} asks` };
+  const doubt = doubtOf([...deny, ...ask], subject);
+  if (doubt) return doubt;
   if (mode === "bypass" || mode === "bypassPermissions") {
     return { behavior: "allow", reason: "permissions are bypassed" };
   }
@@ -74,35 +77,98 @@ export function decide(permissions: Permissions, call: RuledCall): Decision {
   const allow = rules(permissions.allow);
   const plain = allow.find((rule) => rule.names(call.tool_name) && covers(rule, subject));
   if (plain) return { behavior: "allow", rule: plain.source, reason: `the rule ${plain.source} allows it` };
-  if (!writes) return { behavior: "allow", reason: "it changes nothing" };
-  if (mode === "acceptEdits" && EDITS.has(call.tool_name) && subject.paths.every((p) => mayEdit(p, subject))) {
+  if (!writes) return { behavior: "allow", reason: onlyReads ? "it only reads" : "it changes nothing" };
+  const edits = mode === "acceptEdits";
+  if (edits && EDITS.has(call.tool_name) && subject.paths.every((p) => mayEdit(p, subject))) {
     return { behavior: "allow", reason: "edits in the workspace are accepted" };
   }
   if (subject.line === undefined) return { behavior: "ask", reason: "no rule allows it" };
-  const patterns = [...allow, ...PRINTS].flatMap((rule) => rule.tool === "Bash" && rule.command ? [rule] : []);
-  const missing = uncovered(
-    subject.line,
-    patterns.map((rule) => rule.command!),
-    (file) => mayOpen(file, allow, mode === "acceptEdits", subject),
-    call.cwd,
-  );
-  if (missing) return { behavior: "ask", reason: missing.why };
-  const used = patterns.filter((rule) => touches(subject.line!, rule.command!)).map((rule) => rule.source);
-  if (used.length === 0) return { behavior: "allow", reason: "it runs no program" };
-  return { behavior: "allow", reason: `every command of it is allowed by ${used.join(", ")}`, rule: used[0]! };
+  if (subject.line.unread !== undefined) return { behavior: "ask", reason: cannotRead(subject.line.unread) };
+  return decideCommands(subject.line.commands, { allow, edits, rules: [...deny, ...ask], subject });
 }
 
-/**
- * Whether the `if` of a hook holds for a call: one rule. Where the command cannot be told, it holds: a filter must
- * not keep a gate from looking.
- */
+/** What allow rules and the mode say of a line that was read: each command and each redirection needs a reason to run. */
+function decideCommands(
+  commands: readonly BashCommand[],
+  { allow, edits, rules, subject }: {
+    allow: readonly Rule[];
+    edits: boolean;
+    rules: readonly Rule[];
+    subject: Subject;
+  },
+): Decision {
+  const used = new Set<string>();
+  const writers = commands.filter(({ reading }) => !reading);
+  for (const command of commands) {
+    const rule = allow.find((r) => r.tool === "Bash" && r.command && matchesCommand(r.command, command.words));
+    if (rule) used.add(rule.source);
+    else if (!isReading(command, rules)) return { behavior: "ask", reason: `no rule allows '${command.source}'` };
+    for (const { kind, path } of command.opens) {
+      const open = kind === "read"
+        ? subject.roots.some((root) => inside(subject.real(path), subject.real(root)))
+        : mayWrite(path, allow, edits, subject);
+      if (!open) return { behavior: "ask", reason: `no rule allows '${command.source}' to ${kind} '${path}'` };
+      if (kind === "write" && writers.length > (command.reading ? 0 : 1)) {
+        return { behavior: "ask", reason: `another command of the line could change where '${path}' leads` };
+      }
+    }
+  }
+  const [first] = used;
+  if (first === undefined) return { behavior: "allow", reason: "it only reads, and writes where edits are allowed" };
+  return { behavior: "allow", rule: first, reason: `its commands only read or are allowed by ${[...used].join(", ")}` };
+}
+
+/** Whether a rule is about some calls of Bash, or about some files: of an unread line it is not known whether it is one of them. */
+function isPattern(rule: Rule): boolean {
+  return rule.command !== undefined || rule.path !== undefined;
+}
+
+/** Why a deny or ask rule could be about a line, though it does not match it: no allow, mode or hook outweighs that. */
+function doubtOf(rules: readonly Rule[], subject: Subject): Decision | undefined {
+  const { line } = subject;
+  if (line === undefined) return undefined;
+  const inDoubt = (rule: Rule | undefined, why: string): Decision | undefined =>
+    rule && { behavior: "ask", rule: rule.source, reason: `${why}, and the rule ${rule.source} might be about it` };
+  if (line.unread !== undefined) return inDoubt(rules.find(isPattern), cannotRead(line.unread));
+  const files = rules.filter((rule) => rule.path);
+  if (files.length === 0) return undefined;
+  for (const command of line.commands.filter(({ reading }) => !reading)) {
+    const named = command.named();
+    if (!named) return inDoubt(files[0], `which files '${command.source}' names is not known`);
+    for (const path of named) {
+      const rule = files.find((r) => matchesPath(r, path, subject) || matchesPath(r, join(path, "_"), subject));
+      if (rule) return inDoubt(rule, `'${command.source}' names '${path}'`);
+    }
+  }
+  return undefined;
+}
+
+function cannotRead(why: string): string {
+  return `the line is more than literal commands: ${why}`;
+}
+
+/** Whether each command of a line only reads, and no redirection writes. */
+function readsOnly(subject: Subject, rules: readonly Rule[]): boolean {
+  return subject.line?.commands?.every((command) =>
+    isReading(command, rules) &&
+    command.opens.every(({ kind, path }) =>
+      kind === "read" && subject.roots.some((root) => inside(subject.real(path), subject.real(root)))
+    )
+  ) ?? false;
+}
+
+/** A search opens files without naming them, so it is not known to keep a rule about reading files. */
+function isReading({ reading }: BashCommand, rules: readonly Rule[]): boolean {
+  return reading !== undefined && !(reading.searches && rules.some((rule) => rule.path && READS.has(rule.tool)));
+}
+
+/** Whether the `if` of a hook holds for a call. It holds for an unread line: a filter must not keep a gate from looking. */
 export function matchesIf(rule: string, call: Omit<RuledCall, "effect">): boolean {
   // A rule for a tool we do not know may have a pattern we do not know.
   if (!parseRule(rule.replace(/\(.*$/s, "")).names(call.tool_name)) return false;
   const parsed = parseRule(rule);
   const subject = subjectOf({ ...call, effect: "write" }, [call.cwd]);
-  const { command } = parsed;
-  return (command !== undefined && command.spelled > 1 && expands(subject.line)) || matches(parsed, subject);
+  return subject.line?.unread !== undefined || matches(parsed, subject);
 }
 
 /** @throws {TypeError} that names those there are */
@@ -141,16 +207,18 @@ interface Subject {
   readonly input: Readonly<Record<string, unknown>>;
   readonly cwd: string;
   readonly roots: readonly string[];
-  /** Bash only: what the command would run. */
-  readonly line?: CommandLine;
+  /** Where a path leads, looked up once for all rules. */
+  readonly real: (path: string) => string;
+  /** Bash only: what it would run. */
+  readonly line?: BashLine;
   /** File tools only: the paths it names, as written but absolute. */
   readonly paths: readonly string[];
 }
 
 function subjectOf({ tool_name: tool, input: given, cwd }: RuledCall, roots: readonly string[]): Subject {
   const input = (typeof given === "object" && given !== null ? given : {}) as Record<string, unknown>;
-  const subject = { tool, input, cwd, roots, paths: [] };
-  if (tool === "Bash") return { ...subject, line: readCommandLine(String(input.command ?? "")) };
+  const subject = { tool, input, cwd, roots, paths: [], real: remembered(realPath) };
+  if (tool === "Bash") return { ...subject, line: readBash(String(input.command ?? ""), cwd, roots) };
   if (!EDITS.has(tool) && !READS.has(tool)) return subject;
   const named = input.file_path ?? input.notebook_path ?? input.path;
   const path = resolve(cwd, typeof named === "string" ? named : ".");
@@ -162,34 +230,36 @@ function subjectOf({ tool_name: tool, input: given, cwd }: RuledCall, roots: rea
   return { ...subject, paths: [join(isAbsolute(pattern) ? pattern : resolve(path, pattern), "_")] };
 }
 
-/** Whether a deny or ask rule is about this call; a doubt counts as yes. */
+/** Whether a deny or ask rule is about this call. */
 function concerns(rule: Rule, subject: Subject): boolean {
   if (rule.names(subject.tool)) return matches(rule, subject);
-  if (subject.line === undefined || (rule.tool !== "Edit" && rule.tool !== "Read")) return false;
-  const kind = rule.tool === "Edit" ? "write" : "read";
-  return openedFiles(subject.line, subject.cwd).some((file) => {
-    if (file.kind !== kind || isDevice(file)) return false;
-    return file.paths === undefined || file.paths.some((path) => matchesPath(rule, path, subject));
-  });
+  const kind = EDITS.has(rule.tool) ? "write" : READS.has(rule.tool) ? "read" : undefined;
+  return kind !== undefined &&
+    (subject.line?.commands ?? []).some(({ opens, reading }) =>
+      opens.some((file) => file.kind === kind && matchesPath(rule, file.path, subject)) ||
+      (kind === "read" && rule.path && reading?.paths.some((path) => matchesPath(rule, path, subject)))
+    );
 }
 
 function matches(rule: Rule, subject: Subject): boolean {
-  if (rule.command) return subject.line !== undefined && touches(subject.line, rule.command);
+  const { command } = rule;
+  if (command) return subject.line?.commands?.some(({ words }) => concernsCommand(command, words)) ?? false;
   if (rule.path) return subject.paths.some((path) => matchesPath(rule, path, subject));
   return covers(rule, subject);
 }
 
 /** As written or as it really is: a link cannot hide a file from a deny rule. */
-function matchesPath(rule: Rule, path: string, { roots }: Subject): boolean {
+function matchesPath(rule: Rule, path: string, { roots, real }: Subject): boolean {
   const root = roots[0]!;
-  return !rule.path || rule.path(path, root) || rule.path(realPath(path), realPath(root));
+  return !rule.path || rule.path(path, root) || rule.path(real(path), real(root));
 }
 
-/** Whether an allow rule covers the whole call; the patterns of Bash are for `uncovered`. */
+/** Whether an allow rule covers the whole call; the patterns of Bash are for `decideCommands`. */
 function covers(rule: Rule, subject: Subject): boolean {
   if (rule.command) return false;
   if (rule.path) {
-    return subject.paths.length > 0 && subject.paths.every((p) => rule.path!(realPath(p), realPath(subject.roots[0]!)));
+    return subject.paths.length > 0 &&
+      subject.paths.every((p) => rule.path!(subject.real(p), subject.real(subject.roots[0]!)));
   }
   if (!rule.field) return true;
   const value = fieldOf(rule.field.name, subject.input);
@@ -204,35 +274,26 @@ function fieldOf(name: string, input: Readonly<Record<string, unknown>>): string
   return value === undefined || value === null || typeof value === "object" ? undefined : String(value);
 }
 
-function mayEdit(path: string, { roots }: Subject): boolean {
-  const real = realPath(path);
-  const root = roots.map(realPath).find((r) => inside(real, r));
-  return root !== undefined && !real.slice(root.length).split("/").some((part) => PROTECTED.has(part));
+function mayEdit(path: string, { roots, real }: Subject): boolean {
+  const file = real(path);
+  const root = roots.map(real).find((r) => inside(file, r));
+  return root !== undefined && !file.slice(root.length).split("/").some((part) => PROTECTED.has(part));
 }
 
-/** Whether a redirection may open its file: reading is free, writing needs what an edit would need. */
-function mayOpen(file: OpenedFile, allow: readonly Rule[], editsAccepted: boolean, subject: Subject): boolean {
-  if (isDevice(file)) return true;
-  if (file.paths === undefined) return false;
-  if (file.kind === "read") return !file.paths.some((path) => /^\/dev\/(?:tcp|udp)\//.test(path));
-  return file.paths.every((path) => {
-    if (editsAccepted && mayEdit(path, subject)) return true;
-    const about = { ...subject, paths: [path] };
-    return allow.some((rule) =>
+/** Whether a redirection may write a file: it needs what an edit would need. */
+function mayWrite(path: string, allow: readonly Rule[], edits: boolean, subject: Subject): boolean {
+  const about = { ...subject, paths: [path] };
+  return (edits && mayEdit(path, subject)) ||
+    allow.some((rule) =>
       rule.tool === "Edit" && covers(rule, about) && (rule.path !== undefined || mayEdit(path, subject))
     );
-  });
 }
 
-function isDevice({ paths }: OpenedFile): boolean {
-  return paths !== undefined && paths.every((path) => /^\/dev\/(?:null|stdin|stdout|stderr|fd\/\d+)$/.test(path));
-}
-
-function expands(line: CommandLine | undefined): boolean {
-  return line !== undefined &&
-    line.commands.some((c) =>
-      [...c.words, ...c.assignments].some((word) =>
-        /[$`]/.test(word.source) && word.parts.some((p) => typeof p !== "string")
-      )
-    );
+function remembered(look: (path: string) => string): (path: string) => string {
+  const known = new Map<string, string>();
+  return (path) => {
+    const found = known.get(path) ?? look(path);
+    known.set(path, found);
+    return found;
+  };
 }

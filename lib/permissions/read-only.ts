@@ -1,0 +1,129 @@
+import { readdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { inside, LONGEST_PATH, realPath } from "./_path-rule.ts";
+import { wildcard } from "./parse-rule.ts";
+import type { ShellWord } from "./shell.ts";
+
+/** What a command that only reads opens. */
+export interface Reading {
+  /** The files and folders it names, absolute. */
+  readonly paths: readonly string[];
+  /** It opens files that it does not name. */
+  readonly searches: boolean;
+}
+
+interface ReadOnlyCommand {
+  /** The options it may have: none of them writes a file, runs a program or takes a path with it. */
+  readonly options: RegExp;
+  /** Its arguments are text, not files. */
+  readonly text?: boolean;
+  /** Whether it opens files that it does not name: always, or with such an option. */
+  readonly searches?: true | RegExp;
+}
+
+const ANY = /^-/;
+const GIT = /^(?:status|diff|log|show|blame|ls-files|rev-parse)$/;
+
+/** The commands that run unasked inside the workspace. Options are listed by what is allowed, as new ones appear. */
+const COMMANDS: ReadonlyMap<string, ReadOnlyCommand> = new Map(Object.entries({
+  cat: { options: ANY },
+  cd: { options: /^--$/ },
+  cut: { options: /^-[bcdfsz]/ },
+  echo: { options: ANY, text: true },
+  false: { options: ANY, text: true },
+  find: {
+    options:
+      /^-(?:name|iname|path|ipath|type|maxdepth|mindepth|not|o|or|a|and|size|mtime|mmin|empty|newer|print|prune)$/,
+  },
+  git: {
+    options:
+      /^--no-pager$|^-(?:\d+|[nU]\d*|[pusbwiMSGL]|sb)$|^--(?:(?:abbrev-commit|abbrev-ref|after|all|author|before|branch|cached|color|date|decorate|diff-filter|first-parent|follow|format|graph|grep|ignored|is-inside-work-tree|max-count|merges|minimal|name-only|name-status|no-color|no-merges|no-patch|numstat|oneline|patch|porcelain|pretty|reverse|short|shortstat|show-prefix|show-toplevel|since|staged|stat|summary|unified|until|verify|word-diff)(?:=.*)?)?$/s,
+    searches: true,
+  },
+  grep: {
+    options: /^-[EFGPivwxclLqsnHhorab]*(?:[ABCm]\d*|e)?$|^--(?:(?:include|exclude|exclude-dir|color)(?:=.*)?)?$/s,
+    searches: /^-[^-]*r/,
+  },
+  head: { options: /^-\d*$|^-[nc]\d*$|^-[qv]$/ },
+  ls: { options: ANY },
+  pwd: { options: ANY, text: true },
+  rg: {
+    options:
+      /^-[FSivwxclNnHoUu]*(?:[ABCm]\d*|[gtTe])?$|^--(?:(?:files|hidden|no-ignore|count|type|glob|max-count|max-depth|multiline|color)(?:=.*)?)?$/s,
+    searches: true,
+  },
+  sort: { options: /^-[bdfghiMnrRsuVz]*$|^-k[\d.,a-zA-Z]*$|^-t.?$/ },
+  tail: { options: /^-\d*$|^-[nc]\d*$|^-[qv]$/ },
+  tr: { options: /^-[cCdst]+$/, text: true },
+  true: { options: ANY, text: true },
+  uniq: { options: /^-[cdiu]+$/ },
+  wc: { options: /^-[cLlmw]*$/ },
+  which: { options: /^-a$/, text: true },
+}));
+
+/** Names of those commands, for the docs and their test. */
+export const READ_ONLY: readonly string[] = [...COMMANDS.keys()];
+
+/** Files that patterns may stand for. */
+const MOST_FILES = 1000;
+
+/** What a command opens if it only reads, and only inside the roots, from whichever of the places it runs in. */
+export function readingOf(
+  [name, ...rest]: readonly ShellWord[],
+  places: readonly string[],
+  roots: readonly string[],
+): Reading | undefined {
+  const command = COMMANDS.get(name!.text);
+  if (!command) return undefined;
+  const real = roots.map(realPath);
+  const isInside = (path: string) => path === "/dev/null" || real.some((root) => inside(realPath(path), root));
+  if (!places.every(isInside)) return undefined;
+  const globbed = rest.flatMap((word) => word.glob ? places.flatMap((place) => expanded(word.text, place)) : []);
+  const args = [...rest.flatMap((word) => word.glob ? [] : [word.text]), ...globbed];
+  const operands = args.filter((arg) => !arg.startsWith("-"));
+  if (args.length > MOST_FILES) return undefined;
+  if (!args.every((arg) => !arg.startsWith("-") || command.options.test(arg))) return undefined;
+  if (name!.text === "uniq" && operands.length > 0) return undefined; // it writes the second one
+  if (name!.text === "cd" && operands.length !== 1) return undefined;
+  // In another folder a checkout could bring a repository of its own, with settings by which git runs programs.
+  if (name!.text === "git" && !(GIT.test(operands[0] ?? "") && places.every((place) => realPath(place) === real[0]))) {
+    return undefined;
+  }
+  // Behind operands some systems take an option for a file too.
+  const files = command.text ? globbed : args;
+  if (!files.every((file) => file.length < LONGEST_PATH && !file.split("/").includes(".."))) return undefined;
+  const paths = files.flatMap((file) => places.map((place) => resolve(place, file)));
+  const { searches = false } = command;
+  if (!paths.every(isInside)) return undefined;
+  return { paths, searches: typeof searches === "boolean" ? searches : args.some((arg) => searches.test(arg)) };
+}
+
+/** Counts as a name that leads outside: names that are too many, or cannot be read. */
+const OUTSIDE = ["/"];
+
+/** The names a pattern may become, more rather than fewer (`?` counts as `*`); itself if there are none. */
+function expanded(pattern: string, place: string): readonly string[] {
+  if (pattern.length > LONGEST_PATH) return OUTSIDE;
+  let found: string[] | undefined;
+  for (const part of pattern.split("/")) {
+    const before = found?.map((path) => `${path}/`) ?? [""];
+    const matches = wildcard(part.replaceAll("?", "*"));
+    found = !/[*?]/.test(part)
+      ? before.map((path) => path + part)
+      : before.flatMap((path) =>
+        namesIn(resolve(place, path))
+          .filter((name) => matches(name) && (part.startsWith(".") || !name.startsWith(".")))
+          .map((name) => path + name)
+      );
+    if (found.length > MOST_FILES || found.some((path) => path.includes("\uFFFD"))) return OUTSIDE;
+  }
+  return found!.length === 0 ? [pattern] : found!;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

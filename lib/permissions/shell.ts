@@ -1,0 +1,161 @@
+/** A word of a line after quote removal. */
+export interface ShellWord {
+  readonly text: string;
+  /** It has an unquoted `*` or `?`: bash replaces it with names of files. */
+  readonly glob: boolean;
+}
+
+/** A file that a redirection opens. */
+export interface Redirect {
+  readonly kind: "read" | "write";
+  readonly path: string;
+}
+
+/** A literal simple command: what it says is what bash runs. */
+export interface SimpleCommand {
+  readonly words: readonly ShellWord[];
+  readonly redirects: readonly Redirect[];
+  readonly source: string;
+}
+
+/** The commands of a line that was read, or why it was not: then it may run anything. */
+export type ShellLine =
+  | { readonly commands: readonly SimpleCommand[]; readonly unread?: undefined }
+  | { readonly unread: string; readonly commands?: undefined };
+
+/** In characters. */
+const LONGEST_LINE = 65_536;
+/** Each may be a path that has to be looked up. */
+const MOST_WORDS = 1000;
+
+const BLANKS = /[ \t]*/y;
+const LINES = /[ \t\n]*/y;
+const OPERATOR = /&&|\|\||[;|\n]/y;
+/** Redirections that open no file. */
+const HARMLESS = /(?:2>&1|2?>[ \t]*\/dev\/null)(?=[ \t\n;|<>]|$)/y;
+const REDIRECT = /(?:>>|>|<)(?![<>&|(])[ \t]*/y;
+/** Plain characters, or text in quotes that holds nothing bash would look at. */
+// deno-lint-ignore no-control-regex
+const PIECE = /[\w@%+=:,./^*?-]+|'[^'\0-\x08\x0b-\x1f\x7f]*'|"[^"$`\\\0-\x08\x0b-\x1f\x7f]*"/y;
+const RESERVED = new Set(
+  "if then else elif fi case esac for select while until do done in function time coproc".split(" "),
+);
+
+/** Builtins of bash that take their arguments as data; of all others they are code, or change what later lines mean. */
+const PLAIN_BUILTINS = new Set(": true false echo pwd cd exit kill wait type test printf".split(" "));
+const BUILTINS = new Set(
+  (". : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo " +
+    "enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf " +
+    "pushd pwd read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit " +
+    "umask unalias unset wait").split(" "),
+);
+/** Programs that run their arguments. */
+const WRAPPERS = new Set(
+  ("at batch busybox bwrap chroot chrt doas entr env expect fakeroot firejail flock gosu ionice ltrace nice nohup nsenter " +
+    "parallel pkexec proot rlwrap run0 runuser screen script setarch setpriv setsid sg ssh stdbuf strace su sudo systemd-run " +
+    "taskset time timeout tmux toybox unbuffer unshare watch xargs").split(" "),
+);
+/** Arguments by which other programs run some of theirs, or what is piped into them. */
+const RUNNING_ARGUMENT: ReadonlyMap<string, RegExp> = new Map([
+  ["fd", /^-\w*[xX]|^--exec/],
+  ["fdfind", /^-\w*[xX]|^--exec/],
+  ["find", /^-(?:exec|execdir|ok|okdir)$/],
+  ["git", /^(?:run|foreach|filter-branch)$|^-\w*x|^--(?:ex|upl|rece|open-f)|^-O./],
+  ["printf", /^-/],
+  ["test", /^-[vR]$/],
+  ["wait", /^-/],
+]);
+/** Options before a sub-command of git, but for a folder and the pager: they can set what git runs. */
+const GIT_OPTIONS = /^(?:-C\0[^\0]*\0|-P\0|--no-pager\0)*(?!(?:-C|-P|--no-pager)\0)-/;
+const SHELLS = /^(?:ba|da|z|k|mk|a|fi|c|tc)?sh$/;
+
+/**
+ * Reads a line of bash if it is literal simple commands joined by `&&`, `||`, `;`, `|` and newlines. This is a list of what is
+ * read, not of what is dangerous: every other character leaves the whole line unread.
+ */
+export function readLine(text: string): ShellLine {
+  if (text.length > LONGEST_LINE) return { unread: `it is longer than ${LONGEST_LINE} characters` };
+  const commands: SimpleCommand[] = [];
+  let at = 0;
+  let count = 0;
+  const take = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text)?.[0];
+    if (found !== undefined) at += found.length;
+    return found;
+  };
+  const unread = (): ShellLine => ({ unread: `it has ${shown(text, at)}, which is not read` });
+  const word = (): (ShellWord & { readonly bare: boolean }) | undefined => {
+    const start = at;
+    const parts: string[] = [];
+    for (let piece = take(PIECE); piece !== undefined; piece = take(PIECE)) parts.push(piece);
+    const bare = parts.length === 1 && !isQuoted(parts[0]!);
+    const glob = parts.some((part) => !isQuoted(part) && /[*?]/.test(part));
+    const isNumber = bare && /[<>]/.test(text[at] ?? "") && /^\d+$/.test(parts[0]!);
+    if (parts.length > 0 && !isNumber && (!glob || bare)) {
+      return { text: parts.map((part) => isQuoted(part) ? part.slice(1, -1) : part).join(""), glob, bare };
+    }
+    // Quotes in a pattern would need escapes, and a number before a redirection is a descriptor.
+    if (parts.length > 0 && !isNumber) at = start + text.slice(start, at).search(/[*?]/);
+    return undefined;
+  };
+
+  for (take(LINES); at < text.length; take(LINES)) {
+    const start = at;
+    const words: ShellWord[] = [];
+    const redirects: Redirect[] = [];
+    for (; at < text.length; take(BLANKS)) {
+      if (take(HARMLESS) !== undefined) continue;
+      const redirect = take(REDIRECT);
+      const next = redirect === undefined && /[;|&\n]/.test(text[at]!) ? "end" : word();
+      if (next === "end") break;
+      if (next === undefined) return unread();
+      if (++count > MOST_WORDS) return { unread: `it has more than ${MOST_WORDS} words` };
+      if (redirect === undefined) {
+        if (words.length === 0 && next.bare && RESERVED.has(next.text)) return { unread: `it has '${next.text}'` };
+        words.push(next);
+      } else {
+        if (next.glob || next.text === "" || next.text.split("/").includes("..")) {
+          return { unread: `it redirects to '${next.text}'` };
+        }
+        redirects.push({ kind: redirect.startsWith("<") ? "read" : "write", path: next.text });
+      }
+    }
+    const why = unreadCommand(words);
+    if (why !== undefined) return { unread: why };
+    commands.push({ words, redirects, source: text.slice(start, at).trim() });
+    const operator = take(OPERATOR);
+    if (operator === undefined && at < text.length) return unread();
+    if (operator === undefined || operator === ";" || operator === "\n") continue;
+    take(LINES);
+    if (at === text.length) return { unread: `it ends with '${operator}'` };
+  }
+  return commands.length > 0 ? { commands } : { unread: "it has no command" };
+}
+
+/** Why a command cannot be judged by its words. */
+function unreadCommand([name, ...rest]: readonly ShellWord[]): string | undefined {
+  if (name === undefined) return "it has a redirection or an operator without a command";
+  if (name.glob || name.text.includes("=")) return `it begins a command with '${name.text}'`;
+  const program = programOf(name.text);
+  const runs = RUNNING_ARGUMENT.get(program);
+  const hidden = WRAPPERS.has(program) || (BUILTINS.has(name.text) && !PLAIN_BUILTINS.has(name.text)) ||
+    (SHELLS.test(program) && !/^[^-]/.test(rest[0]?.text ?? "")) || rest.some(({ text }) => runs?.test(text)) ||
+    (program === "git" && GIT_OPTIONS.test(rest.map(({ text }) => text).join("\0")));
+  return hidden ? `'${program}' runs or evaluates its arguments` : undefined;
+}
+
+/** The program that a path names. */
+export function programOf(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
+}
+
+function isQuoted(piece: string): boolean {
+  return piece.startsWith("'") || piece.startsWith('"');
+}
+
+function shown(text: string, at: number): string {
+  const c = text[at] ?? "";
+  if (c === "'" || c === '"') return "a quote that does not end or holds '$', '`', '\\' or a control character";
+  return c === "" ? "a redirection without a file" : /[\0-\x20\x7f]/.test(c) ? "a control character" : `'${c}'`;
+}

@@ -1,0 +1,319 @@
+import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { permissionGate } from "../../lib/permissions/gate.ts";
+import type { Permissions } from "../../lib/permissions/rules.ts";
+import { scratch } from "../_scratch.ts";
+import { behavior } from "./_call.ts";
+
+/** Ways to run a command inside a line; CMD is where it stands. */
+const PLACES = [
+  ...["CMD", "ls && CMD", "ls || CMD", "ls; CMD", "ls | CMD", "ls\nCMD", "ls &&\n\n CMD", "ls & CMD", "ls |& CMD"],
+  ...[
+    "(CMD)",
+    "{ CMD; }",
+    "! CMD",
+    "time CMD",
+    "ls $(CMD)",
+    'ls "a $(CMD)"',
+    "ls `CMD`",
+    "ls ${x:-$(CMD)}",
+    "ls $((1+$(CMD)))",
+  ],
+  ...[
+    "ls <(CMD)",
+    "X=1 CMD",
+    "x=$(CMD)",
+    "x=(a $(CMD))",
+    "a=(['$(CMD)']=1)",
+    "ls <<E\n$(CMD)\nE",
+    "ls <<<$(CMD)",
+    "ls > $(CMD)",
+  ],
+  ...[
+    "if CMD; then ls; fi",
+    "while CMD; do ls; done",
+    "for x in a; do CMD; done",
+    "case a in a) CMD;; esac",
+    "f() { CMD; }; f",
+  ],
+  ...[
+    "[[ -n $(CMD) ]]",
+    "coproc CMD",
+    "bash -c 'CMD'",
+    'sh -c "ls; CMD"',
+    "eval CMD",
+    "exec CMD",
+    "command CMD",
+    "builtin CMD",
+  ],
+  ...[
+    "env CMD",
+    "env -i X=1 CMD",
+    "env -S 'CMD'",
+    "nohup CMD",
+    "nice -n 5 CMD",
+    "timeout 5 CMD",
+    "setsid CMD",
+    "stdbuf -oL CMD",
+  ],
+  ...[
+    "ls | xargs CMD",
+    "ls | xargs -I{} CMD",
+    "find . -exec CMD {} +",
+    "find . -execdir CMD ';'",
+    "fd x -x CMD",
+    "sudo CMD",
+  ],
+  ...[
+    "doas CMD",
+    "su -c 'CMD'",
+    "pkexec CMD",
+    "ssh host CMD",
+    "watch CMD",
+    "trap 'CMD' EXIT",
+    "echo 'CMD' | sh",
+    "bash <<< 'CMD'",
+  ],
+  ...[
+    "source <(echo 'CMD')",
+    ". /dev/stdin",
+    "PS4='$(CMD)'; set -x; ls",
+    "alias ls='CMD'",
+    "compgen -C 'CMD'",
+    "busybox CMD",
+  ],
+  ...[
+    "git bisect run CMD",
+    "git rebase -x 'CMD' main",
+    "git -c alias.x='!CMD' x",
+    "git submodule foreach CMD",
+    "strace CMD",
+  ],
+  ...[
+    "printf -v 'a[$(CMD)]' x",
+    "test -v 'a[$(CMD)]'",
+    "read 'a[$(CMD)]'",
+    "unset 'a[$(CMD)]'",
+    "declare -i 'x=a[$(CMD)]'",
+  ],
+  ...["echo {a[$(CMD)]}>/dev/null", "echo ${x@\\\nP}", "let 'a[$(CMD)]'", "mapfile -C 'CMD' -c 1", "exec 3< <(CMD)"],
+];
+
+/** Spellings of the two first words of a command. */
+const spellings = (name: string, rest: string) => [
+  ...[`${name} ${rest}`, `'${name}' ${rest}`, `"${name}" ${rest}`, `${name[0]}''${name.slice(1)} ${rest}`],
+  ...[`${name[0]}\\${name.slice(1)} ${rest}`, `/bin/${name} ${rest}`, `./${name} ${rest}`, `$'${name}' ${rest}`],
+  ...[
+    `\${u:-${name}} ${rest}`,
+    `{${name},${rest}}`,
+    `${name.slice(0, -1)}? ${rest}`,
+    `$e${name} ${rest}`,
+    `~/${name} ${rest}`,
+  ],
+];
+
+const holds = (command: string, permissions: Permissions) => {
+  for (const allowed of [{ mode: "bypass" as const }, { allow: ["Bash"] }, { allow: ["Bash(* *)", "Bash(ls *)"] }]) {
+    assert.notEqual(behavior(command, { ...permissions, ...allowed }), "allow", command);
+  }
+};
+
+test("deny Bash(rm *): every line in which a shell would find rm is denied or asked, also under bypass", () => {
+  for (const place of PLACES) {
+    for (const spelled of spellings("rm", "-rf x")) {
+      holds(place.replace("CMD", spelled), { deny: ["Bash(rm *)"] });
+    }
+  }
+  assert.equal(behavior("ls; /bin/r'm' -rf x", { mode: "bypass", deny: ["Bash(rm *)"] }), "deny");
+});
+
+test("deny Bash(git push *): also behind options of git, and in every spelling", () => {
+  const deny = ["Bash(git push *)"];
+  const ways = [
+    ...spellings("git", "push origin"),
+    ...[
+      "git 'push' x",
+      "git pu''sh x",
+      "git pu\\sh x",
+      "git $x",
+      "git p* x",
+      "git {push,x}",
+      "git -C . push",
+      "git -P push",
+    ],
+    ...[
+      "git --no-pager -C a push origin",
+      "git -c a=b push",
+      "git --git-dir=a push",
+      "git --exec-path=. push",
+      "git -C 'a b' push",
+    ],
+  ];
+  for (const place of PLACES) for (const way of ways) holds(place.replace("CMD", way), { deny });
+  for (const way of ["git -C . push", "git --no-pager push x", "/usr/bin/git push"]) {
+    assert.equal(behavior(way, { mode: "bypass", deny }), "deny", way);
+  }
+  for (const way of ["git log push", "git -C . log push", "git pushes", "echo git push"]) {
+    assert.equal(behavior(way, { mode: "bypass", deny }), "allow", way);
+  }
+});
+
+test("deny Edit(src/**): a line that redirects there is denied, and one that only names a file there asks", () => {
+  const write = (command: string) => behavior(command, { mode: "bypass", deny: ["Edit(src/**)"] });
+  for (
+    const line of [
+      "echo x > src/a",
+      "echo x >> 'src/a'",
+      "ls; echo x >src/b/c",
+      "cd src && echo x > a",
+      "echo x > ./src/a",
+    ]
+  ) {
+    assert.equal(write(line), "deny", line);
+  }
+  const asks = [
+    ...[
+      "echo x > $f",
+      "echo x > s*/a",
+      "echo x &> src/a",
+      "echo x >| src/a",
+      "echo x <> src/a",
+      "echo x > src/../src/a",
+    ],
+    ...[
+      "echo x > ~+/src/a",
+      "cd src; cd ..; echo x > src/a",
+      "pushd src; echo x > a",
+      "echo x 2> src/a",
+      "echo x > {src/a,b}",
+    ],
+    ...[
+      "tee src/a",
+      "cp x src/a",
+      "mv x src",
+      "rm -r src",
+      "sed -i s/a/b/ src/a",
+      "dd of=src/a",
+      "sort a --output=src/a",
+      "cd src && tee a",
+    ],
+    ...[
+      "touch ./src/a",
+      "git checkout src/a",
+      "tee lib/../src/a",
+      "cd - && tee a",
+      "bash -c 'echo > src/a'",
+      "cd /x && tee src/a",
+    ],
+  ];
+  for (const line of asks) assert.notEqual(write(line), "allow", line);
+  for (const line of ["cat src/a", "ls src", "npm test", "echo x > lib/a", "rm lib/a"]) {
+    assert.equal(write(line), "allow", line);
+  }
+});
+
+test("deny Read(.env): a command that only reads is denied the file, and any other that names it asks", () => {
+  const read = (command: string) => behavior(command, { mode: "bypass", deny: ["Read(.env)"] });
+  for (
+    const line of [
+      "cat .env",
+      "cat ./.env",
+      "head -n 1 '.env'",
+      "wc < .env",
+      "grep x a .env",
+      "cd lib && cat .env",
+      "sort .e''nv",
+    ]
+  ) {
+    assert.equal(read(line), "deny", line);
+  }
+  const asks = [
+    ...[
+      "cat $f",
+      "cat .en{v,}",
+      "cat .\\env",
+      "python x.py .env",
+      "cp .env x",
+      "source .env",
+      ". ./.env",
+      "tar c .env",
+    ],
+    ...[
+      "dd if=.env",
+      "curl -d @a --data=.env",
+      "cat ../project/.env",
+      "cat $(<.env)",
+      "while read x; do a; done < .env",
+    ],
+    ...["sed p .env", "awk 1 lib/.env", "base64 -w 0 .env", "cd lib; less .env", "xargs cat < .env", "env cat .env"],
+  ];
+  for (const line of asks) assert.notEqual(read(line), "allow", line);
+  for (const line of ["cat .env.example", "ls", "npm test"]) assert.equal(read(line), "allow", line);
+  // Searches do not name what they open: they need a rule or a person.
+  for (const line of ["rg KEY", "grep -r KEY .", "git log -p"]) {
+    assert.equal(behavior(line, { deny: ["Read(.env)"] }), "ask", line);
+  }
+});
+
+test("an unread line under a deny rule asks whatever a hook says, and is refused with the reason if the user cannot be asked", async () => {
+  const gate = permissionGate({ mode: "bypass", deny: ["Bash(rm *)"] });
+  const call = {
+    tool_name: "Bash",
+    input: { command: "ls $x" },
+    tool_use_id: "1",
+    cwd: "/srv",
+    effect: "write" as const,
+  };
+  const { behavior, reason } = await gate.permit(call, "allow");
+  assert.equal(behavior, "ask");
+  assert.match(
+    reason,
+    /the line is more than literal commands: it has '\$', which is not read, and the rule Bash\(rm \*\)/,
+  );
+  const free = await permissionGate({ allow: ["Bash(ls *)"] }).permit(call, "allow");
+  assert.equal(free.behavior, "allow", "without such a rule a hook's allow counts");
+});
+
+test("a redirection is decided where its path leads, and is unread if that is outside the workspace", () => {
+  using folder = scratch();
+  const root = join(folder.path, "project");
+  for (const dir of ["project/gen", "project/.git", "outside"]) mkdirSync(join(folder.path, dir), { recursive: true });
+  writeFileSync(join(root, "a"), "");
+  symlinkSync(join(folder.path, "outside"), join(root, "docs"));
+  symlinkSync(join(folder.path, "outside/key"), join(root, "gen/link"));
+  symlinkSync(join(root, ".git"), join(root, "gen/git"));
+  const says = (command: string, permissions: Permissions) =>
+    behavior(command, { roots: [root], ...permissions }, root);
+  const attacks = [
+    ...[
+      "echo x > docs/../authorized_keys",
+      "echo x > docs/key",
+      "echo x > gen/link",
+      "echo x > /etc/passwd",
+      "echo x > ../b",
+    ],
+    ...[
+      "cd docs && echo x > key",
+      "cd .. && echo x > b",
+      "cd gen && echo x > link",
+      "echo x > .git/config",
+      "echo x > gen/git/config",
+    ],
+    ...["echo x > ~/b", "cat < docs/key", "cat < /etc/passwd", "make && echo x > gen/b", "echo x > gen/b | make"],
+  ];
+  for (const line of attacks) {
+    assert.equal(says(line, { mode: "acceptEdits", allow: ["Bash(make *)"] }), "ask", line);
+    assert.equal(says(line, { allow: ["Edit(gen/**)", "Bash(make *)", "Edit"] }), "ask", line);
+  }
+  for (const line of ["echo x > gen/b", "cd gen && echo x > b", "ls; cat < a >> gen/b", "make > gen/b 2>&1"]) {
+    assert.equal(says(line, { mode: "acceptEdits", allow: ["Bash(make *)"] }), "allow", line);
+    assert.equal(
+      says(line, { allow: ["Edit(gen/**)", "Bash(make *)"] }),
+      line.startsWith("cd") ? "ask" : "allow",
+      line,
+    );
+    assert.equal(says(line, { allow: ["Bash(make *)"] }), "ask", line);
+  }
+});
