@@ -24,6 +24,7 @@ import { askerOn } from "./asker.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
 import { hookHost } from "./hook-host.ts";
 import { hookFolders, hookList } from "./hook-list.ts";
+import { withNameWarnings } from "./name-warnings.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
 import { hadShell, spawner, typeIn } from "./spawn.ts";
@@ -181,25 +182,29 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
     },
     limits,
     maxTokens: MAX_TOKENS,
-    hooks: hookList({
-      inCode: parts.codeHooks,
-      folders: await hookFolders(parts),
-      found: notedHooks(own.hooks, tape),
-      onFiles: tape && ((files) => tape.recording.hooks = files.map(({ name }) => name)),
-      runner: {
-        host: hookHost({
-          ...{ id, cwd, store, set, gate, toolState },
-          promptId: () => promptId,
-          envFile: envFile.path,
-          confine: sandbox.hooks,
-          emit: isWatched ? emit : undefined,
-        }),
-        prompt: { model: priced && !process.env.ANTHROPIC_API_KEY && !tape?.isOffline ? undefined : model },
-        warn,
-        emit: (event) => emit({ agent_id: id, ...event }),
-        ...commandRules(gate, sandbox.turn, cwd),
-      },
-    }),
+    hooks: withNameWarnings(
+      hookList({
+        inCode: parts.codeHooks,
+        folders: await hookFolders(parts),
+        found: notedHooks(own.hooks, tape),
+        onFiles: tape && ((files) => tape.recording.hooks = files.map(({ name }) => name)),
+        runner: {
+          host: hookHost({
+            ...{ id, cwd, store, set, gate, toolState },
+            promptId: () => promptId,
+            envFile: envFile.path,
+            confine: sandbox.hooks,
+            emit: isWatched ? emit : undefined,
+          }),
+          prompt: { model: priced && !process.env.ANTHROPIC_API_KEY && !tape?.isOffline ? undefined : model },
+          warn,
+          emit: (event) => emit({ agent_id: id, ...event }),
+          ...commandRules(gate, sandbox.turn, cwd),
+        },
+      }),
+      () => set.tools,
+      warn,
+    ),
     ...(engine && { engine }),
     ...(spans && { step: spans.step }),
     price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),

@@ -61,6 +61,9 @@ export interface HookRecord {
   readonly on: readonly ResolvedName[];
   /** The matcher as it was written, for listings. */
   readonly matcher?: string;
+  /** The tools and fields it names, so that a name that nothing has can be reported. */
+  readonly namedTools?: readonly string[];
+  readonly namedFields?: readonly string[];
   /** Why the hook does not apply to an event it listens to; undefined when it applies. */
   readonly misses?: (event: AnyEvent) => string | undefined;
   readonly kind: HookKind;

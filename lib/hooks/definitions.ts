@@ -9,11 +9,14 @@ import { type Definition, DefinitionReader, type Path } from "./definition/defin
 import { definitionCommand } from "./definition/definition-command.ts";
 import { conditionsOf, momentsOf } from "./definition/definition-match.ts";
 import type { HookDefinitions } from "./definition/hook-config.ts";
+import { listedNames } from "./file/matcher.ts";
+import { nameWarnings, SEED_TOOLS } from "./known-names.ts";
 import type { HookHost } from "./process/host.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import type { KindParts } from "./file/record.ts";
 import { programAt } from "./process/program.ts";
 import { parseRules } from "./rule/rule-language.ts";
+import { type Condition, isToolTest } from "./rule/rule.ts";
 import { readRules } from "./rule/rule-yaml.ts";
 import { compileTemplate } from "./prompting/template.ts";
 import { readYaml, type YamlText } from "./rule/yaml.ts";
@@ -42,18 +45,22 @@ type Load = () => Promise<readonly HookRecord[]>;
  * `HookRegistry.registerSource`; the file is read when the hooks are loaded.
  */
 export function definitions(from: string | HookDefinitions, options: DefinitionsOptions = {}): Load {
-  if (typeof from !== "string") {
-    const text = JSON.stringify(from, null, 2);
-    return () => readDefinitions(text, "the definitions given in code", { workspace: process.cwd(), ...options });
-  }
-  const file = resolve(from);
+  const { warn = warnOnConsole } = options;
+  const file = typeof from === "string" ? resolve(from) : "the definitions given in code";
   return async () => {
-    const text = await readFile(file, "utf8").catch((error) => {
-      throw new HookLoadError(file, undefined, `it cannot be read: ${error.message}`);
-    });
-    return await readDefinitions(text, file, { workspace: dirname(file), ...options });
+    const text = typeof from === "string"
+      ? await readFile(file, "utf8").catch((error) => {
+        throw new HookLoadError(file, undefined, `it cannot be read: ${error.message}`);
+      })
+      : JSON.stringify(from, null, 2);
+    const workspace = typeof from === "string" ? dirname(file) : process.cwd();
+    const records = await readDefinitions(text, file, { workspace, ...options });
+    for (const warning of records.flatMap((record) => nameWarnings(record))) warn(warning);
+    return records;
   };
 }
+
+const warnOnConsole = (message: string) => console.warn(`crochet: ${message}`);
 
 /** Reads the text of a definitions file. */
 export async function readDefinitions(
@@ -118,7 +125,7 @@ interface Place extends DefinitionsOptions {
   readonly reader: DefinitionReader;
 }
 
-type Parts = KindParts & Pick<HookRecord, "misses">;
+type Parts = KindParts & Pick<HookRecord, "misses" | "namedTools" | "namedFields">;
 
 function recordOf(definition: Definition, place: Place): HookRecord | undefined {
   const { name, timeout, priority, enabled, onError, matcher } = definition;
@@ -128,6 +135,7 @@ function recordOf(definition: Definition, place: Place): HookRecord | undefined 
   const misses = conditionsOf(matcher, place.workspace, mistake);
   const parts = partsOf(definition, on, misses, place);
   if (!parts) return undefined;
+  const tools = [...matcher.tools?.flatMap(listedNames) ?? [], ...parts.namedTools ?? []];
   const written = [...matcher.tools ?? [], ...matcher.path_patterns ?? [], ...matcher.model_patterns ?? []].join("|");
   return {
     name,
@@ -142,6 +150,7 @@ function recordOf(definition: Definition, place: Place): HookRecord | undefined 
     enabled,
     source: place.file,
     ...parts,
+    namedTools: tools.filter((name) => !SEED_TOOLS.has(name)),
   };
 }
 
@@ -152,10 +161,13 @@ function partsOf(
   place: Place,
 ): Parts | undefined {
   const { name } = definition;
-  const { yaml, file, host, warn = (message: string) => console.warn(`crochet: ${message}`), by } = place;
+  const { yaml, file, host, warn = warnOnConsole, by } = place;
   switch (definition.type) {
     case "inline": {
-      const rules = readInline(definition.rules!, yaml, file);
+      const rules = readInline(definition.rules!, yaml, file).map((rule) => ({
+        ...rule,
+        when: withSeedTools(rule.when),
+      }));
       return { ...compileRules(rules, file, on.map((o) => o.event)), dialect: "definition" };
     }
     case "command": {
@@ -191,6 +203,15 @@ function scriptOf({ name, script }: Definition, { workspace, reader, path }: Pla
 function readInline(path: Path, yaml: YamlText, file: string) {
   const lines = yaml.inPlace(path);
   return lines === undefined ? readRules(yaml, file, path) : parseRules(lines, file);
+}
+
+/** A rule about a tool by its name of seed S3 holds for the tool that name stands for too. */
+function withSeedTools(when: Condition): Condition {
+  if ("not" in when) return { not: withSeedTools(when.not) };
+  if ("and" in when) return { and: when.and.map(withSeedTools) };
+  if ("or" in when) return { or: when.or.map(withSeedTools) };
+  const tool = isToolTest(when) ? SEED_TOOLS.get(when.value) : undefined;
+  return tool === undefined ? when : { or: [when, { ...when, value: tool }] };
 }
 
 function internalParts(name: string, { internal = {}, reader, path }: Place): Parts {

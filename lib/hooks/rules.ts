@@ -7,7 +7,7 @@ import { boundedSearch } from "../regex/bounded-search.ts";
 import { compileGlob } from "./rule/glob.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, recordBase } from "./file/record.ts";
-import type { Condition, FieldTest, Rule } from "./rule/rule.ts";
+import { type Condition, type FieldTest, isToolTest, type Rule } from "./rule/rule.ts";
 import { parseRules } from "./rule/rule-language.ts";
 import { readRules } from "./rule/rule-yaml.ts";
 import { runaway } from "../regex/runaway.ts";
@@ -31,7 +31,7 @@ export interface RulesOptions {
  *
  * @throws {HookLoadError} with file, line and column
  */
-export async function rulesHook(text: string, { file, form, events }: RulesOptions): Promise<KindParts> {
+export async function rulesHook(text: string, { file, form, events }: RulesOptions): Promise<RuleParts> {
   const rules = form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file), file);
   return compileRules(rules, file, events);
 }
@@ -40,11 +40,14 @@ export async function rulesHook(text: string, { file, form, events }: RulesOptio
 export async function loadRules(file: HookFile, source: string): Promise<HookRecord> {
   const base = recordBase(file, readHeader(file.text), source);
   const form = file.ext === ".rules" ? "lines" : "yaml";
-  return { ...base, ...await rulesHook(file.text, { file: file.name, form, events: base.on.map((on) => on.event) }) };
+  const parts = await rulesHook(file.text, { file: file.name, form, events: base.on.map((on) => on.event) });
+  return { ...base, ...parts, namedTools: [...base.namedTools ?? [], ...parts.namedTools] };
 }
 
+type RuleParts = KindParts & Required<Pick<HookRecord, "namedTools" | "namedFields">>;
+
 /** Makes a hook of rules that are read already. */
-export function compileRules(rules: readonly Rule[], file: string, events: readonly EventName[]): KindParts {
+export function compileRules(rules: readonly Rule[], file: string, events: readonly EventName[]): RuleParts {
   if (rules.length === 0) {
     throw new HookLoadError(file, undefined, "it holds no rule: add one, or begin its name with '_'");
   }
@@ -58,7 +61,10 @@ export function compileRules(rules: readonly Rule[], file: string, events: reado
       }),
     ]),
   );
+  const tests = rules.flatMap(({ when }) => testsIn(when));
   return {
+    namedTools: tests.flatMap((test) => isToolTest(test) ? [test.value] : []),
+    namedFields: tests.map(({ field }) => field),
     kind: "rules",
     dialect: "native",
     run(event) {
@@ -68,6 +74,12 @@ export function compileRules(rules: readonly Rule[], file: string, events: reado
     },
     read: (raw) => raw as Opinion,
   };
+}
+
+function testsIn(condition: Condition): FieldTest[] {
+  if ("field" in condition) return [condition];
+  if ("not" in condition) return testsIn(condition.not);
+  return ("and" in condition ? condition.and : condition.or).flatMap(testsIn);
 }
 
 type Answer = (event: Parameters<HookRecord["run"]>[0]) => Opinion;

@@ -7,6 +7,7 @@ import { isSkipped, parseFileName } from "./file/file-name.ts";
 import { markOwn, OWN_TYPE } from "./installing/own-entries.ts";
 import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
 import { type SourceScope, TextSource } from "./file/text-source.ts";
+import { nameWarnings } from "./known-names.ts";
 import { HookFolder, type Runner } from "./hot.ts";
 import { switched, Switches } from "./switches.ts";
 import type { TomlOptions } from "./toml.ts";
@@ -64,6 +65,8 @@ export interface Found {
   readonly unloaded: readonly Unloaded[];
   /** What is wrong, a sentence each. */
   readonly problems: readonly string[];
+  /** Names in hooks that were most likely meant to be others. */
+  readonly warnings: readonly string[];
   /** The permissions of trusted settings. */
   readonly permissions: Permissions;
 }
@@ -161,6 +164,7 @@ export class HookSources {
       listed: shown,
       unloaded,
       problems,
+      warnings: shown.flatMap(({ record }) => nameWarnings(record)),
       permissions: settings.permissions,
     };
   }

@@ -183,7 +183,7 @@ test("U12: all given conditions must hold, and one on a field the event lacks do
   const edit = { file_path: "/repo/src/deep/a.ts" };
   assert.equal(await matches(`{ events: [PreToolUse], tools: [Edit] }`, "Edit", edit), true);
   assert.equal(await matches(`{ tools: [Edit, Write] }`, "Write", edit), true);
-  assert.equal(await matches(`{ tools: [edit] }`, "Edit", edit), false);
+  assert.equal(await matches(`{ tools: [EDIT] }`, "Edit", edit), false);
   assert.equal(await matches(`{ tools: ["mcp__.*"] }`, "mcp__x__y", {}), true);
   assert.equal(await matches(`{ events: [PostToolUse], tools: [Edit] }`, "Edit", edit), false);
   assert.equal(await matches(`{ tools: [Edit], path_patterns: ["*.ts"] }`, "Edit", edit), true);

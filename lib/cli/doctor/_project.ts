@@ -45,10 +45,14 @@ async function config(cwd: string, io: Io): Promise<Check[]> {
 
 /** Settings have checks of their own. */
 async function hooks(cwd: string, io: Io): Promise<Check[]> {
-  const { listed, problems } = await hooksHere(cwd, {}, io);
+  const { listed, problems, warnings } = await hooksHere(cwd, {}, io);
   const own = problems.filter((problem) => !/settings(\.local)?\.json/.test(problem));
   const loads = ok("hooks", `'crochet run' without a script loads ${several(listed.length, "hook")}`);
   const scripts = agentScripts(cwd).map((script) => ok("hooks", besideWords(script)));
+  const names = warnings.map((message) => {
+    const { words, mend } = parted(message);
+    return warning("hooks", words, mend!);
+  });
   const wrong = own.map((problem) => {
     const { words, mend } = parted(problem);
     return broken("hooks", words, mend);
@@ -59,7 +63,7 @@ async function hooks(cwd: string, io: Io): Promise<Check[]> {
       wrong.push(broken("hooks", `${record.name} needs ${program}, which is not installed`, `install ${program}`));
     }
   }
-  return [...(wrong.length === 0 ? [loads] : wrong), ...scripts];
+  return [...(wrong.length === 0 ? [loads] : wrong), ...names, ...scripts];
 }
 
 /** How long all replays together may take: the rest is left to `crochet replay`. */

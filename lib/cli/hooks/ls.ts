@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "../../agent.ts";
+import { notBuiltIn } from "../../hooks/known-names.ts";
 import type { Found, Listed } from "../../hooks/sources.ts";
 import { command, type Usage } from "../_flags.ts";
 import { eventNames, kindWords } from "../_hook-words.ts";
@@ -33,9 +34,9 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const found = await hooksHere(cwd, flags, io, script === undefined ? undefined : await agentOf(script, io));
   const last = lastResults(cwd, io.env);
   const hooks = inOrder(found).map((one, i) => row(one, i, last));
-  const { unloaded, problems } = found;
+  const { unloaded, problems, warnings } = found;
   const scripts = script === undefined ? agentScripts(cwd) : [];
-  if (flags.json) io.out(`${JSON.stringify({ hooks, unloaded, problems, scripts }, null, 2)}\n`);
+  if (flags.json) io.out(`${JSON.stringify({ hooks, unloaded, problems, warnings, scripts }, null, 2)}\n`);
   else io.out(shown(hooks, found, script, scripts));
   return problems.length > 0 ? EXIT.failed : EXIT.ok;
 });
@@ -66,6 +67,7 @@ function row({ record, scope, source, path, broken = false }: Listed, i: number,
     enabled: record.enabled,
     broken,
     trusted: true,
+    notBuiltIn: notBuiltIn(record),
     last: last.get(record.name) ?? null,
   };
 }
@@ -77,7 +79,7 @@ function inOrder({ listed }: Found): Listed[] {
 
 function shown(
   hooks: readonly Row[],
-  { unloaded, problems }: Found,
+  { unloaded, problems, warnings }: Found,
   script: string | undefined,
   scripts: readonly string[],
 ): string {
@@ -101,6 +103,11 @@ function shown(
       )
     }`);
   } else parts.push(`${who} loads no hooks: 'crochet hooks add' shows some to begin with\n`);
+  const others = hooks.flatMap(({ name, notBuiltIn }) =>
+    notBuiltIn.length > 0 ? [`  ${name}: ${notBuiltIn.join(", ")}\n`] : []
+  );
+  if (others.length > 0) parts.push(`Name tools that are not built in:\n${others.join("")}`);
+  if (warnings.length > 0) parts.push(`Look wrong:\n${warnings.map((w) => `  ${w}\n`).join("")}`);
   if (unloaded.length > 0) {
     parts.push(`Found and not loaded:\n${unloaded.map((u) => `  ${u.name}: ${u.why}\n`).join("")}`);
   }

@@ -1,8 +1,9 @@
 import { basename, isAbsolute, relative } from "node:path";
 import { EVENTS } from "../../core/events.ts";
 import type { HookRecord } from "../../core/hook.ts";
-import { matcherOf } from "../file/matcher.ts";
+import { listedNames, matcherOf } from "../file/matcher.ts";
 import { expectEvent, type ResolvedName } from "../../core/names.ts";
+import { SEED_TOOLS } from "../known-names.ts";
 import type { DefinitionMatcher } from "./definition.ts";
 import { compileGlob } from "../rule/glob.ts";
 import { type Projection, projection } from "../process/wire.ts";
@@ -25,7 +26,7 @@ export function conditionsOf(matcher: DefinitionMatcher, workspace: string, mist
     return patterns && condition(field, patterns, compiled(key, patterns, compile, mistake));
   };
   const conditions = [
-    on("tool", "tools", matcherOf),
+    on("tool", "tools", (pattern) => matcherOf(withSeedTools(pattern))),
     on("path", "path_patterns", (glob) => pathGlob(glob, workspace)),
     on("new_model", "model_patterns", compileGlob),
   ].filter((c) => c !== undefined);
@@ -41,6 +42,12 @@ export function conditionsOf(matcher: DefinitionMatcher, workspace: string, mist
 }
 
 type Test = (value: string) => boolean;
+
+/** A list of names with the tools that seed S3's names among them stand for. */
+function withSeedTools(pattern: string): string {
+  const tools = listedNames(pattern).flatMap((name) => SEED_TOOLS.get(name) ?? []);
+  return [pattern, ...tools].join("|");
+}
 
 function compiled<T>(
   key: keyof DefinitionMatcher,

@@ -1,6 +1,6 @@
 import type { HookRecord } from "../../core/hook.ts";
 import { missing } from "../../core/match.ts";
-import { matcherOf } from "./matcher.ts";
+import { isAboutTool, listedNames, matcherOf } from "./matcher.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import type { HookConfig } from "./config.ts";
 import { DEFAULT_PRIORITY, type FileKind, type Moment, parseMoment } from "./file-name.ts";
@@ -26,12 +26,14 @@ export function recordBase(file: HookFile, config: HookConfig, source: string): 
   const listeners = [named, ...(config.also ?? []).map((text) => listener(parseMoment(text)))];
   const on = listeners.map((l) => config.scope === undefined ? l.on : { ...l.on, scope: config.scope });
   const misses = missesOf(listeners);
+  const tools = listeners.flatMap(({ on, pattern }) => isAboutTool(on.event) ? listedNames(pattern) : []);
   const timeout = config.timeout ?? TIMEOUTS[file.kind];
   return {
     name: file.name,
     on,
     ...(named.pattern !== undefined && { matcher: named.pattern }),
     ...(misses && { misses }),
+    ...(tools.length > 0 && { namedTools: tools }),
     priority: file.priority ?? DEFAULT_PRIORITY,
     mode: config.mode ?? "gate",
     ...(timeout !== undefined && { timeout }),

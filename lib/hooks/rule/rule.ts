@@ -15,6 +15,11 @@ export interface FieldTest {
   readonly at: Position;
 }
 
+/** Whether the whole name of the tool is compared. */
+export function isToolTest({ field, operator }: FieldTest): boolean {
+  return operator === "equals" && (field === "tool" || field === "tool_name");
+}
+
 /** When a rule applies. Both ways of writing rules are read into this. */
 export type Condition =
   | FieldTest

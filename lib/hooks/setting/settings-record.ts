@@ -4,6 +4,7 @@ import type { HookRecord } from "../../core/hook.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import { matchesIf } from "../../permissions/rules.ts";
 import { type Handler, identityOf } from "./handler.ts";
+import { isAboutTool, listedNames } from "../file/matcher.ts";
 import type { HookHost } from "../process/host.ts";
 import { wireInput } from "../process/wire.ts";
 import { inHostWords } from "../process/words.ts";
@@ -57,6 +58,7 @@ function recordOf(draft: Draft, timeout: number, twins: readonly HookRecord[], o
     name,
     on: [on],
     ...(matcher !== undefined && { matcher }),
+    ...(isAboutTool(on.event) && { namedTools: listedNames(matcher) }),
     misses: handler.type === "prompt" ? whileAsked(misses, options.prompt, options.warn) : misses,
     priority: 100,
     mode: handler.type === "command" && handler.async ? "async" : "gate",

@@ -6,6 +6,7 @@ import type { EventName, Fired } from "../../core/events.ts";
 import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { readHookFile } from "../../hooks/discover.ts";
 import { type HookConfig, readHeader } from "../../hooks/file/config.ts";
+import { nameWarnings } from "../../hooks/known-names.ts";
 import { loadHook } from "../../hooks/load.ts";
 import type { HookHost } from "../../hooks/process/host.ts";
 import { scripted } from "../scripted.ts";
@@ -81,6 +82,7 @@ async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> 
   const examples = target.type === "file" && record.kind === "module" ? await examplesOf(target) : [];
   return {
     moments: momentsOf(record.on),
+    warnings: nameWarnings(record),
     mode: record.mode,
     nondeterministic: config.nondeterministic === true,
     ...(config.state !== undefined && { state: [config.state].flat() }),

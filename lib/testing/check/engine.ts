@@ -17,7 +17,7 @@ import { protocol } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
 import { safe } from "./laws/safe.ts";
 import { terminating } from "./laws/terminating.ts";
-import { matcherMistake, neverMatches } from "./matcher.ts";
+import { matcherMistake, neverMatches, unknownName } from "./matcher.ts";
 import { fill } from "./place.ts";
 import type { Finding, HookReport, Law, Severity, Termination, Timing, Violation } from "./report.ts";
 import type { Loaded, Subject } from "./subject.ts";
@@ -72,7 +72,8 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
       return ended({});
     }
     const told = subject.loaded ?? loaded!;
-    for (const { event, matcher } of subject.file === undefined ? [] : told.moments) {
+    for (const message of told.warnings ?? []) findings.add(unknownName(message));
+    for (const { event, matcher } of subject.file === undefined || told.warnings?.length ? [] : told.moments) {
       // An application may have a tool of that name: a hook file does not say where it is used.
       const mistakes = matcher === undefined ? [] : matcherMistake(event, matcher, subject.host);
       for (const mistake of mistakes) findings.add({ ...mistake, severity: "warning" });

@@ -3,6 +3,7 @@ import { basename, dirname } from "node:path";
 import { shellWord } from "../../core/shown.ts";
 import { readDefinitions } from "../../hooks/definitions.ts";
 import { homeOf } from "../../hooks/file/places.ts";
+import { nameWarnings } from "../../hooks/known-names.ts";
 import { readTurnCommand } from "../../hooks/turn-command.ts";
 import { copiesFor } from "./find-settings.ts";
 import { type FindOptions, shortened } from "./find.ts";
@@ -26,6 +27,7 @@ export async function definitionSubjects(path: string, options: FindOptions): Pr
     target: { type: "definition", path, name: record.name },
     loaded: {
       moments: momentsOf(record.on),
+      warnings: nameWarnings(record),
       mode: record.mode,
       nondeterministic: false,
       ...(record.timeout !== undefined && { timeout: record.timeout }),

@@ -6,6 +6,7 @@ import { splitFrontMatter } from "../../files/front-matter.ts";
 import { discover, type HookFile, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { readHeader } from "../../hooks/file/config.ts";
 import { formatFileName, isSkipped, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
+import { nameWarnings } from "../../hooks/known-names.ts";
 import { recordBase } from "../../hooks/file/record.ts";
 import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
@@ -139,6 +140,7 @@ function fileSubject(
   const base = recordBase(file, config, cwd);
   const loaded = {
     moments: momentsOf(base.on),
+    warnings: nameWarnings(base),
     mode: base.mode,
     nondeterministic: config.nondeterministic === true,
     ...(config.state !== undefined && { state: [config.state].flat() }),

@@ -1,18 +1,12 @@
 import { EVENTS } from "../../core/events.ts";
 import { compileMatcher } from "../../core/match.ts";
-import { nearest, resolveEvent } from "../../core/names.ts";
+import { resolveEvent } from "../../core/names.ts";
+import { HOST_TOOLS as TOOLS, nearTool } from "../../hooks/known-names.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
 import { violationsOf } from "./laws/judged.ts";
 import type { Violation } from "./report.ts";
 
 const { fault, warning } = violationsOf("protocol", "protocol");
-
-/** Tools of Claude Code. */
-const TOOLS = [
-  ...["Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Glob", "Grep", "Task"],
-  ...["Agent", "WebFetch", "WebSearch", "TodoWrite", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion", "Skill"],
-  ...["TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "LS"],
-];
 
 /** What a matcher of SessionStart is compared with. */
 export const SOURCES = ["startup", "resume", "clear", "compact", "fork"];
@@ -45,6 +39,11 @@ function ruleMistake(matcher: string): readonly Violation[] {
   return [neverMatches(matcher, "it is a permission rule, and a matcher is compared with names of tools", fix)];
 }
 
+/** A name that is close to one there is, in the words of `nameWarnings`. */
+export function unknownName(message: string): Violation {
+  return warning("unknown-name", message, "correct the name");
+}
+
 export function neverMatches(matcher: string, why: string, fix: string): Violation {
   return fault("matcher-never-matches", `Its matcher '${matcher}' never matches: ${why}`, fix);
 }
@@ -64,7 +63,7 @@ function nameMistake(name: string, event: string): Violation | undefined {
     const fix = `put the hook under "${name}", or name the tools it is for`;
     return neverMatches(name, `it is an event, and ${event} is matched with names of tools`, fix);
   }
-  const near = name.startsWith("mcp__") || name.length <= 3 ? undefined : nearest(name, TOOLS, 1);
+  const near = nearTool(name);
   return near === undefined
     ? undefined
     : warning("unknown-tool", `Its matcher names '${name}', which is not a tool`, `did you mean ${near}?`);

@@ -30,6 +30,8 @@ export interface Loaded {
   readonly mode: HookRecord["mode"];
   readonly nondeterministic: boolean;
   readonly onError?: HookRecord["onError"];
+  /** Names in it that were most likely meant to be others. */
+  readonly warnings?: readonly string[];
   /** Files of the project that it depends on, as its config names them. */
   readonly state?: readonly string[];
   /** The examples of a module. */

@@ -1,0 +1,103 @@
+import type { HookRecord } from "../core/hook.ts";
+import { kebab, nearest } from "../core/names.ts";
+import { isAboutTool } from "./file/matcher.ts";
+import { sampleEvent } from "./samples.ts";
+
+/** The fields of a tool's input, by the tool's name. */
+export type ToolFields = { readonly [tool: string]: readonly string[] };
+
+/** The tools of `crochet/tools`. */
+export const TOOL_FIELDS: ToolFields = {
+  Agent: ["description", "prompt", "subagent_type", "resume_agent_id", "run_in_background"],
+  AskUserQuestion: ["questions"],
+  Bash: ["command", "description", "timeout", "run_in_background"],
+  BashOutput: ["bash_id", "filter"],
+  Edit: ["file_path", "old_string", "new_string", "replace_all"],
+  EnterPlanMode: [],
+  ExitPlanMode: ["plan"],
+  Glob: ["pattern", "path"],
+  Grep: [
+    ...["pattern", "path", "glob", "type", "output_mode", "-i", "-n", "-A", "-B", "-C"],
+    ...["context", "head_limit", "offset", "multiline"],
+  ],
+  KillShell: ["shell_id"],
+  MultiEdit: ["file_path", "edits"],
+  Read: ["file_path", "offset", "limit"],
+  Write: ["file_path", "content"],
+};
+
+/** Tools of Claude Code, as their names are written. */
+export const HOST_TOOLS: readonly string[] = [
+  ...Object.keys(TOOL_FIELDS),
+  ...["NotebookEdit", "Task", "WebFetch", "WebSearch", "TodoWrite", "Skill", "LS"],
+  ...["TaskCreate", "TaskUpdate", "TaskList", "TaskGet"],
+];
+
+/** Names of tools in seed S3's style, which are aliases in hooks.yaml: `bash`, `write_file`, `multi_edit`. */
+export const SEED_TOOLS: ReadonlyMap<string, string> = new Map([
+  ...Object.keys(TOOL_FIELDS).flatMap((tool): [string, string][] => [
+    [tool.toLowerCase(), tool],
+    [kebab(tool).replaceAll("-", "_"), tool],
+  ]),
+  ["read_file", "Read"],
+  ["write_file", "Write"],
+  ["edit_file", "Edit"],
+]);
+
+type Naming = Pick<HookRecord, "name" | "on" | "namedTools" | "namedFields">;
+
+/** What a hook names that is close to a tool or field, but is none: it would never match. `own` are the agent's tools. */
+export function nameWarnings(record: Naming, own: ToolFields = {}): string[] {
+  const tools = record.namedTools ?? [];
+  const meant = [
+    ...tools.map((name) => [`tool '${name}'`, nearTool(name, own)]),
+    ...(record.namedFields ?? []).map((name) => [`field '${name}'`, nearField(name, record, own)]),
+  ];
+  return meant.flatMap(([what, near]) =>
+    near === undefined ? [] : [`Hook ${record.name} names ${what}, which does not exist: did you mean '${near}'?`]
+  );
+}
+
+/** The tools a hook names that are not built in: those of MCP servers, of scripts and of other hosts. */
+export function notBuiltIn({ namedTools = [] }: Naming): string[] {
+  return namedTools.filter((name) => !HOST_TOOLS.includes(name) && nearTool(name) === undefined);
+}
+
+/** The tool that a name was most likely meant to be; undefined for a tool's name, or one that is like none. */
+export function nearTool(name: string, own: ToolFields = {}): string | undefined {
+  const known = [...Object.keys(own), ...HOST_TOOLS];
+  return known.includes(name) || name.startsWith("mcp__") ? undefined : SEED_TOOLS.get(name) ?? near(name, known);
+}
+
+/** The parts of an event that hold a tool's input. */
+const INPUTS = ["args", "input", "tool_input", "original_input"];
+
+function nearField(path: string, { on, namedTools = [] }: Naming, own: ToolFields): string | undefined {
+  const [root, key] = path.split(".") as [string, string?];
+  const all = { ...TOOL_FIELDS, ...own };
+  const tools = namedTools.length === 0 ? Object.keys(all) : namedTools.map((name) => nearTool(name, own) ?? name);
+  const fields = tools.flatMap((tool) => all[tool] ?? []);
+  if (INPUTS.includes(root)) {
+    // Of a tool that is not ours the fields are not known.
+    if (key === undefined || fields.includes(key) || tools.some((tool) => !Object.hasOwn(all, tool))) return undefined;
+    const meant = near(key, fields);
+    return meant && `${root}.${meant}`;
+  }
+  const roots = new Set([...ALIASES, ...on.flatMap(({ event }) => Object.keys(sampleEvent(event, { cwd: "/" })))]);
+  if (roots.has(root)) return undefined;
+  if (fields.includes(root) && on.some(({ event }) => isAboutTool(event))) return `args.${path}`;
+  return near(root, [...roots]);
+}
+
+/** What every event has beside its own fields, and other names of these. */
+const ALIASES = [
+  ...["event_id", "timestamp", "session_id", "agent_id", "parent_agent_id", "agent_type", "turn_id"],
+  ...["hook_event_name", "tool", "tool_response", "path", "event_type", "exit_reason", ...INPUTS],
+];
+
+/** The known word that a word was most likely meant to be: one typing error (two in a long word), in any case. */
+function near(word: string, known: readonly string[]): string | undefined {
+  const lower = known.map((one) => one.toLowerCase());
+  const found = nearest(word.toLowerCase(), lower, word.length > 5 ? 2 : 1);
+  return found && known[lower.indexOf(found)];
+}
