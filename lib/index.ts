@@ -1,5 +1,5 @@
 export { type Agent, agent, type AgentOptions, type AgentSession, type RunOptions } from "./agent.ts";
-export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic.ts";
+export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
 export {
   type CodeHooks,
   matchTool,
@@ -92,7 +92,7 @@ export type {
 export type { DefinitionsOptions } from "./hooks/definitions.ts";
 export { definitions, promptGate, promptStop } from "./hooks/on-demand.ts";
 export type { PromptOptions } from "./hooks/prompt.ts";
-export type { Middleware } from "./middleware.ts";
+export type { Middleware } from "./anthropic/middleware.ts";
 export type { McpOptions, McpProcess, McpRemote, McpServer } from "./mcp/servers.ts";
 export type { PermissionAsker, PermissionReply } from "./permissions/gate.ts";
 export type { PermissionMode, Permissions } from "./permissions/rules.ts";

@@ -1,5 +1,5 @@
 import type { AgentOptions, AgentSession, RunOptions } from "../agent.ts";
-import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic.ts";
+import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
 import { engineOf } from "../core/engine.ts";
 import type { HookList } from "../core/hook.ts";
@@ -12,8 +12,8 @@ import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
 import { ASKER, HAD_SHELL, HAS_READ, HIDES, PLAN_MODE, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
 import { sessionEnvFile } from "../hooks/process/env-file.ts";
-import { price } from "../prices.ts";
-import type { Tracing } from "../telemetry.ts";
+import { price } from "../anthropic/prices.ts";
+import type { Tracing } from "../telemetry/telemetry.ts";
 import { claiming } from "../transcript/claims.ts";
 import type { TapeSession } from "../tape/session.ts";
 import { memoryStore } from "../transcript/memory.ts";
@@ -246,7 +246,7 @@ async function rolloutOf({ own: { rollout }, id, tape, lane }: Ground) {
 /** The spans of the session, where an application collects them. */
 async function spansOf({ model, priced }: Ground): Promise<Tracing | undefined> {
   if (!openTelemetry()?.trace) return undefined;
-  const { tracing } = await import("../telemetry.ts");
+  const { tracing } = await import("../telemetry/telemetry.ts");
   return await tracing({ provider: priced || wireOf(model) ? "anthropic" : "custom", maxTokens: MAX_TOKENS });
 }
 

@@ -1,6 +1,6 @@
 import { thrownWords } from "../core/thrown.ts";
 import { type Tool, ToolError, type ToolSession } from "../core/tool.ts";
-import type { McpServers } from "../mcp.ts";
+import type { McpServers } from "../mcp/mcp.ts";
 import type { McpOptions } from "../mcp/servers.ts";
 import type { TapeSession } from "../tape/session.ts";
 
@@ -34,7 +34,7 @@ export async function toolSet({ mcp, tape, cwd, signals, warn, ...given }: ToolS
   if (Object.keys(servers).length > 0) {
     if (tape?.mode === "replay" && tape.program?.tape.header.tools) tools = [...own, ...await fromTape(tape)];
     else {
-      const { connectServers } = await import("../mcp.ts");
+      const { connectServers } = await import("../mcp/mcp.ts");
       const changed = () => {
         if (connected) tools = joined(own, connected, warn);
       };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Environment, shortPath } from "../hooks/file/places.ts";
 import { isSkipped } from "../hooks/file/file-name.ts";
 import { type Standing, standings } from "../hooks/trust.ts";
-import { crochetVersion } from "../version.ts";
+import { crochetVersion } from "../files/version.ts";
 import { FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import type { Io } from "./_io.ts";
 import { coloursFor } from "./show/colours.ts";

@@ -28,7 +28,7 @@ const hook: Command = async (args, io) => {
   const { file, ...options } = asked;
   const { env, signal } = io;
   const path = file.startsWith("/") ? file : `${io.cwd}/${file}`;
-  const model = async () => env.ANTHROPIC_API_KEY ? (await import("../anthropic.ts")).anthropic() : undefined;
+  const model = async () => env.ANTHROPIC_API_KEY ? (await import("../anthropic/model.ts")).anthropic() : undefined;
   const { serve } = await import("../hooks/serve.ts");
   const stdin = early?.stdin ?? await stdinText();
   const served = await serve(path, stdin, { ...options, env, signal, model, tried: early?.tried });

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { ownArgv } from "../hooks/installing/own-command.ts";
 import { shellWord } from "../core/shown.ts";
 import { trust } from "../hooks/trust.ts";
-import { crochetVersion } from "../version.ts";
+import { crochetVersion } from "../files/version.ts";
 import { command, type Usage } from "./_flags.ts";
 import { linkPackages } from "./init/_link.ts";
 import { isFound, PACKAGE } from "./_own-copy.ts";

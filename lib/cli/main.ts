@@ -32,7 +32,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   return await guarded(args, io, async () => {
     const [name, ...rest] = args;
     if (name === "--version") {
-      io.out(`${(await import("../version.ts")).crochetVersion()}\n`);
+      io.out(`${(await import("../files/version.ts")).crochetVersion()}\n`);
       return EXIT.ok;
     }
     if (name === undefined || name === "--json") {

@@ -3,7 +3,7 @@ import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelc
 import { checkSchema, type JsonSchema } from "../core/schema.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { withoutSecrets } from "../hooks/process/environment.ts";
-import { crochetVersion } from "../version.ts";
+import { crochetVersion } from "../files/version.ts";
 import { toolNames } from "./names.ts";
 import { blocksOf, outputOf } from "./results.ts";
 import { inputParser } from "./schema.ts";

@@ -1,4 +1,4 @@
-import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic.ts";
+import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic/model.ts";
 
 const wires = new WeakMap<AnthropicOptions, Map<string, Wire>>();
 

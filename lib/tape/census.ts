@@ -1,8 +1,8 @@
 import type * as Sdk from "@anthropic-ai/sdk/resources/beta/messages";
-import { API_ERRORS } from "../api-errors.ts";
+import { API_ERRORS } from "../anthropic/api-errors.ts";
 import { parsed } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
-import { PRICED_MODELS } from "../prices.ts";
+import { PRICED_MODELS } from "../anthropic/prices.ts";
 import { expectTape } from "./expect-tape.ts";
 import { messageIn } from "./reply.ts";
 import { seamEvents } from "./frames.ts";

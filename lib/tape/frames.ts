@@ -1,4 +1,4 @@
-import { eventParser } from "../_sse.ts";
+import { eventParser } from "../anthropic/sse.ts";
 import type { ModelEvent } from "../core/model.ts";
 import type { TapeEvent } from "./tape.ts";
 

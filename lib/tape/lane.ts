@@ -1,5 +1,5 @@
-import { abortedError } from "../_model-errors.ts";
-import { wireOf } from "../anthropic.ts";
+import { abortedError } from "../anthropic/errors.ts";
+import { wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Late } from "../core/hook.ts";
 import { Inbox, type Postman } from "../core/inbox.ts";

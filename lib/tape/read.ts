@@ -67,7 +67,7 @@ function blobIn(own: string, name: string, { elsewhere }: ReadOptions): string |
 class UnknownLine extends TapeError {}
 
 async function blamed(error: UnknownLine, text: string): Promise<TapeError> {
-  const { crochetVersion } = await import("../version.ts");
+  const { crochetVersion } = await import("../files/version.ts");
   const [, theirs = ""] = /"crochet":"([^"]*)"/.exec(text.split("\n", 1)[0]!) ?? [];
   const ours = crochetVersion();
   if (theirs.localeCompare(ours, "en", { numeric: true }) <= 0) return error;

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { AnthropicOptions, Wire } from "../anthropic.ts";
+import type { AnthropicOptions, Wire } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Divergence, DriftReport, ToolDrift } from "./drift/drift.ts";
 import { causesOf, hooksAdded, OFF_TAPE, priceOf, wholePrice } from "./drift/drift.ts";

@@ -1,5 +1,5 @@
 import { isToolUse, type Message, textOf } from "../core/messages.ts";
-import { price } from "../prices.ts";
+import { price } from "../anthropic/prices.ts";
 import { brokenBy, replyOf } from "../tape/reply.ts";
 import { type Call, MAIN, type Tape } from "../tape/tape.ts";
 import type { RolloutLine } from "../transcript/rollout.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
-import { eventParser } from "../../lib/_sse.ts";
+import { eventParser } from "../../lib/anthropic/sse.ts";
 import { readClaude, readDefinition, readPrompt } from "../../lib/core/dialects.ts";
 import { type EventName, EVENTS } from "../../lib/core/events.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";

@@ -192,7 +192,7 @@ test("a server gets its own environment and arguments, and none of our secrets",
 test("where the client is not installed a warning says which package to install, and the run goes on", async () => {
   using folder = scratch();
   cpSync(fileURLToPath(new URL("../../lib", import.meta.url)), join(folder.path, "lib"), { recursive: true });
-  const { connectServers } = await import(pathToFileURL(join(folder.path, "lib/mcp.ts")).href);
+  const { connectServers } = await import(pathToFileURL(join(folder.path, "lib/mcp/mcp.ts")).href);
   const warnings: string[] = [];
   const connected = await connectServers({ servers: { srv: asProcess() } }, {
     cwd: folder.path,

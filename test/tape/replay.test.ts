@@ -11,9 +11,9 @@ import {
   tool,
   type ToolContext,
 } from "../../lib/index.ts";
-import { DEFAULT_MODEL } from "../../lib/anthropic.ts";
+import { DEFAULT_MODEL } from "../../lib/anthropic/model.ts";
 import { NO_USAGE } from "../../lib/core/messages.ts";
-import { price } from "../../lib/prices.ts";
+import { price } from "../../lib/anthropic/prices.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { reportLines } from "../../lib/tape/drift/report.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { homeOf, userState } from "../../hooks/file/places.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";
-import { crochetVersion, runtimeVersion } from "../../version.ts";
+import { crochetVersion, runtimeVersion } from "../../files/version.ts";
 import { onPath } from "../../files/on-path.ts";
 import type { Io } from "../_io.ts";
 import { stateDir } from "../../files/state-dir.ts";

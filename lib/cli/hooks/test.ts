@@ -130,7 +130,7 @@ function hookFile(path: string, event: string | boolean | undefined): HookFile {
 async function load(file: HookFile, cwd: string, io: Io, host: HookHost): Promise<HookRecord> {
   const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
   const model = file.kind === "prompt" && io.env.ANTHROPIC_API_KEY
-    ? (await import("../../anthropic.ts")).anthropic()
+    ? (await import("../../anthropic/model.ts")).anthropic()
     : undefined;
   const warn = (message: string) => io.err(`crochet: ${message}\n`);
   try {

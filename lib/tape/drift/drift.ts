@@ -1,5 +1,5 @@
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "../../core/messages.ts";
-import { price } from "../../prices.ts";
+import { price } from "../../anthropic/prices.ts";
 import type { Cause } from "./difference.ts";
 import type { Header } from "../format.ts";
 import type { Normaliser } from "../normalise.ts";

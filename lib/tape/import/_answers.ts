@@ -1,4 +1,4 @@
-import { errorStatus } from "../../api-errors.ts";
+import { errorStatus } from "../../anthropic/api-errors.ts";
 import { parsed } from "../../core/json.ts";
 import { beginsAsStream, looksLikeBody } from "./_body.ts";
 import { type Exchange, type Fields, fieldsOf, type Format, isFields, type Opened } from "./exchange.ts";

@@ -1,4 +1,4 @@
-import { errorStatus } from "../../api-errors.ts";
+import { errorStatus } from "../../anthropic/api-errors.ts";
 import { isBody, requestBody } from "./_body.ts";
 import { type Fields, fieldsOf, isFields } from "./exchange.ts";
 

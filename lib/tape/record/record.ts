@@ -1,4 +1,4 @@
-import { type Wire, wireOf } from "../../anthropic.ts";
+import { type Wire, wireOf } from "../../anthropic/model.ts";
 import { thrownWords } from "../../core/thrown.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../../core/model.ts";
 import { headersNamed, recordAttempts, type WireListener } from "./record-wire.ts";

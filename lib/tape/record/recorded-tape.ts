@@ -1,5 +1,5 @@
 import type { Message } from "../../core/messages.ts";
-import { crochetVersion, runtimeVersion } from "../../version.ts";
+import { crochetVersion, runtimeVersion } from "../../files/version.ts";
 import type { ClockFact, EndFact, Header, ToolFact } from "../format.ts";
 import { TAPE_VERSION } from "../lines.ts";
 import { differs } from "../drift/difference.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { requestWriter } from "../lib/_request-bytes.ts";
-import { assistant, type Message, toolResult, user } from "../lib/core/messages.ts";
-import type { ModelRequest } from "../lib/core/model.ts";
-import { tries } from "./_counts.ts";
+import { requestWriter } from "../../lib/anthropic/request-bytes.ts";
+import { assistant, type Message, toolResult, user } from "../../lib/core/messages.ts";
+import type { ModelRequest } from "../../lib/core/model.ts";
+import { tries } from "../_counts.ts";
 
 const tools = ["Bash", "Edit"].map((name) => ({
   name,

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
-import type { Step } from "./core/engine.ts";
-import { ModelError, type Reply } from "./core/model.ts";
-import { addUsage, NO_USAGE, type Usage } from "./core/messages.ts";
-import type { RunEvent } from "./core/run-events.ts";
-import type { ToolOutput } from "./core/tool.ts";
+import type { Step } from "../core/engine.ts";
+import { ModelError, type Reply } from "../core/model.ts";
+import { addUsage, NO_USAGE, type Usage } from "../core/messages.ts";
+import type { RunEvent } from "../core/run-events.ts";
+import type { ToolOutput } from "../core/tool.ts";
 
 type Api = Pick<typeof import("@opentelemetry/api"), "context" | "SpanKind" | "SpanStatusCode" | "trace">;
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 /** The version of this package. */
 export function crochetVersion(): string {
-  return JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
+  return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
 }
 
 /** What it runs on: `bun 1.4.4`. */

@@ -1,4 +1,4 @@
-import { ModelError } from "./core/model.ts";
+import { ModelError } from "../core/model.ts";
 
 /** What is known of a call that failed, for the message. */
 export interface FailedCall {

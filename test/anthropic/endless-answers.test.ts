@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import type { AnthropicOptions } from "../lib/anthropic.ts";
-import type { ModelError } from "../lib/core/model.ts";
-import { ask, failure } from "./_ask.ts";
-import { serve } from "./_server.ts";
+import type { AnthropicOptions } from "../../lib/anthropic/model.ts";
+import type { ModelError } from "../../lib/core/model.ts";
+import { ask, failure } from "../_ask.ts";
+import { serve } from "../_server.ts";
 
 /** Asks a server that answers so, and gives the error once the server was left. */
 async function failureOf(

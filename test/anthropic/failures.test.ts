@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { test } from "node:test";
-import { anthropic } from "../lib/anthropic.ts";
-import { textOf } from "../lib/core/messages.ts";
-import { type ScriptedReply, scriptedServer } from "../lib/testing/index.ts";
-import { ask, failure, request } from "./_ask.ts";
-import { serve } from "./_server.ts";
+import { anthropic } from "../../lib/anthropic/model.ts";
+import { textOf } from "../../lib/core/messages.ts";
+import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { ask, failure, request } from "../_ask.ts";
+import { serve } from "../_server.ts";
 
 test("anthropic() explains each refusal of the API and how to mend it", async () => {
   const cases: [number, string, RegExp][] = [

@@ -1,6 +1,6 @@
-import { abortedError } from "./_model-errors.ts";
-import { eventParser } from "./_sse.ts";
-import { ModelError, type ModelEvent } from "./core/model.ts";
+import { abortedError } from "./errors.ts";
+import { eventParser } from "./sse.ts";
+import { ModelError, type ModelEvent } from "../core/model.ts";
 
 /** An answer that has begun, and the means to end it. */
 export interface OpenReply {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULT_MODEL } from "../lib/anthropic.ts";
-import { NO_USAGE } from "../lib/core/messages.ts";
-import { price, PRICES_AS_OF } from "../lib/prices.ts";
+import { DEFAULT_MODEL } from "../../lib/anthropic/model.ts";
+import { NO_USAGE } from "../../lib/core/messages.ts";
+import { price, PRICES_AS_OF } from "../../lib/anthropic/prices.ts";
 
 test("price() adds up the four kinds of tokens", () => {
   const usage = {

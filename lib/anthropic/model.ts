@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import type { BaseAnthropic, ClientOptions } from "@anthropic-ai/sdk/client";
-import { abortedError, callError } from "./_model-errors.ts";
-import { boundedFetch } from "./_refusal.ts";
-import { requestWriter } from "./_request-bytes.ts";
-import { type OpenReply, replyStream } from "./_reply-stream.ts";
-import { type Model, ModelError, type ModelRequest } from "./core/model.ts";
-import { checkOptions, type OptionKind } from "./core/options.ts";
+import { abortedError, callError } from "./errors.ts";
+import { boundedFetch } from "./refusal.ts";
+import { requestWriter } from "./request-bytes.ts";
+import { type OpenReply, replyStream } from "./reply-stream.ts";
+import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
+import { checkOptions, type OptionKind } from "../core/options.ts";
 import type { Middleware } from "./middleware.ts";
 
 /** The model an agent talks to when none is named. */
@@ -155,7 +155,7 @@ function loadSdk(): Promise<Sdk> {
 /** The SDK's client: the bundle of exactly the installed version if there is one, as that loads in a fifth of the time. */
 async function client(): Promise<Sdk> {
   const { VERSION } = await import("@anthropic-ai/sdk/version");
-  const bundle = new URL(`../dist/sdk-${VERSION}.js`, import.meta.url);
+  const bundle = new URL(`../../dist/sdk-${VERSION}.js`, import.meta.url);
   // An application that collects spans may instrument the package itself.
   const isTraced = Symbol.for("opentelemetry.js.api.1") in globalThis;
   return isTraced || !existsSync(bundle) ? await import("@anthropic-ai/sdk/client") : await import(bundle.href);

@@ -1,4 +1,4 @@
-import { ModelError, type ModelEvent } from "./core/model.ts";
+import { ModelError, type ModelEvent } from "../core/model.ts";
 
 /** Turns the bytes of a streamed reply into its events. Where the bytes are cut makes no difference. */
 export interface EventParser {

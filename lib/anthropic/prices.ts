@@ -1,4 +1,4 @@
-import type { Usage } from "./core/messages.ts";
+import type { Usage } from "../core/messages.ts";
 
 /** The day the prices below were read from the published list. */
 export const PRICES_AS_OF = "2026-11-10";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent } from "../lib/agent.ts";
-import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../lib/anthropic.ts";
-import { assistant, textOf, toolResult, user } from "../lib/core/messages.ts";
-import { readReply } from "../lib/core/reply.ts";
-import { scriptedServer } from "../lib/testing/index.ts";
-import { ask, failure, request } from "./_ask.ts";
-import { withEnv } from "./_env.ts";
-import { scratch } from "./_scratch.ts";
+import { agent } from "../../lib/agent.ts";
+import { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "../../lib/anthropic/model.ts";
+import { assistant, textOf, toolResult, user } from "../../lib/core/messages.ts";
+import { readReply } from "../../lib/core/reply.ts";
+import { scriptedServer } from "../../lib/testing/index.ts";
+import { ask, failure, request } from "../_ask.ts";
+import { withEnv } from "../_env.ts";
+import { scratch } from "../_scratch.ts";
 
 test("anthropic() streams a reply with text and tool calls", async () => {
   await using server = await scriptedServer([{ text: "looking", tools: [{ name: "Bash", input: { command: "ls" } }] }]);

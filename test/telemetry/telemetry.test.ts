@@ -8,11 +8,11 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { agent, type AgentOptions, tool } from "../lib/index.ts";
-import { scripted } from "../lib/testing/index.ts";
-import { Agent } from "../lib/tools/index.ts";
-import { withEnv } from "./_env.ts";
-import { besideCopy } from "./_copy.ts";
+import { agent, type AgentOptions, tool } from "../../lib/index.ts";
+import { scripted } from "../../lib/testing/index.ts";
+import { Agent } from "../../lib/tools/index.ts";
+import { withEnv } from "../_env.ts";
+import { besideCopy } from "../_copy.ts";
 
 interface Told {
   readonly name: string;

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { eventParser } from "../lib/_sse.ts";
-import { anthropic } from "../lib/anthropic.ts";
-import { type Block, user } from "../lib/core/messages.ts";
-import type { ModelEvent } from "../lib/core/model.ts";
-import { readReply } from "../lib/core/reply.ts";
-import { scripted, type ScriptedReply, scriptedServer } from "../lib/testing/index.ts";
-import { tries } from "./_counts.ts";
-import { sharedData } from "./_shared.ts";
+import { eventParser } from "../../lib/anthropic/sse.ts";
+import { anthropic } from "../../lib/anthropic/model.ts";
+import { type Block, user } from "../../lib/core/messages.ts";
+import type { ModelEvent } from "../../lib/core/model.ts";
+import { readReply } from "../../lib/core/reply.ts";
+import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
+import { tries } from "../_counts.ts";
+import { sharedData } from "../_shared.ts";
 
 const request = { model: "claude-test", system: "", messages: [user("hello")], tools: [], max_tokens: 100 };
 

@@ -1,7 +1,7 @@
-import type { Tool } from "./core/tool.ts";
-import { McpConnection, type Sdk } from "./mcp/connection.ts";
-import { serverPart } from "./mcp/names.ts";
-import type { McpOptions } from "./mcp/servers.ts";
+import type { Tool } from "../core/tool.ts";
+import { McpConnection, type Sdk } from "./connection.ts";
+import { serverPart } from "./names.ts";
+import type { McpOptions } from "./servers.ts";
 
 export interface McpHost {
   readonly cwd: string;

@@ -1,5 +1,5 @@
-import type { Block, Message } from "./core/messages.ts";
-import type { ModelRequest, ToolSpec } from "./core/model.ts";
+import type { Block, Message } from "../core/messages.ts";
+import type { ModelRequest, ToolSpec } from "../core/model.ts";
 
 /** A request as the bytes of its JSON, ready to send. The bytes stay as they are until `release` is called. */
 export interface ReadyBody {
