@@ -14,7 +14,11 @@ export function place(files: Readonly<Record<string, string>> = {}) {
   for (const dir of [cwd, home]) mkdirSync(dir);
   put(cwd, files);
   /** What commands are called with: a test may set more. */
-  const env: Record<string, string | undefined> = { HOME: home, PATH: process.env.PATH };
+  const env: Record<string, string | undefined> = {
+    HOME: home,
+    PATH: process.env.PATH,
+    DENO_DIR: process.env.DENO_DIR,
+  };
   return {
     cwd,
     home,

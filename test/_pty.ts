@@ -41,7 +41,13 @@ export class Pty implements AsyncDisposable {
     }${command.map(quoted).join(" ")} ${behind}`;
     this.#child = spawn("script", ["-qfec", line, "/dev/null"], {
       cwd: options.cwd,
-      env: { PATH: process.env.PATH, TERM: "xterm-256color", SHELL: "/bin/sh", ...options.env },
+      env: {
+        PATH: process.env.PATH,
+        DENO_DIR: process.env.DENO_DIR,
+        TERM: "xterm-256color",
+        SHELL: "/bin/sh",
+        ...options.env,
+      },
       stdio: ["pipe", "pipe", "pipe"],
     });
     this.#child.stdin!.on("error", () => {});
