@@ -21,7 +21,7 @@ const SLOW = "slow.answers";
 
 /** Hooks that have a fault, and hooks that have none. */
 const TABLE: readonly Row[] = [
-  // What looks at nothing, or at the wrong thing, and never lets go.
+  // What never lets the agent end, from the start or once its state file is there.
   ["stop.always-blocks.sh", "endless.loop"],
   ["stop.says-block.sh", "endless.loop"],
   ["stop.ralph-unbounded.sh", "endless.loop"],
@@ -31,6 +31,8 @@ const TABLE: readonly Row[] = [
   ["subagent-stop.always.sh", "endless.loop"],
   ["turn-end.again.ts", "endless.loop"],
   ["plugin-loop", "endless.loop"],
+  ["plugin-ralph", "endless.*"],
+  ["plugin-rules", "endless.*"],
   // What falls over, hangs, or leaves something behind.
   ["pre-tool-use@Edit+Write.missing-field.py", "fails.crash"],
   ["pre-tool-use@Bash.no-description.py", "fails.crash"],
@@ -112,7 +114,8 @@ function checkedBy(seed: number): Promise<CheckReport> {
 }
 
 function needsPython(hook: string): boolean {
-  return hook.endsWith(".py") || hook === "settings-clean" || hook.includes("interpreter-two");
+  return hook.endsWith(".py") || hook === "settings-clean" || hook === "plugin-rules" ||
+    hook.includes("interpreter-two");
 }
 
 /** What was found of one row: a folder's hooks are all its own. */

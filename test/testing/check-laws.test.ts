@@ -8,7 +8,7 @@ import type { Judged } from "../../lib/testing/check/laws/judged.ts";
 import { protocol } from "../../lib/testing/check/laws/protocol.ts";
 import { reliable } from "../../lib/testing/check/laws/reliable.ts";
 import { safe } from "../../lib/testing/check/laws/safe.ts";
-import { unsetVariables } from "../../lib/testing/check/unset-variables.ts";
+import { unsetVariables } from "../../lib/testing/check/static-faults.ts";
 import { rounds } from "../_counts.ts";
 
 interface Said {

@@ -44,7 +44,7 @@ test("terminating reports how each hook lets go, and every hook that some model 
   assert.deepEqual(Object.fromEntries(hooks.map(shown).map(([hook, ...rest]) => [hook, rest])), {
     "stop.never-blocks.sh": ["never blocks", undefined],
     "stop.on-flag.sh": ["on stop_hook_active", undefined],
-    "stop.counts.sh": ["by its own counter", undefined],
+    "stop.counts.sh": ["by itself", undefined],
     "stop.counts-to-1000.sh": ["still blocking", "endless.loop"],
     "stop.always.sh": ["still blocking", "endless.loop"],
     "subagent-stop.always.sh": ["still blocking", "endless.loop"],
@@ -57,7 +57,6 @@ test("terminating reports how each hook lets go, and every hook that some model 
     "turn-end.once.ts": ["by itself", undefined],
   });
   const find = (name: string) => hooks.find(({ hook }) => hook === name)!;
-  assert.deepEqual(find("stop.counts.sh").termination?.state, [".rounds"]);
   assert.match(find("stop.always.sh").findings[0]!.message, /refuted$/);
   assert.match(find("stop.always.sh").findings[0]!.trace![0]!, /^round 1 {2}model .* → blocked: Look again/);
 });

@@ -166,7 +166,6 @@ test("two hooks that rewrite the same field are a warning, and a verdict that ch
     "pre-tool-use@Bash.3.ts": rewrites("description"),
     "pre-tool-use@Bash.4.ts": `let n = 0; export default () => ++n % 3 ? undefined : { action: "deny", reason: "no" };`,
     "user-prompt-submit.clock.sh": sh("date '+It is %A, %d %b, %T.%N'"),
-    "user-prompt-submit.random.sh": sh('echo "Be $(tr -dc g-z < /dev/urandom | head -c 8)"'),
   }, { laws: ["order", "deterministic"] });
   assert.deepEqual(found, {
     "pre-tool-use@Bash.1.ts": "",
@@ -174,7 +173,6 @@ test("two hooks that rewrite the same field are a warning, and a verdict that ch
     "pre-tool-use@Bash.3.ts": "",
     "pre-tool-use@Bash.4.ts": "nondeterministic.verdict",
     "user-prompt-submit.clock.sh": "",
-    "user-prompt-submit.random.sh": "nondeterministic.text",
   });
 });
 

@@ -104,10 +104,10 @@ test("a change is expected by the fields it must have, a context by its words", 
   });
   assert.deepEqual(results.map((line) => line.split(":")[0]), ["ls", "ls", "no", "the usual event", "no"]);
   assert.match(results[2]!, /changed the event to '\{"command":"timeout 5 ls"/);
-  assert.match(results[4]!, /it told the model '.*It is Monday/s);
+  assert.match(results[4]!, /it gave the model '.*It is Monday/s);
 });
 
-test("a fix is what makes the hook let go: one that does not is told", async () => {
+test("a fix is what makes the hook let go: one that does not is reported", async () => {
   const hook = `
     import { existsSync } from "node:fs";
     import { join } from "node:path";
@@ -128,13 +128,13 @@ test("a fix is what makes the hook let go: one that does not is told", async () 
     "by a command",
     "not mended: Expected no objection, but it denied: 'left' (after its fix)",
     "each in a project of its own",
-    "outside: Cannot play the example as '../left.txt' is outside the project: name files in it",
-    "fails: Cannot play the example as 'echo 'no such thing' >&2; exit 3' ended with code 3: no such thing",
+    "outside: Cannot play the example: '../left.txt' is outside the project: name files in it",
+    "fails: Cannot play the example: 'echo 'no such thing' >&2; exit 3' ended with code 3: no such thing",
     results[6]!,
   ]);
   assert.match(
     results[6]!,
-    /^in the way: Cannot play the example as 'README\.md\/x' cannot be put into the project: E/,
+    /^in the way: Cannot play the example: 'README\.md\/x' cannot be put into the project: E/,
   );
 });
 
@@ -173,7 +173,7 @@ test("an event is filled up: paths are absolute, an input is laid over the usual
       ];`,
   });
   assert.deepEqual(results.slice(0, 4), ["a", "b", "c", "d"]);
-  assert.match(results[4]!, /'tool_inputs' is no field of PreToolUse: did you mean 'tool_input'\?/);
+  assert.match(results[4]!, /'tool_inputs' is not a field of PreToolUse: did you mean 'tool_input'\?/);
 });
 
 test("a script gets its environment and a prompt its model's words", async () => {
@@ -198,23 +198,26 @@ test("a hook that never comes back costs its time limit, and nothing else", asyn
   ]);
 });
 
-test("a mistake in examples is told with file, place and mend", async () => {
+test("a mistake in examples is reported with file, line and fix", async () => {
   const cases: [yaml: string, message: RegExp][] = [
-    ["event: {}", /Cannot load stop\.examples\.yaml:1:1 as its examples are no list/],
+    ["event: {}", /Cannot load stop\.examples\.yaml:1:1 as its examples are not a list/],
     ["[]", /list of examples is empty/],
     ["- 5", /stop\.examples\.yaml:1:3 as example 1 is 5: expected \{ event/],
     [
       "- { expect: deny }\n- { expects: deny }",
       /stop\.examples\.yaml:2:14 as example 2 has a field 'expects': did you mean 'expect'/,
     ],
-    ["- expect: denied", /stop\.examples\.yaml:1:11 as what example 1 expects cannot be read, "denied" is no verdict/],
+    [
+      "- expect: denied",
+      /stop\.examples\.yaml:1:11 as what example 1 expects cannot be read, "denied" is not a verdict/,
+    ],
     ["- expect: { deny: x, allow: y }", /both 'deny' and 'allow'/],
-    ["- expect: { deny: /(/ }", /\/\(\/ is no regular expression/],
+    ["- expect: { deny: /(/ }", /\/\(\/ is not a regular expression/],
     ["- expect: { deny: /(a+)+$/ }", /\/\(a\+\)\+\$\/ cannot be used safely/],
     ["- expect: { deny: 5 }", /its 'reason' is 5: expected a text/],
     ["- expect: {}", /it is empty/],
     ["- event: [1]", /event of example 1 does not fit/],
-    ["- event: { event: stopp }", /"stopp" is no event/],
+    ["- event: { event: stopp }", /"stopp" is not an event/],
     ["- given: { a: 1 }", /given of example 1 does not fit: expected paths/],
     ["- fix: []", /fix of example 1 does not fit/],
     ["- env: { A: 1 }", /env of example 1/],
@@ -228,7 +231,7 @@ test("a mistake in examples is told with file, place and mend", async () => {
     await assert.rejects(runExamples(folder.path), message, yaml);
   }
   using folder = hookFiles({ "stop.ts": "export default () => {};\nexport const examples = { expect: 1 };" });
-  await assert.rejects(runExamples(folder.path), /Cannot load stop\.ts as its examples are no list/);
+  await assert.rejects(runExamples(folder.path), /Cannot load stop\.ts as its examples are not a list/);
 });
 
 test("testExamples() makes a test of each example, which fails with all one needs to know", async () => {
@@ -252,7 +255,7 @@ test("testExamples() makes a test of each example, which fails with all one need
 
 test("testExamples() of hooks without examples, or of no hooks, is a mistake", async () => {
   using folder = hookFiles({ "stop.sh": "#!/bin/sh\n" });
-  await assert.rejects(testExamples(folder.path, () => {}), /as it has none: export examples from a module/);
+  await assert.rejects(testExamples(folder.path, () => {}), /there are none\. Export examples from a module/);
   await assert.rejects(testExamples(join(folder.path, "nowhere"), () => {}), /there is no such file or folder/);
   using wrong = hookFiles({ "stpo.sh": "#!/bin/sh\n", "stop.shh": "" });
   await assert.rejects(testExamples(wrong.path, () => {}), /Cannot load/);
@@ -275,9 +278,9 @@ test("askHook() asks one hook one question, whatever the file is called", async 
     askHook(two.path, {}, { time: 5 } as object),
     /option 'time' is unknown: did you mean 'timeout'/,
   );
-  await assert.rejects(testExamples(two.path, { timeout: 5 } as never), /as \{"timeout":5\} registers no test: /);
-  await assert.rejects(askHook(two.path), /as it is a folder with several hooks: name a hook file/);
-  await assert.rejects(askHook(join(two.path, "_none")), /as it is a folder with no hook: name a hook file/);
+  await assert.rejects(testExamples(two.path, { timeout: 5 } as never), /\{"timeout":5\} is not a function: /);
+  await assert.rejects(askHook(two.path), /it is a folder with several hooks\. Name a hook file/);
+  await assert.rejects(askHook(join(two.path, "_none")), /it is a folder with no hook\. Name a hook file/);
 });
 
 test("what an example says a tool gave back is its result: a text is also what the model read, an error is a failure", () => {

@@ -40,10 +40,8 @@ function hookLines(hook: HookReport, colours: Colours, columns: number): string[
 }
 
 /** Nothing is proven: it was not refuted in so many rounds. */
-function letsGo({ letsGo, rounds, state }: Termination): string {
-  if (letsGo === "never blocks") return "never blocked";
-  const by = letsGo === "by its own counter" && state?.length ? `${letsGo} in ${state[0]}` : letsGo;
-  return `lets go ${by}, not refuted in ${rounds} rounds`;
+function letsGo({ letsGo, rounds }: Termination): string {
+  return letsGo === "never blocks" ? "never blocked" : `lets go ${letsGo}, not refuted in ${rounds} rounds`;
 }
 
 function findingLines(finding: Finding, colours: Colours, columns: number): string[] {

@@ -57,7 +57,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     );
   }
   if (flags.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
-  else if (flags.junit) io.out((await import("../../testing/check/junit.ts")).checkJunit(report));
+  else if (flags.junit) io.out((await import("./_check-junit.ts")).checkJunit(report));
   else {
     const columns = io.tty ? process.stdout.columns || 100 : Infinity;
     io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));

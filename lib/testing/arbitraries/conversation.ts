@@ -46,7 +46,7 @@ export function conversationArbitrary(options: ConversationOptions = {}): Arbitr
   const { tool, replies = 4, ends } = options;
   if (!Number.isInteger(replies) || replies < 1) {
     throw new TypeError(
-      `Cannot make conversations as 'replies' must be a whole number from 1: current value is ${replies}`,
+      `Cannot make conversations: 'replies' must be a whole number from 1, and is ${replies}`,
     );
   }
   const fc = fastCheck();

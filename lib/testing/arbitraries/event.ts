@@ -35,7 +35,7 @@ export interface EventArbitraryOptions {
 
 /**
  * Events as they can really come, as an arbitrary of fast-check: every tool a matcher matches, optional fields present
- * or not, strange and huge texts among plain ones. A counter-example shrinks to a small, plain event.
+ * or not, strange and huge texts among plain ones. A counterexample shrinks to a small, plain event.
  *
  * @example
  * ```ts
@@ -71,7 +71,7 @@ export function eventArbitrary(name: string, options: EventArbitraryOptions = {}
     conversations = true,
   } = options;
   if (host !== "crochet" && !isHost(host)) {
-    throw new TypeError(`Cannot make events of '${host}' as it is no host: expected crochet, ${HOSTS.join(", ")}`);
+    throw new TypeError(`Cannot make events of '${host}': expected crochet, ${HOSTS.join(", ")}`);
   }
   const fc = fastCheck();
   const scene: Scene = { cwd, files, words };
@@ -115,7 +115,7 @@ function uuid(fc: FastCheck): Arbitrary<string> {
   );
 }
 
-/** The kind of the agent, where the event says it itself. */
+/** The type of the agent, if the event has one of its own. */
 function ownType(fields: object): { agent_type?: unknown } {
   return "agent_type" in fields ? { agent_type: fields.agent_type } : {};
 }

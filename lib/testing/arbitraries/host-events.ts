@@ -18,8 +18,8 @@ export interface WireEvent {
 type Fields = Record<string, unknown>;
 
 /**
- * Events of Claude Code that are no moments here, by their own fields. `?` marks one that may be absent; the one without a
- * name brings several that hang together.
+ * Events of Claude Code that we do not fire, by their own fields. `?` marks one that may be absent; the one without a
+ * name brings several that belong together.
  */
 export const CLAUDE_ONLY: {
   readonly [name: string]: (
@@ -252,6 +252,6 @@ export function ourName(name: string, host: Host): string {
   const theirs = IN_GEMINI[pascal(ours)] ?? pascal(ours);
   if (ALL_OF_GEMINI.includes(theirs)) return ours;
   throw new TypeError(
-    `Cannot make a '${name}' of gemini as it has no such event: expected one of ${ALL_OF_GEMINI.join(", ")}`,
+    `Cannot make a '${name}' of gemini: it has no such event, expected one of ${ALL_OF_GEMINI.join(", ")}`,
   );
 }

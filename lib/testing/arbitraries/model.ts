@@ -20,7 +20,7 @@ type Move = ScriptedReply;
 /**
  * Models that behave in some way, as an arbitrary of fast-check: silent, talkative, calling tools at every turn, or a
  * mix of these. Each is a scripted model that is new with every run and ends by saying that it is done; a
- * counter-example shrinks to fewer and plainer replies.
+ * counterexample shrinks to fewer and plainer replies.
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ type Move = ScriptedReply;
 export function modelArbitrary(options: ModelArbitraryOptions = {}): Arbitrary<ScriptedModel> {
   const { tool, replies = 6, cwd = "/home/dev/project" } = options;
   if (!Number.isInteger(replies) || replies < 0) {
-    throw new TypeError(`Cannot make models as 'replies' must be a whole number: current value is ${replies}`);
+    throw new TypeError(`Cannot make models: 'replies' must be a whole number, and is ${replies}`);
   }
   const fc = fastCheck();
   const moves = movesOf(fc, tool, { cwd, files: FILES, words: [] });

@@ -181,7 +181,7 @@ export class NoSuchTool extends TypeError {
   override name = "NoSuchTool";
   readonly matcher: string;
   constructor(matcher: string) {
-    super(`Cannot make calls for '${matcher}' as no tool is called so: expected a tool or a matcher`);
+    super(`Cannot make calls for '${matcher}': it matches no tool`);
     this.matcher = matcher;
   }
 }

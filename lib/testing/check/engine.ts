@@ -4,12 +4,11 @@ import { isObject } from "../../core/json.ts";
 import { fastCheck } from "../arbitraries/fast-check.ts";
 import { NoSuchTool } from "../arbitraries/tools.ts";
 import type { Probed } from "./ask-protocol.ts";
-import { Asker, refuses } from "./asker.ts";
 import type { Session } from "./check.ts";
 import { canaries, dangers, laced, plainProbes, type Probe, probeArbitrary, withoutTranscript } from "./events.ts";
 import { ExampleLanes, playExamples, statesOf } from "./examples.ts";
 import { Findings } from "./findings.ts";
-import { Interrupted, Lane } from "./lane.ts";
+import { Asker, Interrupted, Lane, refuses } from "./lane.ts";
 import { deterministic } from "./laws/deterministic.ts";
 import { bypassViolation, guardStrength } from "./laws/guard.ts";
 import { eventName, type Judge, type Judged, keepers } from "./laws/judged.ts";
@@ -17,7 +16,7 @@ import { protocol } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
 import { safe } from "./laws/safe.ts";
 import { terminating } from "./laws/terminating.ts";
-import { matcherMistake, neverMatches, unknownName } from "./matcher.ts";
+import { matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
 import { fill } from "./place.ts";
 import type { Finding, HookReport, Law, Severity, Termination, Timing, Violation } from "./report.ts";
 import type { Loaded, Subject } from "./subject.ts";
@@ -71,15 +70,15 @@ export async function checkSubject(subject: Subject, session: Session): Promise<
       findings.add(cannotLoad(loaded.message));
       return ended({});
     }
-    const told = subject.loaded ?? loaded!;
-    for (const message of told.warnings ?? []) findings.add(unknownName(message));
-    for (const { event, matcher } of subject.file === undefined || told.warnings?.length ? [] : told.moments) {
+    const known = subject.loaded ?? loaded!;
+    for (const message of known.warnings ?? []) findings.add(unknownName(message));
+    for (const { event, matcher } of subject.file === undefined || known.warnings?.length ? [] : known.moments) {
       // An application may have a tool of that name: a hook file does not say where it is used.
       const mistakes = matcher === undefined ? [] : matcherMistake(event, matcher, subject.host);
       for (const mistake of mistakes) findings.add({ ...mistake, severity: "warning" });
     }
-    copyState(told, subject, lane);
-    const engine = new Engine(new Asker(subject, told, lane, limitOf(told, session)), session, findings);
+    copyState(known, subject, lane);
+    const engine = new Engine(new Asker(subject, known, lane, limitOf(known, session)), session, findings);
     const more = await engine.check();
     return { ...ended(more), rewrites: engine.rewrites };
   } catch (error) {
@@ -278,9 +277,9 @@ class Engine {
     const { rounds } = this.#session;
     let worst: Termination | undefined;
     for (const name of keepers(this.#asker.loaded.moments)) {
-      const told = await statesOf(this.#asker, lanes);
+      const states = await statesOf(this.#asker, lanes);
       const judge = (probe: Probe, probed: Probed) => void this.#take(probe, probed);
-      const { termination, violation } = await terminating(this.#asker, name, { ...told, texts, rounds, judge });
+      const { termination, violation } = await terminating(this.#asker, name, { ...states, texts, rounds, judge });
       if (violation) {
         const { trace, event, ...rest } = violation;
         this.#findings.addPlay(rest, event, trace);

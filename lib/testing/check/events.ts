@@ -11,7 +11,7 @@ import type { FastCheck } from "../arbitraries/fast-check.ts";
 import { asCodex, asGemini, type WireEvent } from "../arbitraries/host-events.ts";
 import { FILES } from "../arbitraries/texts.ts";
 import { wordsIn } from "../arbitraries/words.ts";
-import { SOURCES } from "./matcher.ts";
+import { SOURCES } from "./static-faults.ts";
 import type { Place } from "./place.ts";
 import type { Moment, Subject } from "./subject.ts";
 

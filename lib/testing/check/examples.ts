@@ -2,11 +2,9 @@ import { existsSync } from "node:fs";
 import { readHookFile } from "../../hooks/discover.ts";
 import type { Example, Workspace } from "../examples/example.ts";
 import { arrange, playExample } from "../examples/play.ts";
-import { readExamples } from "../examples/read.ts";
-import { sidecarsOf } from "../examples/sidecars.ts";
-import { Asker } from "./asker.ts";
+import { readExamples, sidecarsOf } from "../examples/read.ts";
 import type { Findings } from "./findings.ts";
-import { Lane } from "./lane.ts";
+import { Asker, Lane } from "./lane.ts";
 import type { State } from "./laws/terminating.ts";
 
 /** The examples that a hook carries. Those of a module come from its own process: it is never run in this one. */

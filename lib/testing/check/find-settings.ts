@@ -16,10 +16,9 @@ import { CLAUDE_ONLY } from "../arbitraries/host-events.ts";
 import { type FindOptions, shortened } from "./find.ts";
 import { violationsOf } from "./laws/judged.ts";
 import { SHAPES } from "./laws/shapes.ts";
-import { matcherMistake, neverMatches } from "./matcher.ts";
+import { matcherMistake, neverMatches, unsetVariables } from "./static-faults.ts";
 import type { Violation } from "./report.ts";
 import type { Copy, FoundSubjects, Subject } from "./subject.ts";
-import { unsetVariables } from "./unset-variables.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Command = Handler & { readonly type: "command" };

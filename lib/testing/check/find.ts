@@ -10,8 +10,8 @@ import { nameWarnings } from "../../hooks/known-names.ts";
 import { recordBase } from "../../hooks/file/record.ts";
 import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
+import { unsetVariables } from "./static-faults.ts";
 import { type FoundSubjects, momentsOf, type Subject } from "./subject.ts";
-import { unsetVariables } from "./unset-variables.ts";
 
 export interface FindOptions {
   /** Where relative paths begin. */

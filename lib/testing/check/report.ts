@@ -54,12 +54,10 @@ export interface Timing {
 /** How a hook that can keep an agent going lets it end. Nothing here is proven: it was not refuted in so many rounds. */
 export type LettingGo =
   | "never blocks"
-  /** It blocked, and let go without looking at `stop_hook_active`. */
+  /** It blocked, and let go without looking at `stop_hook_active`: by a count of its own, or satisfied. */
   | "by itself"
   /** It blocked, and let go once it was told that it had blocked before. */
   | "on stop_hook_active"
-  /** A count that it keeps in a file ends it, whatever the model does. */
-  | "by its own counter"
   /** Only the host's cap ends it for some models. */
   | "relies on the cap"
   /** It blocked every model to the last round; tools that ran in between reset a host's cap. */
@@ -69,8 +67,6 @@ export interface Termination {
   readonly verdict: "refuted" | "not refuted";
   readonly rounds: number;
   readonly letsGo: LettingGo;
-  /** Files it counts in. */
-  readonly state?: readonly string[];
 }
 
 /** The result of checking one hook. */

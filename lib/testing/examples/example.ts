@@ -8,8 +8,8 @@ type Fields = { readonly [field: string]: unknown };
 export type Workspace = { readonly [path: string]: string | null } | string;
 
 /**
- * One example of a hook, as it is written beside the hook: an event, and what the hook answers to it. All that the
- * event does not say is filled up with what such an event usually holds.
+ * One example of a hook: an event, and what the hook answers to it. Fields of the event that you omit get typical
+ * values.
  */
 export interface HookExample {
   /** @default made of the event and what is expected */
@@ -20,11 +20,11 @@ export interface HookExample {
   readonly expect?: unknown;
   /** Events of the same session that came before, in their order. */
   readonly after?: readonly { readonly [field: string]: unknown }[];
-  /** What the project is like. */
+  /** Files of the project before the event. */
   readonly given?: Workspace;
-  /** What a good agent does next: after it the hook has no objection. */
+  /** What a good agent does about a refusal: after it the hook has no objection. */
   readonly fix?: Workspace;
-  /** Variables the hook finds in its environment. */
+  /** Environment variables of the hook. */
   readonly env?: { readonly [name: string]: string };
   /** What the model says that a prompt hook asks. */
   readonly says?: string;
@@ -44,7 +44,7 @@ export interface Example {
   readonly says?: string;
 }
 
-/** A mistake in an example: where it is, for the one who knows the file's lines. */
+/** A mistake in an example, with its path in the file. */
 export class BadExample extends TypeError {
   override name = "BadExample";
   readonly path: readonly (string | number)[];
@@ -62,7 +62,9 @@ const KEYS = ["name", "event", "expect", "after", "given", "fix", "env", "says"]
  * @throws {BadExample} that names the field and what would fit
  */
 export function readExampleList(given: unknown, file: string): Example[] {
-  if (!Array.isArray(given)) throw new BadExample([], "its examples are no list: write one example or more in a list");
+  if (!Array.isArray(given)) {
+    throw new BadExample([], "its examples are not a list: write one or more examples in a list");
+  }
   if (given.length === 0) throw new BadExample([], "its list of examples is empty: add one, or leave the list out");
   return given.map((one, i) => readExample(one, i, file));
 }
@@ -122,7 +124,7 @@ function checkedEvent(fields: Fields, path: readonly (string | number)[]): Field
   if (event !== undefined && (typeof event !== "string" || resolveEvent(event) === undefined)) {
     throw new BadExample(
       [...path, "event"],
-      `${JSON.stringify(event)} is no event: expected a name such as pre-tool-use`,
+      `${JSON.stringify(event)} is not an event: expected a name such as pre-tool-use`,
     );
   }
   return fields;

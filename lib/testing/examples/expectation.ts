@@ -58,7 +58,7 @@ export function readExpected(given: unknown): Expected {
 function actionOf(word: unknown): ExpectedAction {
   const action = typeof word === "string" ? SPELLINGS[word] ?? word : word;
   if (ACTIONS.includes(action as ExpectedAction)) return action as ExpectedAction;
-  throw new TypeError(`${JSON.stringify(word)} is no verdict: expected ${SHAPE}`);
+  throw new TypeError(`${JSON.stringify(word)} is not a verdict: expected ${SHAPE}`);
 }
 
 function verdict({ action, value, ...rest }: Fields): Expected {
@@ -117,7 +117,7 @@ function wordsTest(words: Words): (text: string) => boolean {
     // With g it would remember where it was.
     regex = new RegExp(source, flags.replace("g", ""));
   } catch (error) {
-    throw new TypeError(`${words} is no regular expression: ${(error as Error).message}`);
+    throw new TypeError(`${words} is not a regular expression: ${(error as Error).message}`);
   }
   // The judge does not read the grammar of u and v.
   const why = regex.unicode || regex.unicodeSets ? undefined : runaway(regex);
@@ -125,7 +125,7 @@ function wordsTest(words: Words): (text: string) => boolean {
   return (text) => regex.test(text);
 }
 
-/** Why an answer is not what was expected, as a sentence; undefined where it is. */
+/** Why an answer is not what was expected, as a sentence; undefined if it is. */
 export function mismatch(expected: Expected, answered: Answered): string | undefined {
   const did = whatItDid(answered);
   const wrong = (why: string) => `Expected ${sayExpected(expected)}, but ${why}`;
@@ -136,12 +136,12 @@ export function mismatch(expected: Expected, answered: Answered): string | undef
   const contexts = answered.opinion?.contexts?.map(({ text }) => text) ?? [];
   if (lacks("context", [...contexts, contexts.join("\n")])) {
     return wrong(
-      contexts.length === 0 ? "it told the model nothing" : `it told the model ${show(contexts.join("\n"))}`,
+      contexts.length === 0 ? "it gave the model no context" : `it gave the model ${show(contexts.join("\n"))}`,
     );
   }
   const system = answered.opinion?.systemMessage;
   if (lacks("systemMessage", system === undefined ? [] : [system])) {
-    return wrong(system === undefined ? "it told the person nothing" : `it told the person ${show(system)}`);
+    return wrong(system === undefined ? "it showed the user nothing" : `it showed the user ${show(system)}`);
   }
   const value = answered.opinion?.value?.to;
   return expected.value === undefined || covers(expected.value, value) ? undefined : wrong(did.words);
@@ -170,7 +170,7 @@ export function whatItDid({ opinion = {}, failure, timedOut, skipped }: Answered
   if (decision === "deny") return did("deny", "it denied");
   if (abort !== undefined) return did("fail", "it aborted the run");
   if (halt !== undefined) return did("halt", "it ended the agent");
-  if (decision === "ask") return did("ask", "it asked a person");
+  if (decision === "ask") return did("ask", "it asked the user");
   if (value) return { action: "modify", reasons, words: `it changed the event to ${show(JSON.stringify(value.to))}` };
   if (decision === "allow") return did("allow", "it allowed it");
   return { action: "continue", reasons, words: "it had no objection" };

@@ -25,13 +25,13 @@ interface FillOptions {
   readonly cwd: string;
   /** The moment the hook is named after; an event may name another. */
   readonly on: ResolvedName;
-  /** The tool a call is of, where the event does not say. */
+  /** The tool of a call, if the event does not say. */
   readonly tool: string | undefined;
 }
 
 /**
- * A whole event of ours from the fields an example gives: paths are made absolute as hosts do, an input is laid over
- * the usual one, and what hangs on a field follows it.
+ * A whole event of ours from the fields of an example: paths become absolute, as hosts have them, an input is merged with
+ * the typical one, and fields that depend on another follow it.
  *
  * @throws {TypeError} for a field the event does not have
  */
@@ -70,7 +70,7 @@ function check(field: string, event: EventName, sample: Fields): void {
   const known = [...Object.keys(sample), ...STAMPED, ...AROUND];
   if (known.includes(field)) return;
   const meant = nearest(field, [...known, ...Object.keys(ALIASES).filter((name) => known.includes(ALIASES[name]!))]);
-  throw new TypeError(`'${field}' is no field of ${pascal(event)}: did you mean '${meant}'?`);
+  throw new TypeError(`'${field}' is not a field of ${pascal(event)}: did you mean '${meant}'?`);
 }
 
 function inputOf(given: unknown, usual: Fields | undefined, cwd: string): Fields | undefined {
@@ -104,7 +104,7 @@ function outcome(own: Fields, response: unknown, sample: Fields): Fields {
   };
 }
 
-/** What hangs together at a stop, where it is not given: an agent that was sent back was so once, and has gone on idly. */
+/** Fields of a stop that depend on each other: an agent that was sent back was sent back once, and used no tool since. */
 function stopCounts(own: Fields, { event, remaining: most }: Fields): Fields {
   if (event !== "stop") return {};
   const { stop_hook_active = Number(own.continuations ?? 0) > 0 } = own;

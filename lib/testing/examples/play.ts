@@ -8,14 +8,14 @@ import type { Example, Workspace } from "./example.ts";
 import { mismatch } from "./expectation.ts";
 import { fillEvent } from "./fill.ts";
 
-/** What became of one example. */
+/** The result of one example. */
 export interface ExampleResult {
   readonly hook: string;
   readonly name: string;
-  /** The file it stands in, and which of that file's examples it is. */
+  /** The file, and which of its examples this is. */
   readonly where: string;
   readonly ok: boolean;
-  /** What was expected and what came instead. */
+  /** What was expected, and what came instead. */
   readonly why?: string;
   /** The whole event that was asked about. */
   readonly event: { readonly [field: string]: unknown };
@@ -64,7 +64,7 @@ export async function playExample(
     const again = mismatch({ action: "continue" }, await ask(fill(sentBack(example.event, file))));
     return ended(again === undefined ? undefined : `${again} (after its fix)`);
   } catch (error) {
-    if (error instanceof TypeError) return ended(`Cannot play the example as ${error.message}`);
+    if (error instanceof TypeError) return ended(`Cannot play the example: ${error.message}`);
     throw error;
   } finally {
     await lane.restore();
@@ -79,7 +79,7 @@ function sentBack(fields: Example["event"], { on }: HookFile): Example["event"] 
 /**
  * Makes the project so.
  *
- * @throws {TypeError} with the part after "as" of a sentence
+ * @throws {TypeError} with the reason
  */
 export function arrange(workspace: Workspace, place: Place): void {
   if (typeof workspace === "string") return runLine(workspace, place);

@@ -77,8 +77,8 @@ export async function testExamples(
   options: ExampleOptions = {},
 ): Promise<void> {
   if (test !== undefined && typeof test !== "function") {
-    const mend = "give the runner's own 'test', and options behind it";
-    throw new TypeError(`Cannot test the examples of '${fullPath(path)}' as ${shown(test)} registers no test: ${mend}`);
+    const fix = "pass the runner's own 'test', then the options";
+    throw new TypeError(`Cannot test the examples of '${fullPath(path)}': ${shown(test)} is not a function: ${fix}`);
   }
   const register = test ?? (await import("node:test")).test as unknown as RegisterTest;
   let count = 0;
@@ -96,13 +96,13 @@ export async function testExamples(
   throw new TypeError(
     `Cannot test the examples of '${
       fullPath(path)
-    }' as it has none: export examples from a module, or write '<hook>.examples.yaml'`,
+    }': there are none. Export examples from a module, or write '<hook>.examples.yaml'`,
   );
 }
 
 /**
- * Asks a hook file about one event, filled up with what such events usually hold. The answer is one that `toDeny()` and
- * the other matchers read.
+ * Asks a hook file about one event; fields you omit get typical values. `toDeny()` and the other matchers read the
+ * answer.
  *
  * @example
  * ```ts
@@ -122,7 +122,7 @@ export async function askHook(
   const [file, second] = hookFiles(path, options);
   if (!file || second) {
     throw new TypeError(
-      `Cannot ask '${fullPath(path)}' as it is a folder with ${file ? "several hooks" : "no hook"}: name a hook file`,
+      `Cannot ask '${fullPath(path)}': it is a folder with ${file ? "several hooks" : "no hook"}. Name a hook file`,
     );
   }
   return await inLane({ file, event: options.event, env: options.env ?? {} }, (lane) =>
@@ -145,7 +145,7 @@ function hookFiles(given: string | URL, options: AskOptions): readonly HookFile[
   const path = fullPath(given);
   checkOptions(options, OPTIONS, `ask '${path}'`);
   const { event } = options;
-  if (!existsSync(path)) throw new TypeError(`Cannot find hooks in '${path}' as there is no such file or folder`);
+  if (!existsSync(path)) throw new TypeError(`Cannot find hooks in '${path}': there is no such file or folder`);
   if (!statSync(path).isDirectory()) return [readHookFile(path, event)];
   const { files, problems: [problem] } = discover(path);
   if (problem) throw new TypeError(problem.message);
@@ -158,7 +158,7 @@ function fullPath(path: string | URL): string {
 
 function limitOf({ timeout = 10 }: ExampleOptions): number {
   if (!(timeout > 0)) {
-    throw new TypeError(`Cannot ask a hook as 'timeout' must be seconds above 0: current value is ${timeout}`);
+    throw new TypeError(`Cannot ask a hook: 'timeout' must be seconds above 0, and is ${timeout}`);
   }
   return timeout * 1000;
 }
@@ -168,13 +168,13 @@ async function eachPlayed(
   file: HookFile,
   examples: readonly Example[],
   options: ExampleOptions,
-  told: (result: ExampleResult) => void,
+  take: (result: ExampleResult) => void,
 ): Promise<void> {
   const environments = new Map(examples.map(({ env }) => [JSON.stringify(env), env]));
   for (const [key, env] of environments) {
     await inLane({ file, event: options.event, env }, async (lane) => {
       const alike = examples.filter((example) => JSON.stringify(example.env) === key);
-      for (const example of alike) told(await playExample(example, file, lane, limitOf(options)));
+      for (const example of alike) take(await playExample(example, file, lane, limitOf(options)));
     });
   }
 }

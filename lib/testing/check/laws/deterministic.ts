@@ -1,11 +1,10 @@
 import type { Probed } from "../ask-protocol.ts";
-import type { Asker } from "../asker.ts";
+import type { Asker } from "../lane.ts";
 import type { Probe } from "../events.ts";
 import type { Violation } from "../report.ts";
 import { brief, keepers, violationsOf } from "./judged.ts";
-import { isSandboxed } from "./reliable.ts";
 
-const { fault, warning } = violationsOf("deterministic", "nondeterministic");
+const { fault } = violationsOf("deterministic", "nondeterministic");
 
 const MOST_MS = 4000;
 
@@ -28,18 +27,22 @@ export async function deterministic(
   };
   const first = remembers ? await round(probes) : undefined;
   const second = await round(remembers ? probes : probes.toReversed());
-  let texts: { violation: Violation; probe: Probe } | undefined;
   for (const [probe, b] of second) {
     const a = first ? first.get(probe) : before(probe);
     if (!a || a.timedOut || b.timedOut) continue;
-    if (verdictOf(a) !== verdictOf(b)) {
-      return { violation: differing(fault, "verdict", verdictOf(a), verdictOf(b)), probe };
+    const [was, is] = [verdictOf(a), verdictOf(b)];
+    if (was !== is) {
+      return {
+        violation: fault("verdict", `The same event got two verdicts: first '${was}', then '${is}'`, FIX),
+        probe,
+      };
     }
-    const [was, is] = [wordsOf(a), wordsOf(b)];
-    if (was !== is && !differsOnlyInTime(was, is)) texts ??= { violation: differing(warning, "text", was, is), probe };
   }
-  return texts;
+  return undefined;
 }
+
+const FIX =
+  "decide by the event and the project alone, or declare it: `# crochet: nondeterministic`, or config.nondeterministic";
 
 /** What a host does because of it. */
 function verdictOf({ opinion = {}, failure, ran }: Probed): string {
@@ -51,31 +54,8 @@ function verdictOf({ opinion = {}, failure, ran }: Probed): string {
     : undefined;
   return [
     failed ?? decision,
-    ...(value ? [`changes it to ${JSON.stringify(value.to)}`] : []),
+    ...(value ? [`changes it to ${brief(JSON.stringify(value.to), 200)}`] : []),
     ...(halt !== undefined ? ["halts"] : []),
     ...(abort !== undefined ? ["aborts"] : []),
   ].join(", ");
-}
-
-/** What the model reads. */
-function wordsOf({ opinion = {}, inputs = [], ran }: Probed): string {
-  if (ran) return [ran.stdout, ...(ran.code === 2 ? [ran.stderr] : [])].join("\n");
-  return [opinion.reason ?? "", ...(opinion.contexts ?? []).map(({ text }) => text), ...inputs].join("\n");
-}
-
-const DATED =
-  /\b(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|[AP]M)[a-z]*\b|[0-9a-f]*\d[0-9a-f]*/g;
-
-/** Times, ids and durations are meant to differ. */
-function differsOnlyInTime(a: string, b: string): boolean {
-  return a.replaceAll(DATED, "0") === b.replaceAll(DATED, "0") || isSandboxed(a);
-}
-
-function differing(as: typeof fault, what: "verdict" | "text", first: string, then: string): Violation {
-  let same = 0;
-  while (same < first.length && first[same] === then[same]) same++;
-  const [a, b] = [first, then].map((answer) => brief(same > 30 ? `…${answer.slice(same - 12)}` : answer, 60));
-  const fix =
-    "decide by the event and the project alone, or declare it: `# crochet: nondeterministic`, or config.nondeterministic";
-  return as(what, `The same event got two ${what}s: first '${a}', then '${b}'`, fix);
 }

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { existsSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { COMMANDS } from "../../arbitraries/commands.ts";
-import { type Asker, refuses } from "../asker.ts";
+import { type Asker, refuses } from "../lane.ts";
 import { inputOf, isWire, type Probe, withInput } from "../events.ts";
 import type { Place } from "../place.ts";
 import type { Violation } from "../report.ts";

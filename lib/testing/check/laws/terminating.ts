@@ -1,8 +1,8 @@
-import { appendFileSync, readFileSync, statSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { assistant, type Message, text, toolResult, user } from "../../../core/messages.ts";
 import type { Probed } from "../ask-protocol.ts";
-import { type Asker, refuses } from "../asker.ts";
+import { type Asker, refuses } from "../lane.ts";
 import { momentEvent, type Probe } from "../events.ts";
 import { OPEN_WORK, writeFiles, writeTranscript } from "../place.ts";
 import type { LettingGo, Termination, Violation } from "../report.ts";
@@ -69,8 +69,6 @@ interface Played {
   readonly rounds: readonly Round[];
   /** Whether it blocked to the last of all rounds. */
   readonly stuck: boolean;
-  /** Files that the hook changed more than once. */
-  readonly counters: readonly string[];
 }
 
 interface Start extends State {
@@ -133,26 +131,17 @@ function strategiesFor(okay: string, fix: TerminatingOptions["fix"]): Strategy[]
 
 async function concluded(asker: Asker, name: Keeper, plays: readonly Played[], rounds: number): Promise<Terminated> {
   if (plays.length === 0) return { termination: { verdict: "not refuted", rounds, letsGo: "never blocks" } };
-  const state = [...new Set(plays.flatMap(({ counters }) => counters))].slice(0, 3).map(shownPath);
-  const counters = state.length > 0 ? { state } : {};
   const stuck = plays.filter((play) => play.stuck);
   if (stuck.length === 0) {
-    const letsGo = await howItLetsGo(name, plays, state.length > 0);
-    return {
-      termination: { verdict: "not refuted", rounds, letsGo, ...(letsGo === "by its own counter" && counters) },
-    };
+    return { termination: { verdict: "not refuted", rounds, letsGo: await howItLetsGo(name, plays) } };
   }
   const worst = stuck.find(({ strategy }) => strategy.tools) ?? stuck[0]!;
   const mayEnd = plays.some(({ rounds: played }) => !played.at(-1)!.blocked) || worst.start.arrange !== undefined;
   const letsGo: LettingGo = mayEnd || !worst.strategy.tools ? "relies on the cap" : "still blocking";
   return {
-    termination: { verdict: "refuted", rounds, letsGo, ...counters },
-    violation: loops(asker, name, letsGo, worst, { rounds, state }),
+    termination: { verdict: "refuted", rounds, letsGo },
+    violation: loops(asker, name, letsGo, worst, rounds),
   };
-}
-
-function shownPath(path: string): string {
-  return path.replace(/^outside\//, "/tmp/").replace(/^home\//, "~/").replace(/^project\//, "");
 }
 
 function loops(
@@ -160,12 +149,11 @@ function loops(
   name: Keeper,
   letsGo: LettingGo,
   { strategy, rounds: played, start }: Played,
-  { rounds, state }: { rounds: number; state: readonly string[] },
+  rounds: number,
 ): NonNullable<Terminated["violation"]> {
   const judged = asker.subject.kind === "prompt";
   const flag = name === "turn-end" ? "its trigger is hook_input" : "stop_hook_active is true";
   const between = strategy.tools ? " (tools used in between reset the caps of hosts)" : "";
-  const counts = state.length > 0 ? `; what it writes to ${state[0]} does not end it` : "";
   const tried = start.about === undefined ? "" : `; tried with ${start.about}`;
   const how = letsGo === "relies on the cap"
     ? `It lets go only when it is satisfied: a model that ${strategy.label} is kept for ${rounds} rounds${between}, and only a cap of the host would end that`
@@ -174,7 +162,7 @@ function loops(
     law: "terminating",
     code: letsGo === "relies on the cap" ? "endless.until-cap" : "endless.loop",
     severity: judged ? "warning" : "fault",
-    message: `${how}${counts}${tried}: refuted`,
+    message: `${how}${tried}: refuted`,
     fix: judged
       ? "show the judge {{stop_hook_active}}, and tell it to let go then"
       : `let go when ${flag}, or count in a file and let go after a few rounds`,
@@ -212,9 +200,6 @@ async function playOne(
   const { place } = lane;
   const messages: Message[] = [user([text("Fix the failing test")])];
   const rounds: Round[] = [];
-  const written = new Map<string, string>();
-  const counters = new Set<string>();
-  const own = [NOTES, place.transcript.slice(place.root.length + 1)];
   let feedback = "";
   let stalled = 0;
   asker.forget();
@@ -235,14 +220,6 @@ async function playOne(
       const probe = stopProbe(asker, name, { messages: [...messages], said: move.text, round: rounds.length, stalled });
       const probed = await asker.ask(probe, { keep: true });
       if (rounds.length === 0) judge(probe, probed);
-      for (const path of probed.changed ?? []) {
-        if (path.startsWith("project/.git/") || own.some((mine) => mine === path || mine.startsWith(`${path}/`))) {
-          continue;
-        }
-        const now = smallText(join(place.root, path));
-        if (now !== undefined && written.has(path) && now !== written.get(path)) counters.add(path);
-        written.set(path, now ?? "");
-      }
       feedback = reasonOf(probed);
       rounds.push({ move, blocked: refuses(probed), reason: feedback });
       messages.push(user([text(feedback || "Go on")]));
@@ -251,7 +228,7 @@ async function playOne(
     lane.restore();
   }
   const stuck = rounds.length === most && rounds.at(-1)!.blocked;
-  return { strategy, start, rounds, stuck, counters: [...counters] };
+  return { strategy, start, rounds, stuck };
 }
 
 function toolCall(n: number, file_path: string): Message[] {
@@ -281,20 +258,14 @@ function stopProbe({ subject, lane }: Asker, name: Keeper, { messages, said, rou
   return { event, ...(subject.kind === "prompt" && { says: '{"ok": false, "reason": "Not yet"}' }) };
 }
 
-function smallText(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats?.isFile() && stats.size < 10_000 ? readFileSync(path, "utf8") : undefined;
-}
-
 function reasonOf({ opinion, inputs }: Probed): string {
   const said = opinion?.reason ?? opinion?.contexts?.map(({ text }) => text).join("\n") ?? inputs?.join("\n") ?? "";
   return said.replace(/^\[hook\]: /, "").trim();
 }
 
 /** Why a hook that blocked no longer does. */
-async function howItLetsGo(name: Keeper, plays: readonly Played[], counts: boolean): Promise<LettingGo> {
-  const own = counts ? "by its own counter" : "by itself";
-  if (name === "turn-end" || plays.some(({ rounds }) => rounds.length > 2)) return own;
+async function howItLetsGo(name: Keeper, plays: readonly Played[]): Promise<LettingGo> {
+  if (name === "turn-end" || plays.some(({ rounds }) => rounds.length > 2)) return "by itself";
   // Asked twice as if it had not blocked before: a hook that counts lets go all the same.
   const { asker, arrange, text: said } = plays[0]!.start;
   asker.forget();
@@ -303,7 +274,7 @@ async function howItLetsGo(name: Keeper, plays: readonly Played[], counts: boole
     arrange?.();
     const probe = stopProbe(asker, name, { messages: [], said, round: 0, stalled: 0 });
     await asker.ask(probe, { keep: true });
-    return refuses(await asker.ask(probe, { keep: true })) ? "on stop_hook_active" : own;
+    return refuses(await asker.ask(probe, { keep: true })) ? "on stop_hook_active" : "by itself";
   } finally {
     asker.lane.restore();
   }

@@ -1,5 +1,5 @@
 import { xml } from "../../tape/drift/report.ts";
-import type { CheckReport, Finding, HookReport } from "./report.ts";
+import type { CheckReport, Finding, HookReport } from "../../testing/check/report.ts";
 
 /** The report for JUnit readers: one test case for each hook and law; warnings are its output. */
 export function checkJunit({ hooks, problems, seed }: CheckReport): string {
