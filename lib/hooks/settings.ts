@@ -43,7 +43,7 @@ export interface LoadedSettings {
 
 /**
  * Reads Claude Code's settings files as hooks and permissions. A bad entry is dropped with an error that says where it
- * is and how to mend it; the rest of its file counts.
+ * is and how to fix it; the other hooks of its file count, and its deny and ask rules, but nothing that it allows.
  */
 export async function loadSettings(
   files: readonly SettingsFile[],
@@ -107,8 +107,13 @@ class Reading {
 
   take(settings: Readonly<Record<string, unknown>>, file: SettingsFile): void {
     if (settings.disableAllHooks === true) this.disabled = true;
-    this.#takePermissions(settings.permissions, file);
-    const { hooks } = settings;
+    const before = this.problems.length;
+    this.#takeHooks(settings.hooks, file);
+    const broken = this.problems.slice(before).find(({ level }) => level === "error");
+    this.#takePermissions(settings.permissions, file, broken?.path);
+  }
+
+  #takeHooks(hooks: unknown, file: SettingsFile): void {
     if (hooks === undefined) return;
     if (!isObject(hooks)) {
       return this.problem(file, "error", "hooks", "Cannot read the hooks as they are no object of events");
@@ -174,11 +179,18 @@ class Reading {
     this.drafts.push({ name, event, on: asInHost(on), ...matcher, handler, source: file.path });
   }
 
-  #takePermissions(given: unknown, file: SettingsFile): void {
+  /** `broken`: a hook of the file that cannot be used. Then the host ignores the file, so what it allows does not hold. */
+  #takePermissions(given: unknown, file: SettingsFile, broken: string | undefined): void {
     if (given === undefined) return;
     const wrong = (path: string, message: string) => this.problem(file, "error", path, message);
     if (!isObject(given)) return wrong("permissions", "Cannot read the permissions as they are no object");
-    for (const list of ["allow", "ask", "deny"] as const) {
+    const loosens = ["allow", "defaultMode", "additionalDirectories"].filter((key) => given[key] !== undefined);
+    if (broken !== undefined && loosens.length > 0) {
+      const which = loosens.join(", ");
+      wrong("permissions", `Only the deny and ask rules of this file hold, not ${which}: fix ${broken}`);
+    }
+    const lists = broken === undefined ? ["allow", "ask", "deny"] as const : ["ask", "deny"] as const;
+    for (const list of lists) {
       const rules = given[list] ?? [];
       if (!Array.isArray(rules)) {
         wrong(`permissions.${list}`, "Cannot read the rules as they are no list");
@@ -190,6 +202,7 @@ class Reading {
         else wrong(`permissions.${list}[${i}]`, why);
       }
     }
+    if (broken !== undefined) return;
     const { defaultMode, additionalDirectories } = given;
     if (defaultMode !== undefined) {
       const mode = defaultMode as NonNullable<Permissions["mode"]>;

@@ -93,10 +93,9 @@ test("comments and trailing commas are accepted; a mistake is said with its line
   assert.equal(broken.records.length, 1);
 });
 
-test("a bad entry drops itself with where it is and how to mend it, and nothing else", async () => {
+test("a bad entry is dropped with where it is and how to fix it; the other hooks of its file run", async () => {
   using all = await project({
     [P]: {
-      permissions: { allow: ["Bash"] },
       hooks: {
         PreToolUse: [
           {
@@ -114,7 +113,6 @@ test("a bad entry drops itself with where it is and how to mend it, and nothing 
       },
     },
   });
-  assert.deepEqual(all.permissions.allow, ["Bash"]);
   await all.fire(PRE);
   assert.deepEqual(all.log(), ["good"]);
   assert.ok(all.problems.every((p) => p.level === "error" && p.file === join(all.projectDir, P)));
@@ -303,6 +301,39 @@ test("permissions of all files are joined; a rule that cannot be read is said an
     roots: [all.projectDir, "/x"],
   });
   assert.deepEqual(all.problems.map((p) => p.path), ["permissions.allow[1]", "permissions.defaultMode"]);
+});
+
+test("a file with an entry that cannot be a hook allows nothing; its deny and ask rules hold, and it is said", async () => {
+  const permissions = {
+    allow: ["Bash"],
+    ask: ["Bash(git push *)"],
+    deny: ["Bash(rm *)"],
+    defaultMode: "bypassPermissions",
+    additionalDirectories: ["/x"],
+  };
+  const broken = [
+    { Stop: { hooks: [] } },
+    { Stop: [{ type: "command", command: "true" }] },
+    { Stop: [{ hooks: [{ type: "command", comand: "true" }] }] },
+    { PreToolUse: [{ matcher: "(", hooks: [{ type: "command", command: "true" }] }] },
+    "none",
+  ];
+  for (const hooks of broken) {
+    using all = await project({
+      [P]: { hooks, permissions },
+      ".claude/settings.local.json": { permissions: { allow: ["Edit"] } },
+    });
+    assert.deepEqual(all.permissions, { allow: ["Edit"], ask: ["Bash(git push *)"], deny: ["Bash(rm *)"] });
+    assert.match(
+      messages(all).at(-1)!,
+      /permissions: Only the deny and ask rules of this file hold, not allow, defaultMode, additionalDirectories: fix hooks/,
+    );
+  }
+  const well = {
+    Stop: [{ hooks: [{ type: "command", command: "true" }, { type: "mcp_tool", server: "s", tool: "t" }] }],
+  };
+  using whole = await project({ [P]: { hooks: well, permissions } });
+  assert.deepEqual(whole.permissions.allow, ["Bash"]);
 });
 
 test("a prompt hook asks its model with the event, and a no ends the loop in the host's words", async () => {
