@@ -109,7 +109,12 @@ export function runProcess(options: ProcessOptions): Promise<Ran> {
       child[name].on("data", (chunk: Uint8Array) => {
         heard++;
         if (over) return;
-        outputs[name].add(chunk);
+        try {
+          outputs[name].add(chunk);
+        } catch (error) {
+          group.kill();
+          return finish(() => reject(new Error(`Cannot keep the output of '${options.command}': ${thrownWords(error)}`)));
+        }
         const text = live?.decode(chunk, { stream: true });
         if (text) options.onOutput!(name, text);
       });

@@ -60,14 +60,26 @@ export function capture(
   let bytes = 0;
   let file: { fd: number; path: string; size: number } | undefined;
   let shown = 0;
+  let failure: Error | undefined;
 
+  const write = (to: { fd: number; size: number }, data: Buffer): void => {
+    // A disk that is nearly full takes a part.
+    for (let at = 0; at < data.length;) at += writeSync(to.fd, data, at);
+    to.size += data.length;
+  };
   const spill = (data: Buffer): void => {
-    if (file === undefined) {
-      file = { ...newFile(outputFolder(options.cwd), options.name.replace(/[^\w-]/g, "_")), size: 0 };
-      for (const chunk of early) file.size += writeSync(file.fd, chunk);
-      early = [];
+    if (failure !== undefined) return;
+    try {
+      if (file === undefined) {
+        file = { ...newFile(outputFolder(options.cwd), fileName(options.name)), size: 0 };
+        for (const chunk of early) write(file, chunk);
+        early = [];
+      }
+      if (file.size < FILE_BYTES) write(file, data.subarray(0, FILE_BYTES - file.size));
+    } catch (error) {
+      // Told at the end of the call: here nobody could catch it.
+      failure = error as Error;
     }
-    if (file.size < FILE_BYTES) file.size += writeSync(file.fd, data.subarray(0, FILE_BYTES - file.size));
   };
 
   return {
@@ -83,6 +95,11 @@ export function capture(
       }
     },
     end: ({ more = false } = {}) => {
+      if (failure !== undefined) {
+        if (file !== undefined) closeSync(file.fd);
+        const why = `${failure.message}: free some space, or have the command print less; it has run`;
+        throw new Error(`Cannot keep the ${bytes} bytes that the command printed: ${why}`, { cause: failure });
+      }
       const long = streams.stdout.isLong() || streams.stderr.isLong();
       const text = (stream: Stream) => streams[stream].text(more, file?.path);
       const captured = { stdout: text("stdout"), stderr: text("stderr") };
@@ -94,6 +111,11 @@ export function capture(
     },
     next: () => capture(options, { stdout: streams.stdout.rest(), stderr: streams.stderr.rest() }),
   };
+}
+
+/** A name that every file system takes. */
+function fileName(name: string): string {
+  return name.replace(/[^\w-]/g, "_").slice(0, 100);
 }
 
 /** The model reads the path: where nothing else is different, it is the same in every run, so that a replay asks the same. */
