@@ -26,6 +26,8 @@ export interface Group {
   end(): void;
   /** Ends the whole group at once, unless it has ended. */
   kill(): void;
+  /** Whether anything of it still runs, though its first process has ended. */
+  isLeft(): boolean;
 }
 
 /** How long a group has between being asked to end and being ended. */
@@ -38,7 +40,7 @@ export function startGroup({ command, args, cwd, env }: GroupOptions): Group {
   const { pid } = child;
   // A hook need not read what it is given.
   child.stdin.on("error", () => {});
-  if (pid === undefined) return { child, end() {}, kill() {} };
+  if (pid === undefined) return { child, end() {}, kill() {}, isLeft: () => false };
 
   watchExit();
   living.add(pid);
@@ -62,10 +64,11 @@ export function startGroup({ command, args, cwd, env }: GroupOptions): Group {
       // Its number may be another's by now.
       if (living.delete(pid)) kill(pid, "SIGKILL");
     },
+    isLeft: () => kill(pid, 0),
   };
 }
 
-/** Groups that must not outlive this process. What a hook left behind on purpose is not among them. */
+/** Groups that must not outlive this process. */
 const living = new Set<number>();
 let watching = false;
 
@@ -77,10 +80,11 @@ function watchExit(): void {
   });
 }
 
-function kill(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+/** Whether there was a group to send it to. */
+function kill(pid: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
   try {
-    process.kill(-pid, signal);
+    return process.kill(-pid, signal);
   } catch {
-    // Nobody is left in the group.
+    return false;
   }
 }

@@ -73,6 +73,8 @@ export function runProcess(options: ProcessOptions): Promise<Ran> {
       over = true;
       for (const timer of timers) clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
+      // What it left running in the background ends with the run that the signal belongs to.
+      if (signal && group.isLeft()) signal.addEventListener("abort", () => group.end(), { once: true });
       child.stdin.destroy();
       for (const stream of [child.stdout, child.stderr]) letGo(stream);
       settle();
