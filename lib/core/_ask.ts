@@ -56,10 +56,11 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
   let raw: unknown;
   try {
     raw = hook.run(event, ctx);
+    // To look at an answer may throw too: it can be a proxy.
+    if (!isThenable(raw)) return answered(raw);
   } catch (error) {
     return failed(error);
   }
-  if (!isThenable(raw)) return answered(raw);
   if (raw instanceof Promise && peek?.status(raw) === "fulfilled") return answered(peek(raw));
   return awaited(Promise.resolve(raw), hook, ctx, env, answered, failed);
 }

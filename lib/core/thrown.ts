@@ -7,7 +7,10 @@ export function thrownWords(error: unknown): string {
   }
 }
 
-/** What was thrown as an error, which it mostly is already. */
+/** What was thrown as an error, which it mostly is already; never throws. */
 export function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(thrownWords(error));
+  try {
+    if (error instanceof Error && typeof error.message === "string") return error;
+  } catch { /* a proxy */ }
+  return new Error(thrownWords(error));
 }
