@@ -1,5 +1,5 @@
 import type { RunOptions } from "../agent.ts";
-import type { Message } from "../core/messages.ts";
+import { invalidConversation, type Message } from "../core/messages.ts";
 import { resumable } from "../transcript/resume.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
 import { checkId, type Transcript } from "../transcript/store.ts";
@@ -30,8 +30,12 @@ export async function pastFor(
     );
   }
   const forked = fork !== undefined;
-  const messages = forked ? transcript.full.slice(0, lengthAt(transcript, from, fork)) : transcript.messages;
-  return { from, forked, messages: resumable(messages), model: transcript.model, transcript };
+  const messages = resumable(
+    forked ? transcript.full.slice(0, lengthAt(transcript, from, fork)) : transcript.messages,
+  );
+  const damage = invalidConversation(messages);
+  if (damage !== undefined) throw new TypeError(`Cannot resume '${from}' as its transcript is damaged: ${damage}`);
+  return { from, forked, messages, model: transcript.model, transcript };
 }
 
 function lengthAt({ full, checkpoints }: Transcript, from: string, at: number | string | true): number {

@@ -1,6 +1,6 @@
 import type { Stop } from "../core/events.ts";
 import type { Message, Usage } from "../core/messages.ts";
-import { damageOf } from "./_damage.ts";
+import { factDamage } from "./_damage.ts";
 
 /** What an agent was when its transcript was written, to compare with what it is now. */
 export interface About {
@@ -95,7 +95,7 @@ export function transcriptOf(entries: Iterable<Entry>, where = "the transcript")
   let line = 0;
   for (const entry of entries) {
     line++;
-    const damage = damageOf(entry, messages.length);
+    const damage = factDamage(entry, messages.length);
     if (damage) throw new Error(`Cannot read ${where} as its line ${line} ${damage}: it was changed from outside`);
     switch (entry.type) {
       case "about":

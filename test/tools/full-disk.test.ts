@@ -18,7 +18,10 @@ test("output that cannot be kept on disk ends a call, and a hook, with an error 
   const { code, out } = await ended([...ignoring, ...RUNTIME, script, folder.path], { cwd: folder.path });
   assert.equal(code, 0);
   const { bash, hook } = JSON.parse(out) as { bash: string; hook: string };
-  assert.match(bash, /^Cannot keep the 100000 bytes that the command printed: (EFBIG|File too large).*: free some space/);
+  assert.match(
+    bash,
+    /^Cannot keep the 100000 bytes that the command printed: (EFBIG|File too large).*: free some space/,
+  );
   assert.match(hook, /^Cannot keep the output of 'head .*': (EFBIG|File too large)/);
 });
 

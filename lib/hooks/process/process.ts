@@ -115,7 +115,9 @@ export function runProcess(options: ProcessOptions): Promise<Ran> {
           outputs[name].add(chunk);
         } catch (error) {
           group.kill();
-          return finish(() => reject(new Error(`Cannot keep the output of '${options.command}': ${thrownWords(error)}`)));
+          return finish(() =>
+            reject(new Error(`Cannot keep the output of '${options.command}': ${thrownWords(error)}`))
+          );
         }
         const text = live?.decode(chunk, { stream: true });
         if (text) options.onOutput!(name, text);
