@@ -1,5 +1,6 @@
 export { type Agent, agent, type AgentOptions, type AgentSession, type RunOptions } from "./agent.ts";
 export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
+export { hookToml } from "./batteries/hook-toml.ts";
 export {
   type CodeHooks,
   matchTool,

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import type { Agent, RunOptions } from "../agent.ts";
 import type { Stop } from "../core/events.ts";
-import type { Result } from "../core/run-events.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
 import { consoleAside } from "./_aside.ts";
 import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
@@ -22,6 +22,7 @@ const USAGE: Usage = {
     ["--on <url>", "run on a durable engine, by its ingress, and follow; with --resume and no prompt: follow again"],
     ["--durable", "survive a crash: the same command with --resume goes on where it was, and questions wait"],
     ["--output <form>", "text, json or stream-json"],
+    ["--verbose", "show what hooks do on stderr, also when the output goes to a file or program"],
     ["--debug", "show where an error came from"],
   ],
   example: `crochet run "say hello"`,
@@ -85,7 +86,7 @@ async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<numb
       : { start: (await import("./_run-on.ts")).runOn(agent.name, prompt, flags, io) };
     const result = seen
       ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd })
-      : await unseen(start, output, io);
+      : await unseen(start, output, io, flags.verbose === true);
     return exitCode(result.stop);
   } finally {
     restore?.();
@@ -109,15 +110,32 @@ async function startHere(agent: Agent, prompt: string, call: Call) {
   return { start, cwd: options.cwd };
 }
 
+/** Shows what hooks run, write, answer and give the model to read. */
+async function hookView(write: (text: string) => void, io: Io): Promise<(event: RunEvent) => void> {
+  const { terminalView } = await import("./show/terminal-view.ts");
+  const { coloursFor } = await import("./show/colours.ts");
+  const see = terminalView(write, coloursFor(false, io.env));
+  const shown: readonly RunEvent["type"][] = ["exec", "hook_output", "hook_end", "hook_input", "system_message"];
+  return (event) => void (shown.includes(event.type) && see(event));
+}
+
 /** A run whose output another program reads: plain, and only what was asked for. */
-async function unseen(start: (options: RunOptions) => Promise<Result>, output: OutputForm, io: Io): Promise<Result> {
+async function unseen(
+  start: (options: RunOptions) => Promise<Result>,
+  output: OutputForm,
+  io: Io,
+  verbose: boolean,
+): Promise<Result> {
   const streams = output === "stream-json";
   const { RefusedCalls } = await import("./show/refusals.ts");
   const refused = new RefusedCalls(io.cwd);
   const status = process.stderr.isTTY && !streams ? (await import("./show/watch.ts")).statusLine(io) : undefined;
   const warn = (words: string) => status ? status.print(`crochet: ${words}`) : io.err(`crochet: ${words}\n`);
+  const show = (text: string) => status ? status.print(text.trimEnd()) : io.err(text);
+  const hooks = verbose ? await hookView(show, io) : undefined;
   const ended = await start({
     on: (event) => {
+      hooks?.(event);
       if (streams) io.out(`${JSON.stringify(event)}\n`);
       else if (event.type === "warning") warn(plainText(event.message));
       const line = refused.see(event);

@@ -95,8 +95,8 @@ export function remaining(limits: Limits, count: Count): number | null {
   return least === Infinity ? null : Math.max(0, least);
 }
 
-/** What a person reads when a limit ended a run: which one, who kept it going, and what to do. */
-export function limitWarning(stop: Stop, limits: Limits, hooks: readonly string[]): string {
+/** What a person reads when a limit ended a run: which one, who kept it going (`byInput`: by HookInputs), and what to do. */
+export function limitWarning(stop: Stop, limits: Limits, hooks: readonly string[], byInput = false): string {
   const who = hooks.length > 0 ? ` (kept going by ${hooks.join(", ")})` : "";
   switch (stop) {
     case "max_iterations":
@@ -105,7 +105,10 @@ export function limitWarning(stop: Stop, limits: Limits, hooks: readonly string[
       return `The run ended at its limit of ${limits.continuations} continuations${who}: raise limits.continuations or let the hook let go`;
     case "stop_hook_stalled":
       return `The run ended after ${limits.stalls} continuations without a tool between them${who}: ` +
-        "let the hook look at 'stop_hook_active' or 'remaining', or raise limits.stalls";
+        (byInput
+          ? "let the hook give no HookInput (a command: write nothing to stderr) when nothing is left to do, "
+          : "let the hook look at 'stop_hook_active' or 'remaining', ") +
+        "or raise limits.stalls";
     case "budget":
       return `The run ended at its budget${who}: raise limits.tokens or limits.dollars`;
     case "deadline":

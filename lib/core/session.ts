@@ -246,7 +246,7 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
     if (queue[0]!.from === undefined && queue[0]!.trigger !== "background") continue;
     const over = countContinuation(run.agent.limits, run.count);
     if (over) {
-      run.warn(limitWarning(over, run.agent.limits, [...run.keepers]));
+      run.warn(limitWarning(over, run.agent.limits, [...run.keepers], queue[0]!.trigger === "hook_input"));
       return over;
     }
   }

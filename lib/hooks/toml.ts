@@ -166,7 +166,9 @@ class TurnRun {
       const rule = await forbids?.(written);
       if (rule !== undefined) {
         end("rejected");
-        throw new UnusableAnswer(`Cannot run '${written.join(" ")}' as a rule forbids it: ${rule}`);
+        throw new UnusableAnswer(
+          `Cannot run '${written.join(" ")}' as the deny rule ${rule} forbids it: change the command or the rule`,
+        );
       }
       const [command, ...args] = await confine?.(written) ?? written;
       const { timeout } = this.#turn;
@@ -185,13 +187,24 @@ class TurnRun {
         },
       });
       end(ran.ended === "timeout" ? "timeout" : ran.ended ? "cancelled" : ran.code === 0 ? "ok" : "failed", ran);
-      if (ran.ended === "timeout") throw new OutOfTime(`it took longer than its limit of ${timeout} s`);
+      if (ran.ended === "timeout") {
+        throw new OutOfTime(`it took longer than its limit of ${timeout} s: raise 'timeout', or leave it out`);
+      }
       return ran;
     } catch (error) {
       end("failed");
-      throw error;
+      throw withFix(error, written[0]!);
     }
   }
+}
+
+/** A program that cannot be started, with what the author of the file can do. */
+function withFix(error: unknown, command: string): unknown {
+  if (!(error instanceof Error) || !error.message.startsWith("Cannot start ")) return error;
+  const fix = /\s/.test(command)
+    ? 'command is the program alone, write what follows it as args = ["…"]'
+    : "write a program of PATH, or its path from the workspace";
+  return new UnusableAnswer(`${error.message}: ${fix}`);
 }
 
 /** What is kept for the end of a command that is cancelled. */

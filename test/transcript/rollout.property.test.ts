@@ -45,7 +45,7 @@ test("a rollout alone always tells the transcript, the usage and the end again",
   );
 });
 
-test("S1.20: a rollout keeps each hook run with its ledger, and HookInputs; the transcript never keeps the latter", async () => {
+test("a rollout keeps each hook run with its ledger, and HookInputs; the transcript never keeps the latter", async () => {
   const rollout = join(root, "hooks.rollout.jsonl");
   let once = true;
   const result = await agent({

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { agent, hookToml, type RunOptions } from "crochet";
+import { scripted, scriptedServer } from "crochet/testing";
+import { textOf } from "../../lib/core/messages.ts";
+import { openSandbox } from "../../lib/permissions/sandbox.ts";
+import { readRollout } from "../../lib/transcript/rollout.ts";
+import { place } from "../_place.ts";
+
+const sh = (line: string) => `command = "/bin/sh"\nargs = ["-c", ${JSON.stringify(line)}]\n`;
+
+/** Runs an agent in a workspace with this hook.toml, and gives what it reported. */
+async function run(cwd: string, options: RunOptions = {}) {
+  const warnings: string[] = [];
+  const model = scripted([], { then: { text: "ok" } });
+  const result = await agent({ model, cwd }).run("go", {
+    hooks: hookToml(),
+    on: (event) => event.type === "warning" && warnings.push(event.message),
+    ...options,
+  });
+  return { result, warnings, asked: model.requests.map(({ messages }) => messages.map((m) => textOf(m))) };
+}
+
+test("S1.5, S1.13, S1.14: agent().run() takes the commands of .agent/hook.toml by hookToml()", async () => {
+  using here = place({
+    ".agent/hook.toml": `[turn_start]\n${sh("pwd >&2")}[turn_end]\n${
+      sh("test -e told || { touch told; echo more >&2; }")
+    }`,
+  });
+  const { result, asked, warnings } = await run(here.cwd);
+  assert.deepEqual([result.stop, result.turns, warnings], ["done", 2, []]);
+  assert.match(asked[0]!.at(-1)!, new RegExp(`^goHookInput \\(TurnStart\\): ${here.cwd}$`));
+  assert.match(asked[1]!.at(-1)!, /HookInput \(TurnEnd\): more/);
+});
+
+test("S1.16, U16: a command of hook.toml obeys the deny rules of the run", async () => {
+  using here = place({ ".agent/hook.toml": `[turn_start]\ncommand = "touch"\nargs = ["ran"]\n` });
+  const { result, warnings } = await run(here.cwd, { permissions: { deny: ["Bash(touch *)"] } });
+  assert.equal(result.stop, "done");
+  assert.match(warnings.join("\n"), /the deny rule Bash\(touch \*\) forbids it/);
+  assert.equal(existsSync(join(here.cwd, "ran")), false);
+  await run(here.cwd, { permissions: { deny: ["Bash(rm *)"] } });
+  assert.equal(existsSync(join(here.cwd, "ran")), true);
+});
+
+const skip = await openSandbox({ mode: "workspace", roots: [tmpdir()] }).then(
+  () => false as const,
+  (error: Error) => error.message,
+);
+
+test("S1.16, U16: a command of hook.toml runs in the sandbox of the run", { skip }, async () => {
+  using here = place();
+  const outside = join(here.home, "outside");
+  here.put({ ".agent/hook.toml": `[turn_start]\n${sh(`touch inside; touch ${outside}`)}` });
+  await run(here.cwd, { sandbox: "workspace" });
+  assert.deepEqual([existsSync(join(here.cwd, "inside")), existsSync(outside)], [true, false]);
+  await run(here.cwd);
+  assert.equal(existsSync(outside), true);
+});
+
+test("S1.20: the rollout keeps the commands' begin, end and HookInput; the transcript keeps none of it", async () => {
+  using here = place({
+    ".agent/hook.toml": `[turn_start]\n${sh("echo shown; echo first >&2; exit 3")}[turn_end]\n${
+      sh("test -e told || { touch told; echo second >&2; }")
+    }`,
+  });
+  const rollout = join(here.cwd, "run.rollout.jsonl");
+  const { result } = await run(here.cwd, { rollout });
+  const execs = readRollout(rollout).lines.flatMap((line) =>
+    line.type === "exec" ? [line.exec as { type: string; title: string; exit_code?: number; stderr?: string }] : []
+  );
+  const kept = execs.filter(({ type }) => type !== "exec_output").map(({ type, title, exit_code, stderr }) =>
+    [title, type, exit_code, stderr].filter((part) => part !== undefined).join(" ").trim()
+  );
+  const start = [
+    "Hook(TurnStart) exec_begin",
+    "Hook(TurnStart) exec_end 3 first",
+    "Hook(TurnStart) exec_input 3 first",
+  ];
+  assert.deepEqual(kept, [
+    ...start,
+    "Hook(TurnEnd) exec_begin",
+    "Hook(TurnEnd) exec_end 0 second",
+    "Hook(TurnEnd) exec_input 0 second",
+    ...start,
+    "Hook(TurnEnd) exec_begin",
+    "Hook(TurnEnd) exec_end 0",
+  ]);
+  assert.doesNotMatch(JSON.stringify(result.messages), /first|second/);
+});
+
+test("S1.16, S1.18, S1.19: a piped run obeys the rules of its settings, and --verbose shows Hook(TurnStart) and HookInput", async () => {
+  using here = place({
+    ".agent/hook.toml": `[turn_start]\n${
+      sh("echo looking; echo mind the gap >&2")
+    }[turn_end]\ncommand = "touch"\nargs = ["ran"]\n`,
+    ".claude/settings.json": JSON.stringify({ permissions: { deny: ["Bash(touch *)"] } }),
+  });
+  const server = await scriptedServer([], { then: { text: "hello" } });
+  const env = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url };
+  try {
+    const loud = await here.crochet(["run", "--trust", "--verbose", "hi"], env);
+    assert.deepEqual([loud.code, loud.out], [0, "hello\n"]);
+    assert.match(
+      loud.err,
+      /Hook\(TurnStart\) \/bin\/sh -c[^]*\n {2}looking\n[^]*Hook\(TurnStart\) ok[^]*HookInput: mind the gap\n/,
+    );
+    assert.match(loud.err, /Hook\(TurnEnd\) touch ran[^]*Hook\(TurnEnd\) rejected/);
+    assert.match(loud.err, /the deny rule Bash\(touch \*\) forbids it/);
+    assert.equal(existsSync(join(here.cwd, "ran")), false);
+    const quiet = await here.crochet(["run", "--trust", "hi"], env);
+    assert.doesNotMatch(quiet.err, /HookInput|Hook\(TurnStart\)/);
+  } finally {
+    await server.close();
+  }
+});
