@@ -57,7 +57,7 @@ export async function assemble(parts: Parts, own: RunOptions): Promise<AgentSess
   try {
     await ground.store.lock(ground.id);
     // Read only once it is claimed: a run that just ended may have written to it.
-    return await sessionOn(ground, await pastFor(ground.store, ground.id, own));
+    return await sessionOn(ground, await pastFor(ground.store, own));
   } catch (error) {
     await ground.store.releaseAll();
     throw error;

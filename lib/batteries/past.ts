@@ -14,13 +14,16 @@ export interface Past {
   readonly transcript: Transcript;
 }
 
-/** What a session goes on from: the one to resume or fork; one under an id of its own may be there already, or not. */
+/**
+ * What a session goes on from: the one to resume or fork, or the one under an id that was given, if there is one. An id
+ * of its own making never counts: those of a recording come again each time it is recorded or replayed.
+ */
 export async function pastFor(
   store: SessionStore,
-  id: string,
-  { resume, fork }: Pick<RunOptions, "resume" | "fork">,
+  { id, resume, fork }: Pick<RunOptions, "id" | "resume" | "fork">,
 ): Promise<Past | undefined> {
   const from = resume ?? id;
+  if (from === undefined) return undefined;
   checkId(from);
   const transcript = await store.load(from);
   if (!transcript && resume === undefined) return undefined;
