@@ -161,15 +161,17 @@ test("a host is known by its folder, a Gemini extension by its manifest, Codex b
   assert.deepEqual((await found(extension)).hosts, ["gemini"]);
 });
 
-test("the files that a command line names are copied into the scratch project, with their folder", async () => {
+test("the files that a command line names are copied into the scratch project, with their folder if it is small", async () => {
   const { copies } = await found({
     ".claude/settings.json": settings("Stop", {
-      command: 'sh "$CLAUDE_PROJECT_DIR"/scripts/look.sh; sh ask.sh; /bin/true',
+      command: 'sh "$CLAUDE_PROJECT_DIR"/scripts/look.sh; sh ask.sh; sh big/run.sh; /bin/true',
     }),
     "scripts/look.sh": "",
     "ask.sh": "",
+    "big/run.sh": "",
+    ...Object.fromEntries(Array.from({ length: 401 }, (_, i) => [`big/${i}.txt`, ""])),
   });
-  assert.deepEqual(copies, ["project/scripts", "project/ask.sh"]);
+  assert.deepEqual(copies, ["project/scripts", "project/ask.sh", "project/big/run.sh"]);
 });
 
 test("a hook sees its own folder, also if something above it looks like a project", async () => {

@@ -16,6 +16,7 @@ import { CLAUDE_ONLY } from "../arbitraries/host-events.ts";
 import { type FindOptions, shortened } from "./find.ts";
 import { violationsOf } from "./laws/judged.ts";
 import { SHAPES } from "./laws/shapes.ts";
+import { isSmall } from "./place.ts";
 import { matcherMistake, neverMatches, unsetVariables } from "./static-faults.ts";
 import type { Violation } from "./report.ts";
 import type { Copy, FoundSubjects, Subject } from "./subject.ts";
@@ -213,7 +214,7 @@ export function copiesFor(line: string, { project, home }: Pick<Owner, "project"
   for (const path of words.filter((word) => word !== "").map((word) => resolve(project, word))) {
     const [root, into] = path.startsWith(`${project}/`) ? [project, "project"] : [home, "home"];
     if (root === "" || !path.startsWith(`${root}/`) || !existsSync(path)) continue;
-    const from = dirname(path) === root ? path : dirname(path);
+    const from = dirname(path) !== root && isSmall(dirname(path)) ? dirname(path) : path;
     found.set(from, { from, to: `${into}${from.slice(root.length)}` });
   }
   return [...found.values()];

@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import {
   chmodSync,
   cpSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -12,6 +11,7 @@ import {
   realpathSync,
   rmSync,
   type Stats,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -136,7 +136,7 @@ export async function fill(
   const folders = own === undefined
     ? []
     : HOST_FOLDERS.map((name) => ({ from: join(own, name), to: `project/${name}` }));
-  for (const { from, to } of [...folders.filter(({ from }) => isSmall(from)), ...copies]) {
+  for (const { from, to } of [...folders, ...copies].filter(({ from }) => isSmall(from))) {
     const path = join(place.root, to);
     mkdirSync(dirname(path), { recursive: true });
     if (basename(from) === "node_modules") symlinkSync(from, path);
@@ -144,9 +144,11 @@ export async function fill(
   }
 }
 
-function isSmall(folder: string): boolean {
-  if (!existsSync(folder)) return false;
-  const found = walk(folder, MOST_FILES + 1);
+/** Whether a file or folder is there and small enough to copy; packages are linked. */
+export function isSmall(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats?.isDirectory() || basename(path) === "node_modules") return stats !== undefined;
+  const found = walk(path, MOST_FILES + 1);
   return found.length <= MOST_FILES && found.reduce((sum, [, { size }]) => sum + size, 0) <= MOST_BYTES;
 }
 
