@@ -4,8 +4,9 @@ import { noteEvent } from "../../monitor/note.ts";
 
 const USAGE: Usage = {
   name: "agent hook",
-  words: "pretooluse|posttooluse|userpromptsubmit|notification|stop|sessionend <id>",
-  about: "Notes an event of a watched agent: its JSON on stdin, nothing on stdout, exit code 0 whatever happens.",
+  words: "<event> <id>",
+  about: "Notes an event of a watched agent: its JSON on stdin, nothing on stdout, exit code 0 whatever happens. " +
+    "Events: pretooluse, posttooluse, userpromptsubmit, notification, stop, sessionend.",
   flags: [],
   example: `echo '{"tool_name":"ExitPlanMode"}' | crochet agent hook pretooluse fixer`,
 };
