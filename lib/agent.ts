@@ -14,6 +14,7 @@ import type { HookHost } from "./hooks/process/host.ts";
 import { checkMcp, type McpOptions } from "./mcp/servers.ts";
 import type { PermissionAsker } from "./permissions/gate.ts";
 import type { Permissions } from "./permissions/rules.ts";
+import { checkPrices, type Prices } from "./anthropic/prices.ts";
 import type { TapeOptions } from "./tape/options.ts";
 import type { Asker } from "./tools/asker.ts";
 import { memoryStore } from "./transcript/memory.ts";
@@ -35,6 +36,8 @@ export interface AgentOptions {
   /** A folder of hook files, hooks in code, or a list of both; `[]` is none. @default `./hooks` beside the script, if it has some */
   hooks?: string | CodeHooks | readonly (string | CodeHooks)[];
   limits?: Partial<Limits>;
+  /** What models cost that have no list price here, or another one: dollars per million tokens, by the model's name. */
+  prices?: Prices;
   /** Rules for tool calls. @default every call may run: the author chose the tools */
   permissions?: Permissions;
   /**
@@ -80,6 +83,7 @@ export interface RunOptions {
   /** These override the agent's. */
   model?: string | Model;
   limits?: Partial<Limits>;
+  prices?: Prices;
   permissions?: Permissions;
   sandbox?: "workspace" | "hooks";
   store?: MinimalStore;
@@ -112,6 +116,8 @@ export interface AgentSession {
   /** Changes the model for what comes; a hook may refuse. Whether it was changed. */
   setModel(model: string): Promise<boolean>;
   readonly model: string;
+  /** Whether the model can be called: one that is only named needs a key. */
+  readonly hasModel: boolean;
   /** Marks this moment in the transcript, to be forked from; its id. */
   checkpoint(): Promise<string>;
   /** Summarises what is past to make room. Whether that was done. */
@@ -160,6 +166,7 @@ const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
   tools: "a list",
   hooks: "any",
   limits: "an object",
+  prices: "an object",
   permissions: "an object",
   sandbox: ["workspace", "hooks"],
   store: "an object",
@@ -177,6 +184,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   on: "a function",
   model: "any",
   limits: "an object",
+  prices: "an object",
   permissions: "an object",
   sandbox: ["workspace", "hooks"],
   store: "an object",
@@ -210,6 +218,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
 export function agent(options: AgentOptions = {}): Agent {
   checkOptions(options, OPTIONS, "make an agent");
   if (options.mcp) checkMcp(options.mcp);
+  if (options.prices) checkPrices(options.prices);
   engineOf(options.step);
   const given = options.hooks === undefined ? [] : Array.isArray(options.hooks) ? options.hooks : [options.hooks];
   const parts: Parts = {
@@ -229,6 +238,7 @@ export function agent(options: AgentOptions = {}): Agent {
   const open = async (own: RunOptions = {}): Promise<AgentSession> => {
     checkOptions(own, RUN_OPTIONS, `run agent '${parts.name}'`);
     if (own.mcp) checkMcp(own.mcp);
+    if (own.prices) checkPrices(own.prices);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
     const { assemble } = await (assembling ??= import("./batteries/assemble.ts"));
     return await assemble(parts, { ...own, cwd });

@@ -4,11 +4,19 @@ import type { Usage } from "../core/messages.ts";
 export const PRICES_AS_OF = "2026-11-10";
 
 /** US dollars for a million tokens; `cacheWrite` is the five-minute cache. */
-interface Price {
+export interface Price {
   readonly input: number;
   readonly output: number;
   readonly cacheWrite: number;
   readonly cacheRead: number;
+}
+
+/** Prices by the name of the model. */
+export interface Prices {
+  readonly [model: string]: Price;
+}
+
+interface ListedPrice extends Price {
   /** Other prices for calls whose whole prompt is longer than this many tokens. */
   readonly above?: { readonly tokens: number; readonly price: Price };
 }
@@ -18,7 +26,7 @@ const FABLE_5: Price = { input: 10, output: 50, cacheWrite: 12.5, cacheRead: 1 }
 const OPUS: Price = { input: 5, output: 25, cacheWrite: 6.25, cacheRead: 0.5 };
 const SONNET_4: Price = { input: 3, output: 15, cacheWrite: 3.75, cacheRead: 0.3 };
 
-const PRICES: ReadonlyMap<string, Price> = new Map(Object.entries({
+const PRICES: ReadonlyMap<string, ListedPrice> = new Map(Object.entries({
   "claude-fable-5-2": { input: 8, output: 40, cacheWrite: 10, cacheRead: 0.2 },
   "claude-fable-5-1": FABLE_5_1,
   "claude-mythos-5-1": FABLE_5_1,
@@ -48,11 +56,16 @@ const PRICES: ReadonlyMap<string, Price> = new Map(Object.entries({
 export const PRICED_MODELS: readonly string[] = [...PRICES.keys()];
 
 /**
- * What ONE model call cost, in US dollars at list price, or undefined for a model without a known price: never 0.
+ * What ONE model call cost, in US dollars at list price or a price of one's own, or undefined for a model without a
+ * known price: never 0.
  * Price each call by itself, as the price of some models depends on the length of the prompt.
  */
-export function price(model: string, usage: Usage): number | undefined {
-  const listed = PRICES.get(model.replace(/-\d{8}$/, ""));
+export function price(model: string, usage: Usage, own: Prices = {}): number | undefined {
+  const name = model.replace(/-\d{8}$/, "");
+  const listed: ListedPrice | undefined = [model, name].map((key) =>
+    Object.hasOwn(own, key) ? own[key] : PRICES.get(key)
+  )
+    .find((found) => found !== undefined);
   if (!listed) return undefined;
   const prompt = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
   const { input, output, cacheWrite, cacheRead } = listed.above && prompt > listed.above.tokens
@@ -60,4 +73,21 @@ export function price(model: string, usage: Usage): number | undefined {
     : listed;
   return (usage.input_tokens * input + usage.output_tokens * output +
     usage.cache_creation_input_tokens * cacheWrite + usage.cache_read_input_tokens * cacheRead) / 1_000_000;
+}
+
+const PARTS = ["input", "output", "cacheRead", "cacheWrite"] as const;
+
+/** @throws {TypeError} if one of them is not a whole price */
+export function checkPrices(prices: Prices): void {
+  for (const [model, given] of Object.entries(prices)) {
+    const parts: { readonly [part: string]: unknown } = Object(given);
+    const wrong = PARTS.find((part) => !(Number(parts[part]) >= 0 && typeof parts[part] === "number")) ??
+      Object.keys(parts).find((part) => !(PARTS as readonly string[]).includes(part));
+    if (wrong === undefined) continue;
+    throw new TypeError(
+      `Cannot use the price of model '${model}' as '${wrong}' is ${JSON.stringify(parts[wrong])}: give ${
+        PARTS.join(", ")
+      }, each in dollars per million tokens`,
+    );
+  }
 }

@@ -27,6 +27,7 @@ export interface SessionParts {
   readonly engine: SessionEngine | undefined;
   readonly gate: PermissionGate | undefined;
   readonly tape: TapeSession | undefined;
+  readonly hasModel: boolean;
   /** Whatever ends all its runs. */
   readonly signals: readonly AbortSignal[];
   /** Is told of each prompt's id, as hooks outside this process are. */
@@ -48,6 +49,7 @@ export function agentSession(parts: SessionParts): AgentSession {
   const until = (signal?: AbortSignal) => signal ? [...parts.signals, signal] : parts.signals;
   return {
     id: life.id,
+    hasModel: parts.hasModel,
     get model() {
       return life.model;
     },

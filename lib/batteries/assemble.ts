@@ -12,7 +12,7 @@ import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
 import { ASKER, HAD_SHELL, HAS_READ, HIDES, PLAN_MODE, ROOTS, SANDBOX, SHELL, shellCwd } from "../core/tool-state.ts";
 import { sessionEnvFile } from "../hooks/process/env-file.ts";
-import { price } from "../anthropic/prices.ts";
+import { price, type Prices } from "../anthropic/prices.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
 import { claiming } from "../transcript/claims.ts";
 import type { TapeSession } from "../tape/session.ts";
@@ -74,12 +74,11 @@ async function groundOf(parts: Parts, own: RunOptions) {
   const lane = tape?.lane("main");
   const clock = lane?.clock ?? systemClock;
   const choices = choicesOf(options, own, tape);
-  const { model, modelName, priced } = modelOf(choices.model, tape?.isOffline);
+  const { model, modelName, isNamed } = modelOf(choices.model, tape?.isOffline);
   const limits = own.limits ? limitsOf({ ...options.limits, ...own.limits }) : parts.limits;
-  if (limits.dollars !== undefined && priced && price(modelName, NO_USAGE) === undefined) {
-    throw new TypeError(
-      `Cannot keep limits.dollars as the price of model '${modelName}' is unknown: use limits.tokens`,
-    );
+  const prices = { ...options.prices, ...own.prices };
+  if (limits.dollars !== undefined && !model.isFree) {
+    for (const name of [modelName, options.fallbackModel ?? modelName]) checkPriced(name, prices);
   }
   const store = claiming(await storeFor(parts, own, tape));
   const engine = engineOf(own.step ?? options.step);
@@ -87,7 +86,7 @@ async function groundOf(parts: Parts, own: RunOptions) {
   const id = own.fork === undefined ? own.resume ?? own.id ?? clock.uuid() : systemClock.uuid();
   const { memory } = choices;
   return {
-    ...{ parts, options, own, cwd, tape, lane, clock, model, modelName, priced, memory },
+    ...{ parts, options, own, cwd, tape, lane, clock, model, modelName, isNamed, prices, memory },
     ...{ limits, store, engine, id },
   };
 }
@@ -112,7 +111,7 @@ async function storeFor(parts: Parts, own: RunOptions, tape: TapeSession | undef
 const replayed = sessionStore(memoryStore());
 
 async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentSession> {
-  const { parts, options, own, cwd, tape, lane, clock, model, priced, memory } = ground;
+  const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices, memory } = ground;
   const { limits, store, engine, id } = ground;
   const { system, lasting, afterWrite } = await systemOf(ground);
   const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
@@ -173,6 +172,8 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
   const mcp = [options.mcp, own.mcp];
   const set = await toolSet({ own: parts.tools, mcp, tape, cwd, state: toolState, signals, warn });
   about.tools = set.tools.map((tool) => tool.name);
+  const { ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN } = process.env;
+  const hasModel = !isNamed || Boolean(ANTHROPIC_API_KEY || ANTHROPIC_AUTH_TOKEN || tape?.isOffline);
   const definition: AgentSpec = {
     type: parts.name,
     model,
@@ -196,7 +197,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
             confine: sandbox.hooks,
             emit: isWatched ? emit : undefined,
           }),
-          prompt: { model: priced && !process.env.ANTHROPIC_API_KEY && !tape?.isOffline ? undefined : model },
+          prompt: { model: hasModel ? model : undefined },
           warn,
           emit: (event) => emit({ agent_id: id, ...event }),
           ...commandRules(gate, sandbox.turn, cwd),
@@ -207,7 +208,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
     ),
     ...(engine && { engine }),
     ...(spans && { step: spans.step }),
-    price: (model, usage) => price(model, usage) ?? (priced ? undefined : 0),
+    price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
     ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
     ...(options.fallbackModel !== undefined && { fallback: options.fallbackModel }),
@@ -222,7 +223,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
   }
   const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
   return agentSession({
-    ...{ spec, life, session, store, keep, about, past, stored, engine, gate, tape, signals },
+    ...{ spec, life, session, store, keep, about, past, stored, engine, gate, tape, hasModel, signals },
     onPrompt: (id) => promptId = id,
     release: async (stop) => {
       if (toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(toolState);
@@ -244,10 +245,10 @@ async function rolloutOf({ own: { rollout }, id, tape, lane }: Ground) {
 }
 
 /** The spans of the session, where an application collects them. */
-async function spansOf({ model, priced }: Ground): Promise<Tracing | undefined> {
+async function spansOf({ model, isNamed }: Ground): Promise<Tracing | undefined> {
   if (!openTelemetry()?.trace) return undefined;
   const { tracing } = await import("../telemetry/telemetry.ts");
-  return await tracing({ provider: priced || wireOf(model) ? "anthropic" : "custom", maxTokens: MAX_TOKENS });
+  return await tracing({ provider: isNamed || wireOf(model) ? "anthropic" : "custom", maxTokens: MAX_TOKENS });
 }
 
 /** What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded. */
@@ -258,14 +259,23 @@ function openTelemetry(): { trace?: unknown } | undefined {
 function modelOf(
   given: string | Model | undefined,
   offline = false,
-): { model: Model; modelName: string; priced: boolean } {
-  if (typeof given === "function") return { model: given, modelName: given.name || "custom", priced: false };
+): { model: Model; modelName: string; isNamed: boolean } {
+  if (typeof given === "function") return { model: given, modelName: given.name || "custom", isNamed: false };
   const modelName = given ?? (process.env.CROCHET_MODEL || DEFAULT_MODEL);
   if (typeof modelName !== "string" || modelName === "") {
     throw new TypeError(`Cannot use ${JSON.stringify(given)} as a model: give a model's name or a Model function`);
   }
   if (!offline) warm();
-  return { model: shared ??= anthropic(), modelName, priced: true };
+  return { model: shared ??= anthropic(), modelName, isNamed: true };
+}
+
+/** @throws {TypeError} if a limit in dollars could not be kept */
+function checkPriced(model: string, prices: Prices): void {
+  if (price(model, NO_USAGE, prices) !== undefined) return;
+  const one = `prices: { ${JSON.stringify(model)}: { input, output, cacheRead, cacheWrite } }`;
+  throw new TypeError(
+    `Cannot keep limits.dollars as the price of model '${model}' is unknown: set ${one}, in dollars per million tokens, or use limits.tokens`,
+  );
 }
 
 /** One client for all agents of the process: it holds nothing of a conversation but its bytes. */

@@ -26,13 +26,13 @@ export function compactor(): {
   const allowed = new Map<string, number>();
   return {
     note: (event) => {
-      if (event.type === "usage") sizes.set(event.agent_id, totalTokens(event.usage));
+      if (event.type === "usage" && event.hook === undefined) sizes.set(event.agent_id, totalTokens(event.usage));
       if (event.type === "compact") { for (const known of [sizes, allowed]) known.delete(event.agent_id); }
     },
     compact: async (run) => {
-      const { life: { agentId, messages }, count, agent: { limits } } = run;
+      const { life: { agentId, messages, spent }, agent: { limits } } = run;
       const size = sizes.get(agentId) ?? 0;
-      const room = count.iterations + 1 < limits.iterations; // it is a model call like any other
+      const room = spent.calls + 1 < limits.calls; // a summary that no call follows is of no use
       if (!room || size <= (allowed.get(agentId) ?? COMPACT_AT) || cutAt(messages) === undefined) return;
       if (!await compact(run, "auto")) allowed.set(agentId, size * GROWN);
     },
@@ -67,7 +67,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     tools: run.toolSpecs,
     max_tokens: agent.maxTokens,
   };
-  run.count.iterations++;
+  run.life.spent.calls++;
   const reply = await run.interruptible(
     run.step("compact", String(run.count.iterations), () => readReply(agent.model(request, run.signal), () => {})),
   );

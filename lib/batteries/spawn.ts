@@ -53,7 +53,7 @@ export function spawner(
     if (request.resume !== undefined && inbox.awaits(request.resume)) throw busy(request.resume);
     const home = { agent, parent, store, signal: run.signal };
     const { id, working } = agent.engine?.spawn
-      ? { id: idOf(request, call), working: elsewhere(agent.engine, parent(), request, call) }
+      ? { id: idOf(request, call), working: elsewhere(agent, parent(), request, call) }
       : await spawnHere(home, request, call);
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
@@ -93,10 +93,20 @@ function blankOf({ type }: SpawnRequest, agent_id: string, model: string): Spawn
 }
 
 /** Has the engine run an agent, with a journal of its own; what it spent is its parent's too. */
-async function elsewhere(engine: Engine, parent: Life, request: SpawnRequest, call: Call): Promise<Spawned> {
+async function elsewhere(
+  { engine, limits: { calls } }: AgentSpec,
+  parent: Life,
+  request: SpawnRequest,
+  call: Call,
+): Promise<Spawned> {
   const { id, agentId, depth, model, spent } = parent;
-  const asked: AskedBelow = { request, call, parent: { id, agentId, depth, model, spent: { ...spent } } };
-  const end = await engine.spawn!<Below>(idOf(request, call), asked);
+  // Agents that run elsewhere side by side cannot see each other's calls, so each is lent half of what is left.
+  const lent = calls === Infinity ? 0 : Math.ceil((calls - spent.calls) / 2);
+  const below = { ...spent, calls: calls === Infinity ? spent.calls : calls - lent };
+  const asked: AskedBelow = { request, call, parent: { id, agentId, depth, model, spent: below } };
+  spent.calls += lent;
+  const end = await engine!.spawn!<Below>(idOf(request, call), asked);
+  spent.calls += end.spent.calls - lent;
   spent.tokens += end.spent.tokens;
   if (spent.dollars !== undefined) {
     spent.dollars = end.spent.dollars == null ? undefined : spent.dollars + end.spent.dollars;
@@ -113,6 +123,7 @@ export async function runBelow(
   const spent = { ...before, dollars: before.dollars ?? undefined };
   const parent = { ...home.life, ...above, spent };
   const own = () => ({
+    calls: spent.calls - before.calls,
     tokens: spent.tokens - before.tokens,
     dollars: spent.dollars === undefined ? undefined : spent.dollars - (before.dollars ?? 0),
   });

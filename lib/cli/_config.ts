@@ -4,6 +4,7 @@ import { isObject } from "../core/json.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { nearest } from "../core/names.ts";
 import type { Permissions } from "../permissions/rules.ts";
+import { checkPrices, type Prices } from "../anthropic/prices.ts";
 import { userState } from "../hooks/file/places.ts";
 import { distrust } from "../hooks/trust.ts";
 import type { OnPrompt } from "../monitor/on-prompt.ts";
@@ -15,6 +16,7 @@ export interface Config {
   readonly hookModel?: string;
   readonly permissions?: Permissions;
   readonly limits?: Partial<Limits>;
+  readonly prices?: Prices;
   readonly memory?: boolean | readonly string[];
   readonly hooks?: { readonly env?: readonly string[]; readonly allowLocal?: boolean };
   readonly mcp?: { readonly servers?: unknown; readonly startTimeout?: number };
@@ -72,6 +74,7 @@ async function readFile(file: string): Promise<Config> {
   const config = given as Config;
   try {
     limitsOf(config.limits);
+    checkPrices(config.prices ?? {});
   } catch (error) {
     throw fail((error as Error).message);
   }
@@ -103,6 +106,7 @@ const SETTINGS: { readonly [name in keyof Config]-?: readonly [isRight: (value: 
     "have mode, allow, ask or deny: a word and lists of rules",
   ],
   limits: [isObject, "have iterations, dollars or the like"],
+  prices: [isObject, "have prices by the name of the model"],
   memory: [(value) => isSwitch(value) || isTexts(value), "be true, false or a list of files"],
   hooks: [having({ env: isTexts, allowLocal: isSwitch }), "have env, a list of names, or allowLocal, true or false"],
   mcp: [

@@ -69,6 +69,7 @@ export async function runOptions(
     hooks: found.hooks,
     memory: config.memory ?? true,
     limits: { ...config.limits, ...stallsFrom(io.env), ...limitsFrom(flags) },
+    ...(config.prices && { prices: config.prices }),
     permissions: permissionsFrom(flags, agent.permissions, config.permissions, found.first.permissions, {
       allow: rememberedRules(cwd, io.env),
     }),

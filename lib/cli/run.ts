@@ -136,7 +136,7 @@ async function unseen(
   const ended = await start({
     on: (event) => {
       hooks?.(event);
-      if (streams) io.out(`${JSON.stringify(event)}\n`);
+      if (streams) io.out(`${inJson(event)}\n`);
       else if (event.type === "warning") warn(plainText(event.message));
       const line = refused.see(event);
       if (line !== undefined) warn(line);
@@ -145,13 +145,18 @@ async function unseen(
   }).finally(() => status?.close());
   const result = refused.in(ended);
   if (streams) {
-    io.out(`${JSON.stringify({ type: "result", ...result })}\n`);
+    io.out(`${inJson({ type: "result", ...result })}\n`);
     return result;
   }
-  if (output === "json") io.out(`${JSON.stringify(result)}\n`);
+  if (output === "json") io.out(`${inJson(result)}\n`);
   else if (result.text !== "") io.out(`${plainText(result.text)}\n`);
   if (result.error) io.err(`crochet: ${plainText(result.error.message)}\n`);
   return result;
+}
+
+/** A cost that is unknown is null, as a field that is missing could be taken for nothing. */
+function inJson(value: object): string {
+  return JSON.stringify("cost" in value && value.cost === undefined ? { ...value, cost: null } : value);
 }
 
 /** Quiet ends and refusals are no failures; a limit that was hit is. */

@@ -1,12 +1,12 @@
-import { account } from "./account.ts";
+import { account, countCall, forbidden, type Used } from "./account.ts";
 import { snapshot } from "./_event.ts";
 import { freeze } from "./frozen.ts";
 import { asError, thrownWords } from "./thrown.ts";
 import { Ended } from "./life.ts";
 import { type Run } from "./run.ts";
-import { addUsage, type Block, invalidConversation, type Message, NO_USAGE, user } from "./messages.ts";
+import { type Block, invalidConversation, type Message, user } from "./messages.ts";
 import { type AnswerAtOnce, AT_ONCE, ModelError, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
-import { readReply, replyFrom } from "./reply.ts";
+import { type PartlyUsed, readReply, replyFrom } from "./reply.ts";
 import { isNotKept } from "./said.ts";
 import { modelStep } from "./_model-step.ts";
 import { switchModel } from "./switch-model.ts";
@@ -45,6 +45,7 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
     event: "iteration",
     iteration,
     total_iterations: count.iterations,
+    usage: run.usage,
     get request() {
       return freeze({ system: view.system, messages: withPending(past(), pending) });
     },
@@ -57,7 +58,6 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
 
   const change = said.value as { system?: string; append?: string | readonly Message[] } | undefined;
   const shown = { system: change?.system ?? view.system, messages: requestMessages(run, view, change?.append) };
-  count.iterations++;
   const reply = await replyOf(run, shown);
   account(run, reply);
   return reply;
@@ -69,15 +69,17 @@ async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages"
   const { system, messages } = shown;
   const { maxTokens: max_tokens, params } = agent;
   const tools = run.toolSpecs;
-  let refused = NO_USAGE;
   // One change at most: hooks may change the model too, and a chain of models would be a loop without a limit.
   for (let mayChange = true;; mayChange = false) {
+    countCall(run);
     const request = { model: run.modelName, system, messages, tools, max_tokens, ...(params && { params }) };
     try {
-      const reply = await attempts(run, (signal) => modelStep(run, () => read(run, agent.model(request, signal))));
-      const again = mayChange && reply.stop_reason === "refusal" && await fallBack(run, "it refused");
-      if (!again) return refused === NO_USAGE ? reply : { ...reply, usage: addUsage(refused, reply.usage) };
-      refused = reply.usage;
+      const reply = await attempts(
+        run,
+        (signal, partial) => modelStep(run, partial, () => read(run, agent.model(request, signal), partial)),
+      );
+      if (!(mayChange && reply.stop_reason === "refusal" && await fallBack(run, "it refused"))) return reply;
+      account(run, reply);
     } catch (error) {
       const overloaded = error instanceof ModelError && OVERLOADED.has(error.code);
       if (!mayChange || !overloaded || !await fallBack(run, error.message)) throw error;
@@ -85,18 +87,18 @@ async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages"
   }
 }
 
-function read(run: Run, answer: AnswerAtOnce): Reply | Promise<Reply> {
+function read(run: Run, answer: AnswerAtOnce, partial: PartlyUsed): Reply | Promise<Reply> {
   const onDelta = (delta: ReplyDelta) => run.emit(delta);
   const ready = answer[AT_ONCE]?.();
-  return ready ? replyFrom(ready, onDelta) : readReply(answer, onDelta);
+  return ready ? replyFrom(ready, onDelta, partial) : readReply(answer, onDelta, partial);
 }
 
 const OVERLOADED: ReadonlySet<string> = new Set(["overloaded_error", "rate_limit_error"]);
 
-/** Changes to the fallback model: a model that stands in has none. */
+/** Changes to the fallback model, if there is one and a limit allows one more call. */
 async function fallBack(run: Run, reason: string): Promise<boolean> {
   const { fallback } = run.agent;
-  if (fallback === undefined || fallback === run.modelName) return false;
+  if (fallback === undefined || fallback === run.modelName || forbidden(run)) return false;
   return await switchModel(run, fallback, { reason, triggered_by: "fallback" });
 }
 
@@ -161,18 +163,24 @@ const RETRIES = 2;
 
 async function attempts(
   run: Run,
-  attempt: (signal: AbortSignal) => Reply | Promise<Reply>,
+  attempt: (signal: AbortSignal, partial: PartlyUsed) => Reply | Promise<Reply>,
 ): Promise<Reply> {
   const { clock } = run.life;
   let hookRetries = 1;
   for (let n = 0;; n++) {
+    const partial: PartlyUsed = {};
     try {
-      const reply = attempt(run.signal);
+      const reply = attempt(run.signal, partial);
       return reply instanceof Promise ? await run.interruptible(reply) : reply;
     } catch (error) {
+      // What came of a reply that failed or was interrupted has to be paid too.
+      if (partial.usage) account(run, partial as Used);
       if (error instanceof Ended) throw error;
       let again = error instanceof ModelError && error.retryable && n < RETRIES;
-      if (!again) again = await hooksWantRetry(run, error, hookRetries-- > 0);
+      if (!again) {
+        again = await hooksWantRetry(run, error, hookRetries-- > 0 && !forbidden(run));
+        if (again) countCall(run);
+      }
       if (!again) throw error;
       const wait = (error as Partial<ModelError> | undefined)?.retryAfter ??
         Math.min(500 * 2 ** n, 8000) * (0.75 + clock.random() / 2);

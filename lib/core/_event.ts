@@ -33,6 +33,7 @@ const PARTS: { readonly [N in EventName]?: readonly string[] } = {
   "permission-request": [...TOOL_PARTS, "permission_suggestions"],
   "tool-denied": TOOL_PARTS,
   "post-tool-use": [...TOOL_PARTS, "result"],
+  "iteration": ["usage"],
   "stop": ["usage"],
   "turn-end": ["usage"],
 };

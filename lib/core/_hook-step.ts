@@ -1,3 +1,4 @@
+import { account, type HookCall } from "./account.ts";
 import type { EventName, Fired } from "./events.ts";
 import { type Folded, IN_BACKGROUND } from "./fold.ts";
 import type { Late } from "./hook.ts";
@@ -12,6 +13,8 @@ interface Told {
   readonly values?: readonly (readonly [string, unknown])[];
   /** What they took away of it. */
   readonly gone?: readonly string[];
+  /** The model calls they made. */
+  readonly calls?: readonly HookCall[];
 }
 
 /** Asks the hooks of one event as a step: what they once said still holds when the run is run again, and they are not asked. */
@@ -30,7 +33,9 @@ export async function hookStep<N extends EventName>(
     tool_use_id === undefined ? fired.event : `${fired.event}:${tool_use_id}`,
     async () => {
       asked = true;
+      const made = run.hookCalls.length;
       const folded = await ask();
+      const calls = run.hookCalls.slice(made);
       const values = plain(life.values);
       const changed = JSON.stringify(values) !== before;
       const gone = had.filter((key) => !life.values.has(key));
@@ -39,12 +44,17 @@ export async function hookStep<N extends EventName>(
         next: life.sequence.next,
         ...(changed && { values }),
         ...(gone.length > 0 && { gone }),
+        ...(calls.length > 0 && { calls }),
       } satisfies Told as Told;
     },
   );
   if (!asked) {
     for (const [key, value] of told.values ?? []) life.values.set(key, value);
     for (const key of told.gone ?? []) life.values.delete(key);
+    for (const call of told.calls ?? []) {
+      life.spent.calls++;
+      account(run, call.used, call);
+    }
     life.sequence.next = Math.max(life.sequence.next, told.next);
   }
   run.listensLate ||= told.folded.runs.some(({ skipped, opinion }) => skipped === IN_BACKGROUND || opinion?.later);

@@ -1,6 +1,7 @@
 import { asError } from "./thrown.ts";
 import type { Message, TextBlock } from "./messages.ts";
 import { ModelError, type Reply } from "./model.ts";
+import type { PartlyUsed } from "./reply.ts";
 import type { Run } from "./run.ts";
 
 /** How one attempt ended; a failure is a result like another, or a run that is run again would make the call again. */
@@ -12,18 +13,29 @@ interface Failure {
   readonly code?: string;
   readonly retryable?: boolean;
   readonly retryAfter?: number;
+  /** What had come of the reply. */
+  readonly used?: PartlyUsed;
 }
 
 /** One attempt to get a reply, as a step. What is streamed is told outside; a known reply is told in one piece. */
-export function modelStep(run: Run, call: () => Reply | Promise<Reply>): Reply | Promise<Reply> {
+export function modelStep(
+  run: Run,
+  partial: PartlyUsed,
+  call: () => Reply | Promise<Reply>,
+): Reply | Promise<Reply> {
   const { engine, step } = run.agent;
   if (!engine && !step) return call();
   const name = run.nameOf("llm", String(run.count.iterations));
   const made = () => run.measured(name, async () => await call());
-  return engine ? journaled(run, name, made) : made();
+  return engine ? journaled(run, name, partial, made) : made();
 }
 
-async function journaled(run: Run, name: string, call: () => Promise<Reply>): Promise<Reply> {
+async function journaled(
+  run: Run,
+  name: string,
+  partial: PartlyUsed,
+  call: () => Promise<Reply>,
+): Promise<Reply> {
   let streamed = false;
   const attempted = await run.named(name, async (): Promise<Attempted> => {
     streamed = true;
@@ -32,10 +44,13 @@ async function journaled(run: Run, name: string, call: () => Promise<Reply>): Pr
     } catch (error) {
       // Whoever interrupts wants the run to end now: how the call ended is not known.
       if (run.signal.aborted) throw error;
-      return { failed: failureOf(error) };
+      return { failed: { ...failureOf(error), ...(partial.usage && { used: partial }) } };
     }
   });
-  if ("failed" in attempted) throw revived(attempted.failed);
+  if ("failed" in attempted) {
+    Object.assign(partial, attempted.failed.used);
+    throw revived(attempted.failed);
+  }
   if (!streamed) tell(run, attempted.reply.message);
   return attempted.reply;
 }

@@ -1,14 +1,55 @@
-import { spend } from "./limits.ts";
+import { Ended } from "./life.ts";
+import { forbidsCall, limitWarning, spend, type Spent } from "./limits.ts";
 import { addUsage } from "./messages.ts";
 import type { Reply } from "./model.ts";
+import type { Stop } from "./events.ts";
 import type { Run } from "./run.ts";
 
+/** The limit that forbids this run one more model call. */
+export function forbidden(run: Run): Stop | undefined {
+  return forbidsCall(run.agent.limits, spentBy(run), run.count);
+}
+
+/** The limit that forbids a hook of this run one more model call. */
+export function forbiddenToHook(run: Run): Stop | undefined {
+  return forbidsCall(run.agent.limits, spentBy(run));
+}
+
+export function limitWords(run: Run, stop: Stop, byInput = false): string {
+  return limitWarning(stop, { limits: run.agent.limits, keepers: run.keepers, spent: spentBy(run), byInput });
+}
+
+/** What the run has spent; a replay has tokens and dollars as they were recorded, and counts the calls itself. */
+function spentBy({ agent, life: { spent } }: Run): Spent {
+  return agent.spent ? { ...spent, ...agent.spent(spent), calls: spent.calls } : spent;
+}
+
+/** Counts a model call before it is made; of agents that run side by side, one may have taken the last call. */
+export function countCall(run: Run): void {
+  const limit = forbidden(run);
+  if (limit) throw new Ended(limit, limitWords(run, limit));
+  run.count.iterations++;
+  run.life.spent.calls++;
+}
+
+/** What a reply took, or as much of it as came. */
+export type Used = Pick<Reply, "model" | "usage">;
+
+/** A model call that a hook made. */
+export interface HookCall {
+  readonly hook: string;
+  readonly used: Used;
+  readonly cost?: number | undefined;
+}
+
 /** Counts what a reply took, for the run and for the budget it shares. */
-export function account(run: Run, reply: Reply): void {
-  const model = reply.model || run.modelName;
-  const cost = run.agent.price?.(model, reply.usage);
-  run.usage = addUsage(run.usage, reply.usage);
+export function account(run: Run, used: Used, by?: HookCall): void {
+  const { usage } = used;
+  const model = used.model || run.modelName;
+  const cost = by ? by.cost : run.agent.price?.(model, usage);
+  if (cost === undefined) run.life.spent.unpriced ??= model;
+  run.usage = addUsage(run.usage, usage);
   run.cost = run.cost === undefined || cost === undefined ? undefined : run.cost + cost;
-  spend(run.life.spent, reply.usage, cost);
-  run.emit({ type: "usage", usage: reply.usage, model, cost });
+  spend(run.life.spent, usage, cost);
+  run.emit({ type: "usage", usage, model, cost, ...(by && { hook: by.hook }) });
 }

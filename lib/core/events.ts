@@ -148,6 +148,8 @@ export interface EventFields {
     readonly iteration: number;
     /** Zero-based in the run; never starts again. */
     readonly total_iterations: number;
+    /** What the run has used so far. */
+    readonly usage: Usage;
     readonly request: { readonly system: string; readonly messages: readonly Message[] };
   };
   "pre-tool-use": ToolFields;

@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { Dialect } from "./dialects.ts";
 import type { AnyEvent, EventName, EventOf } from "./events.ts";
-import type { Model } from "./model.ts";
+import type { Model, Reply } from "./model.ts";
 import type { ResolvedName } from "./names.ts";
 import type { Answer, Opinion, Said } from "./verdict.ts";
 
@@ -144,6 +144,10 @@ export interface HookEnv {
     | undefined;
   /** What a model that a hook asks is reached through: a recorder. */
   readonly taped?: ((model: Model) => Model) | undefined;
+  /** Is told before a hook calls a model; throws if a limit forbids that. */
+  countHookCall?(): void;
+  /** Is told what a hook's call took of the model that was asked. */
+  spendHookCall?(hook: string, used: Pick<Reply, "model" | "usage">, asked: Model): void;
   log?(hook: string, message: string): void;
   onHook?(change: HookChange): void;
   /** Takes what an async hook said once it has ended. */
@@ -213,6 +217,14 @@ export class Context implements HookContext {
   /** The model by which a hook's own one is asked, so that the call is on the tape too. */
   taped(model: Model): Model {
     return this.#env.taped?.(model) ?? model;
+  }
+  /** Counts a model call of the hook before it is made. */
+  countCall(): void {
+    this.#env.countHookCall?.();
+  }
+  /** Counts what it took. */
+  spend(used: Pick<Reply, "model" | "usage">, asked: Model): void {
+    this.#env.spendHookCall?.(this.#name, used, asked);
   }
   get cwd(): string {
     return this.#env.cwd;

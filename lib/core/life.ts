@@ -3,7 +3,7 @@ import type { Engine, Step } from "./engine.ts";
 import type { Stop } from "./events.ts";
 import type { HookEnv, HookList, Late, Sequence } from "./hook.ts";
 import { Inbox } from "./inbox.ts";
-import type { Limits, Spent } from "./limits.ts";
+import { type Limits, newSpent, type Spent } from "./limits.ts";
 import type { Block, Json, Message, Usage } from "./messages.ts";
 import type { Model } from "./model.ts";
 import type { RunEvent } from "./run-events.ts";
@@ -83,8 +83,9 @@ export interface AgentSpec {
   readonly refusals?: Refusals;
   readonly retell?: Retell;
   /** What the run has spent by now, as it was when it was recorded: agents beside each other spend in any order. */
-  readonly spent?: (now: Spent) => Spent;
-  readonly price?: (model: string, usage: Usage) => number | undefined;
+  readonly spent?: (now: Spent) => Pick<Spent, "tokens" | "dollars">;
+  /** What a call cost, in US dollars; `asked` is the model of a hook. Undefined if the price is unknown. */
+  readonly price?: (model: string, usage: Usage, asked?: Model) => number | undefined;
   readonly exec?: NonNullable<HookEnv["exec"]>;
   /** Wraps each model call and tool call that is really made, wherever it runs: for those who measure. */
   readonly step?: Step;
@@ -163,7 +164,7 @@ export function newLife(given: Pick<Life, "id" | "model" | "cwd"> & Partial<Life
     toolState: new Map(),
     sequence: { next: 0 },
     runs: 0,
-    spent: { tokens: 0, dollars: 0 },
+    spent: newSpent(),
     emit: () => {},
     waiting: [],
     inbox: new Inbox(),

@@ -15,13 +15,15 @@ export interface Limits {
   readonly dollars?: number;
   /** Wall time, shared with sub-agents. */
   readonly seconds?: number;
+  /** Model calls of a run over all its agents, with those of prompt hooks and summaries. @default 500 */
+  readonly calls: number;
   /** How deep sub-agents may nest. @default 3 */
   readonly depth: number;
 }
 
-export const DEFAULT_LIMITS: Limits = { iterations: 100, stalls: 8, depth: 3 };
+export const DEFAULT_LIMITS: Limits = { iterations: 100, stalls: 8, calls: 500, depth: 3 };
 
-const NAMES = ["iterations", "continuations", "stalls", "tokens", "dollars", "seconds", "depth"] as const;
+const NAMES = ["iterations", "continuations", "stalls", "tokens", "dollars", "seconds", "calls", "depth"] as const;
 
 /** Completes and checks the limits a user gave. */
 export function limitsOf(given: Partial<Limits> = {}): Limits {
@@ -51,13 +53,20 @@ export interface Count {
 
 /** What a run has spent, with all its sub-agents. */
 export interface Spent {
+  calls: number;
   tokens: number;
   /** Undefined once any call's price is unknown: an unknown cost is never taken for zero. */
   dollars: number | undefined;
+  /** The first model whose price is unknown. */
+  unpriced?: string;
 }
 
 export function newCount(): Count {
   return { iterations: 0, continuations: 0, stalled: 0 };
+}
+
+export function newSpent(): Spent {
+  return { calls: 0, tokens: 0, dollars: 0 };
 }
 
 export function spend(spent: Spent, usage: Usage, dollars: number | undefined): void {
@@ -65,9 +74,9 @@ export function spend(spent: Spent, usage: Usage, dollars: number | undefined): 
   spent.dollars = spent.dollars === undefined || dollars === undefined ? undefined : spent.dollars + dollars;
 }
 
-/** The limit that forbids one more model call. */
-export function forbidsCall(limits: Limits, count: Count, spent: Spent): Stop | undefined {
-  if (count.iterations >= limits.iterations) return "max_iterations";
+/** The limit that forbids one more model call; without a count, one of a hook, which is not an iteration. */
+export function forbidsCall(limits: Limits, spent: Spent, count?: Count): Stop | undefined {
+  if (spent.calls >= limits.calls || (count && count.iterations >= limits.iterations)) return "max_iterations";
   if (limits.tokens !== undefined && spent.tokens >= limits.tokens) return "budget";
   if (limits.dollars !== undefined && (spent.dollars === undefined || spent.dollars >= limits.dollars)) return "budget";
   return undefined;
@@ -95,12 +104,25 @@ export function remaining(limits: Limits, count: Count): number | null {
   return least === Infinity ? null : Math.max(0, least);
 }
 
-/** What a person reads when a limit ended a run: which one, who kept it going (`byInput`: by HookInputs), and what to do. */
-export function limitWarning(stop: Stop, limits: Limits, hooks: readonly string[], byInput = false): string {
+/** Where a run stands when a limit ends it. */
+export interface AtLimit {
+  readonly limits: Limits;
+  readonly spent: Spent;
+  /** The hooks that kept it going. */
+  readonly keepers: Iterable<string>;
+  /** Whether they did so by HookInputs. */
+  readonly byInput?: boolean;
+}
+
+/** What a person reads when a limit ended a run: which one, who kept it going, and what to do. */
+export function limitWarning(stop: Stop, { limits, spent, keepers, byInput }: AtLimit): string {
+  const hooks = [...keepers];
   const who = hooks.length > 0 ? ` (kept going by ${hooks.join(", ")})` : "";
   switch (stop) {
     case "max_iterations":
-      return `The run ended at its limit of ${limits.iterations} model calls${who}: raise limits.iterations if the work needs more`;
+      return spent.calls >= limits.calls
+        ? `The run ended at its limit of ${limits.calls} model calls over all its agents${who}: raise limits.calls if the work needs more`
+        : `The run ended at its limit of ${limits.iterations} model calls${who}: raise limits.iterations if the work needs more`;
     case "max_continuations":
       return `The run ended at its limit of ${limits.continuations} continuations${who}: raise limits.continuations or let the hook let go`;
     case "stop_hook_stalled":
@@ -110,6 +132,9 @@ export function limitWarning(stop: Stop, limits: Limits, hooks: readonly string[
           : "let the hook look at 'stop_hook_active' or 'remaining', ") +
         "or raise limits.stalls";
     case "budget":
+      if (limits.dollars !== undefined && spent.dollars === undefined) {
+        return `The run ended as the price of model '${spent.unpriced}' is unknown, so limits.dollars cannot be kept${who}: set it in the option prices`;
+      }
       return `The run ended at its budget${who}: raise limits.tokens or limits.dollars`;
     case "deadline":
       return `The run ended at its limit of ${limits.seconds} seconds${who}: raise limits.seconds`;

@@ -7,7 +7,8 @@ import type { Folded } from "./fold.ts";
 import { freeze } from "./frozen.ts";
 import type { Stop, Trigger } from "./events.ts";
 import type { Run } from "./run.ts";
-import { countContinuation, forbidsCall, limitWarning, remaining } from "./limits.ts";
+import { forbidden, limitWords } from "./account.ts";
+import { countContinuation, remaining } from "./limits.ts";
 import { type Block, invalidConversation, type Message, text, type TextBlock, textOf, user } from "./messages.ts";
 import type { Reply } from "./model.ts";
 import { isCut } from "./reply.ts";
@@ -39,14 +40,14 @@ export interface TurnEnd {
  * Every path through here passes a limit that only grows, so every turn ends.
  */
 export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
-  const { agent, life, count } = run;
+  const { life } = run;
   const view = await startTurn(run, input);
   if (view === undefined) return { stop: "denied", inputs: [] };
   const first = life.messages.length;
   let sentBack = false;
 
   for (let iteration = 0;; iteration++) {
-    const limit = forbidsCall(agent.limits, count, agent.spent?.(life.spent) ?? life.spent);
+    const limit = forbidden(run);
     if (limit) return await endTurn(run, input, first, limit);
 
     const reply = await callModel(run, view, iteration);
@@ -183,10 +184,10 @@ function feedback(contexts: readonly Block[], { denials }: Folded): Block[] {
 
 /** Fires turn-end; at a limit its inputs are recorded but start nothing. */
 async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): Promise<TurnEnd> {
-  const { life, agent } = run;
+  const { life } = run;
   run.ephemeral = [];
   await run.commit();
-  if (stop !== "done" && stop !== "waiting") run.warn(limitWarning(stop, agent.limits, [...run.keepers]));
+  if (stop !== "done" && stop !== "waiting") run.warn(limitWords(run, stop));
   if (stop === "waiting") {
     const message = "The agent waits for an answer";
     await run.fire({ event: "notification", message, notification_type: "agent_waiting", title: null });

@@ -66,7 +66,11 @@ export interface RawBlock {
  * console.log((await agent({ model: echo }).run("hello")).text);
  * ```
  */
-export type Model = (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>;
+export interface Model {
+  (request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+  /** Whether its calls cost nothing, as those of `scripted()`. Otherwise they cost what `prices` says, or an unknown sum. */
+  readonly isFree?: boolean;
+}
 
 /**
  * The key under which a model's answer may give all its events at once, where they are there already and nobody watches

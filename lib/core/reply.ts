@@ -24,6 +24,12 @@ interface OpenBlock {
   readonly given?: true;
 }
 
+/** What a reply has taken so far: filled in as it comes, for those who pay for it if it never ends. */
+export interface PartlyUsed {
+  model?: string;
+  usage?: Usage;
+}
+
 /**
  * Puts a reply together from its events, as they come.
  *
@@ -32,8 +38,9 @@ interface OpenBlock {
 export async function readReply(
   events: AsyncIterable<ModelEvent>,
   onDelta: (delta: ReplyDelta) => void,
+  partial: PartlyUsed = {},
 ): Promise<Reply> {
-  const reply = new OpenReply(onDelta);
+  const reply = new OpenReply(onDelta, partial);
   for await (const event of events) {
     // Nearly all events of a long reply are pieces of a block, and a call more for each is felt.
     const open = event.type === "content_block_delta" ? reply.blocks.get(event.index) : undefined;
@@ -44,8 +51,12 @@ export async function readReply(
 }
 
 /** As `readReply`, where all events are there already. */
-export function replyFrom({ events, end }: EventsAtOnce, onDelta: (delta: ReplyDelta) => void): Reply {
-  const reply = new OpenReply(onDelta);
+export function replyFrom(
+  { events, end }: EventsAtOnce,
+  onDelta: (delta: ReplyDelta) => void,
+  partial: PartlyUsed = {},
+): Reply {
+  const reply = new OpenReply(onDelta, partial);
   try {
     for (const event of events) if (!reply.take(event)) break;
   } finally {
@@ -60,14 +71,21 @@ export function replyFrom({ events, end }: EventsAtOnce, onDelta: (delta: ReplyD
  */
 class OpenReply {
   readonly #onDelta: (delta: ReplyDelta) => void;
+  readonly #partial: PartlyUsed;
   readonly blocks = new Map<number, OpenBlock>();
   #start: { id?: string; model?: string } | undefined;
   #usage = NO_USAGE;
   #stopReason: string | undefined;
   ended = false;
 
-  constructor(onDelta: (delta: ReplyDelta) => void) {
+  constructor(onDelta: (delta: ReplyDelta) => void, partial: PartlyUsed) {
     this.#onDelta = onDelta;
+    this.#partial = partial;
+  }
+
+  #uses(usage: Partial<Usage> | undefined): void {
+    this.#usage = mergeUsage(this.#usage, usage);
+    Object.assign(this.#partial, { model: this.#start?.model ?? "", usage: this.#usage });
   }
 
   /** Takes the next event; false: it is not the reply's any more. */
@@ -82,7 +100,7 @@ class OpenReply {
       case "message_start":
         if (this.#start !== undefined) throw outOfGrammar("a second 'message_start' came in one reply");
         this.#start = event.message ?? {};
-        this.#usage = mergeUsage(this.#usage, event.message?.usage);
+        this.#uses(event.message?.usage);
         this.#stopReason = event.message?.stop_reason || undefined;
         for (const [index, block] of (event.message?.content ?? []).entries()) {
           this.blocks.set(index, { block: { ...block }, pieces: new Map(), stopped: true, given: true });
@@ -104,7 +122,7 @@ class OpenReply {
         break;
       case "message_delta":
         this.#stopReason = event.delta?.stop_reason ?? this.#stopReason;
-        this.#usage = mergeUsage(this.#usage, event.usage);
+        this.#uses(event.usage);
         break;
       case "message_stop":
         this.ended = true;

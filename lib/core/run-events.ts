@@ -61,7 +61,14 @@ export type RunEvent =
     | { readonly type: "hook_input"; readonly hook: string; readonly event: EventName; readonly text: string }
     /** A message as it stands in the transcript; an index seen before means that it was replaced. */
     | { readonly type: "message"; readonly message: Message; readonly index: number }
-    | { readonly type: "usage"; readonly usage: Usage; readonly model: string; readonly cost: number | undefined }
+    /** What a model call took; `hook` is there if a prompt hook made it. The cost of a model without a known price is undefined. */
+    | {
+      readonly type: "usage";
+      readonly usage: Usage;
+      readonly model: string;
+      readonly cost: number | undefined;
+      readonly hook?: string;
+    }
     | { readonly type: "retry"; readonly attempt: number; readonly reason: string; readonly wait_ms: number }
     | { readonly type: "model"; readonly model: string; readonly was: string; readonly reason: string | null }
     /** The conversation goes on from these messages; what was before stays in the log. */

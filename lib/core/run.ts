@@ -1,3 +1,4 @@
+import { account, forbiddenToHook, type HookCall, limitWords, type Used } from "./account.ts";
 import { freeze } from "./frozen.ts";
 import { isThenable, NEVER, settle } from "./_settle.ts";
 import { thrownWords } from "./thrown.ts";
@@ -50,6 +51,10 @@ export class Run implements HookEnv {
   deaf: { readonly error: unknown } | undefined;
   /** Whether a hook may have something to say later, from the background. */
   listensLate = false;
+  /** The model calls that hooks made. */
+  readonly hookCalls: HookCall[] = [];
+  /** The limit that a hook's model call ran into. */
+  #limit: Ended | undefined;
   #inOrder: Promise<unknown> = Promise.resolve();
   readonly #names = new Map<string, number>();
 
@@ -112,6 +117,8 @@ export class Run implements HookEnv {
     if (options?.final) return folded;
     if (!STARTS_TURNS.has(fired.event)) this.#join(fired.event, folded.inputs);
     this.halt ??= folded.halt;
+    // A gate that could not ask its model must not open: the limit ends the run.
+    if (this.#limit) throw this.#limit;
     if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
     this.check();
     return folded;
@@ -258,6 +265,19 @@ export class Run implements HookEnv {
   }
   get taped(): ((model: Model) => Model) | undefined {
     return this.agent.hookModel;
+  }
+  countHookCall(): void {
+    const limit = forbiddenToHook(this);
+    if (limit) {
+      this.#limit ??= new Ended(limit, limitWords(this, limit));
+      throw new Error(this.#limit.message);
+    }
+    this.life.spent.calls++;
+  }
+  spendHookCall(hook: string, used: Used, asked: Model): void {
+    const made = { hook, used, cost: this.agent.price?.(used.model, used.usage, asked) };
+    this.hookCalls.push(made);
+    account(this, used, made);
   }
   get cwd(): string {
     return this.life.cwd();

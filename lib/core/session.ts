@@ -4,7 +4,8 @@ import type { Folded } from "./fold.ts";
 import type { EventFields, Stop } from "./events.ts";
 import { type AgentSpec, Ended, type Life } from "./life.ts";
 import { Run } from "./run.ts";
-import { countContinuation, limitWarning, newCount } from "./limits.ts";
+import { limitWords } from "./account.ts";
+import { countContinuation, newCount, newSpent } from "./limits.ts";
 import { takeReports } from "./inbox.ts";
 import { INTERRUPTED, isToolResult, isToolUse, NO_USAGE, textOf, toolResult } from "./messages.ts";
 import { takeTurn, type TurnInput } from "./loop.ts";
@@ -66,7 +67,7 @@ export function openSession(
       if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
       const stopper = new AbortController();
       stoppers.push(stopper);
-      if (life.parentAgentId === undefined) Object.assign(life.spent, { tokens: 0, dollars: 0 });
+      if (life.parentAgentId === undefined) Object.assign(life.spent, newSpent(), { unpriced: undefined });
       const signal = options.signal ? AbortSignal.any([options.signal, stopper.signal]) : stopper.signal;
       const run = last = newRun(signal);
       const over = new AbortController();
@@ -117,7 +118,7 @@ function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
   const left = seconds * 1000 - (begun === undefined ? 0 : clock.now() - begun);
   (engine?.sleep ? engine.sleep(seconds * 1000) : clock.sleep(Math.max(0, left), over)).then(() => {
     if (!over.aborted) {
-      stopper.abort(new Ended("deadline", limitWarning("deadline", run.agent.limits, [...run.keepers])));
+      stopper.abort(new Ended("deadline", limitWords(run, "deadline")));
     }
   });
 }
@@ -163,7 +164,7 @@ async function runPrompt(
     end = error instanceof Ended
       ? { stop: error.stop, ...(error.stop === "error" && { error }) }
       : { stop: "error", error };
-    if (end.stop === "deadline") run.warn((error as Error).message);
+    if (LIMITS.has(end.stop)) run.warn((error as Error).message);
   }
   try {
     answerOpenCalls(run);
@@ -178,6 +179,9 @@ async function runPrompt(
   run.emit({ type: "end", stop: end.stop, text: said });
   return resultOf(run, said, end);
 }
+
+/** Limits that may end a run at any moment. */
+const LIMITS: ReadonlySet<Stop> = new Set(["deadline", "max_iterations", "budget"]);
 
 /** Whatever ended the run, no tool_use stays open: the API would never take the conversation again. */
 function answerOpenCalls(run: Run): void {
@@ -246,7 +250,7 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
     if (queue[0]!.from === undefined && queue[0]!.trigger !== "background") continue;
     const over = countContinuation(run.agent.limits, run.count);
     if (over) {
-      run.warn(limitWarning(over, run.agent.limits, [...run.keepers], queue[0]!.trigger === "hook_input"));
+      run.warn(limitWords(run, over, queue[0]!.trigger === "hook_input"));
       return over;
     }
   }

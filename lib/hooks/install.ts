@@ -47,11 +47,14 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
     momentsOf(hook).filter(({ event }) => HOST_SETTINGS[place.host].eventOf(event) === undefined)
       .map(({ event }) => ({ name: hook.file.name, why: `${place.host} has no event like ${event}` }))
   );
-  // What was installed of these files before, perhaps by another version or with another config, makes room.
+  // Replaced: what was installed of these files before, perhaps with another config, and of files that are gone.
   const mine = new Set(entries.map(whatIsOurs));
   const files = new Set(hooks.flatMap(({ file }) => [file.at, file.path]));
-  const isOld = (entry: HostEntry) =>
-    files.has(installedFile(entry.hook.command) ?? "") && !mine.has(whatIsOurs(entry));
+  const isOld = (entry: HostEntry) => {
+    const file = installedFile(entry.hook.command);
+    if (file === undefined) return false;
+    return files.has(file) ? !mine.has(whatIsOurs(entry)) : file.startsWith("/") && !existsSync(file);
+  };
   const cleared = await withoutEntries(before ?? "", isOld);
   const after = await withEntries(cleared, entries);
   return { settings, entries, left, before, after: entries.length === 0 && before === undefined ? undefined : after };

@@ -91,7 +91,7 @@ export function sampleEvent(
     "user-prompt-submit": () => ({ prompt: "Fix the failing test" }),
     "agent-start": () => ({ task: "Fix the failing test", agent_type: "general-purpose" }),
     "turn-start": () => ({ trigger: "user", prompt: "Fix the failing test", turn: { system: "", messages: [] } }),
-    "iteration": () => ({ iteration: 0, total_iterations: 0, request: { system: "", messages: [] } }),
+    "iteration": () => ({ iteration: 0, total_iterations: 0, usage: USAGE, request: { system: "", messages: [] } }),
     "pre-tool-use": () => call(tool, cwd),
     "permission-request": () => ({ ...call(tool, cwd), reason: `${tool} needs a yes`, permission_suggestions: [] }),
     "tool-denied": () => ({ ...call(tool, cwd), reason: "Not here", denied_by: "guard" }),

@@ -25,7 +25,7 @@ export class LaneClock implements Clock {
   #times: Map<number, number>;
   readonly #noted: ClockFact[] = [];
   /** What was spent when its agent looked, by step. */
-  readonly #spent: Map<number, Spent>;
+  readonly #spent: Map<number, Pick<Spent, "tokens" | "dollars">>;
   readonly #sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
   #live = false;
   /** The step in which it went live. */
@@ -181,8 +181,8 @@ export class LaneClock implements Clock {
   }
 
   /** What the run has spent in this step, as it was when it was recorded; the same for all who look. */
-  spent(now: Spent): Spent {
-    const known = this.#spent.get(this.#step) ?? { ...now };
+  spent({ tokens, dollars }: Spent): Pick<Spent, "tokens" | "dollars"> {
+    const known = this.#spent.get(this.#step) ?? { tokens, dollars };
     this.#spent.set(this.#step, known);
     return known;
   }

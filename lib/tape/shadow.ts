@@ -75,7 +75,7 @@ function endOf(signal: AbortSignal): Promise<never> {
 
 /** A context through which nothing can be done. */
 function harmless(ctx: HookContext, mirror: Mirror, say: Say): HookContext {
-  const instead: Partial<HookContext & Pick<Context, "taped">> = {
+  const instead: Partial<HookContext & Pick<Context, "taped" | "countCall" | "spend">> = {
     cwd: mirror.there(ctx.cwd),
     $: (command, args = []) =>
       ctx.$("/bin/sh", ["-c", 'cd "$0" && exec "$@"', mirror.there(ctx.cwd), command, ...args]),
@@ -84,6 +84,8 @@ function harmless(ctx: HookContext, mirror: Mirror, say: Say): HookContext {
     abort: (reason) => say("abort", reason),
     values: ownValues(ctx.values),
     taped: () => nobody,
+    countCall: () => {},
+    spend: () => {},
   };
   return new Proxy(ctx, {
     get: (target, key) => {

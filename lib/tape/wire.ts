@@ -37,12 +37,13 @@ export function serveAttempts(call: Call, options: ServeOptions): Middleware {
     if (!attempt) {
       throw options.diverged({ cause: "order", path: "attempts", expected: call.attempts.length, actual: served });
     }
-    options.clock.advance(time += tookUp(attempt));
-    return await responseOf(attempt, call, {
-      stream: body.stream === true,
-      more: served < call.attempts.length,
-      options,
-    });
+    const end = time += tookUp(attempt);
+    const stream = body.stream === true;
+    // A reply that never ended is read as far as it came before a deadline rings.
+    const isLate = stream && attempt.events !== undefined && attempt.ended !== undefined;
+    if (!isLate) options.clock.advance(end);
+    const more = served < call.attempts.length;
+    return await responseOf(attempt, call, { stream, more, options, ended: () => options.clock.advance(end) });
   };
 }
 
@@ -67,7 +68,7 @@ function wireDifference(
 async function responseOf(
   attempt: Attempt,
   call: Call,
-  { stream, more, options }: { stream: boolean; more: boolean; options: ServeOptions },
+  { stream, more, options, ended: over }: { stream: boolean; more: boolean; options: ServeOptions; ended: () => void },
 ): Promise<Response> {
   const { status = 200, ended, why = "" } = attempt;
   if (!attempt.events && attempt.body === undefined) {
@@ -89,7 +90,7 @@ async function responseOf(
   const pieces = options.mask
     ? cutApart(options.mask.eventsOff(events), options.cutAt)
     : ready(attempt, events, options.cutAt);
-  return new Response(bodyOf(pieces, attempt, call), { status, headers });
+  return new Response(bodyOf(pieces, attempt, call, over), { status, headers });
 }
 
 const bodies = new WeakMap<Attempt, { readonly cutAt: TapeOptions["cutAt"]; readonly pieces: readonly Uint8Array[] }>();
@@ -125,15 +126,22 @@ function servedHeaders({ headers = {} }: Attempt, type: string, more: boolean): 
   };
 }
 
-function bodyOf(pieces: readonly Uint8Array[], attempt: Attempt, call: Call): ReadableStream<Uint8Array> {
+function bodyOf(
+  pieces: readonly Uint8Array[],
+  attempt: Attempt,
+  call: Call,
+  ended: () => void,
+): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       for (const piece of pieces) controller.enqueue(piece);
       if (attempt.ended === undefined) controller.close();
     },
-    pull(controller) {
+    async pull(controller) {
       // What was read until it ended is read first.
       if (attempt.ended === undefined) return;
+      ended();
+      await new Promise((resolve) => setImmediate(resolve));
       controller.error(attempt.ended === "cut" ? new Error(attempt.why) : failureOf(call, attempt));
     },
   }, { highWaterMark: 0 });

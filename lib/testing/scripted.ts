@@ -45,7 +45,7 @@ export function scripted(replies: readonly ScriptEntry[], options: ScriptOptions
     if (stall) await untilAborted(signal);
     if (signal.aborted) throw aborted(signal);
   };
-  return Object.assign(model, { requests, done: script.done });
+  return Object.assign(model, { requests, done: script.done, isFree: true });
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -14,7 +14,7 @@ export function tell(run: Telling, agent: OpenAgent, event: RunEvent, now: numbe
     case "start":
       return started(run, agent, event, now);
     case "usage":
-      return void answered(run, agent, event, now);
+      return answered(run, agent, event, now);
     case "message":
       return event.message.role === "assistant" ? said(run, agent, event, now) : heard(run, agent, event, now);
     case "tool_start":
@@ -81,13 +81,13 @@ function started(run: Telling, agent: OpenAgent, { prompt, model }: Of<"start">,
 }
 
 /** A reply has come: the call began when the agent last did anything. */
-function answered(run: Telling, agent: OpenAgent, { usage, model, cost }: Of<"usage">, now: number): OpenRow {
+function answered(run: Telling, agent: OpenAgent, { usage, model, cost, hook }: Of<"usage">, now: number): void {
   run.models.add(model);
   const count = (value: unknown) => Number(value) || 0;
-  return agent.call = run.row("call", agent, agent.last, {
+  const row = run.row("call", agent, agent.last, {
     ms: now - agent.last,
-    name: model,
-    open: true,
+    name: hook === undefined ? model : `${model} for ${wordsOf(hook)}`,
+    open: hook === undefined,
     spent: {
       fresh: count(usage.input_tokens),
       cacheRead: count(usage.cache_read_input_tokens),
@@ -96,6 +96,8 @@ function answered(run: Telling, agent: OpenAgent, { usage, model, cost }: Of<"us
       cost: typeof cost === "number" ? cost : null,
     },
   });
+  // What the agent says next is not the answer to a hook's question.
+  if (hook === undefined) agent.call = row;
 }
 
 function said(run: Telling, agent: OpenAgent, { message, index }: Of<"message">, now: number): void {

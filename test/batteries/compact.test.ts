@@ -31,16 +31,17 @@ async function live(lead: ScriptedReply[], below: ScriptedReply[], summary: Scri
   const on = (event: RunEvent) => void (event.type === "compact" && compacted.push(event.agent_id));
   const helper = agent({ model, tools: [Read, Agent], memory: true, on });
   const session = await helper.open({ cwd: folder.path });
-  await session.prompt(`go ${long}`);
-  return { session, compacted, summaries: () => model.requests.filter(isSummary), requests: model.requests };
+  const result = await session.prompt(`go ${long}`);
+  return { session, result, compacted, summaries: () => model.requests.filter(isSummary), requests: model.requests };
 }
 
 const start: ScriptedReply = { tools: [{ name: "Agent", input: { description: "d", prompt: `task ${long}` } }] };
 const short: ScriptedReply = { text: "in short" };
 
-test("a context that has become too large is made smaller once, and the model is told to answer in words", async () => {
-  const { session, compacted, summaries } = await live([...STEPS, look(TOO_MUCH)], [], short);
+test("U10: a context that has become too large is made smaller once, by a call that is not an iteration", async () => {
+  const { session, result, compacted, summaries, requests } = await live([...STEPS, look(TOO_MUCH)], [], short);
   assert.deepEqual(compacted, [session.id]);
+  assert.deepEqual([result.iterations, result.usage.input_tokens > TOO_MUCH], [requests.length - 1, true]);
   assert.match(
     textOf(summaries()[0]!.messages.at(-1)),
     /Answer in words alone: a tool that you call now is not run\.$/,

@@ -4,7 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CROCHET } from "../_crochet.ts";
-import { isAlive } from "../_pty.ts";
+import { place } from "../_place.ts";
+import { isAlive, Pty } from "../_pty.ts";
 import { until } from "../_until.ts";
 import { bash, BYPASS, chat, pty, sent, TREE } from "./_chat.ts";
 
@@ -13,7 +14,7 @@ test("chat: text is shown as it comes, and Esc ends a model that has fallen sile
     terminal.send("hello\r");
     assert.doesNotMatch(await terminal.until(/The first words/), /never come/);
     terminal.send("\u001b");
-    await terminal.until(/interrupted · 0 model calls/);
+    await terminal.until(/interrupted · 1 model call · 11 tokens/);
     terminal.send("and now?\r");
     await terminal.until(/I heard you\./);
   });
@@ -134,6 +135,7 @@ test("chat: commands do what /help says; one that is none is told with the neare
     await terminal.until(/› \/model ?$/);
     terminal.send("claude-other\r");
     await terminal.until(/model \S+ → claude-other/);
+    await terminal.until(/'claude-other' is not a model known here: did you mean claude-\S+\?/);
     terminal.send("/usr/bin/env is what?\r");
     await terminal.until(/Yes\./);
     terminal.send("/cost\r");
@@ -153,6 +155,16 @@ test("chat: commands do what /help says; one that is none is told with the neare
     second.send("more\r");
     await second.until(/I heard you\./);
   }, { args: ["--hooks", "mine"], files });
+});
+
+test("chat: without a key it says so at once, before anything is typed", pty, async () => {
+  using here = place();
+  await using terminal = new Pty([...CROCHET, "chat"], {
+    cwd: here.cwd,
+    columns: 80,
+    env: { HOME: here.home, ANTHROPIC_API_KEY: "", ANTHROPIC_AUTH_TOKEN: "" },
+  });
+  await terminal.until(/Cannot chat as no API key is set: export ANTHROPIC_API_KEY=…/);
 });
 
 test("chat: forty columns are enough, and without colour nothing is coloured", pty, async () => {

@@ -8,6 +8,7 @@ import {
   forbidsCall,
   limitsOf,
   newCount,
+  newSpent,
   remaining,
   spend,
   type Spent,
@@ -23,7 +24,7 @@ function never() {
 }
 
 test("U10: limits are on by default", () => {
-  assert.deepEqual(limitsOf(), { iterations: 100, stalls: 8, depth: 3 });
+  assert.deepEqual(limitsOf(), { iterations: 100, stalls: 8, calls: 500, depth: 3 });
   assert.deepEqual(limitsOf({ iterations: 5, stalls: undefined as never }), { ...DEFAULT_LIMITS, iterations: 5 });
 });
 
@@ -57,12 +58,15 @@ test("U10: stalls count continuations in a row, and an executed tool is their on
   assert.equal(remaining(limitsOf({ stalls: 0 }), newCount()), null);
 });
 
-test("U10: a call is forbidden by iterations, tokens or dollars, and by a cost that is unknown", () => {
-  const spent = (tokens: number, dollars: number | undefined): Spent => ({ tokens, dollars });
+test("U10: a call is forbidden by iterations, calls, tokens or dollars, and by a cost that is unknown", () => {
+  const spent = (tokens: number, dollars: number | undefined): Spent => ({ calls: 0, tokens, dollars });
   const forbids = (given: Parameters<typeof limitsOf>[0], s: Spent, iterations = 0) =>
-    forbidsCall(limitsOf(given), { ...newCount(), iterations }, s);
+    forbidsCall(limitsOf(given), s, { ...newCount(), iterations });
   assert.equal(forbids({}, spent(1e9, undefined), 99), undefined);
   assert.equal(forbids({}, spent(0, 0), 100), "max_iterations");
+  assert.equal(forbids({}, { ...spent(0, 0), calls: 499 }), undefined);
+  assert.equal(forbids({}, { ...spent(0, 0), calls: 500 }), "max_iterations");
+  assert.equal(forbidsCall(limitsOf({ iterations: 0 }), spent(0, 0)), undefined);
   assert.equal(forbids({ tokens: 10 }, spent(9, 0)), undefined);
   assert.equal(forbids({ tokens: 10 }, spent(10, 0)), "budget");
   assert.equal(forbids({ dollars: 1 }, spent(0, 0.99)), undefined);
@@ -72,12 +76,12 @@ test("U10: a call is forbidden by iterations, tokens or dollars, and by a cost t
 });
 
 test("an unknown cost is never taken for zero, however much is added to it", () => {
-  const spent: Spent = { tokens: 0, dollars: 0 };
+  const spent: Spent = newSpent();
   const usage = { input_tokens: 1, output_tokens: 2, cache_creation_input_tokens: 3, cache_read_input_tokens: 4 };
   spend(spent, usage, 0.5);
   spend(spent, usage, undefined);
   spend(spent, usage, 0.5);
-  assert.deepEqual(spent, { tokens: 30, dollars: undefined });
+  assert.deepEqual(spent, { calls: 0, tokens: 30, dollars: undefined });
 });
 
 test("U10: eight idle denials are honoured, the ninth is overridden, and the warning names the hook and the mend", async () => {
@@ -191,7 +195,9 @@ test("U10: tokens and dollars end a run as its budget, before the call that woul
   const s = stage({ model: unpriced, tools: [echo], limits: { dollars: 1 }, price: () => undefined });
   const c = await s.run();
   assert.deepEqual([c.stop, c.cost, unpriced.requests.length], ["budget", undefined, 1]);
-  assert.deepEqual(s.warnings(), ["The run ended at its budget: raise limits.tokens or limits.dollars"]);
+  const why =
+    "the price of model 'claude-test' is unknown, so limits.dollars cannot be kept: set it in the option prices";
+  assert.deepEqual(s.warnings(), [`The run ended as ${why}`]);
 });
 
 test("U10: seconds end a run as its deadline", async () => {

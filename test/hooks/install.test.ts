@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -135,6 +136,26 @@ test("U14: installing twice is installing once, and a change of the hooks is fol
   assert.deepEqual(Stop.map(({ hooks }: { hooks: { timeout: number }[] }) => hooks[0]!.timeout), [6, 65]);
   await p.uninstall(at);
   assert.equal(existsSync(`${p.cwd}/.claude`), false);
+});
+
+test("U14: installing again takes out what serves a file that is gone, and leaves what is not ours", async () => {
+  using p = project({ "stop.a.ts": MODULE, "stop.b.ts": MODULE });
+  const at = p.at("claude");
+  const file = `${p.cwd}/.claude/settings.json`;
+  const commands = () =>
+    JSON.parse(readFileSync(file, "utf8")).hooks.Stop
+      .flatMap(({ hooks }: { hooks: { command: string }[] }) => hooks.map(({ command }) => command)) as string[];
+  await p.install(at);
+  const settings = JSON.parse(readFileSync(file, "utf8"));
+  settings.hooks.Stop.unshift({ hooks: [{ type: "command", command: "/gone/of-the-user.sh" }] });
+  writeFileSync(file, JSON.stringify(settings));
+  renameSync(`${p.cwd}/hooks/stop.b.ts`, `${p.cwd}/hooks/stop.c.ts`);
+  await p.install(at);
+  assert.deepEqual(commands().map((line) => installedFile(line)?.split("/").at(-1)), [
+    undefined,
+    "stop.a.ts",
+    "stop.c.ts",
+  ]);
 });
 
 test("each host gets its own file, names, units and matchers, and runtime and script by absolute paths", async () => {

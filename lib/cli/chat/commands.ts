@@ -1,5 +1,7 @@
 import type { AgentSession } from "../../agent.ts";
 import { nearest } from "../../core/names.ts";
+import { NO_USAGE } from "../../core/messages.ts";
+import { price, PRICED_MODELS } from "../../anthropic/prices.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
 import { eventNames, kindWords } from "../_hook-words.ts";
 import { UsageError } from "../_io.ts";
@@ -126,7 +128,12 @@ async function model(rest: string, { session }: ChatState): Promise<string[]> {
   if (/\s/.test(rest)) throw new UsageError(`Cannot change to '${rest}' as a model's name has no blanks`);
   const was = session.model;
   const changed = await session.setModel(rest);
-  return changed ? [] : [`${was} stays: a hook refused the change`];
+  if (!changed) return [`${was} stays: a hook refused the change`];
+  if (price(rest, NO_USAGE) !== undefined) return [];
+  return [
+    `'${rest}' is not a model known here: did you mean ${nearest(rest, PRICED_MODELS)}?`,
+    `The next prompt shows if the API has it; /model ${was} goes back`,
+  ];
 }
 
 function cost(_: string, { tally }: ChatState): string[] {

@@ -1,7 +1,7 @@
 import type { Agent, AgentSession } from "../../agent.ts";
 import { textOf } from "../../core/messages.ts";
 import type { Result } from "../../core/run-events.ts";
-import { EXIT, type Io } from "../_io.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
 import type { StoredRunOptions } from "../_run-options.ts";
 import { coloursFor } from "../show/colours.ts";
 import { closing, Tally } from "../show/tally.ts";
@@ -68,6 +68,10 @@ export class Conversation {
   /** Talks until the end of it; the exit code. */
   async hold(first: string): Promise<number> {
     this.#session = await this.#agent.open(this.#options);
+    if (!this.#session.hasModel) {
+      await this.#session.close();
+      throw new UsageError("Cannot chat as no API key is set: export ANTHROPIC_API_KEY=…");
+    }
     this.#stage.open();
     this.#greet();
     let text: string | undefined = first || await this.#desk.next();

@@ -74,7 +74,7 @@ export class RunView {
         this.#streamed += event.text.length;
         break;
       case "usage":
-        this.#streamed = 0;
+        if (event.hook === undefined) this.#streamed = 0;
         break;
       case "message":
         for (const block of event.message.content) if (isToolUse(block)) this.#inputs.set(block.id, block.input);

@@ -130,7 +130,7 @@ function eventFields(event: AnyEvent, name: string, facts: WireFacts): Fields {
     case "turn-start":
       return ours(event, "trigger", "prompt");
     case "iteration":
-      return ours(event, "iteration", "total_iterations");
+      return ours(event, "iteration", "total_iterations", "usage");
     case "turn-end":
       return ours(event, "trigger", "stop", "last_assistant_message", "usage");
     case "agent-stop":

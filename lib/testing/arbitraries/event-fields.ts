@@ -74,9 +74,10 @@ function makers(fc: FastCheck, wanted: Wanted): Makers {
     "agent-start": () => all({ task: prompt, agent_type }),
     "turn-start": () => all({ trigger, prompt, turn: view() }),
     "iteration": () =>
-      fc.tuple(fc.nat({ max: 20 }), fc.nat({ max: 20 }), view()).map(([iteration, before, request]) => ({
+      fc.tuple(fc.nat({ max: 20 }), fc.nat({ max: 20 }), usage, view()).map(([iteration, before, used, request]) => ({
         iteration,
         total_iterations: iteration + before,
+        usage: used,
         request,
       })),
     "pre-tool-use": call,
