@@ -20,6 +20,9 @@ import type { Asker } from "./tools/asker.ts";
 import { memoryStore } from "./transcript/memory.ts";
 import { type MinimalStore, sessionStore } from "./transcript/minimal.ts";
 
+/** Where commands run. With `git`, git may write to `.git`, but for its hooks and settings. */
+export type SandboxOption = "workspace" | "hooks" | { mode?: "workspace" | "hooks"; git?: boolean };
+
 /** What an agent is made of. Everything is optional: the least agent is `agent({})`. */
 export interface AgentOptions {
   /** `import.meta.url` of the script: relative paths are resolved against it. */
@@ -44,7 +47,7 @@ export interface AgentOptions {
    * Runs commands where only the workspace can be written and there is no network: those of Bash and hook.toml, and with
    * "hooks" those of all hooks. @default commands run as you
    */
-  sandbox?: "workspace" | "hooks";
+  sandbox?: SandboxOption;
   /** Where transcripts are kept; `save` and `load` are enough. @default in memory */
   store?: MinimalStore;
   /** Puts AGENTS.md and CLAUDE.md into the system prompt, or files of these names. @default false */
@@ -85,7 +88,7 @@ export interface RunOptions {
   limits?: Partial<Limits>;
   prices?: Prices;
   permissions?: Permissions;
-  sandbox?: "workspace" | "hooks";
+  sandbox?: SandboxOption;
   store?: MinimalStore;
   memory?: boolean | readonly string[];
   tape?: string | TapeOptions;
@@ -202,6 +205,16 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
   fork: "any",
 };
 
+const SANDBOX_OPTIONS = { mode: ["workspace", "hooks"], git: "true or false" } as const;
+
+function checkGiven({ sandbox, ...given }: RunOptions | AgentOptions, kinds: Kinds, doing: string): void {
+  checkOptions(given, kinds, doing);
+  if (typeof sandbox === "object") checkOptions(sandbox, SANDBOX_OPTIONS, `${doing} in a sandbox`);
+  else checkOptions({ sandbox }, kinds, doing);
+}
+
+type Kinds = { readonly [option: string]: OptionKind };
+
 /**
  * Makes an agent.
  *
@@ -216,7 +229,7 @@ const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
  * ```
  */
 export function agent(options: AgentOptions = {}): Agent {
-  checkOptions(options, OPTIONS, "make an agent");
+  checkGiven(options, OPTIONS, "make an agent");
   if (options.mcp) checkMcp(options.mcp);
   if (options.prices) checkPrices(options.prices);
   engineOf(options.step);
@@ -236,7 +249,7 @@ export function agent(options: AgentOptions = {}): Agent {
     resolve: (path) => pathFrom(options.from, path, "tape"),
   };
   const open = async (own: RunOptions = {}): Promise<AgentSession> => {
-    checkOptions(own, RUN_OPTIONS, `run agent '${parts.name}'`);
+    checkGiven(own, RUN_OPTIONS, `run agent '${parts.name}'`);
     if (own.mcp) checkMcp(own.mcp);
     if (own.prices) checkPrices(own.prices);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
@@ -263,7 +276,7 @@ export function agent(options: AgentOptions = {}): Agent {
     run,
     stream: (prompt, own = {}) =>
       streamed((on, left) => {
-        checkOptions(own, RUN_OPTIONS, `run agent '${parts.name}'`);
+        checkGiven(own, RUN_OPTIONS, `run agent '${parts.name}'`);
         const signal = own.signal ? AbortSignal.any([own.signal, left]) : left;
         return run(prompt, { ...own, signal, on: both(own.on, on) });
       }),

@@ -1,4 +1,11 @@
-export { type Agent, agent, type AgentOptions, type AgentSession, type RunOptions } from "./agent.ts";
+export {
+  type Agent,
+  agent,
+  type AgentOptions,
+  type AgentSession,
+  type RunOptions,
+  type SandboxOption,
+} from "./agent.ts";
 export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
 export { hookToml } from "./batteries/hook-toml.ts";
 export {

@@ -140,7 +140,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
     toolState.set(HAS_READ, (path: string, text: string) => tape.recording.hasRead(cwd, path, text));
   }
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
-  if (sandbox.turn) toolState.set(SANDBOX, { mode: "workspace", roots: [cwd] });
+  if (sandbox.sandbox) toolState.set(SANDBOX, sandbox.sandbox);
   if (past && !engine && hadShell(past.messages)) toolState.set(HAD_SHELL, true);
   const stored = past?.forked ? undefined : past?.transcript;
   const life: Life = newLife({

@@ -1,7 +1,7 @@
-import type { HookRunner } from "../agent.ts";
+import type { HookRunner, SandboxOption } from "../agent.ts";
 import type { HookEnv } from "../core/hook.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
-import type { Wrap } from "../permissions/sandbox.ts";
+import type { Sandbox, Wrap } from "../permissions/sandbox.ts";
 
 /** What holds for a command that a hook runs as a person would: the session's deny rules and its sandbox (S1.16). */
 export function commandRules(
@@ -32,16 +32,16 @@ type Open = () => Promise<Wrap>;
 
 /** How to start commands in the session's sandbox, which is opened by the first of them: for turns and for all hooks. */
 export function sessionSandbox(
-  mode: "workspace" | "hooks" | undefined,
+  option: SandboxOption | undefined,
   cwd: string,
-): { readonly turn?: Open; readonly hooks?: Open } {
-  if (mode === undefined) return {};
+): { readonly turn?: Open; readonly hooks?: Open; readonly sandbox?: Sandbox } {
+  if (option === undefined) return {};
+  const { mode = "workspace", git = false } = typeof option === "string" ? { mode: option } : option;
+  const sandbox: Sandbox = { mode: "workspace", roots: [cwd], ...(git && { git }) };
   let opened: Promise<Wrap> | undefined;
   const turn: Open = () =>
-    opened ??= import("../permissions/sandbox.ts").then((sandbox) =>
-      sandbox.openSandbox({ mode: "workspace", roots: [cwd] })
-    );
-  return { turn, ...(mode === "hooks" && { hooks: turn }) };
+    opened ??= import("../permissions/sandbox.ts").then(({ openSandbox }) => openSandbox(sandbox));
+  return { turn, sandbox, ...(mode === "hooks" && { hooks: turn }) };
 }
 
 /** Runs programs for hooks (`ctx.$`), in the sandbox where hooks are confined to it. */

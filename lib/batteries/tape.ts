@@ -53,7 +53,7 @@ export function choicesOf(
     if (asked !== (agents.memory ?? false)) chosen.add("memory");
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
-    if (own.sandbox && own.sandbox !== agents.sandbox) chosen.add("sandbox");
+    if (own.sandbox && JSON.stringify(own.sandbox) !== JSON.stringify(agents.sandbox)) chosen.add("sandbox");
     if (own.resume !== undefined) chosen.add("past");
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);

@@ -2,6 +2,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
 import { concernsCommand, matchesCommand } from "./_command-pattern.ts";
 import { inside, realPath } from "./_path-rule.ts";
+import { isProtected } from "./_protected.ts";
 import { type BashCommand, type BashLine, readBash } from "./bash-line.ts";
 import { EDITS, parseRule, READS, type Rule } from "./parse-rule.ts";
 
@@ -36,8 +37,6 @@ export interface Decision {
 
 /** Tools that change nothing themselves but what the agent has started: the calls of an agent below are ruled one by one. */
 const OWN: ReadonlySet<string> = new Set(["KillShell", "Agent"]);
-/** Folders whose files decide what runs here later, without the agent being asked. */
-const PROTECTED = new Set([".git", ".crochet", ".claude", ".agent"]);
 const MODES: readonly PermissionMode[] = ["default", "acceptEdits", "plan", "bypassPermissions", "bypass"];
 
 /**
@@ -75,7 +74,7 @@ export function decide(permissions: Permissions, call: RuledCall): Decision {
   }
 
   const allow = rules(permissions.allow);
-  const plain = allow.find((rule) => rule.names(call.tool_name) && covers(rule, subject));
+  const plain = allow.find((rule) => rule.names(call.tool_name) && covers(rule, subject) && mayChange(rule, subject));
   if (plain) return { behavior: "allow", rule: plain.source, reason: `the rule ${plain.source} allows it` };
   if (!writes) return { behavior: "allow", reason: onlyReads ? "it only reads" : "it changes nothing" };
   const edits = mode === "acceptEdits";
@@ -274,10 +273,18 @@ function fieldOf(name: string, input: Readonly<Record<string, unknown>>): string
   return value === undefined || value === null || typeof value === "object" ? undefined : String(value);
 }
 
+/** A rule for all edits is not one for protected files: those need a pattern that names them. */
+function mayChange(rule: Rule, subject: Subject): boolean {
+  if (rule.path || !EDITS.has(subject.tool)) return true;
+  return !subject.paths.some((path) =>
+    subject.roots.some((root) => isProtected(subject.real(path), subject.real(root)))
+  );
+}
+
 function mayEdit(path: string, { roots, real }: Subject): boolean {
   const file = real(path);
   const root = roots.map(real).find((r) => inside(file, r));
-  return root !== undefined && !file.slice(root.length).split("/").some((part) => PROTECTED.has(part));
+  return root !== undefined && !isProtected(file, root);
 }
 
 /** Whether a redirection may write a file: it needs what an edit would need. */

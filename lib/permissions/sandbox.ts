@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { ToolError } from "../core/tool.ts";
 import { onPath } from "../files/on-path.ts";
 import { inside } from "./_path-rule.ts";
+import { protectedIn } from "./_protected.ts";
 
 /** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */
 export interface Sandbox {
@@ -12,6 +12,8 @@ export interface Sandbox {
   readonly roots: readonly string[];
   /** @default false */
   readonly network?: boolean;
+  /** Whether git may write to `.git`, but for its hooks and settings. @default false */
+  readonly git?: boolean;
   /** Further mounts, as flags of bubblewrap; the roots come after them. */
   readonly mounts?: readonly string[];
 }
@@ -21,8 +23,6 @@ export type Wrap = (argv: readonly string[], cwd: string) => string[];
 
 const INSTALL =
   "install bubblewrap ('apt-get install bubblewrap', 'dnf install bubblewrap' or 'pacman -S bubblewrap'), or turn the sandbox off";
-/** In a workspace, but not for what runs in it: what they hold runs outside. */
-const KEPT = [".git/hooks", ".git/config", ".crochet"];
 
 /**
  * How to start commands inside the sandbox. Where it cannot be had this throws: it never falls back to none.
@@ -66,7 +66,7 @@ export async function openSandbox(sandbox: Sandbox): Promise<Wrap> {
     ...base(),
     ...(sandbox.network ? resolver() : ["--unshare-net"]),
     ...(sandbox.mounts ?? []),
-    ...roots.flatMap(writable),
+    ...roots.flatMap((root) => writable(root, sandbox.git ?? false)),
   ];
   const wrap: Wrap = (argv, cwd) => [bwrap, ...flags, "--chdir", startIn(cwd, roots), "--", ...argv];
   const problem = await tried(wrap(["true"], roots[0]!));
@@ -109,9 +109,8 @@ function resolver(): string[] {
   ) => ["--ro-bind", path, path]);
 }
 
-function writable(root: string): string[] {
-  const kept = KEPT.map((name) => join(root, name)).filter((path) => existsSync(path));
-  return ["--bind", root, root, ...kept.flatMap((path) => ["--ro-bind", path, path])];
+function writable(root: string, git: boolean): string[] {
+  return ["--bind", root, root, ...protectedIn(root, git).flatMap((path) => ["--ro-bind", path, path])];
 }
 
 /** What went wrong, or undefined. */

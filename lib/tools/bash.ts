@@ -52,8 +52,9 @@ const DESCRIPTION =
 function descriptionIn(sandbox: Sandbox | undefined): string {
   if (!sandbox) return DESCRIPTION;
   const network = sandbox.network ? "" : ", and there is no network";
-  return `${DESCRIPTION} Commands run in a sandbox: only the workspace can be written, but not its .git/hooks, .git/config ` +
-    `and .crochet; /tmp is their own and empty at first${network}.`;
+  const git = sandbox.git ? ".git/hooks and .git/config" : ".git";
+  return `${DESCRIPTION} Commands run in a sandbox: only the workspace can be written, but not its ${git}, hooks, agents and ` +
+    `settings; /tmp is their own and empty at first${network}.`;
 }
 
 function sandboxOf(state: ReadonlyMap<string, unknown>, { sandbox }: BashOptions): Sandbox | undefined {
@@ -92,7 +93,9 @@ export function bashTool(options: BashOptions = {}): Tool<BashInput> {
         throw new ToolError("Cannot run the command as it holds a NUL character: leave it out");
       }
       const shell = shellOf(context, options);
-      return input.run_in_background ? start(shell, input, context) : run(shell, input, context);
+      return input.run_in_background
+        ? start(shell, input, context)
+        : run(shell, input, context, sandboxOf(context.state, options));
     },
     render,
   });
@@ -199,12 +202,18 @@ function taskOf({ id, command, description, end }: BackgroundRun): BackgroundTas
   return { id, type: "shell", status, description: description ?? command, command };
 }
 
-async function run(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {
+async function run(
+  shell: AgentShell,
+  input: BashInput,
+  context: ToolContext,
+  confined: Sandbox | undefined,
+): Promise<ToolOutput> {
   // Wherever the shell goes, output is kept where Read may look.
   const output = capture({ cwd: workspaceOf(context), name: context.toolUseId, show: context.progress });
   const timeout = input.timeout ?? DEFAULT_MS;
   const end = await shell.run(input.command, { timeout, signal: context.signal, onOutput: output.hear });
   const { stdout, stderr, ...persisted } = output.end();
+  const notice = [end.notice, gitNotice(stderr, confined)].filter(Boolean).join("\n");
   const response: BashResponse = {
     stdout: stdout.trimEnd(),
     stderr: stderr.trimEnd(),
@@ -212,7 +221,7 @@ async function run(shell: AgentShell, input: BashInput, context: ToolContext): P
     isImage: false,
     noOutputExpected: false,
     ...persisted,
-    ...(end.notice !== undefined && { notice: end.notice }),
+    ...(notice !== "" && { notice }),
   };
   if (end.how === "done" && end.status === 0) return { content: render(response), response };
   const why = end.how === "timeout"
@@ -224,6 +233,12 @@ async function run(shell: AgentShell, input: BashInput, context: ToolContext): P
     code: end.how,
     response,
   });
+}
+
+/** Git itself only says that the file system is read-only. */
+function gitNotice(stderr: string, sandbox: Sandbox | undefined): string | undefined {
+  if (!sandbox || sandbox.git || !/\.git\b.*Read-only file system/.test(stderr)) return undefined;
+  return ".git is read-only in the sandbox: only the user can change that, with sandbox: { git: true }";
 }
 
 async function start(shell: AgentShell, input: BashInput, context: ToolContext): Promise<ToolOutput> {

@@ -55,10 +55,26 @@ test("modes: acceptEdits runs edits of the workspace, asks for the rest", () => 
   }
   assert.equal(behavior("make", mode), "ask");
   assert.equal(behavior("make", { ...mode, allow: ["Bash(make *)"] }), "allow");
-  // What runs later without being asked is not an edit like others.
-  for (const path of [".git/hooks/pre-commit", ".crochet/config.yaml", ".claude/settings.json", "sub/.git/config"]) {
-    assert.equal(ofTool("Write", { file_path: `${CWD}/${path}` }, mode).behavior, "ask", path);
+});
+
+test("files that decide what runs later ask, also under acceptEdits and a rule for all edits, unless a pattern names them", () => {
+  const paths = [
+    ...[".git/hooks/pre-commit", ".crochet/config.yaml", ".claude/settings.json", "sub/.git/config", ".mcp.json"],
+    ...["hooks/stop.tests.ts", "hooks.yaml", "agents/a.md", ".agent/hook.toml", ".codex/hooks.json"],
+  ];
+  for (const path of paths) {
+    const says = (permissions: object) =>
+      [
+        ofTool("Write", { file_path: `${CWD}/${path}` }, { roots: [CWD], ...permissions }).behavior,
+        behavior(`echo x > ${path}`, { roots: [CWD], ...permissions }),
+      ].join(" ");
+    assert.equal(says({ mode: "acceptEdits" }), "ask ask", path);
+    assert.equal(says({ allow: ["Edit"] }), "ask ask", path);
+    assert.equal(says({ allow: [`Edit(/${path})`] }), "allow allow", path);
+    assert.equal(says({ mode: "bypass" }), "allow allow", path);
   }
+  const below = ofTool("Write", { file_path: `${CWD}/src/hooks/use.ts` }, { mode: "acceptEdits", roots: [CWD] });
+  assert.equal(below.behavior, "allow", "hooks and agents mean nothing in folders below");
 });
 
 test("modes: bypass lets everything through but deny and ask rules, under both names", () => {

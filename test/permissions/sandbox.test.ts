@@ -228,15 +228,23 @@ test(
   () =>
     bench(async ({ bash, fails, cwd, state }) => {
       execFileSync("git", ["init", "-q", cwd]);
-      mkdirSync(join(cwd, ".crochet"));
+      for (const name of [".crochet", ".claude", ".agent", "hooks", "agents"]) mkdirSync(join(cwd, name));
+      writeFileSync(join(cwd, ".mcp.json"), "{}");
       state.set("sandbox", sandbox(cwd));
-      await fails("echo x > .git/hooks/pre-commit");
-      await fails("echo x > .crochet/config.yaml");
+      for (const name of [".crochet/a", ".claude/a", ".agent/a", "hooks/a", "agents/a", ".mcp.json", ".git/hooks/a"]) {
+        await fails(`echo x > ${name}`);
+      }
       await fails("mv .crochet moved");
       // git runs what these name: core.fsmonitor, core.hooksPath, an alias.
       await fails("echo x > .git/config");
       await fails("git config core.fsmonitor 'touch out'");
-      await bash("echo a > a.txt && git add a.txt && git -c user.name=a -c user.email=a@b.c commit -qm one");
+      await fails("echo x > .git/commondir");
+      const commit = "echo a > a.txt && git add a.txt && git -c user.name=a -c user.email=a@b.c commit -qm one";
+      assert.match((await fails(commit)).message, /\.git is read-only in the sandbox: .* sandbox: \{ git: true \}/);
+      state.set("sandbox", { ...sandbox(cwd), git: true });
+      await fails("echo x > .git/config");
+      await fails("echo x > .git/hooks/a");
+      await bash(commit);
     }),
 );
 
