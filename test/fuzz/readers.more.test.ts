@@ -138,7 +138,7 @@ fuzz("the importer always reads a damaged recording, or refuses it with the reas
     "- ",
     '"encoding":"base64"',
   ],
-  read: (text) => refusing(() => readRecording(new TextEncoder().encode(text), "damaged"), ImportRefused),
+  read: (text) => refusing(() => readRecording(new TextEncoder().encode(text)), ImportRefused),
 });
 
 fuzz("settings that are damaged always load as far as they can, with a problem for the rest", {

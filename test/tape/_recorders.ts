@@ -1,12 +1,32 @@
-import { gzipSync } from "node:zlib";
-import { stringify as toml } from "smol-toml";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { stringify } from "yaml";
-import { PYTHON_RECORDERS } from "./_python-recorders.ts";
 import { base64, isJson, json, type Recorder, URL, valueOf, type Written } from "./_written.ts";
 
-/** Recorders whose format has a reader of its own; each form of a body that a format has is one entry. */
+/** Every recorder, once for each form in which it writes bodies. */
 export const RECORDERS: { readonly [recorder: string]: Recorder } = {
-  ...PYTHON_RECORDERS,
+  "vcrpy": ["vcrpy", (calls) => python(calls, ({ body }) => ({ string: body }))],
+  "vcrpy, gzip": compressed(gzipSync, "gzip"),
+  "vcrpy, decompressed with a stale header": compressed((body) => body, "gzip"),
+  "vcrpy, Brotli": compressed(brotliCompressSync, "br"),
+  "vcrpy, deflate": compressed(deflateSync, "deflate"),
+  "vcrpy, JSON": [
+    "vcrpy",
+    (calls) => json({ version: 1, interactions: calls.map((c) => interaction(c, { base64_string: base64(c.body) })) }),
+  ],
+  "LangChain": ["langchain-gz", (calls) =>
+    gzipSync(yaml11({
+      requests: calls.map((c) => ({
+        body: Buffer.from(JSON.stringify(c.request)),
+        method: "POST",
+        uri: URL,
+        headers: {},
+      })),
+      responses: calls.map((c) => ({
+        body: { string: Buffer.from(c.body) },
+        headers: { "Content-Type": "**REDACTED**" },
+        status: { code: c.status, message: "" },
+      })),
+    }))],
   "Ruby's VCR": ["ruby-vcr", (calls) => ruby(calls, ({ body }) => ({ encoding: "UTF-8", string: body }))],
   "Ruby's VCR, bytes as letters": [
     "ruby-vcr",
@@ -49,10 +69,6 @@ export const RECORDERS: { readonly [recorder: string]: Recorder } = {
       ).join("---\n"),
     )],
   "seinfeld": ["seinfeld", (calls) => seinfeld(calls, ({ body }) => ({ kind: "text", value: body }))],
-  "seinfeld, without a version": [
-    "seinfeld",
-    (calls) => seinfeld(calls, ({ body }) => ({ kind: "text", value: body }), { meta: {} }),
-  ],
   "seinfeld, in base64": [
     "seinfeld",
     (calls) => seinfeld(calls, ({ body }) => ({ kind: "base64", value: base64(body) })),
@@ -76,74 +92,14 @@ export const RECORDERS: { readonly [recorder: string]: Recorder } = {
         response: { status: c.status, headers: { "content-type": c.type }, body: c.body },
       })),
     })],
-  "DVR": ["opencode", (calls) =>
-    json({
-      name: "x",
-      interactions: calls.map((c) => ({
-        request: { method: "POST", url: URL, headers: {}, body: base64(JSON.stringify(c.request)) },
-        response: { url: URL, status: c.status, headers: { "Content-Type": c.type }, body: base64(c.body) },
-      })),
-    })],
   "nock": ["nock", (calls) => nock(calls, valueOf)],
-  "nock, zipped": ["nock", (calls) => nock(calls, ({ body }) => [gzipSync(body).toString("hex")])],
+  "nock, gzip": ["nock", (calls) => nock(calls, ({ body }) => [gzipSync(body).toString("hex")])],
   "HAR": ["har", (calls) => archive(calls, (text) => ({ text }))],
   "HAR, in base64": ["har", (calls) => archive(calls, (text) => ({ encoding: "base64", text: base64(text) }))],
-  "HAR, zipped, in pieces": [
+  "HAR of Polly.js, gzip in pieces": [
     "har",
-    (calls) => archive(calls, (text) => ({ encoding: "base64", text: pieces(gzipSync(text), "base64") }), "gzip"),
+    (calls) => archive(calls, (text) => ({ encoding: "base64", text: pieces(gzipSync(text)) }), "gzip"),
   ],
-  "HAR, zipped, in pieces of hex": [
-    "har",
-    (calls) => archive(calls, (text) => ({ _isBinary: true, text: pieces(gzipSync(text), "hex") }), "gzip"),
-  ],
-  "cassetter": ["cassetter", (calls) => cassetter(calls, (c) => ({ type: "text", content: c.body }))],
-  "cassetter, as values": [
-    "cassetter",
-    (calls) => cassetter(calls, (c) => ({ type: isJson(c) ? "json" : "text", content: valueOf(c) })),
-  ],
-  "cassetter, in hex": [
-    "cassetter",
-    (calls) => cassetter(calls, (c) => ({ type: "binary", content: Buffer.from(c.body).toString("hex") })),
-  ],
-  "cassetter, as TOML": ["cassetter", (calls) =>
-    bytes(toml({
-      version: 1,
-      interactions: calls.map((c) => ({
-        recorded_at: "2026-02-01T00:00:00Z",
-        request: {
-          method: "POST",
-          uri: URL,
-          body_type: "json",
-          body_content: JSON.stringify(c.request),
-          headers: { accept: ["*/*"] },
-        },
-        response: {
-          status: c.status,
-          body_type: isJson(c) ? "json" : "text",
-          body_content: c.body,
-          headers: { "content-type": [c.type] },
-        },
-      })),
-    }))],
-  "WireMock": ["wiremock", (calls) => wiremock(calls, ({ body }) => ({ body }))],
-  "WireMock, as values": [
-    "wiremock",
-    (calls) => wiremock(calls, (c) => isJson(c) ? { jsonBody: valueOf(c) } : { body: c.body }),
-  ],
-  "WireMock, one a document of YAML": ["wiremock", (calls) => {
-    const { mappings } = JSON.parse(Buffer.from(wiremock(calls, ({ body }) => ({ body }))).toString());
-    return bytes(mappings.map((stub: unknown) => `---\n${stringify(stub)}`).join(""));
-  }],
-  "WireMock, zipped": [
-    "wiremock",
-    (calls) => wiremock(calls, ({ body }) => ({ base64Body: gzipSync(body).toString("base64") })),
-  ],
-  "httprr": ["httprr", (calls) => httprr(calls, (text) => text)],
-  "httprr, in a checkout that changed line breaks and no lengths": [
-    "httprr",
-    (calls) => bytes(Buffer.from(httprr(calls, (text) => text)).toString().replaceAll("\r\n", "\n")),
-  ],
-  "httprr, chunked": ["httprr", (calls) => httprr(calls, chunked)],
 };
 
 function ruby(calls: readonly Written[], body: (call: Written) => object): Uint8Array {
@@ -165,10 +121,9 @@ function ruby(calls: readonly Written[], body: (call: Written) => object): Uint8
 function seinfeld(
   calls: readonly Written[],
   body: (call: Written) => object,
-  top: object = { version: 1 },
 ): Uint8Array {
   return json({
-    ...top,
+    version: 1,
     entries: calls.map((c, callIndex) => ({
       id: String(callIndex),
       matchKey: "POST api.anthropic.com/v1/messages",
@@ -218,58 +173,27 @@ function archive(calls: readonly Written[], content: (body: string) => object, e
   });
 }
 
-/** Two pieces in a list, itself a text. */
-function pieces(whole: Uint8Array, form: "base64" | "hex"): string {
-  return JSON.stringify([whole.subarray(0, 20), whole.subarray(20)].map((piece) => Buffer.from(piece).toString(form)));
+/** Two pieces in a list, written as JSON text. */
+function pieces(whole: Uint8Array): string {
+  return JSON.stringify(
+    [whole.subarray(0, 20), whole.subarray(20)].map((part) => Buffer.from(part).toString("base64")),
+  );
 }
 
-function cassetter(calls: readonly Written[], body: (call: Written) => object): Uint8Array {
-  return bytes(stringify({
-    version: 1,
-    interactions: calls.map((c) => ({
-      request: { method: "POST", uri: URL, headers: {}, body: { type: "json", content: c.request } },
-      response: { status: c.status, headers: { "content-type": [c.type] }, body: body(c) },
-      recorded_at: "2026-03-06T19:26:02.829948+00:00",
-    })),
-  }, { version: "1.2" }));
+function python(calls: readonly Written[], body: (call: Written) => object, encoding?: string): Uint8Array {
+  return bytes(yaml11({ interactions: calls.map((c) => interaction(c, body(c), encoding)), version: 1 }));
 }
 
-/** As a running server lists its stubs: the newest first. */
-function wiremock(calls: readonly Written[], body: (call: Written) => object): Uint8Array {
-  return json({
-    mappings: calls.map((c, insertionIndex) => ({
-      request: {
-        url: "/v1/messages",
-        method: "POST",
-        headers: { "anthropic-version": { equalTo: "2023-06-01" } },
-        bodyPatterns: [{ equalToJson: JSON.stringify(c.request), ignoreArrayOrder: true }],
-      },
-      response: { status: c.status, headers: { "Content-Type": c.type }, ...body(c) },
-      insertionIndex,
-    })).reverse(),
-  });
+function compressed(compress: (body: string) => string | Uint8Array, encoding: string): Recorder {
+  return ["vcrpy", (calls) => python(calls, ({ body }) => ({ string: compress(body) }), encoding)];
 }
 
-function httprr(calls: readonly Written[], wrap: (body: string) => string): Uint8Array {
-  return Buffer.from(`httprr trace v1\n${
-    calls.map((c) => {
-      const body = JSON.stringify(c.request);
-      const written = wrap(c.body);
-      const length = written === c.body
-        ? `Content-Length: ${Buffer.byteLength(written)}`
-        : "Transfer-Encoding: chunked";
-      const asks = `POST ${URL} HTTP/1.1\r\nHost: api.anthropic.com\r\nContent-Length: ${
-        Buffer.byteLength(body)
-      }\r\n\r\n${body}`;
-      const answers = `HTTP/2.0 ${c.status} OK\r\nContent-Type: ${c.type}\r\n${length}\r\n\r\n${written}`;
-      return `${Buffer.byteLength(asks)} ${Buffer.byteLength(answers)}\n${asks}${answers}`;
-    }).join("")
-  }`);
-}
-
-function chunked(body: string): string {
-  const pieces = [body.slice(0, 21), body.slice(21)];
-  return `${pieces.map((piece) => `${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`).join("")}0\r\n\r\n`;
+function interaction(call: Written, body: object, encoding?: string): object {
+  const coding = encoding === undefined ? {} : { "Content-Encoding": [encoding] };
+  return {
+    request: { body: JSON.stringify(call.request), headers: { Accept: ["*/*"] }, method: "POST", uri: URL },
+    response: { body, headers: { "Content-Type": [call.type], ...coding }, status: { code: call.status, message: "" } },
+  };
 }
 
 function yaml11(value: unknown): string {

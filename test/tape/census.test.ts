@@ -28,9 +28,9 @@ test("census() and importRecording() name the argument that is none of theirs, a
   assert.throws(() => census([Promise.resolve(one)] as never), none("a promise is no tape: await readTape"));
   const bytes = new TextEncoder().encode("{}");
   const refused: [given: unknown[], why: RegExp][] = [
-    [["data: {}", "x.txt"], /'bytes' must be a Uint8Array: .*\.encode\(text\), and not "data: \{\}"$/],
-    [[{ path: "x.txt" }, "x.txt"], /'bytes' must be a Uint8Array: .* and not \{"path":"x\.txt"\}$/],
-    [[bytes], /'name' must be a text: give the file's name, and not undefined$/],
+    [["data: {}", "x.txt"], /'bytes' must be a Uint8Array: .*\.encode\(text\), not "data: \{\}"$/],
+    [[{ path: "x.txt" }, "x.txt"], /'bytes' must be a Uint8Array: .* not \{"path":"x\.txt"\}$/],
+    [[bytes], /'name' must be a string: pass the file's name, not undefined$/],
   ];
   for (const [given, why] of refused) {
     await assert.rejects(importRecording(...given as [Uint8Array, string]), (error) => {

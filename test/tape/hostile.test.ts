@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { answerText } from "../../lib/tape/import/_body.ts";
+import { responseText } from "../../lib/tape/import/body.ts";
 import { readRecording } from "../../lib/tape/import/read.ts";
 import { normaliserOf } from "../../lib/tape/normalise.ts";
 import { readTape, TapeError } from "../../lib/tape/read.ts";
@@ -51,7 +51,7 @@ test("a small tape that unpacks to more than any memory holds is refused", async
 test("a recording that was zipped to fill the memory is refused", async () => {
   const bomb = gzipSync(Buffer.alloc(300 * 1024 * 1024), { level: 1 });
   assert.ok(bomb.length < 4 * 1024 * 1024);
-  await assert.rejects(readRecording(bomb, "bomb.gz"), /it cannot be unzipped/);
+  await assert.rejects(readRecording(bomb), /it cannot be decompressed/);
 });
 
 test("a recorded body that was packed to fill the memory is refused, however it was packed", () => {
@@ -65,9 +65,7 @@ test("a recorded body that was packed to fill the memory is refused, however it 
   ];
   for (const [encoding, bytes] of packed) {
     assert.ok(bytes.length < 1024 * 1024);
-    assert.throws(answerText(() => bytes, encoding), /its body cannot be unpacked/, encoding);
-    const b64 = Buffer.from(bytes).toString("base64");
-    assert.throws(answerText(() => ({ b64 }), encoding), /its body cannot be unpacked/, encoding);
+    assert.throws(responseText(() => bytes, encoding), /a body that cannot be decompressed/, encoding);
   }
 });
 

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readDocuments } from "../../lib/tape/import/_yaml.ts";
+import { readDocuments } from "../../lib/tape/import/yaml.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
-import { FORMATS } from "../../lib/tape/import/read.ts";
+import { FORMATS } from "../../lib/tape/import/formats.ts";
 import { replyOf } from "../../lib/tape/reply.ts";
 import type { Call } from "../../lib/tape/tape.ts";
 import { sharedData } from "../_shared.ts";
@@ -29,7 +29,7 @@ test("there are recordings to import", { skip: manifest === undefined && "shared
 });
 
 for (const { file, format, interactions, streaming } of listed) {
-  test(`${file} becomes a tape of which the SDK makes what was recorded, or is refused for a true reason`, async () => {
+  test(`${file} becomes a tape from which the SDK reads what was recorded, or is refused with the reason`, async () => {
     const bytes = readFileSync(join(manifest!, "..", file));
     const original = answersIn(bytes);
     assert.equal(original.length, interactions);
@@ -37,7 +37,7 @@ for (const { file, format, interactions, streaming } of listed) {
     if (broken) {
       assert.match(JSON.stringify(broken), /2 starts/);
       return await assert.rejects(importRecording(bytes, file), {
-        message: `Cannot import '${file}' as a second 'message_start' comes in one answer of it`,
+        message: `Cannot import '${file}' as a response has a second 'message_start'`,
       });
     }
     const imported = await importRecording(bytes, file);
@@ -91,7 +91,7 @@ async function sameAsSdk(call: Call, said: Said): Promise<void> {
   assert.deepEqual(told(got), told(message));
 }
 
-test("a parsed body is always read as PyYAML wrote it: dates, 1e3 and 0o17 are texts there", async () => {
+test("a parsed body is always read as PyYAML wrote it: dates, 1e3 and 0o17 are text", async () => {
   const yaml = `interactions:
 - request:
     method: POST
@@ -123,7 +123,7 @@ test("a parsed body is always read as PyYAML wrote it: dates, 1e3 and 0o17 are t
       content: [{type: text, text: 2023-06-01}]
       stop_reason: end_turn
       stop_sequence: null
-      usage: {input_tokens: 1_000, output_tokens: 2}
+      usage: {input_tokens: 1000, output_tokens: 2}
 version: 1
 `;
   const { tape } = await importRecording(Buffer.from(yaml), "x.yaml");
@@ -140,19 +140,14 @@ version: 1
 
 const plain = (text: string) => importRecording(Buffer.from(text), "x.txt");
 
-test("a text that PyYAML leaves without quotes is always a text, and never has the blanks it puts below other ends of lines", async () => {
-  const texts = ["y", "n", "08", "09:30", ".", "+.1", "1e3", "0o17", "2023-06-01", "1.2.3"];
+test("text that PyYAML leaves without quotes is always text", async () => {
+  const texts = ["y", "n", "yes", "08", "09:30", "12:30", ".", "+.1", "1e3", "1_000", "0o17", "2023-06-01", "1.2.3"];
   const values = ["true", "null", "0", "-12", "1.5", "1.0e+20"];
-  const broken = "'one\u2028  two\u0085\u2029  three\n\n\u2029  four'";
-  const yaml = `${
-    [...texts, ...values].map((bare) => `- ${bare}\n`).join("")
-  }- ${broken}\n- y: 08\n- |\n  four\u2028   five\n`;
-  assert.deepEqual(await readDocuments(yaml), [[
+  const yaml = [...texts, ...values].map((bare) => `- ${bare}\n`).join("");
+  assert.deepEqual(await readDocuments(`${yaml}- y: 08\n`), [[
     ...texts,
     ...values.map((value) => JSON.parse(value)),
-    "one\u2028two\u0085\u2029three\n\u2029four",
     { y: "08" },
-    "four\u2028 five\n",
   ]]);
 });
 
@@ -176,7 +171,7 @@ test("a stream is always read whole, whatever a gateway makes of its lines", asy
   ];
   for (const form of forms) {
     const { tape, notes } = await plain(form);
-    assert.deepEqual(notes, ["call 1 has a stand-in for its request"]);
+    assert.deepEqual(notes, ["the request was not recorded: main#1"]);
     assert.equal(tape.calls[0]!.error, undefined, form);
     await assertKept(tape);
     await sameAsSdk(tape.calls[0]!, answersIn(Buffer.from(whole))[0]!);
@@ -226,7 +221,7 @@ test("a reply that begins with content, as after a pause, is always kept whole: 
   assert.equal(reply?.stop_reason, "tool_use");
 });
 
-test("calls of other APIs are left out and named; attempts of one call are never taken for two", async () => {
+test("calls of other APIs are left out and named; attempts of one call never become two calls", async () => {
   const [, write] = RECORDERS.opencode!;
   const vcr = JSON.parse(Buffer.from(write([said(), BUSY, BUSY, said()])).toString());
   vcr.interactions.unshift({
@@ -235,68 +230,88 @@ test("calls of other APIs are left out and named; attempts of one call are never
   });
   const { tape, notes } = await plain(JSON.stringify(vcr));
   assert.deepEqual(tape.calls.map((c) => c.attempts.length), [1, 3]);
-  assert.match(notes[0]!, /left out POST .*count_tokens/);
+  assert.deepEqual(notes, [
+    "left out, as not an answered call of the Messages API: POST https://api.anthropic.com/v1/messages/count_tokens",
+  ]);
 });
 
 test("an imported tape never shows a secret of the recording", async () => {
   const key = "sk-ant-api03-" + "a1B2c3D4e5F6".repeat(4);
   const { tape, notes } = await plain(stream(["the key is ", key.slice(0, 20), key.slice(20), `, it is ${key}`]));
   assert.doesNotMatch(JSON.stringify(tape.calls) + await textOf(tape.calls[0]), /a1B2c3D4e5F6a1B2/);
-  assert.ok(notes.includes("secrets that are placeholders now: 1"), notes.join());
+  assert.ok(notes.includes("secrets replaced with placeholders: 1"), notes.join());
 });
 
-test("an imported tape never shows a secret that stood in a header or in the name of the file, nor the home of this machine", async () => {
+test("an imported tape never shows a secret from a header or the file name, or the home directory", async () => {
   const key = "sk-ant-api03-" + "a1B2c3D4e5F6".repeat(4);
   const request = { ...REQUEST, messages: [{ role: "user", content: `look in ${homedir()}/notes.md` }] };
-  const pair = {
+  const interactions = [{
     request: { url: URL, headers: { "user-agent": `Tea/1 ${key}`, "anthropic-beta": key }, body: request },
     response: { status: 200, headers: { "request-id": key }, body: stream("hi") },
-  };
-  const { tape } = await importRecording(Buffer.from(JSON.stringify(pair)), `${key}.json`);
+  }];
+  const { tape } = await importRecording(Buffer.from(JSON.stringify({ interactions })), `${key}.json`);
   const shown = JSON.stringify(tape);
   assert.doesNotMatch(shown, /a1B2c3D4e5F6a1B2/);
   assert.match(shown, /look in \{HOME\}\/notes\.md/);
 });
 
-const ELSEWHERE = {
-  entries: [{
-    request: {
-      method: "POST",
-      url: URL,
-      headers: {},
-      body: { kind: "json", value: REQUEST },
-    },
-    response: { status: 200, headers: {}, body: { kind: "binary", path: "x", sha256: "" } },
-  }],
-};
+/** One exchange as opencode writes it. */
+function interaction(body: unknown, request: unknown = REQUEST, url = URL): string {
+  const asked = { method: "POST", url, headers: {}, body: JSON.stringify(request) };
+  return JSON.stringify({ interactions: [{ request: asked, response: { status: 200, headers: {}, body } }] });
+}
 
-test("what is no recording is always refused with the reason", async () => {
+const seinfeld = (body: object, version = 1) =>
+  JSON.stringify({
+    version,
+    entries: [{
+      matchKey: "a",
+      request: { method: "POST", url: URL, headers: {}, body: { kind: "json", value: REQUEST } },
+      response: { status: 200, headers: {}, body },
+    }],
+  });
+
+test("a file that is not a recording is always refused with the reason", async () => {
   const names = FORMATS.map((format) => format.name).join(", ");
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const message = `{"type":"message","content":${deep}}`;
+  const asks = (more: object) => interaction(stream("a"), { ...REQUEST, ...more });
   const refusals: [content: string | Uint8Array, reason: RegExp][] = [
     ["", /it is empty/],
-    ['{"log":{"entries":[]}}', new RegExp(`none of the known formats \\(its keys are log\\): ${names}`)],
-    ["just a text", /none of the known formats/],
-    ["module.exports = function (req, res) {\n  res.end({ a: 1 });\n};\n", /none of the known formats/],
+    ['{"log":{"entries":[]}}', new RegExp(`not supported \\(its keys are log\\): supported are ${names}`)],
+    ["just a text", /format is not supported/],
+    ["module.exports = function (req, res) {\n  res.end({ a: 1 });\n};\n", /format is not supported/],
     ["a: [1, 2", /it is not valid YAML/],
-    ['{"interactions":[{"request":', /it is not valid JSON: its recorder may have been cut short/],
-    ['{"type":"message_start"}\n{"type":"pi', /line 2 of it is not JSON/],
-    ['{"a":1}\n<<<<<<< HEAD\n{"b":1}\n>>>>>>> theirs\n', /it has the marks of a merge/],
-    [new Uint8Array([0x1f, 0x8b, 1, 2]), /cannot be unzipped/],
-    [new Uint8Array([0xff, 0xfe, 0x00]), /it is not a text/],
-    ['{"tape":1,"source":"x"}\n{"prompt":"x"}\n', /it is a tape already/],
-    ["data: {no json}\n\ndata: {}\n\n", /an event of its stream is not JSON/],
+    ['{"interactions":[{"request":', /it is not valid JSON: it may be cut off/],
+    ['{"type":"message_start"}\n{"type":"pi', /line 2 is not JSON/],
+    [new Uint8Array([0x1f, 0x8b, 1, 2]), /cannot be decompressed/],
+    [new Uint8Array([0xff, 0xfe, 0x00]), /it is not text/],
+    ['{"tape":1,"source":"x"}\n{"prompt":"x"}\n', /it is already a tape/],
+    [message, /it is nested too deeply/],
+    [interaction(message), /it is nested too deeply/],
+    ["data: {no json}\n\ndata: {}\n\n", /an event of a stream is not JSON/],
     [stream("a") + stream("b"), /a second 'message_start'/],
-    [stream("a").replace(/event: message_start\n.*\n\n/, ""), /comes before 'message_start'/],
+    [stream("a").replace(/event: message_start\n.*\n\n/, ""), /before 'message_start'/],
     [
       stream("a").replaceAll('"index":0', '"index":1').replace('"index":1,"content', '"index":0,"content'),
       /not started/,
     ],
-    [JSON.stringify({ ...ELSEWHERE, version: 1 }), /a body of it is in another file that is not there: x$/],
-    [JSON.stringify({ version: 2, entries: [{ matchKey: "a", request: {}, response: {} }] }), /version 2 of seinfeld/],
+    [seinfeld({ kind: "binary", path: "x" }), /a body of kind 'binary', which is not supported/],
+    [seinfeld({ kind: "json" }), /neither a stream nor a message .*: "null"$/],
+    [seinfeld({ kind: "sse" }), /a response has no body/],
+    [seinfeld({ kind: "empty" }, 2), /version 2 of seinfeld/],
+    [interaction("once a stream"), /neither a stream nor a message .*: "once a stream"/],
+    [interaction(""), /a response has no body: record it again/],
+    [asks({ model: undefined }), /a request has no 'model'/],
+    [asks({ messages: [null] }), /a request has no list of 'messages'$/],
+    [asks({ messages: [{ role: "user", content: [null] }] }), /in 'messages\.0\.content'$/],
+    [asks({ system: ["a"] }), /in 'system'$/],
+    [asks({ tools: [7] }), /a request has no list of 'tools'$/],
     [
-      Buffer.from(RECORDERS.vcrpy![1]([said()])).toString().replace("v1/messages", "v1/models"),
-      /no call of the Messages API/,
+      interaction("", REQUEST, "https://u:p@api.openai.com/v1/responses?key=1"),
+      /no call of the Messages API with a response: it has POST https:\/\/api\.openai\.com\/v1\/responses$/,
     ],
+    [RECORDERS.opencode![1]([said(), said("")]), /call 2 cannot be read: a response has no body/],
   ];
   for (const [content, reason] of refusals) await assertRefused(content, reason);
 });

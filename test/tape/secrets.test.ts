@@ -300,11 +300,11 @@ test("a secret never survives an import: in requests, headers, answers, inputs o
         "set-cookie": "_cfuvid=" + chance(40),
         "anthropic-organization-id": "27796668-7351-40ac-acc4-024aee8995a5",
       },
-      chunks: events,
+      body: events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""),
     },
   };
-  const { tape, notes } = await importRecording(Buffer.from(JSON.stringify(pair)), "x.json");
-  assert.match(notes.join(), /secrets that are placeholders now: \d+/);
+  const { tape, notes } = await importRecording(Buffer.from(JSON.stringify({ interactions: [pair] })), "x.json");
+  assert.match(notes.join(), /secrets replaced with placeholders: \d+/);
   const [{ attempts: [attempt] }] = tape.calls as [typeof tape.calls[0]];
   const joined = attempt!.events!.map(({ event }: any) => event?.delta?.text ?? event?.delta?.partial_json ?? "").join(
     "",

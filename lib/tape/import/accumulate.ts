@@ -1,186 +1,166 @@
-import { parsed } from "../../core/json.ts";
-import { beginsAsStream } from "./_body.ts";
-import { type Exchange, type Fields, fieldsOf, ImportRefused, isFields } from "./exchange.ts";
+import { isObject, parsed } from "../../core/json.ts";
+import { type Exchange, ImportRefused, type JsonObject, objectOf } from "./exchange.ts";
 
-/** What an answer says, put together without the SDK, without our own reader of replies and without the tape. */
+/** What a response says, read without the SDK, the toolkit's own reader or the tape: the other side of the proof. */
 export type Accumulated =
-  | { readonly kind: "message"; readonly message: Fields; readonly unparsed: ReadonlyMap<number, string> }
+  | { readonly kind: "message"; readonly message: JsonObject; readonly unparsed: ReadonlyMap<number, string> }
   | { readonly kind: "error"; readonly type: string; readonly message: string }
   | { readonly kind: "cut" };
 
-/** The type of an error that does not say it: a page of a gateway, say. */
+/** The type of an error that does not name one: a gateway's HTML page, for example. */
 export const UNTYPED = "error";
 
-/** Whether an answer is a stream: what it looks like decides, as its content type may be blacked out or another's. */
-export function isStream({ body, headers, status }: Exchange): boolean {
-  if (status >= 400) return false;
-  return beginsAsStream(body()) || (/event-stream/.test(headers["content-type"] ?? "") && !/^\s*\{/.test(body()));
+/** Whether a text begins like a stream of events. */
+export function beginsAsStream(text: string): boolean {
+  return /^\s*(?:event|data|id|retry)?:/.test(text);
 }
 
-/** @throws {ImportRefused} where the answer is none that the Messages API gives */
+/** Whether a response is a stream. The body decides, as the content type may be redacted or wrong. */
+export function isStream({ body, status }: Exchange): boolean {
+  return status < 400 && beginsAsStream(body());
+}
+
+/** @throws {ImportRefused} if the Messages API does not answer like this */
 export function accumulate(exchange: Exchange): Accumulated {
-  if (isStream(exchange)) {
-    const events = streamed(exchange.body());
-    // What is said to be a stream and has not one event was lost or is kept in a way that is not known.
-    if (events.length === 0 && !beginsAsStream(exchange.body())) throw noAnswer(exchange);
-    return fold(events);
-  }
+  if (isStream(exchange)) return fold(streamed(exchange.body()));
   const body = parsed(exchange.body());
   if (exchange.status >= 400) {
-    const { type = UNTYPED, message = exchange.body().slice(0, 500) } = fieldsOf(fieldsOf(body).error);
+    const { type = UNTYPED, message = exchange.body().slice(0, 500) } = objectOf(objectOf(body).error);
     return { kind: "error", type: String(type), message: String(message) };
   }
-  if (!isFields(body) || body.type !== "message" || !Array.isArray(body.content)) {
-    throw noAnswer(exchange);
+  if (!isObject(body) || body.type !== "message" || !Array.isArray(body.content)) {
+    const encoding = exchange.headers["content-encoding"] ?? "none";
+    const start = JSON.stringify(exchange.body().slice(0, 60));
+    throw new ImportRefused(`a response is neither a stream nor a message (content-encoding: ${encoding}): ${start}`);
   }
   return { kind: "message", message: body, unparsed: new Map() };
 }
 
-function noAnswer({ body, headers }: Exchange): ImportRefused {
-  const start = body().slice(0, 60);
-  // deno-lint-ignore no-control-regex
-  if (!/[\u0000-\u0008\ufffd]/.test(start)) {
-    return new ImportRefused(`an answer of it is neither a stream nor a message: ${start}`);
-  }
-  const encoding = headers["content-encoding"] ?? "none";
-  return new ImportRefused(
-    `an answer of it is no text, nor packed in a known way: its content-encoding is ${encoding}`,
-  );
-}
-
-/**
- * The events of a stream by its lines alone: what stands in `data:` lines up to a blank line is one, or each line is one
- * where the blank lines were left out.
- */
-export function streamed(body: string): Fields[] {
+/** The events of a stream: the `data:` lines up to a blank line are one event, or each is one if blank lines are missing. */
+export function streamed(body: string): JsonObject[] {
   const frames = body.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n").split(/\n{2,}/).filter((frame) => frame !== "");
   return frames.flatMap((frame, i) => eventsIn(frame.split("\n"), i === frames.length - 1));
 }
 
-function eventsIn(lines: readonly string[], last: boolean): Fields[] {
+function eventsIn(lines: readonly string[], last: boolean): JsonObject[] {
   const whole = parsed(lines.flatMap((line) => valueOf(line, "data") ?? []).join("\n"));
-  if (isFields(whole)) {
+  if (isObject(whole)) {
     return [named(whole, lines.map((line) => valueOf(line, "event")).findLast((name) => name) ?? "")];
   }
-  const events: Fields[] = [];
+  const events: JsonObject[] = [];
   let name = "";
   for (const [i, line] of lines.entries()) {
     name = valueOf(line, "event")?.trim() ?? name;
     const data = valueOf(line, "data")?.trim() ?? "[DONE]";
     if (data === "[DONE]") continue;
     const event = parsed(data);
-    if (isFields(event)) events.push(named(event, name));
+    if (isObject(event)) events.push(named(event, name));
     else if (name === "error") events.push({ type: name, error: data });
-    else if (last && lines.slice(i + 1).every((after) => after === "")) break; // cut in the middle of it
-    else throw new ImportRefused(`an event of its stream is not JSON: ${data.slice(0, 60)}`);
+    else if (last && lines.slice(i + 1).every((after) => after === "")) break; // cut inside the event
+    else throw new ImportRefused(`an event of a stream is not JSON: ${data.slice(0, 60)}`);
   }
   return events;
 }
 
-/** What a line has for a field; not by an expression with a dot, which stops at U+2028. */
+/** Not a regular expression with a dot, which stops at U+2028. */
 function valueOf(line: string, field: "event" | "data"): string | undefined {
   return line.startsWith(`${field}:`) ? line.slice(field.length + 1) : undefined;
 }
 
-function named(event: Fields, name: string): Fields {
+function named(event: JsonObject, name: string): JsonObject {
   return "type" in event ? event : { type: name.trim(), ...event };
 }
 
-/** What the events of a stream come to; undefined where they break its grammar. */
+/** What the events of a stream add up to; undefined if they are not a valid stream. */
 export function accumulated(events: readonly object[]): Accumulated | undefined {
   try {
-    return fold(events as readonly Fields[]);
+    return fold(events as readonly JsonObject[]);
   } catch (error) {
     if (error instanceof ImportRefused) return undefined;
     throw error;
   }
 }
 
-interface Building {
+interface GrowingBlock {
   readonly block: { [key: string]: unknown };
   json?: string;
-  /** Whether it came with the start of the message. */
+  /** Whether it came with `message_start`. */
   readonly given?: true;
 }
 
-function fold(events: readonly Fields[]): Accumulated {
-  const blocks = new Map<unknown, Building>();
+function fold(events: readonly JsonObject[]): Accumulated {
+  const blocks = new Map<unknown, GrowingBlock>();
   let message: { [key: string]: unknown } | undefined;
   let ended: Accumulated | undefined;
   for (const event of events) {
     if (event.type === "ping" || (ended && event.type !== "message_start")) continue;
     if (event.type === "error") {
-      const { type = UNTYPED, message: words = event.error ?? event.message } = fieldsOf(event.error);
+      const { type = UNTYPED, message: words = event.error ?? event.message } = objectOf(event.error);
       return { kind: "error", type: String(type), message: typeof words === "string" ? words : JSON.stringify(words) };
     }
     if (event.type === "message_start") {
-      if (message) throw new ImportRefused("a second 'message_start' comes in one answer of it");
-      message = { ...fieldsOf(event.message) };
-      // An answer that goes on after a pause may begin with what is there already.
+      if (message) throw new ImportRefused("a response has a second 'message_start'");
+      message = { ...objectOf(event.message) };
+      // A response that continues after a pause may begin with content.
       for (const [index, block] of (Array.isArray(message.content) ? message.content : []).entries()) {
         blocks.set(index, { block: { ...block }, given: true });
       }
       continue;
     }
-    if (!message) throw new ImportRefused(`'${event.type}' comes before 'message_start' in an answer of it`);
+    if (!message) throw new ImportRefused(`a response has '${event.type}' before 'message_start'`);
     if (event.type === "message_stop") ended = whole(message, blocks);
     else add(event, message, blocks);
   }
   return ended ?? { kind: "cut" };
 }
 
-function add(event: Fields, message: { [key: string]: unknown }, blocks: Map<unknown, Building>): void {
-  const building = blocks.get(event.index);
+function add(event: JsonObject, message: { [key: string]: unknown }, blocks: Map<unknown, GrowingBlock>): void {
+  const growing = blocks.get(event.index);
   switch (event.type) {
     case "content_block_start": {
-      if (building && !building.given) {
-        throw new ImportRefused(`block ${event.index} is started twice in an answer of it`);
-      }
-      const block = { ...fieldsOf(event.content_block) };
+      if (growing && !growing.given) throw new ImportRefused(`a response starts block ${event.index} twice`);
+      const block = { ...objectOf(event.content_block) };
       blocks.set(event.index, { block });
-      if (block.type === "fallback") message.model = fieldsOf(block.to).model;
+      if (block.type === "fallback") message.model = objectOf(block.to).model;
       break;
     }
     case "content_block_delta":
-      if (!building) throw new ImportRefused(`a delta comes for block ${event.index}, which was not started`);
-      grow(building, fieldsOf(event.delta));
+      if (!growing) throw new ImportRefused(`a response has a delta for block ${event.index}, which was not started`);
+      grow(growing, objectOf(event.delta));
       break;
     case "message_delta": {
-      const usage = Object.entries(fieldsOf(event.usage)).filter(([, count]) => count !== null);
-      message.usage = { ...fieldsOf(message.usage), ...Object.fromEntries(usage) };
+      const usage = Object.entries(objectOf(event.usage)).filter(([, count]) => count !== null);
+      message.usage = { ...objectOf(message.usage), ...Object.fromEntries(usage) };
       Object.assign(message, event.delta);
     }
   }
 }
 
-function grow(building: Building, delta: Fields): void {
-  const { block } = building;
-  switch (delta.type) {
+/** Deltas of unknown types change nothing, as in the SDK. */
+function grow(growing: GrowingBlock, { type, ...delta }: JsonObject): void {
+  const { block } = growing;
+  switch (type) {
     case "text_delta":
       block.text = String(block.text ?? "") + delta.text;
       break;
     case "thinking_delta":
       block.thinking = String(block.thinking ?? "") + delta.thinking;
       break;
-    case "signature_delta":
-      block.signature = delta.signature;
-      break;
     case "input_json_delta":
-      building.json = (building.json ?? "") + delta.partial_json;
+      growing.json = (growing.json ?? "") + delta.partial_json;
       break;
     case "citations_delta":
       block.citations = [...(block.citations as unknown[] | null ?? []), delta.citation];
       break;
-    default: { // compaction, and what the API adds next: the delta has the value itself
-      const { type: _, ...rest } = delta;
-      Object.assign(block, rest);
-    }
+    case "signature_delta":
+    case "compaction_delta":
+      Object.assign(block, delta);
   }
 }
 
-function whole(message: Fields, blocks: ReadonlyMap<unknown, Building>): Accumulated {
+function whole(message: JsonObject, blocks: ReadonlyMap<unknown, GrowingBlock>): Accumulated {
   const unparsed = new Map<number, string>();
-  const ordered = [...blocks].sort(([a], [b]) => Number(a) - Number(b)).map(([, building]) => building);
+  const ordered = [...blocks].sort(([a], [b]) => Number(a) - Number(b)).map(([, growing]) => growing);
   const content = ordered.map(({ block, json }, i) => {
     if (json === undefined || json === "") return block;
     const input = parsed(json);

@@ -1,21 +1,21 @@
-/** One request and its answer, as some tool recorded them. Names of headers are in lower case. */
+import { isObject } from "../../core/json.ts";
+
+/** One recorded request and its response. Header names are in lower case. */
 export interface Exchange {
   readonly method: string;
-  /** Absent where the file holds answers only. */
+  /** Absent if the file holds responses only. */
   readonly url?: string;
   readonly requestHeaders: { readonly [name: string]: string };
-  /** The body of the request, read; undefined where it was not recorded. */
+  /** The parsed body of the request; undefined if it was not recorded. */
   readonly request?: unknown;
   readonly status: number;
   readonly headers: { readonly [name: string]: string };
-  /** The body of the answer as text, without any compression; read when it is asked for. */
+  /** The decompressed body of the response, read on demand. */
   readonly body: () => string;
   /** When it was recorded, in milliseconds since the epoch. */
   readonly at?: number;
-  /** How long the answer took, in milliseconds. */
+  /** How long the response took, in milliseconds. */
   readonly took?: number;
-  /** Whether no answer was recorded. */
-  readonly unanswered?: true;
 }
 
 /** Why a recording does not become a tape. */
@@ -23,50 +23,28 @@ export class ImportRefused extends Error {
   override name = "ImportRefused";
 }
 
-/** Reads a file that lies in a folder beside the one that holds the recording; undefined where there is none. */
-export type Beside = (folder: string, name: string) => Uint8Array | undefined;
-
-/** A file that was opened: its text, and what it is as data. */
-export interface Opened {
-  readonly name: string;
+/** A file as text, and as data if it is JSON or YAML. */
+export interface RecordingFile {
   readonly text: string;
-  /** Its one JSON value; undefined where it is none. */
+  /** The value of a JSON file. */
   readonly json?: unknown;
-  /** The values of its lines, where each is JSON; undefined otherwise. */
+  /** The values of a file with JSON on every line. */
   readonly lines?: readonly unknown[];
-  /** Its YAML documents; undefined where it was JSON or is no YAML. */
+  /** The documents of a YAML file. */
   readonly documents?: readonly unknown[];
-  readonly beside?: Beside;
 }
 
-/** One way recordings are written. */
+/** One format of recordings. */
 export interface Format {
   readonly name: string;
-  readonly about: string;
-  recognises(file: Opened): boolean;
-  /** @throws {ImportRefused} where the file is broken */
-  read(file: Opened): Exchange[];
+  recognises(file: RecordingFile): boolean;
+  /** @throws {ImportRefused} if the file is broken */
+  read(file: RecordingFile): Exchange[];
 }
 
-export type Fields = { readonly [key: string]: unknown };
+export type JsonObject = { readonly [key: string]: unknown };
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
-}
-
-/** The value itself where it is an object, else one without fields. */
-export function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
-
-/** The one document or JSON value of a file, if it is an object. */
-export function topOf({ json, documents }: Opened): Fields | undefined {
-  const value = json ?? (documents?.length === 1 ? documents[0] : undefined);
-  return isFields(value) ? value : undefined;
-}
-
-/** The list of objects under a key; undefined where there is none. */
-export function listOf(value: Fields | undefined, key: string): readonly Fields[] | undefined {
-  const list = value?.[key];
-  return Array.isArray(list) && list.every(isFields) ? list : undefined;
+/** The value if it is an object, otherwise an empty object. */
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
 }

@@ -1,56 +1,44 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { parsed } from "../../core/json.ts";
-import { framesOf } from "../frames.ts";
-import { canonical } from "../canonical.ts";
+import type { Message } from "../../core/messages.ts";
+import { canonical, messageText } from "../canonical.ts";
 import type { Header } from "../format.ts";
+import { framesOf } from "../frames.ts";
 import { TAPE_VERSION } from "../lines.ts";
 import { fromBody, noRequest } from "../request.ts";
 import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent, type TapeRequest } from "../tape.ts";
 import { accumulate, isStream, streamed } from "./accumulate.ts";
-import { asMessagesCall } from "./_clouds.ts";
-import { type Left, leftOut, ofCalls, others, placeOf } from "./_notes.ts";
-import { promptsOf } from "./_prompts.ts";
 import { type Exchange, ImportRefused } from "./exchange.ts";
 import type { Recording } from "./read.ts";
 
-/** A recording as a tape, with what stands behind each attempt and what was left behind. */
 interface Converted {
   readonly tape: Tape;
   /** The exchanges of each call, attempt by attempt. */
-  readonly origins: readonly (readonly Exchange[])[];
-  /** What is not on the tape, or not as it was, in sentences. */
+  readonly originals: readonly (readonly Exchange[])[];
+  /** What is missing from the tape or was changed, in sentences. */
   readonly notes: readonly string[];
 }
 
-/** What stands for a question that was not recorded. */
+/** Stands for a request that was not recorded. */
 const UNRECORDED = "(the request was not recorded)";
 
 /**
- * Makes a tape of a recording: calls of the Messages API only, attempts at one call together.
+ * Makes a tape of the calls of the Messages API in a recording; the attempts of one call stay together.
  *
- * @throws {ImportRefused} where it holds no such call, or one that is no answer of that API
+ * @throws {ImportRefused} if it has no such call, or a response that this API does not give
  */
 export function toTape({ format, exchanges }: Recording, name: string): Converted {
-  const left: Left[] = [];
-  const wanted = exchanges.flatMap((exchange) => {
-    const call = asMessagesCall(exchange);
-    const leave = (one: string, several: string) => void left.push({ place: placeOf(exchange), one, several });
-    if (!call) leave("is no call of the Messages API", "are no calls of the Messages API");
-    // A browser that gave up has a status of 0, and one of Playwright's -1.
-    else if (call.unanswered || call.status <= 0) leave("has no answer", "have no answer");
-    else if (isRedirect(call)) leave(`was sent elsewhere (${call.status})`, `were sent elsewhere (${call.status})`);
-    else return [call];
-    return [];
-  });
+  const [wanted, others] = [exchanges.filter(isAnsweredCall), exchanges.filter((e) => !isAnsweredCall(e))];
   if (wanted.length === 0) {
-    throw new ImportRefused(`it holds no call of the Messages API with an answer${others(exchanges)}`);
+    const held = others.length === 0 ? "" : `: it has ${listed(others.map(addressOf))}`;
+    throw new ImportRefused(`it has no call of the Messages API with a response${held}`);
   }
   const began = wanted.reduce((first, { at = Infinity }) => Math.min(first, at), Infinity);
   const calls: Call[] = [];
-  const origins: Exchange[][] = [];
+  const originals: Exchange[][] = [];
   for (const exchange of wanted) {
-    const last = origins.at(-1);
+    const last = originals.at(-1);
     if (last && isRetry(last.at(-1)!, exchange)) {
       last.push(exchange);
       calls[calls.length - 1] = inCall(calls.length, wanted, () => withAttempt(calls.at(-1)!, exchange));
@@ -62,33 +50,65 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
       const call = { id, lane: MAIN, request: requestOf(exchange), attempts: [], at: Number.isFinite(at) ? at : 0 };
       return withAttempt(call, exchange);
     }));
-    origins.push([exchange]);
+    originals.push([exchange]);
   }
-  const unasked = (exchange: Exchange) => exchange.request === undefined;
+  const idsOf = (is: (call: Call, i: number) => boolean) => calls.filter(is).map((call) => call.id);
+  const noteOn = (ids: readonly string[], words: string) => ids.length === 0 ? [] : [`${words}: ${listed(ids)}`];
   const notes = [
-    ...leftOut(left),
-    ...ofCalls(
-      origins.map(([first]) => unasked(first!)),
-      "has a stand-in for its request",
-      "have stand-ins for their requests",
-    ),
-    ...ofCalls(
-      calls.map(({ error }) => error?.code === "cut"),
-      "was cut: its stream has no 'message_stop'",
-      "were cut: their streams have no 'message_stop'",
-    ),
+    ...noteOn(others.map(addressOf), "left out, as not an answered call of the Messages API"),
+    ...noteOn(idsOf((_, i) => originals[i]![0]!.request === undefined), "the request was not recorded"),
+    ...noteOn(idsOf(({ error }) => error?.code === "cut"), "the stream was cut before 'message_stop'"),
   ];
   const header = headerOf(name, format, wanted, began);
   const prompts = wanted.every(({ request }) => request !== undefined) ? promptsOf(calls) : [];
-  return { tape: { header, prompts, calls, tools: [], clocks: [] }, origins, notes };
+  return { tape: { header, prompts, calls, tools: [], clocks: [] }, originals, notes };
 }
 
-/** Clients follow it: the answer is the next exchange. */
-function isRedirect({ status }: Exchange): boolean {
-  return status >= 300 && status < 400;
+/** A redirect is not an answer: the client follows it, and the next exchange has the answer. HAR has status 0 if there was none. */
+function isAnsweredCall({ method, url, status }: Exchange): boolean {
+  const isCall = method === "POST" && (url === undefined || /\/messages\/?(?:[?#]|$)/.test(url));
+  return isCall && status !== 0 && !(status >= 300 && status < 400);
 }
 
-/** Says which call a reason is about, where there are several. */
+/** Without the query and user name, which may hold a key. */
+function addressOf({ method, url = "" }: Exchange): string {
+  return `${method} ${url.replace(/[?#][^]*$/, "").replace(/\/\/[^/@]*@/, "//")}`;
+}
+
+function listed(texts: readonly string[]): string {
+  const all = [...new Set(texts)];
+  return `${all.slice(0, 3).join(", ")}${all.length > 3 ? ` and ${all.length - 3} more` : ""}`;
+}
+
+/**
+ * The prompts of a recorded conversation, so that an agent can replay it. Empty if no single run makes all calls: it
+ * began with a history, or a call neither continues the one before nor retries it.
+ */
+function promptsOf(calls: readonly Call[]): string[] {
+  const prompts: string[] = [];
+  let known: readonly string[] = [];
+  let failed = false;
+  for (const { request: { messages }, error } of calls) {
+    const texts = messages.map(messageText);
+    const isLonger = texts.length > known.length || (failed && texts.length === known.length);
+    const continues = isLonger && known.every((text, i) => texts[i] === text);
+    if (!continues || (known.length === 0 && texts.length > 1)) return [];
+    for (const { content } of messages.slice(known.length).filter(isPrompt)) {
+      if (content.length > 1) return [];
+      prompts.push((content[0] as unknown as { text: string }).text);
+    }
+    known = texts;
+    failed = error !== undefined;
+  }
+  return prompts;
+}
+
+/** Users write text; tool results come from the agent. */
+function isPrompt({ role, content }: Message): boolean {
+  return role === "user" && content.length > 0 && content.every(({ type }) => type === "text");
+}
+
+/** Says which call a refusal is about, if there are several. */
 function inCall(n: number, all: readonly Exchange[], make: () => Call): Call {
   try {
     return make();
@@ -98,7 +118,7 @@ function inCall(n: number, all: readonly Exchange[], make: () => Call): Call {
   }
 }
 
-/** The same question again, after an answer that asks for it. */
+/** The same request again, after a response that permits a retry. */
 function isRetry(before: Exchange, after: Exchange): boolean {
   const again = [408, 409, 429].includes(before.status) || before.status >= 500;
   if (!again || before.headers["x-should-retry"] === "false" || before.request === undefined) return false;
@@ -108,10 +128,10 @@ function isRetry(before: Exchange, after: Exchange): boolean {
 function checkAnswer(exchange: Exchange): void {
   const { status } = exchange;
   if (!(status >= 100 && status < 600)) {
-    throw new ImportRefused(`an answer of it has no status${Number.isNaN(status) ? "" : `: ${status}`}`);
+    throw new ImportRefused(`a response has no status${Number.isNaN(status) ? "" : `: ${status}`}`);
   }
   if (status < 400 && exchange.body() === "") {
-    throw new ImportRefused("an answer of it has no body: its recorder did not keep the stream, record it anew");
+    throw new ImportRefused("a response has no body: record it again, as its recorder did not keep the stream");
   }
 }
 
@@ -137,39 +157,26 @@ function attemptOf(exchange: Exchange, cut: boolean): Attempt {
 }
 
 /**
- * The SDK passes over events without an `event:` line, and over a last one without its blank line; it stumbles where
- * blank lines are missing, and over a `[DONE]` that a gateway names. What it reads otherwise than it was meant is
- * written as the API does it.
+ * The SDK ignores events without an `event:` line and a last event without its blank line, and fails on missing blank
+ * lines and on `[DONE]`: such frames are rewritten as the API sends them.
  */
 function eventsOf(body: string): TapeEvent[] {
   const whole = endsInEvent(body) ? `${body.trimEnd()}\n\n` : body;
-  const frames = framesOf([{ ms: 0, bytes: new TextEncoder().encode(whole) }]);
-  return frames.flatMap((frame) =>
-    frame.raw === undefined || isForSdk(frame.raw)
-      ? [frame]
-      : streamed(frame.raw).map((event) => ({ ms: 0, event: event as unknown as NonNullable<TapeEvent["event"]> }))
-  );
+  return framesOf([{ ms: 0, bytes: new TextEncoder().encode(whole) }]).flatMap((frame) => {
+    if (frame.raw === undefined || /^event: ?error/m.test(frame.raw)) return [frame];
+    const events = streamed(frame.raw).map((event) => ({ ms: 0, event: event as unknown as TapeEvent["event"] }));
+    return events.length > 0 ? events as TapeEvent[] : /^data: ?\[DONE\]/m.test(frame.raw) ? [] : [frame];
+  });
 }
 
-/** Whether the SDK reads of a frame what was meant. Half an event stays as it is: nobody can read that. */
-function isForSdk(frame: string): boolean {
-  const lines = frame.split(/\r\n|\r|\n/);
-  const name = lines.findLast((line) => line.startsWith("event:"))?.slice("event:".length).trim();
-  const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice("data:".length)).join("\n");
-  if (name === "error" || data === "") return true;
-  const meant = streamed(frame);
-  if (meant.length === 0) return name === undefined || data.trim() !== "[DONE]";
-  return name !== undefined && canonical(meant) === canonical([parsed(data) ?? null]);
-}
-
-/** Whether the last line that is not blank is an event, and whole. */
+/** Whether the last line with text is a complete event. */
 function endsInEvent(body: string): boolean {
   const text = body.trimEnd();
   const last = text.slice(Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
   return last.startsWith("data:") && parsed(last.slice("data:".length)) !== undefined;
 }
 
-/** What a tape keeps, unless it was blacked out; the content type is what the body is. */
+/** The headers a tape keeps, unless they were redacted; the content type is that of the body. */
 function keptHeaders({ headers }: Exchange, stream: boolean): { [name: string]: string } {
   const type = stream ? "text/event-stream; charset=utf-8" : "application/json";
   return Object.fromEntries(KEPT_HEADERS.flatMap((name) => {
@@ -179,14 +186,14 @@ function keptHeaders({ headers }: Exchange, stream: boolean): { [name: string]: 
   }));
 }
 
-/** Without the headers of the wire: those of today's SDK are others, and an imported tape is for today's. */
+/** Without the API version and betas: an imported tape is replayed with those of the current SDK. */
 function requestOf(exchange: Exchange): TapeRequest {
   return exchange.request === undefined ? standIn(exchange) : readRequest(exchange.request);
 }
 
 function readRequest(body: unknown): TapeRequest {
   const why = noRequest(body);
-  if (why !== undefined) throw new ImportRefused(`a request of it ${why}`);
+  if (why !== undefined) throw new ImportRefused(`a request ${why}`);
   return fromBody(body);
 }
 
@@ -224,7 +231,7 @@ function headerOf(name: string, format: string, exchanges: readonly Exchange[], 
   };
 }
 
-/** A header of the first request that has it, unless it was blacked out. */
+/** A header of the first request that has it, unless it was redacted. */
 function firstHeader(exchanges: readonly Exchange[], name: string, readable: RegExp): string | undefined {
   return exchanges.map(({ requestHeaders }) => requestHeaders[name]).find((text) =>
     text !== undefined && readable.test(text)
