@@ -1,4 +1,5 @@
 import { isObject, parsed } from "../../core/json.ts";
+import { KNOWN } from "../census.ts";
 import { type Exchange, ImportRefused, type JsonObject, objectOf } from "./exchange.ts";
 
 /** What a response says, read without the SDK, the toolkit's own reader or the tape: the other side of the proof. */
@@ -22,7 +23,7 @@ export function isStream({ body, status }: Exchange): boolean {
 
 /** @throws {ImportRefused} if the Messages API does not answer like this */
 export function accumulate(exchange: Exchange): Accumulated {
-  if (isStream(exchange)) return fold(streamed(exchange.body()));
+  if (isStream(exchange)) return fold(streamed(exchange.body()).filter(isForSdk));
   const body = parsed(exchange.body());
   if (exchange.status >= 400) {
     const { type = UNTYPED, message = exchange.body().slice(0, 500) } = objectOf(objectOf(body).error);
@@ -34,6 +35,11 @@ export function accumulate(exchange: Exchange): Accumulated {
     throw new ImportRefused(`a response is neither a stream nor a message (content-encoding: ${encoding}): ${start}`);
   }
   return { kind: "message", message: body, unparsed: new Map() };
+}
+
+/** The SDK ignores deltas of types it does not know. */
+function isForSdk({ type, delta }: JsonObject): boolean {
+  return type !== "content_block_delta" || KNOWN.deltas.some((known) => known === objectOf(delta).type);
 }
 
 /** The events of a stream: the `data:` lines up to a blank line are one event, or each is one if blank lines are missing. */
@@ -136,7 +142,6 @@ function add(event: JsonObject, message: { [key: string]: unknown }, blocks: Map
   }
 }
 
-/** Deltas of unknown types change nothing, as in the SDK. */
 function grow(growing: GrowingBlock, { type, ...delta }: JsonObject): void {
   const { block } = growing;
   switch (type) {
@@ -152,8 +157,7 @@ function grow(growing: GrowingBlock, { type, ...delta }: JsonObject): void {
     case "citations_delta":
       block.citations = [...(block.citations as unknown[] | null ?? []), delta.citation];
       break;
-    case "signature_delta":
-    case "compaction_delta":
+    default: // the fields of other deltas replace those of the block
       Object.assign(block, delta);
   }
 }
