@@ -43,9 +43,6 @@ const DIFFERENCES: { readonly [name: string]: Difference } = {
       ],
     },
   },
-  cfg_flat: { reason: "silent drop", why: "one bad entry does not drop the file's permissions", ours: ran },
-  cfg_timeout0: { reason: "silent drop", why: "one bad entry does not drop the file's permissions", ours: ran },
-  timeout_zero: { reason: "silent drop", why: "one bad entry does not drop the file's permissions", ours: ran },
   ups_badjson: {
     reason: "fail-open",
     why: "an answer that was cut off is a failure with a warning, never words for the model",
