@@ -38,7 +38,7 @@ const isCommands = (block: Block) => block.language === "sh" && fileOf(block) ==
 const pages = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)]
   .filter((path) => path.endsWith(".md") && !ELSEWHERE.includes(path))
   .map((path) => ({ path, blocks: blocksOf(readFileSync(join(ROOT, path), "utf8")) }))
-  .filter(({ blocks }) => blocks.some(isCommands));
+  .filter(({ blocks }) => blocks.some((block) => isCommands(block) || block.language === "console"));
 
 for (const { path, blocks } of pages) {
   test(`what ${path} tells to do works as it stands`, { skip }, async () => {
