@@ -142,3 +142,22 @@ test("a reply that is interrupted while it streams counts what was reported of i
   const result = await agent({ model, on }).run("go", { signal: stop.signal });
   assert.deepEqual([result.stop, result.usage.input_tokens], ["aborted", 1_000_000]);
 });
+
+test("U10: agents that an engine runs elsewhere never make more calls together than limits.calls", async () => {
+  const prompts = ["1", "2", "3"];
+  const tools = prompts.map((prompt) => ({
+    name: "Agent",
+    input: { description: "more", prompt, run_in_background: true },
+  }));
+  const model = scripted([], { then: { tools } });
+  const lead = { model, tools: [Agent], limits: { calls: 20, iterations: 50 } };
+  const elsewhere = await agent(lead).open();
+  const step = {
+    step: <T>(_: string, work: () => Promise<T>) => work(),
+    spawn: async (_: string, asked: unknown) => await elsewhere.below(asked as Parameters<typeof elsewhere.below>[0]),
+  };
+  const { stop } = await agent({ ...lead, step: step as never }).run("go");
+  await elsewhere.close();
+  assert.equal(stop, "max_iterations");
+  assert.ok(model.requests.length <= 20, `${model.requests.length} calls`);
+});
