@@ -8,7 +8,7 @@ import { agent } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent } from "../../lib/tools/index.ts";
 import { env, folded, PRE, pre, STOP } from "./_fired.ts";
-import { named, shown, stage } from "./_stage.ts";
+import { calls, echo, fail, named, shown, stage } from "./_stage.ts";
 
 test("U2: each call has its own context; values alone are shared", async () => {
   const contexts: HookContext[] = [];
@@ -104,6 +104,33 @@ test("U11: ctx.hookInput is trimmed, and blank input is none", async () => {
     }),
   ], { ...STOP, event: "turn-end", trigger: "user", stop: "done" } as unknown as Fired<"turn-end">);
   assert.deepEqual(f.inputs, [{ hook: "a", text: "fix it" }]);
+});
+
+test("S4.13, S4.16, S4.17: lists under the older names run at the same moments, and share one map of values through all phases", async () => {
+  const phase = (name: string) => (_: unknown, { values }: HookContext) =>
+    void values.set("phases", [...(values.get("phases") as string[] | undefined) ?? [], name]);
+  let phases: unknown;
+  const hooks = {
+    preGeneration: phase("preGeneration"),
+    preIteration: phase("preIteration"),
+    preToolUse: phase("preToolUse"),
+    postToolUse: phase("postToolUse"),
+    postToolUseFailure: phase("postToolUseFailure"),
+    stop: phase("stop"),
+    postGeneration: phase("postGeneration"),
+    cleanup: (_: unknown, { values }: HookContext) => void (phases = values.get("phases")),
+  };
+  await stage({
+    model: scripted([calls(["Echo", "a"]), calls(["Fail", "b"]), { text: "c" }]),
+    tools: [echo, fail],
+    hooks,
+  }).run();
+  assert.deepEqual(phases, [
+    "preGeneration",
+    ...["preIteration", "preToolUse", "postToolUse"],
+    ...["preIteration", "preToolUse", "postToolUseFailure"],
+    ...["preIteration", "stop", "postGeneration"],
+  ]);
 });
 
 test("S4.16: values are shared by all hooks of a session, and only there", async () => {

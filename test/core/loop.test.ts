@@ -1,13 +1,32 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { invalidConversation } from "../../lib/core/messages.ts";
-import { keepGoing } from "../../lib/core/verdict.ts";
+import { context, deny, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { boom, calls, echo, OPENING, results, shown, stage, watch, write } from "./_stage.ts";
 
 const CLOSING = ["stop", "turn-end", "agent-stop", "session-end"];
 
-test("U9, S0.13, S4.1, S4.23: a prompt without tools fires each event once, stop before turn-end", async () => {
+test("S4.23: PreGeneration runs once before the loop, PostGeneration once after stop let go, which it cannot restart", async () => {
+  for (const last of [deny("go on"), { continue: true, reason: "go on" }, context("go on")]) {
+    const seen: string[] = [];
+    const model = scripted([calls(["Echo", "a"]), { text: "one" }, { text: "two" }]);
+    const s = stage({
+      model,
+      tools: [echo],
+      hooks: [watch(seen, ({ event }) => ["turn-start", "iteration", "stop", "turn-end"].includes(event)), {
+        stop: ({ stop_hook_active }) => stop_hook_active ? undefined : keepGoing("more"),
+        postGeneration: () => last as never,
+      }],
+    });
+    const { stop, text } = await s.run();
+    assert.deepEqual([stop, text], ["done", "two"]);
+    assert.deepEqual(seen, ["turn-start", "iteration", "iteration", "stop", "iteration", "stop", "turn-end"]);
+    model.done();
+  }
+});
+
+test("U9, S0.13, S4.1: a prompt without tools fires each event once, stop before turn-end", async () => {
   const seen: string[] = [];
   const { run } = stage({ model: scripted([{ text: "hi" }]), hooks: watch(seen) });
   const result = await run();

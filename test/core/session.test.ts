@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeHooks } from "../../lib/core/code-hooks.ts";
+import { type CodeHooks, codeHooks } from "../../lib/core/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
+import { HookRegistry } from "../../lib/core/registry.ts";
 import { context, deny, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { act, calls, echo, shown, stage, watch, within } from "./_stage.ts";
+import { act, boom, calls, echo, shown, stage, watch, within } from "./_stage.ts";
 
 test("U9: a session starts once and ends once, whatever the number of its prompts", async () => {
   const seen: string[] = [];
@@ -82,7 +83,24 @@ test("the text of a run that said nothing is empty, also after one that did", as
   assert.equal((await s.session.prompt("two")).text, "");
 });
 
-test("S0.12: what one prompt was denied leaves no trace in the next", async () => {
+test("S0.12: without hooks nothing fires, and a run is otherwise what it is with a registry that says nothing", async () => {
+  const run = async (hooks: CodeHooks[]) => {
+    const model = scripted([calls(["Echo", "a"]), calls(["Boom"]), { text: "b" }]);
+    const s = stage({ model, tools: [echo, boom], hooks });
+    const { messages, ...result } = await s.run();
+    const fired = s.events.filter(({ type }) => type === "fired" || type === "hook_start" || type === "hook_end");
+    const rest = s.events.filter((event) => !fired.includes(event));
+    return { fired: fired.length, seen: { messages, result, requests: model.requests, rest } };
+  };
+  let asked = 0;
+  const silent = new HookRegistry().register({ name: "silent", onEvent: () => void asked++ });
+  const [without, empty, heard] = [await run([]), await run([new HookRegistry()]), await run([silent])];
+  assert.deepEqual([without.fired, empty.fired, asked > 8, heard.fired > 0], [0, 0, true, true]);
+  assert.deepEqual(empty.seen, without.seen);
+  assert.deepEqual(heard.seen, without.seen);
+});
+
+test("U6: what one prompt was denied leaves no trace in the next", async () => {
   const model = scripted([{ text: "b" }]);
   let n = 0;
   const s = stage({

@@ -137,7 +137,7 @@ test("the spellings of the seeds compile where they mean something", () => {
   assert.deepEqual([hooks.length, verdict.action], [8, "deny"]);
 });
 
-test("S4.13, S4.16: the older names are aliases of the hooks of the same moment", () => {
+test("the older names are types of the hooks of the same moment", () => {
   const failure: PostToolUseFailureHook = (event) => event.failed ? context("again") : undefined;
   const cleanup: CleanupHook = (event) => void event.stop;
   const below: SubagentStopHook = (event) => event.stop_hook_active ? undefined : keepGoing("more");

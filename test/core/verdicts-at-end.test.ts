@@ -6,7 +6,62 @@ import { context, deny, halt, keepGoing, modify } from "../../lib/core/verdict.t
 import { scripted } from "../../lib/testing/index.ts";
 import { act, boom, calls, echo, fail, last, named, results, said, shown, stage, watch, write } from "./_stage.ts";
 
-test("S4.2, S4.5: stop carries what is about to be returned and how often it was sent back", async () => {
+test("S4.2: stop carries the reply, the messages of this turn and no others, the usage of the run, and whose it is", async () => {
+  const usage = (n: number) => ({
+    input_tokens: n,
+    output_tokens: 2 * n,
+    cache_creation_input_tokens: 3 * n,
+    cache_read_input_tokens: 4 * n,
+  });
+  const told: unknown[] = [];
+  const model = scripted([
+    { text: "before", usage: usage(100) },
+    { ...calls(["Echo", "a"]), usage: usage(1) },
+    { text: "half", usage: usage(10) },
+    { text: "whole", usage: usage(5) },
+  ]);
+  const s = stage({
+    model,
+    tools: [echo],
+    hooks: {
+      stop: ({ last_assistant_message, messages, usage, stop_hook_active, agent_id, agent_type }) => {
+        told.push({
+          last_assistant_message,
+          messages: messages.map(shown),
+          usage,
+          stop_hook_active,
+          agent_id,
+          agent_type,
+        });
+        return last_assistant_message === "half" ? keepGoing("more") : undefined;
+      },
+    },
+  });
+  await s.session.prompt("first");
+  await s.session.prompt("second");
+  await s.session.close();
+  const who = { agent_id: "session-1", agent_type: "tester" };
+  const turn = [["second"], ["tool_use"], ['toolu_scripted_0001: "a"'], ["half"]];
+  assert.deepEqual(told, [
+    {
+      last_assistant_message: "before",
+      messages: [["first"], ["before"]],
+      usage: usage(100),
+      stop_hook_active: false,
+      ...who,
+    },
+    { last_assistant_message: "half", messages: turn, usage: usage(11), stop_hook_active: false, ...who },
+    {
+      last_assistant_message: "whole",
+      messages: [...turn, ["Stop hook feedback (code:stop#0):\nmore"], ["whole"]],
+      usage: usage(16),
+      stop_hook_active: true,
+      ...who,
+    },
+  ]);
+});
+
+test("S4.5: stop says how often it was sent back", async () => {
   const told: unknown[] = [];
   const model = scripted([calls(["Echo", "a"]), { text: "one" }, { text: "two" }, { text: "three" }]);
   let n = 0;

@@ -58,6 +58,25 @@ test("S0.2, S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new input as
   assert.deepEqual(messages[1]!.content.map((b) => (b as { input?: unknown }).input), [{ say: "a" }]);
 });
 
+test("S0.15, U3: pre-tool-use: a new input replaces the old one, and is never merged into it", async () => {
+  for (const answer of [modify({ b: { c: 3 } }), { Transform: { b: { c: 3 } } }]) {
+    const inputs: unknown[] = [];
+    const any = tool({
+      name: "Any",
+      description: "",
+      input: { type: "object" },
+      run: (input) => (inputs.push(input), "ok"),
+    });
+    const model = scripted([{ tools: [{ name: "Any", input: { a: 1, b: { d: 2 } } }] }, { text: "done" }]);
+    const hooks = [
+      named("change", "pre-tool-use", () => answer),
+      named("next", "pre-tool-use", ({ input }) => void inputs.push(input)),
+    ];
+    await stage({ model, tools: [any], hooks }).run();
+    assert.deepEqual(inputs, [{ b: { c: 3 } }, { b: { c: 3 } }]);
+  }
+});
+
 test("U6: pre-tool-use: a rewritten input is validated again; a bad rewrite never runs and is named", async () => {
   let ran = false;
   const model = scripted([calls(["Do", "a"]), { text: "done" }]);
