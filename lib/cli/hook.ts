@@ -142,6 +142,7 @@ const PLAIN_CONFIG: { readonly [key: string]: (value: unknown) => boolean } = {
   timeout: (value) => typeof value === "number" && value > 0 && value < Infinity,
   onError: (value) => value === "continue" || value === "deny" || value === "abort",
   nondeterministic: (value) => typeof value === "boolean",
+  isolate: (value) => typeof value === "boolean",
   also: Array.isArray,
 };
 

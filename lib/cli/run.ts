@@ -7,6 +7,7 @@ import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
 import { promptOf } from "./_prompt.ts";
+import { endAtSecondInterrupt } from "./_second-interrupt.ts";
 import { ASKING, type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { plainText } from "./show/text.ts";
@@ -80,6 +81,7 @@ async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<numb
   const output = outputForm(flags.output);
   const seen = output === "text" && io.tty;
   const restore = seen ? undefined : consoleAside();
+  const unwatch = endAtSecondInterrupt();
   try {
     const { start, cwd = io.cwd } = flags.on === undefined
       ? await startHere(agent, prompt, call)
@@ -90,6 +92,7 @@ async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<numb
     return exitCode(result.stop);
   } finally {
     restore?.();
+    unwatch();
   }
 }
 

@@ -101,7 +101,7 @@ export class HookFolder {
   async #loadFile(file: HookFile, folder: ModuleFolder): Promise<Loaded> {
     try {
       const { host = { projectDir: process.cwd() }, prompt, warn } = this.#options;
-      const record = await loadHook(file, { folder, source: this.source, host, prompt, warn });
+      const record = await loadHook(file, { folder, source: this.source, host, prompt, warn, isolates: true });
       // A program is read from disk each time it is run: its bytes are looked at each time too.
       return { file, record: file.kind === "command" ? this.#guard(record) : record, problem: undefined };
     } catch (error) {

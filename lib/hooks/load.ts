@@ -18,17 +18,19 @@ export interface LoadOptions {
   readonly prompt?: PromptModel | undefined;
   /** Is told what is odd but works. */
   readonly warn?: ((message: string) => void) | undefined;
+  /** Whether `config.isolate` counts: the process of an isolated module loads it too. @default false */
+  readonly isolates?: boolean;
 }
 
 const NOBODY: PromptModel = { model: undefined };
 
 /** Makes a hook of a file. What a kind needs is loaded only when a file of that kind is there. */
 export async function loadHook(file: HookFile, options: LoadOptions): Promise<HookRecord> {
-  const { folder, source, host, prompt, warn } = options;
+  const { folder, source, host, prompt, warn, isolates } = options;
   switch (file.kind) {
     case "module": {
       const { loadModule } = await import("./module.ts");
-      return await loadModule(file, folder, source);
+      return await loadModule(file, folder, source, isolates ? host : undefined);
     }
     case "command":
       return await loadCommand(file, source, host);

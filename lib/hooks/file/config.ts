@@ -16,6 +16,8 @@ export interface HookConfig {
   readonly also?: readonly string[];
   /** A command that is kept alive: an event a line in, an answer a line out. */
   readonly warm?: boolean;
+  /** A module that runs in a process of its own, by `crochet hook`: one that loops can then be ended. */
+  readonly isolate?: boolean;
   /** The same event may get another answer: checks then do not ask for equal ones. */
   readonly nondeterministic?: boolean;
   /** Files of the project that the hook depends on: `hooks check` copies them into its scratch project. */
@@ -40,6 +42,7 @@ const CHECKS: { readonly [K in keyof Required<HookConfig>]: Check } = {
   also: (value) =>
     Array.isArray(value) && value.every((v) => typeof v === "string") ? undefined : "expected a list of events",
   warm: flag,
+  isolate: flag,
   nondeterministic: flag,
   state: (value) =>
     [value].flat().every((path) => typeof path === "string" && path !== "" && !/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path))
