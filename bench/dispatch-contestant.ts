@@ -1,6 +1,6 @@
 /** What ten hooks cost an event, or ten JSON round trips of it, in a process of its own: `dispatch-contestant.ts hooks|json`. */
 import { systemClock } from "../lib/core/clock.ts";
-import { codeHooks } from "../lib/core/code-hooks.ts";
+import { codeHooks } from "../lib/hooks/code-hooks.ts";
 import { fire } from "../lib/core/dispatch.ts";
 import type { HookEnv } from "../lib/core/hook.ts";
 import { sampleEvent } from "../lib/hooks/samples.ts";

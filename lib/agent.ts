@@ -1,7 +1,7 @@
 import type { Parts } from "./batteries/assemble.ts";
 import type { AskedBelow, Below } from "./batteries/spawn.ts";
 import { streamed } from "./batteries/streamed.ts";
-import { type CodeHooks, liveHooks } from "./core/code-hooks.ts";
+import { type CodeHooks, liveHooks } from "./hooks/code-hooks.ts";
 import { type Engine, engineOf, type Step } from "./core/engine.ts";
 import type { HookRecord } from "./core/hook.ts";
 import { type Limits, limitsOf } from "./core/limits.ts";

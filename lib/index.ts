@@ -16,7 +16,7 @@ export {
   onToolFailure,
   onToolSuccess,
   type TypedHooks,
-} from "./core/code-hooks.ts";
+} from "./hooks/code-hooks.ts";
 export type { Folded } from "./core/fold.ts";
 export {
   type AnyEvent,
@@ -60,12 +60,18 @@ export type {
   TurnStartHook,
   UserPromptSubmitHook,
 } from "./core/hook.ts";
-export { type OnErrorReply, type SessionHooks, sessionHooks, ToolDeniedError, wrapToolCall } from "./core/host.ts";
+export {
+  type OnErrorReply,
+  type SessionHooks,
+  sessionHooks,
+  ToolDeniedError,
+  wrapToolCall,
+} from "./hooks/wrap-tool-call.ts";
 export type { Engine, Step } from "./core/engine.ts";
 export type { Limits } from "./core/limits.ts";
 export type { Block, Message, Usage } from "./core/messages.ts";
 export { type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";
-export { HookRegistry, type HookResult, type HookStats, type RegistryOptions } from "./core/registry.ts";
+export { HookRegistry, type HookResult, type HookStats, type RegistryOptions } from "./hooks/registry.ts";
 export type { Result, RunEvent } from "./core/run-events.ts";
 export {
   type Effect,

@@ -5,7 +5,7 @@ import type { Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../files/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import { HAD_SHELL, INHERITED, SHELL, shellCwd } from "../core/tool-state.ts";
 import { tellTasks } from "../tools/background-tasks.ts";

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../files/sha256.ts";
 import { remote } from "../durable/remote.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
 import { eachOf } from "./_each-of.ts";

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { failurePolicy } from "../core/dispatch.ts";
 import { type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../files/sha256.ts";
 import type { Host } from "./serving/from-host.ts";
 import { HOST_SETTINGS } from "./installing/hosts.ts";
 import { ownCommand } from "./installing/own-command.ts";

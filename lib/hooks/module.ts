@@ -1,5 +1,5 @@
 import type { Hook, HookRecord } from "../core/hook.ts";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../files/sha256.ts";
 import { readNative } from "../core/verdict.ts";
 import { checkedConfig } from "./file/config.ts";
 import { importModule, type ModuleFolder } from "./file/import.ts";

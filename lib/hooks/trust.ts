@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../files/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { type Environment, realOr, stateFile, userState, writeWhole } from "./file/places.ts";
 import { fileHashes, treeHash } from "./file/tree.ts";

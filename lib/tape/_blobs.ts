@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../files/sha256.ts";
 
 /** Texts longer than this many bytes are kept beside the tape, named by their hash and shared by all tapes there. */
 export const LONGEST = 16 * 1024;

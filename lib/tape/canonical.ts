@@ -1,5 +1,5 @@
 import { isObject } from "../core/json.ts";
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../files/sha256.ts";
 import type { Block, Message } from "../core/messages.ts";
 import type { TapeRequest } from "./tape.ts";
 

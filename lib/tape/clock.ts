@@ -1,4 +1,4 @@
-import { type Hashing, sha256 } from "../core/sha256.ts";
+import { type Hashing, sha256 } from "../files/sha256.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { Spent } from "../core/limits.ts";
 import type { ClockFact } from "./format.ts";

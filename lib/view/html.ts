@@ -1,4 +1,4 @@
-import { sha256 } from "../core/sha256.ts";
+import { sha256 } from "../files/sha256.ts";
 import { pageAssets } from "./assets.ts";
 import { compareFrame, escapeHtml, runFrame } from "./_frame.ts";
 import type { Pair, Section, View, WholeView } from "./shape.ts";

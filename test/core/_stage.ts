@@ -1,4 +1,4 @@
-import { type CodeHooks, codeHooks, liveHooks } from "../../lib/core/code-hooks.ts";
+import { type CodeHooks, codeHooks, liveHooks } from "../../lib/hooks/code-hooks.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
 import { type AgentSpec, type Life, newLife } from "../../lib/core/life.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { onToolFailure, onToolSuccess } from "../../lib/core/code-hooks.ts";
+import { onToolFailure, onToolSuccess } from "../../lib/hooks/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
 import type { CallOutcome } from "../../lib/core/run-events.ts";
 import { type Tool, tool } from "../../lib/core/tool.ts";

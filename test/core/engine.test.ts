@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, deny, type Engine, type HookContext, tool } from "../../lib/index.ts";
-import { codeHooks } from "../../lib/core/code-hooks.ts";
+import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import type { TextBlock } from "../../lib/core/messages.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import type { ToolContext } from "../../lib/core/tool.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "../../lib/core/events.ts";
 import { compileMatcher, missing } from "../../lib/core/match.ts";
 import { EVENT_NAMES, expectEvent, nearest, pascal, resolveEvent } from "../../lib/core/names.ts";
-import { type Firing, HookRegistry } from "../../lib/core/registry.ts";
+import { type Firing, HookRegistry } from "../../lib/hooks/registry.ts";
 import { projection, wireInput } from "../../lib/hooks/process/wire.ts";
 import { context, deny, keepGoing, modify } from "../../lib/core/verdict.ts";
 import { type Message, user } from "../../lib/core/messages.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { codeHooks } from "../../lib/core/code-hooks.ts";
+import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { invalidConversation, type Message, user } from "../../lib/core/messages.ts";
 import type { Result, RunEvent } from "../../lib/core/run-events.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CodeHooks, codeHooks } from "../../lib/core/code-hooks.ts";
+import { type CodeHooks, codeHooks } from "../../lib/hooks/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
-import { HookRegistry } from "../../lib/core/registry.ts";
+import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { context, deny, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { act, boom, calls, echo, shown, stage, watch, within } from "./_stage.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CodeHooks } from "../../lib/core/code-hooks.ts";
+import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
 import { tool } from "../../lib/core/tool.ts";
 import { allow, ask, context, deny, modify, type Opinion } from "../../lib/core/verdict.ts";

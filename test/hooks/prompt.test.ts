@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { codeHooks } from "../../lib/core/code-hooks.ts";
+import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { Model } from "../../lib/core/model.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agent, type AgentOptions, type HookContext, tool } from "../../lib/index.ts";
-import { codeHooks } from "../../lib/core/code-hooks.ts";
+import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { LaneClock } from "../../lib/tape/clock.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
 import { agentTool } from "../../lib/tools/index.ts";

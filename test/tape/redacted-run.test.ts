@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { TypedHooks } from "../../lib/core/code-hooks.ts";
+import type { TypedHooks } from "../../lib/hooks/code-hooks.ts";
 import { agent, type AgentOptions, anthropic, tool } from "../../lib/index.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";
 import { readTape } from "../../lib/tape/read.ts";

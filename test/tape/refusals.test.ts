@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { RunOptions } from "../../lib/agent.ts";
-import type { TypedHooks } from "../../lib/core/code-hooks.ts";
+import type { TypedHooks } from "../../lib/hooks/code-hooks.ts";
 import { agent, type AgentOptions, ask, keepGoing } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent } from "../../lib/tools/index.ts";

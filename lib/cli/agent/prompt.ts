@@ -1,5 +1,5 @@
 import type { EventFields } from "../../core/events.ts";
-import { HookRegistry } from "../../core/registry.ts";
+import { HookRegistry } from "../../hooks/registry.ts";
 import { exec } from "../../hooks/process/exec.ts";
 import { agentsDir, isAgentId, readEvents } from "../../monitor/log.ts";
 import { command, type Usage } from "../_flags.ts";

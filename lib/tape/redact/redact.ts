@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { sha256 } from "../../core/sha256.ts";
+import { sha256 } from "../../files/sha256.ts";
 import { encodedForms, secretsOf, secretsOfFolder } from "./known-secrets.ts";
 import { isNamedSecret, looksRandom, SECRET_PATTERNS, type SecretKind, UUID } from "./secrets.ts";
 

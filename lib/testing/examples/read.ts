@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { sha256 } from "../../core/sha256.ts";
+import { sha256 } from "../../files/sha256.ts";
 import { importModule } from "../../hooks/file/import.ts";
 import { extensionOf } from "../../hooks/file/file-name.ts";
 import { HookLoadError } from "../../hooks/file/load-error.ts";

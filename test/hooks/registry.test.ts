@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeHooks } from "../../lib/core/code-hooks.ts";
+import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import type { AnyEvent, EventOf } from "../../lib/core/events.ts";
 import type { HookContext } from "../../lib/core/hook.ts";
-import { HookRegistry } from "../../lib/core/registry.ts";
+import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { context, deny, halt, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { calls, echo, record, stage } from "./_stage.ts";
+import { calls, echo, record, stage } from "../core/_stage.ts";
 
 const BASH = { event: "pre-tool-use", tool_name: "Bash", input: { command: "ls" } } as const;
 

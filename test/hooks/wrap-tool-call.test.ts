@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CodeHooks } from "../../lib/core/code-hooks.ts";
+import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readDefinition } from "../../lib/core/dialects.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
-import { sessionHooks, ToolDeniedError, wrapToolCall } from "../../lib/core/host.ts";
+import { sessionHooks, ToolDeniedError, wrapToolCall } from "../../lib/hooks/wrap-tool-call.ts";
 import { expectEvent } from "../../lib/core/names.ts";
-import { HookRegistry } from "../../lib/core/registry.ts";
+import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { ask, deny, modify } from "../../lib/core/verdict.ts";
 import type { HookConfig, HookMatcher, HookResult, HookType } from "../../lib/index.ts";
 import * as crochet from "../../lib/index.ts";
-import { record } from "./_stage.ts";
+import { record } from "../core/_stage.ts";
 
 /** A registry that writes down all it is told. */
 function listening(...more: CodeHooks[]): { hooks: HookRegistry; told: AnyEvent[] } {

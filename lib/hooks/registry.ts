@@ -1,12 +1,12 @@
-import { freeze, thaw } from "./frozen.ts";
-import { systemClock } from "./clock.ts";
+import { freeze, thaw } from "../core/frozen.ts";
+import { systemClock } from "../core/clock.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
-import { fire } from "./dispatch.ts";
-import type { Folded } from "./fold.ts";
-import { DEFAULTS, type EventFields, type EventName, EVENTS, type Fired } from "./events.ts";
-import type { HookEnv, HookRecord, HookRun } from "./hook.ts";
-import { expectEvent } from "./names.ts";
-import { actionOf } from "./verdict.ts";
+import { fire } from "../core/dispatch.ts";
+import type { Folded } from "../core/fold.ts";
+import { DEFAULTS, type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
+import type { HookEnv, HookRecord, HookRun } from "../core/hook.ts";
+import { expectEvent } from "../core/names.ts";
+import { actionOf } from "../core/verdict.ts";
 
 /** What one hook answered, for hosts that want each answer and not the sum. */
 export interface HookResult {

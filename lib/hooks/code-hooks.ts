@@ -1,9 +1,9 @@
-import { type AnyEvent, type EventName, type EventOf, EVENTS } from "./events.ts";
-import type { Hook, HookContext, HookList, HookRecord } from "./hook.ts";
-import { compileMatcher } from "./match.ts";
-import { EVENT_NAMES, expectEvent, kebab, type ResolvedName } from "./names.ts";
-import { shown } from "./shown.ts";
-import { type Answer, readNative } from "./verdict.ts";
+import { type AnyEvent, type EventName, type EventOf, EVENTS } from "../core/events.ts";
+import type { Hook, HookContext, HookList, HookRecord } from "../core/hook.ts";
+import { compileMatcher } from "../core/match.ts";
+import { EVENT_NAMES, expectEvent, kebab, type ResolvedName } from "../core/names.ts";
+import { shown } from "../core/shown.ts";
+import { type Answer, readNative } from "../core/verdict.ts";
 
 /** An object that is told of every event. */
 export interface HookObject {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeHooks, matchTool, matchToolPost, matchToolPostFailure } from "../../lib/core/code-hooks.ts";
+import { codeHooks, matchTool, matchToolPost, matchToolPostFailure } from "../../lib/hooks/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
-import { HookRegistry } from "../../lib/core/registry.ts";
+import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { deny, readNative } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { calls, echo, fail, named, results, stage, write } from "./_stage.ts";
+import { calls, echo, fail, named, results, stage, write } from "../core/_stage.ts";
 
 test("U1, S0.7: hooks given in code compile to records of one form, with stable names", () => {
   const guard = () => undefined;

@@ -1,7 +1,7 @@
-import { thaw } from "./frozen.ts";
-import { thrownWords } from "./thrown.ts";
-import type { EventFields } from "./events.ts";
-import type { Folded } from "./fold.ts";
+import { thaw } from "../core/frozen.ts";
+import { thrownWords } from "../core/thrown.ts";
+import type { EventFields } from "../core/events.ts";
+import type { Folded } from "../core/fold.ts";
 import { type HookRegistry, idOf, type SessionLike } from "./registry.ts";
 
 /** A tool call that a hook refused. */
