@@ -80,8 +80,8 @@ test("a file may share headers by YAML aliases; aliases of aliases that fill the
 });
 
 test("the time to refuse a text never grows faster than its length", async () => {
-  for (const text of ["\n", "{", '{"a":"', "[1, ", "# "]) {
-    await assertLinear(1 << 15, (size) => {
+  for (const text of ["\n", "# ", '{"a":"']) {
+    await assertLinear(1 << 18, (size) => {
       const bytes = Buffer.from(`${text.repeat(size / text.length)}@`);
       return () => assert.rejects(readRecording(bytes));
     });

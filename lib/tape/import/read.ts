@@ -31,12 +31,13 @@ async function opened(text: string): Promise<RecordingFile> {
     throw new ImportRefused(broken > 0 ? `line ${broken + 1} is not JSON` : "it is not valid JSON: it may be cut off");
   }
   // A stream of events is also valid YAML; prose is not worth parsing.
-  if (/^(?:event|data|:)/.test(text) || !YAML_START.test(text)) return { text };
+  const first = text.split("\n").find((line) => !/^\s*(?:#|$)/.test(line)) ?? "";
+  if (/^(?:event|data|:)/.test(first) || !YAML_START.test(first)) return { text };
   return { text, documents: await readDocuments(text) };
 }
 
-/** How a YAML recording begins: `---`, a list or a key, after any comments. */
-const YAML_START = /^(?:[^\S\n]*(?:#[^\n]*)?\n)*[^\S\n]*(?:---|%YAML|!|-\s|["'\w-]+["']?\s*:)/;
+/** The first line of a YAML recording: `---`, a list or a key. */
+const YAML_START = /^\s*(?:---|%YAML|!|-\s|["'\w-]+["']?\s*:)/;
 
 function textOf(bytes: Uint8Array): string {
   const plain = bytes[0] === 0x1f && bytes[1] === 0x8b ? unzipped(bytes) : bytes;
