@@ -1,13 +1,13 @@
 import { existsSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, join, resolve } from "node:path";
-import type { Agent } from "../agent.ts";
 import { shellWord } from "../core/shown.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
 import { PLAIN, renewalText } from "../tape/drift/report.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
+import type { ReplayHooks } from "../tape/run-on-tape.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { eachOf, tellLeft } from "./_each-of.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
@@ -162,10 +162,11 @@ async function outcomeOf(
       wire: flags.wire === true,
       signal: io.signal,
       mode: flags.verify ? "verify" : "replay",
+      keptFaults: !flags.verify,
       ...declared,
       ...(folder !== undefined && { hooks: shadowed?.hooks ?? await hooksOf(folder) }),
     };
-    let { report, ms } = await runFixture(fixture, agent, options);
+    let { report, ms, broke } = await runFixture(fixture, agent, options);
     // What was not replayed to its end has not drifted, and needs no recording.
     if (io.signal.aborted && !report.ok) throw new Error(INTERRUPTED);
     if (flags.update && (!report.ok || options.normalise)) {
@@ -176,9 +177,8 @@ async function outcomeOf(
       if (!report.ok) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
       shadow.length = 0; // of the run that is kept, each verdict once
       const update = () => runFixture(fixture, agent, { ...options, mode: "update", ...here });
-      ({ report, ms } = await (here.cwd === undefined ? update() : oneByOne(update)));
+      ({ report, ms, broke } = await (here.cwd === undefined ? update() : oneByOne(update)));
     }
-    const broke = flags.verify || !report.ok ? undefined : await brokenAgain(fixture, agent, flags, io);
     if (broke !== undefined) throw new Error(broke);
     return { name: fixture.name, seconds: ms / 1000, report, shadow };
   } catch (error) {
@@ -199,21 +199,7 @@ function oneByOne<T>(work: () => Promise<T>): Promise<T> {
 }
 let turn: Promise<unknown> = Promise.resolve();
 
-/** Faults that a search has kept beside the tape are tried again with every replay. */
-async function brokenAgain(
-  fixture: Fixture,
-  agent: Agent,
-  { wire }: Flags["flags"],
-  { signal }: Io,
-): Promise<string | undefined> {
-  if (!existsSync(fixture.faults)) return undefined;
-  const { brokenAgain } = await import("../tape/fault/kept-faults.ts");
-  return await brokenAgain(fixture, agent, { wire: wire === true, signal });
-}
-
-type HooksOf = NonNullable<ReplayOptions["hooks"]>;
-
-async function hooksOf(folder: string): Promise<HooksOf> {
+async function hooksOf(folder: string): Promise<ReplayHooks> {
   const { HookFolder } = await import("../hooks/hot.ts");
   return (runner) => {
     const hooks = new HookFolder(folder, runner);
@@ -225,14 +211,14 @@ async function hooksOf(folder: string): Promise<HooksOf> {
 async function shadowsOf(
   folder: string,
   tell: (verdict: ShadowVerdict) => void,
-): Promise<{ hooks: HooksOf; end: () => void }> {
+): Promise<{ hooks: ReplayHooks; end: () => void }> {
   const [{ HookFolder }, { Mirror }, { shadows }] = await Promise.all([
     import("../hooks/hot.ts"),
     import("../tape/mirror.ts"),
     import("../tape/shadow.ts"),
   ]);
   const mirrors: InstanceType<typeof Mirror>[] = [];
-  const hooks: HooksOf = (runner) => {
+  const hooks: ReplayHooks = (runner) => {
     const mirror = new Mirror(runner.host.projectDir);
     mirrors.push(mirror);
     const files = new HookFolder(folder, { ...runner, host: { ...runner.host, projectDir: mirror.root } });

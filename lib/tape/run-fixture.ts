@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import type { HookRecord } from "../core/hook.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./_workspace.ts";
 import type { Cuts } from "./cuts.ts";
@@ -13,28 +12,8 @@ import { readTape, TapeError } from "./read.ts";
 import { mask } from "./redact/mask.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { redactor } from "./redact/redact.ts";
+import { type Replayable, type ReplayHooks, runOnTape, type RunSoFar } from "./run-on-tape.ts";
 import type { Tape } from "./tape.ts";
-
-/** What is needed of an agent to run it on a tape: `agent({...})` has it. */
-export interface Replayable {
-  readonly name: string;
-  readonly from?: string;
-  open(options: ReplayableOptions): Promise<{
-    prompt(text: string): Promise<Result>;
-    setModel?(model: string): Promise<unknown>;
-    close(): Promise<void>;
-  }>;
-}
-
-interface ReplayableOptions {
-  cwd: string;
-  tape: TapeOptions;
-  on: (event: RunEvent) => void;
-  model?: string;
-  rollout?: string;
-  signal?: AbortSignal;
-  hooks?: (runner: any) => () => Promise<readonly HookRecord[]>;
-}
 
 export interface ReplayOptions {
   /** @default "replay" */
@@ -44,7 +23,7 @@ export interface ReplayOptions {
   readonly normalise?: readonly Normaliser[];
   /** What to ask where nothing is recorded yet. */
   readonly prompts?: readonly string[];
-  readonly hooks?: NonNullable<ReplayableOptions["hooks"]>;
+  readonly hooks?: ReplayHooks;
   readonly tools?: boolean;
   readonly redact?: boolean;
   readonly agent?: string;
@@ -55,6 +34,8 @@ export interface ReplayOptions {
   /** Where to work. @default a scratch copy of the fixture's files */
   readonly cwd?: string;
   readonly workspace?: NonNullable<TapeOptions["workspace"]>;
+  /** After a run without drift, try the faults again that are kept beside the tape. @default false */
+  readonly keptFaults?: boolean;
 }
 
 /** What came of a fixture's run. */
@@ -67,6 +48,8 @@ export interface FixtureRun {
   /** The scratch workspace as the run left it: text by path. */
   readonly files: ReadonlyMap<string, string>;
   readonly ms: number;
+  /** Which of the kept faults the agent did not survive, in a sentence. */
+  readonly broke?: string;
 }
 
 /**
@@ -94,7 +77,11 @@ export async function runFixture(
     return runIn(cwd, fixture, agent, { ...options, mode, prompts: asked }, tape);
   };
   const done = await (options.cwd === undefined ? inScratch(fixture.files, run, tape?.files) : run(options.cwd));
-  return { ...done, ms: performance.now() - began };
+  const ms = performance.now() - began;
+  if (!options.keptFaults || !done.report.ok || !existsSync(fixture.faults)) return { ...done, ms };
+  const { brokenAgain } = await import("./fault/kept-faults.ts");
+  const broke = await brokenAgain(fixture, agent, given(options, "wire", "signal"));
+  return { ...done, ms, ...(broke !== undefined && { broke }) };
 }
 
 /** What a tape has as placeholders is asked for with the places of here, as it was. */
@@ -118,10 +105,10 @@ async function runIn(
   options: ReplayOptions & { mode: TapeMode; prompts: readonly string[] },
   tape: Tape | undefined,
 ): Promise<Omit<FixtureRun, "ms">> {
-  const { mode, prompts, on } = options;
-  const events: RunEvent[] = [];
-  const told: { report?: DriftReport; error?: unknown } = {};
-  const session = await agent.open({
+  const { mode, prompts } = options;
+  const run: RunSoFar = { events: [], results: [] };
+  const ended: { report?: DriftReport; error?: unknown } = {};
+  await runOnTape(agent, prompts.map((text, i) => ({ text, model: tape?.models?.[i] })), {
     cwd,
     tape: {
       path: fixture.folder,
@@ -129,27 +116,15 @@ async function runIn(
       mode,
       ...given(options, "wire", "cutAt", "normalise", "tools", "redact", "agent", "workspace"),
       ...(options.cwd === undefined && { files: (shown) => hashFiles(cwd, { shown, before: fixture.files }) }),
-      onReport: (report) => told.report = report,
-      onError: (error) => told.error = error,
+      onReport: (report) => ended.report = report,
+      onError: (error) => ended.error = error,
     },
-    on: (event) => {
-      events.push(event);
-      on?.(event);
-    },
-    ...given(options, "hooks", "model", "rollout", "signal"),
-  });
-  let result: Result | undefined;
-  try {
-    for (const [i, prompt] of prompts.entries()) {
-      const model = tape?.models?.[i];
-      if (model !== undefined) await session.setModel?.(model);
-      result = await session.prompt(prompt);
-    }
-  } finally {
-    await session.close();
-  }
-  if (told.error !== undefined) throw withReason(told.error, result);
-  const report = judged(told.report!, tape, result!, cwd);
+    ...given(options, "on", "hooks", "model", "rollout", "signal"),
+  }, run);
+  const { events } = run;
+  const result = run.results.at(-1)!;
+  if (ended.error !== undefined) throw withReason(ended.error, result);
+  const report = judged(ended.report!, tape, result, cwd);
   const isBare = options.cwd === undefined && fixture.files === undefined && blamesOthers(report, tape);
   const notes = [
     ...report.notes,
@@ -159,7 +134,7 @@ async function runIn(
   ];
   // A directory that is worked in itself may be of any size, and is there to be looked at.
   const files = options.cwd === undefined ? readFiles(cwd) : new Map<string, string>();
-  return { root: cwd, result: result!, report: { ...report, notes }, events, files };
+  return { root: cwd, result, report: { ...report, notes }, events, files };
 }
 
 /** What a run warned of, such as a hook or a server that failed: that may be why it is another one. */

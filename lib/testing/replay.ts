@@ -8,13 +8,13 @@ import { shellWord, shown } from "../core/shown.ts";
 import type { Cuts } from "../tape/cuts.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
-import { brokenAgain } from "../tape/fault/kept-faults.ts";
 import { isCi } from "../tape/options.ts";
 import { scriptOf } from "../tape/record/recorded-from.ts";
 import { reportLines } from "../tape/drift/report.ts";
 import { rootNamed } from "../tape/redact/places.ts";
 import { mapTexts } from "../tape/redact/redact.ts";
-import { type FixtureRun, type Replayable, runFixture } from "../tape/run-fixture.ts";
+import { type FixtureRun, runFixture } from "../tape/run-fixture.ts";
+import type { Replayable } from "../tape/run-on-tape.ts";
 
 export interface ReplayTestOptions {
   /** What to ask; needed where the fixture is to be recorded. @default what was recorded */
@@ -121,6 +121,7 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
   const { wire, cutAt, normalise, rollout, on } = options;
   const run = await runFixture(fixture, agent, {
     mode: missing ? "record" : options.verify ? "verify" : "replay",
+    keptFaults: !missing && !options.verify,
     ...(options.prompt !== undefined && { prompts: [options.prompt] }),
     ...(wire !== undefined && { wire }),
     ...(cutAt !== undefined && { cutAt }),
@@ -142,10 +143,7 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
       run.report,
     );
   }
-  const broke = missing || options.verify
-    ? undefined
-    : await brokenAgain(fixture, agent, wire === undefined ? {} : { wire });
-  if (broke !== undefined) throw new ReplayError(broke, run.report);
+  if (run.broke !== undefined) throw new ReplayError(run.broke, run.report);
   return replayed(run);
 }
 

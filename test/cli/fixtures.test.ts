@@ -157,19 +157,19 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   assert.equal(imported.code, 1);
   assert.match(
     imported.out,
-    /old\/hi\.chunks\.txt +vercel-chunks +1 +fixtures\/imported\/old-hi\/tape\.jsonl +call 1 has a stand-in/,
+    /old\/hi\.chunks\.txt +vercel-chunks +1 +fixtures\/imported\/old-hi\/tape\.jsonl +the request was not recorded: main#1/,
   );
   assert.match(imported.out, /fixtures\/imported\/sub-hi\/tape\.jsonl/);
   assert.match(
     imported.out,
-    /✗ Cannot import 'old\/notes\.md' as it is in none of the known formats: vcrpy, cassetter,/,
+    /✗ Cannot import 'old\/notes\.md' as its format is not supported: supported are vcrpy, go-vcr,/,
   );
   assert.match(imported.out, /2 imported, 1 refused\n$/);
   assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt")).code, 0);
   const again = await w.call(fixtures, "import", "old/hi.chunks.txt");
   assert.match(
     again.out,
-    /✗ Cannot import .* as fixtures\/imported\/hi\/tape\.jsonl is there already: write over it with --replace/,
+    /✗ Cannot import .* as fixtures\/imported\/hi\/tape\.jsonl exists: overwrite it with --replace/,
   );
   assert.equal((await w.call(fixtures, "import", "old/hi.chunks.txt", "--replace")).code, 0);
 
@@ -308,7 +308,7 @@ test("an import tells of every file, once, though one cannot be kept; no name be
   assert.match(out, /\nold\/\(é\)\.txt +vercel-chunks +1 +out\/recording\/tape\.jsonl /);
   assert.match(
     out,
-    /\n✗ Cannot import 'old\/hi\.txt' as it cannot be read or kept: .*out\/hi.*\n1 imported, 1 refused\n$/,
+    /\n✗ Cannot import 'old\/hi\.txt' as it cannot be read or written: .*out\/hi.*\n1 imported, 1 refused\n$/,
   );
 });
 

@@ -1,6 +1,6 @@
 import { textOf } from "../../core/messages.ts";
 import { checkOptions, type OptionKind } from "../../core/options.ts";
-import type { Result, RunEvent } from "../../core/run-events.ts";
+import type { Result } from "../../core/run-events.ts";
 import { shown } from "../../core/shown.ts";
 import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
@@ -11,7 +11,7 @@ import { inScratch } from "../fixture.ts";
 import { readFiles } from "../_workspace.ts";
 import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants.ts";
 import type { TapeOptions } from "../options.ts";
-import type { Replayable } from "../run-fixture.ts";
+import { type Replayable, runOnTape, type RunSoFar } from "../run-on-tape.ts";
 import { MAIN, type Tape } from "../tape.ts";
 
 /** What is needed of an agent: `agent({...})` has it. */
@@ -115,38 +115,30 @@ async function observe(
   cwd: string,
   { wire, cutAt, signal }: UnderFaultsOptions,
 ): Promise<Omit<Observed, "files">> {
-  const events: RunEvent[] = [];
-  const results: Result[] = [];
+  const soFar: RunSoFar = { events: [], results: [] };
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), LONGEST);
   let thrown: unknown;
   try {
-    const session = await agent.open({
-      // What is asked is compared with nothing, so there is nothing to report.
+    await runOnTape(agent, promptsOf(tape).map((text) => ({ text })), {
       tape: {
         tape,
         mode: "replay",
         faults: run,
-        onReport: () => {},
+        onReport: () => {}, // requests are not compared
         ...(wire !== undefined && { wire }),
         ...(cutAt !== undefined && { cutAt }),
       },
       cwd,
-      on: (event) => events.push(event),
       signal: AbortSignal.any([run.stuck, timeout.signal, ...(signal ? [signal] : [])]),
-    });
-    try {
-      for (const prompt of promptsOf(tape)) results.push(await session.prompt(prompt));
-    } finally {
-      await session.close();
-    }
+    }, soFar);
   } catch (error) {
     thrown = error;
   } finally {
     clearTimeout(timer);
   }
   if (timeout.signal.aborted) thrown ??= new NotOver(`It was not over after ${LONGEST / 1000} s`);
-  return { tape, run, events, results, ...(thrown !== undefined && { thrown }) };
+  return { tape, run, ...soFar, ...(thrown !== undefined && { thrown }) };
 }
 
 /** What a person asked; of a tape that does not say it, what the first request begins with. */
