@@ -284,7 +284,7 @@ export function agent(options: AgentOptions = {}): Agent {
     fork: (id, prompt, { at, ...own } = {}) => run(prompt, { ...own, resume: id, fork: at ?? true }),
     main: async (args = process.argv.slice(2)) => {
       if (isLoadingScript()) return;
-      const { runAsScript } = await import("./cli/run.ts");
+      const { runAsScript } = await import("./cli/run-agent.ts");
       await runAsScript(made, args);
     },
   };

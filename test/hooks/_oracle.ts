@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { agent } from "../../lib/agent.ts";
 import { anthropic } from "../../lib/anthropic/model.ts";
-import { exitCode } from "../../lib/cli/run.ts";
+import { exitCode } from "../../lib/cli/run-agent.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
 import type { HookHost } from "../../lib/hooks/process/host.ts";

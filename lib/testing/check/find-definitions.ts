@@ -6,8 +6,8 @@ import { homeOf } from "../../hooks/file/places.ts";
 import { nameWarnings } from "../../hooks/known-names.ts";
 import { readTurnCommand } from "../../hooks/turn-command.ts";
 import { copiesFor } from "./find-settings.ts";
-import { type FindOptions, shortened } from "./find.ts";
-import { type FoundSubjects, momentsOf, type Subject } from "./subject.ts";
+import type { FindOptions } from "./find.ts";
+import { type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
 
 /** The definitions of a hooks.yaml. */
 export async function definitionSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {

@@ -13,13 +13,13 @@ import { type Handler, readHandler } from "../../hooks/setting/handler.ts";
 import { readSettings } from "../../hooks/setting/settings-file.ts";
 import { matchesIf } from "../../permissions/rules.ts";
 import { CLAUDE_ONLY } from "../arbitraries/host-events.ts";
-import { type FindOptions, shortened } from "./find.ts";
+import type { FindOptions } from "./find.ts";
 import { violationsOf } from "./laws/judged.ts";
 import { SHAPES } from "./laws/shapes.ts";
 import { isSmall } from "./place.ts";
 import { matcherMistake, neverMatches, unsetVariables } from "./static-faults.ts";
 import type { Violation } from "./report.ts";
-import type { Copy, FoundSubjects, Subject } from "./subject.ts";
+import { type Copy, type FoundSubjects, shortened, type Subject } from "./subject.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Command = Handler & { readonly type: "command" };

@@ -11,7 +11,7 @@ import { recordBase } from "../../hooks/file/record.ts";
 import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
 import type { Host } from "../../hooks/serving/from-host.ts";
 import { unsetVariables } from "./static-faults.ts";
-import { type FoundSubjects, momentsOf, type Subject } from "./subject.ts";
+import { type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
 
 export interface FindOptions {
   /** Where relative paths begin. */
@@ -166,11 +166,6 @@ function projectAround(folder: string): string {
     if (["node_modules", "package.json", "deno.json", ".git"].some((name) => existsSync(join(at, name)))) return at;
   }
   return folder;
-}
-
-/** A path as a person would type it. */
-export function shortened(path: string, cwd: string): string {
-  return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
 
 /**

@@ -93,3 +93,8 @@ function aliasOf({ event, scope, outcome }: ResolvedName): string {
   );
   return narrow?.[0] ?? event;
 }
+
+/** A path as a person would type it. */
+export function shortened(path: string, cwd: string): string {
+  return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
+}

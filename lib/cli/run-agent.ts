@@ -1,0 +1,167 @@
+import { relative } from "node:path";
+import type { Agent, RunOptions } from "../agent.ts";
+import type { Stop } from "../core/events.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import { consoleAside } from "./_aside.ts";
+import { command, helpText, type Usage } from "./_flags.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
+import { guarded, processIo } from "./_process.ts";
+import { promptOf } from "./_prompt.ts";
+import { endAtSecondInterrupt } from "./_second-interrupt.ts";
+import { ASKING, type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
+import { plainText } from "./show/text.ts";
+
+const PIPED = "What is piped in is added to the prompt; - as the prompt means only what is piped in.";
+
+/** How `crochet run` is called; a script with `agent.main()` takes the same flags. */
+export const USAGE: Usage = {
+  name: "run",
+  words: "[agent.ts] <prompt…>",
+  about: `Runs an agent: the script's default export, or the built-in coding agent. ${PIPED} ${ASKING}`,
+  flags: [
+    ...RUN_FLAGS,
+    ["--on <url>", "run on a durable engine, by its ingress, and follow; with --resume and no prompt: follow again"],
+    ["--durable", "survive a crash: the same command with --resume goes on where it was, and questions wait"],
+    ["--output <form>", "text, json or stream-json"],
+    ["--verbose", "show what hooks do on stderr, also when the output goes to a file or program"],
+    ["--debug", "show where an error came from"],
+  ],
+  example: `crochet run "say hello"`,
+};
+
+/** What `agent.main()` does: the same as `crochet run` with the script already loaded. Takes the agent, so that `agent.ts` and the CLI do not import each other. */
+export async function runAsScript(agent: Agent, args: readonly string[]): Promise<void> {
+  const io = processIo();
+  const usage = scriptUsage(agent);
+  const run = command(usage, async ({ words, flags }) => {
+    const call = { flags, io, script: true };
+    const prompt = await promptFor(words, call);
+    if (prompt !== undefined) return await runPrompt(agent, prompt, call);
+    io.err(helpText(usage));
+    return EXIT.usage;
+  });
+  process.exitCode = await guarded(args, io, () => run(args, io));
+}
+
+/** How an agent that is a program of its own is called. */
+function scriptUsage(agent: Agent): Usage {
+  const script = relative(process.cwd(), process.argv[1] ?? "agent.ts");
+  const program = "Bun" in globalThis ? "bun run" : "Deno" in globalThis ? "deno run -A" : "node";
+  const typed = `${program} ${script}`;
+  return {
+    ...USAGE,
+    typed,
+    words: "<prompt…>",
+    about: `Runs the agent '${agent.name}'. ${PIPED} ${ASKING}`,
+    example: `${typed} "say hello"`,
+  };
+}
+
+/** The prompt of a call; undefined if there is none and the call needs one. */
+export async function promptFor(words: readonly string[], { flags, io }: Call): Promise<string | undefined> {
+  const goesOn = (flags.durable === true || flags.on !== undefined) && flags.resume !== undefined;
+  if (goesOn && words.length === 0) return "";
+  const prompt = await promptOf(words, io);
+  return prompt.trim() === "" ? undefined : prompt;
+}
+
+export async function runPrompt(agent: Agent, prompt: string, call: Call): Promise<number> {
+  const { flags, io } = call;
+  const output = outputForm(flags.output);
+  const seen = output === "text" && io.tty;
+  const restore = seen ? undefined : consoleAside();
+  const unwatch = endAtSecondInterrupt();
+  try {
+    const { start, cwd = io.cwd } = flags.on === undefined
+      ? await startHere(agent, prompt, call)
+      : { start: (await import("./_run-on.ts")).runOn(agent.name, prompt, flags, io) };
+    const result = seen
+      ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd })
+      : await unseen(start, output, io, flags.verbose === true);
+    return exitCode(result.stop);
+  } finally {
+    restore?.();
+    unwatch();
+  }
+}
+
+type OutputForm = "text" | "json" | "stream-json";
+
+function outputForm(given: string | boolean | undefined): OutputForm {
+  const form = given ?? "text";
+  if (form === "text" || form === "json" || form === "stream-json") return form;
+  throw new UsageError(`Cannot print '${form}' as there is no such output form: expected text, json or stream-json`);
+}
+
+/** How a run of this machine is started, and where it works. */
+async function startHere(agent: Agent, prompt: string, call: Call) {
+  const { options, watched } = await runOptions(call, agent);
+  const start = call.flags.durable
+    ? (await import("./_durable.ts")).durably(watched, prompt, { ...options, io: call.io })
+    : (more: RunOptions) => watched.run(prompt, { ...options, ...more });
+  return { start, cwd: options.cwd };
+}
+
+/** Shows what hooks run, write, answer and give the model to read. */
+async function hookView(write: (text: string) => void, io: Io): Promise<(event: RunEvent) => void> {
+  const { terminalView } = await import("./show/terminal-view.ts");
+  const { coloursFor } = await import("./show/colours.ts");
+  const see = terminalView(write, coloursFor(false, io.env));
+  const shown: readonly RunEvent["type"][] = ["exec", "hook_output", "hook_end", "hook_input", "system_message"];
+  return (event) => void (shown.includes(event.type) && see(event));
+}
+
+/** A run whose output another program reads: plain, and only what was asked for. */
+async function unseen(
+  start: (options: RunOptions) => Promise<Result>,
+  output: OutputForm,
+  io: Io,
+  verbose: boolean,
+): Promise<Result> {
+  const streams = output === "stream-json";
+  const { RefusedCalls } = await import("./show/refusals.ts");
+  const refused = new RefusedCalls(io.cwd);
+  const status = process.stderr.isTTY && !streams ? (await import("./show/watch.ts")).statusLine(io) : undefined;
+  const warn = (words: string) => status ? status.print(`crochet: ${words}`) : io.err(`crochet: ${words}\n`);
+  const show = (text: string) => status ? status.print(text.trimEnd()) : io.err(text);
+  const hooks = verbose ? await hookView(show, io) : undefined;
+  const ended = await start({
+    on: (event) => {
+      hooks?.(event);
+      if (streams) io.out(`${inJson(event)}\n`);
+      else if (event.type === "warning") warn(plainText(event.message));
+      const line = refused.see(event);
+      if (line !== undefined) warn(line);
+      status?.see(event);
+    },
+  }).finally(() => status?.close());
+  const result = refused.in(ended);
+  if (streams) {
+    io.out(`${inJson({ type: "result", ...result })}\n`);
+    return result;
+  }
+  if (output === "json") io.out(`${inJson(result)}\n`);
+  else if (result.text !== "") io.out(`${plainText(result.text)}\n`);
+  if (result.error) io.err(`crochet: ${plainText(result.error.message)}\n`);
+  return result;
+}
+
+/** A cost that is unknown is null, as a field that is missing could be taken for nothing. */
+function inJson(value: object): string {
+  return JSON.stringify("cost" in value && value.cost === undefined ? { ...value, cost: null } : value);
+}
+
+/** Quiet ends and refusals are no failures; a limit that was hit is. */
+export function exitCode(stop: Stop): number {
+  switch (stop) {
+    case "done":
+    case "halted":
+    case "denied":
+    case "waiting":
+      return EXIT.ok;
+    case "aborted":
+      return EXIT.interrupted;
+    default:
+      return EXIT.failed;
+  }
+}
