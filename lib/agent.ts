@@ -1,6 +1,6 @@
-import type { Parts } from "./batteries/assemble.ts";
-import type { AskedBelow, Below } from "./batteries/spawn.ts";
-import { streamed } from "./batteries/streamed.ts";
+import type { Parts } from "./agent/assemble.ts";
+import type { AskedBelow, Below } from "./agent/spawn.ts";
+import { streamed } from "./agent/streamed.ts";
 import { type CodeHooks, liveHooks } from "./hooks/code-hooks.ts";
 import { type Engine, engineOf, type Step } from "./core/engine.ts";
 import type { HookRecord } from "./core/hook.ts";
@@ -253,7 +253,7 @@ export function agent(options: AgentOptions = {}): Agent {
     if (own.mcp) checkMcp(own.mcp);
     if (own.prices) checkPrices(own.prices);
     const cwd = own.cwd === undefined ? parts.cwd : pathFrom(options.from, own.cwd, "cwd");
-    const { assemble } = await (assembling ??= import("./batteries/assemble.ts"));
+    const { assemble } = await (assembling ??= import("./agent/assemble.ts"));
     return await assemble(parts, { ...own, cwd });
   };
   const run = async (prompt: string, own: RunOptions = {}): Promise<Result> => {
@@ -269,7 +269,7 @@ export function agent(options: AgentOptions = {}): Agent {
     ...(options.from !== undefined && { from: options.from }),
     ...(options.permissions && { permissions: options.permissions }),
     ownHooks: async () => {
-      const { hookFolders } = await import("./batteries/hook-list.ts");
+      const { hookFolders } = await import("./agent/hook-list.ts");
       return { inCode: parts.codeHooks.records, folders: await hookFolders(parts) };
     },
     open,
@@ -292,7 +292,7 @@ export function agent(options: AgentOptions = {}): Agent {
 }
 
 /** Kept: to ask for a module again takes longer than to open a session, and those who ask at once get it in any order. */
-let assembling: Promise<typeof import("./batteries/assemble.ts")> | undefined;
+let assembling: Promise<typeof import("./agent/assemble.ts")> | undefined;
 
 function toolList(given: AgentOptions["tools"] = []): readonly Tool[] {
   const tools = given.map(asTool);

@@ -7,7 +7,7 @@ export {
   type SandboxOption,
 } from "./agent.ts";
 export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
-export { hookToml } from "./batteries/hook-toml.ts";
+export { hookToml } from "./agent/hook-toml.ts";
 export {
   type CodeHooks,
   matchTool,

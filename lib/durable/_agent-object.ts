@@ -1,6 +1,6 @@
 import type * as Sdk from "@restatedev/restate-sdk/fetch";
 import type { Agent, AgentSession } from "../agent.ts";
-import type { Below } from "../batteries/spawn.ts";
+import type { Below } from "../agent/spawn.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { MinimalStore } from "../transcript/minimal.ts";
 import { type Entry, transcriptOf, type TranscriptStore } from "../transcript/store.ts";

@@ -1,4 +1,4 @@
-import type { AskedBelow } from "../batteries/spawn.ts";
+import type { AskedBelow } from "../agent/spawn.ts";
 import type { RunOptions } from "../agent.ts";
 
 /** The object that has what is said about a session outside its journal: events for followers, open questions. */

@@ -301,7 +301,7 @@ test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read"
   const [now, late] = [await events(false), await events(true)];
   assert.deepEqual(late, now);
   const fired = new Set(now.map((event) => (JSON.parse(event) as AnyEvent).event));
-  // What only batteries or hosts fire has fields that are texts and numbers, and is in the test above.
+  // What only the agent or hosts fire has fields that are texts and numbers, and is in the test above.
   const elsewhere = [
     "permission-request",
     "pre-compact",

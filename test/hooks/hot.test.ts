@@ -7,7 +7,7 @@ import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { treeSign } from "../../lib/hooks/file/tree.ts";
 import type { HookRunner } from "../../lib/agent.ts";
-import { hookList } from "../../lib/batteries/hook-list.ts";
+import { hookList } from "../../lib/agent/hook-list.ts";
 import { HookFolder, hotFolders } from "../../lib/hooks/hot.ts";
 import { put, scratch } from "../_scratch.ts";
 import { environment, POST, PRE, STOP } from "./_fire.ts";

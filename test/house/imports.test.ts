@@ -9,7 +9,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["core"],
   ["files", "regex"],
   ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic", "mcp", "telemetry"],
-  ["agent", "batteries"],
+  ["agent"],
   ["durable", "monitor", "view", "cli", "index"],
 ];
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
-import { gitLine } from "../../lib/batteries/surroundings.ts";
+import { gitLine } from "../../lib/agent/surroundings.ts";
 import { BUILT_IN } from "../../lib/tape/tape.ts";
 import { memoryStore } from "../../lib/transcript/memory.ts";
 import { put, scratch } from "../_scratch.ts";
