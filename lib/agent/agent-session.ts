@@ -7,7 +7,7 @@ import type { TapeSession } from "../tape/session.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
 import { changesSince } from "../transcript/resume.ts";
 import type { About, Transcript } from "../transcript/store.ts";
-import { beginRun, notBegun } from "./begin.ts";
+import { beginRun, lastResult, notBegun } from "./begin.ts";
 import type { Past } from "./past.ts";
 import type { Keeper } from "./persist.ts";
 import { runBelow } from "./spawn.ts";
@@ -58,6 +58,8 @@ export function agentSession(parts: SessionParts): AgentSession {
       parts.onPrompt(life.clock.uuid());
       let trigger: "user" | "resume" = past ? "resume" : "user";
       if (engine) {
+        const last = words.trim() === "" ? lastResult(engine, life, stored) : undefined;
+        if (last) return last;
         const begin = await beginRun(engine, { prompt: words, trigger, life, keep, stored }).catch((error) => {
           if (engine.failure) return undefined;
           throw error;

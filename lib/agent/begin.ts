@@ -1,6 +1,6 @@
 import type { SessionEngine } from "../core/engine.ts";
 import type { Life } from "../core/life.ts";
-import { type Message, NO_USAGE } from "../core/messages.ts";
+import { type Message, NO_USAGE, textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { resumable } from "../transcript/resume.ts";
@@ -66,7 +66,7 @@ export async function beginRun(
   { prompt, trigger, life, keep, stored }: Beginning,
 ): Promise<Begin & { readonly again: boolean }> {
   let again = true;
-  const begin = await engine.step(`begin:${life.agentId}:${life.runs}`, async (): Promise<Begin> => {
+  const begin = await engine.step(beginName(life), async (): Promise<Begin> => {
     again = false;
     const place = placeOf(life.messages, keep.compacted());
     return { prompt, trigger, model: life.model, at: life.clock.now(), ...place };
@@ -85,6 +85,33 @@ export async function beginRun(
   life.messages = messagesAt(begin, stored, life.id);
   keep.rewind(begin);
   return { ...begin, again };
+}
+
+/**
+ * The Result of the last run of a session, again: without a prompt, a session on an engine goes on with the run that was
+ * interrupted, and if none was, it may have ended without anyone reading its Result.
+ */
+export function lastResult(engine: SessionEngine, life: Life, stored: Transcript | undefined): Result | undefined {
+  const ending = stored?.endings.at(-1);
+  if (!ending?.result || !engine.result || engine.result(beginName(life)) !== undefined) return undefined;
+  const { stop, usage, cost, result: { text, turns = 0, iterations = 0, denials = [], error } } = ending;
+  const { messages } = stored!;
+  return {
+    id: life.id,
+    text: text ?? textOf(messages.findLast(({ role }) => role === "assistant")),
+    stop,
+    messages,
+    turns,
+    iterations,
+    usage,
+    cost: cost ?? undefined,
+    denials,
+    ...(error && { error }),
+  };
+}
+
+function beginName({ agentId, runs }: Life): string {
+  return `begin:${agentId}:${runs}`;
 }
 
 /** How a run ends that its engine did not let begin. */

@@ -1,5 +1,5 @@
 import type { Life } from "../core/life.ts";
-import type { Message } from "../core/messages.ts";
+import { type Message, textOf } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { Run } from "../core/run.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
@@ -110,6 +110,10 @@ export function keeper(
       if (event.type === "model") append({ type: "model", model: event.model }).catch(() => {}); // said by the next save
       else if (event.type === "compact") append({ type: "compact", messages: event.messages }).catch(() => {});
     },
-    ended: ({ stop, usage, cost }) => append({ type: "end", stop, usage, cost: cost ?? null, time: time() }),
+    ended: ({ stop, usage, cost, text, turns, iterations, denials, error }) => {
+      const isReply = text === textOf(life().messages.findLast(({ role }) => role === "assistant"));
+      const result = { ...(!isReply && { text }), turns, iterations, denials, ...(error && { error }) };
+      return append({ type: "end", stop, usage, cost: cost ?? null, time: time(), result });
+    },
   };
 }

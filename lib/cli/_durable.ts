@@ -42,14 +42,12 @@ export function durably(
   };
 }
 
-/** A run that goes on has its prompt in the journal. */
+/** A run that goes on has its prompt in the journal; one that has ended gives its result again. */
 async function expectInterrupted(steps: SqliteSteps, id: string, { store }: StoredRunOptions): Promise<void> {
   const runs = (await store.load(id))?.endings.length ?? 0;
-  if (steps.result(`begin:${id}:${runs}`) !== undefined) return;
+  if (runs > 0 || steps.result(`begin:${id}:0`) !== undefined) return;
   throw new UsageError(
-    runs === 0
-      ? `Cannot go on with session '${id}' as no durable run of it is known: 'crochet transcripts ls' lists sessions`
-      : `Cannot go on with session '${id}' as its last run has ended: give a prompt`,
+    `Cannot go on with session '${id}' as no durable run of it is known: 'crochet transcripts ls' lists sessions`,
   );
 }
 

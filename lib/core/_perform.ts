@@ -3,7 +3,7 @@ import { NEVER, settle } from "./_settle.ts";
 import { asError, thrownWords } from "./thrown.ts";
 import type { ToolResult } from "./events.ts";
 import { thaw } from "./frozen.ts";
-import { INTERRUPTED, isContent } from "./messages.ts";
+import { INTERRUPTED, isContent, text } from "./messages.ts";
 import type { Run } from "./run.ts";
 import { type Spawned, type SpawnRequest, ToolError, type ToolOutput, type ToolReturn } from "./tool.ts";
 import { CWD, shellCwd } from "./tool-state.ts";
@@ -71,9 +71,14 @@ function direct(run: Run, ready: Ready, key: string): Promise<ToolEnd> {
 async function stepped(run: Run, ready: Ready, key: string): Promise<ToolEnd> {
   const { spawn } = run.life;
   const reports: Report[] = [];
+  // Whoever begins the call leaves a mark: where another process left it and no result, it runs a second time.
+  const mine = crypto.randomUUID();
+  const isEffect = ready.tool.effect === "write";
+  const begun = isEffect ? await run.named(`${key}:begun`, () => Promise.resolve(mine)) : mine;
   for (;;) {
-    const end = await placed(run, reports.length === 0 ? key : `${key}:${reports.length}`, () => {
-      return spawn ? untilItWants(run, ready, key, reports) : attempt(run, ready, key, undefined);
+    const end = await placed(run, reports.length === 0 ? key : `${key}:${reports.length}`, async () => {
+      const ended = await (spawn ? untilItWants(run, ready, key, reports) : attempt(run, ready, key, undefined));
+      return begun === mine || reports.length > 0 ? ended : twice(ended);
     });
     if (!end.wants) return end;
     const known = reports.length;
@@ -89,6 +94,20 @@ async function stepped(run: Run, ready: Ready, key: string): Promise<ToolEnd> {
     );
   }
 }
+
+/** Says in a result that its effect may have happened twice. */
+function twice(end: ToolEnd): ToolEnd {
+  if (!end.output) return end;
+  const { content } = end.output;
+  const output = {
+    ...end.output,
+    content: typeof content === "string" ? `${content}\n\n${RAN_AGAIN}` : [...content, text(RAN_AGAIN)],
+  };
+  return { ...end, output };
+}
+
+const RAN_AGAIN =
+  "[This call ran again: a process ended while it ran this call before, so its effect may have happened twice]";
 
 /** A step that leaves its agent where it did when it was run, also where it is only known. */
 async function placed(run: Run, name: string, work: () => Promise<ToolEnd>): Promise<ToolEnd> {

@@ -37,6 +37,8 @@ export interface Engine {
   sleep?(ms: number): Promise<void>;
   /** Waits for somebody outside: `announce` tells them by which token they answer, `about` what they are asked. */
   wait?<T>(name: string, announce: (token: string) => Promise<void>, about?: unknown): Promise<T>;
+  /** The result of a step that has ended, if it can be looked up; else undefined. */
+  result?(name: string): unknown;
 }
 
 /** An engine as a session uses it: once it has failed it stays so, or a run would go on from what was never written. */
@@ -79,6 +81,7 @@ export function engineOf(given: Step | Engine | undefined): SessionEngine | unde
     },
     ...(engine.spawn && { spawn: (agentId, request) => engine.spawn!(agentId, request) }),
     ...(engine.sleep && { sleep: (ms) => engine.sleep!(ms) }),
+    ...(engine.result && { result: (name) => engine.result!(name) }),
     ...(engine.wait && { wait: (name, announce, about) => engine.wait!(name, announce, about) }),
   };
 }

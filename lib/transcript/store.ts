@@ -1,5 +1,6 @@
 import type { Stop } from "../core/events.ts";
 import type { Message, Usage } from "../core/messages.ts";
+import type { Result } from "../core/run-events.ts";
 import { factDamage } from "./_damage.ts";
 
 /** What an agent was when its transcript was written, to compare with what it is now. */
@@ -31,6 +32,8 @@ export interface Ending {
   readonly usage: Usage;
   readonly cost: number | null;
   readonly time: string;
+  /** The rest of its Result, but for the messages and words that the transcript has. */
+  readonly result?: Partial<Pick<Result, "text" | "turns" | "iterations" | "denials" | "error">>;
 }
 
 /** One fact of a transcript. A transcript is the list of its facts, in order: nothing is ever rewritten. */
@@ -116,11 +119,15 @@ export function transcriptOf(entries: Iterable<Entry>, where = "the transcript")
         checkpoints.push({ id: entry.id, at: entry.at, kind: entry.kind, time: entry.time });
         break;
       case "end":
-        endings.push({ stop: entry.stop, usage: entry.usage, cost: entry.cost, time: entry.time });
+        endings.push(endingOf(entry));
         break;
     }
   }
   return { about, messages, full: past.length > 0 ? [...past, ...messages] : messages, model, checkpoints, endings };
+}
+
+function endingOf({ stop, usage, cost, time, result }: Ending): Ending {
+  return { stop, usage, cost, time, ...(result && { result }) };
 }
 
 /** What a listing tells of a transcript: one that cannot be read must not hide the others. */

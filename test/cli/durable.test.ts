@@ -70,14 +70,15 @@ test("crochet run --durable survives kill -9: the same command with --resume goe
   assert.deepEqual([done.code, done.out], [0, "saved four times\n"], done.err);
   const key = (n: number) => `tool:${id}:0.1:Save:t${n}`;
   assert.deepEqual(effects(here), [key(1), key(3), key(3), key(5), key(7)]);
-  const over = await here.crochet([...durable, id, "saver.ts"]);
-  assert.equal(over.code, 2);
-  assert.match(over.err, /as its last run has ended: give a prompt/);
+  const again = await here.crochet([...durable, id, "saver.ts"]);
+  assert.deepEqual([again.code, again.out], [0, "saved four times\n"], again.err);
+  assert.equal(effects(here).length, 5);
   const unknown = await here.crochet([...durable, "nobody", "saver.ts"]);
   assert.equal(unknown.code, 2);
   assert.match(unknown.err, /as no durable run of it is known/);
   const shown = await here.crochet(["transcripts", "show", id]);
   assert.equal(shown.out.match(/saved$/gm)?.length, 4, shown.out);
+  assert.equal(shown.out.match(/ran again/g)?.length, 1, shown.out);
 });
 
 test("a durable run waits for a person: crochet agents answer shows what is asked and answers it, also after a crash", async () => {

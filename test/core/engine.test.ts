@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, deny, type Engine, type HookContext, tool } from "../../lib/index.ts";
 import { codeHooks } from "../../lib/hooks/code-hooks.ts";
-import type { TextBlock } from "../../lib/core/messages.ts";
+import { isToolResult, type TextBlock } from "../../lib/core/messages.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import type { ToolContext } from "../../lib/core/tool.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { Agent } from "../../lib/tools/index.ts";
-import { type Journal, memoryEngine } from "../durable/_engines.ts";
+import { type Journal, type MemoryEngine, memoryEngine } from "../durable/_engines.ts";
 
 const say = (name: string, run: (say: string, ctx: ToolContext) => unknown, effect: "read" | "write" = "read") =>
   tool<{ say: string }>({
@@ -214,12 +214,35 @@ test("a tool is told the name of its step as its idempotency key, the same one e
   const journal: Journal = new Map();
   const model = () => scripted([{ tools: [call("Save", "a", "t1")] }, { text: "ok" }]);
   const tools = [say("Save", (_, ctx) => keys.push(ctx.idempotencyKey), "write")];
-  const dying = memoryEngine(journal, { at: 2, where: "in flight" });
+  const dying = memoryEngine(journal, { at: 3, where: "in flight" });
   await Promise.race([agent({ model: model(), tools, step: dying }).run("go", { id: "s" }), dying.dead]);
   const rest = scripted([{ text: "ok" }]);
   const { text } = await agent({ model: rest, tools, step: memoryEngine(journal) }).run("go", { id: "s" });
   assert.equal(text, "ok");
   assert.deepEqual(keys, ["tool:s:0.1:Save:t1", "tool:s:0.1:Save:t1"]);
+});
+
+test("an effect that ran again says so in its result; one that ran once, and a call that only reads, do not", async () => {
+  const journal: Journal = new Map();
+  const calling = (name: string, id: string) => ({ tools: [call(name, "a", id)] });
+  const replies = [calling("Look", "t1"), calling("Save", "t2"), calling("Save", "t3"), { text: "ok" }];
+  const tools = [say("Save", () => "saved", "write"), say("Look", () => "seen", "read")];
+  const run = (step: MemoryEngine) => {
+    const model = scripted([], { then: ({ messages }) => replies[Math.floor(messages.length / 2)]! });
+    return agent({ model, tools, step }).run("go", { id: "s" });
+  };
+  // Once in the call that reads, once in the second that writes.
+  for (const at of [2, 6]) {
+    const dying = memoryEngine(journal, { at, where: "in flight" });
+    await Promise.race([run(dying), dying.dead]);
+  }
+  const { messages } = await run(memoryEngine(journal));
+  const results = messages.flatMap(({ content }) => content.filter(isToolResult)).map(({ content }) => String(content));
+  assert.deepEqual(results.map((content) => /ran again: .* may have happened twice/.test(content)), [
+    false,
+    false,
+    true,
+  ]);
 });
 
 test("an engine that fails ends the run with its error, and nothing is done after that", async () => {

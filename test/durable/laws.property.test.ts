@@ -104,6 +104,13 @@ function assertFinishedOnce(engines: readonly MemoryEngine[]): void {
   }
 }
 
+/** A result as it would be written down, without what its calls say of having run before: alone in that may it differ. */
+function withoutMarks(result: unknown): unknown {
+  return JSON.parse(JSON.stringify(result).replace(MARK, ""));
+}
+
+const MARK = /\\n\\n\[This call ran again: [^\]]*\]|,\{"type":"text","text":"\[This call ran again: [^\]]*\]"\}/g;
+
 const deaths = (where: readonly Death["where"][]): fc.Arbitrary<Death[]> =>
   fc.array(
     fc.record({ at: fc.nat({ max: 12 }), where: fc.constantFrom(...where) }),
@@ -122,7 +129,7 @@ test("law 5: a run whose process dies at any steps, any number of times, always 
         last = build(w, { engine, ...(last && { among: last.surroundings }) });
         return last.run(w.prompt);
       }));
-      assert.deepEqual(result, whole);
+      assert.deepEqual(withoutMarks(result), withoutMarks(whole));
       assert.deepEqual(engines.flatMap(({ broken }) => broken), []);
       assertFinishedOnce(engines);
     }),

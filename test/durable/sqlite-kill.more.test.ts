@@ -90,7 +90,7 @@ test("8 agents of 11 steps, killed twice, all end; what had finished ran once, w
       Array(8).fill("done: worker done"),
     );
     const { steps } = assertOnce(folder.path, deaths);
-    assert.equal(steps, 8 * 12, "each agent's begin and its 11 steps");
+    assert.equal(steps, 8 * 15, "each agent's begin, its 11 steps and the marks of 3 calls that write");
     assert.equal(deaths.length, 2);
     // A dead process' steps in flight are what runs again, not more.
     const ends = effects(folder.path).filter((e) => "step" in e && e.phase === "end").length;
