@@ -73,15 +73,8 @@ export type { Block, Message, Usage } from "./core/messages.ts";
 export { type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";
 export { HookRegistry, type HookResult, type HookStats, type RegistryOptions } from "./hooks/registry.ts";
 export type { Result, RunEvent } from "./core/run-events.ts";
-export {
-  type Effect,
-  type Tool,
-  tool,
-  type ToolContext,
-  ToolError,
-  type ToolOptions,
-  type ToolOutput,
-} from "./core/tool.ts";
+export { type Effect, type Tool, type ToolContext, ToolError, type ToolOutput } from "./core/tool.ts";
+export { tool, type ToolOptions } from "./tools/make-tool.ts";
 export {
   allow,
   type Answer,

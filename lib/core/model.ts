@@ -1,5 +1,4 @@
 import type { Message, Usage } from "./messages.ts";
-import type { JsonSchema } from "./schema.ts";
 
 /** What the core asks of a model: the whole conversation, every time. */
 export interface ModelRequest {
@@ -11,6 +10,8 @@ export interface ModelRequest {
   /** Further parameters of the API (`temperature`, `thinking`, …), sent as they are. */
   readonly params?: { readonly [key: string]: unknown };
 }
+
+export type JsonSchema = { readonly [key: string]: unknown };
 
 export interface ToolSpec {
   readonly name: string;

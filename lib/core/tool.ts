@@ -1,14 +1,6 @@
 import type { EventFields, Stop } from "./events.ts";
 import type { Block, Usage } from "./messages.ts";
-import {
-  checkSchema,
-  isStandard,
-  type JsonSchema,
-  standardParser,
-  type StandardSchema,
-  standardToJson,
-  validateJson,
-} from "./schema.ts";
+import type { JsonSchema } from "./model.ts";
 
 /** What a call may do to the world: decides what may run in parallel, be retried, or be replayed. */
 export type Effect = "none" | "read" | "write";
@@ -127,121 +119,7 @@ export class ToolError extends Error {
   }
 }
 
-export interface ToolOptions<Input> {
-  name: string;
-  description: string;
-  /** The description in one session, where it depends on what lies in its directory. */
-  describe?: (session: ToolSession) => Promise<string>;
-  /** A zod schema (or any Standard Schema), or plain JSON Schema of an object. */
-  input: StandardSchema<Input> | JsonSchema;
-  run: (input: Input, context: ToolContext) => ToolReturn | Promise<ToolReturn>;
-  /** @default "write" */
-  effect?: Effect;
-  /** Whether calls may run beside others although they write. @default false */
-  parallel?: boolean;
-  aliases?: readonly string[];
-  prepare?: (input: Input, context: { readonly cwd: string }) => Input;
-  settled?: (input: Input, context: Pick<ToolContext, "cwd" | "state">) => Promise<void>;
-  /** What a person is asked by a call: `agent-prompt` fires with it before the call runs. */
-  asks?: (input: Input) => EventFields["agent-prompt"];
-  render?: (response: any) => string | readonly Block[];
-  /** Lets go of what the tool holds, once no session uses it; a later call may take it up again. */
-  close?: () => void | Promise<void>;
-}
-
-/** The shape of the SDK's own runnable tools (`betaTool`, `betaZodTool`, the agent toolset), which plug in unchanged. */
-export interface RunnableTool {
-  readonly name: string;
-  readonly description?: string | undefined;
-  readonly input_schema?: unknown;
-  readonly type?: string | null | undefined;
-  readonly parse?: (input: unknown) => unknown;
-  readonly run: (input: any, context?: any) => unknown;
-  readonly close?: () => void | Promise<void>;
-}
-
-/**
- * Makes a tool from a name, a schema and a function.
- *
- * @example
- * ```ts
- * import { tool } from "crochet";
- *
- * const shout = tool({
- *   name: "Shout",
- *   description: "Says it louder.",
- *   input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
- *   effect: "none",
- *   run: ({ text }: { text: string }) => text.toUpperCase(),
- * });
- * ```
- */
-export function tool<Input = any>(options: ToolOptions<Input>): Tool<Input> {
-  const { name, description, input, run, effect = "write" } = options;
-  checkName(name);
-  if (!["none", "read", "write"].includes(effect)) {
-    throw new TypeError(`Cannot make tool '${name}' as effect '${effect}' is unknown: expected none, read or write`);
-  }
-  if (typeof run !== "function") throw new TypeError(`Cannot make tool '${name}' as 'run' is not a function`);
-  const schema = isStandard(input) ? standardToJson(name, input) : input;
-  checkSchema(name, schema);
-  return {
-    name,
-    description,
-    input_schema: schema,
-    effect,
-    parse: isStandard(input) ? standardParser(input) : (value) => validateJson<Input>(schema, value),
-    run,
-    ...(options.describe && { describe: options.describe }),
-    ...(options.parallel && { parallel: true }),
-    ...(options.aliases && { aliases: options.aliases }),
-    ...(options.prepare && { prepare: options.prepare }),
-    ...(options.settled && { settled: options.settled }),
-    ...(options.asks && { asks: options.asks }),
-    ...(options.render && { render: options.render }),
-    ...(options.close && { close: options.close }),
-  };
-}
-
-/** Accepts one of our tools, or one of the SDK's runnable tools, as an agent's tool. */
-export function asTool(value: Tool | RunnableTool): Tool {
-  const given = value as Partial<Tool> & RunnableTool;
-  if (typeof given !== "object" || given === null || typeof given.run !== "function") {
-    throw new TypeError("Cannot use a value as a tool as it has no 'run' function: make it with tool({...})");
-  }
-  if (given.effect !== undefined && given.parse !== undefined) return given as Tool;
-  checkName(given.name);
-  const schema = given.input_schema as JsonSchema | undefined;
-  checkSchema(given.name, schema);
-  const parse = given.parse;
-  return {
-    name: given.name,
-    description: given.description ?? "",
-    input_schema: schema,
-    effect: "write",
-    // A parser that gives back what it got has not looked: then the schema decides. One that looked (zod) fills in
-    // what it may, which the schema it tells the model would already ask for.
-    parse: async (input) => {
-      const parsed = parse ? await parse(input) : input;
-      return parsed === input ? await validateJson(schema, input) : parsed;
-    },
-    run: async (input, context) => {
-      const result = await given.run(input, context);
-      return typeof result === "string" || Array.isArray(result) ? result : JSON.stringify(result);
-    },
-    ...(given.close && { close: () => given.close!() }),
-  };
-}
-
 /** The tool a model means by a name: its own, or an alias. */
 export function findTool(tools: readonly Tool[], name: string): Tool | undefined {
   return tools.find((t) => t.name === name) ?? tools.find((t) => t.aliases?.includes(name));
-}
-
-function checkName(name: unknown): asserts name is string {
-  if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,128}$/.test(name)) {
-    throw new TypeError(
-      `Cannot make tool '${name}' as its name must be 1 to 128 letters, digits, '_' or '-'`,
-    );
-  }
 }

@@ -1,6 +1,7 @@
 import { pathToFileURL } from "node:url";
 import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
-import { checkSchema, type JsonSchema } from "../core/schema.ts";
+import type { JsonSchema } from "../core/model.ts";
+import { checkSchema } from "../tools/schema.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { withoutSecrets } from "../hooks/process/environment.ts";
 import { crochetVersion } from "../files/version.ts";

@@ -1,4 +1,5 @@
-import { InvalidInput, type JsonSchema, validateJson } from "../core/schema.ts";
+import type { JsonSchema } from "../core/model.ts";
+import { InvalidInput, validateJson } from "../tools/schema.ts";
 import { runaway } from "../regex/runaway.ts";
 
 type Input = Record<string, unknown>;

@@ -4,7 +4,8 @@ import { totalTokens } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
 import { HAS_READ, workspaceOf } from "../core/tool-state.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
-import { type Tool, tool, type ToolContext, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
+import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
+import { tool } from "./make-tool.ts";
 import { reportOf } from "./agent-report.ts";
 
 /** An agent that another can start by name. */

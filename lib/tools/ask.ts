@@ -1,5 +1,6 @@
 import { STANDALONE } from "./standalone.ts";
-import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import { tool } from "./make-tool.ts";
 import { ASKER, PLAN_MODE } from "../core/tool-state.ts";
 import { type Answers, type Asker, oneAtATime, type PlanReply, type PlanRequest, type Question } from "./asker.ts";
 

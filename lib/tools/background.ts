@@ -1,4 +1,5 @@
-import { type Tool, tool, ToolError } from "../core/tool.ts";
+import { type Tool, ToolError } from "../core/tool.ts";
+import { tool } from "./make-tool.ts";
 import { boundedSearch } from "../regex/bounded-search.ts";
 import { runaway } from "../regex/runaway.ts";
 import type { BackgroundRun } from "./shell/agent-shell.ts";

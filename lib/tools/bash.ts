@@ -1,4 +1,5 @@
-import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
+import { tool } from "./make-tool.ts";
 import { CWD, ENV_FILE, HAD_SHELL, SANDBOX, SHELL, shellCwd, workspaceOf } from "../core/tool-state.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
 import { type BackgroundTask, tellTasks } from "./background-tasks.ts";

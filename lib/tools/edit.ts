@@ -1,4 +1,5 @@
-import { type Tool, tool } from "../core/tool.ts";
+import type { Tool } from "../core/tool.ts";
+import { tool } from "./make-tool.ts";
 import { absolute } from "../files/confine.ts";
 import { refreshRead } from "../files/read-record.ts";
 import type { Hunk } from "./edit/diff.ts";

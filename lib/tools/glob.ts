@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import { type Tool, tool, ToolError } from "../core/tool.ts";
+import { type Tool, ToolError } from "../core/tool.ts";
+import { tool } from "./make-tool.ts";
 import { absolute, confine } from "../files/confine.ts";
 import { globBelow, selectGlobs, splitGlobs } from "./search/ignore.ts";
 import { type SearchContext, searchPlace, withoutHidden } from "./search/place.ts";

@@ -1,4 +1,5 @@
-import { type Tool, tool, ToolError } from "../core/tool.ts";
+import { type Tool, ToolError } from "../core/tool.ts";
+import { tool } from "./make-tool.ts";
 import { absolute } from "../files/confine.ts";
 import { globBelow, type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
 import { type SearchContext, type SearchPlace, searchPlace, withoutHidden } from "./search/place.ts";

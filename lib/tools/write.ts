@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
-import { type Tool, tool, ToolError } from "../core/tool.ts";
+import { type Tool, ToolError } from "../core/tool.ts";
+import { tool } from "./make-tool.ts";
 import { absolute } from "../files/confine.ts";
 import { refreshRead } from "../files/read-record.ts";
 import type { Hunk } from "./edit/diff.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "../../lib/agent.ts";
 import { isToolResult } from "../../lib/core/messages.ts";
-import { tool } from "../../lib/core/tool.ts";
+import { tool } from "../../lib/tools/make-tool.ts";
 import { definitions } from "../../lib/hooks/definitions.ts";
 import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { scripted } from "../../lib/testing/index.ts";

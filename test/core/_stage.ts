@@ -8,7 +8,8 @@ import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { expectEvent } from "../../lib/core/names.ts";
 import type { Result, RunEvent } from "../../lib/core/run-events.ts";
 import { openSession, type Session } from "../../lib/core/session.ts";
-import { type Effect, type Tool, tool, type ToolContext, type ToolReturn } from "../../lib/core/tool.ts";
+import type { Effect, Tool, ToolContext, ToolReturn } from "../../lib/core/tool.ts";
+import { tool } from "../../lib/tools/make-tool.ts";
 import type { ScriptedReply } from "../../lib/testing/index.ts";
 import { type FakeClock, fakeClock } from "./_clock.ts";
 

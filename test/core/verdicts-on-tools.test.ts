@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
 import type { EventOf } from "../../lib/core/events.ts";
-import { tool } from "../../lib/core/tool.ts";
+import { tool } from "../../lib/tools/make-tool.ts";
 import { allow, ask, context, deny, modify, type Opinion } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { act, calls, echo, named, results, said, shown, stage, watch, write } from "./_stage.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonSchema } from "../../lib/core/schema.ts";
+import type { JsonSchema } from "../../lib/core/model.ts";
 import { inputParser } from "../../lib/mcp/schema.ts";
 
 /** Whether input that does not fit is refused here, or left to the server to judge. */

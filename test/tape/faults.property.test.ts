@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { agent } from "../../lib/agent.ts";
-import { tool } from "../../lib/core/tool.ts";
+import { tool } from "../../lib/tools/make-tool.ts";
 import { fixturesIn } from "../../lib/tape/fixture.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import type { Tape } from "../../lib/tape/tape.ts";

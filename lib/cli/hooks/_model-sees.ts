@@ -3,7 +3,7 @@ import type { EventName, Fired } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import type { HookRecord } from "../../core/hook.ts";
 import { type Block, isToolResult, textOf, type ToolResultBlock } from "../../core/messages.ts";
-import { tool } from "../../core/tool.ts";
+import { tool } from "../../tools/make-tool.ts";
 import type { Opinion } from "../../core/verdict.ts";
 import { scripted } from "../../testing/scripted.ts";
 

@@ -1,5 +1,5 @@
-import { isObject } from "./json.ts";
-import type { JsonSchema } from "./schema.ts";
+import { isObject } from "../core/json.ts";
+import type { JsonSchema } from "../core/model.ts";
 
 /** What says nothing about a value. */
 const NOTES = ["description", "title", "default", "examples", "$schema", "$comment"];

@@ -1,9 +1,8 @@
 import type { OutputUnit } from "@cfworker/json-schema";
 import { fits, isPlain, type PlainSchema, TYPES } from "./_plain-schema.ts";
-import { isObject } from "./json.ts";
-import type { Json } from "./messages.ts";
-
-export type JsonSchema = { readonly [key: string]: unknown };
+import { isObject } from "../core/json.ts";
+import type { Json } from "../core/messages.ts";
+import type { JsonSchema } from "../core/model.ts";
 
 /** Any schema that speaks Standard Schema with JSON Schema (zod 4.2 and later): never imported here, only asked. */
 export interface StandardSchema<Input = unknown> {

@@ -7,12 +7,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
 import { frozen, thaw } from "../../lib/core/frozen.ts";
-import { asTool, findTool, type RunnableTool, type Tool, tool, ToolError } from "../../lib/core/tool.ts";
+import { findTool, type Tool, ToolError } from "../../lib/core/tool.ts";
+import { asTool, type RunnableTool, tool } from "../../lib/tools/make-tool.ts";
 import { deny } from "../../lib/core/verdict.ts";
 import { agent } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { scratch } from "../_scratch.ts";
-import { results, stage } from "./_stage.ts";
+import { results, stage } from "../core/_stage.ts";
 
 const NAME = { name: "T", description: "A tool." };
 const run = () => "ran";
