@@ -75,7 +75,7 @@ export async function askerFor(
   tape: TapeSession | undefined,
 ): Promise<RunOptions["asker"]> {
   if (!tape || !(person ?? tape.program?.tape.answers)) return person;
-  const { tapedAsker } = await import("../tape/answers.ts");
+  const { tapedAsker } = await import("../tape/people.ts");
   return tapedAsker(tape, person);
 }
 
@@ -126,7 +126,7 @@ export async function closeTape(
   const left = leftOut.get(tape);
   for (const { path, why } of left ?? []) warn(`${path} is not kept with the fixture: ${why}`);
   if (left) {
-    const { gitIgnored } = await import("../tape/record/git-ignored.ts");
+    const { gitIgnored } = await import("../tape/record/keep-files.ts");
     const ignored = gitIgnored(report.tape, process.cwd());
     if (ignored !== undefined) warn(ignored);
   }

@@ -1,9 +1,8 @@
 import { relative } from "node:path";
 import type { Case } from "../tape/drift/report.ts";
 import { faultText, PRESETS } from "../tape/fault/fault.ts";
-import { readFaultFile, saveFaults } from "../tape/fault/fault-file.ts";
+import { invariantsOf, notSurvived, readFaultFile, saveFaults, stillBroken } from "../tape/fault/kept-faults.ts";
 import type { Fixture } from "../tape/fixture.ts";
-import { invariantsOf, notSurvived, stillBroken } from "../tape/fault/kept-faults.ts";
 import { readTape } from "../tape/read.ts";
 import { underFaults } from "../tape/fault/under-faults.ts";
 import { searchFaults, type SearchResult } from "../testing/search-faults.ts";

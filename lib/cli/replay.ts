@@ -212,9 +212,8 @@ async function shadowsOf(
   folder: string,
   tell: (verdict: ShadowVerdict) => void,
 ): Promise<{ hooks: ReplayHooks; end: () => void }> {
-  const [{ HookFolder }, { Mirror }, { shadows }] = await Promise.all([
+  const [{ HookFolder }, { Mirror, shadows }] = await Promise.all([
     import("../hooks/hot.ts"),
-    import("../tape/mirror.ts"),
     import("../tape/shadow.ts"),
   ]);
   const mirrors: InstanceType<typeof Mirror>[] = [];

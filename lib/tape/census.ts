@@ -3,10 +3,9 @@ import { API_ERRORS } from "../anthropic/api-errors.ts";
 import { parsed } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import { PRICED_MODELS } from "../anthropic/prices.ts";
-import { expectTape } from "./expect-tape.ts";
+import { type Attempt, type Call, expectTape, type Tape } from "./tape.ts";
 import { messageIn } from "./reply.ts";
 import { seamEvents } from "./frames.ts";
-import type { Attempt, Call, Tape } from "./tape.ts";
 
 /** What the API can say, as the SDK's types have it: what a corpus is held against. */
 export const KNOWN = {

@@ -12,7 +12,7 @@ import type { Difference } from "./drift/difference.ts";
 import type { Divergence, ToolDrift } from "./drift/drift.ts";
 import type { ToolFact } from "./format.ts";
 import { LaneMatcher } from "./match.ts";
-import { IS_REFUSED, LaneRefusals } from "./refusals.ts";
+import { IS_REFUSED, LaneRefusals } from "./people.ts";
 import { answerOf, failing, ROUNDED, SeamAnswer } from "./replay.ts";
 import { fromModel } from "./request.ts";
 import type { TapeSession } from "./session.ts";

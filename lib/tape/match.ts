@@ -1,8 +1,7 @@
 import type { Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
-import { isSame } from "./_same.ts";
+import { comparable, headText, isSame, messageText } from "./canonical.ts";
 import type { ToolFact } from "./format.ts";
-import { comparable, headText, messageText } from "./canonical.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { namesPlace } from "./redact/places.ts";
 import { isRedacted, placeholdersIn } from "./redact/redact.ts";

@@ -1,8 +1,16 @@
 import { existsSync } from "node:fs";
-import type { AnthropicOptions, Wire } from "../anthropic/model.ts";
+import { type AnthropicOptions, offlineWire, type Wire } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
-import type { Divergence, DriftReport, ToolDrift } from "./drift/drift.ts";
-import { causesOf, hooksAdded, OFF_TAPE, priceOf, wholePrice } from "./drift/drift.ts";
+import {
+  causesOf,
+  type Divergence,
+  type DriftReport,
+  hooksAdded,
+  OFF_TAPE,
+  priceOf,
+  type ToolDrift,
+  wholePrice,
+} from "./drift/drift.ts";
 import type { Header } from "./format.ts";
 import { TapeDrift, TapeLane } from "./lane.ts";
 import { type Mask, mask } from "./redact/mask.ts";
@@ -15,7 +23,6 @@ import { Recording } from "./record/recording.ts";
 import { lazyRedactor, type Redactor } from "./redact/redact.ts";
 import { type Answer, inOnePiece } from "./replay.ts";
 import { shortText } from "./drift/report.ts";
-import { sharedWire } from "./_shared-wire.ts";
 import { type Call, MAIN, type Tape } from "./tape.ts";
 
 /** One session of an agent on a tape: opened with it, closed with it. */
@@ -317,4 +324,15 @@ async function tapeAt(path: string, mode: TapeMode): Promise<Tape> {
   throw new TapeError(
     `Cannot ${mode} ${path} as there is no tape: record it with 'crochet record', or CROCHET_TAPE_MODE=record`,
   );
+}
+
+const wires = new WeakMap<AnthropicOptions, Map<string, Wire>>();
+
+/** One client for all replays that go to the same place in the same way. */
+export function sharedWire(options: AnthropicOptions, url = ""): Wire {
+  const known = wires.get(options) ?? new Map<string, Wire>();
+  wires.set(options, known);
+  const wire = known.get(url) ?? offlineWire({ ...options, ...(url !== "" && { baseURL: url }) });
+  known.set(url, wire);
+  return wire;
 }

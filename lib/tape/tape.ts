@@ -11,6 +11,7 @@ import type {
   RefusalFact,
   ToolFact,
 } from "./format.ts";
+import { shown } from "../core/shown.ts";
 
 /** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */
 export interface Tape {
@@ -130,4 +131,11 @@ export function isImported({ source }: Header): boolean {
 /** When a tape was recorded; undefined where an imported one did not say. */
 export function recordedAt({ at }: Header): string | undefined {
   return Date.parse(at) > 0 ? at : undefined;
+}
+
+/** @throws {TypeError} where something else is given: most tests run without a check of their types */
+export function expectTape(given: unknown, doing: string): void {
+  if (Array.isArray((given as Tape | undefined)?.calls)) return;
+  const what = given instanceof Promise ? "a promise" : shown(given);
+  throw new TypeError(`Cannot ${doing} as ${what} is no tape: await readTape("fixtures/<name>")`);
 }

@@ -3,7 +3,7 @@ import type { Middleware } from "../anthropic/middleware.ts";
 import type { LaneClock } from "./clock.ts";
 import { cut } from "./cuts.ts";
 import { type Difference, differs, firstDifference } from "./drift/difference.ts";
-import { isSameRequest } from "./_same.ts";
+import { isSameRequest } from "./canonical.ts";
 import { frameOf } from "./frames.ts";
 import type { Mask } from "./redact/mask.ts";
 import type { Normalise } from "./normalise.ts";

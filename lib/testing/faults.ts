@@ -1,11 +1,9 @@
 import type { Arbitrary, Random, Stream, Value } from "fast-check";
-import { choicesOf, mostDeltas } from "../tape/fault/fault-choices.ts";
+import { choicesOf, mostDeltas, simplerSchedules } from "./_fault-choices.ts";
 import type { Cuts } from "../tape/cuts.ts";
-import { expectTape } from "../tape/expect-tape.ts";
+import { expectTape, type Tape } from "../tape/tape.ts";
 import { frameOf } from "../tape/frames.ts";
 import { type Fault, faultText } from "../tape/fault/fault.ts";
-import type { Tape } from "../tape/tape.ts";
-import { simplerSchedules } from "./_simpler-faults.ts";
 import { fastCheck } from "./arbitraries/fast-check.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { checkOptions, type OptionKind } from "../core/options.ts";
-import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/fault-file.ts";
+import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/kept-faults.ts";
 import { faultFile } from "../tape/fixture.ts";
 import { tapeFile } from "../tape/options.ts";
 import type { Fault } from "../tape/fault/fault.ts";

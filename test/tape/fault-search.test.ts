@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { agent } from "../../lib/agent.ts";
-import { readFaultFile } from "../../lib/tape/fault/fault-file.ts";
+import { readFaultFile } from "../../lib/tape/fault/kept-faults.ts";
 import { type Fault, faultText, readFault } from "../../lib/tape/fault/fault.ts";
 import { faultFile } from "../../lib/tape/fixture.ts";
 import type { Observed } from "../../lib/tape/fault/invariants.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Mirror } from "../../lib/tape/mirror.ts";
+import { Mirror } from "../../lib/tape/shadow.ts";
 import { inFolder } from "./_stage.ts";
 
 test("a mirror has what its workspace has, each time it follows, and keeps what was changed in it meanwhile", async () => {

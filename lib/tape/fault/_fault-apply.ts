@@ -1,6 +1,6 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { errorType } from "../../anthropic/api-errors.ts";
-import { isInput, type Place, placeOf, replyEvents } from "./_fault-place.ts";
+import { isInput, type Place, placeOf, replyEvents } from "./fault-place.ts";
 import { type Fault, FAULTS, kindOf } from "./fault.ts";
 import type { Attempt, Call, TapeEvent } from "../tape.ts";
 

@@ -4,7 +4,7 @@ import type { Tool } from "../../core/tool.ts";
 import { keyOf } from "../canonical.ts";
 import { callsUnder, isForGood } from "./_fault-apply.ts";
 import { checkFault, type Fault, faultText } from "./fault.ts";
-import { blocksOf } from "./_fault-place.ts";
+import { blocksOf } from "./fault-place.ts";
 import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";
 
 /** What a model said in one lane, as the agent was given it. */

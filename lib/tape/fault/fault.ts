@@ -1,7 +1,7 @@
 import { nearest } from "../../core/names.ts";
 import { shown } from "../../core/shown.ts";
 import { MAIN, type Tape } from "../tape.ts";
-import { blocksOf, type NamedBlock } from "./_fault-place.ts";
+import { blocksOf, type NamedBlock } from "./fault-place.ts";
 
 /**
  * One thing that goes wrong in a recorded run, placed by what it hits and not by bytes, so that it stays where it is

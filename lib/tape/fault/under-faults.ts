@@ -4,7 +4,7 @@ import type { Result } from "../../core/run-events.ts";
 import { shown } from "../../core/shown.ts";
 import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
-import { expectTape } from "../expect-tape.ts";
+import { expectTape, MAIN, type Tape } from "../tape.ts";
 import { rootNamed } from "../redact/places.ts";
 import { mapTexts } from "../redact/redact.ts";
 import { inScratch } from "../fixture.ts";
@@ -12,7 +12,6 @@ import { readFiles } from "../_workspace.ts";
 import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants.ts";
 import type { TapeOptions } from "../options.ts";
 import { type Replayable, runOnTape, type RunSoFar } from "../run-on-tape.ts";
-import { MAIN, type Tape } from "../tape.ts";
 
 /** What is needed of an agent: `agent({...})` has it. */
 export type Faultable = Pick<Replayable, "open">;
