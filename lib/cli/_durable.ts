@@ -1,10 +1,13 @@
 import { join } from "node:path";
 import type { Agent, RunOptions } from "../agent.ts";
-import type { Result } from "../core/run-events.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import { remote, type RemoteOptions } from "../durable/remote.ts";
 import { type SqliteSteps, sqliteSteps } from "../durable/sqlite.ts";
+import type { PermissionMode } from "../permissions/rules.ts";
+import { type Flags, refuseTogether } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { runsDir } from "./_project.ts";
-import type { StoredRunOptions } from "./_run-options.ts";
+import { limitsFrom, type StoredRunOptions } from "./_run-options.ts";
 
 /** The journal of a project's runs. */
 export function journalPath(cwd: string, env: Io["env"]): string {
@@ -71,5 +74,45 @@ function telling(steps: SqliteSteps, io: Io): SqliteSteps {
         tellWaiting(about as Waiting, "", io);
         await announce(token);
       }, about),
+  };
+}
+
+/**
+ * A run on an engine, submitted and followed from here; `agent` is the name under which workers serve it. With no prompt
+ * the last run of the session is followed again.
+ */
+export function runOn(
+  agent: string,
+  prompt: string,
+  flags: Flags["flags"],
+  io: Io,
+): (more: RunOptions) => Promise<Result> {
+  refuseTogether(flags, "on", ["settings", "hooks", "trust", "rollout", "durable"], "a worker runs the agent");
+  const url = String(flags.on);
+  const id = flags.resume === undefined ? crypto.randomUUID() : String(flags.resume);
+  const options = optionsFrom(flags);
+  return async (more) => {
+    const follower = {
+      id,
+      signal: io.signal,
+      on: (event: RunEvent) => {
+        if (event.type === "question") tellWaiting(event, `--on ${url} `, io);
+        more.on?.(event);
+      },
+    };
+    if (prompt.trim() === "") return await remote(url).follow(follower);
+    const onSubmitted = () => {
+      io.err(`crochet: session ${id} runs on ${url}; to follow it again: crochet run --on ${url} --resume ${id}\n`);
+    };
+    return await remote(url).run({ ...follower, agent, prompt, options, onSubmitted });
+  };
+}
+
+function optionsFrom(flags: Flags["flags"]): RemoteOptions {
+  return {
+    ...(flags.model !== undefined && { model: String(flags.model) }),
+    ...(flags.cwd !== undefined && { cwd: String(flags.cwd) }),
+    ...((flags.maxIterations !== undefined || flags.budget !== undefined) && { limits: limitsFrom(flags) }),
+    ...(flags.permissionMode !== undefined && { permissions: { mode: flags.permissionMode as PermissionMode } }),
   };
 }

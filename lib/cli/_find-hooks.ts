@@ -1,14 +1,15 @@
-import { statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { HookRunner } from "../agent.ts";
+import type { Agent, HookRunner } from "../agent.ts";
+import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
+import { stateDir } from "../files/state-dir.ts";
 import type { HookHost } from "../hooks/process/host.ts";
 import { type Found, HookSources } from "../hooks/sources.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
 import type { Config } from "./_config.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { stateDir } from "../files/state-dir.ts";
 import { privateDir } from "./_project.ts";
 
 /** The hooks a working directory brings along, for one session: found before it begins, bound to it when it does. */
@@ -98,4 +99,62 @@ export function tellUnloaded({ problems, unloaded }: Found, io: Io): void {
   for (const why of new Set(unloaded.filter((u) => /crochet trust/.test(u.why)).map((u) => u.why))) {
     io.err(`crochet: ${why}\n`);
   }
+}
+
+/** All hooks of a project as `crochet run` would have them: with an agent, those it brings itself come first. */
+export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io, agent?: Agent): Promise<Found> {
+  const { HookSources } = await import("../hooks/sources.ts");
+  const own = await agent?.ownHooks();
+  const sources = new HookSources({
+    cwd,
+    env: io.env,
+    settings: typeof flags.settings === "string" ? [flags.settings] : [],
+    hooks: typeof flags.hooks === "string" ? [flags.hooks] : [],
+    // No model is asked while hooks are only listed; whether one could be asked is what the list shows.
+    prompt: { model: io.env.ANTHROPIC_API_KEY ? neverAsked : undefined },
+    host: { projectDir: cwd, env: io.env },
+    ...(own && { scriptFolders: own.folders, listsScript: true }),
+  });
+  const found = await sources.refresh();
+  if (!own) return found;
+  const inCode = own.inCode.map((record) => ({ record, scope: "script" as const, source: record.source }));
+  return { ...found, listed: [...inCode, ...found.listed] };
+}
+
+const neverAsked = () => {
+  throw new Error("Cannot ask a model here as hooks are only listed");
+};
+
+/** The scripts of a folder that make an agent with `from`, found by reading: these load `./hooks` beside them by themselves. */
+export function agentScripts(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|js|mjs)$/.test(entry.name))
+    .map(({ name }) => name)
+    .filter((name) => /\bagent\(\{[^]*\bfrom\b/.test(readFileSync(join(folder, name), "utf8")))
+    .sort();
+}
+
+/** What such a script does, as far as reading shows it. */
+export function besideWords(script: string): string {
+  return `${script} loads its own hooks without 'crochet trust': ./hooks beside it, unless its 'hooks' option says otherwise`;
+}
+
+/** The events of a hook, each under the name that says most: an alias where it is for some agents or outcomes only. */
+export function eventNames({ on }: HookRecord): string[] {
+  return on.map((one) => {
+    const { scope, aliases } = EVENTS[one.event] as {
+      scope: string;
+      aliases: Record<string, { scope?: string; outcome?: string }>;
+    };
+    const narrow = Object.entries(aliases).find(([, alias]) =>
+      (alias.scope !== undefined && alias.scope === one.scope && alias.scope !== scope) ||
+      (alias.outcome !== undefined && alias.outcome === one.outcome)
+    );
+    return narrow?.[0] ?? one.event;
+  });
+}
+
+/** What a hook is, with its mode where that is not the usual one. */
+export function kindWords({ kind, mode }: Pick<HookRecord, "kind" | "mode">): string {
+  return mode === "gate" ? kind : `${kind} (${mode})`;
 }

@@ -3,14 +3,13 @@ import type { Agent, RunOptions } from "../agent.ts";
 import type { Limits } from "../core/limits.ts";
 import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
-import { onPromptFor, readConfig } from "./_config.ts";
-import type { Flags, Usage } from "./_flags.ts";
-import { findHooks, tellUnloaded } from "./_find-hooks.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
+import { findServers, onPromptFor, readConfig } from "./_config.ts";
+import { findHooks, tellUnloaded } from "./_find-hooks.ts";
+import type { Flags, Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
-import { findServers } from "./_find-servers.ts";
-import { rememberedRules } from "./_remembered-rules.ts";
 import { privateDir, projectOf, rolloutName, runsDir } from "./_project.ts";
+import { rememberedRules } from "./_remembered-rules.ts";
 import { lastId, projectStore } from "./_sessions.ts";
 
 /** How a person is asked, for `--help`. */

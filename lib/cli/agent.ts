@@ -1,8 +1,85 @@
+import { resolve } from "node:path";
+import type { EventFields } from "../core/events.ts";
+import { ownCommand } from "../hooks/installing/own-command.ts";
+import { exec } from "../hooks/process/exec.ts";
+import { HookRegistry } from "../hooks/registry.ts";
+import { agentsDir, beginLog, isAgentId, readEvents } from "../monitor/log.ts";
+import { noteEvent } from "../monitor/note.ts";
+import { readOnPrompt, rememberOnPrompt } from "../monitor/on-prompt.ts";
+import { prepareSettings } from "../monitor/settings.ts";
+import { onPromptFor, readConfig } from "./_config.ts";
+import { hooksHere } from "./_find-hooks.ts";
+import { command, type Usage } from "./_flags.ts";
 import { group } from "./_group.ts";
+import { EXIT, UsageError } from "./_io.ts";
+
+const SETTINGS: Usage = {
+  name: "agent settings",
+  words: "<id>",
+  about: "Prepares the settings file of a watched agent and prints its path.",
+  flags: [
+    ["--workspace <dir>", "the agent's project"],
+    ["--on-prompt <what>", "escalate, none or a command; by default as in config.yaml"],
+  ],
+  example: "crochet agent settings fixer",
+};
+
+const settings = command(SETTINGS, async ({ words: [id], flags }, io) => {
+  if (!isAgentId(id)) {
+    throw new UsageError(
+      `Cannot watch agent '${id ?? ""}' as that is not an id: expected letters, digits, '_', '-', '.' or ':'`,
+    );
+  }
+  const dir = agentsDir(io.env);
+  const workspace = resolve(io.cwd, String(flags.workspace ?? "."));
+  const path = prepareSettings(dir, id, workspace, ownCommand("monitor/note"));
+  const onPrompt = readOnPrompt(flags.onPrompt) ?? await onPromptFor(await readConfig(workspace, io), io.env);
+  rememberOnPrompt(dir, id, onPrompt, ownCommand("cli/main", "agent", "prompt", id));
+  beginLog(dir, id, { type: "start", workspace, at: new Date().toISOString() });
+  io.out(`${path}\n`);
+  return EXIT.ok;
+});
+
+const PROMPT: Usage = {
+  name: "agent prompt",
+  words: "<id>",
+  about: "Fires the agent-prompt hooks of a watched agent's project; started when the agent begins to wait. " +
+    "CROCHET_PROMPT_TYPE and CROCHET_PROMPT_MESSAGE say for what.",
+  flags: [],
+  example: "CROCHET_PROMPT_TYPE=question CROCHET_PROMPT_MESSAGE='Which one?' crochet agent prompt fixer",
+};
+
+const prompt = command(PROMPT, async ({ words: [id] }, io) => {
+  const start = isAgentId(id) && readEvents(agentsDir(io.env), id).findLast((event) => event.type === "start");
+  if (!start || start.workspace === undefined) {
+    throw new UsageError(`Unknown agent '${id ?? ""}': 'crochet agent settings <id>' begins to watch one`);
+  }
+  const cwd = start.workspace;
+  const hooks = new HookRegistry().registerSource(async () => (await hooksHere(cwd, {}, io)).records);
+  await hooks.load();
+  const { CROCHET_PROMPT_TYPE: prompt_type = "question", CROCHET_PROMPT_MESSAGE: message = "" } = io.env;
+  const asked = { prompt_type, message } as EventFields["agent-prompt"];
+  await hooks.fire({ event: "agent-prompt", ...asked }, { session_id: id!, cwd, exec, signal: io.signal });
+  return EXIT.ok;
+});
+
+const HOOK: Usage = {
+  name: "agent hook",
+  words: "<event> <id>",
+  about: "Notes an event of a watched agent: its JSON on stdin, nothing on stdout, exit code 0 whatever happens. " +
+    "Events: pretooluse, posttooluse, userpromptsubmit, notification, stop, sessionend.",
+  flags: [],
+  example: `echo '{"tool_name":"ExitPlanMode"}' | crochet agent hook pretooluse fixer`,
+};
+
+const hook = command(HOOK, async ({ words }, io) => {
+  await noteEvent(words, io.env);
+  return EXIT.ok;
+});
 
 /** Watching agents of Claude Code; `crochet agents` shows them all. */
 export default group("agent", {
-  settings: ["write a settings file for a watched agent and print its path", () => import("./agent/settings.ts")],
-  prompt: ["fire the agent-prompt hooks of a watched agent's project", () => import("./agent/prompt.ts")],
-  hook: ["what that file calls: notes an event of the agent on stdin", () => import("./agent/hook.ts")],
+  settings: ["write a settings file for a watched agent and print its path", async () => ({ default: settings })],
+  prompt: ["fire the agent-prompt hooks of a watched agent's project", async () => ({ default: prompt })],
+  hook: ["what that file calls: notes an event of the agent on stdin", async () => ({ default: hook })],
 }, { example: `claude --settings "$(crochet agent settings fixer | tail -n 1)"` });

@@ -1,16 +1,28 @@
 import { resolve } from "node:path";
-import type { Agent } from "../agent.ts";
+import type { Agent, AgentSession } from "../agent.ts";
+import { textOf } from "../core/messages.ts";
+import type { Result } from "../core/run-events.ts";
 import { command, type Usage } from "./_flags.ts";
-import { UsageError } from "./_io.ts";
-import { ASKING, RUN_FLAGS, runOptions } from "./_run-options.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
+import { ASKING, RUN_FLAGS, runOptions, type StoredRunOptions } from "./_run-options.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
+import { permissionAsker, personAsker } from "./chat/asking.ts";
+import { type ChatState, completed, isCommand, runCommand, worksAtOnce } from "./chat/commands.ts";
+import { PromptDesk } from "./chat/desk.ts";
+import { History } from "./chat/history.ts";
+import type { Key } from "./chat/keys.ts";
+import { Stage } from "./chat/stage.ts";
 import { hasPerson } from "./chat/terminal.ts";
+import { coloursFor } from "./show/colours.ts";
+import { closing, Tally } from "./show/tally.ts";
+import { oneLine, plainText, several } from "./show/text.ts";
+import { chop, cut, wrap } from "./show/width.ts";
 
 const USAGE: Usage = {
   name: "chat",
   words: "[agent.ts] [prompt…]",
   about:
-    `Talks with an agent: the script's default export, or the built-in coding agent. Esc interrupts, /help tells the rest. ${ASKING}`,
+    `Talks with an agent: the script's default export, or the built-in coding agent. Esc interrupts, /help lists the rest. ${ASKING}`,
   flags: [...RUN_FLAGS, ["--debug", "show where an error came from"]],
   example: "crochet chat",
 };
@@ -19,11 +31,196 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, words: prompt } = scriptAndWords(words, args, io);
   if (!hasPerson(io.tty, io.env)) {
     const one = script === undefined ? "" : `${words[0]} `;
-    throw new UsageError(`Cannot chat as this is no terminal: use crochet run ${one}"what to do"`);
+    throw new UsageError(`Cannot chat as this is not a terminal: use crochet run ${one}"what to do"`);
   }
   const agent: Agent = script === undefined ? await builtIn() : await loadAgent(script);
   const { options, watched } = await runOptions({ flags, io, script: script !== undefined }, agent);
-  const { Conversation } = await import("./chat/conversation.ts");
   const cwd = options.cwd ?? resolve(io.cwd);
   return await new Conversation(watched, options, { io, cwd }).hold(prompt.join(" ").trim());
 });
+
+/** How much of a long prompt is shown again, in rows. */
+const MOST_ECHOED = 12;
+
+/** A chat: one session after the other, prompt by prompt, until the person leaves or the terminal goes away. */
+class Conversation {
+  readonly #agent: Agent;
+  readonly #options: StoredRunOptions;
+  readonly #io: Io;
+  readonly #cwd: string;
+  readonly #stage: Stage;
+  readonly #desk: PromptDesk;
+  readonly #tally = new Tally();
+  #session!: AgentSession;
+  /** What Esc ends: the turn, or a command that takes its time. */
+  #work: AbortController | undefined;
+  #code: number = EXIT.ok;
+  #prompted = false;
+  #quitting = false;
+
+  constructor(agent: Agent, options: StoredRunOptions, { io, cwd }: { io: Io; cwd: string }) {
+    this.#agent = agent;
+    this.#io = io;
+    this.#cwd = cwd;
+    const interrupt = () => this.#interrupt();
+    const gone = () => this.#quit(EXIT.interrupted);
+    this.#desk = new PromptDesk({
+      history: new History(cwd, io.env),
+      colours: coloursFor(true, io.env),
+      busy: () => this.#work !== undefined,
+      interrupt,
+      quit: (code) => this.#leave(code),
+      wipe: () => this.#stage.wipe(),
+      suspend: () => this.#stage.suspend(),
+      atOnce: (line) => this.#atOnce(line),
+      complete: completed,
+    });
+    const onInterrupt = (key: Key) => key.name === "ctrl-c" ? this.#desk.press(key) : interrupt();
+    this.#stage = new Stage({ io, cwd, onInterrupt, onGone: gone }, this.#desk);
+    this.#options = {
+      ...options,
+      on: (event) => {
+        this.#tally.see(event);
+        this.#stage.see(event);
+      },
+      ask: permissionAsker(this.#stage, { io, cwd }),
+      asker: personAsker(this.#stage),
+    };
+    if (io.signal.aborted) gone();
+    else io.signal.addEventListener("abort", gone, { once: true });
+  }
+
+  /** Talks until the end of it; the exit code. */
+  async hold(first: string): Promise<number> {
+    this.#session = await this.#agent.open(this.#options);
+    if (!this.#session.hasModel) {
+      await this.#session.close();
+      throw new UsageError("Cannot chat as no API key is set: export ANTHROPIC_API_KEY=…");
+    }
+    this.#stage.open();
+    this.#greet();
+    let text: string | undefined = first || await this.#desk.next();
+    try {
+      for (; text !== undefined; text = await this.#desk.next()) await this.#take(text);
+    } finally {
+      this.#stage.close();
+      await this.#session.close("prompt_input_exit");
+    }
+    if (this.#prompted) this.#farewell();
+    return this.#code;
+  }
+
+  async #take(text: string): Promise<void> {
+    const work = this.#work = new AbortController();
+    this.#echo(text);
+    if (isCommand(text)) await runCommand(text, this.#state(), work.signal);
+    else {
+      this.#prompted = true;
+      this.#report(await this.#session.prompt(text, { signal: work.signal }));
+    }
+    this.#work = undefined;
+    this.#stage.refresh();
+  }
+
+  #report({ stop, error }: Result): void {
+    const { view, colours } = this.#stage;
+    if (error) view.warn(error.message);
+    const words = stop === "aborted" ? "interrupted" : stop;
+    const end = closing(words, { ...view.tally.taken, ms: view.lasted }, colours);
+    this.#stage.print(["", ...wrap(end, this.#stage.columns - 1, 2)]);
+  }
+
+  #state(): ChatState {
+    return {
+      session: this.#session,
+      stage: this.#stage,
+      tally: this.#tally,
+      store: this.#options.store,
+      cwd: this.#cwd,
+      env: this.#io.env,
+      resume: (id) => this.#resume(id),
+      quit: () => this.#quit(EXIT.ok),
+    };
+  }
+
+  #atOnce(line: string): boolean {
+    if (!worksAtOnce(line) || this.#work === undefined) return false;
+    void runCommand(line, this.#state(), this.#work.signal);
+    return true;
+  }
+
+  /** Ends the work. What waited for its end is not sent by itself; what is typed from now on is. */
+  #interrupt(): void {
+    if (!this.#work || this.#work.signal.aborted) return;
+    this.#work.abort(new Error("Interrupted"));
+    this.#desk.takeBack();
+  }
+
+  /** A person wants to leave. Asked for again before it is done, it waits for nobody: all that was said is kept. */
+  #leave(code: number): void {
+    if (this.#quitting) {
+      this.#stage.close();
+      process.exit(code);
+    }
+    this.#quit(code);
+  }
+
+  /** Ends what runs and the chat. */
+  #quit(code: number): void {
+    this.#quitting = true;
+    this.#code = code;
+    this.#interrupt();
+    this.#desk.end();
+  }
+
+  async #resume(id: string): Promise<void> {
+    await this.#session.close("resume");
+    const { resume: _, fork: __, ...options } = this.#options;
+    try {
+      this.#session = await this.#agent.open({ ...options, resume: id });
+    } catch (error) {
+      this.#session = await this.#agent.open(options);
+      throw error;
+    }
+    await this.#retell(id);
+  }
+
+  /** Where a session that goes on had got to. */
+  async #retell(id: string): Promise<void> {
+    const stored = await this.#options.store.load(id);
+    const { colours: { dim }, columns } = this.#stage;
+    const last = oneLine(textOf(stored?.messages.findLast((m) => m.role === "assistant")));
+    this.#stage.print([
+      dim(cut(`session ${id}, ${several(stored?.messages.length ?? 0, "message")}`, columns - 1)),
+      ...(last === "" ? [] : [dim(cut(`it said last: ${last}`, columns - 1))]),
+    ]);
+  }
+
+  #echo(text: string): void {
+    const { colours: { bold, cyan, dim }, columns } = this.#stage;
+    const rows = plainText(text).trimEnd().split("\n").flatMap((line) =>
+      chop(line.replaceAll("\t", "    "), columns - 3)
+    );
+    const shown = rows.slice(0, MOST_ECHOED).map((row, i) => `${i === 0 ? cyan("›") : " "} ${bold(row)}`);
+    const over = rows.length - shown.length;
+    this.#stage.print(["", ...shown, ...(over > 0 ? [dim(`  … ${several(over, "more row")}`)] : []), ""]);
+    this.#stage.view.anew();
+  }
+
+  #greet(): void {
+    const { colours: { bold, dim }, columns } = this.#stage;
+    const { resume } = this.#options;
+    this.#stage.print([
+      `${bold("crochet")} ${dim(cut(`${this.#agent.name} · ${this.#session.model}`, columns - 9))}`,
+      dim(cut("/help tells what there is · Esc interrupts · Ctrl-D leaves", columns - 1)),
+    ]);
+    if (resume !== undefined) void this.#retell(resume);
+  }
+
+  #farewell(): void {
+    const { colours, columns } = this.#stage;
+    const end = wrap(closing("all together", this.#tally.taken, colours), columns - 1, 2);
+    this.#io.out(`\n${end.join("\n")}\n`);
+    this.#io.out(`${colours.dim(`crochet chat --resume ${this.#session.id}`)}\n`);
+  }
+}

@@ -1,7 +1,7 @@
 import type { EventName, EventOf } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
-import type { ServedEnv } from "../hooks/serving/served-env.ts";
 import type { Host, Tried } from "../hooks/serve.ts";
+import type { ServedEnv } from "../hooks/serving/served-env.ts";
 import { printAside } from "./_aside.ts";
 import type { Usage } from "./_flags.ts";
 import type { Command } from "./_io.ts";
@@ -273,7 +273,7 @@ function standSomewhere(): void {
 /** As a process: the exit code, once all is written. */
 export async function hookProcess(args: readonly string[]): Promise<number> {
   standSomewhere();
-  if (!("Bun" in globalThis)) (await import("./_strays.ts")).outliveStrays();
+  if (!("Bun" in globalThis)) (await import("./_aside.ts")).outliveStrays();
   const allowExit = refuseExit();
   try {
     return await answered(args);

@@ -11,8 +11,8 @@ const ACTIONS: Actions = {
   ],
   install: ["write the hooks of ./hooks into another host's settings", () => import("./hooks/install.ts")],
   uninstall: ["take them out again", () => import("./hooks/uninstall.ts")],
-  enable: ["switch a hook on in this project", () => import("./hooks/enable.ts")],
-  disable: ["switch a hook off in this project", () => import("./hooks/disable.ts")],
+  enable: ["switch a hook on in this project", async () => (await import("./hooks/switch.ts")).enable],
+  disable: ["switch a hook off in this project", async () => (await import("./hooks/switch.ts")).disable],
   stats: ["how often each hook ran, what it did and how long it took", () => import("./hooks/stats.ts")],
   explain: ["why a verdict came out as it did", () => import("./hooks/explain.ts")],
 };

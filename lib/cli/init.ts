@@ -1,12 +1,21 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { ownArgv } from "../hooks/installing/own-command.ts";
 import { shellWord } from "../core/shown.ts";
-import { trust } from "../hooks/trust.ts";
 import { crochetVersion } from "../files/version.ts";
+import { ownArgv } from "../hooks/installing/own-command.ts";
+import { trust } from "../hooks/trust.ts";
 import { command, type Usage } from "./_flags.ts";
-import { linkPackages } from "./init/_link.ts";
+import { EXIT, type Io, UsageError } from "./_io.ts";
 import { isFound, PACKAGE } from "./_own-copy.ts";
 import {
   commands,
@@ -18,7 +27,6 @@ import {
   REPLIES,
   templates,
 } from "./init/_templates.ts";
-import { EXIT, type Io, UsageError } from "./_io.ts";
 
 const USAGE: Usage = {
   name: "init",
@@ -194,4 +202,25 @@ function told(dir: string, { written, kept, notes }: Scaffold, origin: Origin): 
     ...next.map(([command, about]) => `  ${command!.padEnd(width)}${about}`.trimEnd()),
     "",
   ].join("\n");
+}
+
+/**
+ * Makes `crochet` resolve at once, as an install would: by a link, unless it is found already. Deno looks in the
+ * project for the types that the sources of a clone name, so these are linked too.
+ *
+ * @returns a function that removes the links
+ */
+function linkPackages(dir: string, { root, clone }: Origin): () => void {
+  const modules = join(dir, "node_modules");
+  const had = existsSync(modules);
+  const packages = { crochet: root, ...(clone && { "@types/node": join(root, "node_modules/@types/node") }) };
+  const missing = Object.entries(packages).filter(([name, from]) => existsSync(from) && !isFound(dir, name));
+  for (const [name, from] of missing) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(from, join(modules, name), "dir");
+  }
+  return () => {
+    for (const [name] of missing) rmSync(join(modules, name), { force: true });
+    if (!had) rmSync(modules, { recursive: true, force: true });
+  };
 }

@@ -97,7 +97,7 @@ export async function begin(): Promise<void> {
   }
   refuseOldNode();
   if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
-  if (!("Bun" in globalThis)) (await import("./_strays.ts")).outliveStrays();
+  if (!("Bun" in globalThis)) (await import("./_aside.ts")).outliveStrays();
   // What scripts, tools and hooks print is no part of what a command was asked for.
   (await import("./_aside.ts")).consoleAside();
   const { boundCompiled, drained, keepCompiled, processIo } = await import("./_process.ts");

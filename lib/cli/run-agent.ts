@@ -7,8 +7,8 @@ import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { guarded, processIo } from "./_process.ts";
 import { promptOf } from "./_prompt.ts";
-import { endAtSecondInterrupt } from "./_second-interrupt.ts";
 import { ASKING, type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
+import { endAtSecondInterrupt } from "./_second-interrupt.ts";
 import { plainText } from "./show/text.ts";
 
 const PIPED = "What is piped in is added to the prompt; - as the prompt means only what is piped in.";
@@ -74,7 +74,7 @@ export async function runPrompt(agent: Agent, prompt: string, call: Call): Promi
   try {
     const { start, cwd = io.cwd } = flags.on === undefined
       ? await startHere(agent, prompt, call)
-      : { start: (await import("./_run-on.ts")).runOn(agent.name, prompt, flags, io) };
+      : { start: (await import("./_durable.ts")).runOn(agent.name, prompt, flags, io) };
     const result = seen
       ? await (await import("./show/watch.ts")).watchRun(start, { io, cwd })
       : await unseen(start, output, io, flags.verbose === true);

@@ -49,7 +49,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
     /--hooks with --on as a worker runs the agent: leave/,
   ],
   [["run", "--resume", "none", "hi"], 2, /no transcript of that id/],
-  [["chat"], 2, /this is no terminal: use crochet run/],
+  [["chat"], 2, /this is not a terminal: use crochet run/],
   [["record", "plain.ts", "hi"], 2, /default export is no agent/],
   [["replay", "none"], 2, /no such fixture: crochet record/],
   [["fixtures", "show", "torn"], 1, /tape\.jsonl as its last line is torn/],
@@ -76,7 +76,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["trust", "none"], 2, /no such directory/],
   [["init", "plain.ts"], 2, /it is a file: name a directory/],
   [["doctor", "--cwd", "none"], 2, /no such directory/],
-  [["agent", "settings", "../x"], 2, /no id/],
+  [["agent", "settings", "../x"], 2, /not an id/],
   [["worker", "--port", "many"], 2, /port 'many' as it is none: give a number from 0 to 65535/],
   [["completions"], 2, /expected bash, zsh or fish/],
 ];

@@ -204,5 +204,5 @@ test("chat: without a terminal one line says to use run, and the exit code is 2"
   const [command, ...args] = CROCHET;
   const { status, stderr, stdout } = spawnSync(command!, [...args, "chat"], { encoding: "utf8" });
   assert.deepEqual([status, stdout], [2, ""]);
-  assert.match(stderr, /^crochet: Cannot chat as this is no terminal: use crochet run "what to do"\n$/);
+  assert.match(stderr, /^crochet: Cannot chat as this is not a terminal: use crochet run "what to do"\n$/);
 });

@@ -135,7 +135,7 @@ test("crochet init adds itself to a package.json that is there, if a person agre
   for (const answer of ["y", "n"]) {
     using folder = scratch({ "package.json": text, "agent.ts": "export default 1;\n" });
     await using terminal = new Pty([...CROCHET, "init"], { cwd: folder.path, env: { HOME: folder.path } });
-    await terminal.until(/Add "crochet"[^]*\[Y\/n\]/);
+    await terminal.until(/Add "crochet"[^]*\[Y\/\s*n\]/);
     terminal.send(`${answer}\r`);
     await terminal.until(/Next/);
     const { dependencies } = JSON.parse(readFileSync(join(folder.path, "package.json"), "utf8"));

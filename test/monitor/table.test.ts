@@ -1,17 +1,17 @@
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import fc from "fast-check";
-import { agentsTable } from "../../lib/cli/agents/_table.ts";
+import { agentsTable } from "../../lib/cli/agents/ls.ts";
 import { coloursFor } from "../../lib/cli/show/colours.ts";
 import { displayWidth } from "../../lib/cli/show/width.ts";
 import { appendEvent } from "../../lib/monitor/log.ts";
 import type { Standing } from "../../lib/monitor/standing.ts";
+import { rounds } from "../_counts.ts";
 import { CROCHET } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { NO_PTY, Pty } from "../_pty.ts";
-import { rounds } from "../_counts.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
 const at = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();

@@ -1,12 +1,12 @@
 import type { AgentSession } from "../../agent.ts";
-import { nearest } from "../../core/names.ts";
-import { NO_USAGE } from "../../core/messages.ts";
 import { price, PRICED_MODELS } from "../../anthropic/prices.ts";
+import { NO_USAGE } from "../../core/messages.ts";
+import { nearest } from "../../core/names.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
-import { eventNames, kindWords } from "../_hook-words.ts";
+import { eventNames, kindWords } from "../_find-hooks.ts";
 import { UsageError } from "../_io.ts";
-import { ownSessions } from "../_sessions.ts";
 import { forgetRule, rememberedRules } from "../_remembered-rules.ts";
+import { ownSessions } from "../_sessions.ts";
 import { table } from "../_table.ts";
 import type { Tally } from "../show/tally.ts";
 import { count, dollars, oneLine, openText, plainText, several } from "../show/text.ts";

@@ -1,12 +1,13 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { nearest } from "../../core/names.ts";
+import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
 import { standings, trust } from "../../hooks/trust.ts";
+import { sidecarsOf } from "../../testing/examples/read.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
-import { sidecarsOf } from "../../testing/examples/read.ts";
 import { projectOf } from "../_project.ts";
-import { shippedHooks } from "./_shipped.ts";
 
 const USAGE: Usage = {
   name: "hooks add",
@@ -49,3 +50,22 @@ export default command(USAGE, async ({ words, flags }, io) => {
   else io.out(`added hooks/${hook.file}${trusted ? "" : ": look at ./hooks, then run 'crochet trust'"}\n`);
   return EXIT.ok;
 });
+
+/** A hook that comes with crochet. */
+interface Shipped {
+  readonly file: string;
+  readonly path: string;
+  /** What people call it: its label, or its whole name where it has none. */
+  readonly name: string;
+  readonly executable: boolean;
+}
+
+/** The hooks that come with crochet, by name. */
+function shippedHooks(): Shipped[] {
+  const folder = fileURLToPath(new URL("../../../hooks", import.meta.url));
+  return readdirSync(folder).filter((file) => !isSkipped(file)).sort().map((file) => {
+    const path = join(folder, file);
+    const { label } = parseFileName(file);
+    return { file, path, name: label ?? file, executable: (statSync(path).mode & 0o111) !== 0 };
+  });
+}

@@ -1,13 +1,17 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { isObject } from "../../core/json.ts";
 import { HOSTS, isHost } from "../../hooks/serving/from-host.ts";
 import { standings } from "../../hooks/trust.ts";
+import { xml } from "../../tape/drift/report.ts";
 import type { CheckOptions } from "../../testing/check/check.ts";
+import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
-import { coloursFor } from "../show/colours.ts";
-import { checkText } from "./_check-view.ts";
 import { projectOf } from "../_project.ts";
+import { type Colours, coloursFor } from "../show/colours.ts";
+import { several } from "../show/text.ts";
+import { wrap } from "../show/width.ts";
 
 const USAGE: Usage = {
   name: "hooks check",
@@ -57,7 +61,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     );
   }
   if (flags.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
-  else if (flags.junit) io.out((await import("./_check-junit.ts")).checkJunit(report));
+  else if (flags.junit) io.out(checkJunit(report));
   else {
     const columns = io.tty ? process.stdout.columns || 100 : Infinity;
     io.out(checkText(report, (performance.now() - began) / 1000, coloursFor(io.tty, io.env), columns));
@@ -136,4 +140,159 @@ class Progress {
   clear(): void {
     this.#io.err("\r\u001b[2K");
   }
+}
+
+/** Lines of a play or of rewritings that are shown; the rest is in the data. */
+const MOST_TRACE = 4;
+
+/** The report as a person reads it: a line for each hook, and under it what was found. */
+function checkText(report: CheckReport, seconds: number, colours: Colours, columns: number): string {
+  const lines = [
+    ...report.problems.map((problem) => `${colours.red("✗")} ${problem}`),
+    ...report.hooks.flatMap((hook) => hookLines(hook, colours, columns)),
+    "",
+    summary(report, seconds, colours),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function hookLines(hook: HookReport, colours: Colours, columns: number): string[] {
+  const { findings, skipped, timing, termination, runs } = hook;
+  const faults = findings.filter(({ severity }) => severity === "fault");
+  const mark = faults.length > 0
+    ? colours.red("✗")
+    : skipped !== undefined
+    ? colours.dim("–")
+    : findings.length > 0
+    ? colours.yellow("!")
+    : colours.green("✓");
+  const about = skipped ?? [
+    `${runs} runs`,
+    ...(timing ? [`p50 ${time(timing.p50)}, p95 ${time(timing.p95)}`] : []),
+    ...(termination && faults.every(({ law }) => law !== "terminating") ? [letsGo(termination)] : []),
+  ].join(" · ");
+  return [
+    `${mark} ${faults.length > 0 ? colours.bold(hook.hook) : hook.hook}  ${colours.dim(about)}`,
+    ...findings.flatMap((finding) => findingLines(finding, colours, columns)),
+  ];
+}
+
+/** Nothing is proven: it was not refuted in so many rounds. */
+function letsGo({ letsGo, rounds }: Termination): string {
+  return letsGo === "never blocks" ? "never blocked" : `lets go ${letsGo}, not refuted in ${rounds} rounds`;
+}
+
+function findingLines(finding: Finding, colours: Colours, columns: number): string[] {
+  const { code, severity, event, message, counterexample, trace = [], reproduce, fix } = finding;
+  const colour = severity === "fault" ? colours.red : colours.yellow;
+  const at = event === undefined ? "" : colours.dim(` at ${event}`);
+  const more = trace.length - MOST_TRACE;
+  const shown = trace.slice(0, more === 1 ? trace.length : MOST_TRACE);
+  const field = (name: string, text: string) =>
+    wrapped(text, columns, 11).map((line, i) => `    ${i === 0 ? colours.dim(name.padEnd(7)) : " ".repeat(7)}${line}`);
+  return [
+    `  ${colour(code)}${at}`,
+    ...wrapped(message, columns, 4).map((line) => `    ${line}`),
+    ...shown.flatMap((line) =>
+      wrapped(line, columns, 8).map((part, i) => `${i === 0 ? "      " : "        "}${colours.dim(part)}`)
+    ),
+    ...(more > 1 ? [`      ${colours.dim(`… and ${more} more, see --json`)}`] : []),
+    ...(trace.length === 0 ? input(counterexample).flatMap((text) => field("event", text)) : []),
+    ...field("fix", fix),
+    `    ${colours.dim("again".padEnd(7))}${reproduce}`,
+  ];
+}
+
+/** The part of an event that such a hook is about. */
+function input(counterexample: unknown): string[] {
+  if (!isObject(counterexample)) return [];
+  const { tool_name, tool_input, input = tool_input, prompt, last_assistant_message } = counterexample;
+  const about = tool_name !== undefined
+    ? `${tool_name} ${JSON.stringify(input)}`
+    : prompt !== undefined
+    ? JSON.stringify({ prompt })
+    : last_assistant_message !== undefined
+    ? JSON.stringify({ last_assistant_message })
+    : undefined;
+  return about === undefined ? [] : [printable(about.length > 160 ? `${about.slice(0, 157)}…` : about)];
+}
+
+/** A text that moves no cursor. */
+function printable(text: string): string {
+  // deno-lint-ignore no-control-regex
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202f\ufeff]/g, "�");
+}
+
+function wrapped(text: string, columns: number, indent: number): string[] {
+  return wrap(printable(text.replaceAll("\n", "⏎")), Math.max(40, columns - indent), 0);
+}
+
+function time(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
+}
+
+function summary({ hooks, problems, seed, runs, sandbox }: CheckReport, seconds: number, colours: Colours): string {
+  const all = hooks.flatMap(({ findings }) => findings);
+  const faulty = hooks.filter(({ findings }) => findings.some(({ severity }) => severity === "fault")).length;
+  const warnings = all.filter(({ severity }) => severity === "warning").length;
+  const parts = [
+    several(hooks.length, "hook"),
+    faulty > 0 ? colours.red(`${faulty} at fault`) : colours.green("none at fault"),
+    ...(problems.length > 0 ? [colours.red(`${problems.length} not checked`)] : []),
+    ...(warnings > 0 ? [colours.yellow(several(warnings, "warning"))] : []),
+  ];
+  const how = sandbox === "bubblewrap" ? "in bubblewrap" : "without a sandbox: bubblewrap is not installed";
+  return `${parts.join(", ")}${colours.dim(` · seed ${seed} · ${runs} runs each · ${how} · ${seconds.toFixed(1)} s`)}`;
+}
+
+/** The report for JUnit readers: one test case for each hook and law; warnings are its output. */
+function checkJunit({ hooks, problems, seed }: CheckReport): string {
+  const cases = hooks.flatMap(casesOf);
+  const failures = cases.filter(({ failed }) => failed).length;
+  const suite = `name="crochet hooks check" tests="${
+    cases.length + problems.length
+  }" failures="${failures}" errors="${problems.length}"`;
+  return [
+    `<?xml version="1.0" encoding="UTF-8"?>`,
+    `<testsuites ${suite}>`,
+    `  <testsuite ${suite}>`,
+    `    <properties><property name="seed" value="${seed}"/></properties>`,
+    ...problems.map((problem) =>
+      `    <testcase classname="hooks" name="${xml(problem)}">\n      <error message="${
+        xml(problem)
+      }"/>\n    </testcase>`
+    ),
+    ...cases.map(({ text }) => text),
+    `  </testsuite>`,
+    `</testsuites>`,
+    "",
+  ].join("\n");
+}
+
+function casesOf({ hook, path, laws, findings, skipped }: HookReport): { text: string; failed: boolean }[] {
+  const open = (law: string) => `    <testcase classname="${xml(path)}" name="${xml(`${hook}: ${law}`)}"`;
+  if (skipped !== undefined && findings.length === 0) {
+    return [{ text: `${open("all")}>\n      <skipped message="${xml(skipped)}"/>\n    </testcase>`, failed: false }];
+  }
+  // A hook that was not run was held only to what was found without running it.
+  const held = skipped === undefined ? laws : laws.filter((law) => findings.some((finding) => finding.law === law));
+  return held.map((law) => {
+    const own = findings.filter((finding) => finding.law === law);
+    if (own.length === 0) return { text: `${open(law)}/>`, failed: false };
+    const parts = own.map((finding) =>
+      finding.severity === "fault"
+        ? `      <failure type="${xml(finding.code)}" message="${xml(finding.message)}">${
+          xml(detail(finding))
+        }</failure>`
+        : `      <system-out>${xml(`warning: ${finding.message}\n${detail(finding)}`)}</system-out>`
+    );
+    const failed = own.some(({ severity }) => severity === "fault");
+    return { text: [`${open(law)}>`, ...parts, "    </testcase>"].join("\n"), failed };
+  });
+}
+
+function detail({ trace, reproduce, fix, counterexample }: Finding): string {
+  const shown = trace?.length ? trace : counterexample === null ? [] : [JSON.stringify(counterexample)];
+  return [...shown, `again: ${reproduce}`, `fix: ${fix}`].join("\n");
 }

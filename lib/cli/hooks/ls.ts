@@ -3,14 +3,13 @@ import { resolve } from "node:path";
 import type { Agent } from "../../agent.ts";
 import { notBuiltIn } from "../../hooks/known-names.ts";
 import type { Found, Listed } from "../../hooks/sources.ts";
+import { agentScripts, besideWords, eventNames, hooksHere, kindWords } from "../_find-hooks.ts";
 import { command, type Usage } from "../_flags.ts";
-import { eventNames, kindWords } from "../_hook-words.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { firesOf, ledgers, sayRun } from "../_ledger.ts";
-import { table } from "../_table.ts";
 import { projectOf } from "../_project.ts";
-import { agentScripts, besideWords, hooksHere } from "../_hooks-here.ts";
 import { loadAgent } from "../_script.ts";
+import { table } from "../_table.ts";
 
 const USAGE: Usage = {
   name: "hooks ls",

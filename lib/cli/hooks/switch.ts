@@ -1,12 +1,12 @@
 import { nearest } from "../../core/names.ts";
 import { Switches } from "../../hooks/switches.ts";
+import { hooksHere } from "../_find-hooks.ts";
 import { command, type Usage } from "../_flags.ts";
 import { type Command, EXIT, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
-import { hooksHere } from "../_hooks-here.ts";
 
 /** The commands that switch a hook on or off in a project; it counts from the next event on. */
-export function switchCommand(to: "enable" | "disable"): Command {
+function switchCommand(to: "enable" | "disable"): Command {
   const usage: Usage = {
     name: `hooks ${to}`,
     words: "<name>",
@@ -32,3 +32,6 @@ export function switchCommand(to: "enable" | "disable"): Command {
     return EXIT.ok;
   });
 }
+
+export const enable = { default: switchCommand("enable") };
+export const disable = { default: switchCommand("disable") };

@@ -1,3 +1,0 @@
-import { switchCommand } from "./_switch.ts";
-
-export default switchCommand("enable");
