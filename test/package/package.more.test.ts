@@ -167,7 +167,8 @@ test(
     const fresh = clone(join(folder, "fresh"));
     const prefix = join(folder, "prefix");
     const path = `${prefix}/bin:${only.node}:${npmFolder()}:/usr/bin:/bin`;
-    runIn(fresh, path, "npm", "install", "-g", ".", "--prefix", prefix);
+    // A cache of its own: npm finds a Bun that npx fetched before, and hides that it could not fetch one here.
+    runIn(fresh, path, "npm", "install", "-g", ".", "--prefix", prefix, "--cache", join(folder, "cache"));
     const outside = join(folder, "outside");
     mkdirSync(outside);
     writeFileSync(join(outside, "scripted.ts"), SCRIPTED);
