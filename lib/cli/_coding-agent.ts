@@ -1,19 +1,14 @@
 import { type Agent, agent } from "../agent.ts";
 import { BUILT_IN } from "../tape/tape.ts";
-import {
-  Agent as AgentTool,
-  AskUserQuestion,
-  Bash,
-  BashOutput,
-  Edit,
-  EnterPlanMode,
-  ExitPlanMode,
-  Glob,
-  Grep,
-  KillShell,
-  Read,
-  Write,
-} from "../tools/index.ts";
+import { Agent as AgentTool } from "../tools/agent.ts";
+import { AskUserQuestion, EnterPlanMode, ExitPlanMode } from "../tools/ask.ts";
+import { BashOutput, KillShell } from "../tools/background.ts";
+import { Bash } from "../tools/bash.ts";
+import { Edit } from "../tools/edit.ts";
+import { Glob } from "../tools/glob.ts";
+import { Grep } from "../tools/grep.ts";
+import { Read } from "../tools/read.ts";
+import { Write } from "../tools/write.ts";
 
 const SYSTEM = `You are a coding agent working in the user's directory.
 Look before you change: read the files and search for what you need. Make the smallest change that does the whole job, then check it by

@@ -3,8 +3,7 @@ import { tool } from "./make-tool.ts";
 import { CWD, ENV_FILE, HAD_SHELL, SANDBOX, SHELL, shellCwd, workspaceOf } from "../core/tool-state.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
 import { type BackgroundTask, tellTasks } from "./background-tasks.ts";
-import { type AgentShell, agentShell, type BackgroundRun } from "./shell/agent-shell.ts";
-import { capture } from "./shell/output.ts";
+import type { AgentShell, BackgroundRun } from "./shell/agent-shell.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface BashInput {
@@ -89,14 +88,15 @@ export function bashTool(options: BashOptions = {}): Tool<BashInput> {
       additionalProperties: false,
     },
     effect: "write",
-    run: (input, context) => {
+    run: async (input, context) => {
       if (input.command.includes("\0")) {
         throw new ToolError("Cannot run the command as it holds a NUL character: leave it out");
       }
-      const shell = shellOf(context, options);
-      return input.run_in_background
+      const { agentShell } = await import("./shell/agent-shell.ts");
+      const shell = shellOf(context, options, agentShell);
+      return await (input.run_in_background
         ? start(shell, input, context)
-        : run(shell, input, context, sandboxOf(context.state, options));
+        : run(shell, input, context, sandboxOf(context.state, options)));
     },
     render,
   });
@@ -163,6 +163,8 @@ export async function closeShell(state: Map<string, unknown>): Promise<void> {
   await entry?.shell[Symbol.asyncDispose]();
 }
 
+type OpensShell = typeof import("./shell/agent-shell.ts")["agentShell"];
+
 /** The shell of the agent, opened by its first command. */
 interface Entry {
   readonly shell: AgentShell;
@@ -174,7 +176,8 @@ export function openedShell(state: ReadonlyMap<string, unknown>): AgentShell | u
   return (state.get(SHELL) as Entry | undefined)?.shell;
 }
 
-function shellOf({ state, cwd }: ToolContext, options: BashOptions): AgentShell {
+/** The agent's shell: as there is no await in here, calls at once share one. */
+function shellOf({ state, cwd }: ToolContext, options: BashOptions, agentShell: OpensShell): AgentShell {
   const sandbox = sandboxOf(state, options);
   const confined = JSON.stringify(sandbox) ?? "";
   const entry = state.get(SHELL) as Entry | undefined;
@@ -209,6 +212,7 @@ async function run(
   context: ToolContext,
   confined: Sandbox | undefined,
 ): Promise<ToolOutput> {
+  const { capture } = await import("./shell/output.ts");
   // Wherever the shell goes, output is kept where Read may look.
   const output = capture({ cwd: workspaceOf(context), name: context.toolUseId, show: context.progress });
   const timeout = input.timeout ?? DEFAULT_MS;

@@ -4,7 +4,7 @@ import { absolute } from "../files/confine.ts";
 import { refreshRead } from "../files/read-record.ts";
 import type { Hunk } from "./edit/diff.ts";
 import { checkEditCall, checkObject, checkPath, type EditCall } from "./edit/edit-call.ts";
-import { editFile, type EditReport } from "./edit/edit-file.ts";
+import type { EditReport } from "./edit/edit-file.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface EditInput extends EditCall {
@@ -68,6 +68,7 @@ export const Edit: Tool<EditInput> = {
     settled: refreshRead,
     run: async (input, context) => {
       const call = checkEditCall(input);
+      const { editFile } = await import("./edit/edit-file.ts");
       const { report, content, originalFile } = await editFile(input.file_path, [call], context);
       const response: EditResponse = {
         filePath: report.path,
@@ -106,5 +107,6 @@ function parseEdit(input: unknown): EditInput & Required<EditCall> {
  */
 export async function edit(input: EditInput, options: StandaloneOptions = {}): Promise<EditReport> {
   const { file_path, ...call } = parseEdit(input);
+  const { editFile } = await import("./edit/edit-file.ts");
   return (await editFile(file_path, [call], standaloneContext("Edit", input, options))).report;
 }

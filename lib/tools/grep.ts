@@ -2,7 +2,7 @@ import { type Tool, ToolError } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import { absolute } from "../files/confine.ts";
 import { globBelow, type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
-import { type SearchContext, type SearchPlace, searchPlace, withoutHidden } from "./search/place.ts";
+import type { SearchContext, SearchPlace } from "./search/place.ts";
 import type { Found, SearchRequest } from "./search/search.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
@@ -145,6 +145,7 @@ async function grepFiles(
   if (input.pattern.includes("\0")) {
     throw new ToolError("Cannot search for a NUL character as files with one are binary", { code: "invalid_input" });
   }
+  const { searchPlace, withoutHidden } = await import("./search/place.ts");
   const place = await searchPlace(input.path, context);
   const mode = input.output_mode ?? "files_with_matches";
   const { offset = 0, head_limit: limit = DEFAULT_LIMIT } = input;

@@ -1,5 +1,3 @@
-import { installedFile } from "../install.ts";
-
 /** The type by which our own entries are known once they are marked. */
 export const OWN_TYPE = "crochet";
 
@@ -10,6 +8,7 @@ export const OWN_TYPE = "crochet";
 export async function markOwn(text: string, isLoaded: (path: string) => boolean): Promise<string> {
   if (!text.includes(" --dialect ")) return text;
   const { parse } = await import("jsonc-parser");
+  const { installedFile } = await import("../install.ts");
   const errors: [] = [];
   const settings = parse(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true }) as Settings | undefined;
   if (errors.length > 0 || typeof settings?.hooks !== "object" || settings.hooks === null) return text;
