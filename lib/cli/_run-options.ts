@@ -26,7 +26,7 @@ export const RUN_FLAGS: Usage["flags"] = [
   ["--trust", "trust what the working directory brings along, for this call"],
   ["--permission-mode <mode>", "default, acceptEdits, plan or bypassPermissions"],
   ["--max-iterations <n>", "model calls at most"],
-  ["--budget <usd>", "dollars at most"],
+  ["--budget <n>", "dollars at most; tokens as 500k or 2M"],
   ["--resume <id>", "go on with a stored session or checkpoint; 'last' is the newest"],
   ["--rollout <file>", "where to log everything that happens"],
 ];
@@ -96,8 +96,14 @@ function stallsFrom({ CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: cap }: Io["env"]): Partia
 export function limitsFrom(flags: Flags["flags"]): Partial<Limits> {
   return {
     ...(flags.maxIterations !== undefined && { iterations: numberOf("--max-iterations", flags.maxIterations) }),
-    ...(flags.budget !== undefined && { dollars: numberOf("--budget", flags.budget) }),
+    ...(flags.budget !== undefined && budgetFrom(String(flags.budget))),
   };
+}
+
+function budgetFrom(budget: string): Partial<Limits> {
+  const [, number, unit] = /^([\d.]+)([kM])$/.exec(budget) ?? [];
+  if (unit === undefined) return { dollars: numberOf("--budget", budget) };
+  return { tokens: numberOf("--budget", number!) * (unit === "k" ? 1e3 : 1e6) };
 }
 
 type Rules = NonNullable<RunOptions["permissions"]>;

@@ -137,6 +137,9 @@ test("a run that hits a limit exits 1 and says which; one that a hook drops exit
   const limited = await crochet(here, ["run", "--max-iterations", "1", "go"], [look]);
   assert.equal(limited.code, 1);
   assert.match(limited.err, /limit of 1 model calls/);
+  const tokens = await crochet(here, ["run", "--budget", "0.01k", "go"], [look]);
+  assert.equal(tokens.code, 1);
+  assert.match(tokens.err, /ended at its budget/);
   const dropped = await crochet(here, ["run", "--hooks", "mine", "go"]);
   assert.deepEqual([dropped.code, dropped.requests], [0, 0]);
   assert.match(dropped.out, /not today/);
