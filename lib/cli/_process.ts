@@ -43,33 +43,6 @@ export function processIo({ careful = false } = {}): Io {
   };
 }
 
-/**
- * Has the runtime keep what it compiles, for the next start. It is kept inside the package: only who can change the
- * code can change that, and where this process cannot write there it goes without. Deno keeps its own.
- */
-export function keepCompiled(): void {
-  const module: { enableCompileCache?(folder: string): unknown } = process.getBuiltinModule("node:module");
-  module.enableCompileCache?.(COMPILED);
-}
-
-const COMPILED = `${import.meta.dirname}/../../node_modules/.cache/crochet`;
-
-/** Four times what the package itself makes: the rest is from scripts, many of which have come and gone. */
-const MOST_COMPILED = 2000;
-
-/** Forgets what was compiled once it is too much: the runtime keeps a file of every path it ever loaded. */
-export function boundCompiled(): void {
-  const { readdirSync, rmSync } = process.getBuiltinModule("node:fs");
-  try {
-    for (const version of readdirSync(COMPILED)) {
-      const folder = `${COMPILED}/${version}`;
-      if (readdirSync(folder).length > MOST_COMPILED) rmSync(folder, { recursive: true });
-    }
-  } catch {
-    // there is nothing, or another process is at it
-  }
-}
-
 /** A terminal gets the names of files, hooks and models made harmless; files and pipes get them as they are. */
 function forStream(fd: 1 | 2, text: string): string {
   const plain = harmless(text);

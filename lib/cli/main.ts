@@ -100,8 +100,9 @@ export async function begin(): Promise<void> {
   if (!("Bun" in globalThis)) (await import("./_aside.ts")).outliveStrays();
   // What scripts, tools and hooks print is no part of what a command was asked for.
   (await import("./_aside.ts")).consoleAside();
-  const { boundCompiled, drained, keepCompiled, processIo } = await import("./_process.ts");
+  const { boundCompiled, keepCompiled } = await import("./_compiled.ts");
   keepCompiled();
+  const { drained, processIo } = await import("./_process.ts");
   const code = await main(args, processIo({ careful: true }));
   await drained();
   boundCompiled();

@@ -4,8 +4,8 @@ import { failurePolicy } from "../core/dispatch.ts";
 import { type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { sha256 } from "../files/sha256.ts";
-import type { Host } from "./serving/from-host.ts";
-import { HOST_SETTINGS } from "./installing/hosts.ts";
+import type { Host } from "./hosts/host.ts";
+import { HOST_NAMES, hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { ownCommand } from "./installing/own-command.ts";
 import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
 import { type HostEntry, withEntries, withoutEntries } from "./installing/settings-edit.ts";
@@ -19,7 +19,7 @@ export interface Installable {
 }
 
 export interface Place {
-  readonly host: Host;
+  readonly host: HostName;
   readonly scope: "project" | "user";
   readonly cwd: string;
   readonly env: Environment;
@@ -44,7 +44,7 @@ export async function planInstall(hooks: readonly Installable[], place: Place): 
   const before = readOr(settings);
   const entries = hooks.flatMap((hook) => entriesOf(hook, place.host));
   const left = hooks.flatMap((hook) =>
-    momentsOf(hook).filter(({ event }) => HOST_SETTINGS[place.host].eventOf(event) === undefined)
+    momentsOf(hook).filter(({ event }) => hostEvent(place.host, event) === undefined)
       .map(({ event }) => ({ name: hook.file.name, why: `${place.host} has no event like ${event}` }))
   );
   // Replaced: what was installed of these files before, perhaps with another config, and of files that are gone.
@@ -101,27 +101,31 @@ function momentsOf({ file, record }: Installable): { readonly on: Listened; read
   return (record.on as readonly Listened[]).map((on, i) => ({ on, event: i === 0 ? file.event : nameOf(on) }));
 }
 
-function entriesOf(hook: Installable, host: Host): HostEntry[] {
+function entriesOf(hook: Installable, host: HostName): HostEntry[] {
   const { file, record } = hook;
-  const { eventOf, toolsOf, patternOf, second, canAsync, canBlock } = HOST_SETTINGS[host];
+  const { toolMatcher, patternMatcher, second, named, async, onFailure } = settingsOf(host);
   // By its own name, which says when it runs: the file that a link leads to may be called anything.
   const command = hookCommand(file.at, host);
   return momentsOf(hook).flatMap(({ on, event }) => {
-    const name = eventOf(event);
+    const name = hostEvent(host, event);
     if (name === undefined) return [];
     // What the host would read otherwise than we do is left to the hook itself, which looks again.
-    const matcher = on.tools ? toolsOf(on.tools) : on.pattern === undefined ? undefined : patternOf(on.pattern);
+    const matcher = on.tools
+      ? toolMatcher(on.tools)
+      : on.pattern === undefined
+      ? undefined
+      : patternMatcher(on.pattern);
     return [{
       event: name,
       ...(matcher !== undefined && { matcher }),
       hook: {
         type: "command" as const,
         command,
-        ...(host === "gemini" && { name: file.name }),
+        ...(named && { name: file.name }),
         // Codex drops the whole file for a limit that is no whole number.
         ...(record.timeout !== undefined && { timeout: Math.ceil((record.timeout + MARGIN_SECONDS) * second) }),
-        ...(record.mode === "async" && canAsync && { async: true }),
-        ...(canBlock && refusesWhereItFails(record, on.event) && { onFailure: "block" }),
+        ...(record.mode === "async" && async && { async: true }),
+        ...(onFailure && refusesWhereItFails(record, on.event) && { onFailure: "block" }),
       },
     }];
   });
@@ -147,20 +151,26 @@ function nameOf({ event, outcome, scope }: Listened): string {
 }
 
 /** The line that serves a hook file. */
-export function hookCommand(file: string, host: Host): string {
+export function hookCommand(file: string, host: HostName): string {
   return ownCommand("cli/hook", file, "--dialect", host);
 }
 
+const OWN_LINE = new RegExp(
+  `(?:\\bcli/hook\\.[jt]s'?| npm:crochet@\\S+ hook) ('(?:[^']|'\\\\'')+'|\\S+) --dialect (?:${HOST_NAMES.join("|")})$`,
+);
+
 /** The file that a line of ours serves; undefined for a line that is not ours. */
 export function installedFile(command: string): string | undefined {
-  const line =
-    /(?:\bcli\/hook\.[jt]s'?| npm:crochet@\S+ hook) ('(?:[^']|'\\'')+'|\S+) --dialect (?:claude|codex|gemini)$/;
-  const found = line.exec(command)?.[1];
+  const found = OWN_LINE.exec(command)?.[1];
   return found?.startsWith("'") ? found.slice(1, -1).replaceAll("'\\''", "'") : found;
 }
 
+function settingsOf(host: HostName): Host["settings"] {
+  return HOSTS[host].settings;
+}
+
 function settingsPath({ host, scope, cwd, env }: Place): string {
-  return join(scope === "user" ? homeOf(env) : realOr(cwd), HOST_SETTINGS[host].file);
+  return join(scope === "user" ? homeOf(env) : realOr(cwd), settingsOf(host).files[0]!);
 }
 
 interface Kept {

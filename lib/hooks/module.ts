@@ -1,15 +1,13 @@
-import type { Hook, HookRecord } from "../core/hook.ts";
+import type { HookRecord } from "../core/hook.ts";
 import { sha256 } from "../files/sha256.ts";
-import { readNative } from "../core/verdict.ts";
-import { checkedConfig } from "./file/config.ts";
+import type { HookConfig } from "./file/config.ts";
 import { importModule, type ModuleFolder } from "./file/import.ts";
-import { HookLoadError } from "./file/load-error.ts";
 import { refuseExit } from "./file/no-exit.ts";
-import { type KindParts, recordBase } from "./file/record.ts";
+import { type KindParts, moduleRecord } from "./file/record.ts";
 import type { HookHost } from "./process/host.ts";
 import type { HookFile } from "./discover.ts";
 
-/** Imports a hook module: its default export is the hook, its `config` what the hook says about itself. */
+/** Imports a hook module. */
 export async function loadModule(
   file: HookFile,
   folder: ModuleFolder,
@@ -17,22 +15,10 @@ export async function loadModule(
   isolatedIn?: HookHost,
 ): Promise<HookRecord> {
   const loaded = await importModule(folder, file.path, versionOf(file)) as { default?: unknown; config?: unknown };
-  if (typeof loaded.default !== "function") {
-    const why = "its default export is no function: write export default (event, ctx) => …";
-    throw new HookLoadError(file.name, undefined, why);
-  }
-  const config = checkedConfig(loaded.config);
-  const base = recordBase(file, config, source);
-  if (config.isolate && isolatedIn) return { ...base, ...await isolated(file, base, isolatedIn) };
-  const hook = loaded.default as Hook;
   const inside = asking ??= watched();
-  return {
-    ...base,
-    kind: "module",
-    dialect: "native",
-    run: (event, ctx) => inside.run(true, hook, event, ctx),
-    read: (raw, event) => readNative(raw, event.event),
-  };
+  const record = moduleRecord(file, loaded, source, (hook) => (event, ctx) => inside.run(true, hook, event, ctx));
+  const { isolate } = (loaded.config ?? {}) as HookConfig;
+  return isolate && isolatedIn ? { ...record, ...await isolated(file, record, isolatedIn) } : record;
 }
 
 /** A module in a process of its own, asked as other hosts ask it; it fails as a module does. */

@@ -2,6 +2,7 @@ import type { HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { EVENT_NAMES, kebab, nearest, pascal, resolveEvent } from "../core/names.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
+import { claude } from "./hosts/claude.ts";
 import { readHandler } from "./setting/handler.ts";
 import { matcherOf } from "./file/matcher.ts";
 import { type Environment, shortPath } from "./file/places.ts";
@@ -232,14 +233,7 @@ function refused(permissions: Permissions): string | undefined {
   }
 }
 
-/** Events of the host that nothing here fires. */
-const FOREIGN = new Set(
-  ("Setup PostToolBatch PermissionDenied UserPromptExpansion StopFailure PostCompact PostModelSwitch MessageDisplay " +
-    "TeammateIdle TaskCreated TaskCompleted Elicitation ElicitationResult ConfigChange InstructionsLoaded CwdChanged " +
-    "FileChanged DirectoryAdded WorktreeCreate WorktreeRemove").split(" "),
-);
-
 function unknownEvent(name: string): string {
-  if (FOREIGN.has(name)) return `nothing here fires ${name}`;
+  if (Object.hasOwn(claude.events, name)) return `nothing here fires ${name}`;
   return `there is no event ${name}: did you mean ${pascal(nearest(kebab(name), EVENT_NAMES)!)}?`;
 }

@@ -12,7 +12,7 @@ export type { Tape } from "../tape/tape.ts";
 export { type Faultable, type UnderFaults, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
 export { conversationArbitrary, type ConversationOptions } from "./arbitraries/conversation.ts";
 export { eventArbitrary, type EventArbitraryOptions } from "./arbitraries/event.ts";
-export type { WireEvent } from "./arbitraries/host-events.ts";
+export type { WireEvent } from "../hooks/hosts/host.ts";
 export { modelArbitrary, type ModelArbitraryOptions } from "./arbitraries/model.ts";
 export { wordsIn } from "./arbitraries/words.ts";
 export { BrokenLaw, checkHook, type HookLaw, laws } from "./check-hook.ts";

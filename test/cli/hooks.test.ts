@@ -67,7 +67,7 @@ test("hooks ls exits 1 and says the mend where a file should be a hook and is no
   assert.equal(code, 1);
   assert.match(out, /^1 +stp\.sh +hooks\s+broken /m, "no event that its name does not have");
   assert.match(out, /^2 +stop\.a\.ts +stop\s+module\s+hooks\s+broken /m);
-  assert.match(out, /Wrong:\n.*\n {2}Cannot load hook 'stp\.sh' as 'stp' is no event: did you mean 'stop\.sh'\?/);
+  assert.match(out, /Wrong:\n.*\n {2}Cannot load hook 'stp\.sh' as 'stp' is not an event: did you mean 'stop\.sh'\?/);
 });
 
 test("hooks test changes the event as asked, takes one from a file, and shows what the hook was given", async () => {
@@ -109,7 +109,7 @@ test("hooks test exits 1 where the hook failed, and 2 where it was called wrongl
   assert.match(failed.out, /verdict {2}failed: oh/);
   const cases: [string[], RegExp][] = [
     [["test"], /Cannot test 0 files/],
-    [["test", "x.ts"], /'x' is no event/],
+    [["test", "x.ts"], /'x' is not an event/],
     [["test", "none.ts"], /none\.ts/],
     [["test", "hooks/stop.a.ts", "--set", "x"], /no path=value/],
     [["test", "hooks/stop.a.ts", "--input", "none.json"], /Cannot read --input none\.json/],

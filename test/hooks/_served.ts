@@ -1,4 +1,5 @@
-import { type Host, serve } from "../../lib/hooks/serve.ts";
+import type { HostName } from "../../lib/hooks/hosts/index.ts";
+import { serve } from "../../lib/hooks/serve.ts";
 import { scratch } from "../_scratch.ts";
 
 export type Json = Record<string, unknown>;
@@ -60,7 +61,7 @@ export const EVENTS: Record<string, { name: string; claude: Json; gemini: Json }
 export async function ask(
   text: string,
   event: string,
-  host: Host,
+  host: HostName,
   { name, input }: { name?: string; input?: Json } = {},
 ): Promise<{ output: Json | undefined; stderr: string; code: number }> {
   const row = EVENTS[event]!;
@@ -73,7 +74,7 @@ export async function ask(
 }
 
 /** Serves a hook file that is there. */
-export function served(file: string, told: Json | string, host: Host, env: NodeJS.ProcessEnv) {
+export function served(file: string, told: Json | string, host: HostName, env: NodeJS.ProcessEnv) {
   const stdin = typeof told === "string" ? told : JSON.stringify(told);
   return serve(file, stdin, { host, env, signal: new AbortController().signal });
 }

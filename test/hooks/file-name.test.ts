@@ -35,8 +35,8 @@ test("an executable with a #! line needs no extension", () => {
 
 test("a name that names no hook is an error with the nearest name that does", () => {
   const cases: [string, RegExp][] = [
-    ["stp.tests.ts", /'stp' is no event: did you mean 'stop\.tests\.ts'\?/],
-    ["PreToolUse.sh", /'PreToolUse' is no event: did you mean 'pre-tool-use\.sh'\?/],
+    ["stp.tests.ts", /'stp' is not an event: did you mean 'stop\.tests\.ts'\?/],
+    ["PreToolUse.sh", /'PreToolUse' is not an event: did you mean 'pre-tool-use\.sh'\?/],
     ["pre_tool_use@Bash.sh", /did you mean 'pre-tool-use@Bash\.sh'\?/],
     ["stop.yaml", /'\.yaml' is the extension of no kind of hook: did you mean 'stop\.rules\.yaml'\?/],
     ["stop.check.md", /did you mean 'stop\.check\.prompt\.md'\?/],

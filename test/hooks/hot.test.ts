@@ -180,7 +180,10 @@ test("a file of no event that appears in a run is told at each turn and stops no
     turn: { system: "", messages: [] },
   };
   const folded = await fire(records, turn, environment("/tmp").env);
-  assert.match(folded.warnings.join(), /Cannot load hook 'stp\.ts' as 'stp' is no event: did you mean 'stop\.ts'\?/);
+  assert.match(
+    folded.warnings.join(),
+    /Cannot load hook 'stp\.ts' as 'stp' is not an event: did you mean 'stop\.ts'\?/,
+  );
   assert.equal(folded.decision, "continue");
   assert.equal(folded.abort, undefined);
 });
@@ -252,7 +255,7 @@ test("two ways to match at once, or an unknown further moment, are load errors",
   await hooks.refresh();
   const messages = hooks.problems.map((problem) => problem.message).join("\n");
   assert.match(messages, /by '@Bash' and by matcher 'x': keep one/);
-  assert.match(messages, /'stpo' is no event: did you mean 'stop'\?/);
+  assert.match(messages, /'stpo' is not an event: did you mean 'stop'\?/);
   assert.match(messages, /matcher '\(' as it is not a regular expression/);
 });
 

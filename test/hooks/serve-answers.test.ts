@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Host } from "../../lib/hooks/serve.ts";
+import type { HostName } from "../../lib/hooks/hosts/index.ts";
 import { ask, EVENTS, type Json, moduleAnswering } from "./_served.ts";
 
 const inside = (hookEventName: string, fields: Json) => ({ hookSpecificOutput: { hookEventName, ...fields } });
@@ -21,9 +21,9 @@ const TABLE: [event: string, answer: Json, claude: unknown, codex: unknown, gemi
     inside("PreToolUse", { permissionDecision: "ask", permissionDecisionReason: "sure?" }),
     inside("PreToolUse", {
       permissionDecision: "deny",
-      permissionDecisionReason: "A person has to decide, and codex asks none: sure?",
+      permissionDecisionReason: "A person has to decide, but codex asks no one there: sure?",
     }),
-    { decision: "deny", reason: "A person has to decide, and gemini asks none: sure?" },
+    { decision: "deny", reason: "A person has to decide, but gemini asks no one there: sure?" },
   ],
   [
     "pre",
@@ -44,7 +44,7 @@ const TABLE: [event: string, answer: Json, claude: unknown, codex: unknown, gemi
     { action: "continue", context: "note", systemMessage: "for you" },
     { systemMessage: "for you", ...inside("PreToolUse", { additionalContext: "note" }) },
     { systemMessage: "for you", ...inside("PreToolUse", { additionalContext: "note" }) },
-    { decision: "deny", reason: "Cannot use the answer to PreToolUse as gemini cannot tell the model anything there" },
+    { decision: "deny", reason: "Cannot use the answer to PreToolUse as gemini cannot pass text to the model there" },
   ],
   [
     "post",
@@ -122,7 +122,9 @@ const TABLE: [event: string, answer: Json, claude: unknown, codex: unknown, gemi
 
 for (const [event, answer, claude, codex, gemini] of TABLE) {
   test(`${JSON.stringify(answer)} on ${event} means the same in every host`, async () => {
-    for (const [host, expected] of [["claude", claude], ["codex", codex], ["gemini", gemini]] as [Host, unknown][]) {
+    for (
+      const [host, expected] of [["claude", claude], ["codex", codex], ["gemini", gemini]] as [HostName, unknown][]
+    ) {
       if (host === "gemini" && event === "permission") continue;
       const { output, stderr, code } = await ask(moduleAnswering(answer), event, host);
       if (expected === "failed") {
@@ -136,7 +138,7 @@ for (const [event, answer, claude, codex, gemini] of TABLE) {
 const HOSTS = ["claude", "codex", "gemini"] as const;
 
 /** The refusal of a call in the words of each host. */
-const REFUSED: { readonly [H in Host]: (reason: string) => Json } = {
+const REFUSED: { readonly [H in HostName]: (reason: string) => Json } = {
   claude: (reason) => inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: reason }),
   codex: (reason) => inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: reason }),
   gemini: (reason) => ({ decision: "deny", reason }),
@@ -149,7 +151,7 @@ test("what a hook says by its context is part of its answer: no host is told wha
       // There a context of a stop hook keeps the agent going (claude), or voids the whole answer (codex).
       const { output, stderr, code } = await ask(says(), "stop", host);
       assert.deepEqual({ output, code }, { output: undefined, code: 1 }, host);
-      assert.match(stderr, new RegExp(`${host} cannot tell the model anything there`));
+      assert.match(stderr, new RegExp(`${host} cannot pass text to the model there`));
       const back = await ask(says(`return { action: "deny", reason: "go on" }`), "stop", host);
       assert.equal(back.output?.reason, "go on\nnote", host);
       assert.equal(back.output?.hookSpecificOutput, undefined, host);
@@ -162,7 +164,7 @@ test("what a hook says by its context is part of its answer: no host is told wha
       refused.output,
       inside("PermissionRequest", { decision: { behavior: "deny", message: "no\nnote" } }),
     );
-    assert.match(JSON.stringify((await ask(says(), "pre", "gemini")).output), /"deny".*cannot tell the model/);
+    assert.match(JSON.stringify((await ask(says(), "pre", "gemini")).output), /"deny".*cannot pass text to the model/);
   }
 });
 
@@ -218,7 +220,7 @@ test("gemini, which lays the new input over the old, is never given one that wou
   const { output } = await ask(moduleAnswering({ action: "modify", value: { command: "ls" } }), "pre", "gemini");
   assert.deepEqual(output, {
     decision: "deny",
-    reason: "Cannot use the answer to PreToolUse as gemini cannot take 'timeout' out of the input",
+    reason: "Cannot use the answer to PreToolUse as gemini cannot remove 'timeout' from the input",
   });
 });
 
@@ -230,7 +232,7 @@ test("U7: a hook that throws, runs out of time or cannot be loaded refuses where
       /longer than its limit of 0\.05 s/,
     ],
     [`export default () => ({ action: "maybe" });`, /action "maybe" is unknown/],
-    [`export default 5;`, /default export is no function/],
+    [`export default 5;`, /default export is not a function/],
     [`export default (`, /Cannot load hook/],
   ];
   for (const [text, why] of broken) {
@@ -246,7 +248,7 @@ test("U7: a hook that throws, runs out of time or cannot be loaded refuses where
 
 test("onError decides for a script that fails, in every host", async () => {
   const failing = (header: string) => `#!/bin/sh\n${header}\necho broken >&2\nexit 1\n`;
-  const at = (header: string, host: Host) => ask(failing(header), "pre", host, { name: "pre-tool-use.x.sh" });
+  const at = (header: string, host: HostName) => ask(failing(header), "pre", host, { name: "pre-tool-use.x.sh" });
   assert.equal((await at("", "claude")).code, 1);
   assert.equal((await at("", "codex")).output, undefined);
   for (const host of HOSTS) {
@@ -260,7 +262,7 @@ test("scripts speak the language of Claude Code, and other hosts hear it in thei
   const rewrite = script(
     `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"command":"x","timeout":5}}}'`,
   );
-  const at = (text: string, event: string, host: Host) =>
+  const at = (text: string, event: string, host: HostName) =>
     ask(text, event, host, { name: `${EVENTS[event]!.name}.x.sh` });
   assert.deepEqual(
     (await at(rewrite, "pre", "gemini")).output,

@@ -154,8 +154,8 @@ test("crochet hook tells how it is called, and refuses what it is not", async ()
     [[], 2, /Cannot serve 0 files/],
     [["a", "b"], 2, /Cannot serve 2 files/],
     [["a", "--dialekt", "x"], 2, /Unknown flag --dialekt/],
-    [["a", "--dialect", "cursor"], 2, /Cannot speak dialect 'cursor'.*expected claude, codex, gemini/],
-    [["a", "--event"], 2, /--event as its value is missing/],
+    [["a", "--dialect", "cursor"], 2, /Unknown host 'cursor'.*expected claude, codex, gemini/],
+    [["a", "--event"], 2, /--event has no value/],
     [["none.ts"], 1, /none\.ts/],
   ];
   for (const [args, code, message] of cases) {
@@ -175,7 +175,7 @@ test("crochet hook serves a file of any name as the event it is told", async () 
   assert.equal((await at(["--event", "session-start"])).out, "");
   const bare = await at([]);
   assert.equal(bare.code, 1);
-  assert.match(bare.err, /'check' is no event.*Or pass --event/);
+  assert.match(bare.err, /'check' is not an event.*Or pass --event/);
 });
 
 test("crochet hook loses nothing of a long output, with or without a last line break", async () => {

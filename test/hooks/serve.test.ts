@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { fromHost, type HostEvent } from "../../lib/hooks/serving/from-host.ts";
+import { type HostEvent, readEvent } from "../../lib/hooks/hosts/read-event.ts";
 import { scratch } from "../_scratch.ts";
 import { sharedData } from "../_shared.ts";
 import { ask, BASE, EVENTS, type Json, moduleAnswering, POST, PRE, served } from "./_served.ts";
@@ -145,7 +145,7 @@ test("values that cannot be kept are told, and never cost a hook its verdict", a
   for (const [home, complaints] of [[folder.path, ["big"]], ["/dev/null", ["big", "n"]]] as const) {
     const { stdout, stderr, code } = await served(file, EVENTS.stop!.claude, "claude", { CROCHET_HOME: home });
     assert.deepEqual([JSON.parse(stdout), code], [{ decision: "block", reason: "not yet" }, 0]);
-    const told = stderr.trimEnd().split("\n").map((line) => /^Cannot keep the value '(.*)' as ./.exec(line)?.[1]);
+    const told = stderr.trimEnd().split("\n").map((line) => /^Cannot keep the value '(.*)': ./.exec(line)?.[1]);
     assert.deepEqual(told, complaints);
   }
 });
@@ -203,7 +203,7 @@ test("U8: a call that another host tells of is a success or a failure in every f
   ];
   for (const [told, content, error] of cases) {
     const { tool_response: _, ...base } = POST;
-    const fired = fromHost({ ...base, ...told }, "claude")!.fired as unknown as Json;
+    const fired = readEvent({ ...base, ...told }, "claude")!.fired as unknown as Json;
     const failed = error !== null;
     const result = { content, is_error: failed, response: told.tool_response ?? error };
     const expected = { outcome: failed ? "failure" : "success", failed, error, result };
@@ -227,7 +227,7 @@ test("every capture of a host's event is read, and only what no event of ours ha
   const read: string[] = [];
   for (const name of readdirSync(captures!)) {
     const stdin: Json = JSON.parse(readFileSync(`${captures}/${name}`, "utf8")).stdin;
-    const heard = fromHost(stdin, "claude");
+    const heard = readEvent(stdin, "claude");
     if (!heard) continue;
     const event = String(stdin.hook_event_name);
     read.push(event);

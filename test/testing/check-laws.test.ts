@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Host } from "../../lib/hooks/serving/from-host.ts";
+import type { HostName } from "../../lib/hooks/hosts/index.ts";
 import type { Probed, RanCommand } from "../../lib/testing/check/ask-protocol.ts";
 import { readPrinted } from "../../lib/testing/check/laws/printed.ts";
 import type { Judged } from "../../lib/testing/check/laws/judged.ts";
@@ -13,7 +13,7 @@ import { rounds } from "../_counts.ts";
 
 interface Said {
   readonly event?: string;
-  readonly host?: Host;
+  readonly host?: HostName;
   readonly code?: number;
   readonly out?: unknown;
   readonly err?: string;

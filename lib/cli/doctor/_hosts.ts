@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { homeOf, shortPath } from "../../hooks/file/places.ts";
 import { installedFile } from "../../hooks/install.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
+import type { Host } from "../../hooks/hosts/host.ts";
+import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { loadSettings } from "../../hooks/settings.ts";
 import { isObject } from "../../core/json.ts";
 import { readSettings } from "../../hooks/setting/settings-file.ts";
@@ -10,18 +11,15 @@ import type { Io } from "../_io.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
 
 /** Where hosts keep their hooks, in a project and in a home. */
-const FILES: readonly (readonly [host: Host, file: string])[] = [
-  ["claude", ".claude/settings.json"],
-  ["claude", ".claude/settings.local.json"],
-  ["codex", ".codex/hooks.json"],
-  ["gemini", ".gemini/settings.json"],
-];
+const FILES = HOST_NAMES.flatMap((host) =>
+  (HOSTS[host] as Host).settings.files.filter((file) => file.endsWith(".json")).map((file) => ({ host, file }))
+);
 
 /** The settings of other hosts, entry by entry: nothing in them is run. */
 export async function hostChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
   const home = homeOf(env);
   const found = [...new Set([cwd, home])].flatMap((dir) =>
-    FILES.map(([host, file]) => ({ host, path: join(dir, file) }))
+    FILES.map(({ host, file }) => ({ host, path: join(dir, file) }))
   )
     .filter(({ path }) => existsSync(path));
   const checks: Check[] = [];
@@ -34,7 +32,7 @@ export async function hostChecks(cwd: string, env: Io["env"]): Promise<Check[]> 
   return checks;
 }
 
-async function problemsOf(host: Host, path: string, cwd: string): Promise<Check[]> {
+async function problemsOf(host: HostName, path: string, cwd: string): Promise<Check[]> {
   const file = { path };
   let settings: Readonly<Record<string, unknown>>;
   try {
@@ -43,7 +41,7 @@ async function problemsOf(host: Host, path: string, cwd: string): Promise<Check[
     return [broken("", (error as Error).message, `mend the JSON by hand: ${host} reads nothing of it as it is`)];
   }
   const gone = commandsIn(settings.hooks).flatMap(({ at, command }) => goneCheck(host, at, command) ?? []);
-  if (host === "gemini") return [...shapeProblems(settings.hooks), ...gone];
+  if (!HOSTS[host].likeClaude) return [...shapeProblems(settings.hooks), ...gone];
   const { problems } = await loadSettings([file], { projectDir: cwd });
   return [
     ...problems.map(({ level, message }) => {
@@ -72,7 +70,7 @@ function commandsIn(hooks: unknown): Found[] {
 }
 
 /** What we wrote there once, and can no longer start. */
-function goneCheck(host: Host, at: string, command: string): Check | undefined {
+function goneCheck(host: HostName, at: string, command: string): Check | undefined {
   const file = installedFile(command);
   if (file === undefined) return undefined;
   const [, quoted, bare] = /^(?:'((?:[^']|'\\'')+)'|(\S+))/.exec(command) ?? [];
@@ -81,7 +79,7 @@ function goneCheck(host: Host, at: string, command: string): Check | undefined {
   return broken("", `${at} starts ${missing}, which is gone`, `crochet hooks install --for ${host} writes it anew`);
 }
 
-/** Gemini's own form, as far as it must be right for its hooks to be read. */
+/** The form of settings that are not like Claude Code's, as far as their hooks depend on it. */
 function shapeProblems(hooks: unknown): Check[] {
   if (hooks === undefined) return [];
   if (!isObject(hooks)) return [broken("", "hooks is no object", 'write { "hooks": { "BeforeTool": [ … ] } }')];

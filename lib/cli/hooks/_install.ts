@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { nearest } from "../../core/names.ts";
-import { HOSTS, isHost } from "../../hooks/serving/from-host.ts";
+import { HOST_NAMES, isHost } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type Place } from "../../hooks/install.ts";
 import { standings, trust } from "../../hooks/trust.ts";
 import type { Flags, Usage } from "../_flags.ts";
@@ -9,7 +9,7 @@ import { type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 
 export const FLAGS: Usage["flags"] = [
-  ["--for <host>", "claude, codex or gemini"],
+  ["--for <host>", HOST_NAMES.join(", ")],
   ["--scope <scope>", "project or user (project)"],
   ["--dry-run", "show what would be written, and write nothing"],
   ["--cwd <dir>", "the project"],
@@ -27,7 +27,9 @@ interface Asked {
 export function readAsked({ words, flags }: Flags, io: Io): Asked {
   const host = flags.for;
   if (!isHost(host)) {
-    const mend = typeof host === "string" ? `did you mean '${nearest(host, HOSTS)}'?` : `--for ${HOSTS.join(", ")}`;
+    const mend = typeof host === "string"
+      ? `did you mean '${nearest(host, HOST_NAMES)}'?`
+      : `--for ${HOST_NAMES.join(", ")}`;
     throw new UsageError(`Cannot install hooks for '${host ?? ""}' as it is no known host: ${mend}`);
   }
   const scope = flags.scope ?? "project";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject } from "../../core/json.ts";
-import { HOSTS, isHost } from "../../hooks/serving/from-host.ts";
+import { HOST_NAMES, isHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { standings } from "../../hooks/trust.ts";
 import { xml } from "../../tape/drift/report.ts";
 import type { CheckOptions } from "../../testing/check/check.ts";
@@ -20,7 +20,7 @@ const USAGE: Usage = {
   flags: [
     ["--runs <n>", "generated events for each hook (100)"],
     ["--seed <n>", "the same seed makes the same events"],
-    ["--for <host>", "the host that runs them: claude, codex or gemini (by the path, else claude)"],
+    ["--for <host>", `the host that runs them: ${HOST_NAMES.join(", ")} (by the path, else claude)`],
     ["--event <name>", "the event, if the file's name does not say it: stop, pre-tool-use@Bash"],
     ["--timeout <seconds>", "time for one answer (5)"],
     ["--rounds <n>", "how often a Stop hook may send an agent back before it counts as endless (50)"],
@@ -73,7 +73,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
 /** Trusted hooks of the project. A path on the command line is trusted for the call; what is only found has to be. */
 function trustedPaths(cwd: string, io: Io): { paths: string[]; untrusted: string[] } {
   const known = standings(cwd, io.env).filter(({ thing }) => thing !== ".crochet/config.yaml" && thing !== ".mcp.json");
-  const others = [".codex/hooks.json", ".codex/config.toml", ".gemini/settings.json", "hooks/hooks.json"];
+  const others = [...SETTINGS_FILES.filter((file) => !file.startsWith(".claude/")), "hooks/hooks.json"];
   const untrusted = [
     ...known.filter(({ state }) => state !== "trusted").map(({ thing, state }) =>
       `${thing} was not checked: it ${state === "changed" ? "changed since it was trusted" : "is not trusted"}. ` +
@@ -89,7 +89,7 @@ function trustedPaths(cwd: string, io: Io): { paths: string[]; untrusted: string
 function optionsOf(flags: Flags["flags"], cwd: string, io: Io): CheckOptions {
   const host = flags.for;
   if (host !== undefined && !isHost(host)) {
-    throw new UsageError(`Unknown host '${host}': expected ${HOSTS.join(", ")}`);
+    throw new UsageError(`Unknown host '${host}': expected ${HOST_NAMES.join(", ")}`);
   }
   return {
     cwd,

@@ -150,7 +150,7 @@ function readMoment(text: string, bad: (reason: string, mend?: string) => Error)
   const at = text.indexOf("@");
   const event = at < 0 ? text : text.slice(0, at);
   const on = NAMES.get(event);
-  if (!on) throw bad(event === "" ? "it names no event" : `'${event}' is no event`);
+  if (!on) throw bad(event === "" ? "it names no event" : `'${event}' is not an event`);
   if (at < 0) return { event, on, tools: [] };
   const tools = text.slice(at + 1).split("+");
   if (!takesTools(on)) {

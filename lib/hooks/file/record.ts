@@ -1,8 +1,9 @@
-import type { HookRecord } from "../../core/hook.ts";
+import type { Hook, HookRecord } from "../../core/hook.ts";
 import { missing } from "../../core/match.ts";
 import { isAboutTool, listedNames, matcherOf } from "./matcher.ts";
 import type { ResolvedName } from "../../core/names.ts";
-import type { HookConfig } from "./config.ts";
+import { readNative } from "../../core/verdict.ts";
+import { checkedConfig, type HookConfig } from "./config.ts";
 import { DEFAULT_PRIORITY, type FileKind, type Moment, parseMoment } from "./file-name.ts";
 import type { HookFile } from "../discover.ts";
 
@@ -40,6 +41,25 @@ export function recordBase(file: HookFile, config: HookConfig, source: string): 
     ...(config.onError !== undefined && { onError: config.onError }),
     enabled: true,
     source,
+  };
+}
+
+/** The record of an imported module: its default export is the hook, its `config` what the hook says about itself. */
+export function moduleRecord(
+  file: HookFile,
+  loaded: { readonly default?: unknown; readonly config?: unknown },
+  source: string,
+  run: (hook: Hook) => HookRecord["run"],
+): HookRecord {
+  if (typeof loaded.default !== "function") {
+    throw new Error("its default export is not a function: write export default (event, ctx) => …");
+  }
+  return {
+    ...recordBase(file, checkedConfig(loaded.config), source),
+    kind: "module",
+    dialect: "native",
+    run: run(loaded.default as Hook),
+    read: (raw, event) => readNative(raw, event.event),
   };
 }
 

@@ -1,26 +1,18 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent, EventName, EventOf } from "../../core/events.ts";
 import { expectEvent, pascal, type ResolvedName } from "../../core/names.ts";
-import { type Host, HOSTS, isHost } from "../../hooks/serving/from-host.ts";
+import type { EventSetting, WireEvent } from "../../hooks/hosts/host.ts";
+import { HOST_NAMES, type HostName, HOSTS, isHost } from "../../hooks/hosts/index.ts";
 import { fieldsArbitrary, type Wanted } from "./event-fields.ts";
 import { type FastCheck, fastCheck } from "./fast-check.ts";
-import {
-  type Around,
-  asClaude,
-  asCodex,
-  asGemini,
-  CLAUDE_ONLY,
-  claudeOnly,
-  ourName,
-  type WireEvent,
-} from "./host-events.ts";
+import { asClaude, CLAUDE_ONLY, claudeOnly, ourName } from "./host-events.ts";
 import { FILES, type Scene } from "./texts.ts";
 
 export interface EventArbitraryOptions {
   /** The tools a tool event is about: a name or a matcher such as `Edit|Write` or `mcp__.*`. @default every tool we know */
   readonly tool?: string;
   /** Whose form the event has: ours, as modules and rules read it, or what a host writes to a command's stdin. @default "crochet" */
-  readonly host?: "crochet" | Host;
+  readonly host?: "crochet" | HostName;
   /** The working directory, in which most paths are. @default "/home/dev/project" */
   readonly cwd?: string;
   /** The home directory, in which the transcript is. @default "/home/dev" */
@@ -57,7 +49,7 @@ export function eventArbitrary<N extends EventName>(
 ): Arbitrary<EventOf<N>>;
 export function eventArbitrary(
   name: string,
-  options: EventArbitraryOptions & { readonly host: Host },
+  options: EventArbitraryOptions & { readonly host: HostName },
 ): Arbitrary<WireEvent>;
 export function eventArbitrary(name: string, options?: EventArbitraryOptions): Arbitrary<AnyEvent | WireEvent>;
 export function eventArbitrary(name: string, options: EventArbitraryOptions = {}): Arbitrary<AnyEvent | WireEvent> {
@@ -71,7 +63,7 @@ export function eventArbitrary(name: string, options: EventArbitraryOptions = {}
     conversations = true,
   } = options;
   if (host !== "crochet" && !isHost(host)) {
-    throw new TypeError(`Cannot make events of '${host}': expected crochet, ${HOSTS.join(", ")}`);
+    throw new TypeError(`Cannot make events of '${host}': expected crochet, ${HOST_NAMES.join(", ")}`);
   }
   const fc = fastCheck();
   const scene: Scene = { cwd, files, words };
@@ -125,7 +117,7 @@ const WITH_MODE = new Set(["user-prompt-expansion", "permission-denied", "post-t
 
 interface Wire {
   readonly tool: string | undefined;
-  readonly host: Host;
+  readonly host: HostName;
   readonly home: string;
 }
 
@@ -136,7 +128,7 @@ function wireArbitrary(fc: FastCheck, name: string, scene: Scene, { tool, host, 
     permission_mode: fc.constantFrom("default", "acceptEdits", "bypassPermissions", "plan", "dontAsk", "auto"),
     effort: fc.option(fc.constantFrom("medium", "high"), { nil: undefined, freq: 2 }),
     minute: fc.nat({ max: 99_999 }),
-  }, { noNullPrototype: true }).map((given): Around => ({
+  }, { noNullPrototype: true }).map((given): EventSetting => ({
     ...given,
     transcript_path: `${home}/.claude/projects/${scene.cwd.replace(/[^A-Za-z0-9]/g, "-")}/${given.session_id}.jsonl`,
   }));
@@ -162,6 +154,6 @@ function wireArbitrary(fc: FastCheck, name: string, scene: Scene, { tool, host, 
   );
   return fc.tuple(around, made, fc.boolean()).map(([facts, event, lean]) => {
     const claude = asClaude({ ...event, session_id: facts.session_id }, scene.cwd, facts, name, lean);
-    return host === "codex" ? asCodex(claude, facts) : host === "gemini" ? asGemini(claude, facts) : claude;
+    return HOSTS[host].written(claude, facts);
   });
 }

@@ -1,19 +1,12 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent } from "../../core/events.ts";
-import { kebab, pascal } from "../../core/names.ts";
+import { kebab } from "../../core/names.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
-import { GEMINI_EVENTS, GEMINI_TOOLS, type Host } from "../../hooks/serving/from-host.ts";
+import type { EventSetting, Host, WireEvent } from "../../hooks/hosts/host.ts";
+import { hostEvent, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import type { FastCheck } from "./fast-check.ts";
-import { pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
+import { pathArbitrary, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, partial } from "./tools.ts";
-
-/** An event as a host writes it to a hook's stdin. */
-export interface WireEvent {
-  readonly session_id: string;
-  readonly cwd: string;
-  readonly hook_event_name: string;
-  readonly [field: string]: unknown;
-}
 
 type Fields = Record<string, unknown>;
 
@@ -139,16 +132,6 @@ export function claudeOnly(fc: FastCheck, name: string, scene: Scene, tool: stri
   );
 }
 
-/** What an event carries around its own fields. */
-export interface Around {
-  readonly session_id: string;
-  readonly transcript_path: string;
-  readonly prompt_id: string | undefined;
-  readonly permission_mode: string;
-  readonly effort: string | undefined;
-  readonly minute: number;
-}
-
 /** Fields that versions of the host and its settings leave out. */
 const MAY_LACK = [
   "duration_ms",
@@ -160,7 +143,13 @@ const MAY_LACK = [
 ];
 
 /** The event as Claude Code writes it; `lean` leaves out what may be absent. */
-export function asClaude(event: AnyEvent, cwd: string, around: Around, registered: string, lean: boolean): WireEvent {
+export function asClaude(
+  event: AnyEvent,
+  cwd: string,
+  around: EventSetting,
+  registered: string,
+  lean: boolean,
+): WireEvent {
   const { transcript_path, prompt_id, permission_mode, effort } = around;
   const wire = wireInput(event, cwd, {
     transcript_path,
@@ -190,68 +179,16 @@ function beside(event: AnyEvent): Fields {
   return {};
 }
 
-/** As Claude Code's, always with a turn and a model; a transcript may not be there yet. */
-export function asCodex(claude: WireEvent, around: Around): WireEvent {
-  const { prompt_id: _, effort: __, mcp_server: ___, ...rest } = claude;
-  const patch = rest.tool_name === "Edit" || rest.tool_name === "Write" || rest.tool_name === "MultiEdit";
-  const { file_path } = (rest.tool_input ?? {}) as { file_path?: unknown };
-  return {
-    ...rest,
-    ...(patch && {
-      tool_name: "apply_patch",
-      tool_input: { command: `*** Begin Patch\n*** Update File: ${file_path}\n@@\n-a\n+b\n*** End Patch` },
-    }),
-    transcript_path: around.prompt_id === undefined ? null : around.transcript_path,
-    turn_id: around.prompt_id ?? around.session_id,
-    model: "gpt-5-codex",
-  };
-}
-
-/** Gemini's names of events by those of Claude Code. */
-const IN_GEMINI: { readonly [name: string]: string } = {
-  ...Object.fromEntries(Object.entries(GEMINI_EVENTS).map(([theirs, ours]) => [pascal(ours), theirs])),
-  PostToolUseFailure: "AfterTool",
-};
-
-const ALL_OF_GEMINI = ["SessionStart", "SessionEnd", "Notification", ...Object.keys(GEMINI_EVENTS)];
-
-/** Gemini's own names of events and tools, and its own forms of what they carry. */
-export function asGemini(claude: WireEvent, around: Around): WireEvent {
-  const { session_id, transcript_path, cwd, hook_event_name, tool_name, tool_input, ...rest } = claude;
-  const tool = Object.entries(GEMINI_TOOLS).find(([, ours]) => ours === tool_name)?.[0] ?? tool_name;
-  const base = {
-    session_id,
-    transcript_path,
-    cwd,
-    hook_event_name: IN_GEMINI[hook_event_name] ?? hook_event_name,
-    timestamp: new Date(Date.UTC(2026, 0, 1) + around.minute * 60_000).toISOString(),
-  };
-  if (tool_name !== undefined) return { ...base, tool_name: tool, tool_input, ...responded(rest, hook_event_name) };
-  const { stop_hook_active, last_assistant_message } = rest;
-  if (hook_event_name === "Stop") {
-    return { ...base, prompt: PROMPTS[0], prompt_response: last_assistant_message ?? "", stop_hook_active };
-  }
-  return { ...base, ...without(rest, ["prompt_id", "permission_mode", "effort", "custom_instructions"]) };
-}
-
-function responded({ tool_response, error }: Fields, name: string): Fields {
-  if (name === "PreToolUse") return {};
-  const shown = typeof tool_response === "string" ? tool_response : JSON.stringify(tool_response ?? "");
-  const failure = name === "PostToolUseFailure" ? { error: { message: error } } : {};
-  return { tool_response: { llmContent: shown, returnDisplay: shown, ...failure } };
-}
-
 function without(fields: Fields, gone: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !gone.includes(field)));
 }
 
-/** Our name of a host's event, and whether that host has it. */
-export function ourName(name: string, host: Host): string {
-  if (host !== "gemini") return kebab(name);
-  const ours = GEMINI_EVENTS[name] ?? kebab(name);
-  const theirs = IN_GEMINI[pascal(ours)] ?? pascal(ours);
-  if (ALL_OF_GEMINI.includes(theirs)) return ours;
-  throw new TypeError(
-    `Cannot make a '${name}' of gemini: it has no such event, expected one of ${ALL_OF_GEMINI.join(", ")}`,
-  );
+/** Our name for a host's event. */
+export function ourName(name: string, host: HostName): string {
+  const { events, likeClaude }: Host = HOSTS[host];
+  if (likeClaude) return kebab(name);
+  const ours = events[name]?.ours?.[0] ?? kebab(name);
+  if (hostEvent(host, ours) !== undefined) return ours;
+  const known = Object.keys(events).filter((event) => events[event]!.ours).join(", ");
+  throw new TypeError(`Cannot make a '${name}' of ${host}: it has no such event, expected one of ${known}`);
 }

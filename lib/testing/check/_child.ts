@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
+import type { Host } from "../../hooks/hosts/host.ts";
+import { HOSTS } from "../../hooks/hosts/index.ts";
 import { withPlaceholders } from "../../hooks/process/environment.ts";
 import { runProcess } from "../../hooks/process/process.ts";
 import { type Answering, eachLine, type Probed, type Question, type Setup, type Target } from "./ask-protocol.ts";
@@ -49,9 +51,14 @@ async function begin(setup: Setup): Promise<(question: Question) => Promise<Answ
 /** Runs a command as its host would: the event on stdin, in a session and group of its own. */
 function command({ target, place, host, env }: Setup): Asked {
   const { command, args } = target as Target & { type: "command" };
+  const { sessionVariable, lineFeed }: Host["process"] = HOSTS[host].process;
   const ask: Asked["ask"] = async ({ event, limit }) => {
     const session = String(event.session_id ?? "");
-    const own = { ...env, CLAUDE_CODE_SESSION_ID: session, ...(host === "gemini" && { GEMINI_SESSION_ID: session }) };
+    const own = {
+      ...env,
+      CLAUDE_CODE_SESSION_ID: session,
+      ...(sessionVariable !== undefined && { [sessionVariable]: session }),
+    };
     const start = performance.now();
     try {
       const { code, signal, stdout, stderr, ended } = await runProcess({
@@ -59,8 +66,7 @@ function command({ target, place, host, env }: Setup): Asked {
         args: args?.map((arg) => withPlaceholders(arg, own)),
         cwd: place.project,
         env: own,
-        // Codex writes no line feed.
-        input: `${JSON.stringify(event)}${host === "codex" ? "" : "\n"}`,
+        input: `${JSON.stringify(event)}${lineFeed ? "\n" : ""}`,
         timeout: limit,
         outputDir: () => place.kept,
       });

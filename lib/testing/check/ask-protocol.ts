@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Opinion } from "../../core/verdict.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
+import type { HostName } from "../../hooks/hosts/index.ts";
 import type { Place } from "./place.ts";
 import type { Loaded } from "./subject.ts";
 
@@ -63,7 +63,7 @@ export interface Setup {
   readonly token: string;
   readonly target: Target;
   readonly place: Place;
-  readonly host: Host;
+  readonly host: HostName;
   /** The whole environment of the hook. */
   readonly env: { readonly [name: string]: string };
   /** Whether it has a process namespace of its own. */

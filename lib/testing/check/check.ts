@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { checkOptions, type OptionKind } from "../../core/options.ts";
 import { shellWord } from "../../core/shown.ts";
-import { type Host, HOSTS, isHost } from "../../hooks/serving/from-host.ts";
+import { HOST_NAMES, type HostName, isHost } from "../../hooks/hosts/index.ts";
 import type { Checked } from "./engine.ts";
 import { againLine } from "./findings.ts";
 import { findSubjects } from "./find.ts";
@@ -18,7 +18,7 @@ export interface CheckOptions {
   /** The same seed makes the same events. @default a new one each time */
   readonly seed?: number;
   /** The host whose protocol command hooks speak. @default by the path, else claude */
-  readonly host?: Host | undefined;
+  readonly host?: HostName | undefined;
   /** Seconds a hook has for one answer. @default 5 */
   readonly timeout?: number;
   /** How often a hook may keep an agent going before it counts as endless. @default 50 */
@@ -137,7 +137,7 @@ function refuseWrong(options: CheckOptions): void {
     );
   }
   if (host !== undefined && !isHost(host)) {
-    throw new TypeError(`Cannot check as 'host' is '${host}': expected ${HOSTS.join(", ")}`);
+    throw new TypeError(`Cannot check as 'host' is '${host}': expected ${HOST_NAMES.join(", ")}`);
   }
 }
 

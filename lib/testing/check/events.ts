@@ -3,12 +3,13 @@ import type { AnyEvent } from "../../core/events.ts";
 import { isObject } from "../../core/json.ts";
 import { compileMatcher } from "../../core/match.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
+import type { WireEvent } from "../../hooks/hosts/host.ts";
+import { HOSTS } from "../../hooks/hosts/index.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
 import { COMMANDS } from "../arbitraries/commands.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
 import type { FastCheck } from "../arbitraries/fast-check.ts";
-import { asCodex, asGemini, type WireEvent } from "../arbitraries/host-events.ts";
 import { FILES } from "../arbitraries/texts.ts";
 import { wordsIn } from "../arbitraries/words.ts";
 import { SOURCES } from "./static-faults.ts";
@@ -107,7 +108,7 @@ export function momentEvent(
   const wire = wireInput(event, project, facts, pascal(kebab(name))) as WireEvent;
   const around = { session_id: "check", transcript_path: transcript, permission_mode: "default", minute: 0 };
   const more = { ...around, prompt_id: undefined, effort: undefined };
-  return subject.host === "codex" ? asCodex(wire, more) : subject.host === "gemini" ? asGemini(wire, more) : wire;
+  return HOSTS[subject.host].written(wire, more);
 }
 
 /** An event that the hook's matcher and `if` let through. */

@@ -2,20 +2,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isObject } from "../../core/json.ts";
 import { compileMatcher } from "../../core/match.ts";
-import { kebab, resolveEvent } from "../../core/names.ts";
+import { resolveEvent } from "../../core/names.ts";
 import { shellWord } from "../../core/shown.ts";
 import { splitFrontMatter } from "../../files/front-matter.ts";
 import { homeOf } from "../../hooks/file/places.ts";
 import { readToml } from "../../hooks/file/read-toml.ts";
 import { readYaml } from "../../hooks/rule/yaml.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
+import type { Host } from "../../hooks/hosts/host.ts";
+import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { type Handler, readHandler } from "../../hooks/setting/handler.ts";
 import { readSettings } from "../../hooks/setting/settings-file.ts";
 import { matchesIf } from "../../permissions/rules.ts";
-import { CLAUDE_ONLY } from "../arbitraries/host-events.ts";
 import type { FindOptions } from "./find.ts";
 import { violationsOf } from "./laws/judged.ts";
-import { SHAPES } from "./laws/shapes.ts";
 import { isSmall } from "./place.ts";
 import { matcherMistake, neverMatches, unsetVariables } from "./static-faults.ts";
 import type { Violation } from "./report.ts";
@@ -27,7 +26,7 @@ type Command = Handler & { readonly type: "command" };
 /** What a settings file belongs to. */
 interface Owner {
   readonly shown: string;
-  readonly host: Host;
+  readonly host: HostName;
   readonly project: string;
   readonly home: string;
   readonly plugin?: string | undefined;
@@ -125,7 +124,7 @@ function ownerOf(path: string, { cwd, host, env }: FindOptions): Owner {
     const belongs = project === undefined ? { project: cwd, plugin } : { project };
     return { ...common, host: host ?? "claude", skill: folder, ...belongs };
   }
-  const dot = /^\.(claude|codex|gemini)$/.exec(basename(folder))?.[1] as Host | undefined;
+  const dot = HOST_NAMES.find((name) => basename(folder) === `.${name}`);
   const plugin = basename(path) === "hooks.json" && basename(folder) === "hooks" ? dirname(folder) : undefined;
   const isGemini = plugin !== undefined && existsSync(join(plugin, "gemini-extension.json"));
   return {
@@ -136,10 +135,9 @@ function ownerOf(path: string, { cwd, host, env }: FindOptions): Owner {
   };
 }
 
-function isEvent(event: string, host: Host): boolean {
-  if (host === "gemini") return Object.hasOwn(SHAPES.gemini.specific, event);
-  if (host === "codex") return Object.hasOwn(SHAPES.codex.specific, event) || event === "Interrupt";
-  return resolveEvent(event) !== undefined || Object.hasOwn(CLAUDE_ONLY, kebab(event));
+function isEvent(event: string, host: HostName): boolean {
+  // Settings of Claude Code may name events of ours, too.
+  return Object.hasOwn(HOSTS[host].events, event) || (host === "claude" && resolveEvent(event) !== undefined);
 }
 
 /** One hook of settings. */
@@ -229,7 +227,7 @@ function label(line: string): string {
   return `(${shown.length > 40 ? `${shown.slice(0, 37)}...` : shown})`;
 }
 
-function matcherFaults(event: string, matcher: string | undefined, host: Host): readonly Violation[] {
+function matcherFaults(event: string, matcher: string | undefined, host: HostName): readonly Violation[] {
   if (matcher === undefined) return [];
   try {
     compileMatcher(matcher);
@@ -268,11 +266,11 @@ function whyNotRun(type: string): string {
 }
 
 /** A time limit in the unit of another host: Claude Code and Codex count seconds, Gemini milliseconds. */
-function oddTimeout(given: number | undefined, host: Host): readonly Violation[] {
+function oddTimeout(given: number | undefined, host: HostName): readonly Violation[] {
   const odd = (severity: Violation["severity"], message: string, fix: string) =>
     [{ law: "reliable", code: "fails.timeout-unit", severity, message, fix }] as const;
   if (given === undefined) return [];
-  if (host === "gemini") {
+  if (HOSTS[host].settings.second === 1000) {
     const message = `Its timeout of ${given} is in milliseconds: it is ended before it can answer`;
     return given < 500 ? odd("fault", message, `write ${given * 1000} for ${given} s`) : [];
   }
@@ -284,9 +282,7 @@ function oddTimeout(given: number | undefined, host: Host): readonly Violation[]
 }
 
 /** Seconds it has, as in its host. */
-function timeoutOf({ timeout }: Command, event: string, host: Host): number {
-  if (host === "gemini") return timeout === undefined ? 60 : timeout / 1000;
-  if (timeout !== undefined) return timeout;
-  if (event === "SessionEnd") return host === "codex" ? 1 : 1.5;
-  return event === "UserPromptSubmit" ? 30 : 600;
+function timeoutOf({ timeout }: Command, event: string, host: HostName): number {
+  const { second, timeout: standard }: Host["settings"] = HOSTS[host].settings;
+  return timeout === undefined ? standard(event) : timeout / second;
 }

@@ -9,7 +9,7 @@ import { formatFileName, isSkipped, parseFileName, parseMoment } from "../../hoo
 import { nameWarnings } from "../../hooks/known-names.ts";
 import { recordBase } from "../../hooks/file/record.ts";
 import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
+import { HOST_NAMES, type HostName, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { unsetVariables } from "./static-faults.ts";
 import { type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
 
@@ -17,7 +17,7 @@ export interface FindOptions {
   /** Where relative paths begin. */
   readonly cwd: string;
   /** @default by the path, else claude */
-  readonly host?: Host | undefined;
+  readonly host?: HostName | undefined;
   /** The event of a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
   readonly event?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -75,8 +75,7 @@ async function fromFolder(folder: string, options: FindOptions): Promise<FoundSu
   if (isForeign(folder)) return await fromScripts(folder, options);
   if (!dot && (basename(folder) === "hooks" || readdirSync(folder).some(isOurs))) return fromHooks(folder, options);
   const settings = dot ? ["settings.json", "settings.local.json", "hooks.json", "config.toml"] : [
-    ...["hooks", ".claude/settings.json", ".claude/settings.local.json", ".codex/hooks.json", ".codex/config.toml"],
-    ...[".gemini/settings.json", "hooks.yaml", ".agent/hook.toml"],
+    ...["hooks", ...SETTINGS_FILES, "hooks.yaml", ".agent/hook.toml"],
   ];
   const found = await together([...settings.map(inside).filter((path) => existsSync(path)), ...own], options);
   // Scripts that no settings here name may be named by the user's own settings.
@@ -187,8 +186,9 @@ async function scriptSubjects(path: string, options: FindOptions): Promise<Found
   const moment = parseMoment(event.replace(/^[^@]+/, kebab));
   const executable = text.startsWith("#!") && isExecutable(path);
   const file: HookFile = { ...parseFileName(`${formatFileName(moment)}.sh`), name, path, at: path, text, executable };
-  const [, project = options.cwd, folder] = /^(.*)\/\.(claude|codex|gemini)\//.exec(path) ?? [];
-  const host = options.host ?? folder as Host | undefined ?? "claude";
+  const folder = HOST_NAMES.find((name) => path.includes(`/.${name}/`));
+  const project = folder === undefined ? options.cwd : path.slice(0, path.lastIndexOf(`/.${folder}/`));
+  const host = options.host ?? folder ?? "claude";
   const subject = fileSubject(file, { ...options, event, host }, runnerOf(file));
   const shown = options.event === undefined ? `${name} (${pascal(moment.event)})` : name;
   return { subjects: [{ ...subject, name: shown, project, seen: unsetVariables(text) }], problems: [] };
@@ -219,10 +219,7 @@ async function fromScripts(folder: string, options: FindOptions): Promise<FoundS
 /** A script as the settings of its project or plugin run it. */
 async function registeredSubjects(path: string, options: FindOptions): Promise<Subject[]> {
   const { settingsSubjects } = await import("./find-settings.ts");
-  const places = [
-    ...[".claude/settings.json", ".claude/settings.local.json", "hooks/hooks.json", ".codex/hooks.json"],
-    ".gemini/settings.json",
-  ];
+  const places = [...SETTINGS_FILES, "hooks/hooks.json"];
   const found: Subject[] = [];
   for (let at = dirname(path), i = 0; i < 4 && at !== dirname(at); at = dirname(at), i++) {
     for (const place of places.map((one) => join(at, one)).filter((one) => existsSync(one))) {

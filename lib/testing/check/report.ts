@@ -1,5 +1,5 @@
 import type { HookKind } from "../../core/hook.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
+import type { HostName } from "../../hooks/hosts/index.ts";
 
 /** What every hook is held to. */
 export const LAWS = [
@@ -95,7 +95,7 @@ export interface CheckReport {
   readonly ok: boolean;
   readonly seed: number;
   readonly runs: number;
-  readonly host: Host;
+  readonly host: HostName;
   /** Whether hooks ran in a sandbox: `none` if bubblewrap is not installed. */
   readonly sandbox: "bubblewrap" | "none";
   readonly hooks: readonly HookReport[];

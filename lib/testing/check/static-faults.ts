@@ -2,7 +2,7 @@ import { EVENTS } from "../../core/events.ts";
 import { compileMatcher } from "../../core/match.ts";
 import { resolveEvent } from "../../core/names.ts";
 import { HOST_TOOLS as TOOLS, nearTool } from "../../hooks/known-names.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
+import type { HostName } from "../../hooks/hosts/index.ts";
 import { violationsOf } from "./laws/judged.ts";
 import type { Violation } from "./report.ts";
 
@@ -12,7 +12,7 @@ const { fault, warning } = violationsOf("protocol", "protocol");
 export const SOURCES = ["startup", "resume", "clear", "compact", "fork"];
 
 /** What is wrong with a matcher that compiles: it misspells a tool, or its event has nothing to match. */
-export function matcherMistake(event: string, matcher: string, host: Host): readonly Violation[] {
+export function matcherMistake(event: string, matcher: string, host: HostName): readonly Violation[] {
   if (host !== "claude") return [];
   const on = resolveEvent(event);
   if (!on) return [];

@@ -1,7 +1,7 @@
 import { EVENTS } from "../../core/events.ts";
 import type { HookKind, HookRecord } from "../../core/hook.ts";
 import type { ResolvedName } from "../../core/names.ts";
-import type { Host } from "../../hooks/serving/from-host.ts";
+import type { HostName } from "../../hooks/hosts/index.ts";
 import type { matchesIf } from "../../permissions/rules.ts";
 import type { Example } from "../examples/example.ts";
 import type { Target } from "./ask-protocol.ts";
@@ -46,7 +46,7 @@ export interface Subject {
   readonly path: string;
   readonly kind: HookKind;
   readonly target: Target;
-  readonly host: Host;
+  readonly host: HostName;
   /** The project whose `.claude`, `.codex`, `.gemini` and `.agent` folders are copied into the scratch project. */
   readonly project: string;
   /** Absent if only loading the hook can say: the child process reports it. */

@@ -1,17 +1,18 @@
 import { isObject } from "../../../core/json.ts";
 import { nearest } from "../../../core/names.ts";
-import type { Host } from "../../../hooks/serving/from-host.ts";
+import type { Host } from "../../../hooks/hosts/host.ts";
+import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import type { Violation } from "../report.ts";
 import { violationsOf } from "./judged.ts";
 import type { Json } from "./printed.ts";
-import { BLOCKABLE, REQUIRED, SHAPES, TYPES } from "./shapes.ts";
+import { REQUIRED, TYPES } from "./shapes.ts";
 
 const { fault, warning } = violationsOf("protocol", "protocol");
 
 const DROPPED = "the whole answer is dropped";
 
 /** What is wrong with an object as an answer to an event of a host: the first fault, else the first warning. */
-export function answerShape(json: Json, given: Json, event: string, host: Host): Violation[] {
+export function answerShape(json: Json, given: Json, event: string, host: HostName): Violation[] {
   const inside = isObject(json.hookSpecificOutput) ? json.hookSpecificOutput : undefined;
   const found = [
     ...types(json, ""),
@@ -53,8 +54,8 @@ const FOREIGN: { readonly [key: string]: string } = {
   block: "decision",
 };
 
-function topKeys(json: Json, given: Json, event: string, host: Host): Violation[] {
-  const { top, strict } = SHAPES[host];
+function topKeys(json: Json, given: Json, event: string, host: HostName): Violation[] {
+  const { top, strict }: Host["answers"] = HOSTS[host].answers;
   return Object.keys(json).filter((key) => !top.includes(key)).flatMap((key): Violation[] => {
     if (Object.hasOwn(given, key) && !strict) return [];
     if (INSIDE.includes(key) || key === "additional_context") {
@@ -83,9 +84,9 @@ function near(key: string, known: readonly string[]): string | undefined {
   return known.find((one) => plain(one) === plain(key)) ?? nearest(key, known, 2);
 }
 
-function specific(inside: Json, event: string, host: Host): Violation[] {
-  const { specific: table, namesEvent } = SHAPES[host];
-  const known = Object.hasOwn(table, event) ? table[event]! : undefined;
+function specific(inside: Json, event: string, host: HostName): Violation[] {
+  const { events, answers: { namesEvent } }: Host = HOSTS[host];
+  const known = Object.hasOwn(events, event) ? events[event]!.output : undefined;
   const { hookEventName: named } = inside;
   const found: Violation[] = [];
   if (named === undefined && namesEvent) {
@@ -97,7 +98,7 @@ function specific(inside: Json, event: string, host: Host): Violation[] {
   }
   for (const key of known === undefined ? [] : Object.keys(inside)) {
     if (key === "hookEventName" || known!.includes(key)) continue;
-    const others = Object.keys(table).filter((name) => table[name]!.includes(key));
+    const others = Object.keys(events).filter((name) => events[name]!.output?.includes(key));
     found.push(
       others.length > 0
         ? fault(
@@ -123,15 +124,15 @@ function insteadAt(event: string, key: string, known: readonly string[]): string
   return known.length > 0 ? `use ${known.join(", ")}` : "leave it out";
 }
 
-function decision({ decision: given, reason }: Json, event: string, host: Host): Violation[] {
+function decision({ decision: given, reason }: Json, event: string, host: HostName): Violation[] {
   if (given === undefined) return [];
-  const { decisions } = SHAPES[host];
+  const { events, answers: { decisions } }: Host = HOSTS[host];
   if (!decisions.includes(given as string)) {
     const message = `Its decision ${JSON.stringify(given)} is not one of ${decisions.join(", ")}: ${DROPPED}`;
     return [fault("wrong-value", message, `write one of ${decisions.join(", ")}, or leave it out`)];
   }
   if (given === "approve" && event !== "PermissionRequest" || given === "allow") return [];
-  if (!BLOCKABLE[host].includes(event) && Object.hasOwn(SHAPES[host].specific, event)) {
+  if (Object.hasOwn(events, event) && !events[event]!.blocks && events[event]!.output !== undefined) {
     const request = event === "PermissionRequest";
     const fix = request ? 'use hookSpecificOutput.decision: {"behavior": "deny"}' : "leave it out";
     return [fault("no-effect", `Its decision '${given}' does nothing at ${event}`, fix)];
@@ -144,8 +145,8 @@ function decision({ decision: given, reason }: Json, event: string, host: Host):
   ];
 }
 
-function permission(inside: Json, event: string, host: Host): Violation[] {
-  const { permissions } = SHAPES[host];
+function permission(inside: Json, event: string, host: HostName): Violation[] {
+  const { permissions }: Host["answers"] = HOSTS[host].answers;
   const { permissionDecision: given, decision: behavior } = inside;
   if (given !== undefined && permissions.length > 0 && !permissions.includes(given as string)) {
     const message = `Its permissionDecision ${JSON.stringify(given)} is not one of ${

@@ -1,6 +1,7 @@
 import { EVENTS } from "../../../core/events.ts";
 import { pascal, resolveEvent } from "../../../core/names.ts";
-import { GEMINI_EVENTS } from "../../../hooks/serving/from-host.ts";
+import { claude } from "../../../hooks/hosts/claude.ts";
+import { HOSTS } from "../../../hooks/hosts/index.ts";
 import type { Probed } from "../ask-protocol.ts";
 import type { Probe } from "../events.ts";
 import type { Law, Severity, Violation } from "../report.ts";
@@ -33,9 +34,11 @@ export interface Judged {
 /** A law about single answers. */
 export type Judge = (judged: Judged) => readonly Violation[];
 
-/** Claude Code's names of Gemini's events. */
-const GEMINI: { readonly [name: string]: string } = Object.fromEntries(
-  Object.entries(GEMINI_EVENTS).map(([theirs, ours]) => [theirs, pascal(ours)]),
+/** Claude Code's names for the events of all hosts. */
+const CLAUDE_NAMES: { readonly [name: string]: string } = Object.fromEntries(
+  Object.values(HOSTS).flatMap(({ events }) =>
+    Object.entries(events).flatMap(([name, { ours }]) => ours ? [[name, pascal(ours[0])]] : [])
+  ),
 );
 
 /** The event by its name on the wire. */
@@ -53,27 +56,25 @@ export function eventName({ event }: Probe): string {
 
 /** The event by Claude Code's name for it. */
 export function claudeName(name: string): string {
-  return GEMINI[name] ?? name;
+  return CLAUDE_NAMES[name] ?? name;
 }
-
-/** Events of Claude Code that we do not fire and that a hook can block there. */
-const BLOCKING = new Set(
-  "UserPromptExpansion PostToolBatch TaskCreated TaskCompleted TeammateIdle ConfigChange Elicitation ElicitationResult WorktreeCreate"
-    .split(" "),
-);
 
 /** Whether exit code 2 refuses something at an event, or at least reaches the model. */
 export function canBlock(name: string): boolean {
-  const claude = claudeName(name);
-  if (claude === "PermissionRequest" || claude === "SubagentStart") return false;
-  const on = resolveEvent(claude);
-  return on ? EVENTS[on.event].deny !== "ignored" : BLOCKING.has(claude);
+  const known = claudeName(name);
+  if (known === "PermissionRequest" || known === "SubagentStart") return false;
+  const on = resolveEvent(known);
+  return on ? EVENTS[on.event].deny !== "ignored" : exitBlocks(name);
 }
 
 /** Whether a refusal at an event prevents something: a hook there is a guard. */
 export function isGate(name: string): boolean {
   const on = resolveEvent(claudeName(name));
-  return on ? EVENTS[on.event].deny === "prevents" && name !== "SubagentStart" : BLOCKING.has(name);
+  return on ? EVENTS[on.event].deny === "prevents" && name !== "SubagentStart" : exitBlocks(name);
+}
+
+function exitBlocks(name: string): boolean {
+  return claude.events[name]?.exitBlocks === true;
 }
 
 /** An event at which a hook can keep an agent going. */

@@ -4,7 +4,8 @@ import { Context, type HookEnv } from "../../../core/hook.ts";
 import { isObject, parsed } from "../../../core/json.ts";
 import type { Opinion } from "../../../core/verdict.ts";
 import { answerOf, listeningTo } from "../../../hooks/process/answer.ts";
-import { fromHost, type Host } from "../../../hooks/serving/from-host.ts";
+import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
+import { readEvent } from "../../../hooks/hosts/read-event.ts";
 import type { RanCommand } from "../ask-protocol.ts";
 import { canBlock } from "./judged.ts";
 import { TELLING } from "./shapes.ts";
@@ -89,12 +90,12 @@ function isPiece(text: string, event: unknown): boolean {
 }
 
 /** What a host makes of how a command ended; empty if that is not an answer. */
-export function opinionOf(ran: RanCommand, event: Json, host: Host, outputDir: string): Omit<Opinion, "later"> {
+export function opinionOf(ran: RanCommand, event: Json, host: HostName, outputDir: string): Omit<Opinion, "later"> {
   return host === "claude" ? asClaude(ran, event, outputDir) : asOther(ran, event, host);
 }
 
 function asClaude(ran: RanCommand, event: Json, outputDir: string): Opinion {
-  const heard = fromHost(event, "claude");
+  const heard = readEvent(event, "claude");
   if (!heard) return {};
   const { fired, session_id, agent_id, parent_agent_id, agent_type, turn_id, cwd, wireName } = heard;
   const env: HookEnv = {
@@ -119,7 +120,7 @@ function asClaude(ran: RanCommand, event: Json, outputDir: string): Opinion {
   }
 }
 
-function asOther({ code, stdout, stderr }: RanCommand, event: Json, host: Host): Opinion {
+function asOther({ code, stdout, stderr }: RanCommand, event: Json, host: HostName): Opinion {
   const name = String(event.hook_event_name);
   if (code === 2) return canBlock(name) ? { decision: "deny", reason: stderr } : {};
   const printed = readPrinted(stdout, event);
@@ -127,7 +128,7 @@ function asOther({ code, stdout, stderr }: RanCommand, event: Json, host: Host):
   const { decision, reason, hookSpecificOutput, continue: goOn, stopReason } = printed.json;
   const inside = (hookSpecificOutput ?? {}) as Json;
   const text = (value: unknown) => typeof value === "string" ? value : "";
-  const input = host === "gemini" ? inside.tool_input : inside.updatedInput;
+  const input = inside[HOSTS[host].answers.newInput];
   const denied = decision === "block" || decision === "deny" || inside.permissionDecision === "deny";
   return {
     ...(denied && { decision: "deny" as const, reason: text(reason) || text(inside.permissionDecisionReason) }),

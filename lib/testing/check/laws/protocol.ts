@@ -1,7 +1,7 @@
 import type { AnyEvent } from "../../../core/events.ts";
 import { kebab } from "../../../core/names.ts";
-import { HOST_SETTINGS } from "../../../hooks/installing/hosts.ts";
-import { fitting } from "../../../hooks/serving/to-host.ts";
+import { hostEvent } from "../../../hooks/hosts/index.ts";
+import { fitting } from "../../../hooks/hosts/write-answer.ts";
 import type { RanCommand } from "../ask-protocol.ts";
 import { isVerdict } from "../events.ts";
 import type { Violation } from "../report.ts";
@@ -152,7 +152,7 @@ function ofDefinition({ probed: { printed = "" }, probe, subject: { target, kind
 function beyondHost({ probed: { opinion, inputs }, probe, subject: { host } }: Judged): Violation[] {
   if (host === "claude") return [];
   const event = eventName(probe);
-  if (HOST_SETTINGS[host].eventOf(kebab(event).replace(/-failure$/, "")) === undefined) {
+  if (hostEvent(host, kebab(event).replace(/-failure$/, "")) === undefined) {
     return [fault("never-runs", `${host} has no event like ${event}: there it never runs`, "choose an event it has")];
   }
   if (!opinion) return [];

@@ -1,20 +1,13 @@
 import type { EventFields, EventName, Fired } from "../../core/events.ts";
+import type { Host } from "./host.ts";
+import { type HostName, HOSTS } from "./index.ts";
 
-/** The hosts whose protocol a hook file can be served in. */
-export const HOSTS = ["claude", "codex", "gemini"] as const;
-
-export type Host = (typeof HOSTS)[number];
-
-export function isHost(name: unknown): name is Host {
-  return (HOSTS as readonly unknown[]).includes(name);
-}
-
-/** An event as another host told it. */
+/** An event of a host, read as one of ours. */
 export interface HostEvent {
   readonly fired: Fired<EventName>;
-  /** The host's own name of it, which the answer has to repeat. */
+  /** The host's own name for it, which the answer has to repeat. */
   readonly wireName: string;
-  /** The tool by the host's name, and the other names under which hooks may know it. */
+  /** The tool's name as ours, its aliases, and its name in the host. */
   readonly toolNames: readonly string[];
   readonly session_id: string;
   readonly agent_id: string;
@@ -27,38 +20,13 @@ export interface HostEvent {
 
 type Input = { readonly [field: string]: unknown };
 
-/** Gemini's names of events we have under another. */
-export const GEMINI_EVENTS: { readonly [name: string]: string } = {
-  BeforeAgent: "user-prompt-submit",
-  BeforeTool: "pre-tool-use",
-  AfterTool: "post-tool-use",
-  AfterAgent: "stop",
-  PreCompress: "pre-compact",
-};
-
-/** Gemini's names of tools; their inputs have the fields ours have. */
-export const GEMINI_TOOLS: { readonly [name: string]: string } = {
-  run_shell_command: "Bash",
-  write_file: "Write",
-  replace: "Edit",
-  read_file: "Read",
-  glob: "Glob",
-  grep_search: "Grep",
-  search_file_content: "Grep",
-};
-
-/** Codex's tools that matchers may call by the names of ours; their inputs are their own. */
-const CODEX_ALIASES: { readonly [name: string]: readonly string[] } = {
-  apply_patch: ["Edit", "Write"],
-  spawn_agent: ["Agent"],
-};
-
-/** Reads what a host wrote to a hook's stdin; undefined for an event that no hook can be named after. */
-export function fromHost(input: Input, host: Host): HostEvent | undefined {
+/** Reads what a host wrote to a hook's stdin; undefined for an event that no hook file can have. */
+export function readEvent(input: Input, host: HostName): HostEvent | undefined {
+  const { events, tools, toolAliases }: Host = HOSTS[host];
   const wireName = text(input.hook_event_name);
-  const name = host === "gemini" ? GEMINI_EVENTS[wireName] ?? kebab(wireName) : kebab(wireName);
+  const name = events[wireName]?.ours?.[0] ?? kebab(wireName);
   const tool = text(input.tool_name);
-  const ours = host === "gemini" ? GEMINI_TOOLS[tool] ?? mcpName(input.mcp_context) ?? tool : tool;
+  const ours = tools[tool] ?? mcpName(input.mcp_context) ?? tool;
   const fired = eventOf(name, ours, input);
   if (!fired) return undefined;
   const session = text(input.session_id);
@@ -66,7 +34,7 @@ export function fromHost(input: Input, host: Host): HostEvent | undefined {
   return {
     fired,
     wireName,
-    toolNames: tool === "" ? [] : [ours, ...(host === "codex" ? CODEX_ALIASES[tool] ?? [] : []), tool],
+    toolNames: tool === "" ? [] : [ours, ...toolAliases[tool] ?? [], tool],
     session_id: session,
     agent_id: agent || session,
     parent_agent_id: agent === "" ? undefined : session,
@@ -76,7 +44,7 @@ export function fromHost(input: Input, host: Host): HostEvent | undefined {
   };
 }
 
-/** Gemini names the tools of a server in one way or another, and tells beside it of which server they are. */
+/** Only Gemini sends `mcp_context`: its names for tools of MCP servers differ between versions. */
 function mcpName(context: unknown): string | undefined {
   const { server_name, tool_name } = (context ?? {}) as Input;
   return text(server_name) && text(tool_name) ? `mcp__${server_name}__${tool_name}` : undefined;
@@ -129,7 +97,7 @@ function eventOf(name: string, tool: string, input: Input): Fired<EventName> | u
   }
 }
 
-/** Events that only we have: a hook served to ourselves reads them as we wrote them. */
+/** Events that only we fire: a hook that we serve to ourselves reads them as we wrote them. */
 const OWN_EVENTS: { readonly [name: string]: EventName } = {
   "agent-start": "agent-start",
   "turn-start": "turn-start",
@@ -147,11 +115,19 @@ const OWN_EVENTS: { readonly [name: string]: EventName } = {
   "agent-prompt": "agent-prompt",
 };
 
-/** What every event carries on the wire, and no event has as a field of its own. */
-const ABOUT = ["session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "effort", "hook_event_name"];
+/** Fields that every event has on the wire, and no event of ours has. */
+const WIRE_FIELDS = [
+  "session_id",
+  "transcript_path",
+  "cwd",
+  "prompt_id",
+  "permission_mode",
+  "effort",
+  "hook_event_name",
+];
 
 function ownFields(input: Input): Input {
-  return Object.fromEntries(Object.entries(input).filter(([field]) => !ABOUT.includes(field)));
+  return Object.fromEntries(Object.entries(input).filter(([field]) => !WIRE_FIELDS.includes(field)));
 }
 
 function made<N extends EventName>(event: N, fields: EventFields[N]): Fired<EventName> {
@@ -177,14 +153,14 @@ function afterCall(name: string, tool: string, input: Input): EventFields["post-
   };
 }
 
-/** A result as the model reads it, as far as its structured form tells. */
+/** A result as the model reads it, as far as its structured form shows it. */
 function content(response: unknown, inside: Input): string {
   if (typeof response === "string") return response;
   if (typeof inside.stdout === "string") return [inside.stdout, text(inside.stderr)].filter((t) => t !== "").join("\n");
   return shown(inside.llmContent ?? response);
 }
 
-/** A host does not tell how often it was sent back, or how often it will still be. */
+/** Hosts do not say how often the agent was sent back, or how often it still can be. */
 function atStop(input: Input): EventFields["stop"] {
   const active = input.stop_hook_active === true;
   return {
@@ -207,7 +183,7 @@ function shown(value: unknown): string {
   return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
-/** As `kebab` of the core, which brings the table of events along: this file is on the way of every served event. */
+/** As `kebab` of core, without loading the table of events: this file is loaded for every served event. */
 function kebab(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, "$1-$2").toLowerCase();
 }

@@ -1,0 +1,147 @@
+import type { AnyEvent, EventOf } from "../../core/events.ts";
+import type { Folded } from "../../core/fold.ts";
+import type { Host } from "./host.ts";
+
+export const CONTEXT = ["additionalContext"];
+export const PERMISSION = ["permissionDecision", "permissionDecisionReason"];
+
+/** The keys at the top of an answer that all hosts know. */
+export const TOP = [
+  ...["continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", "hookSpecificOutput"],
+];
+
+/** Decisions in Claude Code's form. */
+export function claudeDecision(
+  folded: Folded,
+  event: AnyEvent,
+  { interrupts = false } = {},
+): ReturnType<Host["decided"]> {
+  const { decision, reason } = folded;
+  const value = folded.modified ? folded.value : undefined;
+  const top = decision === "deny" ? { decision: "block", reason } : {};
+  switch (event.event) {
+    case "pre-tool-use":
+    case "model-switch":
+      return {
+        specific: {
+          ...(decision !== "continue" && { permissionDecision: decision }),
+          ...(decision !== "continue" && reason !== undefined && { permissionDecisionReason: reason }),
+          ...(value !== undefined && { updatedInput: value }),
+        },
+      };
+    case "permission-request": {
+      if (decision === "deny") {
+        const interrupt = interrupts && folded.abort !== undefined;
+        return { specific: { decision: { behavior: "deny", message: reason, ...(interrupt && { interrupt }) } } };
+      }
+      const updated = value !== undefined && { updatedInput: value };
+      return decision === "allow" ? { specific: { decision: { behavior: "allow", ...updated } } } : {};
+    }
+    case "post-tool-use":
+      return value === undefined || value === null
+        ? { top }
+        : { top, specific: { updatedToolOutput: claudeResult(value, event) } };
+    default:
+      return { top };
+  }
+}
+
+/** A new result in the form the tool's results have. */
+export function claudeResult(value: unknown, event: EventOf<"post-tool-use">): unknown {
+  const given = typeof value === "object" && value !== null ? value as { response?: unknown } : {};
+  if (given.response !== undefined) return given.response;
+  if (typeof value !== "string") return undefined;
+  const { response } = event.result;
+  if (typeof response === "string") return value;
+  const shell = typeof response === "object" && response !== null && "stdout" in response;
+  return shell ? { ...response, stdout: value, stderr: "" } : undefined;
+}
+
+export const claude: Host = {
+  events: {
+    SessionStart: {
+      ours: ["session-start"],
+      can: ["context"],
+      output: [...CONTEXT, "initialUserMessage", "sessionTitle", "watchPaths", "reloadSkills"],
+    },
+    SessionEnd: { ours: ["session-end"], can: ["halt"], output: [] },
+    UserPromptSubmit: {
+      ours: ["user-prompt-submit"],
+      can: ["deny", "context", "halt"],
+      output: [...CONTEXT, "sessionTitle", "suppressOriginalPrompt"],
+      blocks: true,
+    },
+    SubagentStart: { ours: ["subagent-start", "agent-start"], can: ["context"], output: CONTEXT },
+    PreToolUse: {
+      ours: ["pre-tool-use"],
+      can: ["deny", "ask", "allow", "modify", "context", "halt"],
+      output: [...PERMISSION, "updatedInput", ...CONTEXT],
+      blocks: true,
+    },
+    PermissionRequest: { ours: ["permission-request"], can: ["deny", "allow", "modify"], output: ["decision"] },
+    PostToolUse: {
+      ours: ["post-tool-use"],
+      can: ["deny", "modify", "context", "halt"],
+      output: [...CONTEXT, "updatedToolOutput", "updatedMCPToolOutput", "classifierContext"],
+      blocks: true,
+    },
+    PostToolUseFailure: { ours: ["post-tool-use-failure"], output: CONTEXT, blocks: true },
+    Stop: { ours: ["stop"], can: ["deny", "halt"], output: CONTEXT, blocks: true },
+    SubagentStop: { ours: ["subagent-stop"], output: CONTEXT, blocks: true },
+    PreCompact: { ours: ["pre-compact"], can: ["deny", "halt"], output: [], blocks: true },
+    PreModelSwitch: {
+      ours: ["pre-model-switch", "model-switch"],
+      can: ["deny", "ask", "allow"],
+      output: PERMISSION,
+      blocks: true,
+    },
+    Notification: { ours: ["notification"], can: ["context", "halt"], output: CONTEXT },
+    Setup: { output: CONTEXT },
+    PostToolBatch: { output: CONTEXT, blocks: true, exitBlocks: true },
+    PermissionDenied: { output: ["retry"] },
+    UserPromptExpansion: { output: [...CONTEXT, "suppressOriginalPrompt"], blocks: true, exitBlocks: true },
+    StopFailure: {},
+    PostCompact: { output: [] },
+    PostModelSwitch: { output: CONTEXT },
+    MessageDisplay: { output: ["displayContent"] },
+    TeammateIdle: { exitBlocks: true },
+    TaskCreated: { blocks: true, exitBlocks: true },
+    TaskCompleted: { exitBlocks: true },
+    Elicitation: { output: ["action", "content"], exitBlocks: true },
+    ElicitationResult: { output: ["action", "content"], exitBlocks: true },
+    ConfigChange: { blocks: true, exitBlocks: true },
+    InstructionsLoaded: {},
+    CwdChanged: { output: ["watchPaths"] },
+    FileChanged: { output: ["watchPaths"] },
+    DirectoryAdded: {},
+    WorktreeCreate: { output: ["worktreePath"], exitBlocks: true },
+    WorktreeRemove: {},
+  },
+  tools: {},
+  toolAliases: {},
+  likeClaude: true,
+  settings: {
+    files: [".claude/settings.json", ".claude/settings.local.json"],
+    second: 1,
+    timeout: (event) => event === "SessionEnd" ? 1.5 : event === "UserPromptSubmit" ? 30 : 600,
+    named: false,
+    async: true,
+    onFailure: true,
+    toolMatcher: (tools) => tools.join("|"),
+    patternMatcher: (pattern) => pattern,
+  },
+  answers: {
+    top: [...TOP, "terminalSequence", "async", "asyncTimeout"],
+    decisions: ["approve", "block"],
+    permissions: ["allow", "deny", "ask", "defer"],
+    newInput: "updatedInput",
+    strict: false,
+    namesEvent: true,
+    mergesInput: false,
+    hidesResult: false,
+  },
+  decided: (folded, event) => claudeDecision(folded, event, { interrupts: true }),
+  newResult: claudeResult,
+  process: { lineFeed: true },
+  written: (event) => event,
+};

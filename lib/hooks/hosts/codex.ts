@@ -1,0 +1,72 @@
+import { claude, claudeDecision, claudeResult, CONTEXT, PERMISSION, TOP } from "./claude.ts";
+import type { Host } from "./host.ts";
+
+/** Codex reads regular expressions in another dialect, and never runs a hook whose matcher is not valid in it. */
+const SHARED_SYNTAX = /^(?:[\w|.^$*+?()-]|\[\^?[\w-]+\])+$/;
+
+export const codex: Host = {
+  events: {
+    SessionStart: { ours: ["session-start"], can: ["context", "halt"], output: CONTEXT },
+    SessionEnd: { ours: ["session-end"], output: [] },
+    UserPromptSubmit: {
+      ours: ["user-prompt-submit"],
+      can: ["deny", "context", "halt"],
+      output: CONTEXT,
+      blocks: true,
+    },
+    SubagentStart: { ours: ["subagent-start", "agent-start"], can: ["context"], output: CONTEXT },
+    PreToolUse: {
+      ours: ["pre-tool-use"],
+      can: ["deny", "modify", "context"],
+      output: [...PERMISSION, "updatedInput", ...CONTEXT],
+      blocks: true,
+    },
+    PermissionRequest: { ours: ["permission-request"], can: ["deny", "allow"], output: ["decision"] },
+    PostToolUse: { ours: ["post-tool-use"], can: ["deny", "context", "halt"], output: CONTEXT, blocks: true },
+    Stop: { ours: ["stop"], can: ["deny", "halt"], output: [], blocks: true },
+    SubagentStop: { ours: ["subagent-stop"], output: [], blocks: true },
+    PreCompact: { ours: ["pre-compact"], can: ["halt"], output: [] },
+    PostCompact: { output: [] },
+    Interrupt: {},
+  },
+  tools: {},
+  toolAliases: { apply_patch: ["Edit", "Write"], spawn_agent: ["Agent"] },
+  likeClaude: true,
+  settings: {
+    ...claude.settings,
+    files: [".codex/hooks.json", ".codex/config.toml"],
+    timeout: (event) => event === "SessionEnd" ? 1 : claude.settings.timeout(event),
+    onFailure: false,
+    patternMatcher: (pattern) => SHARED_SYNTAX.test(pattern) && !/\(\?|^\*$/.test(pattern) ? pattern : undefined,
+  },
+  answers: {
+    ...claude.answers,
+    top: TOP,
+    decisions: ["block"],
+    permissions: ["allow", "deny"],
+    strict: true,
+  },
+  decided: (folded, event) => {
+    // It takes a new input only with a permission beside it.
+    const permits = folded.modified && folded.decision === "continue" && event.event === "pre-tool-use";
+    return claudeDecision(permits ? { ...folded, decision: "allow" } : folded, event);
+  },
+  newResult: claudeResult,
+  process: { lineFeed: false },
+  /** As Claude Code's, always with a turn and a model; there may be no transcript yet. */
+  written: (claude, { prompt_id, transcript_path, session_id }) => {
+    const { prompt_id: _, effort: __, mcp_server: ___, ...rest } = claude;
+    const patch = rest.tool_name === "Edit" || rest.tool_name === "Write" || rest.tool_name === "MultiEdit";
+    const { file_path } = (rest.tool_input ?? {}) as { file_path?: unknown };
+    return {
+      ...rest,
+      ...(patch && {
+        tool_name: "apply_patch",
+        tool_input: { command: `*** Begin Patch\n*** Update File: ${file_path}\n@@\n-a\n+b\n*** End Patch` },
+      }),
+      transcript_path: prompt_id === undefined ? null : transcript_path,
+      turn_id: prompt_id ?? session_id,
+      model: "gpt-5-codex",
+    };
+  },
+};

@@ -1,0 +1,126 @@
+import { CONTEXT, TOP } from "./claude.ts";
+import type { Host, WireEvent } from "./host.ts";
+
+const events: Host["events"] = {
+  SessionStart: { ours: ["session-start"], can: ["context"], output: CONTEXT },
+  SessionEnd: { ours: ["session-end"], output: [] },
+  Notification: { ours: ["notification"], output: [] },
+  BeforeAgent: {
+    ours: ["user-prompt-submit"],
+    can: ["deny", "context", "halt"],
+    output: CONTEXT,
+    blocks: true,
+  },
+  BeforeTool: {
+    ours: ["pre-tool-use"],
+    can: ["deny", "allow", "modify", "halt"],
+    output: ["tool_input"],
+    blocks: true,
+  },
+  AfterTool: {
+    ours: ["post-tool-use", "post-tool-use-failure"],
+    can: ["deny", "modify", "context", "halt"],
+    output: [...CONTEXT, "tailToolCallRequest"],
+    blocks: true,
+  },
+  AfterAgent: { ours: ["stop"], can: ["deny", "halt"], output: ["clearContext"], blocks: true },
+  PreCompress: { ours: ["pre-compact"], output: [] },
+  BeforeModel: { output: ["llm_request", "llm_response"], blocks: true },
+  BeforeToolSelection: { output: ["toolConfig"] },
+  AfterModel: { output: ["llm_response"], blocks: true },
+};
+
+const tools: Host["tools"] = {
+  run_shell_command: "Bash",
+  write_file: "Write",
+  replace: "Edit",
+  read_file: "Read",
+  glob: "Glob",
+  grep_search: "Grep",
+  search_file_content: "Grep",
+};
+
+/** Its names of the tools. How tools of MCP servers are called has changed between versions. */
+function toolMatcher(names: readonly string[]): string | undefined {
+  if (names.some((name) => name.startsWith("mcp__"))) return undefined;
+  const theirs = names.flatMap((name) => {
+    const found = Object.keys(tools).filter((tool) => tools[tool] === name);
+    return found.length > 0 ? found : [name];
+  });
+  return `^(${theirs.join("|")})$`;
+}
+
+const newResult: Host["newResult"] = (value) => {
+  if (typeof value === "string") return value;
+  const { content } = (value ?? {}) as { content?: unknown };
+  return typeof content === "string" ? content : undefined;
+};
+
+export const gemini: Host = {
+  events,
+  tools,
+  toolAliases: {},
+  likeClaude: false,
+  settings: {
+    files: [".gemini/settings.json"],
+    second: 1000,
+    timeout: () => 60,
+    named: true,
+    async: false,
+    onFailure: false,
+    toolMatcher,
+    patternMatcher: () => undefined,
+  },
+  answers: {
+    top: TOP,
+    decisions: ["allow", "deny", "block"],
+    permissions: [],
+    newInput: "tool_input",
+    strict: false,
+    namesEvent: false,
+    mergesInput: true,
+    hidesResult: true,
+  },
+  decided: (folded, event) => {
+    const { decision, reason, modified, value } = folded;
+    if (event.event === "post-tool-use") {
+      // The reason of a refusal is what the model reads in place of the result.
+      return modified && value !== null ? { top: { decision: "deny", reason: newResult(value, event) } } : {};
+    }
+    return {
+      top: decision === "deny" ? { decision, reason } : decision === "allow" ? { decision } : {},
+      specific: event.event === "pre-tool-use" && modified ? { tool_input: value } : {},
+    };
+  },
+  newResult,
+  process: { sessionVariable: "GEMINI_SESSION_ID", lineFeed: true },
+  written: (claude, { minute }) => {
+    const { session_id, transcript_path, cwd, hook_event_name, tool_name, tool_input, ...rest } = claude;
+    const base = {
+      ...{ session_id, transcript_path, cwd, hook_event_name: nameOf(hook_event_name) },
+      timestamp: new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString(),
+    };
+    if (tool_name !== undefined) {
+      const tool = Object.keys(tools).find((name) => tools[name] === tool_name) ?? tool_name;
+      return { ...base, tool_name: tool, tool_input, ...responded(rest, hook_event_name) };
+    }
+    if (hook_event_name === "Stop") {
+      const { stop_hook_active, last_assistant_message = "" } = rest;
+      return { ...base, prompt: "Fix the failing test", prompt_response: last_assistant_message, stop_hook_active };
+    }
+    const { prompt_id: _, permission_mode: __, effort: ___, custom_instructions: ____, ...own } = rest;
+    return { ...base, ...own };
+  },
+};
+
+function nameOf(claude: string): string {
+  const ours = claude.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase();
+  return Object.keys(events).find((name) => events[name]!.ours?.includes(ours)) ?? claude;
+}
+
+function responded({ tool_response, error }: Partial<WireEvent>, claude: string): object {
+  if (claude === "PreToolUse") return {};
+  const shown = typeof tool_response === "string" ? tool_response : JSON.stringify(tool_response ?? "");
+  const failure = claude === "PostToolUseFailure" ? { error: { message: error } } : {};
+  return { tool_response: { llmContent: shown, returnDisplay: shown, ...failure } };
+}

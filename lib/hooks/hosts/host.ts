@@ -1,0 +1,102 @@
+import type { AnyEvent, EventOf } from "../../core/events.ts";
+import type { Folded } from "../../core/fold.ts";
+
+/** What a hook of ours can do at an event. */
+export type Ability = "deny" | "ask" | "allow" | "modify" | "context" | "halt";
+
+/** One event of a host. */
+export interface HostEventRow {
+  /** Our names for it: hook files with one of them are installed there, and it is read as the first. Absent: nothing here fires it. */
+  readonly ours?: readonly [first: string, ...more: string[]];
+  /** What a hook can do there. Given with the row that has the name of the event itself. */
+  readonly can?: readonly Ability[];
+  /** The keys of an answer's `hookSpecificOutput`, beside `hookEventName`. Absent: not known. */
+  readonly output?: readonly string[];
+  /** Whether `decision: "block"` does something. */
+  readonly blocks?: boolean;
+  /** Of an event that nothing here fires: whether exit code 2 refuses something. */
+  readonly exitBlocks?: boolean;
+}
+
+/** An event as a host writes it to a hook's stdin. */
+export interface WireEvent {
+  readonly session_id: string;
+  readonly cwd: string;
+  readonly hook_event_name: string;
+  readonly [field: string]: unknown;
+}
+
+/** What an event carries around its own fields. */
+export interface EventSetting {
+  readonly session_id: string;
+  readonly transcript_path: string;
+  readonly prompt_id: string | undefined;
+  readonly permission_mode: string;
+  readonly effort: string | undefined;
+  readonly minute: number;
+}
+
+/** Everything we know of one host. A new host is a new table of this type, listed in `index.ts`. */
+export interface Host {
+  readonly events: { readonly [name: string]: HostEventRow };
+  /** Its names of tools by ours, if the inputs have the same fields. */
+  readonly tools: { readonly [theirs: string]: string };
+  /** Tools that matchers may call by names of ours, though their inputs differ. */
+  readonly toolAliases: { readonly [theirs: string]: readonly string[] };
+  /** Whether its events, answers and settings have the form of Claude Code's. */
+  readonly likeClaude: boolean;
+
+  /** Its settings files. */
+  readonly settings: {
+    /** Below the project or below home; hooks are installed into the first. */
+    readonly files: readonly string[];
+    /** One second, in the unit of its time limits. */
+    readonly second: number;
+    /** Seconds a hook has if its entry sets no limit. */
+    readonly timeout: (event: string) => number;
+    /** Whether an entry has a name. */
+    readonly named: boolean;
+    /** Whether it has hooks in the background. */
+    readonly async: boolean;
+    /** Whether an entry can say that a hook that fails refuses. */
+    readonly onFailure: boolean;
+    /** A list of tools as a matcher; undefined if the hook itself has to look. */
+    readonly toolMatcher: (tools: readonly string[]) => string | undefined;
+    /** A regular expression as a matcher, if it means the same there; undefined if the hook itself has to look. */
+    readonly patternMatcher: (pattern: string) => string | undefined;
+  };
+
+  /** What its hooks print. */
+  readonly answers: {
+    /** Keys at the top of an answer. */
+    readonly top: readonly string[];
+    /** Values of `decision`. */
+    readonly decisions: readonly string[];
+    /** Values of `permissionDecision`. */
+    readonly permissions: readonly string[];
+    /** The key of `hookSpecificOutput` with the new input of a call. */
+    readonly newInput: string;
+    /** Whether a key it does not know makes it drop the whole answer. */
+    readonly strict: boolean;
+    /** Whether `hookSpecificOutput` has to repeat the event's name. */
+    readonly namesEvent: boolean;
+    /** Whether a new input is laid over the old one, so that no field can be removed. */
+    readonly mergesInput: boolean;
+    /** Whether a refusal after a call hides the call's result: reasons then go beside it, as context. */
+    readonly hidesResult: boolean;
+  };
+  /** What was decided, as keys at the top of an answer and inside `hookSpecificOutput`. */
+  readonly decided: (folded: Folded, event: AnyEvent) => { readonly top?: object; readonly specific?: object };
+  /** A new result in the host's form; undefined if it cannot be given that form. */
+  readonly newResult: (value: unknown, event: EventOf<"post-tool-use">) => unknown;
+
+  /** What its processes are given, as far as it differs. */
+  readonly process: {
+    /** The variable with the session's id, beside Claude Code's. */
+    readonly sessionVariable?: string;
+    /** Whether the event on stdin ends with a line feed. */
+    readonly lineFeed: boolean;
+  };
+  /** An event of Claude Code as this host would write it. */
+  readonly written: (claude: WireEvent, setting: EventSetting) => WireEvent;
+}

@@ -1,0 +1,122 @@
+import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
+import type { Folded } from "../../core/fold.ts";
+import { type Opinion, unusable } from "../../core/verdict.ts";
+import type { Ability, Host } from "./host.ts";
+import { hostEvent, type HostName, HOSTS } from "./index.ts";
+
+/** What a served hook writes, and its exit code. */
+export interface Served {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+function ability({ event }: AnyEvent, host: HostName): (what: Ability) => boolean {
+  const { events }: Host = HOSTS[host];
+  const can = events[hostEvent(host, event) ?? ""]?.can ?? [];
+  return (what) => can.includes(what);
+}
+
+/**
+ * The opinion as the host can carry it out. What it cannot do is never dropped: a question becomes a refusal, the end
+ * of the run a refusal of the call, and anything else is a failure of the hook.
+ */
+export function fitting(opinion: Opinion, event: AnyEvent, host: HostName): Opinion {
+  const can = ability(event, host);
+  const cannot = (what: string) => unusable(event.event, `${host} cannot ${what} there`);
+  let fit = opinion;
+  if (fit.decision === "ask" && !can("ask")) {
+    const reason = `A person has to decide, but ${host} asks no one there: ${fit.reason ?? "no reason"}`;
+    fit = { ...fit, decision: "deny", reason };
+  }
+  // The host then asks as usual.
+  if (fit.decision === "allow" && !can("allow")) fit = without(fit, "decision");
+  if (fit.halt !== undefined && !can("halt") && event.event !== "session-start") {
+    if (!can("deny")) throw cannot("end the run");
+    fit = without({ ...fit, decision: "deny", reason: fit.reason || fit.halt || "The run is to end here" }, "halt");
+  }
+  // A refusal of what has already happened gets its warning when answers are folded.
+  if (fit.decision === "deny" && !can("deny") && EVENTS[event.event].deny !== "ignored") {
+    throw cannot("refuse anything");
+  }
+  if (fit.value && fit.decision !== "deny") {
+    if (!can("modify")) throw cannot("rewrite anything");
+    checkValue(fit.value.to, event, host);
+  }
+  if (fit.contexts?.length && !can("context")) {
+    if (fit.decision !== "deny") throw cannot("pass text to the model");
+    const said = fit.contexts.map((c) => c.text).join("\n");
+    // An empty text means that the reason is already made of the contexts.
+    fit = without(fit.text === "" ? fit : { ...fit, reason: `${fit.reason ?? ""}\n${said}`.trim() }, "contexts");
+  }
+  return fit;
+}
+
+function without<K extends keyof Opinion>(opinion: Opinion, key: K): Opinion {
+  const { [key]: _, ...rest } = opinion;
+  return rest as Opinion;
+}
+
+/** @throws {Error} if the host cannot put the new value in the place of the old one */
+function checkValue(value: unknown, event: AnyEvent, host: HostName): void {
+  const { answers, newResult }: Host = HOSTS[host];
+  if (event.event === "post-tool-use") {
+    if (value === null || newResult(value, event) !== undefined) return;
+    throw unusable(event.event, `its new result does not have the form of ${event.tool_name}'s results`);
+  }
+  if (event.event !== "pre-tool-use" && event.event !== "permission-request") return;
+  if (typeof value !== "object" || value === null) throw unusable(event.event, "its new input is not an object");
+  if (answers.mergesInput && event.event === "pre-tool-use") checkMerge(value, event, host);
+}
+
+function checkMerge(value: object, event: EventOf<"pre-tool-use">, host: HostName): void {
+  const gone = Object.keys(event.input).filter((key) => !Object.hasOwn(value, key));
+  if (gone.length > 0) throw unusable(event.event, `${host} cannot remove '${gone.join("', '")}' from the input`);
+}
+
+/** `ctx.abort()` prevents what the event is about too: Claude Code would still run the tool, and Codex ignores it there. */
+function preventing(folded: Folded, event: AnyEvent, host: HostName): Folded {
+  const { abort, decision } = folded;
+  const can = ability(event, host);
+  if (!abort || decision === "deny" || !can("deny") || (can("halt") && event.event !== "pre-tool-use")) return folded;
+  return { ...folded, decision: "deny", reason: abort.reason, modified: false };
+}
+
+/** Codex ignores a refusal without a reason. */
+function withReason(folded: Folded): Folded {
+  if (folded.decision !== "deny" || folded.reason?.trim()) return folded;
+  return { ...folded, reason: `Denied by hook ${folded.deniedBy ?? folded.abort?.hook}` };
+}
+
+/** What was decided, as the host reads it. */
+export function writeAnswer(given: Folded, event: AnyEvent, host: HostName, wireName: string): Served {
+  const { answers, decided }: Host = HOSTS[host];
+  const folded = withReason(preventing(given, event, host));
+  const can = ability(event, host);
+  const end = can("halt") || !can("deny") ? folded.abort ?? folded.halt : undefined;
+  const said = [...folded.contexts, ...folded.inputs].map(({ text }) => text);
+  const texts = can("context") ? [...said] : [];
+  if (answers.hidesResult && event.event === "post-tool-use" && folded.reason !== undefined) {
+    texts.unshift(folded.reason);
+  }
+  // If the host may ignore the end of the run, the user should see it.
+  const ignored = end !== undefined && !can("halt") && end.reason !== "" ? [end.reason] : [];
+  const system = [...folded.systemMessages.map(({ text }) => text), ...ignored].join("\n");
+  const { top, specific } = decided(folded, event);
+  const inside = { ...specific, ...(texts.length > 0 && { additionalContext: texts.join("\n") }) };
+  const output = {
+    ...(end && { continue: false, ...(end.reason !== "" && { stopReason: end.reason }) }),
+    ...(system !== "" && { systemMessage: system }),
+    ...top,
+    ...(Object.keys(inside).length > 0 && { hookSpecificOutput: { hookEventName: wireName, ...inside } }),
+  };
+  const silent = Object.keys(output).length === 0;
+  const lost = can("context") ? [] : said.map((text) => `${host} cannot pass this to the model there: ${text}`);
+  const stderr = [...folded.warnings, ...lost].map((line) => `${line}\n`).join("");
+  return {
+    stdout: silent ? "" : `${JSON.stringify(output)}\n`,
+    stderr,
+    // Hosts show stderr only for exit code 1.
+    code: silent && stderr !== "" ? 1 : 0,
+  };
+}

@@ -1,0 +1,137 @@
+import { dirname } from "node:path";
+import { fire } from "../../core/dispatch.ts";
+import type { AnyEvent } from "../../core/events.ts";
+import type { Folded } from "../../core/fold.ts";
+import type { Context, Hook, HookRecord } from "../../core/hook.ts";
+import type { Opinion } from "../../core/verdict.ts";
+import { extensionOf, formatFileName, parseFileName, parseMoment } from "../file/file-name.ts";
+import { moduleRecord } from "../file/record.ts";
+import type { HostEvent } from "../hosts/read-event.ts";
+import { fitting, type Served, writeAnswer } from "../hosts/write-answer.ts";
+import type { HookFile } from "../discover.ts";
+import type { Ran } from "../process/process.ts";
+import type { AskedModule, Serving } from "../serve.ts";
+import type { ServedCommand } from "./command.ts";
+
+const NEVER_RAN = () => undefined;
+
+/** Asks any hook file, whatever its kind, and says its answer to the host. A module that was asked is not asked again. */
+export async function answered(serving: Serving, module: AskedModule | undefined): Promise<Served> {
+  const { path, options } = serving;
+  let file: HookFile;
+  try {
+    file = module ? namedFile(path, options.event) : (await import("../discover.ts")).readHookFile(path, options.event);
+  } catch (error) {
+    return { stdout: "", stderr: `${await unusableFile(path, error)}\n`, code: 1 };
+  }
+  const odd: string[] = [];
+  const { record, ran } = await loaded(file, serving, module, (warning) => odd.push(warning));
+  const asked = await askedByHost(record, serving);
+  const folded = { ...asked, warnings: [...odd, ...asked.warnings] };
+  const end = ran();
+  const failed = folded.runs.some((run) => run.failure !== undefined);
+  // What a script wrote for Claude Code is passed on as it is, unless it failed and the failure refuses or would be lost.
+  const asIs = !failed || (folded.decision !== "deny" && end?.code !== 0);
+  if (end && options.host === "claude" && record.mode === "gate" && asIs) return unchanged(end);
+  const answer = writeAnswer(folded, serving.heard.fired as AnyEvent, options.host, serving.heard.wireName);
+  return { ...answer, stderr: serving.env.logged.join("") + answer.stderr };
+}
+
+/** The file by its name alone: a module has been read already. */
+function namedFile(path: string, event: string | undefined): HookFile {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const named = event === undefined ? name : `${formatFileName(parseMoment(event))}${extensionOf(name)}`;
+  return { ...parseFileName(named), name, path, at: path, text: "", executable: false };
+}
+
+async function unusableFile(path: string, error: unknown): Promise<string> {
+  const { loadMessage } = await import("../discover.ts");
+  const said = loadMessage(path, error);
+  return /names no event|is not an event/.test(said) ? `${said} Or pass --event` : said;
+}
+
+/** The hook of a file; one that cannot be loaded refuses what it guards. */
+async function loaded(
+  file: HookFile,
+  { path, stdin, heard, options }: Serving,
+  module: AskedModule | undefined,
+  warn: (message: string) => void,
+): Promise<ServedCommand> {
+  try {
+    if (module) {
+      const { loaded, asked } = module;
+      const run = (hook: Hook): Hook => asked ? (_, ctx) => repeated(asked, ctx as Context) : hook;
+      return { record: moduleRecord(file, loaded, path, run), ran: NEVER_RAN };
+    }
+    if (file.kind === "command") {
+      const { servedCommand } = await import("./command.ts");
+      return servedCommand(file, stdin, heard, options);
+    }
+    const { loadHook } = await import("../load.ts");
+    const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
+    const host = { projectDir: options.env.CLAUDE_PROJECT_DIR ?? heard.cwd, env: options.env };
+    const prompt = { model: file.kind === "prompt" ? await options.model?.() : undefined };
+    return { record: await loadHook(file, { folder, source: path, host, prompt, warn }), ran: NEVER_RAN };
+  } catch (error) {
+    const [{ loadMessage }, { brokenHook }] = await Promise.all([import("../discover.ts"), import("../load.ts")]);
+    return { record: brokenHook(file, loadMessage(file.name, error), path), ran: NEVER_RAN };
+  }
+}
+
+/** What the module did when it was asked first. */
+function repeated(asked: NonNullable<AskedModule["asked"]>, ctx: Context): ReturnType<Hook> {
+  const { said, inputs, aborted } = asked.ctx;
+  if (said) ctx.said = said;
+  if (inputs) ctx.inputs = inputs;
+  ctx.aborted = aborted;
+  if ("error" in asked) throw asked.error;
+  return asked.answer as ReturnType<Hook>;
+}
+
+/** Asks one hook, and fits its answer to what the host can do. */
+function askedByHost(record: HookRecord, { heard, env, options }: Serving): Promise<Folded> {
+  let own: Context;
+  const asked: HookRecord = {
+    ...underHostNames(record, heard),
+    // A host that does not wait knows that from its own settings.
+    mode: record.mode === "gate" ? "gate" : "observe",
+    run: (event, ctx) => record.run(event, own = ctx as Context),
+    read: (raw, event) => fitting(withContext(record.read(raw, event), own), event, options.host),
+  };
+  return fire([asked], { ...heard.fired }, env);
+}
+
+/** Text that a hook added by its context is part of its answer: the host either can pass on both or neither. */
+function withContext(opinion: Opinion, ctx: Context): Opinion {
+  const said = [...ctx.said ?? [], ...ctx.inputs ?? []];
+  if (said.length === 0) return opinion;
+  ctx.said = ctx.inputs = undefined;
+  return { ...opinion, contexts: [...said.map(({ text }) => ({ text })), ...opinion.contexts ?? []] };
+}
+
+/** A matcher may name the tool as the host does or as we do. */
+function underHostNames(record: HookRecord, { toolNames }: HostEvent): HookRecord {
+  const { misses } = record;
+  if (!misses || toolNames.length < 2) return record;
+  return {
+    ...record,
+    misses: (event) => {
+      const whys = toolNames.map((tool_name) => misses({ ...event, tool_name } as AnyEvent));
+      return whys.includes(undefined) ? undefined : whys[0];
+    },
+  };
+}
+
+const SIGNALS: { readonly [name: string]: number } = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGABRT: 6,
+  SIGKILL: 9,
+  SIGSEGV: 11,
+  SIGTERM: 15,
+};
+
+function unchanged({ stdout, stderr, code, signal }: Ran): Served {
+  return { stdout, stderr, code: code ?? 128 + (SIGNALS[signal ?? ""] ?? 0) };
+}
