@@ -23,7 +23,7 @@ import { fire } from "../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../lib/core/events.ts";
 import type { HookEnv, HookRecord } from "../lib/core/hook.ts";
 import { discover } from "../lib/hooks/discover.ts";
-import { HookFolder } from "../lib/hooks/hot.ts";
+import { HookFolder } from "../lib/hooks/folder.ts";
 import { sampleEvent } from "../lib/hooks/samples.ts";
 
 const { values } = parseArgs({
@@ -73,7 +73,7 @@ async function loaded(name: string, text: string): Promise<HookRecord[]> {
   writeFileSync(join(folder, name), text);
   if (name.endsWith(".sh")) chmodSync(join(folder, name), 0o755);
   const hooks = new HookFolder(folder, { host: { projectDir: root } });
-  const records = await hooks.refresh();
+  const records = await hooks.load();
   if (hooks.problems.length > 0) throw new Error(hooks.problems[0]!.message);
   return [...records];
 }

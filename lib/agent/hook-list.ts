@@ -21,10 +21,10 @@ export interface HookListParts {
   readonly onFiles?: ((files: readonly HookRecord[]) => void) | undefined;
 }
 
-/** Joins hooks in code, folders and what was found elsewhere, in that order. Files are looked at when the list is asked for. */
+/** Joins hooks in code, folders and what was found elsewhere, in that order. Files stay as they are until asked for `again`. */
 export function hookList(
   { inCode, folders, found, runner, onFiles }: HookListParts,
-): () => HookList | Promise<HookList> {
+): (again?: boolean) => HookList | Promise<HookList> {
   if (folders.length === 0 && !found) return () => inCode;
   const elsewhere = found?.(runner);
   let own: (() => Promise<readonly HookRecord[]>) | undefined;
@@ -43,13 +43,15 @@ export function hookList(
       return inCode.problem;
     },
   };
-  return async () => {
+  let loading: Promise<HookList> | undefined;
+  const load = async () => {
     if (folders.length > 0) {
-      own ??= (await import("../hooks/hot.ts")).hotFolders(folders, runner);
+      own ??= (await import("../hooks/folder.ts")).hookFolders(folders, runner);
       files = await own();
       onFiles?.(files);
     }
     if (elsewhere) more = await elsewhere();
     return list;
   };
+  return (again = false) => again || !loading ? loading = load() : loading;
 }

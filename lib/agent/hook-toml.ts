@@ -1,9 +1,12 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { HookRunner } from "../agent.ts";
 import type { HookRecord } from "../core/hook.ts";
+import type { ExecRecord } from "../hooks/toml.ts";
 
 /**
- * The commands of a workspace's `.agent/hook.toml` (S1), for the `hooks` of a run. The file is read anew each turn; its
- * commands obey the run's deny rules and its sandbox.
+ * The commands of a workspace's `.agent/hook.toml` (S1), for the `hooks` of a run. The file is read anew at each
+ * prompt; its commands obey the run's deny rules and its sandbox.
  *
  * @param workspace where the file is and its commands run; the run's `cwd` if absent
  * @example
@@ -17,13 +20,12 @@ import type { HookRecord } from "../core/hook.ts";
  */
 export function hookToml(workspace?: string): (runner: HookRunner) => () => Promise<readonly HookRecord[]> {
   return ({ host, forbids, confine, emit }) => {
-    let records: readonly HookRecord[] | undefined;
-    return async () =>
-      records ??= (await import("../hooks/toml.ts")).tomlHooks(workspace ?? host.projectDir, {
-        host,
-        forbids,
-        confine,
-        onExec: (exec) => emit({ type: "exec", exec }),
-      });
+    return async () => {
+      const { TOML_FILE, tomlHooks } = await import("../hooks/toml.ts");
+      const dir = workspace ?? host.projectDir;
+      const text = existsSync(join(dir, TOML_FILE)) ? readFileSync(join(dir, TOML_FILE), "utf8") : undefined;
+      const options = { host, forbids, confine, onExec: (exec: ExecRecord) => emit({ type: "exec", exec }) };
+      return text === undefined ? [] : tomlHooks(dir, text, options);
+    };
   };
 }

@@ -1,7 +1,7 @@
 import type { HookList, HookRecord } from "../core/hook.ts";
 import type { Tool } from "../core/tool.ts";
 
-type Hooks = () => HookList | Promise<HookList>;
+type Hooks = (again?: boolean) => HookList | Promise<HookList>;
 
 /** The hooks of an agent; a name in one that no tool or field has is reported when the hook is first there. */
 export function withNameWarnings(hooks: Hooks, tools: () => readonly Tool[], warn: (message: string) => void): Hooks {
@@ -23,8 +23,8 @@ export function withNameWarnings(hooks: Hooks, tools: () => readonly Tool[], war
     const fresh = records.filter((one) => (one.namedTools ?? one.namedFields) && !looked.has(one));
     return fresh.length > 0 ? look(list, fresh) : list;
   };
-  return () => {
-    const list = hooks();
+  return (again) => {
+    const list = hooks(again);
     return list instanceof Promise ? list.then(seen) : seen(list);
   };
 }

@@ -4,6 +4,7 @@ import { checkPrices, type Prices } from "../anthropic/prices.ts";
 import { isObject } from "../core/json.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { nearest } from "../core/names.ts";
+import { readBrought } from "../hooks/file/brought.ts";
 import { userState } from "../hooks/file/places.ts";
 import { distrust } from "../hooks/trust.ts";
 import type { McpOptions, McpServer } from "../mcp/servers.ts";
@@ -29,16 +30,17 @@ export const CONFIG_FILE = ".crochet/config.yaml";
 
 /**
  * Reads the settings of a project; a field it does not know, or of the wrong kind, is an error with the mend. What
- * gives power (permissions, what hooks may reach, servers to start) counts only where a person has trusted the file.
+ * gives power (permissions, limits, what hooks may reach, servers to start) counts only if a person has trusted the file.
  */
 export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trusted = false): Promise<Config> {
-  const config = await readFile(join(cwd, CONFIG_FILE));
+  const file = join(cwd, CONFIG_FILE);
+  const config = await readFile(file, () => readBrought(cwd, file));
   const why = trusted ? undefined : distrust(cwd, CONFIG_FILE, io.env);
-  const { permissions, hooks, mcp, onPrompt, ...rest } = config;
+  const { permissions, limits, hooks, mcp, onPrompt, ...rest } = config;
   const harmless = typeof onPrompt === "string" && { onPrompt };
-  const powers = Object.entries({ permissions, hooks, mcp, ...(!harmless && { onPrompt }) }).flatMap(([field, v]) =>
-    v === undefined ? [] : `'${field}'`
-  );
+  const powers = Object.entries({ permissions, limits, hooks, mcp, ...(!harmless && { onPrompt }) }).flatMap((
+    [field, v],
+  ) => v === undefined ? [] : `'${field}'`);
   if (why === undefined || powers.length === 0) return config;
   const last = powers.pop();
   const named = powers.length === 0 ? `${last} does` : `${powers.join(", ")} and ${last} do`;
@@ -48,16 +50,27 @@ export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trust
 
 /** What is done when an agent begins to wait: as the project has it, else as the person has it for all (S2.14). */
 export async function onPromptFor(config: Config, env: Io["env"]): Promise<OnPrompt> {
-  return config.onPrompt ?? (await readFile(join(userState(env), "config.yaml"))).onPrompt ?? "escalate";
+  return config.onPrompt ?? (await usersConfig(env)).onPrompt ?? "escalate";
 }
 
-async function readFile(file: string): Promise<Config> {
-  if (!existsSync(file)) return {};
+async function usersConfig(env: Io["env"]): Promise<Config> {
+  const file = join(userState(env), "config.yaml");
+  return await readFile(file, () => existsSync(file) ? readFileSync(file) : undefined);
+}
+
+async function readFile(file: string, read: () => Uint8Array | undefined): Promise<Config> {
   const { parse } = await import("yaml");
   const fail = (why: string) => new UsageError(`Cannot use ${file} as ${why}`);
+  let bytes: Uint8Array | undefined;
+  try {
+    bytes = read();
+  } catch (error) {
+    throw fail((error as Error).message);
+  }
+  if (bytes === undefined) return {};
   let given: unknown;
   try {
-    given = parse(readFileSync(file, "utf8")) ?? {};
+    given = parse(new TextDecoder().decode(bytes)) ?? {};
   } catch (error) {
     throw fail(`it is not YAML: ${(error as Error).message.split("\n")[0]}`);
   }
@@ -150,14 +163,14 @@ export async function findServers(
 }
 
 function inFile(cwd: string, env: Io["env"], trusted: boolean, tell: (problem: string) => void): unknown {
-  let text: string;
+  let bytes: Uint8Array | undefined;
   try {
-    text = readFileSync(join(cwd, FILE), "utf8");
+    bytes = readBrought(cwd, join(cwd, FILE));
   } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    if (code !== "ENOENT") tell(`Cannot read ${FILE} as ${message}`);
-    return undefined;
+    tell(`Cannot read ${FILE}: ${(error as Error).message}`);
   }
+  if (bytes === undefined) return undefined;
+  const text = new TextDecoder().decode(bytes);
   const why = trusted ? undefined : distrust(cwd, FILE, env, text);
   if (why !== undefined) {
     tell(why);

@@ -67,11 +67,20 @@ export async function findHooks(
     ...(flags.hooks !== undefined && { hooks: [String(flags.hooks)] }),
     ...(flags.trust === true && { trust: true }),
   });
+  const first = await startable(sources);
   return {
-    first: await sources.refresh(),
+    first,
     hooks: (runner) => {
       bound = runner;
-      return async () => (await sources.refresh()).records;
+      const told = new Set(leftOut(first));
+      return async () => {
+        const found = await startable(sources);
+        for (const words of leftOut(found).filter((words) => !told.has(words))) {
+          told.add(words);
+          runner.warn(words);
+        }
+        return found.records;
+      };
     },
   };
 }
@@ -93,12 +102,21 @@ async function expectTyped(cwd: string, { settings, hooks }: Flags["flags"]): Pr
   }
 }
 
-/** Says what was found and does not run, once, with the mend. */
-export function tellUnloaded({ problems, unloaded }: Found, io: Io): void {
-  for (const problem of problems) io.err(`crochet: ${problem}\n`);
-  for (const why of new Set(unloaded.filter((u) => /crochet trust/.test(u.why)).map((u) => u.why))) {
-    io.err(`crochet: ${why}\n`);
-  }
+/** @throws {Error} if a trusted guard is not as it was trusted: a run without it would be one that nothing guards */
+async function startable(sources: HookSources): Promise<Found> {
+  const found = await sources.load();
+  if (found.changedGuards.length > 0) throw new Error(`Cannot start: ${found.changedGuards.join("\n")}`);
+  return found;
+}
+
+/** What was found and does not run, each reason once. */
+function leftOut({ problems, unloaded }: Found): string[] {
+  const reasons = unloaded.map(({ why }) => why).filter((why) => /crochet trust/.test(why));
+  return [...problems, ...new Set(reasons)];
+}
+
+export function tellUnloaded(found: Found, io: Io): void {
+  for (const words of leftOut(found)) io.err(`crochet: ${words}\n`);
 }
 
 /** All hooks of a project as `crochet run` would have them: with an agent, those it brings itself come first. */
@@ -115,7 +133,7 @@ export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io, agen
     host: { projectDir: cwd, env: io.env },
     ...(own && { scriptFolders: own.folders, listsScript: true }),
   });
-  const found = await sources.refresh();
+  const found = await sources.load();
   if (!own) return found;
   const inCode = own.inCode.map((record) => ({ record, scope: "script" as const, source: record.source }));
   return { ...found, listed: [...inCode, ...found.listed] };

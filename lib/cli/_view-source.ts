@@ -1,18 +1,13 @@
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { nearest } from "../core/names.ts";
-import { shellWord } from "../core/shown.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
-import { readHeader, readTape } from "../tape/read.ts";
-import { runFixture } from "../tape/run-fixture.ts";
+import { readTape } from "../tape/read.ts";
 import { viewOf } from "../view/model.ts";
 import { readForView } from "../view/read.ts";
 import type { WholeView } from "../view/shape.ts";
-import { fixtureAgent } from "./_fixture-agent.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { newestFirst, rolloutId, rolloutName, rollouts, runMeant } from "./_project.ts";
-import { several } from "./show/text.ts";
 
 /** A run to look at, with a name for the file it is drawn into. */
 interface Viewed {
@@ -29,7 +24,7 @@ export async function findView(given: string | undefined, cwd: string, io: Io): 
   const run = isFile ? undefined : runMeant(given, rollouts(cwd, io.env));
   if (run !== undefined) return viewOfRollout(run);
   const fixture = findFixture(isFile ? dirname(path) : given, cwd);
-  if (existsSync(fixture.tape)) return await viewOfFixture(fixture, io);
+  if (existsSync(fixture.tape)) return await viewOfFixture(fixture);
   const what = /[/\\]|\.jsonl$/.test(given) ? "file" : "run, fixture or rollout";
   throw new UsageError(`Cannot view '${given}' as there is no such ${what}: ${mend(given, cwd, io)}`);
 }
@@ -55,31 +50,8 @@ function viewOfRollout(path: string): Viewed {
   return { name, view: viewOf(told, basename(path) === rolloutName(told.id) ? `run ${told.id}` : basename(path)) };
 }
 
-/** A fixture is replayed: its tape knows what the model said, and the replay what tools and hooks made of it. */
-async function viewOfFixture(fixture: Fixture, io: Io): Promise<Viewed> {
-  const source = `fixture ${fixture.name}`;
-  if (!hasAgent(fixture)) {
-    const { toldByTape } = await import("../view/from-tape.ts");
-    const told = await toldByTape(await readTape(fixture.tape), fixture.name);
-    return { name: fixture.name, view: viewOf(told, source) };
-  }
-  const scratch = mkdtempSync(join(tmpdir(), "crochet-view-"));
-  try {
-    const rollout = join(scratch, rolloutName(fixture.name));
-    const agent = await fixtureAgent(fixture, io.signal);
-    const { report } = await runFixture(fixture, agent, { rollout, signal: io.signal });
-    const told = readForView(rollout);
-    const drift = report.ok ? [] : [
-      `The replay differs from the tape in ${
-        several(Math.max(1, report.divergences.length), "place")
-      }: 'crochet replay ${shellWord(fixture.name)}' says where`,
-    ];
-    return { name: fixture.name, view: viewOf({ ...told, notes: [...told.notes, ...drift] }, `${source}, replayed`) };
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
-}
-
-function hasAgent({ folder, tape }: Fixture): boolean {
-  return existsSync(join(folder, "agent.ts")) || readHeader(tape).agent !== undefined;
+/** A fixture is drawn from its tape alone: to look at a recording runs nothing of it. */
+async function viewOfFixture({ name, tape }: Fixture): Promise<Viewed> {
+  const { toldByTape } = await import("../view/from-tape.ts");
+  return { name, view: viewOf(await toldByTape(await readTape(tape), name), `fixture ${name}`) };
 }

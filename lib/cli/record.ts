@@ -1,6 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent.ts";
+import { isInside } from "../files/confine.ts";
+import { realOr } from "../hooks/file/places.ts";
+import { trustFixtures } from "../hooks/trust.ts";
 import { draftIn, sweep } from "../tape/drafts.ts";
 import { fixtureAt, FIXTURES, nameFor, scriptOnTape } from "../tape/fixture.ts";
 import { keepFiles } from "../tape/record/keep-files.ts";
@@ -45,6 +48,9 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const { script, words: said } = scriptAndWords(words, args, io);
   const prompt = await promptOf(said, io);
   if (prompt.trim() === "") throw new UsageError(`Cannot record a run as there is no prompt: ${USAGE.example}`);
+  if (script !== undefined && !isInside(realOr(script), realOr(io.cwd))) {
+    throw new UsageError(`Cannot record ${script}: a replay runs only scripts of the project, so record inside it`);
+  }
   const workspace = projectOf(flags, io);
   const folder = folderFor(String(flags.fixture ?? nameFor(redactor().text(prompt))), io);
   const normalise = flags.normalise === undefined ? {} : normaliserAsked(flags.normalise);
@@ -61,6 +67,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
       if (line !== undefined) io.err(`crochet: ${line}\n`);
     },
   });
+  trustFixtures(io.cwd, io.env);
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
   else {

@@ -11,6 +11,7 @@ import type { ReplayHooks } from "../tape/run-on-tape.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import { eachOf, tellLeft } from "./_each-of.ts";
 import { fixtureAgent } from "./_fixture-agent.ts";
+import { expectTrusted } from "./_fixture-trust.ts";
 import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
@@ -20,7 +21,8 @@ import { type Outcome, showOutcomes } from "./_replay-table.ts";
 const USAGE: Usage = {
   name: "replay",
   words: "[name | dir]…",
-  about: "Runs recorded agents again without a model and says what has changed. Without a name: all of fixtures/.",
+  about: "Runs recorded agents again without a model and says what has changed. Without a name: all of fixtures/. " +
+    "Fixtures that came with a checkout run only after 'crochet trust', or with --trust.",
   flags: [
     ["--wire", "go through the SDK, byte for byte"],
     ["--verify", "run the tools for real and report results that differ; the model is given the recorded ones"],
@@ -35,6 +37,7 @@ const USAGE: Usage = {
     ["--seed <n>", "with --faults: the same search again"],
     ["--junit <file>", "write a JUnit report"],
     ["--on <url>", "have workers of a durable engine replay them, by its ingress"],
+    ["--trust", "trust these fixtures for this call: their agents and tools are run"],
     ["--json", "print data"],
     ["--debug", "show where an error came from"],
   ],
@@ -55,7 +58,9 @@ export default command(USAGE, async ({ words, flags }, io) => {
     const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
     const { asked, word } = faultsAsked(flags.faults);
     if (word !== undefined && fixturesNamed(word, io).length === 0) throw noPreset(word, io);
-    return await replayFaults(await fixturesFor(word === undefined ? words : [word, ...words], io), asked, flags, io);
+    const fixtures = await fixturesFor(word === undefined ? words : [word, ...words], io);
+    expectTrusted(fixtures, flags, io);
+    return await replayFaults(fixtures, asked, flags, io);
   }
   if (flags.seed !== undefined) {
     throw new UsageError("Cannot replay with --seed as nothing is searched: add --faults");
@@ -64,6 +69,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     ? {}
     : (await import("./_normaliser.ts")).normaliserAsked(flags.normalise);
   const fixtures = await fixturesFor(words, io);
+  if (flags.on === undefined) expectTrusted(fixtures, flags, io);
   const outcomes = flags.on === undefined
     ? await replayHere(
       fixtures,
@@ -200,10 +206,10 @@ function oneByOne<T>(work: () => Promise<T>): Promise<T> {
 let turn: Promise<unknown> = Promise.resolve();
 
 async function hooksOf(folder: string): Promise<ReplayHooks> {
-  const { HookFolder } = await import("../hooks/hot.ts");
+  const { HookFolder } = await import("../hooks/folder.ts");
   return (runner) => {
     const hooks = new HookFolder(folder, runner);
-    return () => hooks.refresh();
+    return () => hooks.load();
   };
 }
 
@@ -213,7 +219,7 @@ async function shadowsOf(
   tell: (verdict: ShadowVerdict) => void,
 ): Promise<{ hooks: ReplayHooks; end: () => void }> {
   const [{ HookFolder }, { Mirror, shadows }] = await Promise.all([
-    import("../hooks/hot.ts"),
+    import("../hooks/folder.ts"),
     import("../tape/shadow.ts"),
   ]);
   const mirrors: InstanceType<typeof Mirror>[] = [];
@@ -223,7 +229,7 @@ async function shadowsOf(
     const files = new HookFolder(folder, { ...runner, host: { ...runner.host, projectDir: mirror.root } });
     let last: { of: unknown; records: ReturnType<typeof shadows> } | undefined;
     return async () => {
-      const records = await files.refresh();
+      const records = await files.load();
       // The same list while nothing has changed: hooks are put in order once per list.
       if (last?.of !== records) last = { of: records, records: shadows(records, mirror, tell) };
       return last.records;

@@ -1,13 +1,17 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import { allTrusted, revoke, standings, trust, type TrustedFile, trustedFiles } from "../hooks/trust.ts";
+import { join, resolve } from "node:path";
+import { allTrusted, hookImports, revoke, standings, trust, type TrustedFile, trustedFiles } from "../hooks/trust.ts";
+import { FIXTURES } from "../tape/fixture.ts";
+import { fixtureScripts } from "./_fixture-trust.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 
 const USAGE: Usage = {
   name: "trust",
   words: "[dir]",
-  about: "Lets the hooks that lie in a directory run: these bytes, until one of them changes.",
+  about:
+    "Lets the hooks that lie in a directory run: these bytes, until one of them changes; and what recordings in its " +
+    "fixtures/ name, however that changes.",
   flags: [
     ["--list", "what is trusted, and what has changed since"],
     ["--revoke", "trust it no longer"],
@@ -23,38 +27,58 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (flags.revoke) return take(dir, flags.json === true, io);
   if (!existsSync(dir)) throw new UsageError(`Cannot trust '${dir}' as there is no such directory`);
   const found = standings(dir, io.env);
-  if (found.length === 0) {
+  const refused = found.filter(({ state }) => state === "refused");
+  if (refused.length > 0) {
+    throw new Error(`Cannot trust ${dir}: ${refused.map(({ why }) => why).join(", ")}: put a plain file in its place`);
+  }
+  const hasFixtures = existsSync(join(dir, FIXTURES));
+  if (found.length === 0 && !hasFixtures) {
     if (flags.json) io.out(`${JSON.stringify({ dir, trusted: [] })}\n`);
-    else io.out(`nothing in ${dir} needs trust: no hooks, settings, hooks.yaml, .agent/hook.toml or .mcp.json\n`);
+    else {
+      io.out(
+        `nothing in ${dir} needs trust: no hooks, settings, hooks.yaml, .agent/hook.toml, .mcp.json or fixtures\n`,
+      );
+    }
     return EXIT.ok;
   }
   const isFirst = found.every(({ state }) => state === "untrusted");
   const files = trustedFiles(dir, io.env);
   const made = trust(dir, io.env);
-  if (flags.json) io.out(`${JSON.stringify({ dir: made.dir, trusted: Object.keys(made.hashes), files })}\n`);
-  else io.out(shown(made.dir, files, isFirst));
+  const fixtures = hasFixtures ? fixtureScripts(dir) : undefined;
+  const { outside } = hookImports(dir);
+  if (flags.json) {
+    const trusted = [...Object.keys(made.hashes), ...(hasFixtures ? [FIXTURES] : [])];
+    io.out(`${JSON.stringify({ dir: made.dir, trusted, files, imports: outside, fixtures: fixtures ?? [] })}\n`);
+  } else {
+    if (files.length > 0) io.out(shown(made.dir, files, isFirst, outside));
+    if (fixtures) {
+      io.out(`trusted in ${made.dir}, also when it changes:\n  ${FIXTURES}/\n`);
+      if (fixtures.length > 0) io.out(`    a replay runs ${fixtures.join(", ")}\n`);
+    }
+  }
   return EXIT.ok;
 });
 
-function shown(dir: string, files: readonly TrustedFile[], isFirst: boolean): string {
+function shown(dir: string, files: readonly TrustedFile[], isFirst: boolean, outside: readonly string[]): string {
   const calls = files.some(({ file, state }) => !file.startsWith("hooks/") && state !== "gone");
   return [
     `trusted in ${dir}, as it is now:`,
     ...files.map(({ file, state }) => `  ${file}${isFirst || state === "same" ? "" : ` (${state})`}`),
+    ...(outside.length > 0 ? [`Hook modules also import, not covered: ${outside.join(", ")}`] : []),
     ...(calls ? ["What their commands call is not covered: scripts elsewhere can change without being noticed."] : []),
     "",
   ].join("\n");
 }
 
 function list(json: boolean, io: Io): number {
-  const all = allTrusted(io.env).map(({ dir, at, hashes }) => {
+  const all = allTrusted(io.env).map(({ dir, at, hashes, fixtures }) => {
     const now = existsSync(dir) ? standings(dir, io.env) : [];
     const things = Object.keys(hashes).map((thing) => ({
       thing,
       state: now.find((s) => s.thing === thing)?.state ?? "gone",
     }));
     const changed = existsSync(dir) ? trustedFiles(dir, io.env).filter(({ state }) => state !== "same") : [];
-    return { dir, at, things, changed };
+    return { dir, at, things: fixtures ? [...things, { thing: FIXTURES, state: "trusted" }] : things, changed };
   });
   if (json) io.out(`${JSON.stringify(all, null, 2)}\n`);
   else if (all.length === 0) io.out("nothing is trusted\n");

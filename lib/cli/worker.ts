@@ -15,6 +15,7 @@ const USAGE: Usage = {
     ["--url <url>", "this worker as the server reaches it, where that is another address"],
     ["--key <publickeyv1_…>", "take only requests that are signed by a server with this key"],
     ["--fixtures", "replay fixtures of this directory for 'crochet replay --on'"],
+    ["--trust", "with --fixtures: trust them, as 'crochet replay --trust' does"],
   ],
   example: "crochet worker agent.ts --admin http://127.0.0.1:9070",
 };
@@ -31,7 +32,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     ...(flags.host !== undefined && { host: String(flags.host) }),
     ...(flags.ingress !== undefined && { ingress: String(flags.ingress) }),
     ...(flags.key !== undefined && { identityKeys: [String(flags.key)] }),
-    ...(flags.fixtures === true && { replay: (request) => replayed(request, io) }),
+    ...(flags.fixtures === true && { replay: (request) => replayed(request, flags.trust === true, io) }),
   });
   const admin = String(flags.admin ?? "http://127.0.0.1:9070");
   try {
@@ -49,7 +50,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
 });
 
 /** One fixture, as `crochet replay --json` tells of it. */
-async function replayed(request: unknown, io: Io): Promise<unknown> {
+async function replayed(request: unknown, trusted: boolean, io: Io): Promise<unknown> {
   const { name, tape, args } = request as { name: string; tape: string; args: readonly string[] };
   const { tapeSign } = await import("./_replay-on.ts");
   const error = (message: string) => ({ name, seconds: 0, error: message, shadow: [] });
@@ -59,7 +60,13 @@ async function replayed(request: unknown, io: Io): Promise<unknown> {
   const { default: replay } = await import("./replay.ts");
   let out = "";
   try {
-    await replay([name, "--json", ...args], { ...io, tty: false, out: (text) => out += text, err: () => {} });
+    const asked = args.filter((arg) => arg === "--wire" || arg === "--verify");
+    await replay([name, "--json", ...(trusted ? ["--trust"] : []), ...asked], {
+      ...io,
+      tty: false,
+      out: (text) => out += text,
+      err: () => {},
+    });
     return (JSON.parse(out) as unknown[])[0];
   } catch (thrown) {
     return error((thrown as Error).message);

@@ -37,8 +37,6 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   const { agent, count } = run;
   // A history that a hook changed for this turn is its own business: making room would pull it from under the turn.
   if (agent.compact && !view.prefix) await agent.compact(run);
-  const refreshing = run.refreshHooks();
-  if (refreshing) await refreshing;
   const past = snapshot(run.life.messages);
   const { pending } = run;
   const said = await run.fire({

@@ -76,8 +76,8 @@ export interface AgentSpec {
   readonly limits: Limits;
   readonly maxTokens: number;
   readonly params?: { readonly [key: string]: unknown };
-  /** Asked at each turn and model call, so that a changed hook file counts without a restart. */
-  readonly hooks: () => HookList | Promise<HookList>;
+  /** Asked when a run begins, which keeps them. `again`: changed hook files count, as a person has prompted the agent. */
+  readonly hooks: (again?: boolean) => HookList | Promise<HookList>;
   readonly permit?: Permit;
   readonly askPerson?: AskPerson;
   readonly refusals?: Refusals;

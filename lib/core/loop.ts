@@ -87,7 +87,6 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   const { agent, life } = run;
   run.turns++;
   run.turnId = `${life.agentId}:${run.index}.${run.turns}`;
-  await run.refreshHooks();
   run.overlay.clear();
   await takeLate(run);
   const waiting = life.waiting.splice(0);

@@ -1,6 +1,6 @@
 import { account, forbiddenToHook, type HookCall, limitWords, type Used } from "./account.ts";
 import { freeze } from "./frozen.ts";
-import { isThenable, NEVER, settle } from "./_settle.ts";
+import { NEVER, settle } from "./_settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { Clock } from "./clock.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
@@ -137,14 +137,6 @@ export class Run implements HookEnv {
       if (persist) this.life.waiting.push({ text: block.text, verbatim: true });
       else this.ephemeral.push(block);
     }
-  }
-
-  /** Takes up changed hook files; not under an engine, where a run that is run again must ask the same hooks. */
-  refreshHooks(): void | Promise<void> {
-    if (this.agent.engine) return;
-    const list = this.agent.hooks();
-    if (isThenable(list)) return this.interruptible(list).then((fresh) => void (this.list = fresh));
-    this.list = list;
   }
 
   /** One named piece of work: done here, or as the engine has it. */

@@ -141,7 +141,8 @@ async function runPrompt(
   try {
     // To load hooks is work outside a step: an engine that waits for its timer must not find the run idle meanwhile.
     if (!agent.engine?.sleep) time();
-    run.list = await run.interruptible(Promise.resolve(agent.hooks()));
+    const isPrompted = life.parentAgentId === undefined;
+    run.list = await run.interruptible(Promise.resolve(agent.hooks(isPrompted)));
     if (run.list.problem !== undefined) run.warn(run.list.problem);
     if (agent.engine?.sleep) time();
     if (start) {

@@ -47,11 +47,11 @@ export interface Discovery {
  * Reads a hooks folder. Every file in it is a hook, is one of the few that are passed over, or is a problem.
  * Nothing is imported or run.
  */
-export function discover(folder: string): Discovery {
+export function discover(folder: string, isLeftOut: (name: string) => boolean = () => false): Discovery {
   const root = realpathSync(folder);
   const problems: Problem[] = [];
   // Names first, then bytes: going back and forth between the two takes twice as long.
-  const named = entries(root).filter(({ name }) => !isSkipped(name)).map((entry) => ({
+  const named = entries(root).filter(({ name }) => !isSkipped(name) && !isLeftOut(name)).map((entry) => ({
     entry,
     name: parsed(entry.name),
   }));

@@ -3,15 +3,15 @@ import { join, resolve } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { holdsHooks } from "./discover.ts";
-import { isSkipped, parseFileName } from "./file/file-name.ts";
+import { parseFileName } from "./file/file-name.ts";
 import { markOwn, OWN_TYPE } from "./installing/own-entries.ts";
 import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
 import { type SourceScope, TextSource } from "./file/text-source.ts";
 import { nameWarnings } from "./known-names.ts";
-import { HookFolder, type Runner } from "./hot.ts";
+import { HookFolder, type Runner } from "./folder.ts";
 import { switched, Switches } from "./switches.ts";
 import type { TomlOptions } from "./toml.ts";
-import { distrust, type Trustable } from "./trust.ts";
+import { changedGuards, distrust, hooksKeeper, type Trustable } from "./trust.ts";
 
 export interface SourcesOptions extends Runner {
   /** The working directory: what it brings along counts when it is trusted. */
@@ -24,7 +24,7 @@ export interface SourcesOptions extends Runner {
   /** `--trust`: what lies in the working directory is trusted for this call. */
   readonly trust?: boolean;
   /** For the commands of hook.toml. */
-  readonly toml?: Omit<TomlOptions, "distrust" | "host">;
+  readonly toml?: Omit<TomlOptions, "host">;
   /**
    * The hook folders of the agent script, if there is one: it loads them itself, so none of their files is loaded again,
    * and `./hooks` of the working directory is not looked for.
@@ -69,6 +69,8 @@ export interface Found {
   readonly warnings: readonly string[];
   /** The permissions of trusted settings. */
   readonly permissions: Permissions;
+  /** Why no run may start: trusted guards that are not as they were trusted. */
+  readonly changedGuards: readonly string[];
 }
 
 interface FolderSource {
@@ -76,15 +78,15 @@ interface FolderSource {
   readonly scope: SourceScope;
 }
 
-/** The hooks that are found without being named: `refresh` looks for what has changed. */
+/** The hooks that are found without being named; those of a run are the ones that were there when it began. */
 export class HookSources {
   readonly #options: SourcesOptions;
+  readonly #trusts: (thing: Trustable) => boolean;
   readonly #folders: readonly FolderSource[];
   readonly #settings: readonly TextSource[];
   readonly #given: readonly string[];
   readonly #definitions: readonly TextSource[];
   readonly #toml: TextSource;
-  #turns: readonly HookRecord[] | undefined;
   readonly #switches: Switches;
   readonly #switched = new WeakMap<HookRecord, HookRecord>();
   #seen: readonly unknown[] = [];
@@ -98,13 +100,14 @@ export class HookSources {
     const typed = new Set(
       [...hooks, ...settings.filter((s) => !isInline(s))].map((path) => realOr(resolve(cwd, path))),
     );
-    const trusts = (thing: Trustable) => options.trust || typed.has(realOr(join(cwd, thing)));
+    const trusts = this.#trusts = (thing: Trustable) => options.trust === true || typed.has(realOr(join(cwd, thing)));
     const folder = (path: string, scope: SourceScope, thing?: Trustable): FolderSource => {
-      const keeper = thing && !trusts(thing) ? () => distrust(cwd, thing, env) : undefined;
+      const keeper = thing && !trusts(thing) ? () => hooksKeeper(cwd, env) : undefined;
       return { scope, folder: new HookFolder(path, { ...options, source: shortPath(path, cwd, env), keeper }) };
     };
     const brought = (thing: Trustable, scope: SourceScope) =>
       new TextSource(join(cwd, thing), scope, {
+        project: cwd,
         distrust: trusts(thing) ? undefined : (text) => distrust(cwd, thing, env, text),
       });
     const [users, projects] = [join(userState(env), "hooks"), join(cwd, "hooks")];
@@ -129,21 +132,30 @@ export class HookSources {
     this.#toml = brought(".agent/hook.toml", "project");
   }
 
-  /** Loads what has changed since the last time; for an agent, at each turn and model call. */
-  async refresh(): Promise<Found> {
-    for (const { folder } of this.#folders) await folder.refresh();
+  /** Loads what is there now; for an agent, when a run begins. */
+  async load(): Promise<Found> {
+    for (const { folder } of this.#folders) await folder.load();
     const texts = [...this.#settings, ...this.#definitions, this.#toml];
-    for (const text of texts) text.refresh();
+    for (const text of texts) text.load();
+    const changed = this.#changedGuards();
     const seen = [
-      ...this.#folders.flatMap(({ folder }) => [folder.records, folder.refused]),
+      ...this.#folders.flatMap(({ folder }) => [folder.records, [...folder.refused.values()].join()]),
       ...texts.flatMap(({ text, refused, problem }) => [text, refused, problem]),
+      changed.join(),
     ];
     if (this.#found && seen.every((value, i) => value === this.#seen[i])) return this.#found;
     this.#seen = seen;
-    return this.#found = await this.#join();
+    return this.#found = { ...await this.#join(), changedGuards: changed };
   }
 
-  async #join(): Promise<Found> {
+  #changedGuards(): string[] {
+    const { cwd, env, scriptFolders } = this.#options;
+    return changedGuards(cwd, env)
+      .filter(({ thing }) => !this.#trusts(thing) && !(thing === "hooks" && scriptFolders))
+      .map(({ why }) => why);
+  }
+
+  async #join(): Promise<Omit<Found, "changedGuards">> {
     const problems: string[] = [];
     const unloaded: Unloaded[] = [];
     this.#leftAlone(unloaded);
@@ -199,7 +211,7 @@ export class HookSources {
     for (const { folder, scope } of this.#folders) {
       const { records, files, source } = folder;
       problems.push(...folder.problems.map((problem) => problem.message));
-      if (folder.refused !== undefined) unloaded.push(...unloadedFiles(folder.path, source, folder.refused));
+      unloaded.push(...unloadedFiles(source, folder.refused));
       for (const [i, record] of records.entries()) {
         const path = files[i]?.path;
         const first = path === undefined ? undefined : paths.get(path);
@@ -266,20 +278,14 @@ export class HookSources {
     return listed;
   }
 
-  /** Their file is read anew each turn, and looked at each time whether it is still the trusted one. */
   async #fromToml(problems: string[], unloaded: Unloaded[]): Promise<Listed[]> {
     this.#tellRefused([this.#toml], problems, unloaded);
     if (this.#toml.text === undefined) return [];
-    const { cwd, env, host = { projectDir: cwd }, toml, trust } = this.#options;
+    const { cwd, env, host = { projectDir: cwd }, toml } = this.#options;
     const { TOML_FILE, tomlHooks } = await import("./toml.ts");
-    this.#turns ??= tomlHooks(cwd, {
-      ...toml,
-      host,
-      ...(!trust && { distrust: () => distrust(cwd, ".agent/hook.toml", env) }),
-    });
     const listed: Listed[] = [];
     const told = new Set<string>();
-    for (const record of this.#turns) {
+    for (const record of tomlHooks(cwd, this.#toml.text, { ...toml, host })) {
       const { readTurnCommand } = await import("./turn-command.ts");
       const table = record.name.endsWith("#turn_start") ? "turn_start" : "turn_end";
       try {
@@ -308,8 +314,8 @@ function isInline(given: string): boolean {
 }
 
 /** What the names of the files tell: nothing that is not trusted is read. */
-function unloadedFiles(path: string, source: string, why: string): Unloaded[] {
-  return readdirSync(path).filter((name) => !isSkipped(name)).sort().map((name) => {
+function unloadedFiles(source: string, refused: ReadonlyMap<string, string>): Unloaded[] {
+  return [...refused].sort(([a], [b]) => a < b ? -1 : 1).map(([name, why]) => {
     try {
       const { event, tools, kind } = parseFileName(name, { executable: true });
       return { name, source, why, event, kind, ...(tools.length > 0 && { matcher: tools.join("|") }) };

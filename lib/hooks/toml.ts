@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
@@ -50,8 +48,6 @@ export interface TomlOptions {
   readonly onExec?: (record: ExecRecord) => void;
   /** What commands need of the program that runs them. @default the workspace alone */
   readonly host?: HookHost;
-  /** Why the file's present bytes are not to be run; asked each turn. */
-  readonly distrust?: () => string | undefined;
   /** The rule that forbids the command; one without is approved (U16). */
   readonly forbids?: (command: readonly string[]) => string | undefined | Promise<string | undefined>;
   /** The command as the turn's sandbox runs it. */
@@ -60,15 +56,15 @@ export interface TomlOptions {
 
 /**
  * The commands of `<workspace>/.agent/hook.toml`: one before a turn, one after it, without a shell, in the workspace
- * (S1). What they write to stderr becomes input for the agent. The file is read anew each turn; nothing about it,
- * and nothing a command does, stops the session.
+ * (S1). What they write to stderr becomes input for the agent. All turns of a run use the `text` it began with; nothing
+ * about it, and nothing a command does, stops the session.
  */
-export function tomlHooks(workspace: string, options: TomlOptions = {}): HookRecord[] {
-  const whole = { host: { projectDir: workspace }, ...options };
+export function tomlHooks(workspace: string, text: string, options: TomlOptions = {}): HookRecord[] {
+  const whole = { host: { projectDir: workspace }, ...options, text };
   return [record("turn_start", workspace, whole), record("turn_end", workspace, whole)];
 }
 
-type Whole = TomlOptions & { readonly host: HookHost };
+type Whole = TomlOptions & { readonly host: HookHost; readonly text: string };
 
 function record(table: TurnTable, workspace: string, options: Whole): HookRecord {
   const file = join(workspace, TOML_FILE);
@@ -76,7 +72,6 @@ function record(table: TurnTable, workspace: string, options: Whole): HookRecord
   return {
     name,
     on: [{ event: table === "turn_start" ? "turn-start" : "turn-end", scope: "root" }],
-    misses: () => existsSync(file) ? undefined : `there is no ${TOML_FILE}`,
     kind: "command",
     dialect: "native",
     priority: 100,
@@ -85,9 +80,7 @@ function record(table: TurnTable, workspace: string, options: Whole): HookRecord
     enabled: true,
     source: file,
     async run(event, ctx) {
-      const refused = options.distrust?.();
-      if (refused !== undefined) throw new UnusableAnswer(`Cannot run [${table}] as ${refused}`);
-      const turn = await readTurnCommand(await readFile(file, "utf8"), TOML_FILE, table);
+      const turn = await readTurnCommand(options.text, TOML_FILE, table);
       if (!turn || (startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
       return await new TurnRun(name, table, turn, event, ctx).run(workspace, options);
     },

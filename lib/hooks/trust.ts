@@ -1,9 +1,13 @@
-import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { sha256 } from "../files/sha256.ts";
 import { holdsHooks } from "./discover.ts";
+import { readBrought } from "./file/brought.ts";
+import { isSkipped, parseFileName } from "./file/file-name.ts";
+import { type Imports, importsOf } from "./file/imports.ts";
 import { type Environment, realOr, stateFile, userState, writeWhole } from "./file/places.ts";
-import { fileHashes, treeHash } from "./file/tree.ts";
+import { fileHashes } from "./file/tree.ts";
+import type { Gatekeeper } from "./folder.ts";
 
 /** What a working directory may bring along that makes us run something, in the order it is listed. */
 const TRUSTABLE = [
@@ -22,8 +26,12 @@ export type Trustable = (typeof TRUSTABLE)[number];
 export interface Trust {
   readonly dir: string;
   readonly hashes: { readonly [thing: string]: string };
-  /** The hash of each file, those of the hooks folder one by one. */
+  /** The hash of each file: those of the hooks folder one by one, with what they import of the project. */
   readonly files: { readonly [file: string]: string };
+  /** The files that guard: without them, as they were, no run starts. */
+  readonly guards: readonly string[];
+  /** Whether what recordings below its `fixtures/` name may be run, however it changes. */
+  readonly fixtures: boolean;
   /** When, in UTC. */
   readonly at: string;
 }
@@ -31,19 +39,26 @@ export interface Trust {
 /** How one thing in a directory stands. */
 export interface Standing {
   readonly thing: Trustable;
-  readonly state: "trusted" | "untrusted" | "changed";
+  /** Refused is what is never read, trusted or not: a pipe, a device, a link out of the project. */
+  readonly state: "trusted" | "untrusted" | "changed" | "refused";
+  /** Why it is refused. */
+  readonly why?: string;
 }
 
 /** What is there that could be trusted, and whether it is. Nothing is imported. */
 export function standings(dir: string, env: Environment): Standing[] {
   const trust = trustOf(dir, env);
-  return TRUSTABLE.flatMap((thing) => {
-    const hash = hashOf(dir, thing);
-    return hash === undefined ? [] : [{ thing, state: stateOf(trust, thing, hash) }];
+  return TRUSTABLE.flatMap((thing): Standing[] => {
+    try {
+      const hash = hashOf(filesOf(dir, thing));
+      return hash === undefined ? [] : [{ thing, state: stateOf(trust, thing, hash) }];
+    } catch (error) {
+      return [{ thing, state: "refused", why: (error as Error).message }];
+    }
   });
 }
 
-function stateOf(trust: Trust | undefined, thing: string, hash: string): Standing["state"] {
+function stateOf(trust: Trust | undefined, thing: string, hash: string): "trusted" | "untrusted" | "changed" {
   const known = trust?.hashes[thing];
   return known === undefined ? "untrusted" : known === hash ? "trusted" : "changed";
 }
@@ -57,7 +72,7 @@ export interface TrustedFile {
 /** Every file that could be trusted, and how it differs from what was trusted before. */
 export function trustedFiles(dir: string, env: Environment): TrustedFile[] {
   const before = trustOf(dir, env)?.files ?? {};
-  const now = filesIn(dir, TRUSTABLE);
+  const now = allFiles(dir);
   const gone = Object.keys(before).filter((file) => now[file] === undefined);
   return [
     ...Object.entries(now).map(([file, hash]): TrustedFile => {
@@ -67,45 +82,98 @@ export function trustedFiles(dir: string, env: Environment): TrustedFile[] {
   ];
 }
 
-function filesIn(dir: string, things: readonly Trustable[]): { [file: string]: string } {
-  const found: { [file: string]: string } = {};
-  for (const thing of things) {
-    const hash = hashOf(dir, thing);
-    if (hash === undefined) continue;
-    if (thing !== "hooks") found[thing] = hash;
-    else for (const [name, hash] of Object.entries(fileHashes(join(dir, thing)))) found[`${thing}/${name}`] = hash;
-  }
-  return found;
-}
-
-/** Why bytes that lie in a directory are not to be run; undefined where they are the trusted ones. */
+/** Why bytes that lie in a directory are not to be run; undefined if they are the trusted ones. */
 export function distrust(
   dir: string,
   thing: Trustable,
   env: Environment,
   bytes?: string | Uint8Array,
 ): string | undefined {
-  const hash = bytes === undefined ? hashOf(dir, thing) : hashOfBytes(bytes);
+  let hash: string | undefined;
+  try {
+    hash = hashOf(bytes === undefined ? filesOf(dir, thing) : { [thing]: hashOfBytes(bytes) });
+  } catch (error) {
+    return (error as Error).message;
+  }
   if (hash === undefined) return undefined;
   const state = stateOf(trustOf(dir, env), thing, hash);
-  if (state === "trusted") return undefined;
-  const why = state === "changed" ? "has changed since it was trusted" : "is not trusted";
-  return `${thing} ${why}: look at it, then run 'crochet trust'`;
+  return state === "trusted" ? undefined : whyNot(thing, state === "untrusted");
+}
+
+function whyNot(file: string, isNew: boolean): string {
+  return `${file} ${
+    isNew ? "is not trusted" : "has changed since it was trusted"
+  }: look at it, then run 'crochet trust'`;
+}
+
+/** Why each file of the hooks folder is not to be run: it is not as it was trusted, or what all of them may use is not. */
+export function hooksKeeper(dir: string, env: Environment): Gatekeeper {
+  const trust = trustOf(dir, env);
+  if (trust?.hashes.hooks === undefined) return () => whyNot("hooks", true);
+  const before = hookFiles(trust.files);
+  let now: { readonly [file: string]: string };
+  try {
+    now = filesOf(dir, "hooks");
+  } catch (error) {
+    return () => (error as Error).message;
+  }
+  const shared = [...Object.keys(before), ...Object.keys(now)]
+    .find((file) => before[file] !== now[file] && (dirname(file) !== "hooks" || isSkipped(basename(file))));
+  return (name) => {
+    const file = `hooks/${name}`;
+    if (before[file] === undefined || before[file] !== now[file]) return whyNot(file, before[file] === undefined);
+    return shared === undefined ? undefined : whyNot(shared, before[shared] === undefined);
+  };
+}
+
+/** The trusted guards that are not as they were trusted, or gone. */
+export function changedGuards(dir: string, env: Environment): { readonly thing: Trustable; readonly why: string }[] {
+  const trust = trustOf(dir, env);
+  const keeper = trust && hooksKeeper(dir, env);
+  return trust?.guards.flatMap((file) => {
+    const thing = isThing(file) ? file : "hooks";
+    const there = existsSync(join(trust.dir, file));
+    const why = there ? (thing === "hooks" ? keeper!(basename(file)) : distrust(dir, thing, env)) : whyNot(file, false);
+    return why === undefined
+      ? []
+      : [{ thing, why: there ? why : `${file} is gone since it was trusted: put it back, or run 'crochet trust'` }];
+  }) ?? [];
 }
 
 /** Remembers the bytes that are there now: of everything, or of one thing beside what is trusted already. */
 export function trust(dir: string, env: Environment, only?: Trustable): Trust {
   const real = realpathSync(dir);
   const things = only === undefined ? TRUSTABLE : [only];
-  const before = only === undefined ? undefined : trustOf(real, env);
-  const now = things.map((thing) => [thing, hashOf(real, thing)]).filter(([, hash]) => hash !== undefined);
-  const made: Trust = {
+  const before = trustOf(real, env);
+  const kept = only === undefined ? {} : Object.fromEntries(
+    Object.entries(before?.files ?? {}).filter(([file]) => (isThing(file) ? file : "hooks") !== only),
+  );
+  const now = things.map((thing) => [thing, filesOf(real, thing)] as const);
+  const files = { ...kept, ...Object.assign({}, ...now.map(([, found]) => found)) };
+  const hashes = now.flatMap(([thing, found]) => Object.keys(found).length === 0 ? [] : [[thing, hashOf(found)]]);
+  return write({
     dir: real,
-    hashes: { ...before?.hashes, ...Object.fromEntries(now) },
-    files: { ...before?.files, ...filesIn(real, things) },
+    hashes: { ...(only && before?.hashes), ...Object.fromEntries(hashes) },
+    files,
+    guards: Object.keys(files).filter((file) => guards(real, file)),
+    fixtures: before?.fixtures === true || (only === undefined && existsSync(join(real, "fixtures"))),
     at: new Date().toISOString(),
-  };
-  writeWhole(stateFile("trust", real, env), `${JSON.stringify(made, null, 2)}\n`);
+  }, env);
+}
+
+/** Trusts what is below `fixtures/` of a directory by its place: it is the person's own code, which they edit and replay. */
+export function trustFixtures(dir: string, env: Environment): void {
+  const real = realpathSync(dir);
+  const before = trustOf(real, env) ?? { dir: real, hashes: {}, files: {}, guards: [], at: new Date().toISOString() };
+  write({ ...before, fixtures: true }, env);
+}
+
+export function areFixturesTrusted(dir: string, env: Environment): boolean {
+  return trustOf(dir, env)?.fixtures === true;
+}
+
+function write(made: Trust, env: Environment): Trust {
+  writeWhole(stateFile("trust", made.dir, env), `${JSON.stringify(made, null, 2)}\n`);
   return made;
 }
 
@@ -140,22 +208,94 @@ function trustOf(dir: string, env: Environment): Trust | undefined {
 /** A file that cannot be read trusts nothing. */
 function readTrust(path: string): Trust | undefined {
   try {
-    const { dir, hashes, files = {}, at } = JSON.parse(readFileSync(path, "utf8"));
+    const { dir, hashes, files = {}, guards = [], fixtures = false, at } = JSON.parse(readFileSync(path, "utf8"));
     const isTrust = typeof dir === "string" && typeof hashes === "object" && hashes !== null;
-    return isTrust ? { dir, hashes, files, at } : undefined;
+    return isTrust ? { dir, hashes, files, guards, fixtures, at } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function hashOf(dir: string, thing: Trustable): string | undefined {
+function isThing(file: string): file is Trustable {
+  return (TRUSTABLE as readonly string[]).includes(file);
+}
+
+/** Those of trusted files that belong to the hooks folder: what lies in it, and what that imports. */
+function hookFiles(files: Trust["files"]): { readonly [file: string]: string } {
+  return Object.fromEntries(Object.entries(files).filter(([file]) => !isThing(file)));
+}
+
+function allFiles(dir: string): { readonly [file: string]: string } {
+  return Object.assign({}, ...TRUSTABLE.map((thing) => filesOf(dir, thing)));
+}
+
+/** What modules of the hooks folder import of elsewhere. */
+export function hookImports(dir: string): Imports {
+  const folder = join(dir, "hooks");
+  if (!holdsHooks(folder)) return { inside: [], outside: [] };
+  return imported(dir, Object.keys(fileHashes(folder, reader(dir))));
+}
+
+function imported(dir: string, names: readonly string[]): Imports {
+  const { inside, outside } = importsOf(dir, names.map((name) => join(dir, "hooks", name)), reader(dir));
+  return { inside: inside.filter((file) => !file.startsWith("hooks/")), outside };
+}
+
+function reader(dir: string): (path: string) => Uint8Array | undefined {
+  return (path) => readBrought(dir, path);
+}
+
+/**
+ * The hash of each file of a thing; none if it is not there.
+ *
+ * @throws {Error} by name, if a file of it is not a regular one of the project
+ */
+function filesOf(dir: string, thing: Trustable): { readonly [file: string]: string } {
   const path = join(dir, thing);
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) return undefined;
-  if (thing === "hooks") return stat.isDirectory() && holdsHooks(path) ? treeHash(path) : undefined;
-  return stat.isFile() ? hashOfBytes(readFileSync(path)) : undefined;
+  const read = reader(dir);
+  if (thing !== "hooks") {
+    const bytes = read(path);
+    return bytes === undefined ? {} : { [thing]: hashOfBytes(bytes) };
+  }
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory() || !holdsHooks(path)) return {};
+  const hashes = fileHashes(path, read);
+  const own = Object.entries(hashes).map(([name, hash]) => [`hooks/${name}`, hash]);
+  const more = imported(dir, Object.keys(hashes)).inside.map((file) => [file, hashOfBytes(read(join(dir, file))!)]);
+  return Object.fromEntries([...own, ...more]);
+}
+
+/** One hash for all files of a thing. */
+function hashOf(files: { readonly [file: string]: string }): string | undefined {
+  const all = Object.entries(files);
+  return all.length === 0 ? undefined : hashOfBytes(JSON.stringify(all));
 }
 
 function hashOfBytes(bytes: string | Uint8Array): string {
   return sha256().update(bytes).digest("hex");
+}
+
+const GUARDING = /pre[-_]?tool[-_]?use|permission[-_]?request|user[-_]?prompt[-_]?submit/i;
+
+/** Whether a file keeps calls or prompts from happening: a gate by its event, or a rule that denies. */
+function guards(dir: string, file: string): boolean {
+  const text = () => new TextDecoder().decode(readBrought(dir, join(dir, file)));
+  switch (file) {
+    case ".agent/hook.toml":
+    case ".mcp.json":
+      return false;
+    case ".crochet/config.yaml":
+      return /\bdeny\b/.test(text());
+    case "hooks.yaml":
+      return GUARDING.test(text()) || !/\bevents\b/.test(text()); // without events it is asked about all of them
+    case ".claude/settings.json":
+    case ".claude/settings.local.json":
+      return GUARDING.test(text()) || /"deny"/.test(text());
+  }
+  if (dirname(file) !== "hooks" || isSkipped(basename(file))) return false;
+  try {
+    const { on } = parseFileName(basename(file), { executable: true });
+    return GUARDING.test(on.event) || (/\balso\b/.test(text()) && GUARDING.test(text()));
+  } catch {
+    return false;
+  }
 }

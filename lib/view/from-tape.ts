@@ -28,7 +28,7 @@ export async function toldByTape(tape: Tape, name: string): Promise<Told> {
   }
   const last = calls.reduce((end, call) => Math.max(end, call.at + took(call)), 0);
   if (tape.end) add(MAIN, last, { type: "end", stop: tape.end.end as "done", text: "" });
-  const missing = "Read from the tape alone, as its agent is not there to be replayed: what hooks did is not on a tape";
+  const missing = "Read from the tape alone: what hooks did is not on a tape";
   return { id: name, lines: lines.toSorted((x, y) => x.at - y.at).map(({ line }) => line), notes: [missing] };
 }
 

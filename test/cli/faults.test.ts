@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import replay from "../../lib/cli/replay.ts";
 import { agent } from "../../lib/agent.ts";
+import { trustFixtures } from "../../lib/hooks/trust.ts";
 import { replay as replayed, scripted } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
@@ -32,6 +33,7 @@ async function project() {
   const tape = { path: `${w.cwd}/fixtures/write`, mode: "record" as const, agent: "agent.ts" };
   const { stop } = await withEnv({ CI: undefined }, () => writer.run("Write it", { cwd: `${w.cwd}/place`, tape }));
   assert.equal(stop, "done");
+  trustFixtures(w.cwd, w.env);
   return w;
 }
 
@@ -252,7 +254,10 @@ test(
     assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +survived/);
     assert.match((await w.call(replay, "--faults", "write")).out, /write +100 +survived/);
     const words = fileURLToPath(new URL("../../fixtures/hello", import.meta.url)); // a run without tools
-    assert.match((await w.call(replay, "--faults", "bad-json", words)).out, /hello +0 +has nothing to hit\n$/);
+    assert.match(
+      (await w.call(replay, "--trust", "--faults", "bad-json", words)).out,
+      /hello +0 +has nothing to hit\n$/,
+    );
     const unknown = await w.call(replay, "--faults", "nothing");
     assert.equal(unknown.code, 2);
     assert.match(

@@ -22,7 +22,7 @@ test(
       here.put({ [`packages/${name}/agent.ts`]: agentScript(name === "black" ? SYSTEM : `${SYSTEM} Green.`) });
     }
     const both = ["packages/black/fixtures", "packages/green/fixtures"];
-    const { out } = await here.crochet(["replay", ...both, "--junit", "report.xml"]);
+    const { out } = await here.crochet(["replay", "--trust", ...both, "--junit", "report.xml"]);
     assert.match(out, /^packages\/black\/fixtures\/fix +ok .*\npackages\/green\/fixtures\/fix +drift /m);
     assert.match(out, /\n✗ packages\/green\/fixtures\/fix\n/);
     assert.deepEqual(
@@ -30,7 +30,7 @@ test(
       both.map((folder) => `${folder}/fix`),
     );
     const [, words] = /\(crochet (replay .*) --update\)/.exec(out)!;
-    const alone = await here.crochet(words!.split(" "));
+    const alone = await here.crochet([...words!.split(" "), "--trust"]);
     assert.match(alone.out, /^fixture.*\npackages\/green\/fixtures\/fix +drift .*\n\n/);
   },
 );
@@ -41,7 +41,7 @@ test("an agent that was moved is found again by what the refusal says", LONG, as
   const tape = join(here.cwd, "fixtures/fix/tape.jsonl");
   here.put({ "src/agent.ts": agentScript(SYSTEM), "src/hooks/stop.ts": HOOK });
   rmSync(join(here.cwd, "agent.ts"));
-  const { out } = await here.crochet(["replay"]);
+  const { out } = await here.crochet(["replay", "--trust"]);
   assert.ok(
     out.includes(
       `${
@@ -51,7 +51,7 @@ test("an agent that was moved is found again by what the refusal says", LONG, as
     out,
   );
   here.put({ "fixtures/fix/tape.jsonl": readFileSync(tape, "utf8").replace("../../agent.ts", "../../src/agent.ts") });
-  assert.equal((await here.crochet(["replay"])).code, 0);
+  assert.equal((await here.crochet(["replay", "--trust"])).code, 0);
 });
 
 test("a mistyped name of a fixture is told the nearest there is, by every command that takes one", async () => {
@@ -98,7 +98,7 @@ test("where there are no fixtures, who looks for them is told where there are so
       folders.map((path) => `1 fixture in ${path.replaceAll("'", "")}: crochet fixtures ls ${path}`),
     );
   }
-  const project = await w.call(replay, "packages/black");
+  const project = await w.call(replay, "--trust", "packages/black");
   assert.match(project.out, /^fixture.*\npackages\/black\/fixtures\/fix +error /, "a project stands for its fixtures");
   using bare = place();
   assert.match(

@@ -169,7 +169,7 @@ test("hooks add copies a shipped hook, runnable and trusted where its folder was
   assert.match((await w.call(hooks, "add", "test-pass")).err, /did you mean 'tests-pass'\?/);
   w.put({ "hooks/stop.mine.ts": DENY });
   assert.match((await w.call(hooks, "add", "secrets")).out, /look at \.\/hooks, then run 'crochet trust'/);
-  assert.equal(JSON.parse((await w.call(hooks, "--json")).out).hooks.length, 0);
+  assert.equal(JSON.parse((await w.call(hooks, "--json")).out).hooks.length, 2);
 });
 
 test("hooks enable and disable switch by name, and know the names", async () => {

@@ -73,21 +73,12 @@ test("whoever records is told of files that git ignores: a clone could not repla
   assert.deepEqual([run.code, run.err], [0, `crochet: ${told("x")}`]);
 });
 
-test(
-  "U16: a script in the home directory is named without saying whose that is, and is found there again",
-  LONG,
-  async () => {
-    using here = place();
-    here.put({ "../home/tools/agent.ts": agentScript(SYSTEM), "../home/tools/hooks/stop.ts": HOOK });
-    await using server = await scriptedServer([{ text: "Hello." }]);
-    const script = join(here.home, "tools/agent.ts");
-    const { code, err } = await here.crochet(["record", script, "say hello"], asked(server));
-    assert.equal(code, 0, err);
-    const tape = readFileSync(join(here.cwd, "fixtures/say-hello/tape.jsonl"), "utf8");
-    assert.ok(tape.includes('"agent":"{HOME}/tools/agent.ts"'), tape);
-    assert.equal((await here.crochet(["replay"])).code, 0);
-  },
-);
+test("U16: record refuses a script outside the project, as no replay would run it", async () => {
+  using here = place({ "../home/tools/agent.ts": agentScript(SYSTEM) });
+  const { code, err } = await here.crochet(["record", join(here.home, "tools/agent.ts"), "say hello"]);
+  assert.equal(code, 2);
+  assert.match(err, /a replay runs only scripts of the project/);
+});
 
 test("record keeps links that stay in the workspace, and says which ones it does not keep", LONG, async () => {
   using here = place();
@@ -123,7 +114,7 @@ test("record keeps links that stay in the workspace, and says which ones it does
   }
   const tape = readFileSync(join(here.cwd, "fixtures/look/tape.jsonl"), "utf8");
   assert.ok(tape.includes('"Exit code 2\\nBe brief.\\nBe brief.\\nls: cannot access'), tape);
-  const replayed = await here.crochet(["replay"]);
+  const replayed = await here.crochet(["replay", "--trust"]);
   assert.equal(replayed.code, 0, replayed.out);
 });
 
@@ -134,9 +125,9 @@ test("a file that names the home of whoever recorded it is never a changed one e
   const { code, err } = await here.crochet(["record", "agent.ts", "hi"], asked(server));
   assert.equal(code, 0, err);
   const elsewhere = { HOME: join(here.cwd, "..") };
-  assert.equal((await here.crochet(["replay"], elsewhere)).code, 0);
+  assert.equal((await here.crochet(["replay", "--trust"], elsewhere)).code, 0);
   here.put({ "fixtures/hi/files/tea.md": "kept here\n" });
-  assert.match((await here.crochet(["replay"], elsewhere)).out, /tea\.md is changed/);
+  assert.match((await here.crochet(["replay", "--trust"], elsewhere)).out, /tea\.md is changed/);
 });
 
 test(
@@ -151,15 +142,15 @@ test(
     });
     const tape = join(here.cwd, "fixtures/fix-the-typo/tape.jsonl");
     const before = readFileSync(tape, "utf8");
-    assert.equal((await here.crochet(["replay"])).code, 1);
+    assert.equal((await here.crochet(["replay", "--trust"])).code, 1);
     const rule = "word=messages.**= replayed";
-    const once = await here.crochet(["replay", "--normalise", rule]);
+    const once = await here.crochet(["replay", "--trust", "--normalise", rule]);
     assert.equal(once.code, 1, "what is left of the line differs still");
     assert.match(once.out, /does not count: word \(\/ replayed\/ at messages\.\*\*\)/);
     assert.equal(readFileSync(tape, "utf8"), before);
 
     for (const wrong of ["word", "=system=x", "word==x", "word=system=("]) {
-      const { code, err } = await here.crochet(["replay", "--normalise", wrong]);
+      const { code, err } = await here.crochet(["replay", "--trust", "--normalise", wrong]);
       assert.deepEqual([code, /^crochet: Cannot (read --normalise|use (a )?normaliser)/.test(err)], [2, true], err);
     }
   },
@@ -184,25 +175,25 @@ test(
     here.put(agent("Today is Friday. Room 1."));
     const named =
       /^fixture +result +calls +time\nhi +ok +1\/1 +\d+ ms\n\nhi\n +does not count: day \(\/\\w\+day\/ at system\)\n$/;
-    const friday = await here.crochet(["replay"]);
+    const friday = await here.crochet(["replay", "--trust"]);
     assert.equal(friday.code, 0, friday.out);
     assert.match(friday.out, named);
 
     here.put(agent("Today is Friday. Room 2."));
-    assert.equal((await here.crochet(["replay"])).code, 1);
-    const room = ["replay", "--normalise", "room=system=Room \\d"];
+    assert.equal((await here.crochet(["replay", "--trust"])).code, 1);
+    const room = ["replay", "--trust", "--normalise", "room=system=Room \\d"];
     assert.equal((await here.crochet(room)).code, 0);
-    assert.equal((await here.crochet(["replay"])).code, 1, "it was for once");
+    assert.equal((await here.crochet(["replay", "--trust"])).code, 1, "it was for once");
     const kept = await env([], [...room, "--update"]);
     assert.deepEqual([kept.code, kept.err], [0, ""], kept.out);
-    const now = await here.crochet(["replay", "--json"]);
+    const now = await here.crochet(["replay", "--trust", "--json"]);
     assert.equal(now.code, 0);
     assert.deepEqual(JSON.parse(now.out)[0].report.normalise.map(({ name }: { name: string }) => name), [
       "day",
       "room",
     ]);
     here.put(agent("Today is Friday. Room 2!"));
-    assert.equal((await here.crochet(["replay"])).code, 1, "nothing else is let through");
+    assert.equal((await here.crochet(["replay", "--trust"])).code, 1, "nothing else is let through");
   },
 );
 

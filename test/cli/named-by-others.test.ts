@@ -32,7 +32,7 @@ test("names that a checkout gives to files, hooks, settings and recordings never
     ["hooks"],
     ["hooks", "--json"],
     ["fixtures", "ls"],
-    ["replay"],
+    ["replay", "--trust"],
     ["run", "hi"],
     ["tool", "Glob", '{"pattern":"**/*"}'],
     ["hooks", "test", `hooks/stop.${NAME}.sh`],

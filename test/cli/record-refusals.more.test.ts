@@ -32,20 +32,20 @@ test("replay --update never puts a failure in the place of a run that went well"
   await recorded(here);
   const before = readFileSync(join(here.cwd, TAPE), "utf8");
   here.put({ "agent.ts": agentScript(SYSTEM.replace("brief", "very brief")) });
-  const unasked = await here.crochet(["replay", "--update"]);
+  const unasked = await here.crochet(["replay", "--trust", "--update"]);
   assert.equal(unasked.code, 1);
   assert.match(unasked.out, /fix-the-typo +error[\s\S]*Cannot update \S+ as the model could not be asked: /);
   assert.equal(readFileSync(join(here.cwd, TAPE), "utf8"), before);
 
   await using server = await scriptedServer([], { then: { http: 400 } });
   const env = asked(server);
-  const failed = await here.crochet(["replay", "--update"], env);
+  const failed = await here.crochet(["replay", "--trust", "--update"], env);
   assert.equal(failed.code, 1);
   assert.match(failed.out, /the run ended with an error, and the tape is left as it was: Cannot call the model/);
   assert.equal(readFileSync(join(here.cwd, TAPE), "utf8"), before);
 
   here.put({ "hooks/user-prompt-submit.ts": "export default () => { throw new Error('not today'); };" });
-  const refused = await here.crochet(["replay", "--update"], env);
+  const refused = await here.crochet(["replay", "--trust", "--update"], env);
   assert.equal(refused.code, 1);
   assert.match(
     refused.out,
@@ -59,26 +59,26 @@ test("replay takes several names, and refuses what it cannot do before it begins
   await recorded(here);
   await recorded(here, ["--fixture", "again"]);
   writeFileSync(join(here.cwd, "tea.md"), "");
-  const both = await here.crochet(["replay", "fix-the-typo", "again", "fixtures"]);
+  const both = await here.crochet(["replay", "--trust", "fix-the-typo", "again", "fixtures"]);
   assert.equal(both.code, 0, both.out);
   assert.deepEqual([...both.out.matchAll(/^(\S+) +ok/gm)].map(([, name]) => name), ["fix-the-typo", "again"]);
-  const nowhere = await here.crochet(["replay", "--hooks", "nowhere", "--shadow"]);
+  const nowhere = await here.crochet(["replay", "--trust", "--hooks", "nowhere", "--shadow"]);
   assert.deepEqual([nowhere.code, nowhere.err], [
     2,
     "crochet: Cannot load hooks of 'nowhere' as there is no such folder\n",
   ]);
   here.put({ "bare/.claude/settings.json": "{}", "calm/stop.ts": "export default () => undefined;\n" });
   for (const flags of [["--shadow"], []]) {
-    const bare = await here.crochet(["replay", "again", "--hooks", "bare", ...flags]);
+    const bare = await here.crochet(["replay", "--trust", "again", "--hooks", "bare", ...flags]);
     assert.deepEqual([bare.code, bare.err], [
       2,
       "crochet: Cannot load hooks of 'bare' as there is none in it: name the folder that has the files\n",
     ]);
   }
-  const calm = await here.crochet(["replay", "again", "--hooks", "calm", "--shadow"]);
+  const calm = await here.crochet(["replay", "--trust", "again", "--hooks", "calm", "--shadow"]);
   assert.equal(calm.code, 0, calm.out);
   assert.match(calm.out, /\nHad the hooks of 'calm' been there, they would have done nothing\n$/);
-  const none = await here.crochet(["replay", "again", "--faults", "0"]);
+  const none = await here.crochet(["replay", "--trust", "again", "--faults", "0"]);
   assert.deepEqual([none.code, none.err], [
     2,
     "crochet: Cannot search 0 schedules of faults as that is no number of them: --faults 100\n",
@@ -86,7 +86,7 @@ test("replay takes several names, and refuses what it cannot do before it begins
   here.put({
     "fixtures/again/invariants.ts": `export default [{ name: "mine", broken: (seen) => seen.nothing.text }];\n`,
   });
-  const thrown = await here.crochet(["replay", "again", "--faults", "3"]);
+  const thrown = await here.crochet(["replay", "--trust", "again", "--faults", "3"]);
   assert.equal(thrown.code, 1);
   assert.match(thrown.out, /Cannot judge a run by invariant 'mine' as it threw: /);
   const show = await here.crochet(["fixtures", "show", "nothing"]);
@@ -122,22 +122,22 @@ test("a file that is no fixture's tape never stands for the fixtures beside it",
       "there is no such file",
     ]]
   ) {
-    const { code, out, err } = await w.call(replay, given!);
+    const { code, out, err } = await w.call(replay, "--trust", given!);
     assert.deepEqual([code, out], [2, ""]);
     assert.ok(err.startsWith(`crochet: Cannot replay '${given}' as ${why}`), err);
   }
   for (const given of ["a.jsonl", "fixtures/a.jsonl", "fixtures/a.jsonl/tape.jsonl"]) {
-    const { out } = await w.call(replay, given, "--json");
+    const { out } = await w.call(replay, "--trust", given, "--json");
     assert.deepEqual(JSON.parse(out).map(({ name }: { name: string }) => name), ["a.jsonl"], given);
   }
 });
 
 test("what a replay found is told even where its JUnit report cannot be written", async () => {
   using w = place({ "fixtures/b/tape.jsonl": "{}\n" });
-  const made = await w.call(replay, "--junit", "reports/new/b.xml");
+  const made = await w.call(replay, "--trust", "--junit", "reports/new/b.xml");
   assert.equal(made.err, "");
   assert.match(readFileSync(join(w.cwd, "reports/new/b.xml"), "utf8"), /<testcase classname="fixtures" name="b"/);
-  const { out, err } = await w.call(replay, "--junit", "reports");
+  const { out, err } = await w.call(replay, "--trust", "--junit", "reports");
   assert.match(out, /^fixture +result.*\nb +error /);
   assert.match(
     err,
@@ -184,7 +184,7 @@ test(
       /^crochet: Cannot write tape \S+ as it is there already: replay it with --update, or delete it\n$/,
     );
     assert.deepEqual(readdirSync(join(here.cwd, "fixtures/fix-it")).sort(), ["files", "tape.jsonl"]);
-    const { code, out } = await here.crochet(["replay"]);
+    const { code, out } = await here.crochet(["replay", "--trust"]);
     assert.equal(code, 0, out);
   },
 );

@@ -226,6 +226,17 @@ test("permissions of a project's config count only once a person has trusted it"
   assert.ok(existsSync(join(here.cwd, "made")));
 });
 
+test("limits of a config that is not trusted never count", async () => {
+  using here = place({ ".crochet/config.yaml": "limits: { iterations: 1 }\n" });
+  const run = async () =>
+    await crochet(here, ["run", "go", "--permission-mode", "bypassPermissions"], [MAKE, { text: "ok" }]);
+  const before = await run();
+  assert.equal(before.code, 0);
+  assert.match(before.err, /config\.yaml is not trusted: .*; until then its 'limits' does not count/);
+  assert.equal((await here.crochet(["trust"])).code, 0);
+  assert.equal((await run()).code, 1);
+});
+
 test("permissions: flag, then script, then trusted config, then asking; deny rules of each always hold", async () => {
   const lib = join(ROOT, "lib");
   const script = (permissions: string) =>

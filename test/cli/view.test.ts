@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync, symlinkSync, utimesSync } from "node:fs";
+import { existsSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -37,18 +37,20 @@ test("view takes a run by the beginning of its id, a rollout by its path, and wr
   assert.equal(bytes, statSync(path).size);
 });
 
-test("view replays a fixture: what hooks did is there, and nothing is left behind", async () => {
-  using here = place();
-  symlinkSync(FIXTURES, join(here.cwd, "fixtures"));
+test("view draws a fixture from its tape, and runs nothing of it", async () => {
+  const tape = readFileSync(join(FIXTURES, "keep-going/tape.jsonl"), "utf8");
+  using here = place({ "fixtures/keep-going/tape.jsonl": tape });
+  const mark = join(here.cwd, "pwned");
+  here.put({
+    "fixtures/keep-going/agent.ts": `import { writeFileSync } from "node:fs"; writeFileSync("${mark}", "");`,
+  });
   const { code, out, err } = await here.call(view, "keep-going");
   assert.deepEqual([code, err], [0, ""]);
-  const html = readFileSync(out.trim(), "utf8");
-  assert.match(html, /fixture keep-going, replayed/);
-  assert.match(html, /Nothing is deleted here/);
-  assert.match(html, /matcher 'Bash' does not match 'Read'/);
+  assert.match(readFileSync(out.trim(), "utf8"), /Read from the tape alone/);
+  assert.equal(existsSync(mark), false);
 });
 
-test("view reads the tape itself where a fixture's agent is not there, and says so", async () => {
+test("view of a fixture shows what its agents said and read", async () => {
   const tape = readFileSync(join(FIXTURES, "delegate/tape.jsonl"), "utf8").replace(/"agent":"[^"]*",/, "");
   using here = place({ "fixtures/bare/tape.jsonl": tape });
   const { code, out } = await here.call(view, "bare");

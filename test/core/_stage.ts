@@ -18,7 +18,7 @@ export interface Setting extends Partial<Omit<AgentSpec, "model" | "limits" | "h
   readonly tools?: readonly Tool[];
   readonly hooks?: CodeHooks | readonly CodeHooks[];
   /** In place of `hooks`: asked each time. */
-  readonly records?: () => readonly HookRecord[];
+  readonly records?: (again?: boolean) => readonly HookRecord[];
   readonly limits?: Partial<Limits>;
   readonly life?: Partial<Life>;
   /** Is told each event as it is emitted. */
@@ -66,7 +66,7 @@ export function stage(setting: Setting): Stage {
     tools,
     limits: limitsOf(limits),
     maxTokens: 1000,
-    hooks: () => records ? { records: records() } : compiled,
+    hooks: (again) => records ? { records: records(again) } : compiled,
     ...rest,
   };
   const session = openSession(spec, life, { source: "startup" });

@@ -204,15 +204,26 @@ test("a session takes one prompt at a time and none after its end", async () => 
   });
 });
 
-test("hooks are asked for anew at each turn and call: a changed set counts at once", async () => {
-  let set = 0;
+test("U16: a run keeps the hooks it began with, and a sub-agent does not ask for files again", async () => {
   const seen: string[] = [];
+  const asked: (boolean | undefined)[] = [];
+  let set = 0;
   const change = act("Change", "read", () => {
     set++;
     return "changed";
   });
   const sets = [0, 1, 2].map((n) => codeHooks([{ iteration: () => void seen.push(`set ${n}`) }]));
-  const model = scripted([calls(["Change"]), calls(["Change"]), { text: "b" }]);
-  await stage({ model, tools: [change], records: () => sets[set]! }).run();
-  assert.deepEqual(seen, ["set 0", "set 1", "set 2"]);
+  const model = scripted([calls(["Change"]), { text: "a" }, { text: "b" }]);
+  const { session } = stage({
+    model,
+    tools: [change],
+    records: (again) => {
+      asked.push(again);
+      return sets[set]!;
+    },
+  });
+  await session.prompt("one");
+  await session.prompt("two");
+  assert.deepEqual(seen, ["set 0", "set 0", "set 1"]);
+  assert.deepEqual(asked, [true, true]);
 });

@@ -60,6 +60,7 @@ async function drive(): Promise<void> {
     "--port",
     "19080",
     "--fixtures",
+    "--trust",
   );
   let said = "";
   worker.child.stdout!.on("data", (text) => said += text);

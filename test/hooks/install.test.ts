@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { test } from "node:test";
-import { HookFolder } from "../../lib/hooks/hot.ts";
+import { HookFolder } from "../../lib/hooks/folder.ts";
 import {
   carryOut,
   hookCommand,
@@ -30,7 +30,7 @@ function project(files: Record<string, string>) {
   const at = (host: Place["host"], scope: Place["scope"] = "project"): Place => ({ host, scope, cwd, env });
   const install = async (where: Place) => {
     const hooks = new HookFolder(`${cwd}/hooks`);
-    const records = await hooks.refresh();
+    const records = await hooks.load();
     assert.deepEqual(hooks.problems, []);
     const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), where);
     carryOut(plan, env);

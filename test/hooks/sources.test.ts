@@ -43,7 +43,7 @@ test("U4: sources join in order: scope, then files, settings, hooks.yaml; priori
     ".claude/settings.local.json": settings("local"),
     "other/stop.given.ts": hook("given"),
   });
-  const found = await sourcesOf(p, { hooks: ["other"], settings: [settings("inline")] }).refresh();
+  const found = await sourcesOf(p, { hooks: ["other"], settings: [settings("inline")] }).load();
   assert.deepEqual(found.problems, []);
   const home = "~/.claude/settings.json";
   const names = await asked(found, p.cwd);
@@ -65,10 +65,10 @@ test("U4: sources join in order: scope, then files, settings, hooks.yaml; priori
 
 test("what is named on the command line is trusted there, and never told to be untrusted as it was found too", async () => {
   using p = place({ "hooks/stop.a.ts": hook("a"), ".claude/settings.json": settings("b") });
-  const none = await sourcesOf(p, { trust: false }).refresh();
+  const none = await sourcesOf(p, { trust: false }).load();
   assert.deepEqual([await asked(none, p.cwd), none.unloaded.length], [[], 2]);
   const typed = { trust: false, hooks: ["./hooks/"], settings: [".claude/settings.json"] };
-  const found = await sourcesOf(p, typed).refresh();
+  const found = await sourcesOf(p, typed).load();
   assert.deepEqual([...new Set(await asked(found, p.cwd))], ["stop.a.ts", ".claude/settings.json#0"]);
   assert.deepEqual(found.unloaded.filter(({ why }) => why.includes("not trusted")), []);
   assert.deepEqual(found.problems.filter((problem) => problem.includes("not trusted")), []);
@@ -77,12 +77,12 @@ test("what is named on the command line is trusted there, and never told to be u
 test("of hook.toml only the tables that are there are listed, and a mistake in it is told", async () => {
   using p = place({ ".agent/hook.toml": `[turn_start]\ncommand = "true"\n` });
   const sources = sourcesOf(p);
-  const names = async () => (await sources.refresh()).listed.map(({ record }) => record.name);
+  const names = async () => (await sources.load()).listed.map(({ record }) => record.name);
   assert.deepEqual(await names(), [".agent/hook.toml#turn_start"]);
   p.put({ ".agent/hook.toml": `[turn_start]\ncommand = "true"\n[turn_end]\ncommand = "true"\n` });
   assert.deepEqual(await names(), [".agent/hook.toml#turn_start", ".agent/hook.toml#turn_end"]);
   p.put({ ".agent/hook.toml": `[turn_stop]\ncommand = "true"\n` });
-  assert.deepEqual((await sources.refresh()).problems, [
+  assert.deepEqual((await sources.load()).problems, [
     "Cannot load .agent/hook.toml as 'turn_stop' is no table of it: did you mean 'turn_start'?",
   ]);
 });
@@ -90,15 +90,15 @@ test("of hook.toml only the tables that are there are listed, and a mistake in i
 test("the list stays the same list while nothing changes, and follows what does", async () => {
   using p = place({ "hooks/stop.a.ts": hook("a"), ".claude/settings.json": settings("s") });
   const sources = sourcesOf(p);
-  const { records } = await sources.refresh();
-  assert.equal((await sources.refresh()).records, records);
+  const { records } = await sources.load();
+  assert.equal((await sources.load()).records, records);
   p.put({ ".claude/settings.json": settings("s", "t") });
-  assert.equal((await sources.refresh()).records.length, 3);
+  assert.equal((await sources.load()).records.length, 3);
   p.put({ "hooks.yaml": yaml("y") });
-  assert.equal((await sources.refresh()).records.length, 4);
+  assert.equal((await sources.load()).records.length, 4);
   rmSync(`${p.cwd}/.claude/settings.json`);
   rmSync(`${p.cwd}/hooks/stop.a.ts`);
-  assert.deepEqual((await sources.refresh()).records.map((r) => r.name), ["y"]);
+  assert.deepEqual((await sources.load()).records.map((r) => r.name), ["y"]);
 });
 
 test("a hook that is installed for Claude Code and found by us runs once", async () => {
@@ -110,7 +110,7 @@ test("a hook that is installed for Claude Code and found by us runs once", async
     command: other,
   }];
   p.put({ ".claude/settings.json": JSON.stringify({ hooks: { Stop: [{ hooks }] } }) });
-  const found = await sourcesOf(p).refresh();
+  const found = await sourcesOf(p).load();
   assert.deepEqual(found.records.map((r) => r.name), [
     "stop.a.ts",
     ".claude/settings.json#1",
@@ -120,21 +120,21 @@ test("a hook that is installed for Claude Code and found by us runs once", async
     [".claude/settings.json#0", "the file it serves is loaded already"],
   ]);
   assert.deepEqual(found.problems, []);
-  const without = await sourcesOf(p, { scriptFolders: [] }).refresh();
+  const without = await sourcesOf(p, { scriptFolders: [] }).load();
   assert.equal(without.records.length, 3);
 });
 
 test("disableAllHooks switches off what is found, wherever it is from, until it goes", async () => {
   using p = place({ "hooks/stop.a.ts": hook("a"), ".claude/settings.local.json": `{ "disableAllHooks": true }` });
   const sources = sourcesOf(p);
-  assert.deepEqual((await sources.refresh()).records.map((r) => r.enabled), [false]);
+  assert.deepEqual((await sources.load()).records.map((r) => r.enabled), [false]);
   p.put({ ".claude/settings.local.json": `{}` });
-  assert.deepEqual((await sources.refresh()).records.map((r) => r.enabled), [true]);
+  assert.deepEqual((await sources.load()).records.map((r) => r.enabled), [true]);
 });
 
 test("a switch works on the next event, without another look at the files", async () => {
   using p = place({ "hooks/stop.a.ts": hook("a") });
-  const { records } = await sourcesOf(p).refresh();
+  const { records } = await sourcesOf(p).load();
   const reason = async () => (await fire(records, structuredClone(STOP), environment(p.cwd).env)).reason;
   assert.equal(await reason(), "a");
   new Switches(p.cwd, p.env).set("stop.a.ts", false);
@@ -151,7 +151,7 @@ test("a switch is kept with the person: no file of a checkout switches a hook of
   for (const folder of ["switches", "hooks", ""]) {
     p.put({ [`.crochet/${folder}/x.json`]: JSON.stringify({ dir: p.cwd, disabled: ["stop.guard.ts"] }) });
   }
-  const { records } = await new HookSources({ cwd: p.cwd, env: { ...p.env, CROCHET_HOME: ".crochet" } }).refresh();
+  const { records } = await new HookSources({ cwd: p.cwd, env: { ...p.env, CROCHET_HOME: ".crochet" } }).load();
   assert.deepEqual(records.map((r) => [r.name, r.enabled]), [["stop.guard.ts", true]]);
 });
 
@@ -162,11 +162,11 @@ test("what is wrong in one source is told and costs the others nothing", async (
     ".claude/settings.json": `{ "hooks": { "Stop": [{ "hooks": [{ "type": "command" }] }] } }`,
     "hooks.yaml": "hooks: [",
   });
-  const found = await sourcesOf(p, { settings: ["none.json"] }).refresh();
+  const found = await sourcesOf(p, { settings: ["none.json"] }).load();
   assert.deepEqual(listeners(found.records, "stop").map((r) => r.name), ["stop.a.ts"]);
   const told = found.problems.join("\n");
   for (
-    const word of [/stp\.ts/, /settings\.json hooks\.Stop\[0\]/, /hooks\.yaml/, /none\.json' as there is no such file/]
+    const word of [/stp\.ts/, /settings\.json hooks\.Stop\[0\]/, /hooks\.yaml/, /none\.json': there is no such file/]
   ) {
     assert.match(told, word);
   }
@@ -174,6 +174,6 @@ test("what is wrong in one source is told and costs the others nothing", async (
 
 test("the permissions of trusted settings are given, those of others are not", async () => {
   using p = place({ ".claude/settings.json": `{ "permissions": { "allow": ["Bash(ls)"] } }` });
-  assert.deepEqual((await sourcesOf(p).refresh()).permissions.allow, ["Bash(ls)"]);
-  assert.deepEqual((await sourcesOf(p, { trust: false }).refresh()).permissions, {});
+  assert.deepEqual((await sourcesOf(p).load()).permissions.allow, ["Bash(ls)"]);
+  assert.deepEqual((await sourcesOf(p, { trust: false }).load()).permissions, {});
 });

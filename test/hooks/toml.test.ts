@@ -27,7 +27,11 @@ class Stage {
     mkdirSync(join(this.path, ".agent"));
     this.write(".agent/hook.toml", toml);
     this.model = scripted(replies, { then: { text: "done" } });
-    const hooks = tomlHooks(this.path, { onExec: (record) => this.execs.push(record), ...options });
+    const tell = { onExec: (record: ExecRecord) => void this.execs.push(record), ...options };
+    const load = () => {
+      const file = join(this.path, ".agent/hook.toml");
+      return { records: existsSync(file) ? tomlHooks(this.path, readFileSync(file, "utf8"), tell) : [] };
+    };
     const life = newLife({ id: "s", model: "m", cwd: () => "/", emit: (event) => void this.events.push(event) });
     this.session = openSession(
       {
@@ -37,7 +41,7 @@ class Stage {
         tools: [],
         limits: limitsOf({}),
         maxTokens: 100,
-        hooks: () => ({ records: hooks }),
+        hooks: load,
       },
       life,
       { source: "startup" },
@@ -202,7 +206,7 @@ test("S1.12, S1.23: nothing a command does or the file holds stops the session; 
   }
 });
 
-test("S1.5, S1.6, U11: the file is read anew each turn; where there is none nothing runs", async () => {
+test("S1.5, S1.6, U11: the file is read anew at each prompt; if there is none nothing runs", async () => {
   await using stage = new Stage(`[turn_start]\n${SAY("one")}`);
   await stage.prompt("a");
   stage.write(".agent/hook.toml", `[turn_start]\n${SAY("two")}`);
@@ -216,6 +220,20 @@ test("S1.5, S1.6, U11: the file is read anew each turn; where there is none noth
     ["c"],
   ]);
   assert.deepEqual(stage.warnings(), []);
+});
+
+test("U11, U16: what a turn writes into the file does not run in the same run", async () => {
+  await using stage = new Stage(`[turn_end]\ncommand = "./change.sh"`);
+  stage.write("new.toml", `[turn_end]\ncommand = "touch"\nargs = ["new"]\n`);
+  stage.write(
+    "change.sh",
+    `#!/bin/sh\ncp new.toml .agent/hook.toml\n[ -e again ] || { touch again; echo go on >&2; }\n`,
+  );
+  await stage.prompt();
+  assert.equal(stage.model.requests.length, 2, "the file's old bytes ran after both turns");
+  assert.equal(existsSync(join(stage.path, "new")), false);
+  await stage.prompt();
+  assert.equal(existsSync(join(stage.path, "new")), true);
 });
 
 test("S1.13, S1.18, S1.20: each run tells its begin, its output as it comes, and its end, under its title", async () => {
@@ -387,15 +405,6 @@ test("S1.16: a command runs as the turn's sandbox has it, and is told as it was 
   assert.deepEqual(begin.command, ["touch", "ran"]);
 });
 
-test("U16: a file that is not trusted is not run, and says so", async () => {
-  await using stage = new Stage(`[turn_start]\ncommand = "touch"\nargs = ["ran"]`, [], {
-    distrust: () => "it has changed",
-  });
-  assert.equal((await stage.prompt()).stop, "done");
-  assert.equal(existsSync(join(stage.path, "ran")), false);
-  assert.match(stage.warnings().join("\n"), /Cannot run \[turn_start\] as it has changed/);
-});
-
 test("U13: an input too long for the model is shown by its beginning and kept in a file", async () => {
   using kept = scratch();
   await using stage = new Stage(
@@ -412,7 +421,7 @@ test("U13: an input too long for the model is shown by its beginning and kept in
 });
 
 test("U9: hook.toml is for the root agent only", () => {
-  assert.deepEqual(tomlHooks("/nowhere").flatMap((r) => r.on), [
+  assert.deepEqual(tomlHooks("/nowhere", "").flatMap((r) => r.on), [
     { event: "turn-start", scope: "root" },
     { event: "turn-end", scope: "root" },
   ]);

@@ -1,22 +1,25 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { dirname } from "node:path";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { EventName, Fired } from "../../lib/core/events.ts";
 import { userState } from "../../lib/hooks/file/places.ts";
 import { HookSources } from "../../lib/hooks/sources.ts";
-import { allTrusted, distrust, revoke, standings, trust } from "../../lib/hooks/trust.ts";
+import { allTrusted, distrust, hookImports, revoke, standings, trust } from "../../lib/hooks/trust.ts";
 import { place } from "../_place.ts";
 import { environment, PRE, STOP } from "./_fire.ts";
 
@@ -91,7 +94,7 @@ test("a link that leads back up, or to a whole disk, does not hang the hash", ()
 });
 
 async function fired(sources: HookSources, event: Fired<EventName>, cwd: string) {
-  const { records } = await sources.refresh();
+  const { records } = await sources.load();
   return await fire(records, structuredClone(event), environment(cwd).env);
 }
 
@@ -113,7 +116,7 @@ test("U16: untrusted files are listed by their names alone: not imported, not ru
     ".agent/hook.toml": `[turn_start]\ncommand = "touch"\nargs = ["${mark}"]\n`,
   });
   const sources = new HookSources({ cwd: p.cwd, env: p.env });
-  const found = await sources.refresh();
+  const found = await sources.load();
   assert.deepEqual(found.records, []);
   assert.deepEqual(found.problems, []);
   assert.deepEqual(found.unloaded.map((u) => [u.name, u.event, u.matcher, u.kind]), [
@@ -140,68 +143,128 @@ test("U16: untrusted files are listed by their names alone: not imported, not ru
   assert.equal(existsSync(mark), true);
 });
 
-test("U16: in a run, a module that changed goes on as it was trusted, and its new bytes never run", async () => {
-  using p = place({ "hooks/stop.a.ts": `export default () => ({ action: "deny", reason: "old" });` });
+test("U16: a run keeps its modules; in the next one a file that changed or came is left out until it is trusted", async () => {
+  const says = (words: string) => `export default () => ({ action: "deny", reason: "${words}" });`;
+  using p = place({ "hooks/stop.a.ts": says("old"), "hooks/stop.same.ts": says("same") });
   trust(p.cwd, p.env);
   const sources = new HookSources({ cwd: p.cwd, env: p.env });
-  assert.equal((await fired(sources, STOP, p.cwd)).reason, "old");
-  p.put({
-    "hooks/stop.a.ts": `export default () => ({ action: "deny", reason: "new" });`,
-    "hooks/stop.b.ts": `export default () => ({ action: "deny", reason: "added" });`,
-  });
-  assert.equal((await fired(sources, STOP, p.cwd)).reason, "old");
-  assert.match((await sources.refresh()).unloaded[0]!.why, /has changed since it was trusted/);
+  const { records } = await sources.load();
+  p.put({ "hooks/stop.a.ts": says("new"), "hooks/stop.b.ts": says("added") });
+  assert.equal((await fire(records, structuredClone(STOP), environment(p.cwd).env)).reason, "old\nsame");
+  assert.equal((await fired(sources, STOP, p.cwd)).reason, "same");
+  assert.deepEqual((await sources.load()).unloaded.map(({ why }) => why.split(":", 1)[0]), [
+    "hooks/stop.a.ts has changed since it was trusted",
+    "hooks/stop.b.ts is not trusted",
+  ]);
   trust(p.cwd, p.env);
-  assert.equal((await fired(sources, STOP, p.cwd)).reason, "new\nadded");
+  assert.equal((await fired(sources, STOP, p.cwd)).reason, "new\nadded\nsame");
 });
 
-test("U16: a command that changed is not run, not even between two looks at the folder, and its gate stays shut", async () => {
+test("U16: a command that changed in a run is not run, and what it judges is refused", async () => {
   using p = place();
-  p.put({ "hooks/pre-tool-use.a.sh": marking(`${p.cwd}/old`) });
-  trust(p.cwd, p.env);
-  const { records } = await new HookSources({ cwd: p.cwd, env: p.env }).refresh();
+  const file = `${p.cwd}/hooks/pre-tool-use.a.sh`;
+  p.put({ "hooks/pre-tool-use.a.sh": marking(`${p.cwd}/old`), "hooks/_more.sh": "" });
+  const { records } = await new HookSources({ cwd: p.cwd, env: p.env, trust: true }).load();
   const once = async () => await fire(records, structuredClone(PRE), environment(p.cwd).env);
   assert.equal((await once()).decision, "continue");
   assert.equal(existsSync(`${p.cwd}/old`), true);
-  p.put({ "hooks/pre-tool-use.a.sh": marking(`${p.cwd}/new`) });
+  const { atime, mtime } = statSync(file);
+  writeFileSync(file, marking(`${p.cwd}/new`));
+  utimesSync(file, atime, mtime); // its size and its time are as they were
   const { decision, reason } = await once();
   assert.equal(decision, "deny");
-  assert.match(reason!, /hooks has changed since it was trusted/);
+  assert.match(reason!, /pre-tool-use\.a\.sh has changed since the run began/);
   assert.equal(existsSync(`${p.cwd}/new`), false);
-  trust(p.cwd, p.env);
-  assert.equal((await once()).decision, "continue");
-  assert.equal(existsSync(`${p.cwd}/new`), true);
+  p.put({ "hooks/pre-tool-use.a.sh": marking(`${p.cwd}/old`), "hooks/stop.ts": "" });
+  assert.equal((await once()).decision, "continue", "a file that came does not shut the gates of others");
+  p.put({ "hooks/_more.sh": "echo" });
+  assert.equal((await once()).decision, "deny");
 });
 
-test("U16: a command that changed is not run, though its size and its time are as they were", async () => {
-  using p = place();
-  const file = `${p.cwd}/hooks/pre-tool-use.a.sh`;
-  p.put({ "hooks/pre-tool-use.a.sh": marking(`${p.cwd}/one`) });
-  trust(p.cwd, p.env);
-  const sources = new HookSources({ cwd: p.cwd, env: p.env });
-  // Both changes within one second: on Deno the time of a change has no smaller part.
-  while (Date.now() % 1000 > 200) await sleep(20);
-  const { atime, mtime } = statSync(file);
-  utimesSync(file, atime, mtime);
-  await sleep(300);
-  await sources.refresh();
-  writeFileSync(file, marking(`${p.cwd}/two`));
-  utimesSync(file, atime, mtime);
-  assert.equal((await fired(sources, PRE, p.cwd)).decision, "deny");
-  assert.equal(existsSync(`${p.cwd}/two`), false);
-});
-
-test("U16: in a run, settings that changed go on as they were trusted", async () => {
+test("U16: settings that changed are left out of the next run", async () => {
   const settings = (word: string) =>
     JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "command", command: `echo ${word} >&2; exit 2` }] }] } });
   using p = place({ ".claude/settings.json": settings("old") });
   trust(p.cwd, p.env);
   const sources = new HookSources({ cwd: p.cwd, env: p.env });
-  assert.match((await fired(sources, STOP, p.cwd)).reason!, /: old\n$/);
+  const { records } = await sources.load();
   p.put({ ".claude/settings.json": settings("new") });
-  assert.match((await fired(sources, STOP, p.cwd)).reason!, /: old\n$/);
+  assert.match((await fire(records, structuredClone(STOP), environment(p.cwd).env)).reason!, /: old\n$/);
+  assert.equal((await fired(sources, STOP, p.cwd)).reason, undefined);
   trust(p.cwd, p.env);
   assert.match((await fired(sources, STOP, p.cwd)).reason!, /: new\n$/);
+});
+
+test("U16: a trusted guard that changed or is gone keeps the next run from starting", async () => {
+  const deny = `{ "permissions": { "deny": ["Bash"] } }`;
+  const guards: Record<string, string> = {
+    "hooks/pre-tool-use.a.ts": "export default () => {};",
+    "hooks/stop.also.ts": `export const config = { also: ["pre-tool-use"] }; export default () => {};`,
+    "hooks/user-prompt-submit.sh": "",
+    ".claude/settings.json": `{ "hooks": { "PermissionRequest": [] } }`,
+    ".claude/settings.local.json": deny,
+    "hooks.yaml": "hooks: { definitions: [] }",
+    ".crochet/config.yaml": `permissions: { deny: [Bash] }`,
+  };
+  using p = place({ ...guards, "hooks/stop.b.ts": "", ".agent/hook.toml": "" });
+  const changed = async (options: { trust?: boolean; scriptFolders?: string[] } = {}) =>
+    (await new HookSources({ cwd: p.cwd, env: p.env, ...options }).load()).changedGuards.map((why) =>
+      why.split(" ", 1)[0]
+    );
+  trust(p.cwd, p.env);
+  p.put({ "hooks/stop.b.ts": "export default () => {};", ".agent/hook.toml": "# other", "hooks/stop.c.ts": "" });
+  assert.deepEqual(await changed(), []);
+  for (const [file, text] of Object.entries(guards)) {
+    p.put({ [file]: `${text} ` });
+    assert.deepEqual(await changed(), [file]);
+    assert.deepEqual(await changed({ trust: true }), []);
+    assert.deepEqual(await changed({ scriptFolders: [] }), file.startsWith("hooks/") ? [] : [file]);
+    rmSync(`${p.cwd}/${file}`);
+    assert.deepEqual(await changed(), [file]);
+    p.put({ [file]: text });
+  }
+  p.put({ "hooks/_shared.ts": "" });
+  assert.deepEqual(new Set(await changed()), new Set(["hooks/_shared.ts"]));
+});
+
+test("U16: what modules import of the project is trusted with them, and a change of it is one of theirs", async () => {
+  using p = place({
+    "hooks/stop.a.ts": `import { b } from "../lib/b"; import "zod"; export default () => b();`,
+    "lib/b.ts": `import { c } from "./c.ts"; export const b = () => ({ action: "deny", reason: c });`,
+    "lib/c.ts": `export const c = "c"; await import("node:fs");`,
+  });
+  assert.deepEqual(hookImports(p.cwd), { inside: ["lib/b.ts", "lib/c.ts"], outside: ["zod"] });
+  trust(p.cwd, p.env);
+  assert.equal(distrust(p.cwd, "hooks", p.env), undefined);
+  p.put({ "lib/c.ts": `export const c = "other";` });
+  const { records, unloaded } = await new HookSources({ cwd: p.cwd, env: p.env }).load();
+  assert.equal(records.length, 0);
+  assert.match(unloaded[0]!.why, /^lib\/c\.ts has changed since it was trusted/);
+});
+
+test("U16: a pipe, a device, a link out of the project and a huge file are refused by name, and never read", async () => {
+  const things = [".claude/settings.json", "hooks.yaml", ".agent/hook.toml", "hooks/stop.sh"];
+  const puts: readonly ((path: string) => void)[] = [
+    (path) => void execFileSync("mkfifo", [path]),
+    (path) => symlinkSync("/dev/zero", path),
+    (path) => symlinkSync("/etc/passwd", path),
+    (path) => {
+      writeFileSync(path, "");
+      truncateSync(path, 20_000_000);
+    },
+  ];
+  for (const thing of things) {
+    for (const putAt of puts) {
+      using p = place();
+      mkdirSync(dirname(`${p.cwd}/${thing}`), { recursive: true });
+      putAt(`${p.cwd}/${thing}`);
+      const [standing] = standings(p.cwd, p.env);
+      assert.equal(standing!.state, "refused");
+      assert.match(standing!.why!, new RegExp(`^'${thing}' is `));
+      assert.throws(() => trust(p.cwd, p.env), new RegExp(`'${thing}' is `));
+      assert.deepEqual((await new HookSources({ cwd: p.cwd, env: p.env }).load()).records, []);
+    }
+  }
 });
 
 test("a path that was typed, and --trust, are trust for that call and leave none behind", async () => {

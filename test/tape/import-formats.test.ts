@@ -132,7 +132,7 @@ test("an agent with the same requests always replays an imported conversation, w
   await here.call(importAction, "talk.yaml", "--out", "fixtures");
   here.put({ "fixtures/talk/agent.ts": AGENT });
   for (const how of [[], ["--wire"]]) {
-    const { out, code } = await here.call(replay, "talk", ...how);
+    const { out, code } = await here.call(replay, "--trust", "talk", ...how);
     assert.equal(code, 0, out);
     assert.match(out, /talk +ok +2\/2/);
   }
@@ -143,7 +143,7 @@ test("a recording that no single run can make is not replayed, and says so", asy
   using here = place({ "two.yaml": recorded("httpmock", said(), said(undefined, other)) });
   await here.call(importAction, "two.yaml", "--out", "fixtures");
   here.put({ "fixtures/two/agent.ts": AGENT });
-  const { out, code } = await here.call(replay, "two");
+  const { out, code } = await here.call(replay, "--trust", "two");
   assert.equal(code, 1);
   assert.match(out, /as no run of one agent asks all that is on its tape: see 'crochet fixtures show two'\n/);
 });

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { shellWord } from "../../core/shown.ts";
 import { missingProgram } from "../../hooks/process/program.ts";
-import { standings } from "../../hooks/trust.ts";
+import { areFixturesTrusted, standings } from "../../hooks/trust.ts";
 import { reportLines } from "../../tape/drift/report.ts";
 import { type Fixture, FIXTURES, fixturesIn } from "../../tape/fixture.ts";
 import { readTape } from "../../tape/read.ts";
@@ -25,8 +25,9 @@ export async function projectChecks(cwd: string, io: Io, replay: boolean): Promi
 }
 
 function trustChecks(cwd: string, io: Io): Check[] {
-  return standings(cwd, io.env).map(({ thing, state }) => {
+  return standings(cwd, io.env).map(({ thing, state, why }) => {
     if (state === "trusted") return ok("trust", `${thing} is trusted`);
+    if (state === "refused") return broken("trust", `${thing} is not read: ${why}`, "put a plain file in its place");
     const how = state === "changed" ? "has changed since it was trusted" : "is not trusted";
     const runs = thing === "hooks" ? "'crochet run' without a script loads nothing of it" : "nothing in it runs";
     return warning("trust", `${thing} ${how}, so ${runs}`, "look at it, then run 'crochet trust'");
@@ -73,7 +74,7 @@ async function fixtures(cwd: string, io: Io, replay: boolean): Promise<Check[]> 
   const found = fixturesIn(join(cwd, FIXTURES));
   if (found.length === 0) return [];
   // A replay runs the project's own code, so it waits for trust as hooks do.
-  const trusted = replay || isTrusted(cwd, io);
+  const trusted = replay || areFixturesTrusted(cwd, io.env);
   const end = performance.now() + PATIENCE_MS;
   const checks: Check[] = [];
   let fine = 0;
@@ -87,17 +88,12 @@ async function fixtures(cwd: string, io: Io, replay: boolean): Promise<Check[]> 
   }
   if (fine > 0) checks.push(ok("fixtures", `${fine} of ${found.length} replay as recorded`));
   if (left > 0) {
-    const why = trusted ? "for want of time" : "as this directory is not trusted";
+    const why = trusted ? "for want of time" : "as its fixtures are not trusted";
     checks.push(
       warning("fixtures", `${left} of ${found.length} can be read and were not replayed ${why}`, "crochet replay"),
     );
   }
   return checks;
-}
-
-function isTrusted(cwd: string, io: Io): boolean {
-  const all = standings(cwd, io.env);
-  return all.length > 0 && all.every(({ state }) => state === "trusted");
 }
 
 async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<Check | undefined> {

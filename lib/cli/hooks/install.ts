@@ -1,4 +1,4 @@
-import { HookFolder } from "../../hooks/hot.ts";
+import { HookFolder } from "../../hooks/folder.ts";
 import { planInstall } from "../../hooks/install.ts";
 import { distrust } from "../../hooks/trust.ts";
 import { command, type Usage } from "../_flags.ts";
@@ -20,7 +20,7 @@ export default command(USAGE, async (read, io) => {
   const refused = typed ? undefined : distrust(place.cwd, "hooks", io.env);
   if (refused !== undefined) throw new Error(`Cannot install the hooks as ${refused}`);
   const hooks = new HookFolder(folder, { host: { projectDir: place.cwd, env: io.env } });
-  const records = await hooks.refresh();
+  const records = await hooks.load();
   if (hooks.problems.length > 0) throw new Error(hooks.problems.map((problem) => problem.message).join("\n"));
   const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), place);
   finish(plan, asked, read.flags, io, "written");

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { readBrought } from "./brought.ts";
 
 /** Where hooks are from, in the order in which they are asked. */
 export type SourceScope = "script" | "user" | "project" | "local" | "command line";
@@ -7,41 +8,41 @@ export type SourceScope = "script" | "user" | "project" | "local" | "command lin
 export class TextSource {
   readonly path: string;
   readonly scope: SourceScope;
-  readonly #distrust: ((text: string) => string | undefined) | undefined;
-  readonly #required: boolean;
-  /** The last text that was trusted; undefined where there is none. */
+  readonly #options: TextSourceOptions;
+  /** Undefined if there is none, or none that is trusted. */
   text: string | undefined;
-  /** Why what lies there now does not count. */
+  /** Why what lies there does not count. */
   refused: string | undefined;
   problem: string | undefined;
 
-  constructor(path: string, scope: SourceScope, options: {
-    /** Why a text is not to be used. @default all are */
-    distrust?: ((text: string) => string | undefined) | undefined;
-    /** Named by a person: it must be there. */
-    required?: boolean;
-  } = {}) {
+  constructor(path: string, scope: SourceScope, options: TextSourceOptions = {}) {
     this.path = path;
     this.scope = scope;
-    this.#distrust = options.distrust;
-    this.#required = options.required ?? false;
+    this.#options = options;
   }
 
-  /** Looks at the file; the trusted text stays in use while a new one is not trusted. */
-  refresh(): void {
-    this.refused = this.problem = undefined;
-    let text: string;
+  load(): void {
+    this.text = this.refused = this.problem = undefined;
+    const { project, distrust, required } = this.#options;
     try {
-      text = readFileSync(this.path, "utf8");
+      const bytes = project === undefined ? readFileSync(this.path) : readBrought(project, this.path);
+      if (bytes === undefined) return;
+      const text = new TextDecoder().decode(bytes);
+      this.refused = distrust?.(text);
+      if (this.refused === undefined) this.text = text;
     } catch (error) {
-      this.text = undefined;
       const missing = (error as { code?: string }).code === "ENOENT";
-      if (!missing || this.#required) {
-        this.problem = `Cannot read '${this.path}' as ${missing ? "there is no such file" : (error as Error).message}`;
-      }
-      return;
+      if (missing && !required) return;
+      this.problem = `Cannot read '${this.path}': ${missing ? "there is no such file" : (error as Error).message}`;
     }
-    this.refused = this.#distrust?.(text);
-    if (this.refused === undefined) this.text = text;
   }
+}
+
+interface TextSourceOptions {
+  /** The project that brought the file along: only a regular file inside it is read. */
+  readonly project?: string;
+  /** Why a text is not to be used. @default all are */
+  readonly distrust?: ((text: string) => string | undefined) | undefined;
+  /** Named by a person: it must be there. */
+  readonly required?: boolean;
 }

@@ -5,9 +5,6 @@ import { sha256 } from "../../files/sha256.ts";
 /** More than any hooks folder has, and less than a link to a whole disk. */
 const MOST_FILES = 10_000;
 
-/** A change this near to now may be followed by another that no time stamp shows. */
-const SETTLED_MS = 100;
-
 interface Leaf {
   /** Relative to the root. */
   readonly name: string;
@@ -33,50 +30,35 @@ function counted(root: string, which: (name: string) => boolean): Leaf[] {
   const found: Leaf[] = [];
   for (const leaf of leaves(root)) {
     if (found.length === MOST_FILES) {
-      throw new Error(`Cannot watch folder '${root}' as it holds more than ${MOST_FILES} files: keep only hooks in it`);
+      throw new Error(`Cannot read folder '${root}': it holds more than ${MOST_FILES} files, keep only hooks in it`);
     }
     if (which(leaf.name)) found.push(leaf);
   }
   return found;
 }
 
-/** What the bytes of a folder amount to: names, contents, links and whether a file may be run. */
+/** Reads a file; undefined if it cannot be hashed by its bytes. */
+type Read = (path: string) => Uint8Array | undefined;
+
+const readAny: Read = (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path) : undefined;
+
+/** The hash of each file of a folder by its name: its bytes, where it leads as a link, and whether it may be run. */
+export function fileHashes(root: string, read = readAny): { [name: string]: string } {
+  return Object.fromEntries(counted(root, () => true).map((leaf) => [leaf.name, hashOf(leaf, read)]));
+}
+
+/** What the files of a folder amount to. */
 export function treeHash(root: string, which: (name: string) => boolean = () => true): string {
-  return hashOf(counted(root, which));
-}
-
-/** The same of each file by its name: what says which of them has changed. */
-export function fileHashes(root: string): { [name: string]: string } {
-  return Object.fromEntries(counted(root, () => true).map((leaf) => [leaf.name, hashOf([leaf])]));
-}
-
-function hashOf(leaves: readonly Leaf[]): string {
   const hash = sha256();
-  for (const { name, path, link } of leaves) {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    const bytes = stat?.isFile() ? readFileSync(path) : undefined;
-    const kind = stat === undefined ? "broken" : bytes ? (stat.mode & 0o111 ? "program" : "file") : "other";
-    hash.update(`${JSON.stringify([name, kind, link ?? null, bytes?.length ?? 0])}\n`);
-    if (bytes) hash.update(bytes);
-  }
+  for (const leaf of counted(root, which)) hash.update(`${leaf.name}\0${hashOf(leaf, readAny)}\n`);
   return hash.digest("hex");
 }
 
-/** A cheap sign that a folder has changed; `settled` says whether an unchanged sign can be believed. */
-export function treeSign(root: string): { readonly sign: string; readonly settled: boolean } {
-  let sign = "";
-  let newest = 0;
-  for (const { name, path, link } of counted(root, () => true)) {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    sign += `${name}\0${link ?? ""}\0${stat?.mtimeMs}\0${stat?.ctimeMs}\0${stat?.size}\0${stat?.ino}\0${stat?.mode}\n`;
-    newest = Math.max(newest, stat?.mtimeMs ?? 0, latest(stat?.ctimeMs ?? 0));
-  }
-  return { sign, settled: newest < Date.now() - SETTLED_MS };
-}
-
-/** The last moment that a time may stand for: Deno tells the time of a change in whole seconds. */
-function latest(ms: number): number {
-  return ms % 1000 === 0 ? ms + 999 : ms;
+function hashOf({ path, link }: Leaf, read: Read): string {
+  const bytes = read(path);
+  const isProgram = ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
+  const kind = bytes === undefined ? "other" : isProgram ? "program" : "file";
+  return sha256().update(`${JSON.stringify([kind, link ?? null])}\n`).update(bytes ?? "").digest("hex");
 }
 
 /** The files that the hooks of a folder share: a change in one of them is a change in all. */

@@ -1,5 +1,5 @@
 import { readFileSync, realpathSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { systemClock } from "../../core/clock.ts";
 import { fire } from "../../core/dispatch.ts";
 import type { EventName, Fired } from "../../core/events.ts";
@@ -147,8 +147,9 @@ async function load(
       return found(await readDefinitions(text, target.path, options), target.name);
     }
     case "toml": {
-      const { tomlHooks } = await import("../../hooks/toml.ts");
-      return found(tomlHooks(place.project, { host }), target.name);
+      const { TOML_FILE, tomlHooks } = await import("../../hooks/toml.ts");
+      const text = readFileSync(join(place.project, TOML_FILE), "utf8");
+      return found(tomlHooks(place.project, text, { host }), target.name);
     }
     case "command":
       throw new TypeError("Cannot load a command: it is run directly");

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { AnyEvent } from "../../../lib/core/events.ts";
 import { discover } from "../../../lib/hooks/discover.ts";
-import { HookFolder } from "../../../lib/hooks/hot.ts";
+import { HookFolder } from "../../../lib/hooks/folder.ts";
 import { sampleEvent } from "../../../lib/hooks/samples.ts";
 import { scripted } from "../../../lib/testing/scripted.ts";
 import { SHIPPED, shipped } from "./_shipped.ts";
@@ -18,7 +18,7 @@ test("every file that is shipped is a hook of a valid name", () => {
 
 test("every shipped hook loads", async () => {
   const folder = new HookFolder(SHIPPED);
-  await folder.refresh();
+  await folder.load();
   assert.deepEqual(folder.problems, []);
   assert.equal(folder.records.length, files.length);
 });

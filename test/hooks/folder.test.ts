@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { renameSync, rmSync, symlinkSync } from "node:fs";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
-import { treeSign } from "../../lib/hooks/file/tree.ts";
 import type { HookRunner } from "../../lib/agent.ts";
 import { hookList } from "../../lib/agent/hook-list.ts";
-import { HookFolder, hotFolders } from "../../lib/hooks/hot.ts";
+import { HookFolder, hookFolders } from "../../lib/hooks/folder.ts";
 import { put, scratch } from "../_scratch.ts";
 import { environment, POST, PRE, STOP } from "./_fire.ts";
 
@@ -29,9 +27,9 @@ async function reasons(records: readonly HookRecord[]): Promise<string> {
   return [reason.replaceAll("\n", " | "), ...warnings].join(" ! ");
 }
 
-test("an edited, added or removed hook file counts without a restart", async () => {
+test("an edited, added or removed hook file counts from the next load", async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"a1"`) });
-  const hooks = hotFolders([folder.path]);
+  const hooks = hookFolders([folder.path]);
   assert.equal(await reasons(await hooks()), "a1");
   folder.put("stop.a.ts", deny(`"a2"`));
   assert.equal(await reasons(await hooks()), "a2");
@@ -52,29 +50,18 @@ globalThis.listenersSeen.push(process.listenerCount("exit"));\n`;
   using stack = new DisposableStack();
   const folders = Array.from({ length: 12 }, () => stack.use(folderOf({ "stop.a.ts": looks + deny(`"a"`) })));
   const before = process.listenerCount("exit");
-  await Promise.all(folders.map(({ path }) => hotFolders([path])()));
+  await Promise.all(folders.map(({ path }) => hookFolders([path])()));
   assert.deepEqual(seen, Array(12).fill(before + 1));
   assert.equal(process.listenerCount("exit"), before);
 });
 
 test("an edit of the same length in the same moment counts too", async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"0"`) });
-  const hooks = hotFolders([folder.path]);
+  const hooks = hookFolders([folder.path]);
   for (let i = 0; i < 10; i++) {
     folder.put("stop.a.ts", deny(`"${i}"`));
     assert.equal(await reasons(await hooks()), String(i));
   }
-});
-
-test("a change that is too fresh for its time stamp to be believed is looked at again", async () => {
-  using folder = folderOf({ "stop.a.ts": "" });
-  let fresh = false;
-  for (let i = 0; i < 50 && !fresh; i++) {
-    folder.put("stop.a.ts", String(i));
-    fresh = !treeSign(folder.path).settled;
-  }
-  assert.equal(fresh, true);
-  while (!treeSign(folder.path).settled) await sleep(50);
 });
 
 test("a changed _ file reloads the hooks that share it, through other _ files and folders", async () => {
@@ -84,7 +71,7 @@ test("a changed _ file reloads the hooks that share it, through other _ files an
     "stop.b.mjs": `import { word } from "./_words.ts";\n${deny("`b ${word}`")}`,
   });
   folder.put("_deep/word.ts", `export const word: string = "one";`);
-  const hooks = hotFolders([folder.path]);
+  const hooks = hookFolders([folder.path]);
   assert.equal(await reasons(await hooks()), "a one | b one");
   folder.put("_deep/word.ts", `export const word: string = "two";`);
   assert.equal(await reasons(await hooks()), "a two | b two");
@@ -94,34 +81,21 @@ test("a changed _ file reloads the hooks that share it, through other _ files an
   assert.equal(await reasons(await hooks()), "A three | b three");
 });
 
-test("a hook that did not change keeps its state and its record when another does", async () => {
-  const counting = `let n = 0;\nexport default () => ({ action: "deny", reason: String(++n) });\n`;
-  using folder = folderOf({ "stop.a.ts": counting, "stop.b.ts": deny(`"b"`) });
-  const hooks = hotFolders([folder.path]);
-  const before = await hooks();
-  assert.equal(await reasons(before), "1 | b");
-  folder.put("stop.b.ts", deny(`"B"`));
-  const after = await hooks();
-  assert.equal(await reasons(after), "2 | B");
-  assert.equal(after[0], before[0]);
-});
-
-test("the list stays the same list while nothing changes, whatever is touched", async () => {
+test("the list stays the same list while nothing changes, also if a file is written again", async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
-  const hooks = hotFolders([folder.path]);
+  const hooks = hookFolders([folder.path]);
   const first = await hooks();
   assert.equal(await hooks(), first);
   folder.put("stop.a.ts", deny(`"a"`));
-  folder.put("README.md", "words");
   assert.equal(await hooks(), first);
 });
 
-test("a hook broken by an edit keeps failing with its load error, and comes back when it is mended", async () => {
+test("a hook broken by an edit keeps failing with its load error, and comes back when it is fixed", async () => {
   using folder = folderOf({
     "_w.ts": "export const w = 1;",
     "stop.a.ts": `import { w } from "./_w.ts";\n${deny("`a${w}`")}`,
   });
-  const hooks = hotFolders([folder.path]);
+  const hooks = hookFolders([folder.path]);
   assert.equal(await reasons(await hooks()), "a1");
   folder.put("_w.ts", "export const w = (;");
   for (let i = 0; i < 2; i++) {
@@ -151,7 +125,7 @@ test("U7: a gate that was broken by an edit does not open", async () => {
     "pre-tool-use.a.ts": "export default () => {};",
     "pre-tool-use.b.rules": `tool equals "X" -> deny("x")`,
   });
-  const hooks = hotFolders([folder.path]);
+  const hooks = hookFolders([folder.path]);
   const gate = async () => await fire(await hooks(), structuredClone(PRE), environment("/tmp").env);
   assert.equal((await gate()).decision, "continue");
   folder.put("pre-tool-use.b.rules", "tool equal");
@@ -167,9 +141,9 @@ test("U7: a gate that was broken by an edit does not open", async () => {
   assert.match((await gate()).reason!, /it is a link that leads nowhere/);
 });
 
-test("a file of no event that appears in a run is told at each turn and stops nothing", async () => {
+test("a file of no event that appears is reported at each turn of the next run and stops nothing", async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
-  const hooks = hotFolders([folder.path]);
+  const hooks = hookFolders([folder.path]);
   await hooks();
   folder.put("stp.ts", "");
   const records = await hooks();
@@ -190,12 +164,12 @@ test("a file of no event that appears in a run is told at each turn and stops no
 
 test("an agent that names a folder with a file that cannot be loaded does not start with it", async () => {
   using folder = folderOf({ "stop.a.ts": "export default", "stp.sh": "" });
-  await assert.rejects(hotFolders([folder.path])(), (error: Error) => {
+  await assert.rejects(hookFolders([folder.path])(), (error: Error) => {
     assert.match(error.message, /stop\.a\.ts/);
     assert.match(error.message, /stp\.sh/);
     return true;
   });
-  await assert.rejects(hotFolders([`${folder.path}/none`])(), /Cannot read hooks folder/);
+  await assert.rejects(hookFolders([`${folder.path}/none`])(), /Cannot read hooks folder/);
 });
 
 test("a hook that lies in two folders runs once, and hooks in code come before those of files", async () => {
@@ -215,7 +189,7 @@ test("U8: a post-tool-use file sees successes, a post-tool-use-failure file the 
     "post-tool-use-failure.b.ts": deny(`"failure"`),
     "post-tool-use@Read.c.ts": deny(`"read"`),
   });
-  const records = await hotFolders([folder.path])();
+  const records = await hookFolders([folder.path])();
   const at = async (failed: boolean) => {
     const event = { ...structuredClone(POST), failed, outcome: failed ? "failure" as const : "success" as const };
     return (await fire(records, event, environment("/tmp").env)).reason;
@@ -231,7 +205,7 @@ test("a module's config decides matcher, mode, scope, time and further moments",
     "pre-tool-use@Edit.b.ts": `export const config = { also: ["post-tool-use@Bash"] };\n${deny("`b`")}`,
     "stop.c.ts": `export const config = { mode: "observe", scope: "sub" };\n${deny(`"c"`)}`,
   });
-  const records = await hotFolders([folder.path])();
+  const records = await hookFolders([folder.path])();
   const pre = await fire(records, structuredClone(PRE), environment("/tmp").env);
   assert.equal(pre.deniedBy, "pre-tool-use.a.ts");
   assert.match(pre.reason!, /longer than its limit of 0\.05 s/);
@@ -252,7 +226,7 @@ test("two ways to match at once, or an unknown further moment, are load errors",
     "pre-tool-use.c.sh": `#!/bin/sh\n# crochet: matcher="("\n`,
   });
   const hooks = new HookFolder(folder.path);
-  await hooks.refresh();
+  await hooks.load();
   const messages = hooks.problems.map((problem) => problem.message).join("\n");
   assert.match(messages, /by '@Bash' and by matcher 'x': keep one/);
   assert.match(messages, /'stpo' is not an event: did you mean 'stop'\?/);
@@ -262,7 +236,7 @@ test("two ways to match at once, or an unknown further moment, are load errors",
 test("a folder that is taken away and put back takes its hooks along", async () => {
   using outer = scratch({ "hooks/stop.a.ts": deny(`"a"`) });
   const path = `${outer.path}/hooks`;
-  const hooks = hotFolders([path]);
+  const hooks = hookFolders([path]);
   assert.equal(await reasons(await hooks()), "a");
   renameSync(path, `${path}-away`);
   assert.equal(await reasons(await hooks()), "-");
@@ -275,12 +249,12 @@ const skip = "Deno" in globalThis ? "only Bun tells which files it has loaded" :
 test("a folder of modules alone loads neither YAML nor the other kinds", { skip }, async () => {
   using folder = folderOf({ "stop.a.ts": deny(`"a"`) });
   const { execFileSync } = await import("node:child_process");
-  const hot = new URL("../../lib/hooks/hot.ts", import.meta.url).href;
+  const module = new URL("../../lib/hooks/folder.ts", import.meta.url).href;
   folder.put(
     "_look.mjs",
-    `import { hotFolders } from ${JSON.stringify(hot)};
+    `import { hookFolders } from ${JSON.stringify(module)};
      import { createRequire } from "node:module";
-     console.log((await hotFolders([${JSON.stringify(folder.path)}])()).length);
+     console.log((await hookFolders([${JSON.stringify(folder.path)}])()).length);
      console.log(Object.keys(createRequire(import.meta.url).cache).filter((p) => /yaml|hooks\\/(rules|prompt|command)\\.ts/.test(p)).join());`,
   );
   assert.equal(execFileSync(process.execPath, [`${folder.path}/_look.mjs`], { encoding: "utf8" }), "1\n\n");

@@ -1,0 +1,153 @@
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import type { HookRecord } from "../core/hook.ts";
+import { thrownWords } from "../core/thrown.ts";
+import { isSkipped } from "./file/file-name.ts";
+import { guarded } from "./file/guarded.ts";
+import type { HookHost } from "./process/host.ts";
+import type { ModuleFolder } from "./file/import.ts";
+import { sharedFiles, treeHash } from "./file/tree.ts";
+import { discover, type Discovery, type HookFile, loadMessage, type Problem } from "./discover.ts";
+import { brokenHook, loadHook, problemHook } from "./load.ts";
+import type { PromptModel } from "./prompt.ts";
+
+/** Why a file of a folder may not be run; undefined if it may. */
+export type Gatekeeper = (file: string) => string | undefined;
+
+/** What hooks of a folder need of the program that runs them. */
+export interface Runner {
+  /** For commands. @default the process's directory as the project's */
+  readonly host?: HookHost | undefined;
+  /** The model for prompt hooks. Off if absent */
+  readonly prompt?: PromptModel | undefined;
+  /** Gets what is odd but works. */
+  readonly warn?: ((message: string) => void) | undefined;
+}
+
+export interface FolderOptions extends Runner {
+  /** How listings name the folder. @default its path */
+  readonly source?: string;
+  /** Made anew at each load: what it says holds for the files as they are then. */
+  readonly keeper?: (() => Gatekeeper) | undefined;
+}
+
+interface Loaded {
+  readonly file: HookFile;
+  readonly record: HookRecord;
+  readonly problem: Problem | undefined;
+}
+
+/**
+ * A folder of hooks, loaded when a run begins. A file that is edited, added or removed counts from the next `load`;
+ * a hook that cannot be loaded stays in its place and fails.
+ */
+export class HookFolder {
+  readonly path: string;
+  readonly source: string;
+  readonly #options: FolderOptions;
+  #hash: string | undefined;
+  /** In the order they run. The same list as long as nothing has changed. */
+  records: readonly HookRecord[] = [];
+  files: readonly HookFile[] = [];
+  problems: readonly Problem[] = [];
+  /** The files that may not be run, and why. */
+  refused: ReadonlyMap<string, string> = new Map();
+
+  constructor(path: string, options: FolderOptions = {}) {
+    this.path = path;
+    this.source = options.source ?? path;
+    this.#options = options;
+  }
+
+  async load(): Promise<readonly HookRecord[]> {
+    try {
+      const keeper = this.#options.keeper?.();
+      const root = realpathSync(this.path);
+      const names = readdirSync(root).filter((name) => !isSkipped(name));
+      this.refused = new Map(names.flatMap((name) => {
+        const why = keeper?.(name);
+        return why === undefined ? [] : [[name, why]];
+      }));
+      // Nothing that is not trusted is read, not even to be hashed.
+      const hash = this.refused.size === names.length ? "" : [treeHash(root), ...this.refused.keys()].join();
+      if (hash === this.#hash) return this.records;
+      await this.#loadAll(root, discover(root, (name) => this.refused.has(name)));
+      this.#hash = hash;
+    } catch (error) {
+      this.#hash = undefined;
+      const message = `Cannot read hooks folder '${this.path}': ${thrownWords(error)}`;
+      this.#set([], [{ file: this.path, message }]);
+    }
+    return this.records;
+  }
+
+  async #loadAll(root: string, { files, problems: found }: Discovery): Promise<void> {
+    const { hash: shared, paths } = sharedFiles(root);
+    const now: Loaded[] = [];
+    for (const file of files) now.push(await this.#loadFile(file, { root, shared, sharedFiles: paths }));
+    // A gate whose file cannot be read is no less a gate.
+    for (const problem of found) {
+      const { hook: file, message } = problem;
+      if (file) now.push({ file, record: brokenHook(file, message, this.source), problem });
+    }
+    this.#set(now, found.filter(({ hook }) => !hook));
+  }
+
+  async #loadFile(file: HookFile, folder: ModuleFolder): Promise<Loaded> {
+    try {
+      const { host = { projectDir: process.cwd() }, prompt, warn } = this.#options;
+      const record = await loadHook(file, { folder, source: this.source, host, prompt, warn, isolates: true });
+      const isProgram = file.kind === "command" || (file.kind === "module" && record.dialect !== "native");
+      return { file, record: isProgram ? unchanged(record, file, folder) : record, problem: undefined };
+    } catch (error) {
+      const message = loadMessage(file.name, error);
+      return { file, record: brokenHook(file, message, this.source), problem: { file: file.name, message } };
+    }
+  }
+
+  #set(now: readonly Loaded[], unnamed: readonly Problem[]): void {
+    this.files = now.map((one) => one.file);
+    this.problems = [...now.flatMap((one) => one.problem ?? []), ...unnamed];
+    this.records = [...now.map((one) => one.record), ...unnamed.map((problem) => problemHook(problem, this.source))];
+  }
+}
+
+/** A program, as an isolated module is one, is read from disk each time it runs, so its bytes, and those of the `_` files, are compared each time. */
+function unchanged(record: HookRecord, file: HookFile, { root, shared }: ModuleFolder): HookRecord {
+  const bytes = readFileSync(file.path);
+  return guarded(record, () => {
+    const isFile = statSync(file.path, { throwIfNoEntry: false })?.isFile();
+    if (isFile && bytes.equals(readFileSync(file.path)) && sharedFiles(root).hash === shared) return undefined;
+    return `${file.name} has changed since the run began: its new bytes count from the next run`;
+  });
+}
+
+/** Hook folders as an agent has them. A file that cannot be loaded keeps the agent from starting; later it fails alone. */
+export function hookFolders(
+  paths: readonly string[],
+  runner: Runner = {},
+): () => Promise<readonly HookRecord[]> {
+  const folders = paths.map((path) => new HookFolder(path, runner));
+  let joined: { readonly of: readonly (readonly HookRecord[])[]; readonly records: readonly HookRecord[] } | undefined;
+  return async () => {
+    const lists: (readonly HookRecord[])[] = [];
+    for (const folder of folders) lists.push(await folder.load());
+    if (!joined) {
+      const problems = folders.flatMap((folder) => folder.problems);
+      if (problems.length > 0) throw new TypeError(problems.map((p) => p.message).join("\n"));
+    }
+    if (!joined || lists.some((list, i) => list !== joined!.of[i])) {
+      joined = { of: lists, records: onceEach(folders) };
+    }
+    return joined.records;
+  };
+}
+
+/** The records of all folders; a file that lies in two of them counts in the first. */
+function onceEach(folders: readonly HookFolder[]): HookRecord[] {
+  const seen = new Set<string>();
+  return folders.flatMap(({ records, files }) => {
+    const again = new Set(records.filter((_, i) => files[i] !== undefined && seen.has(files[i].path)));
+    for (const { path } of files) seen.add(path);
+    return records.filter((record) => !again.has(record));
+  });
+}
