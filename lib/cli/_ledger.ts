@@ -4,7 +4,7 @@ import type { EventName } from "../core/events.ts";
 import type { Folded } from "../core/fold.ts";
 import type { HookRun } from "../core/hook.ts";
 import type { Environment } from "../hooks/file/places.ts";
-import { readRollout, rolloutWriter } from "../transcript/rollout.ts";
+import { type Rollout, rolloutWriter } from "../transcript/rollout.ts";
 import { stateDir } from "../files/state-dir.ts";
 import { newestFirst, privateDir, rolloutName, rollouts } from "./_project.ts";
 
@@ -21,9 +21,9 @@ export function ledgers(cwd: string, env: Environment): string[] {
   return newestFirst([...rollouts(cwd, env), join(testsDir(cwd, env), TEST)]);
 }
 
-/** The fires in a rollout, in order. A torn last line costs that line. */
-export function firesOf(path: string): Fire[] {
-  return readRollout(path).lines.flatMap((line) =>
+/** The events of a run at which hooks were considered, in order. */
+export function firesOf({ lines }: Rollout): Fire[] {
+  return lines.flatMap((line) =>
     line.type === "fired" ? [{ at: line.at, agent_id: line.agent_id, event: line.event, folded: line.folded }] : []
   );
 }
@@ -45,7 +45,7 @@ export function keepTest(cwd: string, env: Environment, event: EventName, folded
 
 /** What one hook did at one event, in a few words. */
 export function sayRun({ skipped, failure, opinion }: HookRun): string {
-  if (skipped !== undefined) return `passed over: ${skipped}`;
+  if (skipped !== undefined) return `skipped: ${skipped}`;
   if (failure !== undefined) return `failed: ${failure}`;
   const parts = [
     opinion?.decision === "deny"

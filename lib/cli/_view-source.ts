@@ -3,8 +3,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { nearest } from "../core/names.ts";
 import { findFixture, type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
-import { viewOf } from "../view/model.ts";
-import { readForView } from "../view/read.ts";
+import { readRollout } from "../transcript/rollout.ts";
+import { viewOf } from "../view/view.ts";
 import type { WholeView } from "../view/shape.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { newestFirst, rolloutId, rolloutName, rollouts, runMeant } from "./_project.ts";
@@ -45,13 +45,13 @@ function mend(given: string, cwd: string, io: Io): string {
 }
 
 function viewOfRollout(path: string): Viewed {
-  const told = readForView(path);
+  const log = readRollout(path);
   const name = basename(path).replace(/(\.rollout)?\.jsonl$/, "");
-  return { name, view: viewOf(told, basename(path) === rolloutName(told.id) ? `run ${told.id}` : basename(path)) };
+  return { name, view: viewOf(log, basename(path) === rolloutName(log.id) ? `run ${log.id}` : basename(path)) };
 }
 
-/** A fixture is drawn from its tape alone: to look at a recording runs nothing of it. */
+/** A fixture is drawn from its tape alone: looking at a recording runs none of its code. */
 async function viewOfFixture({ name, tape }: Fixture): Promise<Viewed> {
-  const { toldByTape } = await import("../view/from-tape.ts");
-  return { name, view: viewOf(await toldByTape(await readTape(tape), name), `fixture ${name}`) };
+  const { logOfTape } = await import("../view/from-tape.ts");
+  return { name, view: viewOf(await logOfTape(await readTape(tape), name), `fixture ${name}`) };
 }

@@ -24,7 +24,7 @@ import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { projectOf } from "./_project.ts";
 import { coloursFor } from "./show/colours.ts";
 import { RefusedCalls } from "./show/refusals.ts";
-import { terminalView } from "./show/terminal-view.ts";
+import { terminalView } from "./show/view.ts";
 import { plainText } from "./show/text.ts";
 
 const USAGE: Usage = {

@@ -104,7 +104,7 @@ async function startHere(agent: Agent, prompt: string, call: Call) {
 
 /** Shows what hooks run, write, answer and give the model to read. */
 async function hookView(write: (text: string) => void, io: Io): Promise<(event: RunEvent) => void> {
-  const { terminalView } = await import("./show/terminal-view.ts");
+  const { terminalView } = await import("./show/view.ts");
   const { coloursFor } = await import("./show/colours.ts");
   const see = terminalView(write, coloursFor(false, io.env));
   const shown: readonly RunEvent["type"][] = ["exec", "hook_output", "hook_end", "hook_input", "system_message"];

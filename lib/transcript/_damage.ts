@@ -1,45 +1,30 @@
 import type { Message } from "../core/messages.ts";
 import type { About } from "./store.ts";
 
-/** What is wrong with a line of a log that was read back, where a conversation could not be built from it. */
-export function damageOf(line: unknown, messages: number): string | undefined {
-  if (typeof line !== "object" || line === null || !("type" in line)) return "is no fact";
-  const { type, index, message, messages: all, about, usage } = line as Readonly<Record<string, unknown>>;
-  switch (type) {
-    case "message":
-      if (!isMessage(message)) return "holds no message";
-      return Number.isInteger(index) && index as number >= 0 && index as number <= messages
-        ? undefined
-        : `has a message at place ${JSON.stringify(index)} of ${messages}`;
-    case "compact":
-      return Array.isArray(all) && all.every(isMessage) ? undefined : "holds no messages";
-    case "about":
-      return typeof about === "object" && about !== null ? undefined : "says nothing about the agent";
-    case "usage":
-      return typeof usage === "object" && usage !== null ? undefined : "holds no usage";
-  }
-  return undefined;
-}
+type FactFields = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a fact of a stored transcript. */
-export function factDamage(fact: unknown, messages: number): string | undefined {
-  const damage = damageOf(fact, messages);
-  if (damage !== undefined) return damage;
-  const { type, about, ...fields } = fact as Readonly<Record<string, unknown>>;
+/** What is wrong with a fact of a stored transcript that has `count` messages so far; undefined if nothing is. */
+export function factDamage(fact: unknown, count: number): string | undefined {
+  if (typeof fact !== "object" || fact === null || !("type" in fact)) return "is not a fact";
+  const { type, index, message, messages, about, ...fields } = fact as FactFields;
   switch (type) {
     case "message":
+      if (!isMessage(message)) return "has no message";
+      return Number.isInteger(index) && index as number >= 0 && index as number <= count
+        ? undefined
+        : `has a message at index ${JSON.stringify(index)} of ${count}`;
     case "compact":
-      return undefined;
+      return Array.isArray(messages) && messages.every(isMessage) ? undefined : "has no messages";
     case "about":
-      return isAbout(about as Partial<About>) ? undefined : "does not say what the agent was";
+      return isAbout(Object(about)) ? undefined : "does not describe the agent";
     case "model":
-      return typeof fields.model === "string" ? undefined : "names no model";
+      return typeof fields.model === "string" ? undefined : "has no model";
     case "checkpoint":
-      return typeof fields.id === "string" && Number.isInteger(fields.at) ? undefined : "marks no place";
+      return typeof fields.id === "string" && Number.isInteger(fields.at) ? undefined : "has no checkpoint";
     case "end":
       return typeof fields.stop === "string" && isUsage(fields.usage) ? undefined : "does not say how a run ended";
     default:
-      return `is of an unknown type ${JSON.stringify(type)}`;
+      return `has the unknown type ${JSON.stringify(type)}`;
   }
 }
 
@@ -59,7 +44,7 @@ function isMessage(value: unknown): value is Message {
 
 function isBlock(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  const { type, text, id, name, tool_use_id } = value as Readonly<Record<string, unknown>>;
+  const { type, text, id, name, tool_use_id } = value as FactFields;
   if (type === "text") return typeof text === "string";
   if (type === "tool_use") return typeof id === "string" && typeof name === "string";
   if (type === "tool_result") return typeof tool_use_id === "string";

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { claim } from "./_claim.ts";
-import { LineLog, readLines } from "./_line-log.ts";
+import { LineLog, readLineLog } from "./line-log.ts";
 import {
   checkId,
   entriesOf,
@@ -15,11 +15,11 @@ import {
 const ENDING = ".jsonl";
 
 export interface JsonlStoreOptions {
-  /** Is told when a transcript's last line was torn by a crash and left out. */
+  /** Called if the last line of a transcript is incomplete after a crash and was left out. */
   onTorn?: (id: string, bytes: number) => void;
 }
 
-/** Keeps each transcript as a file of JSON lines; public as `jsonlStore` of on-demand.ts. */
+/** Keeps each transcript as a file of JSON lines; exported through on-demand.ts. */
 export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): TranscriptStore {
   const logs = new Map<string, LineLog>();
   const fileOf = (id: string): string => {
@@ -27,7 +27,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
     return join(dir, `${id}${ENDING}`);
   };
   const read = (id: string): Transcript | undefined => {
-    const lines = readLines<Entry>(fileOf(id));
+    const lines = readLineLog<Entry>(fileOf(id));
     if (lines && lines.torn > 0) options.onTorn?.(id, lines.torn);
     return lines && transcriptOf(lines.values, fileOf(id));
   };
@@ -61,7 +61,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
         logs.set(id, log = new LineLog(file));
       }
       log.append(entries);
-      // A run is over: most sessions never write again, and a file held open for each would run out.
+      // The run is over: most sessions never write again, and open files are limited.
       if (entries.at(-1)?.type === "end") forget(id);
     },
     async list() {
@@ -70,7 +70,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
     async delete(id) {
       const file = fileOf(id);
       forget(id);
-      const was = readLines(file) !== undefined;
+      const was = readLineLog(file) !== undefined;
       rmSync(file, { force: true });
       return was;
     },

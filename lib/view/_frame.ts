@@ -4,10 +4,10 @@ import type { View } from "./shape.ts";
 const LOGO =
   `<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 17c0-7 8-7 8 0M12 17c0-7 8-7 8 0M8 9c0-6 8-6 8 0"/><path d="M2 17h20"/></svg>`;
 
-/** With so few calls the chart needs half the width, and the conversation comes onto the first screen. */
+/** Up to this many calls, the chart takes half the width, so that the conversation is on the first screen. */
 const FEW_CALLS = 50;
 
-/** What stands still on the page of a run: it is there before any script runs. */
+/** The static part of the page of a run: shown before any script runs. */
 export function runFrame(view: View): string {
   return `${head(view.title, pill(view.stop))}
 <main>
@@ -27,7 +27,7 @@ ${notes(view)}
 ${foot()}`;
 }
 
-/** What stands still where two runs are compared. */
+/** The static part of the page that compares two runs. */
 export function compareFrame(a: View, b: View): string {
   const side = (name: string, view: View) =>
     `<section class="side"><h2><span class="letter">${name}</span>${pill(view.stop)}</h2><p class="from">${
@@ -57,7 +57,7 @@ ${status}
 function foot(): string {
   return `<div id="tip" role="status" hidden></div>
 <dialog id="help" aria-label="Keys"></dialog>
-<noscript><p class="note">This page draws the run with a script of its own: allow it to see more</p></noscript>`;
+<noscript><p class="note">Allow scripts on this page to see the run</p></noscript>`;
 }
 
 function pill(stop: string | null): string {
@@ -82,13 +82,13 @@ function stats({ totals, ms, hooks }: View): string {
   const rows: [string, string, string][] = [
     ["time", duration(ms), `${many(calls, "model call")}`],
     ["tools", number(tools), problems > 0 ? `${many(problems, "problem")}` : `${many(edits, "edit")}`],
-    ["hooks", number(hooks.length), denied > 0 ? `${denied} sent back or denied` : "nothing denied"],
+    ["hooks", number(hooks.length), denied > 0 ? `${denied} denied or sent back` : "nothing denied"],
     ["prompt tokens", short(prompt), prompt === 0 ? "" : `${percent(spent.cacheRead / prompt)} from the cache`],
-    ["output tokens", short(spent.output), calls === 0 ? "" : `${short(spent.output / calls)} a call`],
+    ["output tokens", short(spent.output), calls === 0 ? "" : `${short(spent.output / calls)} per call`],
     [
       "cost",
       spent.cost === null ? "unknown" : dollars(spent.cost),
-      spent.cost === null ? "a model has no price" : "at list price",
+      spent.cost === null ? "price of a model unknown" : "at list price",
     ],
   ];
   return rows.map(([name, value, more]) =>

@@ -1,28 +1,28 @@
 import type { Pair, Row, Section, WholeView } from "./shape.ts";
 
-/** Runs that differ so much that this is not enough are compared row by row. */
-const PATIENCE_MS = 3000;
+/** If comparing takes longer, the runs differ so much that rows are not paired. */
+const MOST_MS = 3000;
 
-/** A row of one run, with the words it is compared by. */
-interface Shown {
+/** A row of one run, with the texts it is compared by. */
+interface ComparedRow {
   readonly index: number;
-  /** What it is. */
+  /** Its kind, name and agent. */
   readonly kind: string;
-  /** What it is and all it says. */
+  /** Its kind and all its texts. */
   readonly all: string;
 }
 
 type DiffArrays = typeof import("diff").diffArrays;
 
 /**
- * Puts the rows of two runs beside each other: those that say the same first, then between them those of the same kind
- * and name, and what only one run has alone.
+ * Pairs the rows of two runs: first those that are equal, then between them those of the same kind and name. What only
+ * one run has stays alone.
  */
 export async function alignRuns(a: WholeView, b: WholeView): Promise<Pair[]> {
   const { diffArrays } = await import("diff");
   return walk(
-    shownRows(a),
-    shownRows(b),
+    comparedRows(a),
+    comparedRows(b),
     "all",
     diffArrays,
     (ours, theirs) =>
@@ -33,15 +33,15 @@ export async function alignRuns(a: WholeView, b: WholeView): Promise<Pair[]> {
   );
 }
 
-/** Pairs what is equal by one measure, and leaves each stretch between to `other`. */
+/** Pairs rows that are equal by one text, and leaves the rows between them to `other`. */
 function walk(
-  left: readonly Shown[],
-  right: readonly Shown[],
+  left: readonly ComparedRow[],
+  right: readonly ComparedRow[],
   by: "all" | "kind",
   diffArrays: DiffArrays,
-  other: (left: readonly Shown[], right: readonly Shown[]) => Pair[],
+  other: (left: readonly ComparedRow[], right: readonly ComparedRow[]) => Pair[],
 ): Pair[] {
-  const parts = diffArrays(left.map((row) => row[by]), right.map((row) => row[by]), { timeout: PATIENCE_MS });
+  const parts = diffArrays(left.map((row) => row[by]), right.map((row) => row[by]), { timeout: MOST_MS });
   if (!parts) return other(left, right);
   const pairs: Pair[] = [];
   let i = 0, j = 0, fromI = 0, fromJ = 0;
@@ -62,38 +62,38 @@ function walk(
   return pairs;
 }
 
-function shownRows(view: WholeView): Shown[] {
+function comparedRows(view: WholeView): ComparedRow[] {
   const { rows, sections, agents } = view;
-  return agentByAgent(view).flatMap((index): Shown[] => {
+  return agentByAgent(view).flatMap((index): ComparedRow[] => {
     const row = rows[index]!;
     if (row.about !== undefined || row.tone === "quiet") return [];
     const kind = `${row.kind} ${row.name} ${agents[row.agent]?.name}`;
-    return [{ index, kind, all: alike(`${kind}\n${saying(row, sections[index]!)}`) }];
+    return [{ index, kind, all: alike(`${kind}\n${textsOf(row, sections[index]!)}`) }];
   });
 }
 
-/** The rows of each agent together, behind the call that started it: how agents took turns is chance. */
+/** The rows of each agent together, after the call that started it: the order in which agents took turns is chance. */
 function agentByAgent({ rows, agents }: WholeView): number[] {
   const own: number[][] = agents.map(() => []);
   for (const [index, row] of rows.entries()) own[row.agent]!.push(index);
-  const told = new Set<number>();
-  const tell = (agent: number): number[] => {
-    if (told.has(agent)) return [];
-    told.add(agent);
+  const seen = new Set<number>();
+  const rowsOf = (agent: number): number[] => {
+    if (seen.has(agent)) return [];
+    seen.add(agent);
     return own[agent]!.flatMap((index) => {
       const { started } = rows[index]!;
-      return started === undefined ? [index] : [index, ...tell(started)];
+      return started === undefined ? [index] : [index, ...rowsOf(started)];
     });
   };
-  return agents.flatMap((_, agent) => tell(agent));
+  return agents.flatMap((_, agent) => rowsOf(agent));
 }
 
-/** All that a row says, without how long it took. */
-function saying({ tone, line }: Row, sections: readonly Section[]): string {
+/** All texts of a row, without how long it took. */
+function textsOf({ tone, line }: Row, sections: readonly Section[]): string {
   return JSON.stringify([tone, line, sections], (key, value) => key === "ms" ? undefined : value);
 }
 
-/** Names that are new in every run are no difference: scratch folders and the ids of agents. */
+/** Names that are new in every run are not a difference: scratch folders and the ids of agents. */
 function alike(text: string): string {
   return text.replace(/crochet-replay-\w+/g, "crochet-replay").replace(/\ba[0-9a-f]{16}\b/g, "agent");
 }

@@ -2,29 +2,25 @@ import { isToolUse, type Message, textOf } from "../core/messages.ts";
 import { price } from "../anthropic/prices.ts";
 import { brokenBy, replyOf } from "../tape/reply.ts";
 import { type Call, MAIN, type Tape } from "../tape/tape.ts";
-import type { RolloutLine } from "../transcript/rollout.ts";
-import type { Told } from "./model.ts";
+import type { Rollout, RolloutLine } from "../transcript/rollout.ts";
 
-type Untold<T> = T extends unknown ? Omit<T, "at" | "agent_id"> : never;
-type Event = Untold<Extract<RolloutLine, { agent_id: string }>>;
+type Anonymous<T> = T extends unknown ? Omit<T, "at" | "agent_id"> : never;
+type TapeEvent = Anonymous<RolloutLine>;
 
-/**
- * A tape as a log: for recordings whose agent is not there to be replayed, such as those of other tools. What hooks did
- * is not on a tape.
- */
-export async function toldByTape(tape: Tape, name: string): Promise<Told> {
+/** A tape as the log of a run, without running anything of it. What hooks did is not on a tape. */
+export async function logOfTape(tape: Tape, name: string): Promise<Rollout> {
   const began = Date.parse(tape.header.at);
   const lines: { readonly at: number; readonly line: RolloutLine }[] = [];
-  const lanes = new Map<string, Lane>();
-  const add = (lane: string, at: number, event: Event) => {
+  const lanes = new Map<string, TapeLane>();
+  const add = (lane: string, at: number, event: TapeEvent) => {
     const line = { agent_id: lane, at: new Date(began + at).toISOString(), ...event } as RolloutLine;
     lines.push({ at, line });
   };
   const calls = tape.calls.toSorted((x, y) => x.at - y.at);
   for (const call of calls) {
     let lane = lanes.get(call.lane);
-    if (!lane) lanes.set(call.lane, lane = { told: [] });
-    await tellCall(call, lane, (at, event) => add(call.lane, at, event), tape);
+    if (!lane) lanes.set(call.lane, lane = { logged: [] });
+    await logCall(call, lane, (at, event) => add(call.lane, at, event), tape);
   }
   const last = calls.reduce((end, call) => Math.max(end, call.at + took(call)), 0);
   if (tape.end) add(MAIN, last, { type: "end", stop: tape.end.end as "done", text: "" });
@@ -32,25 +28,31 @@ export async function toldByTape(tape: Tape, name: string): Promise<Told> {
   return { id: name, lines: lines.toSorted((x, y) => x.at - y.at).map(({ line }) => line), notes: [missing] };
 }
 
-interface Lane {
-  /** The messages told so far, by identity of their text. */
-  told: string[];
+interface TapeLane {
+  /** The messages logged so far, as JSON. */
+  logged: string[];
 }
 
-async function tellCall(call: Call, lane: Lane, add: (at: number, event: Event) => void, tape: Tape): Promise<void> {
+async function logCall(
+  call: Call,
+  lane: TapeLane,
+  add: (at: number, event: TapeEvent) => void,
+  tape: Tape,
+): Promise<void> {
   const { messages, model } = call.request;
   const texts = messages.map((message) => JSON.stringify(message));
-  const goesOn = lane.told.length > 0 && lane.told.every((text, i) => texts[i] === text || i === lane.told.length - 1);
+  const goesOn = lane.logged.length > 0 &&
+    lane.logged.every((text, i) => texts[i] === text || i === lane.logged.length - 1);
   if (!goesOn) {
     add(call.at, { type: "start", session_id: call.lane, agent_type: call.lane, prompt: promptOf(messages), model });
-    lane.told = [];
+    lane.logged = [];
   }
   for (const [index, message] of messages.entries()) {
-    if (index >= lane.told.length) add(call.at, { type: "message", message, index });
+    if (index >= lane.logged.length) add(call.at, { type: "message", message, index });
   }
   for (const [i, attempt] of call.attempts.entries()) {
     const { status, ended, why } = attempt;
-    const refused = status !== undefined && status >= 300 ? `answered with ${status}` : undefined;
+    const refused = status !== undefined && status >= 300 ? `HTTP status ${status}` : undefined;
     const failed = ended ?? refused ?? await brokenBy(attempt);
     if (failed === undefined) continue;
     const reason = why === undefined ? failed : `${failed}: ${why}`;
@@ -58,13 +60,13 @@ async function tellCall(call: Call, lane: Lane, add: (at: number, event: Event) 
   }
   const reply = await replyOf(call);
   const end = call.at + took(call);
-  lane.told = texts;
+  lane.logged = texts;
   if (call.error) add(end, { type: "warning", message: call.error.message });
   if (!reply) return;
   const cost = price(model, reply.usage);
   add(end, { type: "usage", usage: reply.usage, model, cost });
   add(end, { type: "message", message: reply.message, index: messages.length });
-  lane.told = [...texts, JSON.stringify(reply.message)];
+  lane.logged = [...texts, JSON.stringify(reply.message)];
   for (const { id, name } of reply.message.content.filter(isToolUse)) {
     const fact = tape.tools.findLast((tool) => tool.tool === id && tool.lane === call.lane);
     if (!fact) continue;

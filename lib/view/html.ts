@@ -1,25 +1,19 @@
+import { readFileSync } from "node:fs";
 import { sha256 } from "../files/sha256.ts";
-import { pageAssets } from "./assets.ts";
 import { compareFrame, escapeHtml, runFrame } from "./_frame.ts";
-import type { Pair, Section, View, WholeView } from "./shape.ts";
+import type { PageData, Pair, Section, WholeView } from "./shape.ts";
 
-/** So many rows come before the script: enough for the first screen, however long the run. */
+/** How many rows come before the script: enough for the first screen, however long the run. */
 const FIRST_ROWS = 60;
-/** Sections of neighbouring rows are parsed together: about so many characters at a time. */
+/** Sections of neighbouring rows are parsed together, about this many characters at a time. */
 const CHUNK = 100_000;
 
-/** What the page's script reads first. */
-export interface PageData extends View {
-  /** How many rows there are; those that are not here yet come behind the script. */
-  readonly count: number;
-}
-
-/** A run as one HTML file that needs nothing else. */
+/** A run as one self-contained HTML file. */
 export function runPage(view: WholeView): string {
   return page({ entry: "run.js", title: view.title, frame: runFrame(view), runs: [view] });
 }
 
-/** Two runs beside each other. */
+/** Two runs side by side. */
 export function comparePage(a: WholeView, b: WholeView, pairs: readonly Pair[]): string {
   const title = `${a.title}: two runs`;
   return page({ entry: "compare.js", title, frame: compareFrame(a, b), runs: [a, b], pairs });
@@ -34,7 +28,7 @@ interface Page {
 }
 
 /**
- * The first screen's data stands before the script and everything long behind it, so that the first paint takes as
+ * The data of the first screen comes before the script and everything long after it, so that the first paint takes as
  * long for a long run as for a short one. Nothing of a run is ever markup: it is JSON until the script makes text of it.
  */
 function page({ entry, title, frame, runs, pairs }: Page): string {
@@ -46,15 +40,9 @@ function page({ entry, title, frame, runs, pairs }: Page): string {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  const first = runs.map((run, i) => json(`view-${i}`, headOf(run)));
-  const rest = runs.flatMap((run, i) => [
-    json(`rows-${i}`, run.rows.slice(FIRST_ROWS)),
-    ...chunks(run.sections).slice(1).map(([at, part]) => json(`sections-${i}-${at}`, part)),
-  ]);
-  const firstSections = runs.flatMap((run, i) =>
-    chunks(run.sections).slice(0, 1).map(([at, part]) => json(`sections-${i}-${at}`, part))
-  );
-  const starts = runs.map((run) => chunks(run.sections).map(([at]) => at));
+  const parts = runs.map((run) => chunks(run.sections));
+  const sections = (from: number, to?: number) =>
+    parts.flatMap((part, i) => part.slice(from, to).map(([at, rows]) => json(`sections-${i}-${at}`, rows)));
   return [
     "<!doctype html>",
     '<html lang="en">',
@@ -70,12 +58,13 @@ function page({ entry, title, frame, runs, pairs }: Page): string {
     "</head>",
     "<body>",
     frame,
-    ...first,
-    ...firstSections,
-    json("starts", starts),
+    ...runs.map((run, i) => json(`view-${i}`, headOf(run))),
+    ...sections(0, 1),
+    json("starts", parts.map((part) => part.map(([at]) => at))),
     ...(pairs ? [json("pairs", pairs)] : []),
     `<script>${script}</script>`,
-    ...rest,
+    ...runs.map((run, i) => json(`rows-${i}`, run.rows.slice(FIRST_ROWS))),
+    ...sections(1),
     "</body>",
     "</html>",
     "",
@@ -86,12 +75,8 @@ function headOf({ sections: _, rows, ...view }: WholeView): PageData {
   return { ...view, rows: rows.slice(0, FIRST_ROWS), count: rows.length };
 }
 
-const known = new WeakMap<readonly (readonly Section[])[], [number, (readonly Section[])[]][]>();
-
 /** Neighbouring rows' sections, with the index of the first row of each chunk. */
 function chunks(sections: WholeView["sections"]): [number, (readonly Section[])[]][] {
-  const before = known.get(sections);
-  if (before) return before;
   const all: [number, (readonly Section[])[]][] = [];
   let size = CHUNK;
   for (const [i, row] of sections.entries()) {
@@ -102,7 +87,6 @@ function chunks(sections: WholeView["sections"]): [number, (readonly Section[])[
     all.at(-1)![1].push(row);
     size += row.reduce((sum, section) => sum + sizeOf(section), 0);
   }
-  known.set(sections, all);
   return all;
 }
 
@@ -110,12 +94,43 @@ function sizeOf(section: Section): number {
   return "text" in section ? section.text.length + 40 : JSON.stringify(section).length;
 }
 
-/** Data for the script. No `<` is left in it, so that no text can end the element or open a comment. */
+/** Data for the script, without any `<`, so that no text can end the element or open a comment. */
 function json(id: string, value: unknown): string {
   return `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll("<", "\\u003c")}</script>`;
 }
 
-/** How a policy names an inline script or style. */
+/** An inline script or style as the content security policy names it. */
 function hash(text: string): string {
   return `sha256-${Buffer.from(sha256().update(text).digest()).toString("base64")}`;
+}
+
+/** The page's files are read from `lib`, also by the built package, whose code is in another folder. */
+const PAGE = new URL("../../lib/view/page/", import.meta.url);
+
+const STYLES = ["base", "overview", "bar", "rows", "sections", "diff", "hooks", "compare", "print"];
+
+/**
+ * The page's style and script as one text each. The modules of the source become one function: a module script would
+ * wait until the whole page is loaded, and the first rows must not wait for the last.
+ */
+export function pageAssets(entry: "run.js" | "compare.js"): { style: string; script: string } {
+  const style = STYLES.map((name) => readPage(`${name}.css`)).join("\n");
+  const script = `(() => {\n"use strict";\n${inOrder(entry, new Set()).join("\n")}\n})();`;
+  return { style, script };
+}
+
+/** The text of a module after the modules that it imports, each once. */
+function inOrder(name: string, seen: Set<string>): string[] {
+  if (seen.has(name)) return [];
+  seen.add(name);
+  const text = readPage(name);
+  const below = [...text.matchAll(IMPORT)].flatMap(([, from]) => inOrder(from!, seen));
+  return [...below, text.replaceAll(IMPORT, "").replace(/^export (?=(async )?function|const|let|class)/gm, "")];
+}
+
+/** The only form in which modules of the page import each other. */
+const IMPORT = /^import \{[^}]*\} from "\.\/([\w-]+\.js)";\n/gm;
+
+function readPage(name: string): string {
+  return readFileSync(new URL(name, PAGE), "utf8");
 }

@@ -1,15 +1,15 @@
-/** What one row of a run is. */
+/** What a row of a run shows. */
 export type RowKind = "prompt" | "call" | "tool" | "fire" | "input" | "note" | "end";
 
-/** How a row is to be seen: as usual, as a failure, as stopped or changed by a hook, or as nothing to look at. */
+/** How a row looks: as usual, as a failure, as stopped or changed by a hook, or hidden at first (quiet). */
 export type Tone = "plain" | "good" | "bad" | "denied" | "changed" | "quiet";
 
-/** One thing that happened, without its long texts: those are its sections, kept apart. */
+/** One thing that happened. Its long texts are kept apart, as sections. */
 export interface Row {
   /** The anchor of its deep link: `call-12`. */
   readonly key: string;
   readonly kind: RowKind;
-  /** Whose it is: an index into the agents. */
+  /** The index of its agent. */
   readonly agent: number;
   /** Milliseconds since the run began. */
   readonly at: number;
@@ -18,10 +18,12 @@ export interface Row {
   readonly name: string;
   /** The row in one line. */
   readonly line: string;
+  /** Of a tool call or a command of a hook that has ended: what came of it, in a few words. */
+  readonly result?: string;
   readonly tone: Tone;
   /** Whether its sections are shown at first. */
   readonly open: boolean;
-  /** How many lines its sections have; pages use it to guess a height. */
+  /** How many lines its sections have; the page guesses a height from it. */
   readonly lines: number;
   /** Of a model call: tokens and dollars; null for a model without a known price. */
   readonly spent?: Spent;
@@ -34,9 +36,9 @@ export interface Row {
   };
   /** Of a tool call that started an agent: its index. */
   readonly started?: number;
-  /** Of a tool call: the rows of what hooks were asked about it. */
+  /** Of a tool call: the rows of the hook events about it. */
   readonly fires?: readonly number[];
-  /** Of such a row: the row of the call. */
+  /** Of a hook event about a call: the row of the call. */
   readonly about?: number;
 }
 
@@ -48,7 +50,7 @@ export interface Spent {
   readonly cost: number | null;
 }
 
-/** A part of a row, each kind drawn in its own way. */
+/** A part of a row; each kind is drawn in its own way. */
 export type Section =
   | { readonly as: "words"; readonly text: string }
   | { readonly as: "thinking"; readonly text: string }
@@ -60,17 +62,17 @@ export type Section =
 export interface DiffHunk {
   readonly oldStart: number;
   readonly newStart: number;
-  /** Each begins with a blank, `-`, `+` or `\`. */
+  /** Each begins with a space, `-`, `+` or `\`. */
   readonly lines: readonly string[];
 }
 
-/** What became of one hook at one event. */
+/** What one hook did at one event. */
 export interface LedgerLine {
   readonly hook: string;
   readonly tone: Tone;
-  /** `passed over`, `denied`, `let it pass` … */
+  /** `skipped`, `denied`, `did nothing` … */
   readonly did: string;
-  /** In the hook's words, or why it was not asked. */
+  /** The hook's reason, or why it was skipped. */
   readonly why: string;
   readonly ms: number;
 }
@@ -79,7 +81,7 @@ export interface LedgerLine {
 export interface HookLedger {
   readonly name: string;
   readonly events: readonly string[];
-  /** How often it was considered, was asked, and did something. */
+  /** How often it was considered, ran, and did something. */
   readonly considered: number;
   readonly ran: number;
   readonly acted: number;
@@ -93,7 +95,7 @@ export interface HookOutcome {
   readonly did: string;
   readonly why: string;
   readonly count: number;
-  /** The first rows at which it came out so. */
+  /** The first rows with this outcome. */
   readonly rows: readonly number[];
 }
 
@@ -101,12 +103,12 @@ export interface HookOutcome {
 export interface AgentLane {
   readonly id: string;
   readonly name: string;
-  /** The index of the agent that started it; -1 for none. */
+  /** The index of the agent that started it; -1 for the first agent. */
   readonly parent: number;
   readonly depth: number;
   readonly from: number;
   readonly to: number;
-  /** How it ended; null where it did not. */
+  /** How it ended; null if it did not end. */
   readonly stop: string | null;
 }
 
@@ -124,7 +126,7 @@ export interface Totals {
 export interface View {
   /** The first line of the first prompt. */
   readonly title: string;
-  /** Where it comes from, in words. */
+  /** Where the run comes from, in words. */
   readonly source: string;
   readonly id: string;
   /** Milliseconds since 1970. */
@@ -132,7 +134,7 @@ export interface View {
   readonly ms: number;
   readonly stop: string | null;
   readonly models: readonly string[];
-  /** What a reader has to know of this page: lines that could not be read, a replay that drifted. */
+  /** What a reader must know about this page: lines that could not be read, a replay that drifted. */
   readonly notes: readonly string[];
   readonly agents: readonly AgentLane[];
   readonly rows: readonly Row[];
@@ -140,12 +142,18 @@ export interface View {
   readonly totals: Totals;
 }
 
+/** The part of a view that the page's script reads first. */
+export interface PageData extends View {
+  /** How many rows there are; most of them come after the script. */
+  readonly count: number;
+}
+
 /** A view with the sections of each row, in the rows' order. */
 export interface WholeView extends View {
   readonly sections: readonly (readonly Section[])[];
 }
 
-/** Two rows beside each other; -1 where a run has none. */
+/** Two rows side by side; -1 if a run has no such row. */
 export interface Pair {
   readonly a: number;
   readonly b: number;

@@ -211,16 +211,16 @@ function leaveRun(cwd: string, id: string): void {
   rollout.close();
 }
 
-test("U18: hooks explain tells who was considered, who was passed over and why, and who won", async () => {
+test("U18: hooks explain shows who was considered, who was skipped and why, and what was decided", async () => {
   using w = place();
-  assert.match((await w.call(hooks, "explain")).err, /there is none here/);
+  assert.match((await w.call(hooks, "explain")).err, /this project has no run yet/);
   leaveRun(w.cwd, "run-1");
   const { out, code } = await w.call(hooks, "explain", "run-");
   assert.equal(code, 0);
   assert.match(out, /^run run-1\n\npre-tool-use at \S+ of run-1: deny, by guard\n/);
   assert.match(
     out,
-    / {2}guard {2}deny: no rm \(2\.0 ms\)\n {2}audit {2}passed over: denied by guard\n {2}slow {3}failed: it took longer/,
+    / {2}guard {2}deny: no rm \(2\.0 ms\)\n {2}audit {2}skipped: denied by guard\n {2}slow {3}failed: it took longer/,
   );
   assert.match(out, / {2}! Hook slow failed/);
   assert.equal(JSON.parse((await w.call(hooks, "explain", "--json")).out).fires.length, 1);
@@ -228,7 +228,7 @@ test("U18: hooks explain tells who was considered, who was passed over and why, 
   assert.match((await w.call(hooks, "explain", "other")).err, /no such run: the newest is run-1/);
 });
 
-test("hooks stats counts what stored runs tell", async () => {
+test("hooks stats counts what hooks did in stored runs", async () => {
   using w = place();
   assert.match((await w.call(hooks, "stats")).out, /No hook has run/);
   leaveRun(w.cwd, "one");

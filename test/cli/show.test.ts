@@ -4,7 +4,7 @@ import { agent, keepGoing, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
 import { coloursFor } from "../../lib/cli/show/colours.ts";
 import { messageLines } from "../../lib/cli/show/message.ts";
-import { terminalView } from "../../lib/cli/show/terminal-view.ts";
+import { terminalView } from "../../lib/cli/show/view.ts";
 
 const PLAIN = coloursFor(false, {});
 

@@ -70,8 +70,8 @@ test("view shows what is readable of a corrupted rollout, with a note of what is
   assert.equal(code, 0);
   const html = readFileSync(out.trim(), "utf8");
   assert.equal(titleOf(out.trim()), "Still here");
-  assert.match(html, /3 lines could not be read and are left out: 6, 10, \d+/);
-  assert.match(html, /1 line left out as no sense could be made of it/);
+  assert.match(html, /Lines left out because they are not JSON: 6, 10, \d+ \(3 in all\)/);
+  assert.match(html, /Lines left out because their fields are damaged: 1/);
   assert.match(html, /unfinished/);
 });
 

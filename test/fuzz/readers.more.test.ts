@@ -24,7 +24,8 @@ import { ImportRefused } from "../../lib/tape/import/exchange.ts";
 import { parseTape, TapeError } from "../../lib/tape/read.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { resumable } from "../../lib/transcript/resume.ts";
-import { readRollout, retell } from "../../lib/transcript/rollout.ts";
+import { readRollout } from "../../lib/transcript/rollout.ts";
+import { viewOf } from "../../lib/view/view.ts";
 import { fuzz, isRefusal, refusing } from "./_fuzz.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -345,13 +346,21 @@ fuzz("a damaged rollout is always retold as far as it goes, or refused with its 
   corpus: [
     [
       { type: "rollout", version: 1, id: "r" },
-      { at: "2026-01-01T00:00:00Z", type: "message", agent: "r", index: 0, message: { role: "user", content: [] } },
-      { at: "2026-01-01T00:00:01Z", type: "end", agent: "r", result: { stop: "done" } },
+      { at: "2026-01-01T00:00:00Z", type: "message", agent_id: "r", index: 0, message: { role: "user", content: [] } },
+      { at: "2026-01-01T00:00:01Z", type: "end", agent_id: "r", result: { stop: "done" } },
     ].map((entry) => JSON.stringify(entry) + "\n").join(""),
   ],
-  words: ['{"type":"rollout"}\n', "null\n", '"agent":5', '"message":null', '"type":"compact"', '"version":2', "[]\n"],
+  words: [
+    '{"type":"rollout"}\n',
+    "null\n",
+    '"agent_id":5',
+    '"message":null',
+    '"type":"compact"',
+    '"version":2',
+    "[]\n",
+  ],
   read: (text) => {
     writeFileSync(join(DIR, "damaged.rollout.jsonl"), text);
-    return refusing(() => retell(readRollout(join(DIR, "damaged.rollout.jsonl")).lines));
+    return refusing(() => viewOf(readRollout(join(DIR, "damaged.rollout.jsonl")), "damaged"));
   },
 });

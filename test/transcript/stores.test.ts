@@ -38,25 +38,24 @@ test("jsonlStore(): what a save that was interrupted has left behind is never a 
   assert.deepEqual((await jsonlStore(dir).load("a"))?.messages, [user("one"), user("two")]);
 });
 
-test("a line from which no conversation can be built is always told, with what is wrong with it", async () => {
+test("a line from which no conversation can be built is always an error that says what is wrong with it", async () => {
   const message = user("hi");
   const cases: [line: unknown, problem: string][] = [
-    [5, "is no fact"],
-    [null, "is no fact"],
-    [{}, "is no fact"],
-    [{ type: "message", index: 0 }, "holds no message"],
-    [{ type: "message", index: 0, message: { role: "system", content: [] } }, "holds no message"],
-    [{ type: "message", index: 0, message: { role: "user", content: "hi" } }, "holds no message"],
-    [{ type: "message", index: 0, message: { role: "user", content: [{ text: "hi" }] } }, "holds no message"],
-    [{ type: "message", index: -1, message }, "has a message at place -1 of 1"],
-    [{ type: "message", index: 0.5, message }, "has a message at place 0.5 of 1"],
-    [{ type: "message", index: 2, message }, "has a message at place 2 of 1"],
-    [{ type: "compact" }, "holds no messages"],
-    [{ type: "compact", messages: [message, {}] }, "holds no messages"],
-    [{ type: "about", about: null }, "says nothing about the agent"],
-    [{ type: "about", about: "an agent" }, "says nothing about the agent"],
-    [{ type: "usage", usage: null }, "holds no usage"],
-    [{ type: "usage", usage: 7 }, "holds no usage"],
+    [5, "is not a fact"],
+    [null, "is not a fact"],
+    [{}, "is not a fact"],
+    [{ type: "message", index: 0 }, "has no message"],
+    [{ type: "message", index: 0, message: { role: "system", content: [] } }, "has no message"],
+    [{ type: "message", index: 0, message: { role: "user", content: "hi" } }, "has no message"],
+    [{ type: "message", index: 0, message: { role: "user", content: [{ text: "hi" }] } }, "has no message"],
+    [{ type: "message", index: -1, message }, "has a message at index -1 of 1"],
+    [{ type: "message", index: 0.5, message }, "has a message at index 0.5 of 1"],
+    [{ type: "message", index: 2, message }, "has a message at index 2 of 1"],
+    [{ type: "compact" }, "has no messages"],
+    [{ type: "compact", messages: [message, {}] }, "has no messages"],
+    [{ type: "about", about: null }, "does not describe the agent"],
+    [{ type: "about", about: "an agent" }, "does not describe the agent"],
+    [{ type: "usage", usage: 7 }, 'has the unknown type "usage"'],
   ];
   for (const [line, problem] of cases) {
     const store = memoryStore();
@@ -81,6 +80,6 @@ for (const [name, storage] of Object.entries(STORES)) {
     const list = await store.list();
     assert.deepEqual(list.map(({ id, messages }) => [id, messages]), [["a", 1], ["b", 0]]);
     assert.equal(list[0]!.problem, undefined);
-    assert.match(list[1]!.problem!, /its line 1 has a message at place 5 of 0: it was changed from outside$/);
+    assert.match(list[1]!.problem!, /its line 1 has a message at index 5 of 0: it was changed from outside$/);
   });
 }

@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { alignRuns } from "../../lib/view/align.ts";
 import { comparePage, runPage } from "../../lib/view/html.ts";
-import { viewOf } from "../../lib/view/model.ts";
+import { viewOf } from "../../lib/view/view.ts";
 import { longRollout } from "./_long-run.ts";
-import { told } from "./_runs.ts";
+import { logOf } from "./_runs.ts";
 
 const text = longRollout(40, 120_000);
-const [a, b] = [viewOf(told(text), "one"), viewOf(told(text.replaceAll("Step 4:", "Step four:")), "two")];
+const [a, b] = [viewOf(logOf(text), "one"), viewOf(logOf(text.replaceAll("Step 4:", "Step four:")), "two")];
 const pages = [runPage(a), comparePage(a, b, await alignRuns(a, b))];
 console.log(createHash("sha256").update(pages.join("\n")).digest("hex"));

@@ -1,12 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { findFixture } from "../../lib/tape/fixture.ts";
 import { runFixture } from "../../lib/tape/run-fixture.ts";
+import type { Rollout } from "../../lib/transcript/rollout.ts";
 import { fixtureAgent } from "../../lib/cli/_fixture-agent.ts";
-import { type Told, viewOf } from "../../lib/view/model.ts";
 import type { WholeView } from "../../lib/view/shape.ts";
+import { viewOf } from "../../lib/view/view.ts";
 
 /** The events of a fixture's replay as a log, a millisecond apart. */
-export async function toldByReplay(name: string): Promise<Told> {
+export async function logOfReplay(name: string): Promise<Rollout> {
   const fixture = findFixture(name, fileURLToPath(new URL("../..", import.meta.url)));
   const { events } = await runFixture(fixture, await fixtureAgent(fixture));
   const lines = events.map((event, i) => ({ at: new Date(1_800_000_000_000 + i).toISOString(), ...event }));
@@ -14,10 +15,11 @@ export async function toldByReplay(name: string): Promise<Told> {
 }
 
 export async function replayed(name: string): Promise<WholeView> {
-  return viewOf(await toldByReplay(name), `fixture ${name}`);
+  return viewOf(await logOfReplay(name), `fixture ${name}`);
 }
 
-/** A log out of its text. */
-export function told(text: string): Told {
-  return { id: "told", lines: text.trim().split("\n").map((line) => JSON.parse(line)), notes: [] };
+/** The log that a text of JSON lines is. */
+export function logOf(text: string): Rollout {
+  const lines = text.trim().split("\n").map((line) => JSON.parse(line));
+  return { id: "log", lines: lines.filter(({ type }) => type !== "rollout"), notes: [] };
 }

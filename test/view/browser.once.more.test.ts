@@ -3,17 +3,17 @@ import { after, test } from "node:test";
 import type { Page } from "playwright-core";
 import { alignRuns } from "../../lib/view/align.ts";
 import { comparePage, runPage } from "../../lib/view/html.ts";
-import { viewOf } from "../../lib/view/model.ts";
+import { viewOf } from "../../lib/view/view.ts";
 import { closeBrowser, noBrowser, open } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";
-import { replayed, told } from "./_runs.ts";
+import { logOf, replayed } from "./_runs.ts";
 
 after(closeBrowser);
 
 const options = { skip: noBrowser, timeout: 120_000 };
 const LONG = longRollout(2000, 3_000_000);
 let long: string | undefined;
-const longPage = () => long ??= runPage(viewOf(told(LONG), "run long-run"));
+const longPage = () => long ??= runPage(viewOf(logOf(LONG), "run long-run"));
 
 const PAPER = "getComputedStyle(document.body).backgroundColor";
 
@@ -160,7 +160,7 @@ test("a text that is markup stays text wherever it stands: nothing runs, nothing
   const text = LONG.split("\n").slice(0, 60).join("\n").replaceAll("Port the parser", ATTACK.replaceAll('"', '\\"'))
     .replaceAll("stitch loop", ATTACK.replaceAll('"', '\\"')).replaceAll("no-delete.ts", ATTACK.replaceAll('"', '\\"'))
     .replaceAll("src/p", `<b>${ATTACK.replaceAll('"', '\\"')}`);
-  const view = viewOf(told(text), ATTACK);
+  const view = viewOf(logOf(text), ATTACK);
   const { page, trouble } = await open(runPage({ ...view, notes: [ATTACK] }));
   assert.equal(await page.textContent("h1"), view.title);
   for (const tab of ["1", "2", "3"]) {
@@ -192,7 +192,7 @@ test("a page is light or dark as the system is, and as its reader likes", option
 });
 
 test("in print every row is there and nothing that is only for a screen", options, async () => {
-  const { page } = await open(runPage(viewOf(told(longRollout(60, 100_000)), "x")));
+  const { page } = await open(runPage(viewOf(logOf(longRollout(60, 100_000)), "x")));
   const before = await page.locator(".row").count();
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   await page.locator(".row").nth(121).waitFor({ state: "attached" });
@@ -203,7 +203,7 @@ test("in print every row is there and nothing that is only for a screen", option
 });
 
 test("a page never scrolls sideways, however narrow the window", options, async () => {
-  const { page } = await open(runPage(viewOf(told(LONG.split("\n").slice(0, 200).join("\n")), "x")));
+  const { page } = await open(runPage(viewOf(logOf(LONG.split("\n").slice(0, 200).join("\n")), "x")));
   for (const width of [1280, 700, 360]) {
     await page.setViewportSize({ width, height: 800 });
     await page.waitForTimeout(100);
@@ -215,7 +215,7 @@ test("a page never scrolls sideways, however narrow the window", options, async 
 test("two runs are drawn beside each other, and a key leads from difference to difference", options, async () => {
   const text = longRollout(300, 400_000);
   const other = text.replaceAll("Step 100:", "Step hundred:").replaceAll("make test-201", "make check-201");
-  const [a, b] = [viewOf(told(text), "one"), viewOf(told(other), "two")];
+  const [a, b] = [viewOf(logOf(text), "one"), viewOf(logOf(other), "two")];
   const { page, trouble } = await open(comparePage(a, b, await alignRuns(a, b)));
   assert.match(await page.textContent(".verdict") ?? "", /^2 differences$/);
   await page.keyboard.press("x");

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { comparePage, runPage } from "../../lib/view/html.ts";
-import { pageAssets } from "../../lib/view/assets.ts";
-import { viewOf } from "../../lib/view/model.ts";
+import { comparePage, pageAssets, runPage } from "../../lib/view/html.ts";
+import { viewOf } from "../../lib/view/view.ts";
 import { longRollout } from "./_long-run.ts";
-import { told } from "./_runs.ts";
+import { logOf } from "./_runs.ts";
 
-const view = viewOf(told(longRollout(40, 120_000)), "run long-run");
+const view = viewOf(logOf(longRollout(40, 120_000)), "run long-run");
 
 test("a page's policy allows its own script and style by hash, and nothing else", () => {
   for (const html of [runPage(view), comparePage(view, view, [])]) {
@@ -68,7 +67,7 @@ test("text can be read on whatever it stands, in light and in dark: no contrast 
 });
 
 test("what a page needs first stands before its script, and everything long behind it", () => {
-  const html = runPage(viewOf(told(longRollout(400, 2_000_000)), "x"));
+  const html = runPage(viewOf(logOf(longRollout(400, 2_000_000)), "x"));
   const before = html.indexOf("<script>");
   assert.ok(before < 250_000, `${before} characters before the script of ${html.length}`);
   assert.ok(html.length - before > 500_000);

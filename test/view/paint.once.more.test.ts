@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { rounds } from "../_counts.ts";
 import { runPage } from "../../lib/view/html.ts";
-import { viewOf } from "../../lib/view/model.ts";
+import { viewOf } from "../../lib/view/view.ts";
 import { closeBrowser, noBrowser, open } from "./_browser.ts";
 import { longRollout } from "./_long-run.ts";
-import { told } from "./_runs.ts";
+import { logOf } from "./_runs.ts";
 
 after(closeBrowser);
 
@@ -15,7 +15,7 @@ test("a run of 2,000 calls and 10 MB never takes twice as long to its first pain
 }, async () => {
   const long = longRollout(2000, 10_000_000), short = longRollout(24, 100_000);
   assert.ok(long.length > 10_000_000 && short.length < 130_000, `${long.length} and ${short.length} bytes`);
-  const pages = { long: runPage(viewOf(told(long), "long")), short: runPage(viewOf(told(short), "short")) };
+  const pages = { long: runPage(viewOf(logOf(long), "long")), short: runPage(viewOf(logOf(short), "short")) };
   const best = { long: Infinity, short: Infinity };
   const ratio = () => best.long / best.short;
   // Turn and turn about, and the best of each: whatever else the machine does only makes them slower.

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { tries } from "../_counts.ts";
 import { runPage } from "../../lib/view/html.ts";
-import { viewOf } from "../../lib/view/model.ts";
+import { viewOf } from "../../lib/view/view.ts";
 import type { WholeView } from "../../lib/view/shape.ts";
 import { longRollout } from "./_long-run.ts";
-import { told, toldByReplay } from "./_runs.ts";
+import { logOf, logOfReplay } from "./_runs.ts";
 
 /** Reads a page's data back as its script does. */
 function dataOf(html: string, id: string): unknown {
@@ -35,10 +35,10 @@ const hostile = fc.array(fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ maxLe
 
 test("a page always holds every text exactly, and no text ever becomes markup", () => {
   // Kills: embedding JSON as it is, escaping only '</script', escaping the title of attributes but not the text.
-  const clean = skeleton(runPage(viewOf(told(runSaying("x", "y", "z")), "s")));
+  const clean = skeleton(runPage(viewOf(logOf(runSaying("x", "y", "z")), "s")));
   fc.assert(
     fc.property(hostile, hostile, hostile, (prompt, result, hook) => {
-      const html = runPage(viewOf(told(runSaying(prompt, result, hook)), prompt));
+      const html = runPage(viewOf(logOf(runSaying(prompt, result, hook)), prompt));
       const sections = dataOf(html, "sections-0-0") as { text?: string }[][];
       const texts = sections.flat().map((section) => section.text);
       assert.ok(texts.includes(prompt), "the prompt is there as it was");
@@ -79,7 +79,7 @@ const junk = fc.oneof(fc.constantFrom(null, undefined, 0, "", [], {}, { runs: 3 
 
 test("viewOf() never fails and never loses the rest, whatever a log's lines are", async () => {
   // Kills: one throw that costs the page, an index that points past the rows, an agent that is its own parent.
-  const logs = [await toldByReplay("keep-going"), await toldByReplay("delegate"), told(longRollout(10, 20_000))];
+  const logs = [await logOfReplay("keep-going"), await logOfReplay("delegate"), logOf(longRollout(10, 20_000))];
   const damage = fc.record({ at: fc.nat(), field: fc.nat(), to: junk, how: fc.constantFrom("drop", "field", "swap") });
   fc.assert(
     fc.property(fc.nat(logs.length - 1), fc.array(damage, { maxLength: 6 }), (which, damages) => {
@@ -104,7 +104,7 @@ test("viewOf() never fails and never loses the rest, whatever a log's lines are"
 });
 
 test("every row of a view has its own link, its sections, and points only at rows and agents that are there", () => {
-  checkReferences(viewOf(told(longRollout(200, 300_000)), "long"));
+  checkReferences(viewOf(logOf(longRollout(200, 300_000)), "long"));
 });
 
 function checkReferences({ rows, sections, agents, hooks }: WholeView): void {

@@ -3,7 +3,7 @@ import type { PermissionAsker, PermissionQuestion } from "../../permissions/gate
 import type { Answers, Asker, PlanReply, PlanRequest, Question } from "../../tools/asker.ts";
 import type { Io } from "../_io.ts";
 import { rememberRules } from "../_remembered-rules.ts";
-import { pathFrom, subjectOf } from "../show/calls.ts";
+import { callSubject, pathFrom } from "../../view/calls.ts";
 import { diffRows, hunksBetween } from "../show/diff.ts";
 import { openText, plainText } from "../show/text.ts";
 import { chop, wrap } from "../show/width.ts";
@@ -63,7 +63,7 @@ async function bodyOf(question: PermissionQuestion, cwd: string, stage: Stage): 
   if (change && path !== undefined) {
     return (columns) => [path, ...diffRows(change, { columns, colours: stage.colours, most: MOST_ROWS, whole: true })];
   }
-  const text = typeof input.command === "string" ? openText(input.command) : subjectOf(tool_name, input, cwd);
+  const text = openText(typeof input.command === "string" ? input.command : callSubject(tool_name, input, cwd));
   return (columns) => {
     const rows = text.split("\n").flatMap((line) => chop(line, Math.max(8, columns - 4))).map((row) => `    ${row}`);
     if (rows.length <= MOST_ROWS) return rows;

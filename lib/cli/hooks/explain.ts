@@ -5,11 +5,13 @@ import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { type Fire, firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { projectOf, rolloutId, runMeant } from "../_project.ts";
+import { readRollout } from "../../transcript/rollout.ts";
 
 const USAGE: Usage = {
   name: "hooks explain",
   words: "[run]",
-  about: "Shows the ledger of a run: which hooks were considered at each event, what each said, and who won.",
+  about:
+    "Shows the ledger of a run: which hooks were considered at each event, what each returned, and what was decided.",
   flags: [
     ["--event <name>", "only this event"],
     ["--hook <name>", "only events at which this hook was considered"],
@@ -22,7 +24,9 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags }, io) => {
   const path = ledgerFor(words[0], projectOf(flags, io), io);
   const event = typeof flags.event === "string" ? expectEvent(flags.event).event : undefined;
-  const fires = firesOf(path).filter((fire) =>
+  const log = readRollout(path);
+  for (const note of log.notes) io.err(`crochet: ${note}\n`);
+  const fires = firesOf(log).filter((fire) =>
     (event === undefined || fire.event === event) &&
     (flags.hook === undefined || fire.folded.runs.some((run) => run.hook === flags.hook))
   );
@@ -32,11 +36,11 @@ export default command(USAGE, async ({ words, flags }, io) => {
   }
   io.out(`run ${rolloutId(path)}\n`);
   if (fires.length === 0) io.out("No hook was considered\n");
-  for (const fire of fires) io.out(`\n${told(fire)}`);
+  for (const fire of fires) io.out(`\n${shownFire(fire)}`);
   return EXIT.ok;
 });
 
-/** The run that is meant: by its id, the beginning of it, or its file; else the newest. */
+/** The run by its id, the beginning of its id, or its file; by default the newest. */
 function ledgerFor(given: string | undefined, cwd: string, io: Io): string {
   if (given !== undefined && existsSync(resolve(io.cwd, given))) return resolve(io.cwd, given);
   const all = ledgers(cwd, io.env);
@@ -44,14 +48,14 @@ function ledgerFor(given: string | undefined, cwd: string, io: Io): string {
   if (found !== undefined) return found;
   throw new UsageError(
     given === undefined
-      ? "Cannot explain a run as there is none here: 'crochet hooks test' and 'crochet run' leave one"
+      ? "Cannot explain a run as this project has no run yet: 'crochet run' and 'crochet hooks test' make one"
       : `Cannot explain '${given}' as there is no such run: the newest is ${all[0] ? rolloutId(all[0]) : "none"}`,
   );
 }
 
-function told({ event, at, agent_id, folded }: Fire): string {
+function shownFire({ event, at, agent_id, folded }: Fire): string {
   const { decision, deniedBy, asked, halt, abort, modified, warnings } = folded;
-  const won = [
+  const decided = [
     deniedBy !== undefined ? `deny, by ${deniedBy}` : asked ? `ask, by ${asked.hook}` : decision,
     modified && "modified",
     halt && `halt, by ${halt.hook}`,
@@ -63,7 +67,7 @@ function told({ event, at, agent_id, folded }: Fire): string {
     return `  ${run.hook.padEnd(width)}  ${sayRun(run).trim().replaceAll("\n", "\n" + " ".repeat(width + 4))}${time}\n`;
   });
   return [
-    `${event} at ${at} of ${agent_id}: ${won}\n`,
+    `${event} at ${at} of ${agent_id}: ${decided}\n`,
     ...runs,
     ...warnings.map((warning) => `  ! ${warning}\n`),
   ].join("");

@@ -10,6 +10,7 @@ import { firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { loadAgent } from "../_script.ts";
 import { table } from "../_table.ts";
+import { readRollout } from "../../transcript/rollout.ts";
 
 const USAGE: Usage = {
   name: "hooks ls",
@@ -133,7 +134,7 @@ function lastResults(cwd: string, env: Readonly<Record<string, string | undefine
 /** A rollout of another release says nothing here. */
 function readable(path: string): ReturnType<typeof firesOf> {
   try {
-    return firesOf(path);
+    return firesOf(readRollout(path));
   } catch {
     return [];
   }

@@ -3,6 +3,7 @@ import { EXIT } from "../_io.ts";
 import { firesOf, ledgers } from "../_ledger.ts";
 import { projectOf, rolloutId } from "../_project.ts";
 import { table } from "../_table.ts";
+import { readRollout } from "../../transcript/rollout.ts";
 
 const USAGE: Usage = {
   name: "hooks stats",
@@ -35,7 +36,7 @@ export default command(USAGE, async ({ flags }, io) => {
   else if (hooks.length === 0) io.out("No hook has run in a stored run of this project\n");
   else {
     io.out(table(
-      ["hook", "runs", "denied", "modified", "failed", "passed over", "total", "each"],
+      ["hook", "runs", "denied", "modified", "failed", "skipped", "total", "each"],
       hooks.map((h) => [
         h.hook,
         String(h.runs),
@@ -52,7 +53,7 @@ export default command(USAGE, async ({ flags }, io) => {
 });
 
 function count(path: string, counts: Map<string, Count>): void {
-  for (const { folded } of firesOf(path)) {
+  for (const { folded } of firesOf(readRollout(path))) {
     for (const { hook, skipped, failure, opinion, ms } of folded.runs) {
       let c = counts.get(hook);
       if (!c) counts.set(hook, c = { runs: 0, denied: 0, modified: 0, failed: 0, skipped: 0, total_ms: 0 });

@@ -1,9 +1,9 @@
-import type { Hunk } from "../../tools/edit/diff.ts";
+import type { DiffHunk } from "../../view/shape.ts";
 import type { Colours } from "./colours.ts";
 import { openText } from "./text.ts";
 import { chop, cut } from "./width.ts";
 
-/** How much of a change is shown before it is left to an editor. */
+/** How many rows of a change are shown by default. */
 const MOST_ROWS = 24;
 
 interface DiffOptions {
@@ -11,16 +11,16 @@ interface DiffOptions {
   readonly colours: Colours;
   /** How many rows at most. @default 24 */
   readonly most?: number;
-  /** Long lines go on in the next row, where a person is to agree to them; else they are cut. @default false */
+  /** Long lines continue in the next row instead of being cut: for a change that a person must approve. @default false */
   readonly whole?: boolean;
 }
 
-/** What an edit did to a file, as rows with line numbers: gone in red, new in green. */
+/** What an edit did to a file, as rows with line numbers: removed lines in red, added ones in green. */
 export function diffRows(
-  hunks: readonly Hunk[],
+  hunks: readonly DiffHunk[],
   { columns, colours, most = MOST_ROWS, whole = false }: DiffOptions,
 ): string[] {
-  const digits = String(Math.max(...hunks.map((h) => Math.max(h.oldStart + h.oldLines, h.newStart + h.newLines)), 1));
+  const digits = String(Math.max(...hunks.map((h) => Math.max(h.oldStart, h.newStart) + h.lines.length), 1));
   const rows = hunks.flatMap((hunk, i) => {
     let { oldStart: old, newStart: now } = hunk;
     const shown = hunk.lines.filter((line) => !line.startsWith("\\")).flatMap((line) => {
@@ -41,15 +41,8 @@ export function diffRows(
   return [...rows.slice(0, most - 1), colours.dim(`    … ${hidden} more lines`)];
 }
 
-/** Lines added and taken away. */
-export function changed(hunks: readonly Hunk[]): string {
-  const all = hunks.flatMap((h) => h.lines);
-  const [added, gone] = ["+", "-"].map((sign) => all.filter((line) => line.startsWith(sign)).length);
-  return `+${added} −${gone}`;
-}
-
-/** The change between two texts; the package is loaded when one is first asked for. */
-export async function hunksBetween(before: string, after: string): Promise<Hunk[]> {
+/** The change between two texts; loads the package at first use. */
+export async function hunksBetween(before: string, after: string): Promise<DiffHunk[]> {
   const { structuredPatch } = await import("diff");
   return structuredPatch("", "", before, after, "", "", { context: 2 })?.hunks ?? [];
 }

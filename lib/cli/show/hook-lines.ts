@@ -1,62 +1,53 @@
 import { pascal } from "../../core/names.ts";
 import type { RunEvent } from "../../core/run-events.ts";
 import type { ExecRecord } from "../../hooks/toml.ts";
+import { hasActed, hookOutcome } from "../../view/ledger.ts";
 import type { Colours } from "./colours.ts";
 import { elapsed, firstLine, plainText } from "./text.ts";
 
-type Event<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
+type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 
-/** The sign of everything that is a hook's. */
+/** Marks every line about a hook. */
 export const HOOK = "◆";
-/** How many lines of one run of a hook are shown. */
+/** How many lines of a hook's output are shown. */
 const MOST_LINES = 40;
-/** How long a line may be before it is shown although it has no end yet. */
+/** A line that grows longer than this is shown before its end. */
 const MOST_WAITING = 10_000;
 
-/** Command hooks put who speaks before their reason; here the line says it already. */
-const SPEAKER = /^\s*\[[^\]\n]*\]: /;
-
-/** `Hook(Stop) tests-pass`: the event, and of a file's name what tells it from others. */
+/** `Hook(Stop) tests-pass`: the event, and the label in the name of the hook file. */
 export function hookTitle({ event, hook }: { readonly event: string; readonly hook: string }): string {
   const [, label = hook] = /^(?:\d+-)?[a-z-]+(?:@[\w+]+)?\.(.+?)(?:\.\w+){1,2}$/.exec(hook) ?? [];
   return `Hook(${pascal(event)}) ${plainText(label)}`;
 }
 
-/** `Hook(Stop) tests-pass: sent back: 2 tests fail`; nothing where the hook let things be. */
-export function decisionLine(event: Event<"hook_end">, { magenta, red, yellow, green }: Colours): string | undefined {
-  if (event.decision === "continue") return undefined;
-  const title = `${magenta(HOOK)} ${hookTitle(event)}:`;
-  if (event.failure !== undefined) return `${title} ${red("failed")}: ${firstLine(event.failure)}`;
-  const words: Record<string, string> = {
-    deny: red(event.event === "stop" ? "sent back" : "denied"),
-    modify: yellow("rewrote it"),
-    ask: yellow("asks"),
-    allow: green("allowed"),
-    halt: yellow("ends the run"),
-  };
-  const decision = words[event.decision] ?? event.decision;
-  return `${title} ${event.reason ? `${decision}: ${firstLine(event.reason.replace(SPEAKER, ""))}` : decision}`;
+/** `Hook(Stop) tests-pass: sent back: 2 tests fail`; undefined if the hook did nothing. */
+export function decisionLine(event: EventOf<"hook_end">, { magenta, red, yellow, green }: Colours): string | undefined {
+  const outcome = hookOutcome(event.event, event.decision, event.failure ?? event.reason);
+  if (!hasActed(outcome)) return undefined;
+  const { tone, did, why } = outcome;
+  const words = tone === "changed" ? yellow(did) : tone === "good" ? green(did) : red(did);
+  return `${magenta(HOOK)} ${hookTitle(event)}: ${words}${why === "" ? "" : `: ${firstLine(why)}`}`;
 }
 
-/** `HookInput: …` with all it says: the model reads it, so may the person (S1.19). */
-export function inputLines(event: Event<"hook_input">, { magenta }: Colours): string[] {
+/** `HookInput: …` with its whole text, as the model reads it (S1.19). */
+export function inputLines(event: EventOf<"hook_input">, { magenta }: Colours): string[] {
   const [head = "", ...rest] = plainText(event.text).trimEnd().split("\n");
   return [`${magenta(HOOK)} HookInput: ${head}`, ...rest.map((line) => `  ${line}`)];
 }
 
-interface Writing {
+interface HookWriting {
   readonly title: string | undefined;
   rest: string;
   lines: number;
-  /** A verdict in JSON is for us, not for a person. */
+  /** Whether it is a verdict in JSON, which is not shown. */
   verdict: boolean | undefined;
 }
 
-/** What hooks write while they run: whole lines, each run under its title. */
+/** The output of hooks while they run, in whole lines under a title. */
 export class HookOutput {
-  readonly #writing = new Map<string, Writing>();
+  readonly #writing = new Map<string, HookWriting>();
 
-  /** A hook's command looks as a person's own would: its begin, what it writes, its end (S1.18). */
+  /** A command of a hook is shown like a command of a user: its begin, its output, its end (S1.18). */
   exec(given: unknown, colours: Colours): string[] {
     const { magenta, dim, green, red } = colours;
     const exec = given as ExecRecord;
@@ -79,14 +70,14 @@ export class HookOutput {
     }
   }
 
-  /** What a command hook writes. */
-  take({ agent_id, hook, event, stream, text }: Event<"hook_output">, colours: Colours): string[] {
+  /** More output of a command hook. */
+  take({ agent_id, hook, event, stream, text }: EventOf<"hook_output">, colours: Colours): string[] {
     const title = `${colours.magenta(HOOK)} ${hookTitle({ hook, event })}`;
     return this.#write(`${agent_id} ${hook} ${event} ${stream}`, title, text, colours);
   }
 
-  /** What is left of a hook that has ended. */
-  end({ agent_id, hook, event }: Event<"hook_end">, colours: Colours): string[] {
+  /** The last output of a hook that has ended. */
+  end({ agent_id, hook, event }: EventOf<"hook_end">, colours: Colours): string[] {
     const keys = ["stdout", "stderr"].map((stream) => `${agent_id} ${hook} ${event} ${stream}`);
     return keys.flatMap((key) => this.#flush(key, colours));
   }
@@ -109,7 +100,7 @@ export class HookOutput {
     return writing && writing.rest.trim() !== "" ? this.#shown(writing, [writing.rest], colours) : [];
   }
 
-  #shown(writing: Writing, lines: readonly string[], { dim }: Colours): string[] {
+  #shown(writing: HookWriting, lines: readonly string[], { dim }: Colours): string[] {
     if (writing.verdict || lines.length === 0) return [];
     const begun = writing.lines > 0;
     const room = Math.max(0, MOST_LINES - writing.lines);
@@ -118,7 +109,7 @@ export class HookOutput {
     return [
       ...(begun || writing.title === undefined ? [] : [writing.title]),
       ...lines.slice(0, room).map((line) => dim(`  ${plainText(line).replaceAll("\t", "    ")}`)),
-      ...(over ? [dim("  … it goes on writing")] : []),
+      ...(over ? [dim("  … more output is not shown")] : []),
     ];
   }
 }

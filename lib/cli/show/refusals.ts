@@ -1,6 +1,6 @@
 import { isToolUse } from "../../core/messages.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
-import { subjectOf } from "./calls.ts";
+import { callSubject } from "../../view/calls.ts";
 import { oneLine } from "./text.ts";
 
 /** The refused calls of a run, sub-agents included: without a terminal nothing else shows them. */
@@ -21,7 +21,7 @@ export class RefusedCalls {
     if (event.type !== "tool_end" || !event.refused) return undefined;
     const { id, name, refused: { by, reason, note } } = event;
     this.#denials.push({ tool_name: name, tool_use_id: id, reason, by });
-    const call = `${name} ${subjectOf(name, this.#inputs.get(id), this.#cwd)}`.trim();
+    const call = `${name} ${callSubject(name, this.#inputs.get(id), this.#cwd)}`.trim();
     return `refused ${shortened(oneLine(call))}: ${oneLine(note ?? reason)}`;
   }
 

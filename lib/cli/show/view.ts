@@ -1,74 +1,69 @@
-import { isToolUse } from "../../core/messages.ts";
 import type { RunEvent } from "../../core/run-events.ts";
-import { hunksOf, outcomeOf, subjectOf } from "./calls.ts";
+import { type OpenRow, RunRows } from "../../view/rows.ts";
 import type { Colours } from "./colours.ts";
 import { diffRows } from "./diff.ts";
 import { decisionLine, HOOK, HookOutput, hookTitle, inputLines } from "./hook-lines.ts";
 import { Tally } from "./tally.ts";
-import { clock, count, elapsed, lastLine, oneLine, plainText } from "./text.ts";
+import { clock, count, elapsed, lastLine, oneLine, openText, plainText } from "./text.ts";
 import { TextFlow } from "./text-flow.ts";
 import { cut, displayWidth, wrap } from "./width.ts";
 
-interface ViewOptions {
-  /** Prints rows for good. */
+interface RunViewOptions {
+  /** Prints rows that stay. */
   readonly print: (rows: readonly string[]) => void;
   readonly colours: Colours;
-  /** How many columns there are; asked each time, as windows change. */
+  /** The current width: windows change. */
   readonly columns: () => number;
-  /** Paths are shown from here. */
+  /** Paths are shown relative to this directory. */
   readonly cwd: string;
 }
 
-interface Running {
-  readonly agent: string;
-  readonly name: string;
-  readonly subject: string;
-  readonly since: number;
-  output: string;
-}
-
 const SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
-/** What takes less than this is not worth a look. */
+/** A hook that takes less time is not shown while it runs. */
 const SOON_MS = 300;
 
-/**
- * A run as a person watches it: text as it comes, one line for each call and each hook that did something, and below
- * them what is going on right now.
- */
+/** Shows a run while it happens, in rows that stay: text, and one line for each call and each hook that did something. */
+export function terminalView(write: (text: string) => void, colours: Colours): (event: RunEvent) => void {
+  const view = new RunView({
+    print: (rows) => write(rows.map((row) => `${row}\n`).join("")),
+    colours,
+    columns: () => process.stdout.columns || Infinity,
+    cwd: process.cwd(),
+  });
+  return (event) => view.see(event);
+}
+
+/** The rows of a run as a terminal shows them while it happens, and below them what is going on right now. */
 export class RunView {
-  readonly #options: ViewOptions;
+  readonly #options: RunViewOptions;
   readonly #flow = new TextFlow();
   readonly #output = new HookOutput();
-  readonly #inputs = new Map<string, unknown>();
-  readonly #calls = new Map<string, Running>();
-  readonly #hooks = new Map<string, { readonly title: string; readonly since: number }>();
-  #root: string | undefined;
+  #run: RunRows;
+  /** The last line that each running call printed. */
+  readonly #progress = new Map<OpenRow, string>();
   #began: number | undefined;
   #lasted = 0;
   #streamed = 0;
-  /** What went wrong in this run and was said. */
-  readonly #told: string[] = [];
-  /** A hook's line that says why stands right above. */
-  #justDenied = false;
-  /** What was printed last: a change of kind is parted by an empty row. */
+  /** Failures and warnings of this run that were shown. */
+  readonly #shown: string[] = [];
+  /** What was printed last: text and lines are separated by an empty row. */
   #last: "text" | "line" | undefined;
   tally = new Tally();
 
-  constructor(options: ViewOptions) {
+  constructor(options: RunViewOptions) {
     this.#options = options;
+    this.#run = new RunRows(options.cwd);
   }
 
   see(event: RunEvent): void {
-    const { colours } = this.#options;
     this.tally.see(event);
+    if (event.type === "start" && event.agent_id === event.session_id) this.#begin();
+    const row = this.#run.take(event, now());
+    const isSub = this.#run.agentOf(event.agent_id, now()).index > 0;
+    const { colours } = this.#options;
     switch (event.type) {
-      case "start":
-        if (event.agent_id !== event.session_id) break;
-        this.#root = event.agent_id;
-        this.#begin();
-        break;
       case "text":
-        if (this.#isRoot(event)) this.#text(event.text);
+        if (!isSub) this.#text(event.text);
         break;
       case "thinking":
         this.#streamed += event.text.length;
@@ -76,41 +71,21 @@ export class RunView {
       case "usage":
         if (event.hook === undefined) this.#streamed = 0;
         break;
-      case "message":
-        for (const block of event.message.content) if (isToolUse(block)) this.#inputs.set(block.id, block.input);
-        break;
-      case "tool_start":
-        this.#calls.set(event.id, {
-          agent: event.agent_id,
-          name: event.name,
-          subject: this.#subject(event.name, event.input, event.id),
-          since: now(),
-          output: "",
-        });
-        break;
       case "tool_progress": {
-        const running = this.#calls.get(event.id);
-        if (running) running.output = lastLine(event.text) || running.output;
+        const call = this.#run.callOf(event);
+        if (call) this.#progress.set(call.row, lastLine(event.text) || (this.#progress.get(call.row) ?? ""));
         break;
       }
       case "tool_end":
-        this.#toolEnd(event);
-        break;
-      case "hook_start":
-        this.#hooks.set(`${event.agent_id} ${event.hook} ${event.event}`, {
-          title: hookTitle(event),
-          since: now(),
-        });
+        this.#toolEnd(row!, event.outcome);
         break;
       case "hook_output":
         this.#rows(this.#output.take(event, colours));
         break;
       case "hook_end": {
-        this.#hooks.delete(`${event.agent_id} ${event.hook} ${event.event}`);
-        const said = decisionLine(event, colours);
-        if (event.failure !== undefined) this.#told.push(event.failure);
-        this.#rows([...this.#output.end(event, colours), ...(said === undefined ? [] : this.#wrapped(said))]);
-        this.#justDenied = event.event === "pre-tool-use" && event.decision === "deny";
+        const line = decisionLine(event, colours);
+        if (event.failure !== undefined) this.#shown.push(event.failure);
+        this.#rows([...this.#output.end(event, colours), ...(line === undefined ? [] : this.#wrapped(line))]);
         break;
       }
       case "exec":
@@ -123,43 +98,39 @@ export class RunView {
         this.#rows(this.#wrapped(`${colours.magenta(HOOK)} ${plainText(event.hook)}: ${oneLine(event.text)}`));
         break;
       case "retry":
-        this.#rows(
-          this.#wrapped(colours.yellow(`↻ ${oneLine(event.reason)}: trying again in ${elapsed(event.wait_ms)}`)),
-        );
+        this.#rows(this.#wrapped(colours.yellow(`↻ ${oneLine(row!.line)}`)));
         break;
       case "model":
-        this.#rows([
-          colours.dim(`model ${event.was} → ${event.model}${event.reason ? `: ${oneLine(event.reason)}` : ""}`),
-        ]);
+        this.#rows([colours.dim(`model ${oneLine(row!.line)}`)]);
         break;
       case "compact":
-        this.#rows([colours.dim("the conversation so far was summarised to make room")]);
+        this.#rows([colours.dim(row!.line)]);
         break;
       case "warning":
         this.warn(event.message);
         break;
       case "end":
-        if (event.agent_id === this.#root) this.#end();
+        if (!isSub) this.#end();
         break;
-      default: // the rest is for logs
+      default: // rows of the page that a terminal does not show
     }
   }
 
-  /** What is odd, where a person sees it; once, where a hook's line or a warning has said it already. */
+  /** Shows a warning, unless a hook's line or an earlier warning says the same. */
   warn(message: string): void {
-    if (this.#told.some((words) => message.includes(words))) return;
-    this.#told.push(message);
+    if (this.#shown.some((words) => message.includes(words))) return;
+    this.#shown.push(message);
     const { yellow } = this.#options.colours;
     const lines = plainText(message).split("\n").map((line, i) => yellow(`${i === 0 ? "!" : " "} ${line}`));
     this.#rows(lines.flatMap((line) => this.#wrapped(line)));
   }
 
-  /** A person has said something: what follows begins anew. */
+  /** The user has entered something: no empty row separates what follows. */
   anew(): void {
     this.#last = undefined;
   }
 
-  /** Something else prints between: a prompt, an answer. */
+  /** Prints rows of something else between: a question, an answer. */
   say(rows: readonly string[]): void {
     this.#rows(rows);
   }
@@ -174,15 +145,20 @@ export class RunView {
     const at = now();
     const frame = SPINNER[Math.floor((at - this.#began) / 100) % SPINNER.length]!;
     const what: string[] = [];
-    for (const { agent, name, subject, since, output } of this.#calls.values()) {
-      const indent = agent === this.#root ? "" : "  ";
-      const time = at - since < 1000 ? "" : clock(at - since);
+    for (const { row, ran, outcome } of this.#run.calls.values()) {
+      if (ran === undefined || outcome !== undefined) continue;
+      const indent = row.agent === 0 ? "" : "  ";
+      const name = plainText(row.name);
+      const time = at - row.at < 1000 ? "" : clock(at - row.at);
       const room = width - displayWidth(`${indent}${name} ${time}`) - 4;
-      what.push(`${indent}${cyan("▸")} ${bold(name)} ${cut(subject, Math.max(0, room))} ${dim(time)}`.trimEnd());
-      if (output !== "") what.push(dim(cut(`${indent}  ${output}`, width)));
+      const subject = cut(callText(row.line), Math.max(0, room));
+      what.push(`${indent}${cyan("▸")} ${bold(name)} ${subject} ${dim(time)}`.trimEnd());
+      const output = this.#progress.get(row);
+      if (output) what.push(dim(cut(`${indent}  ${output}`, width)));
     }
-    for (const { title, since } of this.#hooks.values()) {
-      if (at - since > SOON_MS) what.push(`${magenta(HOOK)} ${cut(title, width - 12)} ${dim(clock(at - since))}`);
+    for (const { since, ...hook } of this.#run.pending.values()) {
+      if (at - since < SOON_MS) continue;
+      what.push(`${magenta(HOOK)} ${cut(hookTitle(hook), width - 12)} ${dim(clock(at - since))}`);
     }
     const tokens = this.tally.tokens + Math.round(this.#streamed / 4);
     const parts = [
@@ -200,8 +176,10 @@ export class RunView {
   }
 
   #begin(): void {
-    this.#told.length = 0;
+    this.#shown.length = 0;
     this.#began = now();
+    this.#run = new RunRows(this.#options.cwd);
+    this.#progress.clear();
     this.tally = new Tally();
     this.#streamed = 0;
     this.#last = undefined;
@@ -211,21 +189,10 @@ export class RunView {
     this.#rows([]);
     this.#lasted = this.#began === undefined ? 0 : now() - this.#began;
     this.#began = undefined;
-    this.#calls.clear();
-    this.#hooks.clear();
-    this.#inputs.clear();
   }
 
   #wrapped(row: string): string[] {
     return wrap(row, this.#options.columns() - 1, 2);
-  }
-
-  #isRoot({ agent_id }: RunEvent): boolean {
-    return this.#root === undefined || agent_id === this.#root;
-  }
-
-  #subject(name: string, input: unknown, id: string): string {
-    return subjectOf(name, input, this.#options.cwd, this.#inputs.get(id));
   }
 
   #text(text: string): void {
@@ -234,7 +201,7 @@ export class RunView {
     this.#print("text", this.#flow.take(text, columns() - 1, colours));
   }
 
-  /** Prints lines; the text that is being written comes first, as it came first. */
+  /** Prints lines, after the text that is being written. */
   #rows(rows: readonly string[]): void {
     if (rows.length > 0 || this.#began !== undefined) {
       this.#print("text", this.#flow.end(this.#options.columns() - 1, this.#options.colours));
@@ -244,51 +211,43 @@ export class RunView {
 
   #print(kind: "text" | "line", rows: readonly string[]): void {
     if (rows.length === 0) return;
-    const parted = this.#last !== undefined && this.#last !== kind;
+    const isOther = this.#last !== undefined && this.#last !== kind;
     this.#last = kind;
-    this.#options.print(parted ? ["", ...rows] : rows);
+    this.#options.print(isOther ? ["", ...rows] : rows);
   }
 
-  #toolEnd(event: Extract<RunEvent, { type: "tool_end" }>): void {
+  #toolEnd(row: OpenRow, outcome: string): void {
     const { colours, columns } = this.#options;
-    const subject = this.#calls.get(event.id)?.subject ??
-      this.#subject(event.name, this.#inputs.get(event.id), event.id);
-    this.#calls.delete(event.id);
-    this.#inputs.delete(event.id);
-    const indent = this.#isRoot(event) ? "" : "  ";
-    const isToldAbove = event.outcome === "denied" && this.#justDenied;
-    const note = isToldAbove ? "denied" : outcomeOf(event.name, event.outcome, event.content, event.response);
-    const ran = event.outcome !== "denied" && event.outcome !== "invalid";
+    this.#progress.delete(row);
+    const indent = row.agent === 0 ? "" : "  ";
     const width = columns() - 1 - indent.length;
-    const row = callRow({ ...event, subject, note, time: ran ? elapsed(event.ms) : "" }, width, colours);
-    const diff = event.outcome === "success" ? diffRows(hunksOf(event.response), { columns: width, colours }) : [];
-    this.#rows([row, ...diff].map((line) => `${indent}${line}`));
+    const diff = row.sections.find((section) => section.as === "diff");
+    // Of a new file, the number of lines is enough.
+    const hunks = diff?.applied ? diff.hunks.filter(({ oldStart }) => oldStart > 0) : [];
+    const lines = diffRows(hunks, { columns: width, colours });
+    this.#rows([callRow(row, outcome, width, colours), ...lines].map((line) => `${indent}${line}`));
   }
 }
 
-/** One call on one row: what is longest gives way first. */
-function callRow(
-  call: { outcome: string; name: string; subject: string; note: string; time: string },
-  columns: number,
-  { green, red, yellow, bold, dim }: Colours,
-): string {
-  const { name, outcome, time } = call;
-  const mark = outcome === "success"
-    ? green("✓")
-    : outcome === "denied"
-    ? red("⊘")
-    : outcome === "interrupted"
-    ? yellow("◼")
-    : red("✗");
+/** What a call is about, on one line, with hidden characters written out: a person must see what ran. */
+function callText(line: string): string {
+  return openText(line).replace(/\s+/g, " ").trim();
+}
+
+/** One call on one row: the longest part is cut first. */
+function callRow(row: OpenRow, outcome: string, columns: number, colours: Colours): string {
+  const { green, red, yellow, bold, dim } = colours;
+  const marks: Record<string, string> = { success: green("✓"), denied: red("⊘"), interrupted: yellow("◼") };
+  const name = plainText(row.name);
+  const time = outcome === "denied" || outcome === "invalid" ? "" : elapsed(row.ms);
+  const line = callText(row.line);
   const room = Math.min(columns, 160) - displayWidth(name) - displayWidth(time) - 5;
   const least = Math.floor(room * 0.45);
-  const note = cut(plainText(call.note), Math.max(least, room - displayWidth(call.subject) - 2));
-  const subject = cut(call.subject, Math.max(0, room - displayWidth(note) - 2));
-  const end = [note, time].filter((part) => part !== "").join(" · ");
-  const toned = outcome === "success" || outcome === "interrupted"
-    ? dim(end)
-    : `${red(note)}${time === "" ? "" : dim(` · ${time}`)}`;
-  return `${mark} ${bold(name)}${subject === "" ? "" : ` ${subject}`}  ${toned}`;
+  const note = cut(oneLine(row.result ?? ""), Math.max(least, room - displayWidth(line) - 2));
+  const subject = cut(line, Math.max(0, room - displayWidth(note) - 2));
+  const isQuiet = outcome === "success" || outcome === "interrupted";
+  const end = [isQuiet ? dim(note) : red(note), dim(time)].filter((part) => plainText(part) !== "").join(dim(" · "));
+  return `${marks[outcome] ?? red("✗")} ${bold(name)}${subject === "" ? "" : ` ${subject}`}  ${end}`;
 }
 
 const now = () => performance.now();

@@ -8,8 +8,7 @@ import { coloursFor } from "./colours.ts";
 import { Screen } from "./screen.ts";
 import { closing, takenBy } from "./tally.ts";
 import { plainText } from "./text.ts";
-import { terminalView } from "./terminal-view.ts";
-import { RunView } from "./view.ts";
+import { RunView, terminalView } from "./view.ts";
 import { wrap } from "./width.ts";
 
 /** Shows one run on the terminal while it happens, asks where a person can answer, and closes with what it took. */

@@ -1,7 +1,6 @@
 import { byId } from "./dom.js";
 
-/** @import { PageData } from "../html.ts" */
-/** @import { Row, Section } from "../shape.ts" */
+/** @import { PageData, Row, Section } from "../shape.ts" */
 
 /**
  * @param {string} id

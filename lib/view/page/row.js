@@ -26,7 +26,7 @@ export function drawRow(data, index, options) {
   const line = el(
     "div",
     { class: "line", click: () => mayToggle() && options.toggle(index) },
-    ...headOf(data, row),
+    ...headOf(data, row, open),
     el("span", { class: "meta" }, ...metaOf(row)),
   );
   const box = el(
@@ -66,9 +66,10 @@ function clock(ms) {
 /**
  * @param {RunData} data
  * @param {Row} row
+ * @param {boolean} open
  * @returns {(Node | string | false | undefined)[]}
  */
-function headOf(data, row) {
+function headOf(data, row, open) {
   const agent = row.agent > 0 && el("span", { class: "agent" }, data.view.agents[row.agent]?.name);
   const name = el("b", { class: "name" }, row.name);
   switch (row.kind) {
@@ -81,14 +82,17 @@ function headOf(data, row) {
         el("b", { class: "name" }, row.key.replace("-", " ")),
         data.view.models.length > 1 && el("span", { class: "model" }, row.name),
       ];
-    case "tool":
-      return [el("i", { class: "state" }), agent, name, el("span", { class: "text" }, row.line)];
-    case "fire":
-      return [el("i", { class: "state" }), agent, name, el("span", { class: "text" }, row.line)];
     case "end":
       return [agent, el("span", { class: `pill ${row.tone}` }, row.name)];
     default:
-      return [el("i", { class: "state" }), agent, name, el("span", { class: "text" }, row.line)];
+      return [
+        el("i", { class: "state" }),
+        agent,
+        name,
+        el("span", { class: "text" }, row.line),
+        // What an open row shows in full.
+        !open && !row.edit && row.result && el("span", { class: "text result" }, row.result),
+      ];
   }
 }
 
@@ -165,11 +169,11 @@ function bodyOf(data, index, { editsOnly }) {
 
 /** @param {Extract<Section, { as: "ledger" }>} section */
 function foldedLedger({ event, runs }) {
-  const asked = runs.filter(({ tone }) => tone !== "quiet").length;
+  const ran = runs.filter(({ tone }) => tone !== "quiet").length;
   return el(
     "details",
     { class: "why-not" },
-    el("summary", {}, `Hooks at ${event}: ${asked} asked, ${runs.length - asked} passed over`),
+    el("summary", {}, `Hooks at ${event}: ${ran} ran, ${runs.length - ran} skipped`),
     drawLedger("", runs),
   );
 }

@@ -12,8 +12,8 @@ import {
 import { dirname } from "node:path";
 
 /**
- * An append-only file of JSON lines. A write is on the disk when `append` returns; a line that a crash tore in two
- * is cut off before the next one is written, so that the tear never grows into the file.
+ * An append-only file of JSON lines. A write is on the disk when `append` returns. Before the first write, an incomplete
+ * last line that a crash left behind is cut off, so that it never ends up inside the file.
  */
 export class LineLog {
   readonly #path: string;
@@ -30,7 +30,7 @@ export class LineLog {
       for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
       if (sync) fdatasyncSync(fd);
     } catch (error) {
-      // A disk that is full takes a part of a line: opened anew, the log is cut there before it goes on.
+      // A full disk takes part of a line: reopening the log cuts that part off.
       this.close();
       throw error;
     }
@@ -50,7 +50,7 @@ export class LineLog {
   }
 }
 
-/** Where the last whole line ends. */
+/** Where the last complete line ends. */
 function endOfLastLine(fd: number, size: number): number {
   const chunk = Buffer.alloc(Math.min(size, 65_536));
   for (let end = size; end > 0; end -= chunk.length) {
@@ -62,7 +62,7 @@ function endOfLastLine(fd: number, size: number): number {
   return 0;
 }
 
-/** A new file survives a power cut only once its name is on the disk too. */
+/** A new file survives a power cut only once its directory entry is on the disk too. */
 function syncDirectory(path: string): void {
   const fd = openSync(path, "r");
   try {
@@ -72,17 +72,28 @@ function syncDirectory(path: string): void {
   }
 }
 
-export interface ReadLines<T> {
-  readonly values: T[];
-  /** Bytes of a last line that was torn, and passed over. */
-  readonly torn: number;
+/** The values of all lines that are JSON, and the numbers of the lines that are not. Empty lines are ignored. */
+export function jsonLines<T>(text: string): { readonly values: T[]; readonly bad: number[] } {
+  const values: T[] = [];
+  const bad: number[] = [];
+  for (const [i, line] of text.split("\n").entries()) {
+    if (line === "") continue;
+    try {
+      values.push(JSON.parse(line) as T);
+    } catch {
+      bad.push(i + 1);
+    }
+  }
+  return { values, bad };
 }
 
 /**
- * Reads a log whole. A torn last line is passed over; a line before it that does not parse is an error, because
- * then somebody else wrote there.
+ * Reads a log that a `LineLog` wrote; undefined if there is none. `torn` is the size of an incomplete last line, which
+ * is left out.
+ *
+ * @throws {Error} if a line before it is not JSON: then something else wrote to the file
  */
-export function readLines<T>(path: string): ReadLines<T> | undefined {
+export function readLineLog<T>(path: string): { readonly values: T[]; readonly torn: number } | undefined {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -91,21 +102,7 @@ export function readLines<T>(path: string): ReadLines<T> | undefined {
     throw error;
   }
   const end = text.lastIndexOf("\n") + 1;
-  const torn = Buffer.byteLength(text.slice(end));
-  const whole = text.slice(0, end);
-  if (whole === "") return { values: [], torn };
-  try {
-    // Lines of JSON joined by commas are one JSON list: parsed in one go.
-    return { values: JSON.parse(`[${whole.slice(0, -1).replaceAll("\n", ",")}]`) as T[], torn };
-  } catch {
-    return { values: whole.slice(0, -1).split("\n").map((line, i) => parseLine<T>(line, path, i + 1)), torn };
-  }
-}
-
-function parseLine<T>(line: string, path: string, number: number): T {
-  try {
-    return JSON.parse(line) as T;
-  } catch (error) {
-    throw new Error(`Cannot read ${path} as line ${number} is not JSON: ${(error as Error).message}`);
-  }
+  const { values, bad } = jsonLines<T>(text.slice(0, end));
+  if (bad.length > 0) throw new Error(`Cannot read ${path} as line ${bad[0]} is not JSON: it was changed from outside`);
+  return { values, torn: Buffer.byteLength(text.slice(end)) };
 }

@@ -1,0 +1,203 @@
+import { relative } from "node:path";
+import { isObject } from "../core/json.ts";
+import type { ToolResultBlock, ToolUseBlock } from "../core/messages.ts";
+import type { CallOutcome, RunEvent } from "../core/run-events.ts";
+import { countChanges, diffSection, fieldsSection, resultText } from "./_sections.ts";
+import type { OpenAgent, OpenRow, RunRows } from "./rows.ts";
+import type { Tone } from "./shape.ts";
+
+type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
+type InputFields = { readonly [name: string]: any };
+
+/** A tool call and its row while the run goes on. */
+export interface OpenCall {
+  readonly row: OpenRow;
+  /** The index of the row. */
+  readonly index: number;
+  readonly asked: unknown;
+  ran?: unknown;
+  content?: string;
+  outcome?: CallOutcome;
+}
+
+const TONES: Record<string, Tone> = { success: "good", denied: "denied" };
+
+/** What a call is about, in a few words: the command, the file, the pattern. Paths are relative to `cwd`, if given. */
+export function callSubject(tool: string, input: unknown, cwd?: string): string {
+  const given: InputFields = isObject(input) ? input : {};
+  const path = given.file_path ?? given.notebook_path;
+  if (typeof path === "string") return pathFrom(cwd, path);
+  switch (tool) {
+    case "Bash":
+      return String(given.command ?? "").trim().replace(/\s*\n\s*/g, " ⏎ ");
+    case "Glob":
+    case "Grep":
+      return `${given.pattern ?? ""}${given.path === undefined ? "" : ` in ${pathFrom(cwd, String(given.path))}`}`;
+    case "Agent":
+    case "Task":
+      return String(given.description ?? given.prompt ?? "");
+    case "AskUserQuestion":
+      return Array.isArray(given.questions) ? given.questions.map((one) => one?.header).join(", ") : "";
+    case "ExitPlanMode":
+    case "EnterPlanMode":
+      return "";
+    default:
+      return Object.entries(given)
+        .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
+  }
+}
+
+/** A path as a person in that directory would write it. */
+export function pathFrom(cwd: string | undefined, path: string): string {
+  if (cwd === undefined || !path.startsWith("/")) return path;
+  const short = relative(cwd, path);
+  return short === "" ? "." : short.startsWith("../") ? path : short;
+}
+
+/** What the model reads if a person refused a call; the person knows who refused it. */
+const REFUSED = /^The user refused this call(?: and says(?=:))?/;
+
+/** What came of a call, in a few words. */
+function callResult(tool: string, outcome: CallOutcome, content: string, response: unknown): string {
+  if (outcome === "interrupted") return "interrupted";
+  if (outcome === "denied") return firstOf(content.replace(REFUSED, "refused"));
+  if (outcome !== "success") return failureOf(tool, content);
+  const got: InputFields = isObject(response) ? response : {};
+  const patch = Array.isArray(got.structuredPatch) ? got.structuredPatch : [];
+  switch (tool) {
+    case "Bash":
+      return bashResult(got, content);
+    case "Read":
+      return typeof got.file?.numLines === "number" ? counted(got.file.numLines, "line") : firstOf(content);
+    case "Write":
+      if (got.type === "create") return `new, ${counted(lineCount(String(got.content ?? "")), "line")}`;
+      return patch.length > 0 ? changed(patch) : "unchanged";
+    case "Edit":
+    case "MultiEdit":
+      return changed(patch);
+    case "Glob":
+    case "Grep":
+      if (typeof got.numMatches === "number") return counted(got.numMatches, "match", "matches");
+      return typeof got.numFiles === "number" ? counted(got.numFiles, "file") : firstOf(content);
+    default:
+      return firstOf(content);
+  }
+}
+
+/** The last line a command printed says most; the number of lines says the rest. */
+function bashResult({ stdout = "", stderr = "", backgroundTaskId, persistedOutputSize }: InputFields, content: string) {
+  if (backgroundTaskId !== undefined) return `in the background as ${backgroundTaskId}`;
+  const printed = [stdout, stderr].map(String).filter((text) => text.trim() !== "").join("\n").trimEnd();
+  if (printed === "") return stdout === "" && stderr === "" ? "" : firstOf(content);
+  const last = printed.slice(printed.lastIndexOf("\n") + 1);
+  if (persistedOutputSize !== undefined) return `${persistedOutputSize} bytes, ${last}`;
+  const lines = lineCount(printed.trim());
+  return lines === 1 ? last : `${lines} lines, ${last}`;
+}
+
+function failureOf(tool: string, content: string): string {
+  const [head = "", ...rest] = content.trim().split("\n");
+  const said = tool === "Bash" && /^Exit code/.test(head) ? rest.find((line) => line.trim() !== "") : undefined;
+  return said === undefined ? head : `${head}: ${said.trim()}`;
+}
+
+function changed(hunks: readonly { readonly lines: readonly string[] }[]): string {
+  const { added, removed } = countChanges(hunks);
+  return `+${added} −${removed}`;
+}
+
+const firstOf = (text: string) => text.trimStart().split("\n", 1)[0]!;
+const lineCount = (text: string) => text === "" ? 0 : text.replace(/\n$/, "").split("\n").length;
+const counted = (n: number, one: string, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
+
+/** The model asks for a call: its row exists from now on. */
+export function callAsked(run: RunRows, agent: OpenAgent, { id, name, input }: ToolUseBlock, now: number): OpenCall {
+  const row = run.row("tool", agent, now, { name, line: callSubject(name, input, run.cwd) });
+  const call: OpenCall = { row, index: run.rows.length - 1, asked: input };
+  run.calls.set(`${agent.index} ${id}`, call);
+  row.sections.push(fieldsSection("Input", input));
+  return call;
+}
+
+/** The call of an id. A log whose beginning is lost has calls without a message that asked for them. */
+function callOf(run: RunRows, agent: OpenAgent, id: string, name: string, input: unknown, now: number): OpenCall {
+  return run.calls.get(`${agent.index} ${id}`) ?? callAsked(run, agent, { type: "tool_use", id, name, input }, now);
+}
+
+export function callStarted(run: RunRows, agent: OpenAgent, event: EventOf<"tool_start">, now: number): OpenRow {
+  const call = callOf(run, agent, event.id, event.name, event.input, now);
+  call.row.at = now;
+  call.ran = event.input ?? {};
+  if (isRewritten(call)) {
+    call.row.line = callSubject(event.name, event.input, run.cwd);
+    call.row.sections.splice(0, 1, fieldsSection("Asked for", call.asked), fieldsSection("Ran with", event.input));
+  }
+  return call.row;
+}
+
+/** Whether hooks changed what the model asked for. A path that the tool itself made absolute does not count. */
+function isRewritten({ asked, ran }: OpenCall): boolean {
+  if (!isObject(asked) || !isObject(ran)) return JSON.stringify(asked) !== JSON.stringify(ran);
+  return Object.entries(asked).some(([name, value]) => {
+    const now = ran[name];
+    if (typeof value === "string" && typeof now === "string") return now !== value && !now.endsWith(`/${value}`);
+    return JSON.stringify(now) !== JSON.stringify(value);
+  });
+}
+
+export function callEnded(run: RunRows, agent: OpenAgent, event: EventOf<"tool_end">, now: number): OpenRow {
+  const call = callOf(run, agent, event.id, event.name, {}, now);
+  const { row } = call;
+  const { outcome, content, response, ms } = event;
+  Object.assign(call, { outcome, content });
+  row.ms = Number(ms) || 0;
+  row.tone = TONES[outcome] ?? "bad";
+  // The hook that denied a call is shown beside it, with its reason.
+  const byHook = outcome === "denied" && row.fires?.some((fire) => run.rows[fire]?.tone === "denied");
+  row.result = byHook ? "denied" : callResult(row.name, outcome, resultText(content), response);
+  const diff = diffSection(call.asked, response, outcome === "success");
+  if (diff) {
+    // The diff shows all that the input says, and where.
+    row.sections.splice(0, row.sections.length, diff);
+    row.edit = { file: diff.file, applied: diff.applied, ...countChanges(diff.hunks) };
+  }
+  const bad = outcome !== "success";
+  if (!diff || bad) {
+    const title = bad ? outcome : "Result";
+    row.sections.push({ as: "output", title, text: resultText(content), ...(bad && { bad }) });
+  }
+  // What denied a call is shown beside its line.
+  row.open = diff !== undefined || (bad && outcome !== "denied") || row.name === "Bash" && !bad;
+  const agentId = isObject(response) ? response.agentId : undefined;
+  const started = typeof agentId === "string" ? run.agents.find(({ id }) => id === agentId) : undefined;
+  if (started) row.started ??= started.index;
+  return row;
+}
+
+/** What the model reads in the end: shown if a hook made it differ from what the tool returned. */
+export function callRead(run: RunRows, agent: OpenAgent, block: ToolResultBlock): void {
+  const call = run.calls.get(`${agent.index} ${block.tool_use_id}`);
+  if (!call) return;
+  const text = resultText(block.content);
+  if (call.outcome === undefined) {
+    call.row.tone = block.is_error ? "bad" : "good";
+    call.row.sections.push({ as: "output", title: "Result", text, ...(block.is_error && { bad: true }) });
+  } else if (text !== resultText(call.content) && text !== "") {
+    call.row.sections.push({ as: "output", title: "What the model read", text });
+  }
+  call.outcome ??= "success";
+  call.content = text;
+}
+
+/** Finds the call that started an agent: the first that asked for its very task and has no agent yet. */
+export function startedBy(run: RunRows, agent: OpenAgent): void {
+  if (agent.index === 0 || agent.prompt === "") return;
+  for (const { row, asked } of run.calls.values()) {
+    if (row.started !== undefined || !isObject(asked) || asked.prompt !== agent.prompt) continue;
+    row.started = agent.index;
+    agent.parent = row.agent;
+    const name = [asked.description, asked.subagent_type].find((name) => typeof name === "string" && name !== "");
+    if (name !== undefined) agent.name = String(name);
+    return;
+  }
+}
