@@ -2,7 +2,7 @@ import type { Parts } from "./agent/assemble.ts";
 import type { AskedBelow, Below } from "./agent/spawn.ts";
 import { streamed } from "./agent/streamed.ts";
 import { type CodeHooks, liveHooks } from "./hooks/code-hooks.ts";
-import { type Engine, engineOf, type Step } from "./core/engine.ts";
+import { type Engine, engineOf, type Step } from "./agent/engine.ts";
 import type { HookRecord } from "./core/hook.ts";
 import { type Limits, limitsOf } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";

@@ -67,7 +67,7 @@ export {
   ToolDeniedError,
   wrapToolCall,
 } from "./hooks/wrap-tool-call.ts";
-export type { Engine, Step } from "./core/engine.ts";
+export type { Engine, Step } from "./agent/engine.ts";
 export type { Limits } from "./core/limits.ts";
 export type { Block, Message, Usage } from "./core/messages.ts";
 export { type Model, ModelError, type ModelEvent, type ModelRequest } from "./core/model.ts";

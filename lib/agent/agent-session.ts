@@ -1,8 +1,9 @@
 import type { AgentSession } from "../agent.ts";
-import type { SessionEngine } from "../core/engine.ts";
-import type { AgentSpec, Life } from "../core/life.ts";
+import type { SessionEngine } from "./engine.ts";
+import type { AgentSpec, Life } from "../core/run.ts";
 import type { Session } from "../core/session.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
+import type { TapeLane } from "../tape/lane.ts";
 import type { TapeSession } from "../tape/session.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
 import { changesSince } from "../transcript/resume.ts";
@@ -27,6 +28,7 @@ export interface SessionParts {
   readonly engine: SessionEngine | undefined;
   readonly gate: PermissionGate | undefined;
   readonly tape: TapeSession | undefined;
+  readonly lane: TapeLane | undefined;
   readonly hasModel: boolean;
   /** Whatever ends all its runs. */
   readonly signals: readonly AbortSignal[];
@@ -38,7 +40,7 @@ export interface SessionParts {
 
 /** The session as whoever opened it has it. */
 export function agentSession(parts: SessionParts): AgentSession {
-  const { spec, life, session, store, keep, about, past, stored, engine, gate, tape } = parts;
+  const { spec, life, session, store, keep, about, past, stored, engine, gate, tape, lane } = parts;
   let hasBegun = false;
   let hasGoneOn = false;
   let lastStop: string | undefined;
@@ -92,7 +94,8 @@ export function agentSession(parts: SessionParts): AgentSession {
       if (tape && changed) tape.recording.models[tape.recording.prompts.length] = name;
       return changed;
     },
-    below: (asked) => runBelow({ agent: spec, life, store, signal: AbortSignal.any([...parts.signals]) }, asked),
+    below: (asked) =>
+      runBelow({ agent: spec, life, store, engine, lane, signal: AbortSignal.any([...parts.signals]) }, asked),
     hooks: async () => (await spec.hooks()).records,
     permissions: () => gate?.permissions(),
     checkpoint: async () => {

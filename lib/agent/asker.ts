@@ -1,4 +1,4 @@
-import type { Engine } from "../core/engine.ts";
+import type { Engine } from "./engine.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 

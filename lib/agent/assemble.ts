@@ -1,9 +1,9 @@
 import type { AgentOptions, AgentSession, RunOptions } from "../agent.ts";
 import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
-import { engineOf } from "../core/engine.ts";
+import { engineOf } from "./engine.ts";
 import type { HookList } from "../core/hook.ts";
-import { type AgentSpec, type Life, newLife } from "../core/life.ts";
+import { type AgentSpec, type Life, newLife } from "../core/run.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
@@ -27,7 +27,8 @@ import { hookFolders, hookList } from "./hook-list.ts";
 import { withNameWarnings } from "./name-warnings.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
-import { hadShell, spawner, typeIn } from "./spawn.ts";
+import { boxesOf, hadShell, spawner, typeIn } from "./spawn.ts";
+import { stepsOn } from "./steps.ts";
 import { systemOf } from "./system-prompt.ts";
 import { askerFor, choicesOf, closeTape, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
@@ -143,11 +144,12 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
   if (sandbox.sandbox) toolState.set(SANDBOX, sandbox.sandbox);
   if (past && !engine && hadShell(past.messages)) toolState.set(HAD_SHELL, true);
   const stored = past?.forked ? undefined : past?.transcript;
+  const { inbox, boxes } = boxesOf(engine, lane);
   const life: Life = newLife({
     id,
     model: past?.model !== undefined && own.model === undefined ? past.model : ground.modelName,
     clock,
-    ...(lane && { inbox: lane.inbox, late: lane.late }),
+    ...boxes,
     cwd: () => shellCwd(toolState) ?? cwd,
     emit,
     ...(!isWatched && !rollout && !spans && { hears: isKept }),
@@ -155,7 +157,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
     messages: past?.messages ?? [],
     runs: stored?.endings.length ?? 0,
     save: (...given) => keep.save(...given),
-    spawn: (...given) => spawner(spec, () => life, store)(...given),
+    spawn: (...given) => spawner({ agent: spec, parent: () => life, store, engine, lane, inbox })(...given),
     typeOf: typeIn(store, () => life),
   });
   const about = {
@@ -206,8 +208,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
       () => set.tools,
       warn,
     ),
-    ...(engine && { engine }),
-    ...(spans && { step: spans.step }),
+    ...(engine ? { around: stepsOn(engine, spans?.around) } : spans && { around: spans.around }),
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
     ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
@@ -223,7 +224,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
   }
   const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
   return agentSession({
-    ...{ spec, life, session, store, keep, about, past, stored, engine, gate, tape, hasModel, signals },
+    ...{ spec, life, session, store, keep, about, past, stored, engine, gate, tape, lane, hasModel, signals },
     onPrompt: (id) => promptId = id,
     release: async (stop) => {
       if (toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(toolState);

@@ -1,5 +1,5 @@
-import type { SessionEngine } from "../core/engine.ts";
-import type { Life } from "../core/life.ts";
+import type { SessionEngine } from "./engine.ts";
+import type { Life } from "../core/run.ts";
 import { type Message, NO_USAGE, textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import { thrownWords } from "../core/thrown.ts";

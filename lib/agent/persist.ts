@@ -1,7 +1,6 @@
-import type { Life } from "../core/life.ts";
+import type { Life, Run } from "../core/run.ts";
 import { type Message, textOf } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import type { Run } from "../core/run.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
 import type { About, Entry, Transcript } from "../transcript/store.ts";
 
@@ -96,7 +95,9 @@ export function keeper(
       since.messages++;
       if (since.messages >= EVERY_MESSAGES) await checkpoint(run, "auto");
       // By time only where no engine would find the event at another place when it runs the run again.
-      else if (!run.agent.engine && life().clock.tick() - since.tick >= EVERY_MS) await checkpoint(run, "periodic");
+      else if (!run.agent.around?.isRerun && life().clock.tick() - since.tick >= EVERY_MS) {
+        await checkpoint(run, "periodic");
+      }
     },
     note(event) {
       const passed = behind > 0;

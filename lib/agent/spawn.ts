@@ -1,19 +1,23 @@
-import type { Engine } from "../core/engine.ts";
-import { Inbox } from "../core/inbox.ts";
-import { type AgentSpec, type Lane, type Life, newLife } from "../core/life.ts";
-import type { Spent } from "../core/limits.ts";
+import type { Engine } from "./engine.ts";
+import type { Late } from "../core/hook.ts";
+import { Inbox, lateWords } from "../tools/inbox.ts";
+import { type AgentSpec, type Life, newLife } from "../core/run.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import { sha256 } from "../files/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import { HAD_SHELL, INHERITED, SHELL, shellCwd } from "../core/tool-state.ts";
+import type { TapeLane } from "../tape/lane.ts";
 import { tellTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
 import { hashOf, type Transcript } from "../transcript/store.ts";
 import { messagesAt, type Place, placeOf } from "./begin.ts";
 import { keeper } from "./persist.ts";
+import { lateSteps, reportSteps } from "./steps.ts";
 
 /** An agent below another as an engine's `spawn` is asked for it: plain data, for wherever it runs. */
 export interface AskedBelow {
@@ -38,23 +42,19 @@ interface Call {
  * Lets an agent start agents. They have their parent's hooks, permissions, model, store and abort, share its budget,
  * and count their own iterations; what they say is marked with their id.
  */
-export function spawner(
-  agent: AgentSpec,
-  parent: () => Life,
-  store: SessionStore,
-): NonNullable<Life["spawn"]> {
+export function spawner(spawning: Spawning): NonNullable<Life["spawn"]> {
+  const { agent, parent, engine, inbox } = spawning;
   return async (request, run, call) => {
-    const { depth, inbox, model } = parent();
+    const { depth, model } = parent();
     if (depth + 1 > agent.limits.depth) {
       const why = `${depth} are nested already and the limit is ${agent.limits.depth}`;
       throw new ToolError(`Cannot start an agent as ${why}: do the task yourself`, { code: "depth" });
     }
     if (request.resume !== undefined) refuseRunning(request.resume, parent());
     if (request.resume !== undefined && inbox.awaits(request.resume)) throw busy(request.resume);
-    const home = { agent, parent, store, signal: run.signal };
-    const { id, working } = agent.engine?.spawn
-      ? { id: idOf(request, call), working: elsewhere(agent, parent(), request, call) }
-      : await spawnHere(home, request, call);
+    const { id, working } = engine?.spawn
+      ? { id: idOf(request, call), working: elsewhere(engine, agent.limits, parent(), request, call) }
+      : await spawnHere({ ...spawning, signal: run.signal }, request, call);
     if (!request.background) return await working;
     const blank = blankOf(request, id, request.model ?? model);
     inbox.await(call.toolUseId, lateReport(working, blank), id);
@@ -94,7 +94,8 @@ function blankOf({ type }: SpawnRequest, agent_id: string, model: string): Spawn
 
 /** Has the engine run an agent, with a journal of its own; what it spent is its parent's too. */
 async function elsewhere(
-  { engine, limits: { calls } }: AgentSpec,
+  engine: Engine,
+  { calls }: Limits,
   parent: Life,
   request: SpawnRequest,
   call: Call,
@@ -105,7 +106,7 @@ async function elsewhere(
   const below = { ...spent, calls: calls === Infinity ? spent.calls : calls - lent };
   const asked: AskedBelow = { request, call, parent: { id, agentId, depth, model, spent: below } };
   spent.calls += lent;
-  const end = await engine!.spawn!<Below>(idOf(request, call), asked);
+  const end = await engine.spawn!<Below>(idOf(request, call), asked);
   spent.calls += end.spent.calls - lent;
   spent.tokens += end.spent.tokens;
   if (spent.dollars !== undefined) {
@@ -117,7 +118,7 @@ async function elsewhere(
 
 /** Runs an agent that an engine was asked for, below a stand-in for the agent that asked. */
 export async function runBelow(
-  home: { agent: AgentSpec; life: Life; store: SessionStore; signal: AbortSignal },
+  home: Omit<Home, "parent"> & { readonly life: Life },
   { request, call, parent: { spent: before, ...above } }: AskedBelow,
 ): Promise<Below> {
   const spent = { ...before, dollars: before.dollars ?? undefined };
@@ -136,11 +137,31 @@ export async function runBelow(
   }
 }
 
-interface Home {
+/** What agents below another need of it. */
+export interface Spawning {
   readonly agent: AgentSpec;
   readonly parent: () => Life;
   readonly store: SessionStore;
-  readonly signal: AbortSignal;
+  readonly engine: Engine | undefined;
+  /** Its lane, if it is on a tape. */
+  readonly lane: TapeLane | undefined;
+  /** Where those that work in the background report. */
+  readonly inbox: Inbox;
+}
+
+type Home = Omit<Spawning, "inbox"> & { readonly signal: AbortSignal };
+
+/** Where an agent keeps what comes from the background: on an engine and on a tape, what is taken when is not left to chance. */
+export function boxesOf(engine: Engine | undefined, lane: TapeLane | undefined) {
+  const inbox = lane?.inbox ?? new Inbox();
+  const late = lane?.late ?? new Inbox<readonly Late[]>();
+  return {
+    inbox,
+    boxes: {
+      reports: engine ? reportSteps(inbox) : inbox,
+      ...(engine ? { late: lateSteps(late) } : lane && { late: lateWords(late) }),
+    },
+  };
 }
 
 /** Starts an agent in this process, once its id is claimed. */
@@ -149,16 +170,15 @@ async function spawnHere(
   request: SpawnRequest,
   call: Call,
 ): Promise<{ readonly id: string; readonly working: Promise<Spawned> }> {
-  const { agent, parent, store } = home;
+  const { agent, parent, store, engine } = home;
   const resumed = request.resume === undefined ? undefined : await claimed(store, request.resume);
   const bare = specFor(agent, request);
-  const lane = agent.lane?.(bare, call.toolUseId, request.background ?? false) ??
-    { spec: bare, clock: parent().clock, inbox: new Inbox(), late: new Inbox(), ended: () => {} };
-  const id = agent.engine
-    ? idOf(request, call)
-    : request.resume ?? `a${lane.clock.uuid().replaceAll("-", "").slice(0, 16)}`;
+  const lane = home.lane?.below(call.toolUseId, request.background ?? false);
+  const spec = lane?.spec(bare) ?? bare;
+  const clock = lane?.clock ?? parent().clock;
+  const id = engine ? idOf(request, call) : request.resume ?? `a${clock.uuid().replaceAll("-", "").slice(0, 16)}`;
   const { stored, release } = resumed ?? { stored: undefined, release: await store.lock(id) };
-  return { id, working: live(home, { id, lane, request, call, stored }).finally(release) };
+  return { id, working: live({ ...home, lane }, { id, spec, clock, request, call, stored }).finally(release) };
 }
 
 /** Claims an agent that is to go on, and reads what it goes on from. */
@@ -181,10 +201,11 @@ function busy(id: string): ToolError {
 
 /** The whole life of an agent that another started. */
 async function live(
-  { parent, store, signal }: Home,
-  { id, lane: { spec, clock, inbox, late, ended }, request, call, stored }: {
+  { parent, store, signal, engine, lane }: Home,
+  { id, spec, clock, request, call, stored }: {
     readonly id: string;
-    readonly lane: Lane;
+    readonly spec: AgentSpec;
+    readonly clock: Clock;
     readonly request: SpawnRequest;
     readonly call: Call;
     readonly stored: Transcript | undefined;
@@ -194,7 +215,7 @@ async function live(
   // Where its parent is now: in the background that may go elsewhere, and so may its own shell.
   const place = cwd();
   const toolState = inherited(parent().toolState);
-  if (stored && !spec.engine && hadShell(stored.messages)) toolState.set(HAD_SHELL, true);
+  if (stored && !engine && hadShell(stored.messages)) toolState.set(HAD_SHELL, true);
   const called: string[] = [];
   const emit = (event: RunEvent) => {
     if (event.agent_id === id && event.type === "tool_start") called.push(event.name);
@@ -202,7 +223,8 @@ async function live(
     parent().emit(event);
   };
   const model = request.model ?? stored?.model ?? parent().model;
-  const begin = stored && await beginBelow(spec.engine, call, stored);
+  const begin = stored && await beginBelow(engine, call, stored);
+  const { inbox, boxes } = boxesOf(engine, lane);
   const life: Life = newLife({
     id: parent().id,
     agentId: id,
@@ -210,8 +232,7 @@ async function live(
     depth: depth + 1,
     model,
     clock,
-    inbox,
-    late,
+    ...boxes,
     cwd: () => shellCwd(toolState) ?? place,
     messages: begin ? messagesAt(begin, stored, id) : [],
     toolState,
@@ -220,7 +241,7 @@ async function live(
     spent,
     emit,
     save: (...given) => keep.save(...given),
-    spawn: (...given) => spawner(spec, () => life, store)(...given),
+    spawn: spawner({ agent: spec, parent: () => life, store, engine, lane, inbox }),
     typeOf: typeIn(store, () => life),
   });
   const about = stored ? undefined : {
@@ -252,7 +273,7 @@ async function live(
   } finally {
     await session.close();
     if (life.toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(life.toolState);
-    ended();
+    lane?.ended();
   }
 }
 

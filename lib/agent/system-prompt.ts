@@ -1,6 +1,6 @@
 import type { AgentOptions, RunOptions } from "../agent.ts";
 import type { Clock } from "../core/clock.ts";
-import type { AgentSpec } from "../core/life.ts";
+import type { AgentSpec } from "../core/run.ts";
 import type { TapeSession } from "../tape/session.ts";
 import { BUILT_IN } from "../tape/tape.ts";
 import { isOfEnvironment } from "./tape.ts";

@@ -1,4 +1,4 @@
-import type { Refusal } from "./life.ts";
+import type { Refusal } from "./permission.ts";
 import type { Run } from "./run.ts";
 import { type Block, contentText, text, type TextBlock, toolResult, type ToolResultBlock } from "./messages.ts";
 import type { ToolCall } from "./model.ts";

@@ -2,13 +2,12 @@ import { account, countCall, forbidden, type Used } from "./account.ts";
 import { snapshot } from "./_event.ts";
 import { freeze } from "./frozen.ts";
 import { asError, thrownWords } from "./thrown.ts";
-import { Ended } from "./life.ts";
+import { Ended } from "./limits.ts";
 import { type Run } from "./run.ts";
 import { type Block, invalidConversation, type Message, user } from "./messages.ts";
 import { type AnswerAtOnce, AT_ONCE, ModelError, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
 import { type PartlyUsed, readReply, replyFrom } from "./reply.ts";
 import { isNotKept } from "./said.ts";
-import { modelStep } from "./_model-step.ts";
 import { switchModel } from "./switch-model.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
@@ -74,7 +73,10 @@ async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages"
     try {
       const reply = await attempts(
         run,
-        (signal, partial) => modelStep(run, partial, () => read(run, agent.model(request, signal), partial)),
+        (signal, partial) => {
+          const next = () => read(run, agent.model(request, signal), partial);
+          return agent.around?.model ? agent.around.model(run, partial, next) : next();
+        },
       );
       if (!(mayChange && reply.stop_reason === "refusal" && await fallBack(run, "it refused"))) return reply;
       account(run, reply);
@@ -183,9 +185,8 @@ async function attempts(
       const wait = (error as Partial<ModelError> | undefined)?.retryAfter ??
         Math.min(500 * 2 ** n, 8000) * (0.75 + clock.random() / 2);
       run.emit({ type: "retry", attempt: n + 1, reason: thrownWords(error), wait_ms: Math.round(wait) });
-      const { engine } = run.agent;
       await run.interruptible(
-        engine?.sleep?.(wait) ?? (clock.pass ? clock.pass(wait, run.signal) : clock.sleep(wait, run.signal)),
+        run.agent.around?.sleep?.(wait) ?? (clock.pass ? clock.pass(wait, run.signal) : clock.sleep(wait, run.signal)),
       );
     }
   }

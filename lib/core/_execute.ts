@@ -1,8 +1,8 @@
 import { type Answer, answer, type Ending } from "./_answer.ts";
 import type { Ready } from "./_gate.ts";
-import { perform, type Performed, type Thrown } from "./_perform.ts";
+import { perform, type Performed } from "./_perform.ts";
 import type { ToolResult } from "./events.ts";
-import type { Run } from "./run.ts";
+import type { Run, Thrown } from "./run.ts";
 import { countTool } from "./limits.ts";
 import { type Block, contentText, isContent, text } from "./messages.ts";
 import { wordings } from "./said.ts";
@@ -111,9 +111,9 @@ async function reviewed(run: Run, ready: Ready, ran: Performed, ending: Ending):
 }
 
 /** The call's end as the model is told of it. */
-function retold({ agent: { retell } }: Run, { call, tool }: Ready, ending: Ending): Ending {
-  if (!retell) return ending;
-  const { content, is_error } = retell(tool.name, call.id, {
+function retold({ agent: { around } }: Run, { call, tool }: Ready, ending: Ending): Ending {
+  if (!around?.result) return ending;
+  const { content, is_error } = around.result(tool.name, call.id, {
     content: ending.content,
     is_error: ending.outcome === "failure",
   });

@@ -2,7 +2,8 @@ import { type Answer, answer, type Ending } from "./_answer.ts";
 import { isThenable } from "./_settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { Folded } from "./fold.ts";
-import { Ended, type Permission, type Refusal } from "./life.ts";
+import { Ended } from "./limits.ts";
+import type { Permission, Refusal } from "./permission.ts";
 import type { Run } from "./run.ts";
 import type { Block } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
@@ -60,7 +61,7 @@ export async function gate(
     return end({ outcome: "invalid", content, after });
   }
   const ask = run.agent.permit !== undefined || pre.asked !== undefined;
-  const known = () => run.agent.refusals?.recall(fields.tool_use_id);
+  const known = () => run.agent.around?.refusals?.recall(fields.tool_use_id);
   const permitted = ask ? await permission(run, tool, fields, changed.input, pre) : known() ?? changed;
   if ("by" in permitted) return refuse(permitted, changed.input);
   if (tool.asks) await run.fire({ event: "agent-prompt", ...tool.asks(permitted.input) });
@@ -101,10 +102,10 @@ async function permission(
   input: Input,
   pre: Folded,
 ): Promise<{ input: Input } | Refusal> {
-  const { permit, askPerson, refusals } = run.agent;
+  const { permit, askPerson, around } = run.agent;
   const refused = (words: string, by: string, note?: string): Refusal => {
     const refusal = { words, reason: words, by, ...(note !== undefined && { note }) };
-    refusals?.note(called.tool_use_id, refusal);
+    around?.refusals?.note(called.tool_use_id, refusal);
     return refusal;
   };
   const question = {
@@ -131,7 +132,7 @@ async function permission(
     const answered = await askHooks(run, tool, called, input, decided);
     if (answered) return answered;
   }
-  const known = refusals?.recall(called.tool_use_id);
+  const known = around?.refusals?.recall(called.tool_use_id);
   if (askPerson && (!known || known.by === "user")) {
     await run.fire({ event: "agent-prompt", prompt_type: "permission", message: reason });
     await run.fire({ event: "notification", message: reason, notification_type: "permission_prompt", title: null });

@@ -1,31 +1,46 @@
-import { Ended } from "./life.ts";
-import { forbidsCall, limitWarning, spend, type Spent } from "./limits.ts";
-import { addUsage } from "./messages.ts";
-import type { Reply } from "./model.ts";
 import type { Stop } from "./events.ts";
-import type { Run } from "./run.ts";
+import { type Count, Ended, forbidsCall, type Limits, limitWarning, spend, type Spent } from "./limits.ts";
+import { addUsage, type Usage } from "./messages.ts";
+import type { Model, Reply } from "./model.ts";
+import type { RunEvent } from "./run-events.ts";
+
+/** What of a run is needed to count what it takes. */
+interface Spending {
+  readonly agent: {
+    readonly limits: Limits;
+    readonly price?: (model: string, usage: Usage, asked?: Model) => number | undefined;
+    readonly around?: { spent?(now: Spent): Pick<Spent, "tokens" | "dollars"> };
+  };
+  readonly life: { readonly spent: Spent };
+  readonly count: Count;
+  readonly keepers: Iterable<string>;
+  readonly modelName: string;
+  usage: Usage;
+  cost: number | undefined;
+  emit(event: Omit<Extract<RunEvent, { type: "usage" }>, "agent_id">): void;
+}
 
 /** The limit that forbids this run one more model call. */
-export function forbidden(run: Run): Stop | undefined {
+export function forbidden(run: Spending): Stop | undefined {
   return forbidsCall(run.agent.limits, spentBy(run), run.count);
 }
 
 /** The limit that forbids a hook of this run one more model call. */
-export function forbiddenToHook(run: Run): Stop | undefined {
+export function forbidsHookCall(run: Spending): Stop | undefined {
   return forbidsCall(run.agent.limits, spentBy(run));
 }
 
-export function limitWords(run: Run, stop: Stop, byInput = false): string {
+export function limitWords(run: Spending, stop: Stop, byInput = false): string {
   return limitWarning(stop, { limits: run.agent.limits, keepers: run.keepers, spent: spentBy(run), byInput });
 }
 
 /** What the run has spent; a replay has tokens and dollars as they were recorded, and counts the calls itself. */
-function spentBy({ agent, life: { spent } }: Run): Spent {
-  return agent.spent ? { ...spent, ...agent.spent(spent), calls: spent.calls } : spent;
+function spentBy({ agent, life: { spent } }: Spending): Spent {
+  return agent.around?.spent ? { ...spent, ...agent.around.spent(spent), calls: spent.calls } : spent;
 }
 
 /** Counts a model call before it is made; of agents that run side by side, one may have taken the last call. */
-export function countCall(run: Run): void {
+export function countCall(run: Spending): void {
   const limit = forbidden(run);
   if (limit) throw new Ended(limit, limitWords(run, limit));
   run.count.iterations++;
@@ -43,7 +58,7 @@ export interface HookCall {
 }
 
 /** Counts what a reply took, for the run and for the budget it shares. */
-export function account(run: Run, used: Used, by?: HookCall): void {
+export function account(run: Spending, used: Used, by?: HookCall): void {
   const { usage } = used;
   const model = used.model || run.modelName;
   const cost = by ? by.cost : run.agent.price?.(model, usage);

@@ -44,12 +44,12 @@ async function runBatch(run: Run, batch: Ready[], answers: Map<string, Answer>):
   for (const ready of batch) begun.push(begin(run, ready));
   batch.length = 0;
   if (begun.length === 1) return finish(run, begun[0]!, answers);
-  if (run.agent.engine || run.agent.lane) return await inTurn(run, begun, answers);
+  if (run.agent.around?.isOrdered) return await inTurn(run, begun, answers);
   const ends = await Promise.allSettled(begun.map((call) => finish(run, call, answers)));
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
-/** Under an engine or on a tape all calls end first; then hooks are asked in declared order, whichever was faster. */
+/** All calls end first; then hooks are asked in the order of the calls, whichever was faster. */
 async function inTurn(run: Run, begun: readonly Begun[], answers: Map<string, Answer>): Promise<void> {
   await Promise.allSettled(begun.map(({ ran }) => ran));
   let failed: { error: unknown } | undefined;

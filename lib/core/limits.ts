@@ -142,3 +142,12 @@ export function limitWarning(stop: Stop, { limits, spent, keepers, byInput }: At
       return `The run ended: ${stop}`;
   }
 }
+
+/** Thrown to end a run now; it never leaves the loop. */
+export class Ended extends Error {
+  readonly stop: Stop;
+  constructor(stop: Stop, message: string) {
+    super(message);
+    this.stop = stop;
+  }
+}

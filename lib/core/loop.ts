@@ -1,8 +1,6 @@
 import { snapshot } from "./_event.ts";
-import { takeLate } from "./_hook-step.ts";
 import { callModel, joinRoles, turnBegin, type View } from "./_call-model.ts";
 import { answerCalls } from "./calls.ts";
-import { takeReports } from "./inbox.ts";
 import type { Folded } from "./fold.ts";
 import { freeze } from "./frozen.ts";
 import type { Stop, Trigger } from "./events.ts";
@@ -54,9 +52,9 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     await run.push(reply.message);
     if (reply.calls.length > 0) {
       const answered = await answerCalls(run, reply.calls);
-      const arrived = takeReports(run, false);
+      const arrived = life.reports?.take(false, run) ?? [];
       const reports = arrived instanceof Promise ? await run.interruptible(arrived) : arrived;
-      await takeLate(run);
+      await run.takeLate();
       run.pending = [
         ...answered.content,
         ...run.heard(life.waiting.splice(0)),
@@ -75,7 +73,7 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     if (end) life.waiting.push(...said.contexts);
     if (end === "halted") return { stop: end, inputs: [] };
     if (end) return await endTurn(run, input, first, end);
-    await takeLate(run);
+    await run.takeLate();
     run.pending = feedback([...run.heard(life.waiting.splice(0)), ...run.heard(said.contexts)], said);
     sentBack = true;
     iteration = -1;
@@ -88,7 +86,7 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   run.turns++;
   run.turnId = `${life.agentId}:${run.index}.${run.turns}`;
   run.overlay.clear();
-  await takeLate(run);
+  await run.takeLate();
   const waiting = life.waiting.splice(0);
   const { before = [], after = [] } = input;
   run.pending = [...run.heard(waiting), ...run.heard(before), promptBlock(input), ...run.heard(after)];

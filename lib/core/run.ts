@@ -1,21 +1,172 @@
-import { account, forbiddenToHook, type HookCall, limitWords, type Used } from "./account.ts";
-import { freeze } from "./frozen.ts";
-import { NEVER, settle } from "./_settle.ts";
-import { thrownWords } from "./thrown.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { account, forbidsHookCall, type HookCall, limitWords, type Used } from "./account.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
 import type { EventName, Fired } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
+import { freeze } from "./frozen.ts";
 import type { HookChange, HookEnv, HookList, HookRecord, Late, Sequence } from "./hook.ts";
-import { type AgentSpec, Ended, type Life } from "./life.ts";
-import type { Count } from "./limits.ts";
+import { hookEvent } from "./_hook-event.ts";
+import { type Count, Ended, type Limits, newSpent, type Spent } from "./limits.ts";
 import type { Block, Message, Usage } from "./messages.ts";
-import type { Model, ToolSpec } from "./model.ts";
+import type { Model, Reply, ToolCall, ToolSpec } from "./model.ts";
+import type { AskPerson, Permit, Refusals } from "./permission.ts";
+import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, type From, hookInput, unread } from "./said.ts";
-import { hookStep } from "./_hook-step.ts";
-import { hookEvent } from "./_hook-event.ts";
-import type { Tool } from "./tool.ts";
+import { NEVER, settle } from "./_settle.ts";
+import { thrownWords } from "./thrown.ts";
+import type { Spawned, SpawnRequest, Tool, ToolContext, ToolError, ToolOutput } from "./tool.ts";
+import type { Said } from "./verdict.ts";
+
+/** An agent as the loop sees it: nothing here changes while it runs. */
+export interface AgentSpec {
+  readonly type: string;
+  readonly model: Model;
+  readonly system: string;
+  readonly tools: readonly Tool[];
+  readonly limits: Limits;
+  readonly maxTokens: number;
+  readonly params?: { readonly [key: string]: unknown };
+  /** Asked when a run begins, which keeps them. `again`: load changed hook files, as a person has prompted the agent. */
+  readonly hooks: (again?: boolean) => HookList | Promise<HookList>;
+  readonly permit?: Permit;
+  readonly askPerson?: AskPerson;
+  /** What a call cost, in US dollars; `asked` is the model of a hook. Undefined if the price is unknown. */
+  readonly price?: (model: string, usage: Usage, asked?: Model) => number | undefined;
+  readonly exec?: NonNullable<HookEnv["exec"]>;
+  /** What intercepts its calls: an engine, a recorder, a tracer. */
+  readonly around?: Around;
+  /** Makes room before a model call where the context is nearly full. */
+  readonly compact?: (run: Run) => Promise<void>;
+  /** Looks at what a call that writes has left behind. */
+  readonly afterWrite?: (run: Run) => Promise<void>;
+  /** The model to go on with where the first one is overloaded or refuses. */
+  readonly fallback?: string;
+}
+
+/**
+ * Intercepts what an agent does: an engine that gives calls their old results, a recorder, a tracer. Each function gets
+ * `next`, which makes the call; an absent one leaves the call as it is.
+ */
+export interface Around {
+  /** One attempt to get a reply. A failed attempt leaves in `partial` what had arrived. */
+  model?(run: Run, partial: PartlyUsed, next: () => Reply | Promise<Reply>): Reply | Promise<Reply>;
+  /** One run of a tool, which never throws. `next` can be given another way to start agents than the session's. */
+  tool?(run: Run, call: ToolRun, next: (spawn?: Spawn) => Promise<ToolEnd>): Promise<ToolEnd>;
+  /** The hooks of one event. */
+  hooks?(run: Run, event: Fired<EventName>, next: () => Promise<Folded>): Promise<Folded>;
+  /** A model call of a hook. */
+  hookModel?(model: Model): Model;
+  /** Other work whose outcome decides how the run goes on. */
+  step?<T>(run: Run, kind: string, name: string, next: () => Promise<T>): Promise<T>;
+  /** What the model reads of a call that has ended. */
+  result?(tool: string, toolUseId: string, now: ToolContent): ToolContent;
+  /** Notes and recalls the calls that rules or a person refused. */
+  readonly refusals?: Refusals;
+  /** What the run has spent, if that is known from a recording: agents that run together spend in any order. */
+  spent?(now: Spent): Pick<Spent, "tokens" | "dollars">;
+  /** A timer that outlives the process. */
+  sleep?(ms: number): Promise<void>;
+  /** Whether the run may be run again from its beginning: nothing in it may depend on the time of day. */
+  readonly isRerun?: boolean;
+  /** Whether hooks are asked about calls that ran together in the order of the calls, not as each call ends. */
+  readonly isOrdered?: boolean;
+}
+
+/** A tool call that may run, and its name: unique, and the same if the run is run again. */
+export interface ToolRun {
+  readonly call: ToolCall;
+  readonly tool: Tool;
+  readonly key: string;
+}
+
+/** How a tool's run ended. */
+export interface ToolEnd {
+  readonly output?: ToolOutput;
+  readonly thrown?: Thrown;
+}
+
+export type Thrown = Pick<Error, "name" | "message" | "stack"> & Pick<ToolError, "refusedBy">;
+
+export type Spawn = NonNullable<ToolContext["spawn"]>;
+
+export interface ToolContent {
+  readonly content: string | readonly Block[];
+  readonly is_error: boolean;
+}
+
+/** What agents in the background report, until the agent that started them takes it. */
+export interface Reports {
+  /** The reports that have arrived; with `wait`, at least one if any is still to come. */
+  take(wait: boolean, run: Run): readonly string[] | Promise<readonly string[]>;
+  /** Called before agents that still work are ended. */
+  ending(): Promise<void>;
+}
+
+/** What hooks in the background say, until the agent takes it: at moments that are the same if the run is run again. */
+export interface LateWords {
+  add(hook: string, said: Promise<readonly Late[] | undefined>): void;
+  take(run: Run): void | readonly Late[] | Promise<readonly Late[]>;
+}
+
+/** What an agent has for its whole session. */
+export interface Life {
+  readonly id: string;
+  readonly agentId: string;
+  readonly parentAgentId?: string;
+  readonly depth: number;
+  /** The model it talks to now. */
+  model: string;
+  readonly clock: Clock;
+  /** Where tools work; a shell may move it. */
+  readonly cwd: () => string;
+  /** Only ever grows at its end; to begin anew, a compaction puts another list here. */
+  messages: Message[];
+  readonly values: Map<string, unknown>;
+  readonly toolState: Map<string, unknown>;
+  readonly sequence: Sequence;
+  /** How many runs there were before; with the agent's id it names the run, whatever process goes on with it. */
+  runs: number;
+  /** When the run that is on began, where another process may have begun it. */
+  begun?: number;
+  readonly spent: Spent;
+  readonly emit: (event: RunEvent) => void;
+  /** Whether anybody wants to know of events of a kind. @default everybody, of all */
+  readonly hears?: (type: RunEvent["type"]) => boolean;
+  /** Contexts that wait for the next user message. */
+  readonly waiting: Said[];
+  /** Writes a message where it outlives the process; the run goes on when that is done. */
+  readonly save?: (message: Message, index: number, run: Run) => Promise<void>;
+  /** Starts an agent below this one, for a tool call; `key` names it among all that were ever started. */
+  readonly spawn?: (request: SpawnRequest, run: Run, call: { toolUseId: string; key: string }) => Promise<Spawned>;
+  /** The type of an agent that was started before; undefined where no agent has that id. */
+  readonly typeOf?: (agentId: string) => Promise<string | undefined>;
+  /** Reports of agents in the background. @default there are none */
+  readonly reports?: Reports;
+  /** What hooks in the background say. @default it goes into the next user message */
+  readonly late?: LateWords;
+  /** Work that hooks left running. */
+  readonly background: Set<Promise<void>>;
+}
+
+/** A life at its beginning; what is not given is empty. */
+export function newLife(given: Pick<Life, "id" | "model" | "cwd"> & Partial<Life>): Life {
+  return {
+    agentId: given.id,
+    depth: 0,
+    clock: systemClock,
+    messages: [],
+    values: new Map(),
+    toolState: new Map(),
+    sequence: { next: 0 },
+    runs: 0,
+    spent: newSpent(),
+    emit: () => {},
+    waiting: [],
+    background: new Set(),
+    ...given,
+  };
+}
 
 /** One run of one agent: the loop's locals, shared by its parts. */
 export class Run implements HookEnv {
@@ -49,8 +200,6 @@ export class Run implements HookEnv {
   readonly index: number;
   /** What a listener threw. */
   deaf: { readonly error: unknown } | undefined;
-  /** Whether a hook may have something to say later, from the background. */
-  listensLate = false;
   /** The model calls that hooks made. */
   readonly hookCalls: HookCall[] = [];
   /** The limit that a hook's model call ran into. */
@@ -102,7 +251,7 @@ export class Run implements HookEnv {
     // What cleans up must run to its end even when the run was interrupted.
     const env: HookEnv = options?.final ? Object.create(this, { signal: { value: this.closing } }) : this;
     const asking = () => fire(this.hooks, fired, env, options);
-    const folded = this.agent.engine ? await this.#stepped(fired, asking, options?.final) : await asking();
+    const folded = await this.#around(fired, asking, options?.final);
     if (folded.runs.length > 0) {
       this.emit({
         type: "fired",
@@ -124,10 +273,12 @@ export class Run implements HookEnv {
     return folded;
   }
 
-  /** Hooks never throw: where an engine does, what cleans up is passed over and the run ends as it was to end. */
-  #stepped<N extends EventName>(fired: Fired<N>, asking: () => Promise<Folded>, final = false): Promise<Folded> {
-    const told = hookStep(this, fired, asking);
-    return final ? told.catch(() => NOTHING) : told;
+  /** Hooks never throw. If an engine does while the run cleans up, it ends as it would have ended without hooks. */
+  #around<N extends EventName>(fired: Fired<N>, asking: () => Promise<Folded>, final = false): Promise<Folded> {
+    const { around } = this.agent;
+    if (!around?.hooks) return asking();
+    const folded = around.hooks(this, fired as Fired<EventName>, asking);
+    return final ? folded.catch(() => NOTHING) : folded;
   }
 
   /** Shows hooks' inputs in this turn; what persists waits for its next user message and stays there. */
@@ -139,19 +290,10 @@ export class Run implements HookEnv {
     }
   }
 
-  /** One named piece of work: done here, or as the engine has it. */
+  /** Work whose outcome decides how the run goes on. */
   step<T>(kind: string, name: string, work: () => Promise<T>): Promise<T> {
-    return this.named(this.nameOf(kind, name), work);
-  }
-
-  /** As `step`, with a whole name. */
-  named<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.agent.engine?.step(name, work) ?? work();
-  }
-
-  /** What is measured of a step, where somebody measures: the model call or the tool call itself. */
-  measured<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.agent.step?.(name, work) ?? work();
+    const { around } = this.agent;
+    return around?.step ? around.step(this, kind, name, work) : work();
   }
 
   /** A name no other step of the run has: whatever a model or a hook repeats, it is counted. */
@@ -256,10 +398,10 @@ export class Run implements HookEnv {
     return this.life.clock;
   }
   get taped(): ((model: Model) => Model) | undefined {
-    return this.agent.hookModel;
+    return this.agent.around?.hookModel;
   }
   countHookCall(): void {
-    const limit = forbiddenToHook(this);
+    const limit = forbidsHookCall(this);
     if (limit) {
       this.#limit ??= new Ended(limit, limitWords(this, limit));
       throw new Error(this.#limit.message);
@@ -287,19 +429,20 @@ export class Run implements HookEnv {
     this.emit(hookEvent(change));
   }
   deliver(said: Late): void {
-    if (!takesLate(this.agent)) this.life.waiting.push(said);
+    if (!this.life.late) this.life.waiting.push(said);
   }
   background(work: Promise<void>, said: readonly Late[], hook: string): void {
     const { background, late } = this.life;
     background.add(work);
     work.finally(() => background.delete(work));
-    if (takesLate(this.agent)) late.awaitNext(hook, work.then(() => said.length > 0 ? said : undefined));
+    late?.add(hook, work.then(() => said.length > 0 ? said : undefined));
   }
-}
-
-/** Whether what hooks say in the background is taken at moments that are the same when the run is run again. */
-function takesLate({ engine, lane }: AgentSpec): boolean {
-  return engine !== undefined || lane !== undefined;
+  /** Takes what hooks in the background have said by now. */
+  takeLate(): void | Promise<void> {
+    const said = this.life.late?.take(this);
+    if (said instanceof Promise) return said.then((words) => void this.life.waiting.push(...words));
+    if (said) this.life.waiting.push(...said);
+  }
 }
 
 /** Where a hook's input begins a turn of its own; elsewhere it joins the turn that is on. */
@@ -317,4 +460,9 @@ function specs(tools: readonly Tool[]): readonly ToolSpec[] {
     specsOf.set(tools, found);
   }
   return found;
+}
+
+/** The name of the `n`-th agent that a call starts. */
+export function numbered(key: string, n: number): string {
+  return n === 0 ? key : `${key}:${n}`;
 }

@@ -2,11 +2,9 @@ import { NEVER, settle } from "./_settle.ts";
 import { asError } from "./thrown.ts";
 import type { Folded } from "./fold.ts";
 import type { EventFields, Stop } from "./events.ts";
-import { type AgentSpec, Ended, type Life } from "./life.ts";
-import { Run } from "./run.ts";
+import { type AgentSpec, type Life, Run } from "./run.ts";
 import { limitWords } from "./account.ts";
-import { countContinuation, newCount, newSpent } from "./limits.ts";
-import { takeReports } from "./inbox.ts";
+import { countContinuation, Ended, newCount, newSpent } from "./limits.ts";
 import { INTERRUPTED, isToolResult, isToolUse, NO_USAGE, textOf, toolResult } from "./messages.ts";
 import { takeTurn, type TurnInput } from "./loop.ts";
 import { ModelError } from "./model.ts";
@@ -90,7 +88,7 @@ export function openSession(
       if (closed) return;
       closed = true;
       const run = last ?? newRun(NEVER);
-      await life.inbox.ending();
+      await life.reports?.ending();
       for (const stopper of stoppers) stopper.abort(CLOSED);
       await busy;
       await background();
@@ -112,11 +110,11 @@ const CLOSED = new Ended("aborted", "The session was closed");
 const GRACE_MS = 2000;
 
 function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
-  const { agent: { limits: { seconds }, engine }, life: { clock, begun } } = run;
+  const { agent: { limits: { seconds }, around }, life: { clock, begun } } = run;
   if (seconds === undefined || seconds === Infinity) return;
-  // A process that goes on with a run has the time that the one before has left; an engine's timer knows by itself.
+  // A process that continues a run has the time that is left of it; a timer that outlives the process counts that itself.
   const left = seconds * 1000 - (begun === undefined ? 0 : clock.now() - begun);
-  (engine?.sleep ? engine.sleep(seconds * 1000) : clock.sleep(Math.max(0, left), over)).then(() => {
+  (around?.sleep ? around.sleep(seconds * 1000) : clock.sleep(Math.max(0, left), over)).then(() => {
     if (!over.aborted) {
       stopper.abort(new Ended("deadline", limitWords(run, "deadline")));
     }
@@ -139,12 +137,12 @@ async function runPrompt(
   let opening: TurnInput[] = [];
   let end: { stop: Stop; error?: unknown };
   try {
-    // To load hooks is work outside a step: an engine that waits for its timer must not find the run idle meanwhile.
-    if (!agent.engine?.sleep) time();
+    // Loading hooks is work outside a step: an engine that waits for its timer must not find the run idle meanwhile.
+    if (!agent.around?.sleep) time();
     const isPrompted = life.parentAgentId === undefined;
     run.list = await run.interruptible(Promise.resolve(agent.hooks(isPrompted)));
     if (run.list.problem !== undefined) run.warn(run.list.problem);
-    if (agent.engine?.sleep) time();
+    if (agent.around?.sleep) time();
     if (start) {
       const said = await run.fire({
         event: "session-start",
@@ -260,7 +258,7 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
 
 /** Waits for the next agent that works in the background; what it has to say begins a turn. */
 async function fromBackground(run: Run): Promise<TurnInput[]> {
-  const reports = await run.interruptible(Promise.resolve(takeReports(run, true)));
+  const reports = await run.interruptible(Promise.resolve(run.life.reports?.take(true, run) ?? []));
   return reports.length === 0 ? [] : [{ trigger: "background", prompt: reports.join("\n\n") }];
 }
 

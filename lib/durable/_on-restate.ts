@@ -1,5 +1,5 @@
 import type * as Sdk from "@restatedev/restate-sdk/fetch";
-import type { Engine } from "../core/engine.ts";
+import type { Engine } from "../agent/engine.ts";
 import { Pump } from "./_pump.ts";
 import { type BelowRequest, DESK, type RemoteOptions } from "./_wire.ts";
 

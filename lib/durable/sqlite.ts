@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { Engine } from "../core/engine.ts";
+import type { Engine } from "../agent/engine.ts";
 
 /** A question that waits for a person. */
 export interface OpenQuestion {

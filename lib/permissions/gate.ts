@@ -1,4 +1,4 @@
-import type { Permission, PermissionCall, Permit } from "../core/life.ts";
+import type { Permission, PermissionCall, Permit } from "../core/permission.ts";
 import { checkOptions, type OptionKind } from "../core/options.ts";
 import { parseRule } from "./parse-rule.ts";
 import { rulesThatAllow } from "./_suggest.ts";

@@ -2,8 +2,8 @@ import { abortedError } from "../anthropic/errors.ts";
 import { wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Late } from "../core/hook.ts";
-import { Inbox, type Postman } from "../core/inbox.ts";
-import type { AgentSpec } from "../core/life.ts";
+import { Inbox, type Postman } from "../tools/inbox.ts";
+import type { AgentSpec } from "../core/run.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import type { Tool } from "../core/tool.ts";
 import { explain } from "./drift/explain.ts";
@@ -30,6 +30,7 @@ export class TapeLane {
   readonly inbox: Inbox;
   readonly late: Inbox<readonly Late[]>;
   readonly #session: TapeSession;
+  readonly #above: TapeLane | undefined;
   readonly #matcher: LaneMatcher | undefined;
   readonly #verification: Verification | undefined;
   readonly #hookModels = new WeakMap<Model, Model>();
@@ -46,6 +47,7 @@ export class TapeLane {
   constructor(session: TapeSession, name: string, above: TapeLane | undefined, isLeft = false) {
     this.name = name;
     this.#session = session;
+    this.#above = above;
     this.#isLeft = isLeft || (above !== undefined && above.#isLeft);
     const { program, replays } = session;
     // What an agent starts that has left its tape was never recorded.
@@ -100,23 +102,30 @@ export class TapeLane {
         originals.tools.set(taped, original);
         return taped;
       }),
-      hookModel: (model) => this.hookModel(model),
-      refusals: this.#refusals,
-      ...(isBudgeted && { spent: (now) => this.clock.spent(now) }),
-      ...(this.#verification && { retell: this.#verification.retell }),
-      lane: (spec, toolUseId, background) => {
-        const below = this.#laneBelow(toolUseId, background);
-        this.#below.add(below);
-        const ended = () => {
-          this.#below.delete(below);
-          below.#isAtRest = true;
-        };
-        return { spec: below.spec(spec), clock: below.clock, inbox: below.inbox, late: below.late, ended };
+      around: {
+        ...agent.around,
+        isOrdered: true,
+        hookModel: (model) => this.hookModel(model),
+        refusals: this.#refusals,
+        ...(isBudgeted && { spent: (now) => this.clock.spent(now) }),
+        ...(this.#verification && { result: this.#verification.retell }),
       },
     };
   }
 
-  /** The lane of the next agent that a call starts. */
+  /** The lane of the next agent that a call starts; nothing waits for one in the background. */
+  below(toolUseId: string, background: boolean): TapeLane {
+    const below = this.#laneBelow(toolUseId, background);
+    this.#below.add(below);
+    return below;
+  }
+
+  /** Its agent has ended. */
+  ended(): void {
+    if (this.#above) this.#above.#below.delete(this);
+    this.#isAtRest = true;
+  }
+
   #laneBelow(toolUseId: string, background: boolean): TapeLane {
     const { program } = this.#session;
     const n = (this.#started.get(toolUseId) ?? 0) + 1;

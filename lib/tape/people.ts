@@ -1,4 +1,4 @@
-import type { Refusal, Refusals } from "../core/life.ts";
+import type { Refusal, Refusals } from "../core/permission.ts";
 import type { TapeSession } from "./session.ts";
 import type { Json } from "../core/messages.ts";
 import type { Asker } from "../tools/asker.ts";

@@ -1,5 +1,5 @@
-import type { Retell } from "../core/life.ts";
 import { isToolResult, type ToolResultBlock } from "../core/messages.ts";
+import type { Around } from "../core/run.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";
 import type { ToolDrift } from "./drift/drift.ts";
@@ -56,7 +56,7 @@ export class Verification {
    * What the model was told of a call whose own result is not on the tape: beside it stands what it would be told now, as
    * hooks may change what a tool gives.
    */
-  readonly retell: Retell = (tool, id, now) => {
+  readonly retell: NonNullable<Around["result"]> = (tool, id, now) => {
     const { tools } = this.#program.tape;
     const known = this.#told.get(id);
     if (!known || tools.some((fact) => fact.lane === this.#lane && fact.tool === id)) return now;

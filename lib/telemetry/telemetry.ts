@@ -1,10 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
-import type { Step } from "../core/engine.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import { addUsage, NO_USAGE, type Usage } from "../core/messages.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import type { ToolOutput } from "../core/tool.ts";
+import type { Around, ToolEnd } from "../core/run.ts";
 
 type Api = Pick<typeof import("@opentelemetry/api"), "context" | "SpanKind" | "SpanStatusCode" | "trace">;
 
@@ -83,15 +82,16 @@ class Tracing {
     }
   }
 
-  /**
-   * Runs each model call and tool call in a span, so that what they do is below it. Steps are named
-   * `llm:<agent>:<turn>:<number>` and `tool:<agent>:<turn>:<tool>:<id>`.
-   */
-  readonly step: Step = (name, work) => {
-    const [, kind, agentId, rest = ""] = /^(llm|tool):(.+?):[\d.]+:(.*)$/s.exec(name) ?? [];
-    const lane = this.#lanes.get(agentId ?? "");
-    if (!lane) return work();
-    return kind === "llm" ? this.#chat(lane, work) : this.#tool(lane, rest, work);
+  /** Runs each model call and tool call in a span, so that what they do is below it. */
+  readonly around: Around = {
+    model: ({ agent_id }, _, next) => {
+      const lane = this.#lanes.get(agent_id);
+      return lane ? this.#chat(lane, async () => await next()) : next();
+    },
+    tool: ({ agent_id }, { call, tool }, next) => {
+      const lane = this.#lanes.get(agent_id);
+      return lane ? this.#tool(lane, tool.name, call.id, () => next()) : next();
+    },
   };
 
   #begin({ agent_id, agent_type, session_id, model, prompt }: Extract<RunEvent, { type: "start" }>): void {
@@ -129,7 +129,7 @@ class Tracing {
     return span;
   }
 
-  async #chat<T>(lane: Lane, work: () => Promise<T>): Promise<T> {
+  async #chat(lane: Lane, work: () => Promise<Reply>): Promise<Reply> {
     if (lane.iteration?.hasCalled !== false) this.#iterate(lane);
     lane.iteration!.hasCalled = true;
     const { SpanKind } = this.#api;
@@ -142,7 +142,7 @@ class Tracing {
     }, SpanKind.CLIENT);
     try {
       const reply = await this.#in(span, work);
-      const { usage, stop_reason, model } = reply as Reply;
+      const { usage, stop_reason, model } = reply;
       span.setAttributes({
         ...usageOf(usage),
         ...(stop_reason && { "gen_ai.response.finish_reasons": [stop_reason] }),
@@ -158,14 +158,13 @@ class Tracing {
     }
   }
 
-  async #tool<T>(lane: Lane, named: string, work: () => Promise<T>): Promise<T> {
-    const [, name = "", id = ""] = /^([^:]*):(.*?)(?::retry)?$/s.exec(named) ?? [];
+  async #tool(lane: Lane, name: string, id: string, work: () => Promise<ToolEnd>): Promise<ToolEnd> {
     lane.ran.add(id);
     const span = this.#toolSpan(lane, name, id);
     try {
-      const output = await within.run(span, () => this.#in(span, work));
-      if ((output as ToolOutput).isError) this.#failed(span, "tool_error");
-      return output;
+      const end = await within.run(span, () => this.#in(span, work));
+      if (end.output?.isError) this.#failed(span, "tool_error");
+      return end;
     } catch (error) {
       this.#failed(span, (error as Error)?.name ?? "_OTHER", error);
       throw error;

@@ -1,7 +1,10 @@
+import type { Engine } from "../../lib/agent/engine.ts";
+import { boxesOf } from "../../lib/agent/spawn.ts";
+import { stepsOn } from "../../lib/agent/steps.ts";
 import { type CodeHooks, codeHooks, liveHooks } from "../../lib/hooks/code-hooks.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
-import { type AgentSpec, type Life, newLife } from "../../lib/core/life.ts";
+import { type AgentSpec, type Life, newLife } from "../../lib/core/run.ts";
 import { type Limits, limitsOf } from "../../lib/core/limits.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
@@ -21,6 +24,8 @@ export interface Setting extends Partial<Omit<AgentSpec, "model" | "limits" | "h
   readonly records?: (again?: boolean) => readonly HookRecord[];
   readonly limits?: Partial<Limits>;
   readonly life?: Partial<Life>;
+  /** Runs the calls as its steps. */
+  readonly engine?: Engine;
   /** Is told each event as it is emitted. */
   readonly on?: (event: RunEvent) => void;
 }
@@ -38,7 +43,7 @@ export interface Stage {
 
 /** An agent as the loop sees it, with a clock that jumps and everything written down. */
 export function stage(setting: Setting): Stage {
-  const { model, tools = [], hooks = [], records, limits, life: given, on, ...rest } = setting;
+  const { model, tools = [], hooks = [], records, limits, life: given, on, engine, ...rest } = setting;
   const clock = fakeClock();
   const events: RunEvent[] = [];
   const compiled = liveHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]);
@@ -51,6 +56,7 @@ export function stage(setting: Setting): Stage {
       events.push(event);
       on?.(event);
     },
+    ...(engine && boxesOf(engine, undefined).boxes),
     ...given,
   });
   // A run without end would never let a timer fire: nothing here waits for the machine.
@@ -67,6 +73,7 @@ export function stage(setting: Setting): Stage {
     limits: limitsOf(limits),
     maxTokens: 1000,
     hooks: (again) => records ? { records: records(again) } : compiled,
+    ...(engine && { around: stepsOn(engine) }),
     ...rest,
   };
   const session = openSession(spec, life, { source: "startup" });

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Engine } from "../../lib/core/engine.ts";
+import type { Engine } from "../../lib/agent/engine.ts";
 
 /** A journal in memory: names of steps with their results as JSON. */
 export type Journal = Map<string, string>;

@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs";
 import { agent, tool } from "../../lib/index.ts";
 import type { Agent, AgentOptions } from "../../lib/agent.ts";
-import type { Engine } from "../../lib/core/engine.ts";
+import type { Engine } from "../../lib/agent/engine.ts";
 import type { TextBlock } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Engine } from "../../lib/core/engine.ts";
+import type { Engine } from "../../lib/agent/engine.ts";
 import { invalidConversation, isToolResult, isToolUse } from "../../lib/core/messages.ts";
 import type { Result } from "../../lib/core/run-events.ts";
 import { sqliteSteps } from "../../lib/durable/index.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { newLife } from "../../lib/core/life.ts";
+import { newLife } from "../../lib/core/run.ts";
 import { limitsOf } from "../../lib/core/limits.ts";
 import { textOf } from "../../lib/core/messages.ts";
 import type { ModelRequest } from "../../lib/core/model.ts";

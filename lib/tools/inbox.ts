@@ -1,4 +1,5 @@
-import type { Run } from "./run.ts";
+import type { Late } from "../core/hook.ts";
+import type { LateWords } from "../core/run.ts";
 
 /** Decides which reports are taken at a moment: a recorder notes them, a replay waits for those that were noted. */
 export interface Postman {
@@ -106,16 +107,13 @@ export class Inbox<Words = string> {
 
 const NONE: readonly never[] = [];
 
-/** What agents in the background have to say now; under an engine whose turn it is is a step. */
-export function takeReports(run: Run, wait: boolean): readonly string[] | Promise<readonly string[]> {
-  const { inbox } = run.life;
-  if (!run.agent.engine) return inbox.take(wait);
-  return inbox.isEmpty ? NONE : stepReports(run, wait);
-}
-
-async function stepReports(run: Run, wait: boolean): Promise<readonly string[]> {
-  const { inbox } = run.life;
-  // What is waited for may be the engine's own work, which must not be waited for inside a step.
-  if (wait) await inbox.senders(true);
-  return await inbox.takeFrom(await run.step("inbox", "take", () => inbox.senders(false)));
+/** Words of hooks in the background that are taken as they arrive; a replay waits for those that were taken then. */
+export function lateWords(inbox: Inbox<readonly Late[]>): LateWords {
+  return {
+    add: (hook, said) => inbox.awaitNext(hook, said),
+    take: (run) => {
+      const taken = inbox.take(false);
+      return taken instanceof Promise ? run.interruptible(taken).then((words) => words.flat()) : taken.flat();
+    },
+  };
 }

@@ -1,0 +1,292 @@
+import { account, type HookCall } from "../core/account.ts";
+import type { EventName, Fired } from "../core/events.ts";
+import { type Folded, IN_BACKGROUND } from "../core/fold.ts";
+import type { Late } from "../core/hook.ts";
+import { type Message, text, type TextBlock } from "../core/messages.ts";
+import { ModelError, type Reply } from "../core/model.ts";
+import type { PartlyUsed } from "../core/reply.ts";
+import {
+  type Around,
+  type LateWords,
+  numbered,
+  type Reports,
+  type Run,
+  type Spawn,
+  type ToolEnd,
+  type ToolRun,
+} from "../core/run.ts";
+import { asError, thrownWords } from "../core/thrown.ts";
+import { type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
+import type { Inbox } from "../tools/inbox.ts";
+import { CWD, shellCwd } from "../core/tool-state.ts";
+import type { Engine } from "./engine.ts";
+
+/** The calls of an agent as steps of an engine; `inner` intercepts those that are really made. */
+export function stepsOn(engine: Engine, inner: Around = {}): Around {
+  return {
+    ...inner,
+    isRerun: true,
+    isOrdered: true,
+    model: (run, partial, next) =>
+      modelStep(engine, run, partial, async () => await (inner.model ? inner.model(run, partial, next) : next())),
+    tool: (run, call, next) =>
+      toolStep(engine, run, call, (spawn) => inner.tool ? inner.tool(run, call, () => next(spawn)) : next(spawn)),
+    hooks: (run, event, next) => hookStep(engine, run, event, next),
+    step: (run, kind, name, next) => engine.step(run.nameOf(kind, name), next),
+    ...(engine.sleep && { sleep: (ms) => engine.sleep!(ms) }),
+  };
+}
+
+/** How one attempt ended; a failure is a result like another, or a run that is run again would make the call again. */
+type Attempted = { readonly reply: Reply } | { readonly failed: Failure };
+
+interface Failure {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly retryable?: boolean;
+  readonly retryAfter?: number;
+  /** What had come of the reply. */
+  readonly used?: PartlyUsed;
+}
+
+/** One attempt to get a reply. What streams is emitted as it arrives; a reply from the journal is emitted in one piece. */
+async function modelStep(
+  engine: Engine,
+  run: Run,
+  partial: PartlyUsed,
+  next: () => Promise<Reply>,
+): Promise<Reply> {
+  const name = run.nameOf("llm", String(run.count.iterations));
+  let streamed = false;
+  const attempted = await engine.step(name, async (): Promise<Attempted> => {
+    streamed = true;
+    try {
+      return { reply: await next() };
+    } catch (error) {
+      // Whoever interrupts wants the run to end now: how the call ended is not known.
+      if (run.signal.aborted) throw error;
+      return { failed: { ...failureOf(error), ...(partial.usage && { used: partial }) } };
+    }
+  });
+  if ("failed" in attempted) {
+    Object.assign(partial, attempted.failed.used);
+    throw revived(attempted.failed);
+  }
+  if (!streamed) tell(run, attempted.reply.message);
+  return attempted.reply;
+}
+
+function tell(run: Run, message: Message): void {
+  for (const block of message.content) {
+    if (block.type === "text") run.emit({ type: "text", text: (block as TextBlock).text });
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  const { name, message } = asError(error);
+  if (!(error instanceof ModelError)) return { name, message };
+  const { code, retryable, retryAfter } = error;
+  return { name, message, code, retryable, ...(retryAfter !== undefined && { retryAfter }) };
+}
+
+function revived({ name, message, code, retryable = false, retryAfter }: Failure): Error {
+  if (code === undefined) return Object.assign(new Error(message), { name });
+  return new ModelError(message, { code, retryable, ...(retryAfter !== undefined && { retryAfter }) });
+}
+
+/** What hooks said, and what they left behind for others. */
+interface HookWords {
+  readonly folded: Folded;
+  /** The number of the session's next event. */
+  readonly next: number;
+  /** What hooks share, where they changed it. */
+  readonly values?: readonly (readonly [string, unknown])[];
+  /** What they took away of it. */
+  readonly gone?: readonly string[];
+  /** The model calls they made. */
+  readonly calls?: readonly HookCall[];
+}
+
+/** Runs that have hooks which still work in the background. */
+const workLater = new WeakSet<Run>();
+
+/** Asks the hooks of one event. If the run is run again they are not asked: what they said still holds. */
+async function hookStep(
+  engine: Engine,
+  run: Run,
+  event: Fired<EventName>,
+  next: () => Promise<Folded>,
+): Promise<Folded> {
+  const { life } = run;
+  const { tool_use_id } = event as { tool_use_id?: string };
+  let asked = false;
+  const before = JSON.stringify(plain(life.values));
+  const had = [...life.values.keys()];
+  const told = await engine.step(
+    run.nameOf("hook", tool_use_id === undefined ? event.event : `${event.event}:${tool_use_id}`),
+    async () => {
+      asked = true;
+      const made = run.hookCalls.length;
+      const folded = await next();
+      const calls = run.hookCalls.slice(made);
+      const values = plain(life.values);
+      const changed = JSON.stringify(values) !== before;
+      const gone = had.filter((key) => !life.values.has(key));
+      return {
+        folded,
+        next: life.sequence.next,
+        ...(changed && { values }),
+        ...(gone.length > 0 && { gone }),
+        ...(calls.length > 0 && { calls }),
+      } satisfies HookWords as HookWords;
+    },
+  );
+  if (!asked) {
+    for (const [key, value] of told.values ?? []) life.values.set(key, value);
+    for (const key of told.gone ?? []) life.values.delete(key);
+    for (const call of told.calls ?? []) {
+      life.spent.calls++;
+      account(run, call.used, call);
+    }
+    life.sequence.next = Math.max(life.sequence.next, told.next);
+  }
+  if (told.folded.runs.some(({ skipped, opinion }) => skipped === IN_BACKGROUND || opinion?.later)) workLater.add(run);
+  return told.folded;
+}
+
+/** What can be written down of what hooks share. */
+function plain(values: ReadonlyMap<string, unknown>): [string, unknown][] {
+  return [...values].filter(([, value]) => isPlain(value));
+}
+
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value !== undefined && typeof value !== "function";
+  const proto = Object.getPrototypeOf(value);
+  return (proto === Object.prototype || proto === Array.prototype) && Object.values(value).every(isPlain);
+}
+
+/** Takes what hooks in the background have said as a step. */
+export function lateSteps(inbox: Inbox<readonly Late[]>): LateWords {
+  return {
+    add: (hook, said) => inbox.awaitNext(hook, said),
+    take: (run) => {
+      if (!workLater.has(run)) return;
+      return run.step("late", String(run.count.iterations), async () => await inbox.take(false)).then((s) => s.flat());
+    },
+  };
+}
+
+/** Takes the reports of agents in the background: which of them is a step. */
+export function reportSteps(inbox: Inbox): Reports {
+  return {
+    take: (wait, run) => inbox.isEmpty ? [] : stepReports(inbox, wait, run),
+    ending: () => inbox.ending(),
+  };
+}
+
+async function stepReports(inbox: Inbox, wait: boolean, run: Run): Promise<readonly string[]> {
+  // What is waited for may be the engine's own work, which must not be waited for inside a step.
+  if (wait) await inbox.senders(true);
+  return await inbox.takeFrom(await run.step("inbox", "take", () => inbox.senders(false)));
+}
+
+/** How a tool's run ended, or the agents it wants to have run first. */
+interface SteppedEnd extends ToolEnd {
+  readonly wants?: readonly SpawnRequest[];
+  /** Where a shell has gone: a process that goes on with the run goes on there. */
+  readonly place?: string;
+}
+
+/** What became of an agent that a tool wanted. */
+type Report = { readonly spawned: Spawned } | { readonly failed: { readonly message: string; readonly code: string } };
+
+type NextRun = (spawn?: Spawn) => Promise<ToolEnd>;
+
+/**
+ * A call as a step. No step may be in a step, so a tool that starts agents is left where it asked for them, they are
+ * run, and it is run once more with their reports: anything it does before that point must be safe to repeat.
+ */
+async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRun): Promise<ToolEnd> {
+  const { call, tool, key } = toolRun;
+  const { spawn } = run.life;
+  const reports: Report[] = [];
+  // A process that begins the call leaves a mark: if another process left one and no result, the call runs a second time.
+  const mine = crypto.randomUUID();
+  const isEffect = tool.effect === "write";
+  const begun = isEffect ? await engine.step(`${key}:begun`, () => Promise.resolve(mine)) : mine;
+  for (;;) {
+    const end = await placed(engine, run, reports.length === 0 ? key : `${key}:${reports.length}`, async () => {
+      const ended = await (spawn ? untilItWants(next, reports) : next());
+      return begun === mine || reports.length > 0 ? ended : twice(ended);
+    });
+    if (!end.wants) return end;
+    const known = reports.length;
+    reports.push(
+      ...await Promise.all(end.wants.map(async (request, n): Promise<Report> => {
+        try {
+          return { spawned: await spawn!(request, run, { toolUseId: call.id, key: numbered(key, known + n) }) };
+        } catch (error) {
+          const code = error instanceof ToolError ? error.code : "agent_error";
+          return { failed: { message: thrownWords(error), code } };
+        }
+      })),
+    );
+  }
+}
+
+/** Says in a result that its effect may have happened twice. */
+function twice(end: SteppedEnd): SteppedEnd {
+  if (!end.output) return end;
+  const { content } = end.output;
+  const output = {
+    ...end.output,
+    content: typeof content === "string" ? `${content}\n\n${RAN_AGAIN}` : [...content, text(RAN_AGAIN)],
+  };
+  return { ...end, output };
+}
+
+const RAN_AGAIN =
+  "[This call ran again: a process ended while it ran this call before, so its effect may have happened twice]";
+
+/** A step that leaves its agent where it did when it was run, also where it is only known. */
+async function placed(
+  engine: Engine,
+  run: Run,
+  name: string,
+  work: () => Promise<SteppedEnd>,
+): Promise<SteppedEnd> {
+  const { toolState, cwd } = run.life;
+  const place = () => shellCwd(toolState) ?? cwd();
+  let ran = false;
+  const end = await engine.step(name, async () => {
+    ran = true;
+    const before = place();
+    const ended = await work();
+    const after = place();
+    return after === before ? ended : { ...ended, place: after };
+  });
+  if (!ran && end.place !== undefined) toolState.set(CWD, () => end.place);
+  return end;
+}
+
+/** Runs the tool until it ends or asks for agents there is no report of yet. */
+async function untilItWants(next: NextRun, reports: readonly Report[]): Promise<SteppedEnd> {
+  const wants: SpawnRequest[] = [];
+  let asked = 0;
+  let wake!: () => void;
+  const wanted = new Promise<void>((resolve) => wake = resolve);
+  const spawn = (request: SpawnRequest): Promise<Spawned> => {
+    const report = reports[asked++];
+    if (report) {
+      return "spawned" in report
+        ? Promise.resolve(report.spawned)
+        : Promise.reject(new ToolError(report.failed.message, { code: report.failed.code }));
+    }
+    wants.push(request);
+    setTimeout(wake); // a tool may ask for several at once
+    return new Promise(() => {});
+  };
+  const ended = await Promise.race([next(spawn), wanted]);
+  return ended ?? { wants };
+}
