@@ -7,7 +7,7 @@ import { tapeScript } from "./_fixture-trust.ts";
 import { UsageError } from "./_io.ts";
 import { builtIn, loadAgent } from "./_script.ts";
 
-/** What a script may take to load where nobody need watch: as long as a hook may take. */
+/** How long a script may take to load: as long as a hook may take. */
 const MOST_SECONDS = 60;
 
 /** The agent of a fixture: its own `agent.ts`, or the one its tape was recorded with. */

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { nearest } from "../core/names.ts";
 import { findFixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
 
-/** The name that was meant where it is mistyped; undefined where none is near: then it is of something new. */
+/** The name that was probably meant; undefined if none is similar. */
 export function mistyped(word: string, names: readonly string[]): string | undefined {
   return nearest(word, names, Math.ceil(word.length / 3));
 }
@@ -26,8 +26,8 @@ export function nearFolder(given: string, cwd: string): string | undefined {
 }
 
 /**
- * Where there are fixtures, for who looks for them where there are none: in the very directory, in projects below it, as
- * in a repository of several packages, or in the nearest one above.
+ * Where there are fixtures, if the directory has none: in the directory itself, in projects below it, as in a
+ * repository of several packages, or in the nearest one above.
  */
 export function foldersOfFixtures(cwd: string): string[] {
   if (fixturesIn(cwd).length > 0) return ["."];

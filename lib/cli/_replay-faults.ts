@@ -21,7 +21,7 @@ interface FaultsAsked {
   readonly preset?: string;
 }
 
-/** How many schedules are tried where no number is given. */
+/** How many schedules are tried by default. */
 const RUNS = 100;
 
 /** Reads `--faults [n]`; what is neither a number nor a preset is the next word, which the flag has swallowed. */
@@ -29,7 +29,9 @@ export function faultsAsked(value: string | boolean): { asked: FaultsAsked; word
   if (typeof value !== "string") return { asked: { runs: RUNS } };
   if (/^-?[\d.]+$/.test(value)) {
     if (/^\d+$/.test(value) && Number(value) > 0) return { asked: { runs: Number(value) } };
-    throw new UsageError(`Cannot search ${value} schedules of faults as that is no number of them: --faults ${RUNS}`);
+    throw new UsageError(
+      `Cannot search ${value} schedules of faults as that is not a number above 0: --faults ${RUNS}`,
+    );
   }
   return Object.hasOwn(PRESETS, value) ? { asked: { runs: 1, preset: value } } : { asked: { runs: RUNS }, word: value };
 }
@@ -38,9 +40,9 @@ export function faultsAsked(value: string | boolean): { asked: FaultsAsked; word
 export function noPreset(word: string, { cwd }: Io): UsageError {
   const presets = Object.keys(PRESETS);
   const near = nearFixture(word, cwd) ?? mistyped(word, presets);
-  const mend = near === undefined ? presets.join(", ") : `did you mean '${near}'?`;
+  const fix = near === undefined ? presets.join(", ") : `did you mean '${near}'?`;
   return new UsageError(
-    `Cannot replay '${word}' as there is no such fixture, and --faults takes a number or a preset: ${mend}`,
+    `Cannot replay '${word}' as there is no such fixture, and --faults takes a number or a preset: ${fix}`,
   );
 }
 
@@ -50,7 +52,7 @@ interface Searched extends SearchResult {
   readonly error?: string;
 }
 
-/** Searches fixtures, one after the other, for faults their agents do not survive. Exit code 1 where one was found. */
+/** Searches fixtures, one after the other, for faults their agents do not survive. Exit code 1 if one was found. */
 export async function replayFaults(
   fixtures: readonly Fixture[],
   asked: FaultsAsked,
@@ -60,7 +62,9 @@ export async function replayFaults(
   const others = ["verify", "update", "normalise", "hooks", "on"];
   refuseTogether(flags, "faults", others, "a search compares and records nothing, and runs here");
   const seed = flags.seed === undefined ? undefined : Number(flags.seed);
-  if (Number.isNaN(seed)) throw new UsageError(`Cannot search with --seed ${flags.seed} as it is no number: --seed 7`);
+  if (Number.isNaN(seed)) {
+    throw new UsageError(`Cannot search with --seed ${flags.seed} as it is not a number: --seed 7`);
+  }
   const results: Searched[] = [];
   const progress = new ProgressLine(io);
   for (const fixture of fixtures) {
@@ -120,7 +124,7 @@ function asCase({ name, seconds, found, file, error, runs }: Searched, asked: Fa
 }
 
 function show(results: readonly Searched[], { runs: asked, preset }: FaultsAsked, io: Io): void {
-  const short = preset === undefined ? "interrupted" : "has nothing to hit";
+  const short = preset === undefined ? "interrupted" : "has no place for it";
   const rows = results.map(({ name, runs, found, error }) => [
     name,
     String(runs),
@@ -135,8 +139,8 @@ function show(results: readonly Searched[], { runs: asked, preset }: FaultsAsked
     const again = preset !== undefined
       ? ""
       : runs === 0
-      ? "  nothing else was searched as an earlier search has found it\n"
-      : `  the same search again: --seed ${seed}\n`;
+      ? "  no further search was made, as an earlier search found this\n"
+      : `  to repeat this search: --seed ${seed}\n`;
     io.out(`\n✗ ${name}: ${found.broke}\n${faults}${kept}${again}`);
   }
 }

@@ -9,7 +9,7 @@ import type { Io } from "./_io.ts";
 /** How many fixtures are under way at once: workers take what they can. */
 const AT_ONCE = 64;
 
-/** A sign of a fixture's tape, to see that somebody has the same one; undefined where there is none. */
+/** A hash of a fixture's tape, to compare with a worker's; undefined if there is none. */
 export function tapeSign(name: string, cwd: string): string | undefined {
   const { tape } = findFixture(name, cwd);
   return existsSync(tape) ? sha256().update(readFileSync(tape)).digest("hex") : undefined;

@@ -18,7 +18,7 @@ function again(words: readonly string[], flags: Flags["flags"]): string {
   return ["crochet replay", ...words.map(shellWord), ...given, "--update"].join(" ");
 }
 
-/** The folder of hooks that are no agent's own and acted: without them the run is another one. */
+/** The folder of --hooks, unless they were only shadows: without them the run differs. */
 function hooksOfOthers({ hooks, shadow }: Flags["flags"]): string | undefined {
   return hooks === undefined || shadow ? undefined : String(hooks);
 }
@@ -38,7 +38,7 @@ export function showOutcomes(outcomes: readonly Outcome[], { words, flags }: Fla
     const lines = error !== undefined ? [error] : reportLines(shown[i]!.report!, ink, renew);
     const mark = report?.ok ? "" : `${ink.red("✗")} `;
     if (lines.length > 0) io.out(`\n${mark}${ink.bold(name)}\n${lines.map((line) => `  ${line}\n`).join("")}`);
-    if (shadow.length > 0) io.out(`\n${ink.bold(name)}, had these hooks been there:\n${shadowTable(shadow)}`);
+    if (shadow.length > 0) io.out(`\n${ink.bold(name)}, with these hooks:\n${shadowTable(shadow)}`);
   }
   const all = renewalOfAll(outcomes.flatMap(({ report }) => report ?? []));
   if (all !== undefined) io.out(`\n${all} (${again(words, flags)})\n`);

@@ -32,7 +32,7 @@ const USAGE: Usage = {
   words: "[agent.ts] <prompt…>",
   about: "Runs an agent in a copy of this directory and keeps the run as a fixture, to be replayed without a model.",
   flags: [
-    ["--fixture <name>", "its name in fixtures/; made of the prompt where absent"],
+    ["--fixture <name>", "its name in fixtures/; by default made from the prompt"],
     ["--tools", "record tool results too, in this directory itself: a replay then runs no tool that reads or writes"],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
@@ -71,7 +71,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
   else {
-    // Of the tape: what the agents cost that this one started is no part of its own result.
+    // From the tape: the result does not include the cost of sub-agents.
     const { calls } = await readTape(fixtureAt(folder).tape);
     io.out(`recorded ${fixture}: ${result.stop}, ${priceText(await priceOf(calls))}\n`);
     io.out(`crochet replay ${relative(join(io.cwd, FIXTURES), folder)}\n`);
@@ -100,16 +100,16 @@ function folderFor(name: string, io: Io): string {
   if (existsSync(fixtureAt(folder).tape)) {
     const path = relative(io.cwd, folder);
     throw new UsageError(
-      `Cannot record ${path} as there is a tape already: 'crochet replay ${path} --update' renews what has changed; else delete it, or give another --fixture`,
+      `Cannot record ${path} as a tape exists: 'crochet replay ${path} --update' renews what has changed; else delete it, or give another --fixture`,
     );
   }
   if (isCi(io.env)) {
-    throw new UsageError(`Cannot record as CI is set, where tapes are only replayed: record ${name} at home`);
+    throw new UsageError(`Cannot record as CI is set, and CI only replays tapes: record ${name} on your machine`);
   }
   return folder;
 }
 
-/** @throws {Error} where something else is in its place */
+/** @throws {Error} if something else is at its path */
 function makeFolder(folder: string): void {
   checkWritable(fixtureAt(folder).tape);
   try {
@@ -119,8 +119,8 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** What a run that is recorded works on. */
-interface Place {
+/** What a recorded run works on. */
+interface RecordedRun {
   readonly workspace: string;
   readonly script: string | undefined;
   /** Whether tools work in the workspace itself, and their results are recorded. */
@@ -135,7 +135,7 @@ interface Place {
 async function recordInto(
   folder: string,
   agent: Agent,
-  { workspace, script, tools, io }: Place,
+  { workspace, script, tools, io }: RecordedRun,
   options: ReplayOptions,
 ): Promise<FixtureRun> {
   const keeps = !tools && fixtureAt(folder).files === undefined && script !== join(folder, "agent.ts");

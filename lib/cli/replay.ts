@@ -25,14 +25,14 @@ const USAGE: Usage = {
     "Fixtures that came with a checkout run only after 'crochet trust', or with --trust.",
   flags: [
     ["--wire", "go through the SDK, byte for byte"],
-    ["--verify", "run the tools for real and report results that differ; the model is given the recorded ones"],
-    ["--update", "record again from the first difference on; says first what that costs"],
+    ["--verify", "run the tools for real and report results that differ; the model gets the recorded ones"],
+    ["--update", "record again from the first difference; prints the price first"],
     [
       "--normalise <rule>",
       "a difference that does not count, as 'crochet record' has it; the tape keeps it with --update",
     ],
     ["--hooks <dir>", "run the hooks of a folder too"],
-    ["--shadow", "with --hooks: only tell what those hooks would have done"],
+    ["--shadow", "with --hooks: only report what those hooks would have done"],
     ["--faults [n]", "search n schedules of faults (100) for one an agent does not survive; or a preset"],
     ["--seed <n>", "with --faults: the same search again"],
     ["--junit <file>", "write a JUnit report"],
@@ -52,7 +52,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (flags.shadow && flags.hooks === undefined) {
     throw new UsageError("Cannot replay with --shadow as it names no hooks: add --hooks <dir>");
   }
-  if (flags.verify) refuseTogether(flags, "verify", ["update"], "one only looks at what the other records again");
+  if (flags.verify) refuseTogether(flags, "verify", ["update"], "one compares and the other records");
   if (flags.hooks !== undefined) await expectHooks(String(flags.hooks), io);
   if (flags.faults) {
     const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
@@ -84,7 +84,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     showOutcomes(outcomes, { words, flags }, io, ink);
   }
   if (flags.shadow && !flags.json && outcomes.every(({ shadow }) => shadow.length === 0)) {
-    io.out(`\nHad the hooks of '${flags.hooks}' been there, they would have done nothing\n`);
+    io.out(`\nThe hooks of '${flags.hooks}' would have done nothing\n`);
   }
   if (flags.junit !== undefined) (await import("./_junit-file.ts")).writeJunit(outcomes, flags.junit, io);
   if (io.signal.aborted) {
@@ -94,7 +94,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   return outcomes.every((o) => o.error === undefined && o.report!.ok) ? EXIT.ok : EXIT.failed;
 });
 
-/** @throws {UsageError} where there is no hook to load: a backtest of none would look like one of hooks that let everything pass */
+/** @throws {UsageError} if there is no hook to load: that would look like hooks that allow everything */
 async function expectHooks(given: string, io: Io): Promise<void> {
   const refuse = (why: string) => new UsageError(`Cannot load hooks of '${given}' as ${why}`);
   const folder = resolve(io.cwd, given);
@@ -110,15 +110,15 @@ async function fixturesFor(words: readonly string[], io: Io): Promise<Fixture[]>
     const found = fixturesIn(resolve(io.cwd, FIXTURES));
     if (found.length > 0) return found;
     const elsewhere = (await import("./_near-fixture.ts")).foldersOfFixtures(io.cwd);
-    const mend = elsewhere.length === 0
+    const fix = elsewhere.length === 0
       ? `crochet record agent.ts "<prompt>"`
       : `crochet replay ${elsewhere.map(shellWord).join(" ")}`;
-    throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: ${mend}`);
+    throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: ${fix}`);
   }
   const found: Fixture[] = [];
   for (const word of words) found.push(...await fixturesOf(word, io));
   return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i)
-    // Packages beside each other have fixtures of one name, and are told apart.
+    // Several packages may have fixtures with the same name.
     .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
 }
 
@@ -126,10 +126,10 @@ async function fixturesOf(given: string, io: Io): Promise<Fixture[]> {
   const found = fixturesNamed(given, io);
   if (found.length > 0) return found;
   const near = (await import("./_near-fixture.ts")).nearFixture(given, io.cwd);
-  const mend = near === undefined
+  const fix = near === undefined
     ? `crochet record <agent.ts> "<prompt>" --fixture ${findFixture(given, io.cwd).name}`
     : `did you mean '${near}'?`;
-  throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${mend}`);
+  throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${fix}`);
 }
 
 /** The fixture of a name, or all those of a folder or of a project. */
@@ -141,7 +141,7 @@ function fixturesNamed(given: string, io: Io): Fixture[] {
   return found.length > 0 ? found : fixturesIn(join(fixture.folder, FIXTURES));
 }
 
-/** A file that is no fixture's tape must not stand for all that lies beside it. */
+/** A file that is not a fixture's tape must not select the whole folder. */
 function refuseOtherFile(given: string, { tape }: Fixture, io: Io): void {
   const file = resolve(io.cwd, given);
   if (!existsSync(file)) throw new UsageError(`Cannot replay '${given}' as there is no such file: crochet fixtures ls`);
@@ -177,7 +177,7 @@ async function outcomeOf(
     if (io.signal.aborted && !report.ok) throw new Error(INTERRUPTED);
     if (flags.update && (!report.ok || options.normalise)) {
       refuseInCi("update", fixture.name, io.env);
-      // What 'record --tools' has made has no files of its own: it is renewed where it was made.
+      // A fixture of 'record --tools' has no files: it is updated in this directory.
       const here = fixture.files === undefined && readHeader(fixture.tape).tools ? { cwd: io.cwd } : {};
       const where = here.cwd === undefined ? "" : " in this directory";
       if (!report.ok) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
@@ -216,7 +216,7 @@ async function hooksOf(folder: string): Promise<ReplayHooks> {
 /** The same hooks, asked and not obeyed, in a copy of the workspace that is gone when they are. */
 async function shadowsOf(
   folder: string,
-  tell: (verdict: ShadowVerdict) => void,
+  report: (verdict: ShadowVerdict) => void,
 ): Promise<{ hooks: ReplayHooks; end: () => void }> {
   const [{ HookFolder }, { Mirror, shadows }] = await Promise.all([
     import("../hooks/folder.ts"),
@@ -231,7 +231,7 @@ async function shadowsOf(
     return async () => {
       const records = await files.load();
       // The same list while nothing has changed: hooks are put in order once per list.
-      if (last?.of !== records) last = { of: records, records: shadows(records, mirror, tell) };
+      if (last?.of !== records) last = { of: records, records: shadows(records, mirror, report) };
       return last.records;
     };
   };

@@ -49,7 +49,7 @@ export class Assembly {
   #unpacked = 0;
   #open: { fact: CallFact; line: number; attempts: Attempt[]; error?: ErrorFact } | undefined;
 
-  /** `lacks` where texts are missing: then no key fits. */
+  /** `lacks` if texts are missing: then keys are not checked. */
   constructor(header: Header, refuse: Refuse, lacks = false) {
     this.#header = header;
     this.#refuse = refuse;
@@ -98,7 +98,7 @@ export class Assembly {
       }
     }
     await this.#close();
-    if (!end && !isImported(this.#header)) throw this.#refuse("its last line is no 'end', so it was cut");
+    if (!end && !isImported(this.#header)) throw this.#refuse("its last line is not an 'end' line, so it was cut off");
     return {
       ...{ header: this.#header, prompts, calls: this.#calls, tools, clocks, inboxes },
       ...(Object.keys(models).length > 0 && { models }),
@@ -192,14 +192,14 @@ export class Assembly {
       const from = item === "$echo" ? parent : isEcho(item) ? item.$echo : undefined;
       const message = from === undefined ? item as unknown as Message : this.#conversations.get(from)?.echo;
       if (!isObject(message) || !Array.isArray(message.content) || !message.content.every(isObject)) {
-        throw this.#refuse(`it adds what is no message: ${JSON.stringify(item).slice(0, 80)}`, line);
+        throw this.#refuse(`it adds something that is not a message: ${JSON.stringify(item).slice(0, 80)}`, line);
       }
       messages.push(message);
     }
     return messages;
   }
 
-  /** The chain of hashes, going on from the parent's where that has the same head. */
+  /** The chain of hashes, continued from the parent's if that has the same head. */
   #keys({ head, parent, keep }: CallFact, { request }: Call): string[] {
     const before = parent === undefined ? undefined : this.#conversations.get(parent)!;
     const known = before?.keys.get(head);

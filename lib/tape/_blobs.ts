@@ -23,7 +23,7 @@ export function toBlobs<T>(value: T, put: (name: string, text: string) => void):
   }, (key) => ESCAPED.test(key) ? `$${key}` : key) as T;
 }
 
-/** The value again. @throws where `get` does not know a blob */
+/** The value again. @throws if `get` does not know a blob */
 export function fromBlobs<T>(value: T, get: (name: string) => string): T {
   const back = (part: unknown): unknown => {
     if (typeof part !== "object" || part === null) return part;
@@ -41,10 +41,10 @@ export function readBlob(folder: string, name: string): string {
   const path = join(folder, name);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) throw new Error(`Cannot read ${path} as there is no such file: ${RENEW}`);
-  if (!found.isFile()) throw new Error(`Cannot read ${path} as it is no plain file: ${RENEW}`);
+  if (!found.isFile()) throw new Error(`Cannot read ${path} as it is not a regular file: ${RENEW}`);
   const text = readFileSync(path, "utf8");
   if (blobName(text) === name) return text;
-  // Version control may have given its lines other ends: the name tells whether that is all.
+  // Git may have changed the line endings: the hash shows whether that is all.
   const plain = text.replaceAll("\r\n", "\n");
   if (blobName(plain) === name) return plain;
   throw new Error(`Cannot read ${path} as its text is not the one it is named by: ${RENEW}`);

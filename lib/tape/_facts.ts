@@ -6,7 +6,7 @@ import { packEvents } from "./_pack.ts";
 import { echoOf, toolIds } from "./reply.ts";
 import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
 
-/** A tape's lines: lane by lane, so that two recordings of one run differ only where the run did. */
+/** A tape's lines: lane by lane, so that two recordings of one run differ only in what differed. */
 export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
   const prompts = tape.prompts.map((prompt, i) => ({ prompt, ...(tape.models?.[i] && { model: tape.models[i] }) }));
   const facts: (Header | Fact)[] = [tape.header, ...prompts];
@@ -114,8 +114,8 @@ class Heads {
   }
 }
 
-interface Node {
-  readonly next: Map<string, Node>;
+interface ConversationNode {
+  readonly next: Map<string, ConversationNode>;
   /** The chain of hashes up to here, by head. */
   readonly keys: Map<number, string>;
   /** The last call whose request came this far, and the one whose reply ends here. */
@@ -125,7 +125,7 @@ interface Node {
 
 /** Every conversation so far, by its messages: finds what a request has in common with an earlier one. */
 class KnownConversations {
-  readonly #root: Node = { next: new Map(), keys: new Map() };
+  readonly #root: ConversationNode = { next: new Map(), keys: new Map() };
   readonly #normalise: Normalise | undefined;
   readonly #echoes = new Map<string, string>();
   readonly #texts = new WeakMap<Message, string>();
@@ -156,7 +156,7 @@ class KnownConversations {
     return text;
   }
 
-  #shared(node: Node, depth: number): { from: Pick<CallFact, "parent" | "keep">; add: Json[] } {
+  #shared(node: ConversationNode, depth: number): { from: Pick<CallFact, "parent" | "keep">; add: Json[] } {
     if (depth === 0) return { from: {}, add: [] };
     if (node.replyOf !== undefined) return { from: { parent: node.replyOf }, add: ["$echo"] };
     const { id, length } = node.owner!;
@@ -188,7 +188,7 @@ class KnownConversations {
   }
 }
 
-function nextNode(node: Node, text: string): Node {
+function nextNode(node: ConversationNode, text: string): ConversationNode {
   let next = node.next.get(text);
   if (!next) node.next.set(text, next = { next: new Map(), keys: new Map() });
   return next;

@@ -35,21 +35,21 @@ export function packEvents(events: readonly TapeEvent[]): Pick<EventsFact, "ms" 
 /** Servers pad an event with a few dozen. */
 const MOST_BLANKS = 65_536;
 
-/** @throws {TypeError} where a list is not one that `packEvents` makes */
+/** @throws {TypeError} if a list was not made by `packEvents` */
 export function unpackEvents({ ms = [], pad = [], list = [] }: Pick<EventsFact, "ms" | "pad" | "list">): TapeEvent[] {
   const events: TapeEvent[] = [];
   const add = (what: { event: ModelEvent } | { raw: string }) => {
     const at = events.length;
     const blanks = pad[at] ?? 0;
     if (!(blanks >= 0 && blanks <= MOST_BLANKS)) {
-      throw new TypeError(`Cannot pad an event as ${blanks} is no number of blanks`);
+      throw new TypeError(`Cannot pad an event as ${blanks} is not a number of spaces`);
     }
     events.push({ ms: ms[at] ?? 0, ...what, ...(blanks > 0 && { pad: blanks }) });
   };
   for (const item of list) {
     if (isRun(item)) {
       const field = RUN_FIELDS[item.run];
-      if (field === undefined) throw new TypeError(`Cannot read a run of '${item.run}' as it is no kind of delta`);
+      if (field === undefined) throw new TypeError(`Cannot read a run of '${item.run}' as it is not a kind of delta`);
       const texts: string[] = typeof item.of === "string" ? JSON.parse(item.of) : item.of;
       for (const text of texts) {
         const delta = { type: item.run, [field]: text };

@@ -15,7 +15,7 @@ import { dirname, join } from "node:path";
 import { sha256 } from "../files/sha256.ts";
 import type { Json } from "../core/messages.ts";
 
-/** Folders that are no part of a workspace's content. */
+/** Folders that are not part of a workspace's content. */
 export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
 
 /** What a write of ours has begun: with agents beside each other somebody may look just then. */
@@ -29,8 +29,8 @@ const MOST_TEXT = 256 * 2 ** 20;
 
 /**
  * Every file of a workspace by its path from the root, with `/` between parts, in the order of their names: Bun lists a
- * folder in any. Links are not followed. What nobody may read is left out, unless the workspace is ours (`own`): then it
- * is made readable.
+ * folder in any. Links are not followed. Unreadable files are left out, unless the workspace is ours (`own`): then
+ * they are made readable.
  */
 function walk(root: string, own: boolean, found: (path: string) => void, below = ""): void {
   const folder = join(root, below);
@@ -43,7 +43,7 @@ function walk(root: string, own: boolean, found: (path: string) => void, below =
   }
 }
 
-/** What is read of a path; undefined where it may not be read, or was taken away meanwhile by what a run has left going. */
+/** What is read of a path; undefined if it may not be read, or was removed meanwhile by a process the run left behind. */
 function seen<T>(path: string, own: boolean, read: () => T): T | undefined {
   try {
     return read();
@@ -162,7 +162,7 @@ function contentOf(path: string): string | { base64: string } {
   return Buffer.from(text, "utf8").equals(bytes) ? text : { base64: bytes.toString("base64") };
 }
 
-/** Makes a folder that was there when a run was recorded; one that is elsewhere is no business of a tape. */
+/** Makes a folder that was there when a run was recorded; one outside the workspace is ignored. */
 export async function makeFolder(root: string, path: string): Promise<void> {
   const { confine } = await import("../files/confine.ts");
   const inside = await confine(path, { cwd: root, state: new Map() }).catch(() => undefined);
@@ -170,9 +170,9 @@ export async function makeFolder(root: string, path: string): Promise<void> {
 }
 
 /**
- * Puts recorded changes into a workspace, and nowhere else: whoever wrote the tape wrote the paths.
+ * Puts recorded changes into a workspace, and nowhere else: the paths come from the tape, which may be anyone's.
  *
- * @throws {ToolError} where one of them leads out of it, also by a link; then nothing is changed
+ * @throws {ToolError} if one of them leads out of it, also through a link; then nothing is changed
  */
 export async function applyChanges(root: string, changes: { readonly [path: string]: Json }): Promise<void> {
   const { confine } = await import("../files/confine.ts");

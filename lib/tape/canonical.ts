@@ -37,7 +37,7 @@ export function comparable({ role, content }: Message): Message {
   return content.some((block) => strip(block) !== block) ? { role, content: content.map(strip) } : { role, content };
 }
 
-/** A block or a tool without its cache mark; the same object where there is none. */
+/** A block or a tool without its cache mark; the same object if it has none. */
 export function unmarked<T extends { readonly [key: string]: unknown } | Block>(block: T): T {
   const { content } = block as { content?: unknown };
   const inner = Array.isArray(content) ? content.map((part) => isObject(part) ? unmarked(part) : part) : undefined;
@@ -75,7 +75,7 @@ export function hash(text: string): string {
   return sha256().update(text).digest("hex").slice(0, 32);
 }
 
-/** Whether two values of JSON are the same, at a glance: false also where a closer look could find them the same. */
+/** Whether two values of JSON are the same, quickly: false also if they differ only in what does not count. */
 export function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

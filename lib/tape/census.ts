@@ -81,7 +81,7 @@ export interface Census {
 /**
  * Counts what a corpus of tapes covers of the API, and says what it lacks.
  *
- * @throws {TypeError} where it is given something else than a list of tapes
+ * @throws {TypeError} if it is given something else than a list of tapes
  *
  * @example
  * ```ts

@@ -118,7 +118,7 @@ export class LaneClock implements Clock {
     this.#options.above?.advance(time);
   }
 
-  /** Whether nobody wakes where it moves on to this time. */
+  /** Whether no alarm rings if the time moves on to this. */
   isQuietUntil(time: number): boolean {
     for (const sleeper of this.#sleepers) if (sleeper.until <= time) return false;
     return this.#options.above?.isQuietUntil(time) ?? true;
@@ -187,7 +187,7 @@ export class LaneClock implements Clock {
     return known;
   }
 
-  /** A clock that stands in this step for good. What passes on it is no time of the lane. */
+  /** A clock that stays in this step. Its time does not move the lane's. */
   apart(): LaneClock {
     const { lane, epoch, seed } = this.#options;
     const clock = new LaneClock({ lane, epoch, seed, live: false });

@@ -1,7 +1,7 @@
 /** Where a streamed body is cut into pieces: every so many bytes, or at the positions given for a body of that length. */
 export type Cuts = number | ((length: number) => Iterable<number>);
 
-/** @throws {TypeError} where no body can be cut so */
+/** @throws {TypeError} if a body cannot be cut like this */
 export function checkCuts(at: Cuts): void {
   if (typeof at === "function" || (Number.isInteger(at) && at > 0)) return;
   throw new TypeError(`Cannot cut a body every ${at} bytes: give cutAt a whole number above 0, or a function`);

@@ -12,7 +12,7 @@ export function draftIn(folder: string): string {
   return join(folder, `${MARK}${thisOwner()}-${crypto.randomUUID().slice(0, 8)}`);
 }
 
-/** What processes that are no more have left in a folder. */
+/** What ended processes left in a folder. */
 export function leftIn(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.startsWith(MARK)).map((name) => join(folder, name)).filter(isLeft);
 }
@@ -37,7 +37,7 @@ export function sweep(folder: string): void {
 /**
  * Writes a file that others see whole or not at all.
  *
- * @throws {Error} where it cannot be written; with the code `EEXIST` where it is not to replace the one that is there
+ * @throws {Error} if it cannot be written; with the code `EEXIST` if it exists and must not be replaced
  */
 export function writeWhole(path: string, text: string, { replace }: { readonly replace: boolean }): void {
   const draft = draftIn(dirname(path));
@@ -55,7 +55,7 @@ export function writeWhole(path: string, text: string, { replace }: { readonly r
   }
 }
 
-/** Gives a file its name, if nobody has taken that meanwhile. */
+/** Gives a file its name, unless another process took the name meanwhile. */
 function name(draft: string, path: string): void {
   try {
     linkSync(draft, path);

@@ -113,7 +113,7 @@ function copyAll(from: string, to: string): void {
   }
 }
 
-/** A script as a tape names it: from the fixture's folder, or from the home directory where it is in there and the fixture is not. */
+/** A script as a tape names it: relative to the fixture's folder, or to the home directory if only the script is in there. */
 export function scriptOnTape(folder: string, script: string): string {
   const home = homedir();
   const inHome = (path: string) => home.length > 3 && path.startsWith(`${home}/`);

@@ -7,7 +7,7 @@ export interface Header {
   readonly tape: number;
   /** What answered: "live API", "scripted server", "gateway <host>", "model" (a Model function), or the file imported. */
   readonly source: string;
-  /** Where the requests went; absent where no HTTP was seen. */
+  /** Where the requests went; absent if no HTTP was seen. */
   readonly url?: string;
   /** When the recording began; all times of the tape count from here. */
   readonly at: string;
@@ -16,7 +16,7 @@ export interface Header {
   readonly versions: { readonly [what: string]: string };
   /** The agent's script, relative to the fixture's folder. */
   readonly agent?: string;
-  /** What whoever ran the agent chose in its place: `model`, `memory`, and what a replay lacks. */
+  /** What the command or caller chose instead of the agent: `model`, `memory`, and what a replay lacks. */
   readonly chosen?: readonly string[];
   /** The files of the agent's own hook folders that were loaded. */
   readonly hooks?: readonly string[];
@@ -32,7 +32,7 @@ export interface PromptFact {
   readonly model?: string;
 }
 
-/** A tool as the model is told of it, named by its content: `Read@1f2e3d4c`. */
+/** A tool as the model sees it, named by its content: `Read@1f2e3d4c`. */
 export interface SpecFact {
   readonly spec: string;
   readonly tool: { readonly [key: string]: Json };
@@ -43,7 +43,7 @@ export interface HeadFact {
   readonly head: number;
   readonly model: string;
   readonly params: { readonly [key: string]: Json };
-  /** A text, or blocks where it was not one text block. */
+  /** A text, or blocks if it was not a single text block. */
   readonly system?: string | readonly Json[];
   readonly tools?: readonly string[];
   /** Headers that say which API was spoken to. */
@@ -73,7 +73,7 @@ export type Ended = "cut" | "stall" | "aborted" | "reset" | "timeout";
 export interface EventsFact {
   readonly events: string;
   readonly attempt: number;
-  /** Absent where no HTTP was seen or no answer came. */
+  /** Absent if no HTTP was seen or no answer came. */
   readonly status?: number;
   readonly headers?: { readonly [name: string]: string };
   readonly ended?: Ended;
@@ -87,9 +87,9 @@ export interface EventsFact {
   readonly ms?: readonly number[];
   /** Blanks before the last brace of each event's JSON, as the wire had them; what is missing at the end is 0. */
   readonly pad?: readonly number[];
-  /** Events, runs of deltas, and frames that are no events in the usual form. */
+  /** Events, runs of deltas, and frames in an unusual form. */
   readonly list?: readonly (PackedRun | PackedRaw | { readonly [key: string]: Json })[];
-  /** The body of an answer that is no stream. */
+  /** The body of a response that is not a stream. */
   readonly body?: string;
 }
 
@@ -97,7 +97,7 @@ export interface EventsFact {
 export interface PackedRun {
   readonly run: string;
   readonly index: number;
-  /** The texts; as one JSON text where they are long together, so that they lie beside the tape. */
+  /** The texts; as one JSON text if they are long together, so that they become a blob. */
   readonly of: readonly string[] | string;
 }
 
@@ -133,13 +133,13 @@ export interface ToolFact {
     /** The name of the error that was thrown with `content` as its message. */
     readonly threw?: string;
   };
-  /** Files of the workspace it changed: their text, `{"base64": …}`, or null where it removed one. */
+  /** Files of the workspace it changed: their text, `{"base64": …}`, or null if it removed one. */
   readonly files?: { readonly [path: string]: Json };
   /** Which of all calls that changed files it was: those of agents beside each other may come in another order. */
   readonly nth?: number;
   /** Where it left the agent's shell, if it moved it. */
   readonly cwd?: string;
-  /** Whether the run was told to end while it ran. */
+  /** Whether the run was aborted while it ran. */
   readonly aborted?: true;
   readonly ms: number;
 }
@@ -150,7 +150,7 @@ export interface ClockFact {
   readonly step: number;
   /** Milliseconds since the header's time. */
   readonly now: number;
-  /** What the run had spent with all its agents, where it has a limit. */
+  /** What the run had spent with all its agents, if it has a limit. */
   readonly spent?: { readonly tokens: number; readonly dollars?: number };
 }
 
@@ -170,26 +170,26 @@ export interface RefusalFact {
   readonly by: string;
 }
 
-/** What a person said whom a tool asked: nobody is there when it is replayed. */
+/** A person's answer to a tool: there is no person in a replay. */
 export interface AnswerFact {
   /** The questions, or what was to be agreed to. */
   readonly asked: Json;
   readonly answer: Json;
 }
 
-/** What the agent was told of its project by files that no tool had read, where those are not kept with the tape. */
+/** The text of memory files in the agent's prompt, if these files are not kept with the tape. */
 export interface MemoryFact {
   readonly memory: string;
-  /** The files it was looked for in, where only the run named them. */
+  /** The names of the memory files, if only the run named them. */
   readonly names?: readonly string[];
 }
 
-/** What the built-in agent was told of the repository it worked in; a replay works in a copy that is none. */
+/** What the built-in agent's prompt said about its git repository; a replay works in a copy without one. */
 export interface GitFact {
   readonly git: string;
 }
 
-/** A file of the workspace as the agent itself found it, where no other files are kept with the tape. */
+/** A file of the workspace that the agent itself read, if no other files are kept with the tape. */
 export interface FileFact {
   readonly file: string;
   readonly text: string;

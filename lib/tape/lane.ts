@@ -41,7 +41,7 @@ export class TapeLane {
   readonly #below = new Set<TapeLane>();
   /** Whether it has no agent that goes on: one that has ended, or waits to be ended, or hooks alone. */
   #isAtRest = true;
-  /** Whether the session ended before anybody had heard of its agent: it came as far as its calls, and then was ended. */
+  /** Whether the session ended before the agent's report was read: it makes its recorded calls and is then ended. */
   readonly #isLeft: boolean;
 
   constructor(session: TapeSession, name: string, above: TapeLane | undefined, isLeft = false) {
@@ -144,7 +144,7 @@ export class TapeLane {
     return program?.tape.calls.every((call) => call.lane !== this.name || served.calls.has(call)) ?? true;
   }
 
-  /** Whether its agent has come as far as it did when it was recorded. Who waits for others is where they are. */
+  /** Whether its agent has come as far as it did when it was recorded. An agent that waits for others is as far as they are. */
   get hasCaughtUp(): boolean {
     return this.isSpent && (this.#isAtRest || this.#below.size > 0);
   }
@@ -159,7 +159,7 @@ export class TapeLane {
     return taped;
   }
 
-  /** A model that answers from the tape, and is asked itself where the mode allows it. */
+  /** A model that answers from the tape, and is called itself if the mode allows it. */
   model(given: Model): Model {
     const real = originals.models.get(given) ?? given;
     const taped: Model = (request, signal) => {
@@ -189,7 +189,7 @@ export class TapeLane {
     if (match && "call" in match) return match.call;
     this.#session.diverged(this.name, (): Divergence => {
       const found = explain(program, this.name, asked(), served, match);
-      return this.#refusals.areTold(found.actual) ? { ...found, words: `${found.words}, ${IS_REFUSED}` } : found;
+      return this.#refusals.wereShown(found.actual) ? { ...found, words: `${found.words}, ${IS_REFUSED}` } : found;
     });
     return undefined;
   }
@@ -214,7 +214,7 @@ export class TapeLane {
     throw abortedError(signal);
   }
 
-  /** A reply through the SDK. One that it asks for otherwise is not served: in an update it is asked for anew. */
+  /** A reply through the SDK. If the SDK sends another request, the reply is not served; an update calls the model instead. */
   async *#overWire(call: Call, request: ModelRequest, signal: AbortSignal, real: Model): AsyncGenerator<ModelEvent> {
     const session = this.#session;
     const { options } = wireOf(real) ?? NO_WIRE;
@@ -288,7 +288,7 @@ export class TapeLane {
         await session.catchUp(this.name);
         await this.clock.pass(ms + ROUNDED);
         this.#isAtRest = true;
-        // Where the limit that ended it is gone nobody ends it now, and the replay is to say so.
+        // If the limit that ended it is gone, nothing ends it now, and the replay must report that.
         await (this.#isLeft ? aborted(signal) : Promise.race([aborted(signal), systemClock.sleep(PATIENCE, signal)]));
       },
     };
@@ -311,7 +311,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 /** A model without a wire of its own is replayed over a plain one. */
 const NO_WIRE = { options: {} };
-/** Nobody sees the pieces of a body: it comes in one. */
+/** If no listener sees the pieces of a body, it comes in one. */
 const WHOLE = Number.MAX_SAFE_INTEGER;
 
 /** What an agent is thrown that asks for something a tape does not have. */

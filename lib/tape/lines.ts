@@ -108,9 +108,9 @@ function kindOf(fact: { readonly [key: string]: unknown }): string | undefined {
   return Object.hasOwn(SHAPES, first) ? first : undefined;
 }
 
-/** Why a value is no line of a tape, in a clause; undefined where it is one. */
+/** Why a value is no line of a tape, in a clause; undefined if it is one. */
 export function unknownFact(fact: unknown): string | undefined {
-  if (!isObject(fact)) return "it is no object";
+  if (!isObject(fact)) return "it is not an object";
   const kind = kindOf(fact);
   if (kind === undefined) return `there is no line that begins with '${Object.keys(fact)[0] ?? ""}'`;
   const shape = SHAPES[kind]!;

@@ -8,11 +8,11 @@ import { isRedacted, placeholdersIn } from "./redact/redact.ts";
 import { fromModel } from "./request.ts";
 import type { Call, Tape } from "./tape.ts";
 
-/** Where a conversation stands: one node for each chain of head and messages that was recorded. */
-interface Node {
-  readonly next: Map<string, Node>;
+/** A position in a conversation: one node for each chain of head and messages that was recorded. */
+interface TapeNode {
+  readonly next: Map<string, TapeNode>;
   /** The first message that leads on from here, and where: mostly there is no other. */
-  first: { readonly message: Message; readonly node: Node } | undefined;
+  first: { readonly message: Message; readonly node: TapeNode } | undefined;
   /** The calls of exactly this request, by lane, in the order they were recorded. */
   queues: Map<string, Queue> | undefined;
 }
@@ -26,7 +26,7 @@ interface Queue {
 export interface Program {
   readonly tape: Tape;
   readonly normalise: Normalise | undefined;
-  readonly heads: ReadonlyMap<string, Node>;
+  readonly heads: ReadonlyMap<string, TapeNode>;
   /** Whether texts of requests must be masked to be found. */
   readonly hasPlaces: boolean;
   readonly hasUser: boolean;
@@ -46,7 +46,7 @@ export function programOf(tape: Tape): Program {
 
 function compile(tape: Tape): Program {
   const normalise = normaliserOf(tape.header.normalise);
-  const heads = new Map<string, Node>();
+  const heads = new Map<string, TapeNode>();
   const texts = new Map<Message, { readonly at: number; readonly text: string }>();
   let [hasPlaces, hasUser] = [false, false];
   const placeholders = new Set<string>();
@@ -67,7 +67,7 @@ function compile(tape: Tape): Program {
         known = { at, text: comparedText(call.request, at, normalise) ?? messageText(message) };
         texts.set(message, known);
       }
-      const next: Node = node.next.get(known.text) ?? newNode();
+      const next: TapeNode = node.next.get(known.text) ?? newNode();
       if (!node.next.has(known.text)) {
         seen(known.text);
         node.next.set(known.text, next);
@@ -85,7 +85,7 @@ function compile(tape: Tape): Program {
 
 /** Whether a text stands in any request of a tape. */
 export function showsText({ heads }: Program, text: string): boolean {
-  const levels: ReadonlyMap<string, Node>[] = [heads];
+  const levels: ReadonlyMap<string, TapeNode>[] = [heads];
   for (const level of levels) {
     for (const [words, { next }] of level) {
       if (words.includes(text)) return true;
@@ -95,7 +95,7 @@ export function showsText({ heads }: Program, text: string): boolean {
   return false;
 }
 
-function newNode(): Node {
+function newNode(): TapeNode {
   return { next: new Map(), first: undefined, queues: undefined };
 }
 
@@ -125,7 +125,7 @@ export class Served {
       for (const [path] of fresh) this.#changed.set(path, nth);
       await apply(Object.fromEntries(fresh));
     });
-    this.#changing = changing.catch(() => {}); // its own call is told
+    this.#changing = changing.catch(() => {}); // its own call reports the error
     return changing;
   }
 
@@ -150,10 +150,10 @@ export class LaneMatcher {
   readonly #program: Program;
   readonly #lane: string;
   readonly #toTape: ToTape | undefined;
-  #head: { readonly of: ModelRequest; readonly node: Node | undefined } | undefined;
+  #head: { readonly of: ModelRequest; readonly node: TapeNode | undefined } | undefined;
   #messages: readonly Message[] = [];
   /** `#nodes[i]` is where message `i` leads. */
-  #nodes: Node[] = [];
+  #nodes: TapeNode[] = [];
 
   constructor(program: Program, lane: string, toTape: ToTape | undefined) {
     this.#program = program;
@@ -169,7 +169,7 @@ export class LaneMatcher {
     return call ? { call } : { spent: [...node.queues.values()].flatMap((queue) => queue.calls) };
   }
 
-  #walk(request: ModelRequest): Node | undefined {
+  #walk(request: ModelRequest): TapeNode | undefined {
     const start = this.#headNode(request);
     if (!start) return undefined;
     const { messages } = request;
@@ -182,13 +182,13 @@ export class LaneMatcher {
         node = nodes[i]!;
         continue;
       }
-      const next: Node | undefined = this.#next(node, messages[i]!, i);
+      const next: TapeNode | undefined = this.#next(node, messages[i]!, i);
       if (!next) {
         nodes.length = Math.min(i, nodes.length);
         this.#messages = messages.slice(0, nodes.length);
         return undefined;
       }
-      // A message that was made anew and says the same leads where the old one led.
+      // A message that was made again and says the same leads where the old one led.
       known = next === nodes[i];
       nodes[i] = node = next;
     }
@@ -198,7 +198,7 @@ export class LaneMatcher {
   }
 
   /** `known`: the head is the last one's, so the last one's nodes hold. */
-  #headNode(request: ModelRequest): { node: Node; known: boolean } | undefined {
+  #headNode(request: ModelRequest): { node: TapeNode; known: boolean } | undefined {
     const last = this.#head;
     if (last && sameHead(last.of, request)) return last.node && { node: last.node, known: true };
     const head = { ...fromModel(request), messages: [] };
@@ -209,7 +209,7 @@ export class LaneMatcher {
   }
 
   /** Where a message leads: to look at it beside the one that was recorded is cheaper than to write it out. */
-  #next(from: Node, given: Message, at: number): Node | undefined {
+  #next(from: TapeNode, given: Message, at: number): TapeNode | undefined {
     const message = this.#toTape ? this.#toTape(given) : given;
     const { first } = from;
     if (first && isSame(first.message, message)) return first.node;
@@ -221,7 +221,7 @@ export class LaneMatcher {
   }
 }
 
-/** By identity where it can be: what a run asks with stays the same objects. */
+/** By identity: within a run these stay the same objects. */
 function sameHead(a: ModelRequest, b: ModelRequest): boolean {
   return a.model === b.model && a.system === b.system && a.tools === b.tools && a.max_tokens === b.max_tokens &&
     a.params === b.params;

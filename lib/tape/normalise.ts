@@ -4,7 +4,7 @@ import { canonical, messageText } from "./canonical.ts";
 import type { Tape, TapeRequest } from "./tape.ts";
 
 /**
- * A declared difference that does not count: in texts at `path`, what `pattern` finds is read as `{name}`, on the
+ * A declared difference that ignored: in texts at `path`, what `pattern` finds is read as `{name}`, on the
  * tape and in requests alike. Every report names those that are in force.
  */
 export interface Normaliser {
@@ -18,7 +18,7 @@ export interface Normaliser {
 /** Reads texts of a request at their path. */
 export type Normalise = (text: string, path: string) => string;
 
-/** Compiles declared normalisers; undefined where there are none. */
+/** Compiles declared normalisers; undefined if there are none. */
 export function normaliserOf(declared: readonly Normaliser[] | undefined): Normalise | undefined {
   if (!declared || declared.length === 0) return undefined;
   // Those of a tape are whatever somebody wrote there.
@@ -95,7 +95,7 @@ export function normalisedHead(request: TapeRequest, normalise: Normalise | unde
   };
 }
 
-/** One message of a request as it is compared, as a text; undefined where nothing is declared. */
+/** One message of a request as it is compared, as a text; undefined without normalisers. */
 export function comparedText(
   { messages }: Pick<TapeRequest, "messages">,
   at: number,
@@ -109,7 +109,7 @@ export function isPlain(system: readonly Block[]): system is readonly [TextBlock
   return system.length === 1 && system[0]!.type === "text";
 }
 
-/** Applies a normaliser to every text in a value, at its path. The value itself where nothing changes. */
+/** Applies a normaliser to every text in a value, at its path. Returns the same value if nothing changes. */
 export function normalised<T>(value: T, path: string, normalise: Normalise): T {
   if (typeof value === "string") return normalise(value, path) as T;
   if (Array.isArray(value)) {

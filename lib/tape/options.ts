@@ -28,7 +28,7 @@ export interface TapeOptions {
   readonly wire?: boolean;
   /** Differences that do not count; they become part of what is recorded. */
   readonly normalise?: readonly Normaliser[];
-  /** Records placeholders for secrets, where otherwise nothing is written. @default false */
+  /** Records placeholders for secrets; otherwise a run that shows one is not written. @default false */
   readonly redact?: boolean;
   /** What answered, for the header. @default found out from the wire */
   readonly source?: string;
@@ -51,9 +51,9 @@ export interface TapeOptions {
     keep(): void;
     drop(): void;
   };
-  /** Is told what the session came to when it is closed. */
+  /** Called with the report when the session is closed. */
   readonly onReport?: (report: DriftReport) => void;
-  /** Is told why a recording was not written. @default a warning of the run */
+  /** Called with the error if a recording was not written. @default a warning of the run */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -71,7 +71,9 @@ export function tapeOptions(
 ): TapeOptions | undefined {
   const asked = env.CROCHET_TAPE_MODE;
   if (asked !== undefined && asked !== "" && !(TAPE_MODES as readonly string[]).includes(asked)) {
-    throw new TypeError(`Cannot use CROCHET_TAPE_MODE '${asked}' as it is no mode: expected ${TAPE_MODES.join(", ")}`);
+    throw new TypeError(
+      `Cannot use CROCHET_TAPE_MODE '${asked}' as it is not a mode: expected ${TAPE_MODES.join(", ")}`,
+    );
   }
   const mode = (asked || undefined) as TapeMode | undefined;
   const named: TapeOptions | undefined = env.CROCHET_TAPE ? { path: resolve(env.CROCHET_TAPE) } : undefined;
@@ -79,7 +81,7 @@ export function tapeOptions(
   const given = mine ?? named ?? asOptions(agents, base);
   if (!given) {
     if (mode === undefined || mode === "live") return undefined;
-    // Else the run would ask the real model, and cost money, where somebody thinks of a tape.
+    // Otherwise the run would call the real model, and cost money, while a tape was meant.
     throw new TypeError(
       `Cannot ${mode} as CROCHET_TAPE_MODE is '${mode}' and no tape is named: set CROCHET_TAPE=fixtures/<name>`,
     );
@@ -91,10 +93,9 @@ export function tapeOptions(
 
 /**
  * The tape of a run that the environment names: a script that runs agents again has one for each run, `x`, `x-2`, `x-3`,
- * in the order they begin. Where there is only the first one, it is replayed again; an update records those that are not
- * there yet.
+ * in the order they begin. If there is only the first one, it is replayed again; an update records the missing ones.
  *
- * @throws {TypeError} where there are some, and none for this run
+ * @throws {TypeError} if other runs have a tape and this one has none
  */
 export function nextTape(options: TapeOptions): TapeOptions {
   const { mode, path = "" } = options;
@@ -135,11 +136,11 @@ function checkMode({ mode, tape, path }: TapeOptions, env: Environment): void {
   }
 }
 
-/** @throws {TypeError} where nobody may do with a tape more than replay it */
+/** @throws {TypeError} if CI is set: CI only replays */
 export function refuseInCi(mode: TapeMode, path: string | undefined, env: Environment): void {
   if (!isCi(env)) return;
   const [does, it] = mode === "live" ? ["run live", "run it live"] : [mode, `${mode} ${path ?? "it"}`];
-  throw new TypeError(`Cannot ${does} as CI is set, where tapes are only replayed: ${it} at home`);
+  throw new TypeError(`Cannot ${does} as CI is set, and CI only replays tapes: ${it} on your machine`);
 }
 
 /** Whether a replay goes through the SDK: only there is something to cut. */
@@ -147,7 +148,7 @@ export function isOverWire({ wire, cutAt }: Pick<TapeOptions, "wire" | "cutAt">)
   return wire ?? cutAt !== undefined;
 }
 
-/** Whether this runs where nobody may record. */
+/** Whether this runs in CI, which never records. */
 export function isCi({ CI }: Environment): boolean {
   return CI !== undefined && CI !== "" && CI !== "false" && CI !== "0";
 }

@@ -6,15 +6,15 @@ import { canonical } from "./canonical.ts";
 
 /** What is said of drift that is a refusal. */
 export const IS_REFUSED =
-  "as it is refused here: a replay asks nobody, so a rule of the agent, or the hook that asks, has to let it through";
+  "as it is refused here: a replay asks no person, so a rule of the agent, or the hook that asks, must allow it";
 
 /** The refusals of one lane. What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
 export class LaneRefusals implements Refusals {
   readonly #session: TapeSession;
   readonly #lane: string;
   readonly #isLive: () => boolean;
-  /** What the model was told of calls that were not let through here, as the tape would have it. */
-  readonly #told = new Set<unknown>();
+  /** What the model read about calls that were refused here, as the tape would have it. */
+  readonly #shownRefusals = new Set<unknown>();
 
   constructor(session: TapeSession, lane: string, isLive: () => boolean) {
     this.#session = session;
@@ -24,7 +24,7 @@ export class LaneRefusals implements Refusals {
 
   note(refused: string, { words, by }: Refusal): void {
     const { replays, isRuled, recording } = this.#session;
-    if (replays) this.#told.add(this.#session.mask.on(words));
+    if (replays) this.#shownRefusals.add(this.#session.mask.on(words));
     if (isRuled) recording.refusals.push({ refused, lane: this.#lane, words, by });
   }
 
@@ -38,15 +38,15 @@ export class LaneRefusals implements Refusals {
     return { words: here.words, reason: here.words, by: here.by };
   }
 
-  /** Whether this is what the model was told of a call that was refused here. */
-  areTold(words: unknown): boolean {
-    return this.#told.has(words);
+  /** Whether this is what the model read about a call that was refused here. */
+  wereShown(words: unknown): boolean {
+    return this.#shownRefusals.has(words);
   }
 }
 
 /**
- * Whoever is asked by the tools of a run that is on a tape: a person, whose answers are noted, or what the person said
- * to the same question when it was recorded. Undefined where there is neither.
+ * Answers the questions of tools in a run on a tape: a person, whose answers are recorded, or what the person answered
+ * to the same question when it was recorded. Undefined if there is neither.
  */
 export function tapedAsker(session: TapeSession, person: Asker | undefined): Asker | undefined {
   const { program, recording, mask } = session;

@@ -30,9 +30,9 @@ interface ReadOptions {
 }
 
 /**
- * Reads a tape, named by its file or by its fixture's folder.
+ * Reads a tape, given its file or its fixture's folder.
  *
- * @throws {TapeError} where there is none, a line is not known, a key does not fit its call, or a secret shows
+ * @throws {TapeError} if it does not exist, has an unknown line or a key that does not fit its call, or shows a secret
  *
  * @example
  * ```ts
@@ -81,7 +81,7 @@ export function mayBeTape(text: string): boolean {
   return text.startsWith('{"tape":') || text.startsWith(LFS);
 }
 
-/** What a tape's file says, whether it can be used or not. @throws {TapeError} where it is not there whole */
+/** What a tape's file says, usable or not. @throws {TapeError} if it is incomplete */
 export function wholeText(path: string): string {
   const text = textOf(path);
   refuseTorn(text, refusalOf(path));
@@ -97,24 +97,24 @@ export function readLines(path: string): (Header | Fact)[] {
   );
 }
 
-/** The first line of a tape, without looking at the rest. @throws {TapeError} where it is no header of this version */
+/** The first line of a tape, without looking at the rest. @throws {TapeError} if it is not a header of this version */
 export function readHeader(path: string): Header {
   const text = textOf(path);
   const [line = ""] = text.split("\n", 1);
   const refuse = refusalOf(path);
   refuseTorn(text, refuse);
   refuseNewer(text, refuse);
-  const header = readFact(line, () => "", (why, mend) => refuse(why, 1, mend)) as Header;
+  const header = readFact(line, () => "", (why, fix) => refuse(why, 1, fix)) as Header;
   checkVersion(header, refuse);
   return header;
 }
 
-type Refuse = (why: string, line?: number, mend?: string) => TapeError;
+type Refuse = (why: string, line?: number, fix?: string) => TapeError;
 
 /** Why a tape is not used, where, and what to do. */
 function refusalOf(path: string): Refuse {
-  return (why, line, mend = RENEW) =>
-    new TapeError(`Cannot read tape ${path} as ${line === undefined ? "" : `line ${line}: `}${why}: ${mend}`);
+  return (why, line, fix = RENEW) =>
+    new TapeError(`Cannot read tape ${path} as ${line === undefined ? "" : `line ${line}: `}${why}: ${fix}`);
 }
 
 /** What a tape's file says, without the byte order mark that an editor may have put before it. */
@@ -130,7 +130,7 @@ function textOf(path: string): string {
 const WHY_UNREAD: { readonly [code: string]: string } = {
   ENOENT: "there is no such file",
   EISDIR: "it is a folder: a tape is a file, as 'crochet record' makes it",
-  EACCES: "you may not read it: look at its owner and mode",
+  EACCES: "you have no permission to read it: look at its owner and mode",
   ERR_STRING_TOO_LONG: "it is longer than any text can be",
 };
 
@@ -142,9 +142,9 @@ function refuseNewer(text: string, refuse: Refuse): void {
 
 function checkVersion({ tape }: { readonly tape: number }, refuse: Refuse): void {
   if (tape === TAPE_VERSION) return;
-  if (tape === undefined) throw refuse("its first line is no header");
-  const mend = tape > TAPE_VERSION ? "update crochet" : "delete it and record again";
-  throw refuse(`its version is ${tape}`, undefined, `this release reads version ${TAPE_VERSION}, ${mend}`);
+  if (tape === undefined) throw refuse("its first line is not a header");
+  const fix = tape > TAPE_VERSION ? "update crochet" : "delete it and record again";
+  throw refuse(`its version is ${tape}`, undefined, `this release reads version ${TAPE_VERSION}, ${fix}`);
 }
 
 /** Reads the text of a tape; `path` is for messages. */
@@ -174,7 +174,7 @@ export async function parseTape(
     return long;
   };
   const facts = text.slice(0, -1).split("\n").map((line, i) =>
-    readFact(line, kept, (why, mend) => refuse(why, i + 1, mend))
+    readFact(line, kept, (why, fix) => refuse(why, i + 1, fix))
   );
   const [header, ...rest] = facts as [Header, ...Fact[]];
   checkVersion(header, refuse);
@@ -185,8 +185,8 @@ export async function parseTape(
     const [found, ...more] = scanFacts(facts, tape, search);
     const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
     if (found) {
-      const mend = "take it out of the repository and record again";
-      throw refuse(`${found.path} shows ${whatIs(found)}${others}`, undefined, mend);
+      const fix = "take it out of the repository and record again";
+      throw refuse(`${found.path} shows ${whatIs(found)}${others}`, undefined, fix);
     }
   }
   return tape;
@@ -195,8 +195,8 @@ export async function parseTape(
 function refuseTorn(text: string, refuse: Refuse): void {
   if (text === "") throw refuse("it is empty");
   if (text.startsWith(LFS)) throw refuse("Git LFS has not fetched it", undefined, "git lfs pull");
-  if (text.includes("\0")) throw refuse("it is no text in UTF-8");
-  if (!text.endsWith("\n")) throw refuse("its last line is torn");
+  if (text.includes("\0")) throw refuse("it is not UTF-8 text");
+  if (!text.endsWith("\n")) throw refuse("its last line is cut off");
 }
 
 /** What stands in a checkout for a file that Git LFS keeps. */
@@ -205,7 +205,7 @@ const LFS = "version https://git-lfs.github.com/spec/";
 function readFact(
   line: string,
   blob: (name: string) => string,
-  refuse: (why: string, mend?: string) => TapeError,
+  refuse: (why: string, fix?: string) => TapeError,
 ): Header | Fact {
   let value: unknown;
   try {

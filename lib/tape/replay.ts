@@ -14,7 +14,7 @@ import { eventsOf } from "./reply.ts";
 import type { Attempt, Call } from "./tape.ts";
 
 /** What an agent is given for a call: the events of its last attempt, and what it is thrown after them. */
-export interface Answer {
+export interface TapeAnswer {
   readonly events: readonly ModelEvent[];
   readonly error?: unknown;
   /** Milliseconds since the tape began at which it was over. */
@@ -22,7 +22,7 @@ export interface Answer {
 }
 
 /** The answer to a call as its agent saw it, without anything being waited for. */
-export function answerOf(call: Call): Answer {
+export function answerOf(call: Call): TapeAnswer {
   const { attempts } = call;
   const last = attempts.at(-1);
   const end = attempts.reduce((time, attempt) => time + tookUp(attempt), call.at);
@@ -43,7 +43,7 @@ export function tookUp({ waited = 0, took, ended }: Attempt): number {
 }
 
 /** The same answer with the pieces of each block put together: it comes to the same, in fewer events. */
-export function inOnePiece(answer: Answer): Answer {
+export function inOnePiece(answer: TapeAnswer): TapeAnswer {
   const events: ModelEvent[] = [];
   let open: { type: string; index: number; texts: string[] } | undefined;
   const close = () => {
@@ -116,12 +116,12 @@ interface SeamListener {
  * this, and a generator would cost a promise more for each event.
  */
 export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {
-  readonly #answer: Answer;
+  readonly #answer: TapeAnswer;
   readonly #to: SeamListener;
   #at = 0;
   #open = true;
 
-  constructor(answer: Answer, to: SeamListener) {
+  constructor(answer: TapeAnswer, to: SeamListener) {
     this.#answer = answer;
     this.#to = to;
   }

@@ -5,7 +5,7 @@ import { readReply } from "../core/reply.ts";
 import { seamEvents } from "./frames.ts";
 import type { Attempt, Call } from "./tape.ts";
 
-/** What the agent made of a call's last attempt; undefined where it made nothing of it. */
+/** The agent's reply of a call's last attempt; undefined if it had none. */
 export async function replyOf({ attempts, error }: Pick<Call, "attempts" | "error">): Promise<Reply | undefined> {
   const last = attempts.at(-1);
   if (!last || error || last.ended) return undefined;
@@ -99,7 +99,7 @@ function asStreamed(block: RawBlock): { opened: RawBlock; deltas: RawBlock[] } {
 /**
  * A stream as the message the API would have sent in one piece.
  *
- * @throws {ModelError} where the stream is no whole reply
+ * @throws {ModelError} if the stream is not a complete reply
  */
 export async function messageOf(events: readonly ModelEvent[]): Promise<ApiMessage> {
   const reply = await readReply(streamed(events), () => {});

@@ -3,7 +3,7 @@ import type { Block, Message } from "../core/messages.ts";
 import type { ModelRequest } from "../core/model.ts";
 import type { TapeRequest } from "./tape.ts";
 
-type Fields = { readonly [key: string]: unknown };
+type RequestFields = { readonly [key: string]: unknown };
 
 /** Whether the answer is streamed, who asks and what is cached change nothing about the question; the others have a place of their own. */
 const NO_PARAMS = new Set(["stream", "metadata", "cache_control", "model", "system", "messages", "tools"]);
@@ -14,7 +14,7 @@ export function fromModel({ model, system, messages, tools, max_tokens, params }
     model,
     params: paramsOf({ ...params, max_tokens }),
     system: system === "" ? [] : [{ type: "text", text: system }],
-    tools: tools as unknown as readonly Fields[],
+    tools: tools as unknown as readonly RequestFields[],
     messages,
   };
 }
@@ -22,7 +22,7 @@ export function fromModel({ model, system, messages, tools, max_tokens, params }
 /**
  * What the SDK sends, as a tape has it.
  *
- * @throws {TypeError} where it is no request to the Messages API
+ * @throws {TypeError} if it is not a request to the Messages API
  */
 export function fromBody(body: unknown): TapeRequest {
   const why = noRequest(body);
@@ -39,14 +39,14 @@ export function fromBody(body: unknown): TapeRequest {
 
 type Content = string | readonly Block[] | undefined;
 
-interface Body extends Fields {
+interface Body extends RequestFields {
   readonly model: string;
   readonly system?: Content;
   readonly messages: readonly { readonly role: Message["role"]; readonly content: Content }[];
-  readonly tools?: readonly Fields[];
+  readonly tools?: readonly RequestFields[];
 }
 
-/** Why a body is no request to the Messages API, in words that follow "it"; undefined where it is one. */
+/** Why a body is not a request to the Messages API, in words that follow "it"; undefined if it is one. */
 export function noRequest(body: unknown): string | undefined {
   const { model, system, messages, tools = [] } = isObject(body) ? body : {};
   if (typeof model !== "string") return "has no 'model'";
@@ -57,7 +57,7 @@ export function noRequest(body: unknown): string | undefined {
   return isContent(system) && odd < 0 ? undefined : `has neither a text nor blocks in '${place}'`;
 }
 
-function isList(value: unknown): value is readonly Fields[] {
+function isList(value: unknown): value is readonly RequestFields[] {
   return Array.isArray(value) && value.every(isObject);
 }
 
@@ -65,7 +65,7 @@ function isContent(value: unknown): boolean {
   return value === undefined || typeof value === "string" || isList(value);
 }
 
-function paramsOf(given: Fields): Fields {
+function paramsOf(given: RequestFields): RequestFields {
   return Object.fromEntries(
     Object.entries(given).filter(([key, value]) => !NO_PARAMS.has(key) && value !== undefined),
   );

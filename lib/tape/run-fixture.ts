@@ -21,7 +21,7 @@ export interface ReplayOptions {
   readonly wire?: boolean;
   readonly cutAt?: Cuts;
   readonly normalise?: readonly Normaliser[];
-  /** What to ask where nothing is recorded yet. */
+  /** The prompts of a new recording. */
   readonly prompts?: readonly string[];
   readonly hooks?: ReplayHooks;
   readonly tools?: boolean;
@@ -40,7 +40,7 @@ export interface ReplayOptions {
 
 /** What came of a fixture's run. */
 export interface FixtureRun {
-  /** Where it worked; gone by now where that was a scratch workspace. */
+  /** Its workspace; a scratch workspace is already deleted. */
   readonly root: string;
   readonly result: Result;
   readonly report: DriftReport;
@@ -55,7 +55,7 @@ export interface FixtureRun {
 /**
  * Runs a fixture: its agent on its tape, in a scratch copy of its files, once for each recorded prompt.
  *
- * @throws {TapeError} where the tape cannot be used
+ * @throws {TapeError} if the tape cannot be used
  */
 export async function runFixture(
   fixture: Fixture,
@@ -67,8 +67,8 @@ export async function runFixture(
   const prompts = options.prompts ?? tape?.prompts ?? [];
   if (prompts.length === 0) {
     const why = tape // which has prompts, unless it was imported
-      ? `no run of one agent asks all that is on its tape: see 'crochet fixtures show ${fixture.name}'`
-      : "nothing was asked: give it a prompt";
+      ? `no single run makes all the calls on its tape: see 'crochet fixtures show ${fixture.name}'`
+      : "it has no prompt: pass one";
     throw new TapeError(`Cannot run ${fixture.name} as ${why}`);
   }
   const began = performance.now();
@@ -140,23 +140,23 @@ async function runIn(
 /** What a run warned of, such as a hook or a server that failed: that may be why it is another one. */
 function warnings(events: readonly RunEvent[]): string[] {
   const search = redactor();
-  const told = events.flatMap((event) =>
+  const messages = events.flatMap((event) =>
     event.type === "warning" ? [search.text(event.message.split("\n", 1)[0]!)] : []
   );
-  return [...new Set(told)].slice(0, MOST_WARNINGS).map((message) => `it warned: ${message}`);
+  return [...new Set(messages)].slice(0, MOST_WARNINGS).map((message) => `it warned: ${message}`);
 }
 
 const MOST_WARNINGS = 5;
 
-const NO_FILES = "no files were kept with it: its tools and hooks worked in an empty folder";
+const NO_FILES = "it has no files: its tools and hooks ran in an empty folder";
 
-/** What whoever recorded a run had, and a replay has not. */
+/** What a recorded run had and its replay does not. */
 const LACKING: { readonly [choice: string]: string } = {
-  hooks: "whoever recorded it had hooks that are not its agent's own: give them with --hooks",
-  limits: "whoever recorded it set limits that are not its agent's own: set them in the agent",
-  mcp: "whoever recorded it had MCP servers that are not its agent's own: name them in the agent",
-  sandbox: "whoever recorded it had a sandbox that is not its agent's own: set it in the agent",
-  past: "it went on with an earlier session, which is not on the tape: record a run that begins anew",
+  hooks: "it was recorded with hooks that are not the agent's own: pass them with --hooks",
+  limits: "it was recorded with limits that are not the agent's own: set them in the agent",
+  mcp: "it was recorded with MCP servers that are not the agent's own: name them in the agent",
+  sandbox: "it was recorded with a sandbox that is not the agent's own: set it in the agent",
+  past: "it continued an earlier session, which is not on the tape: record a run that starts a new session",
 };
 
 function lacking(tape: Tape | undefined, { hooks }: ReplayOptions): string[] {
@@ -180,14 +180,14 @@ function given<Name extends keyof ReplayOptions>(all: ReplayOptions, ...names: N
   return Object.fromEntries(entries);
 }
 
-/** Why a run was not kept, with why it failed where that is not said in it. */
+/** Why a run was not kept, with why it failed if that adds something. */
 function withReason(error: unknown, result: Result | undefined): unknown {
   const why = result ? reasonOf(result) : "";
   if (!(error instanceof TapeError) || error.message.includes(why)) return error;
   return new TapeError(`${error.message}: ${why}`);
 }
 
-/** Why a run ended as it did, where it says so. */
+/** Why a run ended as it did, or "". */
 function reasonOf({ stop, error, text }: Result): string {
   return error?.message ?? (stop === "denied" ? text : "");
 }
@@ -198,7 +198,7 @@ function judged(report: DriftReport, tape: Tape | undefined, result: Result, cwd
   const { stop } = result;
   const end = tape?.end;
   const reason = reasonOf(result);
-  const ending = `it ended with '${stop}'${reason === "" ? "" : ` (${reason})`}, recorded was '${end?.end}'`;
+  const ending = `it ended with '${stop}'${reason === "" ? "" : ` (${reason})`}, but was recorded with '${end?.end}'`;
   const endsOtherwise = end !== undefined && end.end !== stop;
   if (report.mode === "update") return endsOtherwise ? { ...report, notes: [...report.notes, ending] } : report;
   const files = end?.files ? fileDrifts(end.files, cwd, tape!) : [];
@@ -217,8 +217,7 @@ function judged(report: DriftReport, tape: Tape | undefined, result: Result, cwd
 }
 
 /** Git does that to a checkout with `core.autocrlf`. */
-const LINE_ENDS =
-  "only the ends of lines differ: 'fixtures/** -text' in .gitattributes keeps them as they were recorded";
+const LINE_ENDS = "only line endings differ: 'fixtures/** -text' in .gitattributes keeps them as recorded";
 
 function differInLineEnds(drifts: readonly FileDrift[], expected: NonNullable<EndFact["files"]>, cwd: string): boolean {
   if (drifts.length === 0 || drifts.some(({ how }) => how !== "changed")) return false;
@@ -226,7 +225,7 @@ function differInLineEnds(drifts: readonly FileDrift[], expected: NonNullable<En
   return drifts.every(({ path }) => unix[path] === expected[path]);
 }
 
-/** Which files are not as they were left; what a tape does not have of a text, as where the workspace was, does not count. */
+/** Files that differ from the recorded run's; placeholders such as {ROOT} do not count. */
 function fileDrifts(expected: NonNullable<EndFact["files"]>, cwd: string, tape: Tape): FileDrift[] {
   const found = differing(expected, hashFiles(cwd));
   if (found.length === 0) return [];

@@ -21,7 +21,7 @@ import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { readTape, TapeError } from "./read.ts";
 import { Recording } from "./record/recording.ts";
 import { lazyRedactor, type Redactor } from "./redact/redact.ts";
-import { type Answer, inOnePiece } from "./replay.ts";
+import { inOnePiece, type TapeAnswer } from "./replay.ts";
 import { shortText } from "./drift/report.ts";
 import { type Call, MAIN, type Tape } from "./tape.ts";
 
@@ -53,7 +53,7 @@ export class TapeSession {
   readonly #tape: Tape | undefined;
   /** Finds every secret: what it finds is not written, and not shown in a report. */
   readonly #search: Redactor = lazyRedactor(() => ({ seed: this.seed, root: this.root }));
-  /** Takes out what is never asked about, ids and cookies; every secret where that is wanted or was done before. */
+  /** Takes out what is never asked about, ids and cookies; every secret if `redact` is set or the tape has placeholders. */
   readonly #ids: Redactor = lazyRedactor(() => ({
     seed: this.seed,
     root: this.root,
@@ -103,7 +103,7 @@ export class TapeSession {
       : this.mode === "update" && this.program!.tape.header.tools;
   }
 
-  /** How a request is written on the tape; undefined where it is as it stands. */
+  /** How a request is written on the tape; undefined if nothing changes. */
   get toTape(): ToTape | undefined {
     return this.program && (this.program.hasPlaces || this.program.hasSecrets || this.mode === "update")
       ? this.mask.on
@@ -161,8 +161,8 @@ export class TapeSession {
     return this.#options.path ?? "in memory";
   }
 
-  /** What a call is answered with; shared by all sessions where nothing in it depends on this machine. */
-  answer(call: Call, make: (call: Call) => Answer): Answer {
+  /** What a call is answered with; shared by all sessions if it does not depend on this machine. */
+  answer(call: Call, make: (call: Call) => TapeAnswer): TapeAnswer {
     if (this.restores(call)) {
       const { attempts, ...rest } = call;
       const here = attempts.map((a) => ({
@@ -194,7 +194,7 @@ export class TapeSession {
     return this.#options.onReport !== undefined;
   }
 
-  /** Tells of an error where somebody wants to know; whether that was so. */
+  /** Passes an error to `onError`; false if there is no listener. */
   failed(error: unknown): boolean {
     this.#options.onError?.(error);
     return this.#options.onError !== undefined;
@@ -285,11 +285,11 @@ export class TapeSession {
   }
 }
 
-/** How long an agent may take for it: what it was ended in may be a tool that takes for ever. */
+/** How long to wait for it: the agent may be in a tool that never ends. */
 const CATCH_UP_MS = 2000;
 
-const answers = new WeakMap<Call, Answer>();
-const quietAnswers = new WeakMap<Call, Answer>();
+const answers = new WeakMap<Call, TapeAnswer>();
+const quietAnswers = new WeakMap<Call, TapeAnswer>();
 const hasPlaces = new WeakMap<Call, boolean>();
 
 /** What only some sessions need, loaded for those. */
@@ -315,7 +315,7 @@ export async function openTape(options: TapeOptions, root: string): Promise<Tape
 function noTape(path: string): undefined {
   const file = tapeFile(path);
   if (!existsSync(file)) return undefined;
-  throw new TapeError(`Cannot record ${path} as there is a tape already: replay it with --update, or delete ${file}`);
+  throw new TapeError(`Cannot record ${path} as a tape exists: replay it with --update, or delete ${file}`);
 }
 
 async function tapeAt(path: string, mode: TapeMode): Promise<Tape> {

@@ -34,18 +34,18 @@ type Would = readonly [would: ShadowVerdict["would"], reason: string | undefined
 type Say = (...would: Would) => void;
 
 /**
- * Hooks that are asked about everything and change nothing: what they would have done is told, and what they do to
- * files they do to a copy. They are asked first, so they see what the agent wanted and not what other hooks made of it.
+ * Hooks that are asked about everything and change nothing: what they would have done is reported, and they
+ * change files in a copy only. They are asked first, so they see what the agent wanted and not what other hooks made of it.
  */
 export function shadows(
   records: readonly HookRecord[],
   mirror: Mirror,
-  tell: (verdict: ShadowVerdict) => void,
+  report: (verdict: ShadowVerdict) => void,
 ): HookRecord[] {
   return records.map((record): HookRecord => {
     const run = async (event: AnyEvent, ctx: HookContext) => {
       const say: Say = (would, reason) =>
-        tell({
+        report({
           hook: record.name,
           event: event.event,
           ...("tool_name" in event && { tool: event.tool_name }),
@@ -55,12 +55,12 @@ export function shadows(
       const { signal } = ctx;
       try {
         if (record.kind === "command" || record.kind === "module") mirror.follow();
-        const told = mirror.there(event);
-        const answer = async () => record.read(await record.run(told, harmless(ctx, mirror, say)), told);
+        const copied = mirror.there(event);
+        const answer = async () => record.read(await record.run(copied, harmless(ctx, mirror, say)), copied);
         const opinion = await Promise.race([answer(), endOf(signal)]);
         for (const would of verdictsOf(opinion, event, record)) say(...would);
       } catch (error) {
-        // That a person has interrupted the replay is no failure of the hook.
+        // If a person interrupted the replay, the hook did not fail.
         if (!signal.aborted || isOutOfTime(signal.reason)) say(...failed(record, event, thrownWords(error)));
       }
     };
@@ -77,7 +77,7 @@ export function shadows(
   });
 }
 
-/** By its name: the agent may have another copy of this package than whoever replays it. */
+/** By its name: the agent may use another copy of this package. */
 function isOutOfTime(reason: unknown): boolean {
   return reason instanceof Error && reason.name === OutOfTime.name;
 }
@@ -97,7 +97,7 @@ function harmless(ctx: HookContext, mirror: Mirror, say: Say): HookContext {
     hookInput: (text) => say("say", text),
     abort: (reason) => say("abort", reason),
     values: ownValues(ctx.values),
-    taped: () => nobody,
+    taped: () => noModel,
     countCall: () => {},
     spend: () => {},
   };
@@ -119,12 +119,12 @@ function ownValues(values: Map<string, unknown>): Map<string, unknown> {
   return own;
 }
 
-/** Whom prompt hooks ask here: the tape has no answer for them, and that is no difference of the run. */
-const nobody: Model = () => {
-  throw new Error("Cannot judge as it asks a model, and a replay has none");
+/** The model of prompt hooks here: the tape has no answers for them, and that is not drift. */
+const noModel: Model = () => {
+  throw new Error("Cannot judge as it asks a model, and a replay has no model");
 };
 
-/** What an answer comes to: one that counts for nothing is not told. */
+/** The verdicts of an answer; one without effect is not reported. */
 function verdictsOf(opinion: Opinion, { event }: AnyEvent, { mode }: HookRecord): Would[] {
   const { decision, reason, value, halt, abort, contexts = [] } = opinion;
   const found: Would[] = [];
@@ -144,7 +144,7 @@ function denial(event: EventName, reason: string | undefined): Would[] {
   return [[event === "stop" ? "send back" : "deny", reason]];
 }
 
-/** A failure is no verdict, but it may refuse or end the run (U7). */
+/** A failure is not a verdict, but it may refuse or end the run (U7). */
 function failed(record: HookRecord, { event }: AnyEvent, words: string): Would {
   const policy = record.mode === "gate" ? record.onError ?? failurePolicy(record, event) : "continue";
   const [refused] = policy === "deny" ? denial(event, `it failed: ${words}`) : [];
@@ -186,7 +186,7 @@ export class Mirror {
     }
   }
 
-  /** Packages are many and nobody's to change: they are looked at where they are. */
+  /** Packages are many and hooks do not change them: the copy links to them. */
   #bring(path: string, stat: ReturnType<typeof lstatSync> & object): void {
     const [from, to] = [join(this.#of, path), join(this.root, path)];
     remove(to);
@@ -216,7 +216,7 @@ function remove(path: string): void {
   present(() => rmSync(path, { recursive: true, force: true }));
 }
 
-/** What was read; undefined where it was taken away meanwhile, or nobody may read it. */
+/** What was read; undefined if it was removed meanwhile or is not readable. */
 function present<T>(read: () => T): T | undefined {
   try {
     return read();

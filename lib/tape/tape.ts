@@ -25,7 +25,7 @@ export interface Tape {
   readonly clocks: readonly ClockFact[];
   readonly inboxes?: readonly InboxFact[];
   readonly refusals?: readonly RefusalFact[];
-  /** What files told the agent of its project, where these are not kept or only its run asked for it. */
+  /** The text of memory files, if these files are not kept with the tape or only this run asked for them. */
   readonly memory?: MemoryFact;
   /** What the built-in agent was told of its repository: "" where that was none. */
   readonly git?: string;
@@ -42,7 +42,7 @@ export interface Call {
   readonly lane: string;
   readonly request: TapeRequest;
   readonly attempts: readonly Attempt[];
-  /** What the agent was thrown in the end; absent where it got a reply. */
+  /** What the agent was thrown in the end; absent if it got a reply. */
   readonly error?: CallError;
   /** Milliseconds since the header's time. */
   readonly at: number;
@@ -82,7 +82,7 @@ export interface Attempt {
   readonly events?: readonly TapeEvent[];
   /** The body of an answer that was no stream. */
   readonly body?: string;
-  /** Absent where the answer came to its own end. */
+  /** Absent if the answer came to its own end. */
   readonly ended?: Ended;
   readonly why?: string;
   /** Milliseconds that were waited before it. @default 0 */
@@ -96,7 +96,7 @@ export interface TapeEvent {
   /** Milliseconds since the one before. */
   readonly ms: number;
   readonly event?: ModelEvent;
-  /** The frame's exact text, where it is not `event: <type>\ndata: <JSON>\n\n`. */
+  /** The frame's exact text, if it is not `event: <type>\ndata: <JSON>\n\n`. */
   readonly raw?: string;
   /** Blanks before the JSON's last brace. */
   readonly pad?: number;
@@ -113,7 +113,7 @@ export function laneBelow(lane: string, toolUseId: string, n = 1): string {
   return n === 1 ? `${lane}/${toolUseId}` : `${lane}/${toolUseId}.${n}`;
 }
 
-/** Where the hooks of a lane that nobody waits for leave what they say. */
+/** The inbox for answers of asynchronous hooks of a lane. */
 export function lateInbox(lane: string): string {
   return `${lane}:late`;
 }
@@ -123,19 +123,19 @@ export function hookLane(lane: string): string {
   return `${lane}:hook`;
 }
 
-/** Whether it is no run of an agent, which comes to an end, but calls that another tool has recorded. */
+/** Whether it was imported from another tool's recording: then it has no end. */
 export function isImported({ source }: Header): boolean {
   return source.startsWith("imported from ");
 }
 
-/** When a tape was recorded; undefined where an imported one did not say. */
+/** When a tape was recorded; undefined if an imported tape does not say. */
 export function recordedAt({ at }: Header): string | undefined {
   return Date.parse(at) > 0 ? at : undefined;
 }
 
-/** @throws {TypeError} where something else is given: most tests run without a check of their types */
+/** @throws {TypeError} if something else is given: most tests run without a check of their types */
 export function expectTape(given: unknown, doing: string): void {
   if (Array.isArray((given as Tape | undefined)?.calls)) return;
   const what = given instanceof Promise ? "a promise" : shown(given);
-  throw new TypeError(`Cannot ${doing} as ${what} is no tape: await readTape("fixtures/<name>")`);
+  throw new TypeError(`Cannot ${doing} as ${what} is not a tape: await readTape("fixtures/<name>")`);
 }

@@ -8,19 +8,19 @@ import type { Program } from "./match.ts";
 import { normalised } from "./normalise.ts";
 import type { Mask } from "./redact/mask.ts";
 
-interface Told {
+interface ShownResult {
   readonly block: ToolResultBlock;
   readonly path: string;
 }
 
-/** Holds what the tools of a lane give for real to what was recorded, which the model is given. */
+/** Compares the real results of a lane's tools with the recorded ones, which the model gets. */
 export class Verification {
   readonly #program: Program;
   readonly #lane: string;
   readonly #mask: () => Mask;
   readonly #drifted: (drift: ToolDrift) => void;
-  /** What the model was told of each call, after hooks had their say. */
-  readonly #told = new Map<string, Told[]>();
+  /** What the model read about each call, after hooks changed it. */
+  readonly #shown = new Map<string, ShownResult[]>();
 
   constructor(program: Program, lane: string, mask: () => Mask, drifted: (drift: ToolDrift) => void) {
     this.#program = program;
@@ -39,26 +39,26 @@ export class Verification {
     }
   }
 
-  /** Ids may be used again; a message that was made anew says the same again. */
-  #hear(told: Told): void {
-    const { tool_use_id: id } = told.block;
-    const known = this.#told.get(id);
-    if (!known) this.#told.set(id, [told]);
-    else if (canonical(known.at(-1)!.block) !== canonical(told.block)) known.push(told);
+  /** Ids may be used again; a message that was made again says the same again. */
+  #hear(shown: ShownResult): void {
+    const { tool_use_id: id } = shown.block;
+    const known = this.#shown.get(id);
+    if (!known) this.#shown.set(id, [shown]);
+    else if (canonical(known.at(-1)!.block) !== canonical(shown.block)) known.push(shown);
   }
 
   /** A tool's own result beside the one on the tape. */
   result(tool: string, id: string, recorded: ToolFact["result"], now: ToolFact["result"]): void {
-    this.#compare(tool, id, this.#told.get(id)?.[0]?.path, recorded, now);
+    this.#compare(tool, id, this.#shown.get(id)?.[0]?.path, recorded, now);
   }
 
   /**
-   * What the model was told of a call whose own result is not on the tape: beside it stands what it would be told now, as
-   * hooks may change what a tool gives.
+   * What the model read about a call whose own result is not on the tape, compared with what it would read now: hooks
+   * may change a tool's result.
    */
   readonly retell: NonNullable<Around["result"]> = (tool, id, now) => {
     const { tools } = this.#program.tape;
-    const known = this.#told.get(id);
+    const known = this.#shown.get(id);
     if (!known || tools.some((fact) => fact.lane === this.#lane && fact.tool === id)) return now;
     const { block, path } = known.length > 1 ? known.shift()! : known[0]!;
     this.#compare(tool, id, path, block, now);
@@ -69,8 +69,8 @@ export class Verification {
   #compare(tool: string, id: string, path: string | undefined, recorded: Compared, now: Compared): void {
     const { normalise } = this.#program;
     const read = ({ content, is_error }: Compared) => {
-      const told = { content, ...(is_error && { is_error }) };
-      return path !== undefined && normalise ? normalised(told, path, normalise) : told;
+      const shown = { content, ...(is_error && { is_error }) };
+      return path !== undefined && normalise ? normalised(shown, path, normalise) : shown;
     };
     const found = differs(read(recorded), read(this.#mask().on(now)), "result");
     if (found) this.#drifted({ lane: this.#lane, tool, id, ...found });

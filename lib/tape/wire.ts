@@ -21,7 +21,7 @@ export interface ServeOptions {
   readonly normalise: Normalise | undefined;
   readonly clock: LaneClock;
   readonly cutAt?: TapeOptions["cutAt"];
-  /** Is told where the SDK sends something else than the agent asked for. */
+  /** Called if the SDK sends something else than the agent asked for. */
   readonly diverged: (difference: Difference) => Error;
 }
 

@@ -18,7 +18,7 @@ interface WriteOptions {
 /**
  * Writes a tape, whole or not at all. A tape that shows a secret is not written.
  *
- * @throws {Error} where a secret is found, with its place and never with the secret, or where there is a tape already
+ * @throws {Error} if a secret is found, with its place and never with the secret, or where a tape exists
  */
 export async function writeTape(path: string, tape: Tape, options: WriteOptions = {}): Promise<void> {
   const { replace = false, redactor: search = redactor() } = options;
@@ -48,7 +48,7 @@ function prepare(folder: string): void {
 /**
  * Asked before a model is paid: what it said could not be kept.
  *
- * @throws {Error} where no tape can be written at a path
+ * @throws {Error} if a tape cannot be written at the path
  */
 export function checkWritable(path: string): void {
   let folder = dirname(path);
@@ -62,7 +62,7 @@ export function checkWritable(path: string): void {
 }
 
 function isThere(path: string): Error {
-  return new Error(`Cannot write tape ${path} as it is there already: replay it with --update, or delete it`);
+  return new Error(`Cannot write tape ${path} as it exists: replay it with --update, or delete it`);
 }
 
 function refuseSecrets(path: string, found: readonly Finding[]): void {
@@ -70,10 +70,10 @@ function refuseSecrets(path: string, found: readonly Finding[]): void {
   if (!first) return;
   const more = found.length > 1 ? ` (and ${found.length - 1} more)` : "";
   // A rule is written as it was given: a placeholder in its place would find nothing.
-  const mend = first.path.startsWith("line 1.normalise")
+  const fix = first.path.startsWith("line 1.normalise")
     ? "write the rule of --normalise without it"
     : /\.files\..*\.base64$/.test(first.path)
-    ? "keep it out of the run, as a file that is no text cannot be redacted"
+    ? "keep it out of the run, as a binary file cannot be redacted"
     : "keep it out of the run, or record with --redact";
-  throw new Error(`Cannot write tape ${path} as ${first.path} shows ${whatIs(first)}${more}: ${mend}`);
+  throw new Error(`Cannot write tape ${path} as ${first.path} shows ${whatIs(first)}${more}: ${fix}`);
 }

@@ -2,10 +2,10 @@ import { isObject } from "../core/json.ts";
 import { type Block, invalidConversation, type Message } from "../core/messages.ts";
 import type { ModelRequest, ToolSpec } from "../core/model.ts";
 
-type Fields = Record<string, unknown>;
+type RequestFields = Record<string, unknown>;
 
 /**
- * What the Messages API would refuse in a request body, in a sentence, or undefined where it is sound. Stricter than
+ * What the Messages API would refuse in a request body, in a sentence, or undefined if it is sound. Stricter than
  * the API in one point: roles must alternate, as joining turns hides mistakes in a loop. `isPaused` tells of a block
  * whether a reply paused after it: such a reply is sent back as it is, to be gone on with.
  */
@@ -81,7 +81,7 @@ function invalidBlock(block: unknown, path: string): string | undefined {
   }
 }
 
-function invalidResult({ content = "", is_error }: Fields, path: string): string | undefined {
+function invalidResult({ content = "", is_error }: RequestFields, path: string): string | undefined {
   if (is_error === true && (content as string | unknown[]).length === 0) {
     return `${path}: content cannot be empty if \`is_error\` is true`;
   }
@@ -111,20 +111,20 @@ function invalidTools(tools: readonly unknown[]): string | undefined {
 }
 
 /** A sound request body as the core would ask it: without cache breakpoints, with all content as blocks. */
-export function asModelRequest(body: Fields): ModelRequest {
+export function asModelRequest(body: RequestFields): ModelRequest {
   const { model, system = "", messages, tools = [], max_tokens, stream: _, ...params } = body;
   return {
     model: model as string,
     system: typeof system === "string" ? system : (system as { text: string }[]).map((block) => block.text).join("\n"),
     messages: (messages as unknown[]).map(plainMessage),
-    tools: (tools as Fields[]).map((tool) => unmarked(tool) as unknown as ToolSpec),
+    tools: (tools as RequestFields[]).map((tool) => unmarked(tool) as unknown as ToolSpec),
     max_tokens: max_tokens as number,
     ...(Object.keys(params).length > 0 && { params }),
   };
 }
 
 function plainMessage(message: unknown): Message {
-  const { role, content } = message as { role: Message["role"]; content: string | Fields[] };
+  const { role, content } = message as { role: Message["role"]; content: string | RequestFields[] };
   return {
     role,
     content: typeof content === "string"
@@ -133,6 +133,6 @@ function plainMessage(message: unknown): Message {
   };
 }
 
-function unmarked({ cache_control: _, ...rest }: Fields): Fields {
+function unmarked({ cache_control: _, ...rest }: RequestFields): RequestFields {
   return rest;
 }

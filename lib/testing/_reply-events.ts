@@ -17,7 +17,7 @@ export interface ScriptedReply {
   /** Whole content blocks, between the text and the tool calls. */
   readonly blocks?: readonly RawBlock[];
   readonly tools?: readonly ScriptedTool[];
-  /** @default "tool_use" where the content has a tool call, else "end_turn" */
+  /** @default "tool_use" if the content has a tool call, else "end_turn" */
   readonly stop_reason?: string;
   /** @default 10 input and 5 output tokens */
   readonly usage?: Partial<Usage>;

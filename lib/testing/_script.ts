@@ -33,7 +33,7 @@ export interface Answer {
 
 interface Script {
   next(request: ModelRequest): Promise<Answer>;
-  /** @throws {Error} where replies were not used, naming them */
+  /** @throws {Error} if replies were not used, naming them */
   done(): void;
 }
 
@@ -44,7 +44,7 @@ interface Lane {
   used: number;
 }
 
-/** @throws {TypeError} where a reply is none: most tests run without a check of their types */
+/** @throws {TypeError} if a reply is none: most tests run without a check of their types */
 export function readScript(replies: readonly ScriptEntry[], { then, routes = [] }: ScriptOptions): Script {
   if (!Array.isArray(replies)) {
     throw new TypeError(`Cannot script a model as its replies must be a list: current value is ${shown(replies)}`);

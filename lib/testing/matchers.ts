@@ -92,12 +92,12 @@ function sentence(verb: string, { words }: Did, passed: boolean): string {
   return `Expected the hook ${passed ? "not to" : "to"} ${verb}, but ${words}`;
 }
 
-type Fields = { readonly [field: string]: unknown };
+type EventFields = { readonly [field: string]: unknown };
 
 /** Takes any form of an answer for what it means. */
 function answeredBy(answer: unknown): Answered {
   if (typeof answer !== "object" || answer === null) return native(answer);
-  const fields = answer as Fields;
+  const fields = answer as EventFields;
   if ("stdout" in fields && "stderr" in fields && codeOf(fields) !== undefined) return command(fields);
   if ("runs" in fields && "denials" in fields) return folded(fields as unknown as Folded);
   if ("opinion" in fields || "failure" in fields || "timedOut" in fields || "skipped" in fields) return fields;
@@ -132,9 +132,9 @@ function native(answer: unknown): Answered {
 }
 
 /** The JSON that command hooks print, whatever the event: its decision, wherever it stands. */
-function wire(output: Fields): Opinion {
-  const specific = (output.hookSpecificOutput ?? {}) as Fields;
-  const { behavior, message, updatedInput } = (specific.decision ?? {}) as Fields;
+function wire(output: EventFields): Opinion {
+  const specific = (output.hookSpecificOutput ?? {}) as EventFields;
+  const { behavior, message, updatedInput } = (specific.decision ?? {}) as EventFields;
   const said = specific.permissionDecision ?? behavior ?? output.decision;
   const decision = said === "block" ? "deny" : said === "approve" ? "allow" : said;
   const reason = specific.permissionDecisionReason ?? message ?? output.reason;
@@ -148,11 +148,11 @@ function wire(output: Fields): Opinion {
 }
 
 /** By the names of node's spawnSync, of Bun's and of Deno's. */
-function codeOf({ status, exitCode, code }: Fields): number | undefined {
+function codeOf({ status, exitCode, code }: EventFields): number | undefined {
   return [status, exitCode, code].find((value) => typeof value === "number") as number | undefined;
 }
 
-function command(fields: Fields): Answered {
+function command(fields: EventFields): Answered {
   const [stdout, stderr] = [textOf(fields.stdout), textOf(fields.stderr).trim()];
   const code = codeOf(fields);
   let opinion: Opinion | undefined;

@@ -17,11 +17,11 @@ import { type FixtureRun, runFixture } from "../tape/run-fixture.ts";
 import type { Replayable } from "../tape/run-on-tape.ts";
 
 export interface ReplayTestOptions {
-  /** What to ask; needed where the fixture is to be recorded. @default what was recorded */
+  /** The prompt; needed to record a fixture. @default what was recorded */
   prompt?: string;
   /** Goes through the SDK, byte for byte. @default whether `cutAt` is given */
   wire?: boolean;
-  /** Runs the tools for real and fails where they give another result; the model is given the recorded ones. @default false */
+  /** Runs the tools for real and fails if a result differs; the model gets the recorded ones. @default false */
   verify?: boolean;
   /** Where streamed bodies are cut on the wire. @default one event a piece */
   cutAt?: Cuts;
@@ -31,7 +31,7 @@ export interface ReplayTestOptions {
   cwd?: string;
   /** A file for the log of everything that happens. */
   rollout?: string;
-  /** Is told everything that happens. */
+  /** Called with every event. */
   on?: (event: RunEvent) => void;
 }
 
@@ -39,7 +39,7 @@ export interface ReplayTestOptions {
 export interface ReplayedCall {
   readonly id: string;
   readonly name: string;
-  /** What the tool ran on; where it did not run, as it was denied or its input does not fit: what the model gave. */
+  /** The tool's input; if it did not run, as it was denied or its input was invalid, what the model sent. */
   readonly input: any;
   readonly outcome: CallOutcome;
   readonly content: string;
@@ -50,15 +50,15 @@ export interface ReplayedCall {
 export interface ReplayedHook {
   readonly hook: string;
   readonly event: EventName;
-  /** `failed` where it gave no answer that can be used. */
+  /** `failed` if it gave no usable answer. */
   readonly decision: string;
   /** Its own words, or why it failed. */
   readonly reason?: string;
 }
 
-/** A replayed run: its Result, and what it did. Its workspace, another one each time and gone by now, is `{ROOT}` in all texts. */
+/** A replayed run: its Result, and what it did. Its workspace, which is deleted, is `{ROOT}` in all texts. */
 export interface Replayed extends Result {
-  /** The tool calls, in the order they ended; of one tool only where it is named. */
+  /** The tool calls, in the order they ended; only those of one tool if it is named. */
   calls(tool?: string): ReplayedCall[];
   /** The workspace as the run left it: text by path. */
   readonly files: { readonly [path: string]: string };
@@ -91,9 +91,9 @@ const OPTIONS: { readonly [option in keyof ReplayTestOptions]-?: OptionKind } = 
 };
 
 /**
- * Runs an agent on a recorded run, in a scratch copy of the fixture's files: no key, no network. Fails where the agent
- * asks for something else than was recorded, or for less. A fixture that is not there is recorded where a key is, and
- * never in CI; its `files/` may be there before, else the run begins in an empty folder.
+ * Runs an agent on a recorded run, in a scratch copy of the fixture's files: no key, no network. Fails if the agent
+ * makes other requests than were recorded, or fewer. A missing fixture is recorded if there is a key, but never in CI;
+ * its `files/` may exist before, otherwise the run begins in an empty folder.
  *
  * @example
  * ```ts
@@ -112,7 +112,7 @@ export async function replay(agent: Replayable, name: string, options: ReplayTes
   }
   checkOptions(options, OPTIONS, `replay '${name}'`);
   if (typeof agent?.open !== "function") {
-    throw new TypeError(`Cannot replay '${name}' as ${shown(agent)} is no agent: give what agent({...}) makes`);
+    throw new TypeError(`Cannot replay '${name}' as ${shown(agent)} is not an agent: pass what agent({...}) returns`);
   }
   const cwd = resolve(options.cwd ?? process.cwd());
   const fixture = findFixture(name, cwd);
@@ -153,15 +153,15 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
   const there = relative(process.cwd(), cwd);
   const cd = there === "" ? "" : `cd ${shellWord(there)} && `;
   const command = `${cd}crochet record ${script} ${asked} --fixture ${name}`;
-  const refuse = (why: string, mend = command) =>
-    new Error(`Cannot replay '${name}' as ${relative(cwd, tape)} is missing${why}: ${mend}`);
+  const refuse = (why: string, fix = command) =>
+    new Error(`Cannot replay '${name}' as ${relative(cwd, tape)} is missing${why}: ${fix}`);
   const beside = agent.from === undefined ? cwd : dirname(scriptOf(agent.from));
   const other = findFixture(name, beside).tape;
   if (other !== tape && existsSync(other)) {
     const project = shown(relative(process.cwd(), beside) || ".");
     // A path from here would not be found by who starts the tests elsewhere, such as in the package itself.
-    const mend = `give { cwd: import.meta.dirname } in a test beside it, or else { cwd: ${project} }`;
-    throw refuse(" and there is one beside the agent", mend);
+    const fix = `give { cwd: import.meta.dirname } in a test beside it, or else { cwd: ${project} }`;
+    throw refuse(" and there is one beside the agent", fix);
   }
   if (isCi(process.env)) throw refuse(" and CI does not record");
   if (!process.env.ANTHROPIC_API_KEY) throw refuse(", and there is no ANTHROPIC_API_KEY to record it with");

@@ -8,7 +8,7 @@ import { readScript, SCRIPT_OPTIONS, type ScriptEntry, type ScriptOptions, sentE
 export interface ScriptedModel extends Model {
   /** What it was asked, as it was at that moment. */
   readonly requests: readonly ModelRequest[];
-  /** @throws {Error} where replies were not used, naming them */
+  /** @throws {Error} if replies were not used, naming them */
   done(): void;
 }
 

@@ -33,7 +33,7 @@ export interface SearchResult {
   /** How many schedules were tried; fewer than asked for where one was found, or the search was ended. */
   readonly runs: number;
   readonly seed: number;
-  /** The smallest schedule that breaks an invariant; absent where none was found. */
+  /** The smallest schedule that breaks an invariant; absent if none was found. */
   readonly found?: SavedFaults;
   /** Where it was written. */
   readonly file?: string;
@@ -66,7 +66,7 @@ const MOST_SHRINKING = 90_000;
  */
 export async function searchFaults(agent: Faultable, tape: Tape, options: SearchOptions = {}): Promise<SearchResult> {
   checkOptions(options, OPTIONS, "search for faults");
-  // Not below 0, as what begins with '-' is a flag where it is asked for again.
+  // Not below 0, as `--seed -1` would read as a flag.
   const { runs = 100, seed = Math.floor(Math.random() * 0x7fff_ffff), path, ...under } = options;
   const { signal } = under;
   const file = path === undefined ? undefined : faultFile(tapeFile(path));
@@ -93,14 +93,14 @@ export async function searchFaults(agent: Faultable, tape: Tape, options: Search
     return false;
   });
   const details = await fc.check(property, { numRuns: runs, seed });
-  const told = { runs: tried, seed: details.seed };
+  const searched = { runs: tried, seed: details.seed };
   const schedule = details.counterexample?.[0];
-  if (!schedule) return told;
+  if (!schedule) return searched;
   const came = await judged(schedule);
   const broken = came === "ended" ? lastBroken : came === "survived" ? undefined : came;
   const broke = broken ? `${broken.invariant}: ${broken.seen}` : "it failed once and not again";
   const found = { broke, faults: [...schedule] };
-  if (file === undefined) return { ...told, found };
+  if (file === undefined) return { ...searched, found };
   await saveFaults(file, found);
-  return { ...told, found, file };
+  return { ...searched, found, file };
 }

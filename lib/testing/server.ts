@@ -31,7 +31,7 @@ export interface ServedRequest {
   readonly headers: { readonly [name: string]: string };
   /** The body as it was sent. */
   readonly body: any;
-  /** The body as the core would have asked it; absent where it was refused. */
+  /** The body as the core would have asked it; absent if it was refused. */
   readonly request?: ModelRequest;
   /** The HTTP status of the answer; 0 where it stalled before one. */
   status: number;
@@ -41,7 +41,7 @@ export interface ServedRequest {
 export interface ScriptedServer extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly ServedRequest[];
-  /** @throws {Error} where replies were not used, or a request was refused as invalid */
+  /** @throws {Error} if replies were not used, or a request was refused as invalid */
   done(): void;
   /** Ends every connection at once. */
   close(): Promise<void>;

@@ -52,7 +52,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["chat"], 2, /this is not a terminal: use crochet run/],
   [["record", "plain.ts", "hi"], 2, /default export is no agent/],
   [["replay", "none"], 2, /no such fixture: crochet record/],
-  [["fixtures", "show", "torn"], 1, /tape\.jsonl as its last line is torn/],
+  [["fixtures", "show", "torn"], 1, /tape\.jsonl as its last line is cut off/],
   [["fixtures", "import", "none"], 2, /no such file/],
   [["hooks", "explain", "torn"], 1, /torn\.rollout\.jsonl as line 2 is not JSON/],
   [["hooks", "explain", "other"], 1, /other\.rollout\.jsonl as line 1 is not JSON/],

@@ -93,7 +93,7 @@ test(
     const repeated = await ended(command, { cwd, env });
     assert.match(
       repeated.err,
-      /system, what \.\.\/\.\.\/AGENTS\.md says, is not .*\n.*\n {2}- Be kind\.\n {2}\+ Be strict\.\n/,
+      /system, from \.\.\/\.\.\/AGENTS\.md, is not .*\n.*\n {2}- Be kind\.\n {2}\+ Be strict\.\n/,
     );
     rmSync(join(cwd, "fixtures"), { recursive: true });
     rmSync(join(here.cwd, "AGENTS.md"));
@@ -138,7 +138,7 @@ test(
 test("whoever records by the environment is told of files that are not kept", LONG, async () => {
   using here = place({ "tea.md": "green\n", ".env": "A=b\n" });
   const { err } = await taped(here, [...CROCHET, "run", "look"]);
-  assert.equal(err, "crochet: .env is not kept with the fixture: it is for secrets\n");
+  assert.equal(err, "crochet: .env is not kept with the fixture: it is a file for secrets\n");
 });
 
 test("a model that only the recording chose is the replay's too, and any other change drift", LONG, async () => {
@@ -167,7 +167,7 @@ test("drift of a run that had hooks of its own names them", LONG, async () => {
   assert.equal(code, 0, err);
   const without = await here.crochet(["replay", "--trust"]);
   assert.equal(without.code, 1);
-  assert.match(without.out, /had hooks that are not its agent's own: give them with --hooks\n/);
+  assert.match(without.out, /recorded with hooks that are not the agent's own: pass them with --hooks\n/);
   const given = await here.crochet(["replay", "--trust", "--hooks", "more"]);
   assert.equal(given.code, 0, given.out);
   // What others' hooks have changed is renewed with them, and what they only watch without.
@@ -187,21 +187,21 @@ test(
     const limited = await taped(here, script("--max-iterations", "1"));
     assert.match(limited.err, /its limit of 1 model calls/);
     const drift = await here.crochet(["replay", "--trust"]);
-    assert.match(drift.out, /set limits that are not its agent's own: set them in the agent\n/);
+    assert.match(drift.out, /recorded with limits that are not the agent's own: set them in the agent\n/);
     rmSync(join(here.cwd, "fixtures"), { recursive: true });
     here.put({ "boxed.ts": `import self from "./agent.ts";\nawait self.run("look", { sandbox: "workspace" });\n` });
     const boxed = await taped(here, [...OUR_RUNTIME, join(here.cwd, "boxed.ts")]);
     assert.equal(boxed.code, 0, boxed.err);
     assert.match(
       (await here.crochet(["replay", "--trust"])).out,
-      /had a sandbox that is not its agent's own: set it in the agent\n/,
+      /recorded with a sandbox that is not the agent's own: set it in the agent\n/,
     );
     rmSync(join(here.cwd, "fixtures"), { recursive: true });
     const later = await taped(here, script("--resume", "last"));
     assert.equal(later.code, 0, later.err);
     assert.match(
       (await here.crochet(["replay", "--trust"])).out,
-      /earlier session, which is not on the tape: record a run that begins/,
+      /earlier session, which is not on the tape: record a run that starts/,
     );
   },
 );

@@ -122,7 +122,7 @@ export default [{
     assert.equal(code, 1);
     assert.match(
       out,
-      /write +0 +broke\n\n✗ write: mine: it is\n {2}call 2, text, delta 1: stop:refusal\n {2}kept in .*\n {2}nothing else was searched as an earlier search has found it\n$/,
+      /write +0 +broke\n\n✗ write: mine: it is\n {2}call 2, text, delta 1: stop:refusal\n {2}kept in .*\n {2}no further search was made, as an earlier search found this\n$/,
     );
     assert.equal(readFileSync(seen, "utf8"), "..");
     w.put({ "fixtures/write/write.fault.json": JSON.stringify([{ broke: "once", faults: ["call 2: http:503"] }]) });
@@ -256,7 +256,7 @@ test(
     const words = fileURLToPath(new URL("../../fixtures/hello", import.meta.url)); // a run without tools
     assert.match(
       (await w.call(replay, "--trust", "--faults", "bad-json", words)).out,
-      /hello +0 +has nothing to hit\n$/,
+      /hello +0 +has no place for it\n$/,
     );
     const unknown = await w.call(replay, "--faults", "nothing");
     assert.equal(unknown.code, 2);
@@ -275,7 +275,7 @@ test(
     assert.match((await w.call(replay, "--seed", "5")).err, /Cannot replay with --seed as nothing is searched/);
     assert.match(
       (await w.call(replay, "--faults", "5", "--seed", "x")).err,
-      /Cannot search with --seed x as it is no number/,
+      /Cannot search with --seed x as it is not a number/,
     );
     w.put({ "fixtures/write/invariants.ts": "export default 1;\n" });
     assert.match((await w.call(replay, "--faults", "5")).out, /it exports no list of invariants/);

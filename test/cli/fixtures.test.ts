@@ -61,7 +61,7 @@ test("prune never removes a blob where a tape is cut, empty or not fetched: nobo
   const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
   const cases: [tape: string, told: RegExp][] = [
     ["", /as it is empty: take it/],
-    [whole.slice(0, 12), /as its last line is torn: take it/],
+    [whole.slice(0, 12), /as its last line is cut off: take it/],
     [pointer, /as Git LFS has not fetched it: git lfs pull/],
   ];
   using w = place({ [blob]: "long" });
@@ -73,7 +73,7 @@ test("prune never removes a blob where a tape is cut, empty or not fetched: nobo
   for (const [tape, told] of cases) await refuses("fixtures/x/tape.jsonl", tape, told);
   w.put({ "fixtures/x/tape.jsonl": '{"prompt":"short"}\n' });
   await refuses("fixtures/y.jsonl", pointer, /y\.jsonl as Git LFS/);
-  await refuses("fixtures/y.jsonl", '{"tape":1,"source"', /y\.jsonl as its last line is torn/);
+  await refuses("fixtures/y.jsonl", '{"tape":1,"source"', /y\.jsonl as its last line is cut off/);
   w.put({ "fixtures/y.jsonl": '{"data":' }); // no tape
   w.put({ "fixtures/x/tape.jsonl": `<<<<<<< HEAD\n=======\n${whole}>>>>>>> theirs\n` });
   assert.deepEqual(
@@ -183,10 +183,10 @@ test("crochet fixtures import makes tapes that the census counts, and says what 
   w.put({ "fixtures/torn/tape.jsonl": "{" });
   const torn = await w.call(fixtures, "census");
   assert.equal(torn.code, 1);
-  assert.match(torn.err, /^Cannot read tape \S+fixtures\/torn\/tape\.jsonl as its last line is torn: .*\n$/);
+  assert.match(torn.err, /^Cannot read tape \S+fixtures\/torn\/tape\.jsonl as its last line is cut off: .*\n$/);
   const listed = await w.call(fixtures, "ls");
   assert.equal(listed.code, 1);
-  assert.match(listed.out, /\ntorn +- +- +- +- +- +-\n✗ Cannot read tape \S+ as its last line is torn: /);
+  assert.match(listed.out, /\ntorn +- +- +- +- +- +-\n✗ Cannot read tape \S+ as its last line is cut off: /);
   assert.equal((await w.call(fixtures, "census", "nowhere")).code, 2);
   assert.equal((await w.call(fixtures, "import")).code, 2);
   assert.equal((await w.call(fixtures, "import", "nowhere")).code, 2);

@@ -33,8 +33,8 @@ test(
     assert.equal(code, 0, err);
     assert.deepEqual(err.trim().split("\n").sort(), [
       `'bun test' and 'deno test' will run fixtures/say-hello/files/app/tea.test.ts, which only the recorded run needs: put pathIgnorePatterns = ["fixtures/**"] below [test] of bunfig.toml, or "test": { "exclude": ["fixtures/"] } into deno.json`,
-      ".env is not kept with the fixture: it is for secrets",
-      "app/.env.local is not kept with the fixture: it is for secrets",
+      ".env is not kept with the fixture: it is a file for secrets",
+      "app/.env.local is not kept with the fixture: it is a file for secrets",
       "notes/correct-horse-battery.txt is not kept with the fixture: its name shows the value of the environment variable MY_TOKEN",
       "notes/deep/log.txt is not kept with the fixture: it shows the value of the environment variable MY_TOKEN",
     ]);
@@ -146,7 +146,7 @@ test(
     const rule = "word=messages.**= replayed";
     const once = await here.crochet(["replay", "--trust", "--normalise", rule]);
     assert.equal(once.code, 1, "what is left of the line differs still");
-    assert.match(once.out, /does not count: word \(\/ replayed\/ at messages\.\*\*\)/);
+    assert.match(once.out, /ignored: word \(\/ replayed\/ at messages\.\*\*\)/);
     assert.equal(readFileSync(tape, "utf8"), before);
 
     for (const wrong of ["word", "=system=x", "word==x", "word=system=("]) {
@@ -174,7 +174,7 @@ test(
     assert.equal(recording.code, 0, recording.err);
     here.put(agent("Today is Friday. Room 1."));
     const named =
-      /^fixture +result +calls +time\nhi +ok +1\/1 +\d+ ms\n\nhi\n +does not count: day \(\/\\w\+day\/ at system\)\n$/;
+      /^fixture +result +calls +time\nhi +ok +1\/1 +\d+ ms\n\nhi\n +ignored: day \(\/\\w\+day\/ at system\)\n$/;
     const friday = await here.crochet(["replay", "--trust"]);
     assert.equal(friday.code, 0, friday.out);
     assert.match(friday.out, named);
@@ -206,7 +206,9 @@ test("what cannot be read never keeps a run from being recorded: it is left out,
   for (const path of ["locked", "nope"]) chmodSync(join(from.path, path), 0);
   try {
     const told = keepFiles(from.path, to.path, []).map(({ path, why }) => `${path}: ${why}`).sort();
-    const locked = process.getuid?.() === 0 ? [] : ["locked: you may not read it", "nope: you may not read it"];
+    const locked = process.getuid?.() === 0
+      ? []
+      : ["locked: you have no permission to read it", "nope: you have no permission to read it"];
     assert.deepEqual(told, ["bad\ufffd: its name is not in UTF-8", ...locked]);
     assert.equal(readFileSync(join(to.path, "files/tea.md"), "utf8"), "tea");
   } finally {

@@ -37,11 +37,11 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: "on Fridays",
     to: "on Mondays",
     says: [
-      "prompt: messages.0.content.1.text, what hook user-prompt-submit.team.ts said, is not what was recorded (at main#1)",
+      "prompt: messages.0.content.1.text, from hook user-prompt-submit.team.ts, is not what was recorded (at main#1)",
       "  line 3",
       "  - It ships on Fridays.",
       "  + It ships on Mondays.",
-      "never asked for: all 3 calls",
+      "not requested: all 3 calls",
     ],
     calls: "1 kept, 2 new",
   },
@@ -50,11 +50,11 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: "British",
     to: "American",
     says: [
-      "prompt: system, what AGENTS.md says, is not what was recorded (at main#1)",
+      "prompt: system, from AGENTS.md, is not what was recorded (at main#1)",
       "  line 7",
       "  - Use British spelling.",
       "  + Use American spelling.",
-      "never asked for: all 3 calls",
+      "not requested: all 3 calls",
     ],
     calls: "1 kept, 2 new",
   },
@@ -63,13 +63,13 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: "",
     to: "Be brief.\n",
     says: [
-      "prompt: system, what CLAUDE.md says, is not what was recorded (at main#1)",
+      "prompt: system, from CLAUDE.md, is not what was recorded (at main#1)",
       "  line 8",
       "  + ",
       "  + # From CLAUDE.md",
       "  + ",
       "  + Be brief.",
-      "never asked for: all 3 calls",
+      "not requested: all 3 calls",
     ],
     calls: "1 kept, 2 new",
   },
@@ -78,7 +78,7 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: FILES["AGENTS.md"],
     to: "",
     says: [
-      "prompt: system, what AGENTS.md says, is not what was recorded (at main#1)",
+      "prompt: system, from AGENTS.md, is not what was recorded (at main#1)",
       "  line 2",
       "  - ",
       "  - # From AGENTS.md",
@@ -86,7 +86,7 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
       "  - # House rules",
       "  - ",
       "  - Use British spelling.",
-      "never asked for: all 3 calls",
+      "not requested: all 3 calls",
     ],
     calls: "1 kept, 2 new",
   },
@@ -98,7 +98,7 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
       "prompt: system is not what was recorded (at main/toolu_1#1)",
       "  - You count lines.",
       "  + You count all lines.",
-      "never asked for: main#2 main/toolu_1#1",
+      "not requested: main#2 main/toolu_1#1",
     ],
     calls: "2 kept, 1 new",
   },
@@ -107,8 +107,8 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: "=> context(",
     to: "=> contxt(",
     says: [
-      "never asked for: all 3 calls",
-      "it ended with 'denied' (Prompt dropped by hook user-prompt-submit.team.ts: contxt is not defined), recorded was 'done'",
+      "not requested: all 3 calls",
+      "it ended with 'denied' (Prompt dropped by hook user-prompt-submit.team.ts: contxt is not defined), but was recorded with 'done'",
       "it warned: Hook user-prompt-submit.team.ts failed on user-prompt-submit: contxt is not defined",
     ],
   },
@@ -160,7 +160,7 @@ test("what changed for many fixtures is shown in one, and the price of all of th
   );
   assert.match(
     out,
-    /✗ b\n {2}prompt: system is not what was recorded, as in a \(at main#1\)\n {2}never asked for: main#1\n/,
+    /✗ b\n {2}prompt: system is not what was recorded, as in a \(at main#1\)\n {2}not requested: main#1\n/,
   );
   assert.match(out, /\n\nto record all 2 again: 2 calls, 30 tokens, < \$0\.01 \(crochet replay a b --update\)\n$/);
   const data = JSON.parse((await here.crochet(["replay", "--json"])).out);

@@ -21,7 +21,7 @@ test("a run that never reached a model is not kept, and leaves no files for the 
   });
   const { code, out, err } = await here.crochet(["record", "agent.ts", "fix the typo"]);
   assert.deepEqual([code, out], [1, ""]);
-  assert.match(err, /^crochet: Cannot record \S+ as the model could not be asked: .*set ANTHROPIC_API_KEY/);
+  assert.match(err, /^crochet: Cannot record \S+ as the model could not be called: .*set ANTHROPIC_API_KEY/);
   assert.equal(existsSync(join(here.cwd, "fixtures/fix-the-typo")), false);
   await recorded(here);
   assert.equal(readFileSync(join(here.cwd, "fixtures/fix-the-typo/files/tea.md"), "utf8"), "over teh leaves\n");
@@ -34,14 +34,14 @@ test("replay --update never puts a failure in the place of a run that went well"
   here.put({ "agent.ts": agentScript(SYSTEM.replace("brief", "very brief")) });
   const unasked = await here.crochet(["replay", "--trust", "--update"]);
   assert.equal(unasked.code, 1);
-  assert.match(unasked.out, /fix-the-typo +error[\s\S]*Cannot update \S+ as the model could not be asked: /);
+  assert.match(unasked.out, /fix-the-typo +error[\s\S]*Cannot update \S+ as the model could not be called: /);
   assert.equal(readFileSync(join(here.cwd, TAPE), "utf8"), before);
 
   await using server = await scriptedServer([], { then: { http: 400 } });
   const env = asked(server);
   const failed = await here.crochet(["replay", "--trust", "--update"], env);
   assert.equal(failed.code, 1);
-  assert.match(failed.out, /the run ended with an error, and the tape is left as it was: Cannot call the model/);
+  assert.match(failed.out, /the run ended with an error, and the tape was not changed: Cannot call the model/);
   assert.equal(readFileSync(join(here.cwd, TAPE), "utf8"), before);
 
   here.put({ "hooks/user-prompt-submit.ts": "export default () => { throw new Error('not today'); };" });
@@ -49,7 +49,7 @@ test("replay --update never puts a failure in the place of a run that went well"
   assert.equal(refused.code, 1);
   assert.match(
     refused.out,
-    /Cannot update \S+ as the run ended with 'denied' before the model was asked, and the tape is left as it was \(.*\): .*not today/,
+    /Cannot update \S+ as the run ended with 'denied' before the model was called, and the tape was not changed \(.*\): .*not today/,
   );
   assert.equal(readFileSync(join(here.cwd, TAPE), "utf8"), before);
 });
@@ -77,11 +77,11 @@ test("replay takes several names, and refuses what it cannot do before it begins
   }
   const calm = await here.crochet(["replay", "--trust", "again", "--hooks", "calm", "--shadow"]);
   assert.equal(calm.code, 0, calm.out);
-  assert.match(calm.out, /\nHad the hooks of 'calm' been there, they would have done nothing\n$/);
+  assert.match(calm.out, /\nThe hooks of 'calm' would have done nothing\n$/);
   const none = await here.crochet(["replay", "--trust", "again", "--faults", "0"]);
   assert.deepEqual([none.code, none.err], [
     2,
-    "crochet: Cannot search 0 schedules of faults as that is no number of them: --faults 100\n",
+    "crochet: Cannot search 0 schedules of faults as that is not a number above 0: --faults 100\n",
   ]);
   here.put({
     "fixtures/again/invariants.ts": `export default [{ name: "mine", broken: (seen) => seen.nothing.text }];\n`,
@@ -181,7 +181,7 @@ test(
     const lost = runs.find(({ code }) => code === 1)!;
     assert.match(
       lost.err,
-      /^crochet: Cannot write tape \S+ as it is there already: replay it with --update, or delete it\n$/,
+      /^crochet: Cannot write tape \S+ as it exists: replay it with --update, or delete it\n$/,
     );
     assert.deepEqual(readdirSync(join(here.cwd, "fixtures/fix-it")).sort(), ["files", "tape.jsonl"]);
     const { code, out } = await here.crochet(["replay", "--trust"]);
@@ -196,7 +196,7 @@ test("a run that failed before it asked a model is not kept, and the reason is t
   assert.equal(code, 1);
   assert.match(
     err,
-    /^crochet: Cannot record \S+ as the run failed before the model was asked: Cannot read hooks folder/,
+    /^crochet: Cannot record \S+ as the run failed before the model was called: Cannot read hooks folder/,
   );
   assert.equal(existsSync(join(here.cwd, "fixtures/fix-it")), false);
 });

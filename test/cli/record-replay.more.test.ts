@@ -40,7 +40,7 @@ test(
     );
     assert.match(
       drift.out,
-      /never asked for: all 4 calls\n +to record again: 4 calls, 60 tokens, < \$0\.01 \(crochet replay fix-the-typo --update\)/,
+      /not requested: all 4 calls\n +to record again: 4 calls, 60 tokens, < \$0\.01 \(crochet replay fix-the-typo --update\)/,
     );
 
     const { code, out } = await here.crochet([
@@ -75,7 +75,7 @@ test(
     const env = asked(server);
     const refused = await here.crochet(["replay", "--update"], { ...env, CI: "true" });
     assert.equal(refused.code, 1);
-    assert.match(refused.out, /Cannot update as CI is set, .*: update fix-the-typo at home/);
+    assert.match(refused.out, /Cannot update as CI is set, .*: update fix-the-typo on your machine/);
     assert.equal(refused.err, "", "nothing is announced that is then not done");
     here.put({ "more/turn-start.note.ts": "export default (_, ctx) => ctx.addContext('be quick');\n" });
     const { code, out, err } = await here.crochet(["replay", "--update", "--hooks", "more", "--shadow"], env);
@@ -97,7 +97,7 @@ test(
     const again = await here.crochet(["record", "agent.ts", "fix the typo"]);
     assert.deepEqual([again.code, again.err], [
       2,
-      "crochet: Cannot record fixtures/fix-the-typo as there is a tape already: 'crochet replay fixtures/fix-the-typo --update' renews what has changed; else delete it, or give another --fixture\n",
+      "crochet: Cannot record fixtures/fix-the-typo as a tape exists: 'crochet replay fixtures/fix-the-typo --update' renews what has changed; else delete it, or give another --fixture\n",
     ]);
     assert.match((await here.crochet(["record", "agent.ts"])).err, /there is no prompt: crochet record agent\.ts/);
     assert.match((await here.crochet(["record", "x", "--cwd", "nowhere"])).err, /no such directory/);
@@ -197,7 +197,7 @@ test(
       ["pre-tool-use@Read.bad.ts", "deny", "it failed: broken"],
       ["pre-tool-use@Read.deaf.ts", "deny", "it failed: it took longer than its limit of 0.2 s"],
       ["pre-tool-use@Read.slow.sh", "fail", "it took longer than its limit of 0.2 s"],
-      ["pre-tool-use@Edit.judge.prompt.md", "fail", "Cannot judge as it asks a model, and a replay has none"],
+      ["pre-tool-use@Edit.judge.prompt.md", "fail", "Cannot judge as it asks a model, and a replay has no model"],
     ]);
     assert.deepEqual(await told("writing"), [
       ["post-tool-use@Edit.path.ts", "say", "formatted\n{ROOT}/tea.md"],

@@ -25,7 +25,7 @@ test("census() and importRecording() name the argument that is none of theirs, a
   const none = (given: string) => new RegExp(`^TypeError: Cannot count as ${given}`);
   assert.throws(() => census(one as never), none("'tapes' must be a list: give \\[tape\\], and not \\{\"header\""));
   assert.throws(() => census(undefined as never), none("'tapes' must be a list: .* undefined$"));
-  assert.throws(() => census([Promise.resolve(one)] as never), none("a promise is no tape: await readTape"));
+  assert.throws(() => census([Promise.resolve(one)] as never), none("a promise is not a tape: await readTape"));
   const bytes = new TextEncoder().encode("{}");
   const refused: [given: unknown[], why: RegExp][] = [
     [["data: {}", "x.txt"], /'bytes' must be a Uint8Array: .*\.encode\(text\), not "data: \{\}"$/],

@@ -282,7 +282,7 @@ test("a report says whose a place is: which tool's description, which tool's res
     [{ tools: [brew!] }, "tools.0.name differs as tool Look is missing"],
     [{ tools: [look!, { ...look!, name: "Cup" }, brew!] }, "tools.1.name differs as tool Cup is new"],
     [{ tools: [{ ...look!, name: "Cup" }, brew!] }, "tools.0.name, of tool Look, is not what was recorded"],
-    [{ tools: [brew!, look!] }, "tools.0.name differs as the same tools come in another order"],
+    [{ tools: [brew!, look!] }, "tools.0.name differs as the same tools are in a different order"],
     [{ messages: answered("cup") }, "messages.2.content.0.content, a result of Brew, is not what was recorded"],
     [{ system: "s" }, "system is new"],
   ];

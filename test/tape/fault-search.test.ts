@@ -76,13 +76,13 @@ test("a counter-example is always made as small as it can be: no fault too many,
 test("what is no tape, no agent or no option is refused before anything is blamed on the agent", async () => {
   const tapes = [["fixtures/x", `"fixtures/x"`], [Promise.resolve(made.tape), "a promise"], [undefined, "undefined"]];
   for (const [given, words] of tapes) {
-    const isNone = new RegExp(`as ${words} is no tape: await readTape\\("fixtures/<name>"\\)$`);
+    const isNone = new RegExp(`as ${words} is not a tape: await readTape\\("fixtures/<name>"\\)$`);
     assert.throws(() => faults(given as never), isNone);
     assert.throws(() => rechunk(given as never), isNone);
     await assert.rejects(underFaults(writer, given as never, []), isNone);
     await assert.rejects(searchFaults(writer, given as never), isNone);
   }
-  await assert.rejects(underFaults({} as Faultable, made.tape, []), /as \{\} is no agent: give what agent\(/);
+  await assert.rejects(underFaults({} as Faultable, made.tape, []), /as \{\} is not an agent: pass what agent\(/);
   await assert.rejects(underFaults(writer, made.tape, [], { file: "x" } as object), /did you mean 'files'\?$/);
   await assert.rejects(searchFaults(writer, made.tape, { run: 5 } as object), /did you mean 'runs'\?$/);
 });
@@ -93,7 +93,9 @@ test("an invariant that answers neither with a text nor with nothing accuses nob
     const invariants = [{ name: "mine", broken: () => answer as never }];
     await assert.rejects(
       underFaults(writer, made.tape, [], { invariants }),
-      new RegExp(`by invariant 'mine' as 'broken' answers ${words}: give a text where it is broken, else undefined$`),
+      new RegExp(
+        `by invariant 'mine' as 'broken' returned ${words}: return a string if it is broken, otherwise undefined$`,
+      ),
     );
   }
 });

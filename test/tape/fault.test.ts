@@ -279,11 +279,11 @@ test("a fixture's faults are kept once, in words, and a file that is none is ref
       [`[{"broke":"x","faults":["call 1: cut"]},{"faults":[]}]`, "Entry 2 has no text 'broke'"],
       [`[{"broke":"x","faults":"call 1: cut"}]`, "Entry 1 has no list 'faults' of texts"],
       [`[{"broke":"x","faults":[]}]`, "Entry 1 has no list 'faults' of texts"],
-      ["{}", "It is no list"],
+      ["{}", "It is not a list"],
     ] as const
   ) {
     writeFileSync(file, text);
-    assert.throws(() => readFaultFile(file), new RegExp(`other\\.fault\\.json as .*: ${why}.*mend it, or delete it`));
+    assert.throws(() => readFaultFile(file), new RegExp(`other\\.fault\\.json as .*: ${why}.*fix it, or delete it`));
   }
   assert.throws(
     () => readFaultFile(made.path),

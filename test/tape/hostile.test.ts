@@ -34,7 +34,7 @@ test("a tape never reads a file that is none of its blobs", async () => {
   await assert.rejects(reading(asBlob("../secret"), secret), /as a blob is named by its sha256/);
   await assert.rejects(reading(asBlob("/etc/hostname")), /as a blob is named by its sha256/);
   const link = (dir: string) => (secret(dir), symlinkSync("../secret", join(dir, "blobs", HASH)));
-  await assert.rejects(reading(asBlob(HASH), link), /as it is no plain file/);
+  await assert.rejects(reading(asBlob(HASH), link), /as it is not a regular file/);
   const other = (dir: string) => writeFileSync(join(dir, "blobs", HASH), "You greet people, briefly.");
   await assert.rejects(reading(asBlob(HASH), other), /as its text is not the one it is named by/);
 });
@@ -43,9 +43,9 @@ test("a small tape that unpacks to more than any memory holds is refused", async
   const padded = (blanks: string) => reading((text) => text.replace('"attempt":1,', `"attempt":1,"pad":[${blanks}],`));
   await assert.rejects(
     padded("1e9"),
-    (error) => error instanceof TapeError && /no number of blanks/.test(error.message),
+    (error) => error instanceof TapeError && /not a number of spaces/.test(error.message),
   );
-  await assert.rejects(padded("-1"), /no number of blanks/);
+  await assert.rejects(padded("-1"), /not a number of spaces/);
 });
 
 test("a recording that was zipped to fill the memory is refused", async () => {

@@ -145,7 +145,7 @@ test("a recording that no single run can make is not replayed, and says so", asy
   here.put({ "fixtures/two/agent.ts": AGENT });
   const { out, code } = await here.call(replay, "--trust", "two");
   assert.equal(code, 1);
-  assert.match(out, /as no run of one agent asks all that is on its tape: see 'crochet fixtures show two'\n/);
+  assert.match(out, /as no single run makes all the calls on its tape: see 'crochet fixtures show two'\n/);
 });
 
 test("fixtures show marks calls that start again, other conversations and an unknown time", async () => {

@@ -17,7 +17,7 @@ test("record makes a new tape and never writes over one", async () => {
     const before = readFileSync(tapeIn(folder), "utf8");
     await assert.rejects(
       recordWire(options, [{ text: "two" }], { folder }),
-      /Cannot record .* as there is a tape already/,
+      /Cannot record .* as a tape exists/,
     );
     assert.equal(readFileSync(tapeIn(folder), "utf8"), before);
   });
@@ -77,7 +77,7 @@ test("the environment names a tape and its mode, and overrides what the agent na
       assert.equal((await unnamed.run("go")).text, "real");
     });
     await withEnv({ CI: "1", CROCHET_TAPE: folder, CROCHET_TAPE_MODE: "live" }, async () => {
-      await assert.rejects(unnamed.run("go"), /Cannot run live as CI is set, .*: run it live at home/);
+      await assert.rejects(unnamed.run("go"), /Cannot run live as CI is set, .*: run it live on your machine/);
     });
   });
 });
@@ -313,7 +313,7 @@ test("a session with a run that a person ended is not kept, also where it went o
     const second = await session.prompt("two");
     await session.close();
     assert.deepEqual([first.stop, second.stop], ["aborted", "done"]);
-    assert.match(String(error), /Cannot record .*kept as the run was interrupted: let it come to its end/);
+    assert.match(String(error), /Cannot record .*kept as the run was interrupted: let it finish/);
     assert.equal(existsSync(tapeIn(path)), false);
   });
 });

@@ -174,8 +174,7 @@ test("U16: a secret in a field that is named as opaque ones are never reaches a 
 
 test("U16: a secret in a file that is no text is always told and never written, and no such file is ever changed", async () => {
   const replies = (digits: string) => [{ tools: [{ name: "Pack", input: { digits } }] }];
-  const refused =
-    /line \d+\.files\.pack\.bin\.base64 shows .*: keep it out of the run, as a file that is no text cannot/;
+  const refused = /line \d+\.files\.pack\.bin\.base64 shows .*: keep it out of the run, as a binary file cannot/;
   for (const secret of [TOKEN, "correct-horse-9"]) {
     // Said otherwise, so that only the file shows it.
     const said = Buffer.from(secret).toString("hex");

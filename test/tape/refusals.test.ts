@@ -93,7 +93,7 @@ test("drift says so where a person had let a call through who is not asked on a 
       const { report } = await take(subject([], more), { folder, tape });
       assert.match(
         report!.divergences[0]!.words,
-        /, as it is refused here: a replay asks nobody, so a rule of the agent, or the hook that asks, has to/,
+        /, as it is refused here: a replay asks no person, so a rule of the agent, or the hook that asks, must/,
       );
     }
   });

@@ -45,7 +45,7 @@ test("a report names the line that changed, and shows the change also far into a
       "  line 2",
       `  - …${"word ".repeat(8)}tea`,
       `  + …${"word ".repeat(8)}coffee`,
-      "never asked for: main#1",
+      "not requested: main#1",
       "to record again: 1 call, 20 tokens, $0.50 (crochet replay x --update)",
     ],
   );
@@ -132,7 +132,7 @@ test("a JUnit report says which differences did not count also where nothing dri
   assert.match(junit([{ name: "n", seconds: 1, report }]), /<testcase [^>]*name="n"[^>]*\/>/);
   assert.match(
     junit([{ name: "n", seconds: 1, report: { ...report, normalise } }]),
-    /failures="0".*<system-out>does not count: day \(\/&#60;\\d\+&#62;\/ at messages\.\*\*\)<\/system-out>/s,
+    /failures="0".*<system-out>ignored: day \(\/&#60;\\d\+&#62;\/ at messages\.\*\*\)<\/system-out>/s,
   );
 });
 

@@ -19,7 +19,8 @@ test("a recorded tape that was cut, be it between two lines, is always refused a
     await recordWire(options, [look("a"), look("b"), { text: "done" }], { folder });
     const lines = readFileSync(tapeIn(folder), "utf8").trimEnd().split("\n");
     assert.ok(lines.length > 10);
-    const cut = /^Cannot read tape x as its last line is no 'end', so it was cut: take it from version control/;
+    const cut =
+      /^Cannot read tape x as its last line is not an 'end' line, so it was cut off: take it from version control/;
     for (let kept = 1; kept < lines.length; kept++) {
       await assert.rejects(parseTape(`${lines.slice(0, kept).join("\n")}\n`, "x"), { name: "TapeError", message: cut });
     }
@@ -102,7 +103,7 @@ test("a checkout with other ends of lines reads the same tapes, and files that d
     crlf(join(made, "files", "notes.md"));
     const drifted = (await runFixture(fixtureAt(made), subject)).report;
     assert.deepEqual(drifted.files, [{ path: "notes.md", how: "changed" }]);
-    assert.match(drifted.notes.join(), /only the ends of lines differ: .* in \.gitattributes/);
+    assert.match(drifted.notes.join(), /only line endings differ: .* in \.gitattributes/);
     appendFileSync(join(made, "files", "notes.md"), "three");
     const { files, notes } = (await runFixture(fixtureAt(made), subject)).report;
     assert.deepEqual([files.length, notes], [1, []]);

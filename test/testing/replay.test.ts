@@ -117,7 +117,7 @@ test("replay() fails where calls are left over, or the files are not those of th
       tools: [Read, Edit],
       hooks: [{ postToolUse: [() => ({ action: "halt", reason: "enough" })] }],
     });
-    await assert.rejects(replay(halting, "fix-typo", { cwd: ROOT }), /never asked for: main#2 main#3 main#4/);
+    await assert.rejects(replay(halting, "fix-typo", { cwd: ROOT }), /not requested: main#2 main#3 main#4/);
   });
 });
 
@@ -206,9 +206,9 @@ test("replay() refuses what is no agent and options it does not have, and quotes
     replay(agent as typeof fixer, "fix-typo", { cwd: ROOT, ...options });
   await assert.rejects(
     given(undefined),
-    /^TypeError: Cannot replay 'fix-typo' as undefined is no agent: give what agent/,
+    /^TypeError: Cannot replay 'fix-typo' as undefined is not an agent: pass what agent/,
   );
-  await assert.rejects(given({ default: fixer }), /is no agent: give what agent/);
+  await assert.rejects(given({ default: fixer }), /is not an agent: pass what agent/);
   await assert.rejects(
     given(fixer, { promt: "x" }),
     /^TypeError: .* option 'promt' is unknown: did you mean 'prompt'\?$/,

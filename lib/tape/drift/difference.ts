@@ -5,7 +5,7 @@ import { isPlain, type Normalise, normalised, normalisedHead } from "../normalis
 import type { TapeRequest } from "../tape.ts";
 
 /**
- * Whose doing a difference is: the author's words (`prompt`), a tool's description or result (`tool`), the agent, which
+ * The cause of a difference: the author's words (`prompt`), a tool's description or result (`tool`), the agent, which
  * altered the model's own turn (`echo`), the SDK or the API (`wire`), or none of them: the same calls, otherwise (`order`).
  */
 export type Cause = "prompt" | "tool" | "echo" | "wire" | "order";
@@ -18,7 +18,7 @@ export interface Difference {
   readonly actual?: unknown;
 }
 
-/** Where a request first differs from a recorded one; undefined where they are the same to a tape. */
+/** Where a request first differs from a recorded one; undefined if they are the same to a tape. */
 export function firstDifference(
   expected: TapeRequest,
   actual: TapeRequest,

@@ -9,18 +9,18 @@ import type { Call, Tape } from "../tape.ts";
 /** Where a lane first left its tape. */
 export interface Divergence {
   readonly lane: string;
-  /** The recorded call it is compared with; absent where the lane has none left. */
+  /** The recorded call it is compared with; absent if the lane has none left. */
   readonly call?: string;
   readonly cause: Cause;
   readonly path: string;
-  /** What was recorded and what is asked now, as the tape would have it; absent where one side has nothing there. */
+  /** What was recorded and what is asked now, as the tape would have it; absent if one side has nothing there. */
   readonly expected?: unknown;
   readonly actual?: unknown;
   /** What happened, in a sentence. */
   readonly words: string;
 }
 
-/** How a run is told that its tape has no answer; what an agent hears of another that was told so has it in it. */
+/** How an error begins when a tape has no answer; the report of a sub-agent with that error contains it. */
 export const OFF_TAPE = "Cannot answer from tape ";
 
 /** Divergences without those that only follow from another: a lead differs as an agent it started did. */
@@ -33,7 +33,7 @@ export function causesOf(all: readonly Divergence[]): readonly Divergence[] {
 export function hooksAdded({ hooks: recorded = [] }: Pick<Header, "hooks"> = {}, now: readonly string[]): string[] {
   const added = now.filter((name) => !recorded.includes(name)).join(", ");
   if (added === "") return [];
-  return [`./hooks beside the script loads by itself, and was not loaded when this was recorded: ${added}`];
+  return [`./hooks beside the script is loaded now, but was not when this was recorded: ${added}`];
 }
 
 /** A tool whose result is not the recorded one. */
@@ -52,7 +52,7 @@ export interface FileDrift {
   readonly how: "missing" | "new" | "changed";
 }
 
-/** What a replay found. `ok` is true where the run did all that was recorded and nothing else. */
+/** What a replay found. `ok` is true if the run did all that was recorded and nothing else. */
 export interface DriftReport {
   readonly tape: string;
   readonly ok: boolean;
@@ -67,7 +67,7 @@ export interface DriftReport {
   readonly calls: { readonly recorded: number; readonly served: number; readonly live: number };
   /** Differences that were declared not to count. */
   readonly normalise: readonly Normaliser[];
-  /** What it costs, at list price, to record anew what was not served, and all of it. */
+  /** What it costs, at list price, to record again what was not served, and all of it. */
   readonly price: { readonly update: Price; readonly whole: Price };
   readonly notes: readonly string[];
 }
@@ -75,7 +75,7 @@ export interface DriftReport {
 export interface Price {
   readonly calls: number;
   readonly tokens: number;
-  /** Undefined where the price of a model is not known. */
+  /** Undefined if the price of a model is not known. */
   readonly dollars: number | undefined;
 }
 
@@ -88,7 +88,7 @@ export function wholePrice(tape: Tape): Promise<Price> {
   return price;
 }
 
-/** What calls cost when they were recorded, at today's list price: that of the model which is asked now, where it is another. */
+/** What calls cost when they were recorded, at today's list price: that of the current model, if it changed. */
 export async function priceOf(calls: Iterable<Call>, divergences: readonly Divergence[] = []): Promise<Price> {
   const asked = new Map(divergences.filter(({ path }) => path === "model").map((d) => [d.expected, String(d.actual)]));
   let usage: Usage = NO_USAGE;

@@ -28,7 +28,7 @@ export function explain(
 function wordsFor(found: Difference, was: TapeRequest, is: TapeRequest): string {
   const { path } = found;
   if (path.startsWith("tools.") && areReordered(was, is)) {
-    return `${path} differs as the same tools come in another order`;
+    return `${path} differs as the same tools are in a different order`;
   }
   const odd = /^tools\.\d+\.name$/.test(path) ? oddTool(was, is) : undefined;
   if (odd !== undefined) return `${path} differs as tool ${odd}`;
@@ -44,11 +44,11 @@ function spent(lane: string, { messages }: TapeRequest, calls: readonly Call[]):
   const here = calls.filter((call) => call.lane === lane);
   const path = `messages.${messages.length - 1}`;
   if (here.length === 0) {
-    const words = `the same was asked in lane ${calls[0]!.lane}, and never in this one`;
+    const words = `the same request was recorded in lane ${calls[0]!.lane}, not in this one`;
     return { lane, call: calls[0]!.id, cause: "order", path, words };
   }
   const times = here.length === 1 ? "once" : `${here.length} times`;
-  return { lane, call: here.at(-1)!.id, cause: "order", path, words: `the same was asked only ${times}` };
+  return { lane, call: here.at(-1)!.id, cause: "order", path, words: `the same request was recorded only ${times}` };
 }
 
 function beyond(lane: string, { messages }: TapeRequest, mine: readonly Call[]): Divergence {
@@ -60,7 +60,7 @@ function beyond(lane: string, { messages }: TapeRequest, mine: readonly Call[]):
     call: last.id,
     cause: "order",
     path,
-    words: `the run goes on after its last recorded call, ${last.id}`,
+    words: `the run continues after its last recorded call, ${last.id}`,
   };
 }
 
@@ -100,7 +100,7 @@ export function whoseIs(path: string, request: TapeRequest): string {
   };
   if (tool_use_id === undefined) {
     const [, hook] = /^<system-reminder>\nContext from hook (.+?): /.exec(String(text)) ?? [];
-    return hook === undefined ? "" : `, what hook ${hook} said,`;
+    return hook === undefined ? "" : `, from hook ${hook},`;
   }
   const asked = request.messages.flatMap(({ content }) => content).find((b) => isToolUse(b) && b.id === tool_use_id);
   return asked && isToolUse(asked) ? `, a result of ${asked.name},` : "";
@@ -116,7 +116,7 @@ export function memoryAt(was: unknown, is: unknown): string {
   const odd = [now, before].map((lines) => lines.slice(first).find((line) => line !== ""))
     .find((line) => line?.startsWith(FROM) && before.includes(line) !== now.includes(line));
   const heading = odd ?? now.slice(0, first).findLast((line) => line.startsWith(FROM));
-  return heading === undefined ? "" : `, what ${heading.slice(FROM.length)} says,`;
+  return heading === undefined ? "" : `, from ${heading.slice(FROM.length)},`;
 }
 
 /** How the part of a system prompt begins that a memory file made. */
@@ -128,7 +128,7 @@ export function areReordered(was: TapeRequest, is: TapeRequest): boolean {
   return before.join("\n") !== now.join("\n") && [...before].sort().join("\n") === [...now].sort().join("\n");
 }
 
-/** The first tool that one of two requests has more than the other, in words; undefined where both have some. */
+/** The first tool that one of two requests has more than the other, in words; undefined if both have some. */
 export function oddTool(was: TapeRequest, is: TapeRequest): string | undefined {
   const [before, now] = [toolNames(was), toolNames(is)];
   const fresh = now.filter((name) => !before.includes(name));

@@ -2,7 +2,7 @@ import { shellWord } from "../../core/shown.ts";
 import { nameIn } from "../fixture.ts";
 import type { Divergence, DriftReport, Price, ToolDrift } from "./drift.ts";
 
-/** How a report is coloured; plain where nobody watches. */
+/** How a report is coloured; plain without a terminal. */
 export interface Ink {
   readonly red: (text: string) => string;
   readonly green: (text: string) => string;
@@ -22,9 +22,9 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: strin
     ...tools.flatMap((d) => toolLines(d, ink)),
     ...files.map(({ path, how }) => `${ink.bold(path)} is ${how === "new" ? "a new file" : how}`),
     ...(unused.length > 0 && report.mode !== "update"
-      ? [`never asked for: ${all ? `all ${unused.length} calls` : unused.join(" ")}`]
+      ? [`not requested: ${all ? `all ${unused.length} calls` : unused.join(" ")}`]
       : []),
-    ...normalise.map(({ name, path, pattern }) => ink.dim(`does not count: ${name} (/${pattern}/ at ${path})`)),
+    ...normalise.map(({ name, path, pattern }) => ink.dim(`ignored: ${name} (/${pattern}/ at ${path})`)),
     ...notes.map((note) => ink.dim(note)),
     ...(report.ok || (unused.length === 0 && divergences.length === 0)
       ? []
@@ -49,7 +49,7 @@ export function renewalText(
   return `${known}calls that were never recorded, price unknown`;
 }
 
-/** What it takes to record all of them again that drifted; undefined where one by itself says so. */
+/** What it takes to record all of them again that drifted; undefined if one by itself says so. */
 export function renewalOfAll(reports: readonly DriftReport[]): string | undefined {
   const drifted = reports.filter(({ ok, unused, divergences }) => !ok && unused.length + divergences.length > 0);
   if (drifted.length < 2) return undefined;

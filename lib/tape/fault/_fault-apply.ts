@@ -1,6 +1,6 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { errorType } from "../../anthropic/api-errors.ts";
-import { isInput, type Place, placeOf, replyEvents } from "./fault-place.ts";
+import { type FaultPlace, isInput, placeOf, replyEvents } from "./fault-place.ts";
 import { type Fault, FAULTS, kindOf } from "./fault.ts";
 import type { Attempt, Call, TapeEvent } from "../tape.ts";
 
@@ -63,13 +63,13 @@ function asked(call: Call, below: readonly Attempt[], answer: readonly Attempt[]
   return [...calls, last, ...(left.length < answer.length ? [withAttempts(call, answer)] : [])];
 }
 
-/** What the agent is thrown is found out from the attempts; a recorded error stays where nothing else was done to it. */
+/** The error for the agent follows from the attempts; a recorded error stays if no fault changed the call. */
 function withAttempts({ error, ...call }: Call, attempts: readonly Attempt[]): Call {
   const untouched = error !== undefined && attempts === call.attempts;
   return { ...call, attempts, ...(untouched && { error }) };
 }
 
-/** Whether it hits before the reply begins, where the SDK asks again. */
+/** Whether it hits before the reply begins: then the SDK retries. */
 function isBelow(fault: Fault): boolean {
   return fault.block === undefined && ["http", "reset", "stall"].includes(kindOf(fault).kind);
 }
@@ -90,7 +90,7 @@ function refused(fault: Fault): Attempt {
   };
 }
 
-/** An attempt whose reply breaks off; undefined where the place is not there. */
+/** An attempt whose reply breaks off; undefined if the reply does not have the place. */
 function brokenOff(events: readonly ModelEvent[], fault: Fault): Attempt | undefined {
   const { kind, argument } = kindOf(fault);
   const place = fault.block === undefined
@@ -112,14 +112,14 @@ function brokenOff(events: readonly ModelEvent[], fault: Fault): Attempt | undef
   }
 }
 
-function startedTwice(events: readonly ModelEvent[], { at, index }: Place): ModelEvent[] {
+function startedTwice(events: readonly ModelEvent[], { at, index }: FaultPlace): ModelEvent[] {
   const start = events.find((event) =>
     index < 0 ? event.type === "message_start" : event.type === "content_block_start" && event.index === index
   )!;
   return [...events.slice(0, at), start, ...events.slice(at)];
 }
 
-/** The reply with a fault in it; as it was where the place is not there. */
+/** The reply with a fault in it; unchanged if it does not have the place. */
 function changed(events: readonly ModelEvent[], fault: Fault): readonly ModelEvent[] {
   const place = placeOf(events, fault.block!, fault.delta ?? 0);
   if (!place) return events;
@@ -140,7 +140,7 @@ function changed(events: readonly ModelEvent[], fault: Fault): readonly ModelEve
   }
 }
 
-function withoutInput(events: readonly ModelEvent[], { at, index }: Place, count: number): ModelEvent[] {
+function withoutInput(events: readonly ModelEvent[], { at, index }: FaultPlace, count: number): ModelEvent[] {
   let left = count;
   return events.filter((event, i) => {
     const hit = i >= at && isInput(event) && "index" in event && event.index === index;
@@ -148,8 +148,8 @@ function withoutInput(events: readonly ModelEvent[], { at, index }: Place, count
   });
 }
 
-/** A block that is opened while another one is: whoever adds deltas to the last block mixes them. */
-function withUnknown(events: readonly ModelEvent[], { at }: Place): ModelEvent[] {
+/** A block that opens while another is open: code that adds deltas to the last block mixes them. */
+function withUnknown(events: readonly ModelEvent[], { at }: FaultPlace): ModelEvent[] {
   const index = Math.max(...events.map((event) => "index" in event ? event.index : 0)) + 1;
   const end = events.findIndex((event) => event.type === "message_delta" || event.type === "message_stop");
   return [
@@ -163,7 +163,7 @@ function withUnknown(events: readonly ModelEvent[], { at }: Place): ModelEvent[]
 }
 
 /** What came until then, closed as the API closes a reply. */
-function stopped(events: readonly ModelEvent[], { at, index }: Place, stop_reason: string): ModelEvent[] {
+function stopped(events: readonly ModelEvent[], { at, index }: FaultPlace, stop_reason: string): ModelEvent[] {
   const end = events.findIndex((event) => event.type === "message_delta");
   const before = events.slice(0, end < 0 ? at : Math.min(at, end));
   const open = index >= 0 && !before.some((event) => event.type === "content_block_stop" && event.index === index);

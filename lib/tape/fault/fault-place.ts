@@ -13,12 +13,12 @@ export interface NamedBlock {
 }
 
 /** What a fault hits: where the events before it end, and the number of its block. */
-export interface Place {
+export interface FaultPlace {
   readonly at: number;
   readonly index: number;
 }
 
-/** The blocks of a call's reply; none where it has no reply. */
+/** The blocks of a call's reply; none if it has no reply. */
 export function blocksOf(call: Pick<Call, "attempts" | "error">): NamedBlock[] {
   const events = replyEvents(call);
   return [...named(events)].map(([block, index]) => {
@@ -38,14 +38,14 @@ export function isInput(event: ModelEvent): boolean {
     event.delta.partial_json !== "";
 }
 
-/** The events of a call's reply; none where it failed. */
+/** The events of a call's reply; none if it failed. */
 export function replyEvents({ attempts, error }: Pick<Call, "attempts" | "error">): readonly ModelEvent[] {
   const last = attempts.at(-1);
   return !last || error || last.ended ? [] : eventsOf(last).events;
 }
 
-/** Finds a place in events by a fault's words; undefined where there is none. */
-export function placeOf(events: readonly ModelEvent[], block: string, delta: number): Place | undefined {
+/** Finds a place in events by a fault's words; undefined if there is none. */
+export function placeOf(events: readonly ModelEvent[], block: string, delta: number): FaultPlace | undefined {
   if (block === "end") {
     const end = events.findIndex((event) => event.type === "message_delta" || event.type === "message_stop");
     return end < 0 ? undefined : { at: Math.min(end + Math.min(delta, 1), lastIndex(events)), index: -1 };

@@ -8,7 +8,7 @@ import { blocksOf } from "./fault-place.ts";
 import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";
 
 /** What a model said in one lane, as the agent was given it. */
-export interface Said {
+export interface ServedReply {
   readonly lane: string;
   readonly events: readonly ModelEvent[];
 }
@@ -18,7 +18,7 @@ interface Pending {
   readonly key: string;
   /** What is still to be served for it, in order. */
   readonly left: Call[];
-  /** Whether the last of it is served for ever. */
+  /** Whether the last of it is served forever. */
   readonly forGood: boolean;
 }
 
@@ -27,7 +27,7 @@ interface Pending {
  * fault asks something else: what was recorded for the request, else what comes next in its lane, else a farewell.
  */
 export class FaultRun {
-  readonly said: Said[] = [];
+  readonly said: ServedReply[] = [];
   readonly asked: { readonly lane: string; readonly messages: readonly Message[] }[] = [];
   /** Whether a tool may change something, by its name, as far as it is known. */
   readonly writes = new Map<string, boolean>();
@@ -37,7 +37,7 @@ export class FaultRun {
   readonly #most: number;
   readonly #stuck = new AbortController();
 
-  /** @throws {TypeError} where a fault is none or its place is not on the tape */
+  /** @throws {TypeError} if a fault is invalid or its place is not on the tape */
   constructor(tape: Tape, faults: readonly Fault[]) {
     for (const fault of faults) checkFault(fault);
     for (const call of tape.calls) {
@@ -68,7 +68,7 @@ export class FaultRun {
     return this.#stuck.signal;
   }
 
-  /** Is told the tools of an agent before it begins. */
+  /** Learns the tools of an agent before it begins. */
   meet(tools: readonly Tool[]): void {
     for (const { name, effect } of tools) this.writes.set(name, effect === "write" || this.writes.get(name) === true);
   }

@@ -5,7 +5,7 @@ import { blocksOf, type NamedBlock } from "./fault-place.ts";
 
 /**
  * One thing that goes wrong in a recorded run, placed by what it hits and not by bytes, so that it stays where it is
- * when the run is recorded anew. Written `call 2, tool_use:Edit, delta 3: cut`.
+ * when the run is recorded again. Written `call 2, tool_use:Edit, delta 3: cut`.
  */
 export interface Fault {
   /** @default "main" */
@@ -98,7 +98,7 @@ export function faultText({ lane, call, block, delta, what, times }: Fault): str
 /**
  * Reads a fault as `faultText` writes it.
  *
- * @throws {TypeError} where it is none
+ * @throws {TypeError} if it is not a fault
  */
 export function readFault(text: string): Fault {
   const [, call, lane, block, delta, what, times, always] =
@@ -122,11 +122,11 @@ export function readFault(text: string): Fault {
   return fault;
 }
 
-/** @throws {TypeError} where there is no such fault, or it cannot stand where it stands */
+/** @throws {TypeError} if there is no such fault, or it cannot happen at its place */
 export function checkFault(fault: Fault): void {
   if (typeof fault?.what !== "string") {
-    const mend = `give { call: 1, what: "cut" }, or readFault("call 1: cut")`;
-    throw new TypeError(`Cannot use fault ${shown(fault)} as it has no 'what': ${mend}`);
+    const fix = `give { call: 1, what: "cut" }, or readFault("call 1: cut")`;
+    throw new TypeError(`Cannot use fault ${shown(fault)} as it has no 'what': ${fix}`);
   }
   const { kind, argument } = kindOf(fault);
   const known = Object.hasOwn(FAULTS, kind) ? FAULTS[kind] : undefined;

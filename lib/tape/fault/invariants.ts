@@ -3,7 +3,7 @@ import { EMPTY_REPLY, isCut } from "../../core/reply.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
 import { thrownWords } from "../../core/thrown.ts";
 import { canonical } from "../canonical.ts";
-import type { FaultRun, Said } from "./fault-run.ts";
+import type { FaultRun, ServedReply } from "./fault-run.ts";
 import { replyEvents } from "./fault-place.ts";
 import { accumulated } from "../import/accumulate.ts";
 import type { Tape } from "../tape.ts";
@@ -13,9 +13,9 @@ export interface Observed {
   readonly tape: Tape;
   readonly run: Pick<FaultRun, "said" | "asked" | "writes"> & { readonly stuck: { readonly aborted: boolean } };
   readonly events: readonly RunEvent[];
-  /** One for each prompt; fewer where the run did not get that far. */
+  /** One for each prompt; fewer if the run did not get that far. */
   readonly results: readonly Result[];
-  /** What the agent threw, which it never should; an error as well where it had to be ended. */
+  /** What the agent threw, which it never should; also set if the run had to be stopped. */
   readonly thrown?: unknown;
   /** The workspace as the run left it: text by path. */
   readonly files: ReadonlyMap<string, string>;
@@ -26,7 +26,7 @@ export class NotOver extends Error {
   override name = "NotOver";
 }
 
-/** What holds in every run, whatever goes wrong: a sentence, and what was seen against it. */
+/** What must hold in every run, whatever goes wrong: a sentence, and a check that says what broke it. */
 export interface Invariant {
   readonly name: string;
   readonly broken: (observed: Observed) => string | undefined;
@@ -41,13 +41,13 @@ export const INVARIANTS: readonly Invariant[] = [
   { name: "the run ends", broken: endless },
 ];
 
-/** A reply that came to its end: as history has it, and why each of its calls must not run, where that is so. */
+/** A reply that came to its end: as history has it, and why a call of it must not run, if so. */
 interface Whole {
   readonly content: readonly Block[];
   readonly calls: ReadonlyMap<string, string | undefined>;
 }
 
-function wholeReplies(said: readonly Said[]): Whole[] {
+function wholeReplies(said: readonly ServedReply[]): Whole[] {
   return said.flatMap(({ events }) => {
     const answer = accumulated(events);
     if (answer?.kind !== "message") return [];
@@ -117,7 +117,7 @@ function madeOf(blocks: readonly string[], replies: readonly (readonly string[])
   );
 }
 
-/** What runs more often than it is on the tape was asked for again; whoever only reads may. */
+/** A call that runs more often than it is on the tape was repeated; tools that only read may be. */
 function ranTwice({ tape, run, events }: Observed): string | undefined {
   const recorded = recordedIds(tape);
   const counts = new Map<string, number>();

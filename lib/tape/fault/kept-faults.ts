@@ -17,7 +17,7 @@ const OWN = ["ts", "js", "mjs"].map((kind) => `invariants.${kind}`);
  * What must hold in every run of a fixture: the default invariants, and those its own `invariants.ts`, `.js` or `.mjs`
  * exports.
  *
- * @throws {TypeError} where that file cannot be loaded or exports something else
+ * @throws {TypeError} if that file cannot be loaded or exports something else
  */
 export async function invariantsOf({ folder }: Fixture): Promise<readonly Invariant[]> {
   const path = OWN.map((name) => join(folder, name)).find((file) => existsSync(file));
@@ -42,9 +42,9 @@ async function load(path: string): Promise<{ default?: readonly Invariant[] }> {
 
 /**
  * Tries again the faults that a search has kept beside a tape. What an agent still does not survive, in a sentence;
- * undefined where it survives all of them.
+ * undefined if it survives all of them.
  *
- * @throws {TypeError} where the file is broken, or names a place that the tape has not
+ * @throws {TypeError} if the file is broken, or names a place that is not on the tape
  */
 export async function brokenAgain(
   fixture: Fixture,
@@ -80,7 +80,7 @@ export function notSurvived(name: string, { broke, faults }: SavedFaults, file: 
   return `Cannot accept the agent of '${name}' as it does not survive '${schedule}' (${file}): ${broke}`;
 }
 
-/** A tape that was recorded anew may not have what was hit. */
+/** A tape that was recorded again may not have what was hit. */
 function refuseMisplaced(fixture: Fixture, tape: Tape, faults: readonly Fault[]): void {
   try {
     new FaultRun(tape, faults);
@@ -100,21 +100,21 @@ export interface SavedFaults {
 }
 
 /**
- * The faults that were kept for a tape; none where there is no file.
+ * The faults that were kept for a tape; none if there is no file.
  *
- * @throws {TypeError} where the file cannot be read, naming it
+ * @throws {TypeError} if the file cannot be read, naming it
  */
 export function readFaultFile(path: string): SavedFaults[] {
   if (!existsSync(path)) return [];
   try {
     const list: unknown = JSON.parse(readFileSync(path, "utf8"));
-    if (!Array.isArray(list)) throw new TypeError("It is no list");
+    if (!Array.isArray(list)) throw new TypeError("It is not a list");
     return list.map(savedFaults);
   } catch (error) {
     throw new TypeError(
       `Cannot read ${path} as it is not what a search for faults writes: ${
         (error as Error).message
-      }; mend it, or delete it and search again`,
+      }; fix it, or delete it and search again`,
     );
   }
 }
@@ -131,7 +131,7 @@ function savedFaults(entry: unknown, i: number): SavedFaults {
 /**
  * Adds faults to a fixture's file; the same ones are kept once.
  *
- * @throws {Error} where it cannot be written, with the faults: to find them has taken long
+ * @throws {Error} if it cannot be written, with the faults, as finding them took long
  */
 export async function saveFaults(path: string, found: SavedFaults): Promise<void> {
   const text = (faults: readonly Fault[]) => faults.map(faultText);

@@ -13,7 +13,7 @@ import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants
 import type { TapeOptions } from "../options.ts";
 import { type Replayable, runOnTape, type RunSoFar } from "../run-on-tape.ts";
 
-/** What is needed of an agent: `agent({...})` has it. */
+/** The part of an agent that it needs: `agent({...})` has it. */
 export type Faultable = Pick<Replayable, "open">;
 
 export interface UnderFaultsOptions {
@@ -38,7 +38,7 @@ export const UNDER_FAULTS: { readonly [option in keyof UnderFaultsOptions]-?: Op
   signal: "an AbortSignal",
 };
 
-/** What came of a run under faults. Its workspace, another one each time and gone by now, is `{ROOT}` in `broken` and `result`. */
+/** What came of a run under faults. Its workspace, which is deleted, is `{ROOT}` in `broken` and `result`. */
 export interface UnderFaults {
   readonly faults: readonly Fault[];
   /** The invariants that did not hold, with what was seen. */
@@ -74,7 +74,7 @@ export async function underFaults(
   options: UnderFaultsOptions = {},
 ): Promise<UnderFaults> {
   if (typeof agent?.open !== "function") {
-    throw new TypeError(`Cannot run under faults as ${shown(agent)} is no agent: give what agent({...}) makes`);
+    throw new TypeError(`Cannot run under faults as ${shown(agent)} is not an agent: pass what agent({...}) returns`);
   }
   expectTape(tape, "run under faults");
   checkOptions(options, UNDER_FAULTS, "run under faults");
@@ -103,7 +103,7 @@ function judgedBy(name: string, broken: () => unknown): string | undefined {
   if (seen === undefined || typeof seen === "string") return seen;
   const answer = seen instanceof Promise ? "a promise" : JSON.stringify(seen);
   throw new TypeError(
-    `Cannot judge a run by invariant '${name}' as 'broken' answers ${answer}: give a text where it is broken, else undefined`,
+    `Cannot judge a run by invariant '${name}' as 'broken' returned ${answer}: return a string if it is broken, otherwise undefined`,
   );
 }
 

@@ -34,7 +34,7 @@ interface LeftOut {
  * Copies a workspace as it is into a fixture, but for what ran (`except`), for files that show a secret, for links that
  * lead out of it, as fixtures are published, and for what cannot be read. Gives the latter three.
  *
- * @throws {TapeError} where it is too large to be kept with a test
+ * @throws {TapeError} if it is too large to be kept with a test
  */
 export function keepFiles(workspace: string, fixture: string, except: readonly string[]): LeftOut[] {
   const search = redactor();
@@ -57,13 +57,13 @@ export function keepFiles(workspace: string, fixture: string, except: readonly s
   return leftOut;
 }
 
-/** What is read of a path; undefined where it cannot be: then that is told, but for what has gone meanwhile. */
+/** What is read of a path; undefined if it cannot be: then that is told, but for what has gone meanwhile. */
 function readable<T>(path: string, leave: (path: string, why: string) => void, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EACCES" || code === "EPERM") leave(path, "you may not read it");
+    if (code === "EACCES" || code === "EPERM") leave(path, "you have no permission to read it");
     else if (code !== "ENOENT") throw error;
     else if (path.includes("\ufffd")) leave(path, "its name is not in UTF-8");
     return undefined;
@@ -76,7 +76,7 @@ function secretName(name: string, search: Redactor): string | undefined {
 }
 
 function secretIn(path: string, search: Redactor): string | undefined {
-  if (ENV_FILE.test(path.slice(path.lastIndexOf("/") + 1))) return "it is for secrets";
+  if (ENV_FILE.test(path.slice(path.lastIndexOf("/") + 1))) return "it is a file for secrets";
   const [found] = search.find(readFileSync(path, "utf8"));
   return found && `it shows ${whatIs(found)}`;
 }
@@ -129,7 +129,7 @@ function filesOf(workspace: string, except: readonly string[], leave: (path: str
 
 /**
  * Warns of files of a fixture that git would not commit, such as a build that a run began with: here they are there, and
- * in a clone the replay drifts. Undefined where there are none, or nobody uses git.
+ * in a clone the replay drifts. Undefined if there are none, or nobody uses git.
  */
 export function gitIgnored(fixture: string, cwd: string): string | undefined {
   const { status, stdout } = spawnSync("git", ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"], {

@@ -3,7 +3,7 @@ import type { Middleware } from "../../anthropic/middleware.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import { type Attempt, KEPT_HEADERS } from "../tape.ts";
 
-/** Is told what goes over the wire for one call. */
+/** Called with what goes over the wire for one call. */
 export interface WireListener {
   request(url: string, headers: Headers): void;
   response(headers: Headers): void;

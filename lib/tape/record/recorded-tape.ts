@@ -24,16 +24,16 @@ export function refusal(
     return calls.length === 0 ? "nothing was asked" : "the run has not ended: wait for it, then close";
   }
   // Nobody interrupts a replay, so it would not come to where the next prompt was given.
-  if (isInterrupted) return "the run was interrupted: let it come to its end";
-  if (unsent) return `the model could not be asked: ${unsent.error!.message}`;
-  if (stop === "error" && calls.length === 0 && was === undefined) return "the run failed before the model was asked";
+  if (isInterrupted) return "the run was interrupted: let it finish";
+  if (unsent) return `the model could not be called: ${unsent.error!.message}`;
+  if (stop === "error" && calls.length === 0 && was === undefined) return "the run failed before the model was called";
   if (was && was.calls.length > 0 && calls.length + kept.length === 0) {
-    return `the run ended with '${stop}' before the model was asked, and the tape is left as it was ` +
+    return `the run ended with '${stop}' before the model was called, and the tape was not changed ` +
       "(delete it to record such a run)";
   }
   if (stop !== "error" || was === undefined || was.end?.end === "error") return undefined;
   const { error } = calls.findLast((call) => call.error) ?? {};
-  return `the run ended with an error, and the tape is left as it was: ${error?.message ?? "try again"}`;
+  return `the run ended with an error, and the tape was not changed: ${error?.message ?? "try again"}`;
 }
 
 /** The header of a new tape. */
@@ -76,7 +76,7 @@ export function tapeOf(
   header: Header,
   mask: Mask,
   kept: readonly Call[],
-  { clocks, stop, files }: End,
+  { clocks, stop, files }: RunEnd,
 ): Tape {
   const known = new WeakMap<Message, Message>();
   const message = (given: Message): Message => {
@@ -121,13 +121,13 @@ function ordered(tools: readonly ToolFact[]): readonly ToolFact[] {
 }
 
 /** Whether a run that did all that was recorded came to another end, or left other files. */
-export function endsOtherwise(was: EndFact | undefined, { stop, files }: Omit<End, "clocks">, mask: Mask): boolean {
+export function endsOtherwise(was: EndFact | undefined, { stop, files }: Omit<RunEnd, "clocks">, mask: Mask): boolean {
   if (was === undefined) return false;
   const other = files !== undefined && was.files !== undefined && differs(was.files, mask.on(files), "") !== undefined;
   return was.end !== stop || other;
 }
 
-interface End {
+interface RunEnd {
   readonly clocks: readonly ClockFact[];
   readonly stop: string | undefined;
   readonly files: { readonly [path: string]: string } | undefined;
