@@ -6,7 +6,7 @@ import { type Engine, engineOf, type Step } from "./agent/engine.ts";
 import type { HookRecord } from "./core/hook.ts";
 import { type Limits, limitsOf } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
-import { checkOptions, type OptionKind } from "./core/options.ts";
+import { checkOptions, type OptionKind } from "./files/options.ts";
 import type { Result, RunEvent } from "./core/run-events.ts";
 import type { Tool } from "./core/tool.ts";
 import { asTool, type RunnableTool } from "./tools/make-tool.ts";

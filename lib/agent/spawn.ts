@@ -9,7 +9,7 @@ import type { Result, RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import { sha256 } from "../files/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
-import { HAD_SHELL, INHERITED, SHELL, shellCwd } from "../core/tool-state.ts";
+import { HAD_SHELL, INHERITED, SHELL, shellCwd } from "../tools/tool-state.ts";
 import type { TapeLane } from "../tape/lane.ts";
 import { tellTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";

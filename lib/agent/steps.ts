@@ -18,7 +18,7 @@ import {
 import { asError, thrownWords } from "../core/thrown.ts";
 import { type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import type { Inbox } from "../tools/inbox.ts";
-import { CWD, shellCwd } from "../core/tool-state.ts";
+import { CWD, shellCwd } from "../tools/tool-state.ts";
 import type { Engine } from "./engine.ts";
 
 /** The calls of an agent as steps of an engine; `inner` intercepts those that are really made. */

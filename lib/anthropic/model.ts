@@ -5,7 +5,7 @@ import { boundedFetch } from "./refusal.ts";
 import { requestWriter } from "./request-bytes.ts";
 import { type OpenReply, replyStream } from "./reply-stream.ts";
 import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
-import { checkOptions, type OptionKind } from "../core/options.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 import type { Middleware } from "./middleware.ts";
 
 /** The model an agent talks to when none is named. */

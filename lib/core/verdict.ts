@@ -53,16 +53,13 @@ export type Answer<N extends EventName = EventName> =
   | undefined
   | null;
 
-/** A verdict as the example of a hook expects it: words that are searched for, and not said. No hook can answer it. */
-export type Like<V extends Beside> = Omit<V, "reason"> & { readonly reason: RegExp };
-
 /** Lets the thing happen without asking a person; no rule of deny or ask is overridden by it. */
 export function allow(reason?: string): Allow {
   return reason === undefined ? { action: "allow" } : { action: "allow", reason };
 }
 
 /**
- * Refuses: what that prevents is the event's own matter. In an example, `deny(/force/)` is any refusal that says so.
+ * Refuses. What that prevents depends on the event.
  *
  * @example
  * ```ts
@@ -71,10 +68,8 @@ export function allow(reason?: string): Allow {
  * const hook = (({ input }) => "force" in input ? deny("No force here") : undefined) satisfies PreToolUseHook;
  * ```
  */
-export function deny(reason: string): Deny;
-export function deny(reason: RegExp): Like<Deny>;
-export function deny(reason: string | RegExp): Deny | Like<Deny> {
-  return { action: "deny", reason } as Deny;
+export function deny(reason: string): Deny {
+  return { action: "deny", reason };
 }
 
 /**
@@ -90,10 +85,8 @@ export function deny(reason: string | RegExp): Deny | Like<Deny> {
  * }) satisfies StopHook;
  * ```
  */
-export function keepGoing(reason: string): Deny;
-export function keepGoing(reason: RegExp): Like<Deny>;
-export function keepGoing(reason: string | RegExp): Deny | Like<Deny> {
-  return { action: "deny", reason } as Deny;
+export function keepGoing(reason: string): Deny {
+  return { action: "deny", reason };
 }
 
 /**
@@ -126,17 +119,13 @@ export function modify<T>(value: T): Modify<T> {
  * const hook = matchTool("Bash", ({ input }) => /\bpublish\b/.test(String(input.command)) ? ask("It publishes") : undefined);
  * ```
  */
-export function ask(reason?: string): Ask;
-export function ask(reason: RegExp): Like<Ask>;
-export function ask(reason?: string | RegExp): Ask | Like<Ask> {
-  return reason === undefined ? { action: "ask" } : { action: "ask", reason } as Ask;
+export function ask(reason?: string): Ask {
+  return reason === undefined ? { action: "ask" } : { action: "ask", reason };
 }
 
 /** Gives the model something to read, and no opinion. */
-export function context(text: string): Continue;
-export function context(text: RegExp): Omit<Continue, "context"> & { readonly context: RegExp };
-export function context(text: string | RegExp): Continue | (Omit<Continue, "context"> & { readonly context: RegExp }) {
-  return { action: "continue", context: text } as Continue;
+export function context(text: string): Continue {
+  return { action: "continue", context: text };
 }
 
 /** Ends the agent quietly after the calls of the current reply are answered. */

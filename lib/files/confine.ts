@@ -1,7 +1,9 @@
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { ToolError } from "../core/tool.ts";
-import { ROOTS } from "../core/tool-state.ts";
+
+/** The key in `ToolContext.state` of the directories (`string[]`) that tools may use. */
+export const ROOTS = "crochet.roots";
 
 /** Where a tool works, and the directories it must stay in. */
 export interface Workspace {

@@ -1,6 +1,6 @@
 import { type AnyEvent, type EventName, type EventOf, EVENTS } from "../core/events.ts";
 import type { Hook, HookContext, HookList, HookRecord } from "../core/hook.ts";
-import { compileMatcher } from "../core/match.ts";
+import { compileMatcher } from "./match.ts";
 import { EVENT_NAMES, expectEvent, kebab, type ResolvedName } from "../core/names.ts";
 import { shown } from "../core/shown.ts";
 import { type Answer, readNative } from "../core/verdict.ts";

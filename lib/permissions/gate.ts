@@ -1,5 +1,5 @@
 import type { Permission, PermissionCall, Permit } from "../core/permission.ts";
-import { checkOptions, type OptionKind } from "../core/options.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 import { parseRule } from "./parse-rule.ts";
 import { rulesThatAllow } from "./_suggest.ts";
 import { checkedMode, decide, hiddenFrom, type Permissions, type SearchedPlace } from "./rules.ts";

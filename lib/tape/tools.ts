@@ -1,7 +1,7 @@
 import type { Json } from "../core/messages.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolReturn } from "../core/tool.ts";
-import { CWD, shellCwd } from "../core/tool-state.ts";
+import { CWD, shellCwd } from "../tools/tool-state.ts";
 import { applyChanges, changesSince, makeFolder, snapshot, withTexts } from "./_workspace.ts";
 import { canonical } from "./canonical.ts";
 import { differs } from "./drift/difference.ts";

@@ -1,6 +1,6 @@
 import { isObject } from "../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
-import { checkOptions, type OptionKind } from "../core/options.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 import { shown } from "../core/shown.ts";
 import { replyEvents, type ScriptedReply, type ScriptedTool } from "./_reply-events.ts";
 

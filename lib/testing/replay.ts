@@ -3,7 +3,7 @@ import { dirname, relative, resolve } from "node:path";
 import type { CallOutcome, Result, RunEvent } from "../core/run-events.ts";
 import type { EventName } from "../core/events.ts";
 import { isToolUse } from "../core/messages.ts";
-import { checkOptions, type OptionKind } from "../core/options.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 import { shellWord, shown } from "../core/shown.ts";
 import type { Cuts } from "../tape/cuts.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";

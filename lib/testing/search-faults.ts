@@ -1,4 +1,4 @@
-import { checkOptions, type OptionKind } from "../core/options.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
 import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/kept-faults.ts";
 import { faultFile } from "../tape/fixture.ts";
 import { tapeFile } from "../tape/options.ts";

@@ -6,7 +6,7 @@ import { errorType } from "../anthropic/api-errors.ts";
 import { parsed } from "../core/json.ts";
 import type { Block } from "../core/messages.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
-import { checkOptions } from "../core/options.ts";
+import { checkOptions } from "../files/options.ts";
 import { readReply } from "../core/reply.ts";
 import { checkCuts, cut, type Cuts } from "../tape/cuts.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { totalTokens } from "../core/messages.ts";
 import { nearest } from "../core/names.ts";
-import { HAS_READ, workspaceOf } from "../core/tool-state.ts";
+import { HAS_READ, workspaceOf } from "./tool-state.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";

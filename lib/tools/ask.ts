@@ -1,7 +1,7 @@
 import { STANDALONE } from "./standalone.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
-import { ASKER, PLAN_MODE } from "../core/tool-state.ts";
+import { ASKER, PLAN_MODE } from "./tool-state.ts";
 import { type Answers, type Asker, oneAtATime, type PlanReply, type PlanRequest, type Question } from "./asker.ts";
 
 export interface AskUserQuestionInput {

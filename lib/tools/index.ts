@@ -29,7 +29,7 @@ export { askWith } from "./asker.ts";
 export type { Answers, Asker, PlanReply, PlanRequest, Question } from "./asker.ts";
 export { Agent, agentTool } from "./agent.ts";
 export type { AgentDefinition, AgentInput, AgentToolOptions } from "./agent.ts";
-export { ASKER, PLAN_MODE, shellCwd } from "../core/tool-state.ts";
+export { ASKER, PLAN_MODE, shellCwd } from "./tool-state.ts";
 export { permissionGate } from "../permissions/gate.ts";
 export type { PermissionAsker, PermissionGate, PermissionQuestion, PermissionReply } from "../permissions/gate.ts";
 export { decide } from "../permissions/rules.ts";

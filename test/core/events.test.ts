@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AnyEvent, type EventName, type EventRow, EVENTS } from "../../lib/core/events.ts";
-import { compileMatcher, missing } from "../../lib/core/match.ts";
+import { compileMatcher, missing } from "../../lib/hooks/match.ts";
 import { EVENT_NAMES, expectEvent, nearest, pascal, resolveEvent } from "../../lib/core/names.ts";
 import { type Firing, HookRegistry } from "../../lib/hooks/registry.ts";
 import { projection, wireInput } from "../../lib/hooks/process/wire.ts";

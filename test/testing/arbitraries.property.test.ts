@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { agent } from "../../lib/agent.ts";
-import { compileMatcher } from "../../lib/core/match.ts";
+import { compileMatcher } from "../../lib/hooks/match.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { EVENT_NAMES, resolveEvent } from "../../lib/core/names.ts";
 import { readEvent } from "../../lib/hooks/hosts/read-event.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { deny, keepGoing, type PreToolUseHook } from "../../lib/index.ts";
 import { resolveEvent } from "../../lib/core/names.ts";
 import { fillEvent } from "../../lib/testing/examples/fill.ts";
 import { askHook, matchers, runExamples, testExamples } from "../../lib/testing/index.ts";
@@ -17,15 +16,15 @@ async function played(files: { readonly [name: string]: string }, timeout = 10):
 
 const RULES = 'args.command contains "git push" -> deny("Pushing is for people")';
 
-test("a module carries its examples, which may say deny(/words/)", async () => {
+test("a module carries its examples, which may say { deny: /words/ }", async () => {
   const results = await played({
     "pre-tool-use@Bash.ts": `
       import { deny } from "${LIB}";
       export default ({ input }) => input.command.includes("--force") ? deny("No force") : undefined;
       export const examples = [
-        { event: { input: { command: "git push --force" } }, expect: deny(/FORCE/gi) },
+        { event: { input: { command: "git push --force" } }, expect: { deny: /FORCE/gi } },
         { event: { tool_input: { command: "git push" } } },
-        { name: "fails", event: { tool_input: { command: "git push" } }, expect: deny(/force/) },
+        { name: "fails", event: { tool_input: { command: "git push" } }, expect: { deny: /force/ } },
       ];`,
   });
   assert.deepEqual(results, [
@@ -33,15 +32,6 @@ test("a module carries its examples, which may say deny(/words/)", async () => {
     "git push: no objection",
     "fails: Expected deny /force/, but it had no objection",
   ]);
-});
-
-test("deny(/words/) is for examples: a hook that answers it does not compile, and fails where it runs", async () => {
-  // @ts-expect-error a reason that is a regular expression is no answer
-  const hook: PreToolUseHook = () => deny(/force/);
-  const { pass, message } = matchers.toDeny.call({}, await hook({} as never, {} as never));
-  assert.ok(!pass);
-  assert.match(message(), /not a text/);
-  assert.deepEqual(keepGoing(/x/), { action: "deny", reason: /x/ });
 });
 
 test("examples of rules stand beside them, under the hook's name with or without its ending", async () => {

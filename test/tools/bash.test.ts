@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { shellCwd } from "../../lib/core/tool-state.ts";
+import { shellCwd } from "../../lib/tools/tool-state.ts";
 import { Bash, bash, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
 import { openShell } from "../../lib/tools/shell/shell.ts";
 import { scratch } from "../_scratch.ts";

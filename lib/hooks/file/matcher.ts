@@ -1,5 +1,5 @@
 import { type EventName, EVENTS } from "../../core/events.ts";
-import { compileMatcher } from "../../core/match.ts";
+import { compileMatcher } from "../match.ts";
 import { runaway } from "../../regex/runaway.ts";
 
 /**

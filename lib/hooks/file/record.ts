@@ -1,5 +1,5 @@
 import type { Hook, HookRecord } from "../../core/hook.ts";
-import { missing } from "../../core/match.ts";
+import { missing } from "../match.ts";
 import { isAboutTool, listedNames, matcherOf } from "./matcher.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import { readNative } from "../../core/verdict.ts";

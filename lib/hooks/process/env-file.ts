@@ -1,4 +1,4 @@
-import { ENV_FILE } from "../../core/tool-state.ts";
+import { ENV_FILE } from "../../tools/tool-state.ts";
 
 /** The file through which SessionStart hooks set variables for the shell of a session. */
 interface EnvFile {

@@ -1,4 +1,4 @@
-import { missing } from "../../core/match.ts";
+import { missing } from "../match.ts";
 import { type AnyEvent, type EventName, EVENTS } from "../../core/events.ts";
 import type { HookRecord } from "../../core/hook.ts";
 import type { ResolvedName } from "../../core/names.ts";

@@ -1,5 +1,5 @@
 import { textOf } from "../../core/messages.ts";
-import { checkOptions, type OptionKind } from "../../core/options.ts";
+import { checkOptions, type OptionKind } from "../../files/options.ts";
 import type { Result } from "../../core/run-events.ts";
 import { shown } from "../../core/shown.ts";
 import type { Fault } from "./fault.ts";

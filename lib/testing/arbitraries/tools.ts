@@ -1,5 +1,5 @@
 import type { Arbitrary } from "fast-check";
-import { compileMatcher } from "../../core/match.ts";
+import { compileMatcher } from "../../hooks/match.ts";
 import { commandArbitrary } from "./commands.ts";
 import type { FastCheck } from "./fast-check.ts";
 import { pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { checkOptions, type OptionKind } from "../../core/options.ts";
+import { checkOptions, type OptionKind } from "../../files/options.ts";
 import { shellWord } from "../../core/shown.ts";
 import { HOST_NAMES, type HostName, isHost } from "../../hooks/hosts/index.ts";
 import type { Checked } from "./engine.ts";

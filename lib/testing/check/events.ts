@@ -1,7 +1,7 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent } from "../../core/events.ts";
 import { isObject } from "../../core/json.ts";
-import { compileMatcher } from "../../core/match.ts";
+import { compileMatcher } from "../../hooks/match.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 import type { WireEvent } from "../../hooks/hosts/host.ts";
 import { HOSTS } from "../../hooks/hosts/index.ts";

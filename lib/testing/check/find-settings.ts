@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isObject } from "../../core/json.ts";
-import { compileMatcher } from "../../core/match.ts";
+import { compileMatcher } from "../../hooks/match.ts";
 import { resolveEvent } from "../../core/names.ts";
 import { shellWord } from "../../core/shown.ts";
 import { splitFrontMatter } from "../../files/front-matter.ts";

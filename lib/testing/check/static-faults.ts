@@ -1,5 +1,5 @@
 import { EVENTS } from "../../core/events.ts";
-import { compileMatcher } from "../../core/match.ts";
+import { compileMatcher } from "../../hooks/match.ts";
 import { resolveEvent } from "../../core/names.ts";
 import { HOST_TOOLS as TOOLS, nearTool } from "../../hooks/known-names.ts";
 import type { HostName } from "../../hooks/hosts/index.ts";

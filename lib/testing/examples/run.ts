@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkOptions, type OptionKind } from "../../core/options.ts";
+import { checkOptions, type OptionKind } from "../../files/options.ts";
 import { shown } from "../../core/shown.ts";
 import { discover, type HookFile, readHookFile } from "../../hooks/discover.ts";
 import { Lane } from "../check/lane.ts";

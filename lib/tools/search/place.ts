@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { type ToolContext, ToolError } from "../../core/tool.ts";
-import { HIDES } from "../../core/tool-state.ts";
+import { HIDES } from "../tool-state.ts";
 import { confine } from "../../files/confine.ts";
 import type { PermissionGate } from "../../permissions/gate.ts";
 import { insideRepository } from "./walk.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventName, Fired } from "../../lib/core/events.ts";
-import { compileMatcher, missing } from "../../lib/core/match.ts";
-import { env, folded, PRE, pre, ran, STOP } from "./_fired.ts";
-import { named } from "./_stage.ts";
+import { compileMatcher, missing } from "../../lib/hooks/match.ts";
+import { env, folded, PRE, pre, ran, STOP } from "../core/_fired.ts";
+import { named } from "../core/_stage.ts";
 
 const TOOLS = ["Bash", "Edit", "NotebookEdit", "Write", "Read", "Agent", "mcp__srv__echo", "mcp__my-srv__do_it"];
 

@@ -1,5 +1,5 @@
-import { type AnyEvent, EVENTS } from "./events.ts";
-import type { HookRecord } from "./hook.ts";
+import { type AnyEvent, EVENTS } from "../core/events.ts";
+import type { HookRecord } from "../core/hook.ts";
 
 /** Other names under which matchers and rules may call a tool. */
 export const TOOL_ALIASES: { readonly [alias: string]: string } = { Task: "Agent" };

@@ -1,6 +1,6 @@
-import { isObject } from "./json.ts";
-import { nearest } from "./names.ts";
-import { shown } from "./shown.ts";
+import { isObject } from "../core/json.ts";
+import { nearest } from "../core/names.ts";
+import { shown } from "../core/shown.ts";
 
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
 export type OptionKind = Kind | readonly string[];

@@ -1,10 +1,9 @@
+import { ROOTS } from "../files/confine.ts";
+
 /**
  * The keys under which an agent and its tools keep in `ToolContext.state` what more than one of them reads. What a single
  * tool keeps for itself has its key there.
  */
-
-/** The directories (`string[]`) the tools may use. */
-export const ROOTS = "crochet.roots";
 
 /** The `Asker` whom tools ask. */
 export const ASKER = "crochet.asker";
