@@ -17,6 +17,11 @@ export function harmless(text: string): string {
     );
 }
 
+/** The same of one row of a terminal, which an end of line would make two of. */
+export function harmlessRow(row: string): string {
+  return harmless(row).replace(/[\r\n]/g, named);
+}
+
 /** The style that hides what follows. */
 const CONCEALED = "\u001b[8m";
 

@@ -1,8 +1,7 @@
-import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Engine } from "../agent/engine.ts";
+import { makePrivate } from "../files/private-file.ts";
 
 /** A question that waits for a person. */
 export interface OpenQuestion {
@@ -136,7 +135,7 @@ function reasonOf({ message }: Error): string {
 }
 
 function open(path: string) {
-  mkdirSync(dirname(path), { recursive: true });
+  makePrivate(path);
   // Asked for at the first use: a library that is only imported opens nothing and warns of nothing.
   const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const db: DatabaseSync = new DatabaseSync(path);

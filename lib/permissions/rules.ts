@@ -229,9 +229,12 @@ function subjectOf({ tool_name: tool, input: given, cwd }: RuledCall, roots: rea
   return { ...subject, paths: [join(isAbsolute(pattern) ? pattern : resolve(path, pattern), "_")] };
 }
 
-/** Whether a deny or ask rule is about this call. */
+const QUOTES: ReadonlySet<string> = new Set(["Edit", "MultiEdit", "NotebookEdit"]);
+
+/** Whether a deny or ask rule is about this call. An edit that misses quotes the file, so it is a read of it too. */
 function concerns(rule: Rule, subject: Subject): boolean {
   if (rule.names(subject.tool)) return matches(rule, subject);
+  if (rule.names("Read") && QUOTES.has(subject.tool)) return matches(rule, subject);
   const kind = EDITS.has(rule.tool) ? "write" : READS.has(rule.tool) ? "read" : undefined;
   return kind !== undefined &&
     (subject.line?.commands ?? []).some(({ opens, reading }) =>

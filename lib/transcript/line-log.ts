@@ -1,5 +1,6 @@
 import {
   closeSync,
+  fchmodSync,
   fdatasyncSync,
   fstatSync,
   fsyncSync,
@@ -43,6 +44,7 @@ export class LineLog {
 
   #open(): number {
     const fd = openSync(this.#path, "a+", 0o600);
+    fchmodSync(fd, 0o600);
     const { size } = fstatSync(fd);
     if (size > 0) ftruncateSync(fd, endOfLastLine(fd, size));
     else syncDirectory(dirname(this.#path));

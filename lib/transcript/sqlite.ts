@@ -1,7 +1,6 @@
-import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { makePrivate } from "../files/private-file.ts";
 import { claim } from "./_claim.ts";
 import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
 
@@ -92,7 +91,7 @@ export function sqliteStore(path: string): SqliteStore {
 }
 
 function open(path: string): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true });
+  makePrivate(path);
   // Asked for at the first use: a library that is only imported opens nothing and warns of nothing.
   const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const db = new DatabaseSync(path);

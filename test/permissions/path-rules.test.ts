@@ -65,7 +65,17 @@ test("Edit rules are for Write and MultiEdit too, Read rules for Glob and Grep",
   assert.equal(read("Glob", { pattern: `${CWD}/secret/*` }), "deny");
   assert.equal(read("Glob", { pattern: "src/*" }), "allow");
   assert.equal(read("Read", { file_path: `${CWD}/public` }), "allow");
-  assert.equal(ofTool("Edit", { file_path: `${CWD}/secret/key` }, { deny }).behavior, "ask");
+  assert.equal(ofTool("Write", { file_path: `${CWD}/secret/key` }, { deny }).behavior, "ask");
+});
+
+test("deny Read(.env) holds for Edit too: on a miss it would quote the file", () => {
+  for (const name of ["Edit", "MultiEdit"]) {
+    const says = (permissions: object) => ofTool(name, { file_path: `${CWD}/.env` }, permissions).behavior;
+    assert.equal(says({ deny: ["Read(.env)"], mode: "bypass" }), "deny");
+    assert.equal(says({ deny: ["Read"], allow: ["Edit"] }), "deny");
+    assert.equal(says({ ask: ["Read(.env)"], mode: "bypass" }), "ask");
+    assert.equal(says({ deny: ["Read(other)"], mode: "bypass" }), "allow");
+  }
 });
 
 test("links never lead around a file rule", () => {

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { agent } from "../../lib/agent.ts";
 import { user } from "../../lib/core/messages.ts";
+import { sqliteSteps } from "../../lib/durable/sqlite.ts";
+import { scripted } from "../../lib/testing/scripted.ts";
+import { scratch } from "../_scratch.ts";
 import { storeContract } from "../../lib/testing/store-contract.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { memoryStore } from "../../lib/transcript/memory.ts";
@@ -28,6 +32,30 @@ const STORES: Record<string, () => () => TranscriptStore> = {
     return () => sqliteStore(path);
   },
 };
+
+test("the files of a run are readable by their owner alone: JSONL, SQLite with its side files, rollouts, journals", async () => {
+  using folder = scratch();
+  const before = process.umask(0);
+  try {
+    const put = { type: "message", message: user("a secret"), index: 0 } as unknown as Entry;
+    writeFileSync(join(folder.path, "old.jsonl"), "", { mode: 0o666 });
+    for (const id of ["old", "new"]) await jsonlStore(folder.path).append(id, [put]);
+    using stack = new DisposableStack();
+    const store = stack.adopt(sqliteStore(join(folder.path, "s.sqlite")), (store) => store.close());
+    await store.append("s", [put]);
+    const steps = stack.adopt(sqliteSteps(join(folder.path, "steps.sqlite")), (steps) => steps.close());
+    await steps.step("a", () => Promise.resolve(1));
+    await agent({ model: scripted([{ text: "Hello" }]) }).run("hi", { rollout: join(folder.path, "r.jsonl") });
+    const files = readdirSync(folder.path);
+    assert.ok(
+      files.includes("s.sqlite-wal") && files.includes("steps.sqlite-wal") && files.includes("r.jsonl"),
+      String(files),
+    );
+    for (const file of files) assert.equal(statSync(join(folder.path, file)).mode & 0o777, 0o600, file);
+  } finally {
+    process.umask(before);
+  }
+});
 
 test("jsonlStore(): what a save that was interrupted has left behind is never a part of the next", async () => {
   const dir = join(root, `jsonl-${n++}`);

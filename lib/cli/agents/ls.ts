@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { agentsDir } from "../../monitor/log.ts";
 import { allStandings, hasEnded, type Standing } from "../../monitor/standing.ts";
 import { command, type Usage } from "../_flags.ts";
+import { harmlessRow } from "../_harmless.ts";
 import { EXIT, type Io } from "../_io.ts";
 import { hasPerson, openKeyboard } from "../chat/terminal.ts";
 import { type Colours, coloursFor } from "../show/colours.ts";
@@ -140,7 +141,9 @@ async function watchAgents(look: () => readonly Standing[], io: Io): Promise<num
     const room = Math.max(1, rows - 2);
     const shown = lines.filter((line) => line !== "").slice(0, room);
     // Each row is written over and its rest cleared: nothing is ever blank in between.
-    const frame = `\u001b[H${[...shown, "", colours.dim(foot)].map((row) => `${row}\u001b[K`).join("\r\n")}\u001b[J`;
+    const frame = `\u001b[H${
+      [...shown, "", colours.dim(foot)].map((row) => `${harmlessRow(row)}\u001b[K`).join("\r\n")
+    }\u001b[J`;
     if (frame !== last) write(frame);
     last = frame;
   };

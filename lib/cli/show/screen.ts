@@ -1,3 +1,4 @@
+import { harmlessRow } from "../_harmless.ts";
 import { displayWidth } from "./width.ts";
 
 /** Where the cursor stands in the rows that change: as a person types there. */
@@ -14,7 +15,8 @@ interface ScreenOptions {
 
 /**
  * A terminal in two parts: rows that are printed for good and scroll away, and below them a few that change. Each
- * change is one write, so that nothing flickers and nobody else's output lands between.
+ * change is one write, so that nothing flickers and no other output lands between. Every row is made harmless here,
+ * whatever a model, a tool or a hook put into it.
  */
 export class Screen {
   readonly #options: ScreenOptions;
@@ -33,14 +35,14 @@ export class Screen {
 
   /** Prints rows for good, above those that change. */
   print(rows: readonly string[]): void {
-    if (rows.length > 0) this.#draw(rows, this.#drawn, this.#cursor);
+    if (rows.length > 0) this.#draw(rows.map(harmlessRow), this.#drawn, this.#cursor);
   }
 
   /** Replaces the rows that change. Without a cursor it is hidden. */
   show(rows: readonly string[], cursor?: Cursor): void {
     const most = Math.max(1, this.#options.rows() - 1);
     const over = Math.max(0, rows.length - most);
-    const kept = over > 0 ? rows.slice(over) : rows;
+    const kept = rows.slice(over).map(harmlessRow);
     const at = cursor && { row: Math.max(0, cursor.row - over), column: cursor.column };
     const sign = JSON.stringify([kept, at, this.columns]);
     if (sign === this.#shown) return;

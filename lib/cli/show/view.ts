@@ -1,5 +1,6 @@
 import type { RunEvent } from "../../core/run-events.ts";
 import { type OpenRow, RunRows } from "../../view/rows.ts";
+import { harmlessRow } from "../_harmless.ts";
 import type { Colours } from "./colours.ts";
 import { diffRows } from "./diff.ts";
 import { decisionLine, HOOK, HookOutput, hookTitle, inputLines } from "./hook-lines.ts";
@@ -25,7 +26,7 @@ const SOON_MS = 300;
 /** Shows a run while it happens, in rows that stay: text, and one line for each call and each hook that did something. */
 export function terminalView(write: (text: string) => void, colours: Colours): (event: RunEvent) => void {
   const view = new RunView({
-    print: (rows) => write(rows.map((row) => `${row}\n`).join("")),
+    print: (rows) => write(rows.map((row) => `${harmlessRow(row)}\n`).join("")),
     colours,
     columns: () => process.stdout.columns || Infinity,
     cwd: process.cwd(),
