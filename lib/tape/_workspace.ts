@@ -18,7 +18,7 @@ import type { Json } from "../core/messages.ts";
 /** Folders that are not part of a workspace's content. */
 export const SKIPPED = new Set([".git", "node_modules", ".crochet"]);
 
-/** What a write of ours has begun: with agents beside each other somebody may look just then. */
+/** Our own unfinished writes: another agent may list the folder at that moment. */
 const BEGUN = /^\.crochet-\d+-\w+-\w+-\d+\.tmp$/;
 
 /** What each file looked like from outside, by path: enough to see that it changed without reading it. */

@@ -108,7 +108,7 @@ function kindOf(fact: { readonly [key: string]: unknown }): string | undefined {
   return Object.hasOwn(SHAPES, first) ? first : undefined;
 }
 
-/** Why a value is no line of a tape, in a clause; undefined if it is one. */
+/** Why a value is not a line of a tape; undefined if it is one. */
 export function unknownFact(fact: unknown): string | undefined {
   if (!isObject(fact)) return "it is not an object";
   const kind = kindOf(fact);

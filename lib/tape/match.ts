@@ -11,7 +11,7 @@ import type { Call, Tape } from "./tape.ts";
 /** A position in a conversation: one node for each chain of head and messages that was recorded. */
 interface TapeNode {
   readonly next: Map<string, TapeNode>;
-  /** The first message that leads on from here, and where: mostly there is no other. */
+  /** The first message from here and the node it leads to: mostly the only one. */
   first: { readonly message: Message; readonly node: TapeNode } | undefined;
   /** The calls of exactly this request, by lane, in the order they were recorded. */
   queues: Map<string, Queue> | undefined;
@@ -188,7 +188,7 @@ export class LaneMatcher {
         this.#messages = messages.slice(0, nodes.length);
         return undefined;
       }
-      // A message that was made again and says the same leads where the old one led.
+      // A new message object with the same content leads to the same node.
       known = next === nodes[i];
       nodes[i] = node = next;
     }

@@ -132,7 +132,7 @@ function checkMode({ mode, tape, path }: TapeOptions, env: Environment): void {
   if (mode === "replay" || mode === "verify") return;
   refuseInCi(mode!, path, env);
   if (tape !== undefined && mode !== "live") {
-    throw new TypeError(`Cannot ${mode} a tape in memory as there is no file to write: give a path`);
+    throw new TypeError(`Cannot ${mode} a tape in memory as there is no file to write: pass a path`);
   }
 }
 

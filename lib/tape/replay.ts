@@ -70,7 +70,7 @@ function thrown({ id, error }: Call): ModelError {
   return new ModelError(message, rest);
 }
 
-/** What the agent was thrown after an attempt, or would have been where that is not on the tape. */
+/** The error after an attempt: the recorded one, or the one it would have been. */
 export function failureOf(call: Call, { status, headers = {}, body = "", ended, why = "" }: Attempt): unknown {
   if (call.error) return thrown(call);
   const about = { model: call.request.model, baseURL: "the API", attempts: call.attempts.length, timeout: 600_000 };
@@ -107,12 +107,12 @@ export function failureOf(call: Call, { status, headers = {}, body = "", ended, 
 interface SeamListener {
   readonly signal: AbortSignal;
   readonly clock: LaneClock;
-  /** Whether somebody sees it come. */
+  /** Whether a listener sees it stream. */
   readonly isWatched: boolean;
 }
 
 /**
- * Serves an answer at the Model seam; in one go where nobody watches it come. An iterator by hand: a replay is mostly
+ * Serves an answer at the Model seam; in one go if no listener sees it stream. An iterator by hand: a replay is mostly
  * this, and a generator would cost a promise more for each event.
  */
 export class SeamAnswer implements AnswerAtOnce, AsyncIterator<ModelEvent> {

@@ -45,7 +45,7 @@ export class TapeSession {
   readonly hasLeft = Promise.withResolvers<void>();
   /** Whether rules or a person that are not the agent's own may refuse its calls. */
   isRuled = false;
-  /** Whether somebody sees a reply while it comes: then it comes in the pieces it was recorded in. */
+  /** Whether a listener sees the reply as it streams: then it comes in its recorded pieces. */
   isWatched = true;
   /** Whether the agent's hook folder is the one beside its script, which it does not name. */
   loadsBeside = false;
@@ -189,7 +189,7 @@ export class TapeSession {
     return this.#wire ??= sharedWire(options, this.program?.tape.header.url);
   }
 
-  /** Whether somebody reads the report. */
+  /** Whether the caller reads the report. */
   get isReported(): boolean {
     return this.#options.onReport !== undefined;
   }

@@ -27,7 +27,7 @@ export interface Tape {
   readonly refusals?: readonly RefusalFact[];
   /** The text of memory files, if these files are not kept with the tape or only this run asked for them. */
   readonly memory?: MemoryFact;
-  /** What the built-in agent was told of its repository: "" where that was none. */
+  /** What the prompt of the built-in agent said about its git repository: "" if there was none. */
   readonly git?: string;
   /** What the agent itself read of its workspace then, by path: memory, and what describes agents it can start. */
   readonly files?: { readonly [path: string]: string };

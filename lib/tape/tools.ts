@@ -28,11 +28,11 @@ export interface ToolTape {
   readonly verification: Verification | undefined;
   /** A call that runs alone has ended. */
   readonly ended: () => void;
-  /** Waits for the run to be told to end, as it was when a call had taken so long. */
+  /** Waits for the run to be aborted, as it was recorded. */
   readonly untilAborted: (signal: AbortSignal, ms: number) => Promise<void>;
 }
 
-/** A tool whose calls are recorded or served. What it tells the model of itself stays the same. */
+/** A tool whose calls are recorded or served. The model sees the same tool. */
 export function tapedTool(tool: Tool, tape: ToolTape): Tool {
   const alone = tool.effect === "write" && !tool.parallel;
   if (!alone && !tape.record && tape.serve === "no") return tool;
@@ -139,7 +139,7 @@ async function verify(
 ): Promise<ToolReturn> {
   const { result } = fact;
   const real = await reallyRun(tool, input, context);
-  // How a call ended that was ended is no result of its tool.
+  // An aborted call has no result to compare.
   if (!context.signal.aborted) tape.verification?.result(tool.name, context.toolUseId, result, real);
   return output({ ...(real.response !== undefined && { response: real.response }), ...tape.mask.off(result) });
 }

@@ -18,7 +18,7 @@ interface WriteOptions {
 /**
  * Writes a tape, whole or not at all. A tape that shows a secret is not written.
  *
- * @throws {Error} if a secret is found, with its place and never with the secret, or where a tape exists
+ * @throws {Error} if a secret is found, with its place and never with the secret, or if the tape exists
  */
 export async function writeTape(path: string, tape: Tape, options: WriteOptions = {}): Promise<void> {
   const { replace = false, redactor: search = redactor() } = options;
@@ -53,7 +53,7 @@ function prepare(folder: string): void {
 export function checkWritable(path: string): void {
   let folder = dirname(path);
   while (!existsSync(folder)) folder = dirname(folder);
-  if (!statSync(folder).isDirectory()) throw new Error(`Cannot write tape ${path} as ${folder} is no folder`);
+  if (!statSync(folder).isDirectory()) throw new Error(`Cannot write tape ${path} as ${folder} is not a folder`);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch {

@@ -73,7 +73,7 @@ export function replyEvents(reply: ScriptedReply, names: Names): ModelEvent[] {
   ];
 }
 
-/** A content block, with the text its input is streamed as where that differs from the input's JSON. */
+/** A content block, with the text its input is streamed as if that differs from the input's JSON. */
 interface ScriptedBlock {
   readonly block: RawBlock;
   readonly raw?: string;

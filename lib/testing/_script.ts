@@ -118,7 +118,7 @@ function checkReply(given: unknown): void {
   }
 }
 
-/** The events a reply sends before its fault, or all where it has none. */
+/** The events a reply sends before its fault, or all if it has none. */
 export function sentEvents({ reply, events }: Answer): readonly ModelEvent[] {
   if (reply.stall === "start") return [];
   if (reply.stall) return events.slice(0, Math.ceil(events.length / 2));

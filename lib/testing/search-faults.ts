@@ -30,7 +30,7 @@ export interface SearchOptions extends UnderFaultsOptions {
 
 /** What a search came to. */
 export interface SearchResult {
-  /** How many schedules were tried; fewer than asked for where one was found, or the search was ended. */
+  /** How many schedules were tried; fewer than requested if one was found or the search was stopped. */
   readonly runs: number;
   readonly seed: number;
   /** The smallest schedule that breaks an invariant; absent if none was found. */

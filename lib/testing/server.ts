@@ -33,7 +33,7 @@ export interface ServedRequest {
   readonly body: any;
   /** The body as the core would have asked it; absent if it was refused. */
   readonly request?: ModelRequest;
-  /** The HTTP status of the answer; 0 where it stalled before one. */
+  /** The HTTP status of the answer; 0 if it stalled before one. */
   status: number;
 }
 

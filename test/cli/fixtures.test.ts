@@ -256,7 +256,7 @@ test("ls, census, scan and prune never pass over a folder that is named: what is
   for (const action of ["ls", "census", "scan", "prune"]) {
     const cases: [words: string[], why: RegExp][] = [
       [["nowhere"], /^crochet: Cannot \w+ 'nowhere' as there is no such folder\n$/],
-      [["fixtures/a.txt"], /^crochet: Cannot \w+ 'fixtures\/a\.txt' as it is no folder\n$/],
+      [["fixtures/a.txt"], /^crochet: Cannot \w+ 'fixtures\/a\.txt' as it is not a folder\n$/],
       [["fixtures", "more"], /^crochet: Cannot \w+ 'more' too as one folder is taken at a time: /],
     ];
     for (const [words, why] of cases) {

@@ -153,7 +153,7 @@ test("no model is ever asked for a tape that cannot be written, and nothing is l
   const { code, out, err } = await ended([...OUR_RUNTIME, join(here.cwd, "agent.ts"), "hi"], { cwd: here.cwd, env });
   assert.notEqual(code, 0);
   const script = join(here.cwd, "agent.ts");
-  assert.deepEqual([out, err], ["", `crochet: Cannot write tape ${script}/tape.jsonl as ${script} is no folder\n`]);
+  assert.deepEqual([out, err], ["", `crochet: Cannot write tape ${script}/tape.jsonl as ${script} is not a folder\n`]);
   assert.equal(server.requests.length, 0);
   assert.deepEqual(readdirSync(TMPDIR), ["x"]);
 });
@@ -226,7 +226,7 @@ test("a fixture never has a name that no folder can have, nor that of the folder
 test("what stands in the place of a fixture's folder is told by its path, before a model is asked", async () => {
   using w = place({ "fixtures/taken": "a file" });
   const folder = await w.call(record, "say hi", "--fixture", "taken");
-  assert.match(folder.err, /^crochet: Cannot write tape \S+\/tape\.jsonl as \S+\/fixtures\/taken is no folder\n$/);
+  assert.match(folder.err, /^crochet: Cannot write tape \S+\/tape\.jsonl as \S+\/fixtures\/taken is not a folder\n$/);
   rmSync(join(w.cwd, "fixtures"), { recursive: true });
   symlinkSync("nowhere", join(w.cwd, "fixtures"));
   const link = await w.call(record, "say hi", "--fixture", "x");

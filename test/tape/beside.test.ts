@@ -44,7 +44,7 @@ function answers(lead: (done: number) => ScriptedReply, worker: (task: string, d
   });
 }
 
-test("hooks are told of calls that ran together in the reply's order, and what they say stands in that order, whichever was faster", async () => {
+test("hooks get parallel results in the reply's order, and their answers stay in that order, whichever call was faster", async () => {
   const calls = ["one", "two", "three"].map((say) => ({ name: "Fail", input: { say } }));
   const make = (model: Model, slow: number): AgentOptions => ({
     model,
@@ -208,7 +208,7 @@ test("agents that one call starts at once have lanes, clocks, chances and number
   await again(make, answers(lead, worker));
 });
 
-test("agents beside each other that share a budget are out of it where they were, whoever is faster", async () => {
+test("parallel agents that share a budget run out of it at the recorded place, whichever is faster", async () => {
   const make = (model: Model, slow: number): AgentOptions => ({
     model,
     system: "You lead.",
@@ -263,7 +263,7 @@ test("what agents beside each other leave of one file is what it was, though the
   assert.equal(was!.files.get("shared.txt"), "third");
 });
 
-test("what hooks say that nobody waits for reaches the model where it did, with the time and chance of its event, however long they take", async () => {
+test("the answer of an asynchronous hook reaches the model at the recorded place, with the time and random numbers of its event", async () => {
   const make = (model: Model, slow: number): AgentOptions => {
     const isLive = model === live;
     const late: HookRecord = {

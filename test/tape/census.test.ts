@@ -20,7 +20,7 @@ test("the census knows every block, delta and stop reason of the SDK's types", (
   assert.deepEqual(complete, [true, true, true]);
 });
 
-test("census() and importRecording() name the argument that is none of theirs, and what to give", async () => {
+test("census() and importRecording() name the wrong argument, and what to pass", async () => {
   const one = tape([]);
   const none = (given: string) => new RegExp(`^TypeError: Cannot count as ${given}`);
   assert.throws(() => census(one as never), none("'tapes' must be a list: give \\[tape\\], and not \\{\"header\""));

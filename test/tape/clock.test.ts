@@ -54,7 +54,7 @@ test("on replay an alarm rings when the tape has come that far, in this lane or 
   assert.equal(clock.tick(), 1_060_000);
 });
 
-test("on replay an alarm also rings when its time has really passed: what hangs is not waited for for ever", async () => {
+test("on replay an alarm also rings when its time has really passed, so a hanging run ends", async () => {
   await at("main").sleep(5);
 });
 
@@ -120,7 +120,7 @@ test("a replay spends no time on ctx.sleep(), and a hook that sleeps past its li
   }
 });
 
-test("a deadline that passes with a reply ends a replay that nobody watches as it ends one that is watched", async () => {
+test("a deadline that passes with a reply ends a replay the same with and without a listener", async () => {
   const options = { tools: [], limits: { seconds: 1 } };
   const { tape, files, remove } = await taped({ options, replies: [{ text: "too late" }] });
   const late = {
@@ -141,7 +141,7 @@ test("a deadline that passes with a reply ends a replay that nobody watches as i
   }
 });
 
-test("a prompt begins a step: a pause before it is no time of its run or of agents it starts, and hooks are told when it came", async () => {
+test("a prompt begins a step: a pause before it does not count for the run or its agents, and hooks get the time of the prompt", async () => {
   await inFolder(async (folder) => {
     const late: number[] = [];
     const start = { tools: [{ name: "Agent", input: { description: "w", prompt: "go" } }] };
@@ -164,7 +164,7 @@ test("a prompt begins a step: a pause before it is no time of its run or of agen
   });
 });
 
-test("a run that is renewed later goes on in the time of its tape: the gap is no time of the run", async () => {
+test("a later update continues in the time of its tape: the gap does not count", async () => {
   await inFolder(async (folder) => {
     const told = (say: string, replies: ScriptedReply[]) =>
       agent({

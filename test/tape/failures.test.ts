@@ -97,7 +97,7 @@ test("a run that its deadline ended before anything was sent, or between two att
   }
 });
 
-test("refusals that stay, with their words and their wait, are told the same way again", async () => {
+test("errors that persist are replayed with the same message and wait", async () => {
   const told = await scriptedRun([{ http: 429, retryAfter: 0.001 }, { http: 429, retryAfter: 7 }], { maxRetries: 1 });
   assert.deepEqual([told.recorded.result.error?.type, told.ended], ["rate_limit_error", [429, 429]]);
   assert.match(told.recorded.result.error!.message, /try again in 7 s/);
@@ -113,7 +113,7 @@ test("a server that is not there is recorded as attempts without an answer, and 
   assertSame(told);
 });
 
-test("a model that is a function fails again in its own words, over the wire too, where it never was", async () => {
+test("a model that is a function fails again with its own message, also with --wire", async () => {
   const failures: ScriptedReply[] = [{ http: 429, retryAfter: 7 }, { text: "half", error: "invalid_request_error" }];
   for (const failure of failures) {
     const told = await thrice(scripted([], { then: failure }), scripted([]));

@@ -73,7 +73,7 @@ test("a counter-example is always made as small as it can be: no fault too many,
   }
 });
 
-test("what is no tape, no agent or no option is refused before anything is blamed on the agent", async () => {
+test("a wrong tape, agent or option is refused before the run", async () => {
   const tapes = [["fixtures/x", `"fixtures/x"`], [Promise.resolve(made.tape), "a promise"], [undefined, "undefined"]];
   for (const [given, words] of tapes) {
     const isNone = new RegExp(`as ${words} is not a tape: await readTape\\("fixtures/<name>"\\)$`);
@@ -87,7 +87,7 @@ test("what is no tape, no agent or no option is refused before anything is blame
   await assert.rejects(searchFaults(writer, made.tape, { run: 5 } as object), /did you mean 'runs'\?$/);
 });
 
-test("an invariant that answers neither with a text nor with nothing accuses nobody: it is broken itself", async () => {
+test("an invariant that returns neither a string nor undefined is an error of the invariant", async () => {
   const answers = [[false, "false"], [null, "null"], [Promise.resolve(undefined), "a promise"]] as const;
   for (const [answer, words] of answers) {
     const invariants = [{ name: "mine", broken: () => answer as never }];

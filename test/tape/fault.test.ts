@@ -53,7 +53,7 @@ test("faultText() and readFault() are always each other's reverse", () => {
   assert.equal(faultText(readFault(below)), below);
 });
 
-test("a fault that is none, or is nowhere, is always refused with the mend", async () => {
+test("an invalid or misplaced fault is always refused with the fix", async () => {
   const refused: [text: string, reason: RegExp][] = [
     ["cut", /not in the form 'call 2, tool_use:Edit, delta 3: cut'/],
     ["call 1: cat", /there is no 'cat': did you mean 'cut'\?/],
@@ -255,7 +255,7 @@ test("a model that falls silent for longer than a hook may take always ends the 
   gated.remove();
 });
 
-test("a fixture's faults are kept once, in words, and a file that is none is refused by name", async () => {
+test("a fixture's faults are kept once, as text, and a broken file is refused by name", async () => {
   const file = faultFile(made.path.replace("tape.jsonl", "other.jsonl"));
   assert.match(file, /other\.fault\.json$/);
   assert.match(faultFile(made.path), /made\.fault\.json$/);

@@ -88,7 +88,7 @@ test("a place that is put on a tape is always put back, whatever the text looks 
   );
 });
 
-test("places stand by themselves: a longer name or a path below another is none", () => {
+test("a placeholder replaces a whole path: not part of a longer name", () => {
   const { place } = placer({ root: "/tmp/w", home: "/home/ada", tmp: "/tmp", user: "root" });
   assert.equal(
     place("/tmp/w/a /tmp/b /tmpfs x/tmp (/home/ada) /home/ada-b root"),
@@ -289,7 +289,7 @@ test("a tape is written whole or not at all, and never over another", async () =
   });
 });
 
-test("doubling the turns never more than doubles a tape (x1.1), also where hooks say things for a turn only", async () => {
+test("doubling the turns never more than doubles a tape (x1.1), also if hooks add context for one turn", async () => {
   const size = async (turns: number, ephemeral: boolean) =>
     await inFolder(async (folder) => {
       const reply = (i: number) => ({

@@ -29,7 +29,7 @@ const asBlob = (name: string) => (text: string) =>
   text.replace('"You greet people, briefly."', JSON.stringify({ $blob: name }));
 const HASH = "0".repeat(64);
 
-test("a tape never reads a file that is none of its blobs", async () => {
+test("a tape never reads a file that is not one of its blobs", async () => {
   const secret = (dir: string) => writeFileSync(join(dir, "secret"), "You greet people, briefly.");
   await assert.rejects(reading(asBlob("../secret"), secret), /as a blob is named by its sha256/);
   await assert.rejects(reading(asBlob("/etc/hostname")), /as a blob is named by its sha256/);
@@ -69,7 +69,7 @@ test("a recorded body that was packed to fill the memory is refused, however it 
   }
 });
 
-test("a tape whose normaliser could search for ever is refused when it is read", async () => {
+test("a tape whose normaliser could search forever is refused when it is read", async () => {
   const declared = (pattern: string) => [{ name: "x", path: "messages.**", pattern }];
   for (const pattern of ["(a+)+$", "(\\w|\\d)*x"]) {
     assert.throws(() => normaliserOf(declared(pattern)), /Cannot use normaliser 'x' as .* takes exponential time/);

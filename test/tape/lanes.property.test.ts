@@ -95,7 +95,7 @@ test("parallel lanes always replay the same under any scheduling, agents with th
   );
 });
 
-test("what agents in the background report always reaches their lead where it did, whoever is faster", async () => {
+test("reports of background agents always reach their lead at the recorded place, whichever is faster", async () => {
   const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(

@@ -39,7 +39,7 @@ test("where CI is set, only replay and verify are possible", async () => {
   });
 });
 
-test("replay without a tape says how to record one; a mode or path that is none is refused", async () => {
+test("replay without a tape says how to record one; a wrong mode or path is refused", async () => {
   await inFolder(async (folder) => {
     await assert.rejects(
       take(offline(options), { folder, tape: { path: folder } }),
@@ -146,7 +146,7 @@ test("update of a tape that still fits never calls the model and changes no byte
   });
 });
 
-test("update of a tape with tool results gives the recorded ones up to the first difference, and keeps none that is not asked for any more", async () => {
+test("update of a tape with tool results uses the recorded ones up to the first difference, and drops those no longer requested", async () => {
   await inFolder(async (folder) => {
     const path = folder;
     await recordWire(options, [look("a"), note("b"), look("c"), { text: "done" }], {
@@ -187,7 +187,7 @@ test("update of a tape with tool results gives the recorded ones up to the first
   });
 });
 
-test("update through the SDK asks anew from the call on that it sends otherwise, which was never served", async () => {
+test("update through the SDK calls the model from the first call that it sends differently", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [look("a"), { text: "done" }], { folder });
     const old = readFileSync(tapeIn(folder), "utf8").replaceAll(
@@ -246,7 +246,7 @@ test("verify gives the model what was recorded, runs the tools for real, and rep
   });
 });
 
-test("verify tells hooks of an error that a tool throws as it did, and calls nothing drift that a limit ended", async () => {
+test("verify passes a tool's error to hooks as recorded, and does not report calls that a limit ended", async () => {
   await inFolder(async (folder) => {
     const Hang = {
       ...Look,
@@ -267,7 +267,7 @@ test("verify tells hooks of an error that a tool throws as it did, and calls not
   });
 });
 
-test("verify holds what hooks make of a result to what the model was told, and counts no declared difference", async () => {
+test("verify compares results after hooks with what the model read, and ignores declared differences", async () => {
   await inFolder(async (folder) => {
     let tries = 0;
     const Count = { ...Look, run: ({ say }: { say: string }) => `${say} for the ${++tries}. time` };
@@ -299,7 +299,7 @@ test("verify holds what hooks make of a result to what the model was told, and c
   });
 });
 
-test("a session with a run that a person ended is not kept, also where it went on: no replay would come that far", async () => {
+test("a session with a run that the user interrupted is not kept, even if it continued: no replay would get that far", async () => {
   await inFolder(async (folder) => {
     const path = join(folder, "kept");
     const ended = new AbortController();

@@ -46,7 +46,7 @@ test("the word that a runtime has for a user without a name is never taken for a
   assert.equal(taped.place(taped.restore("by {USER}")), "by {USER}");
 });
 
-test("where no variable tells the user's name it is the one that commands tell", () => {
+test("without a variable the user's name comes from the system", () => {
   const places = new URL("../../lib/tape/redact/places.ts", import.meta.url).href;
   using folder = scratch({
     "who.ts": `import { placer, placesHere } from "${places}";

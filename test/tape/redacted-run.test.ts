@@ -68,13 +68,13 @@ async function recordedAndReplayed(
 
 const REPLAYED = [[true, [], []], [true, [], []]];
 
-test("a run that writes where it works into a file always replays, in another place", async () => {
+test("a run that writes its directory into a file always replays in another directory", async () => {
   const { reports, tape } = await recordedAndReplayed([{ tools: [{ name: "Where", input: {} }] }], {});
   assert.deepEqual(reports, REPLAYED);
   assert.ok(tape.includes("gcc -I{ROOT}/include"), tape);
 });
 
-test("U16: a redacted run always replays, also where it writes the secret into a file", async () => {
+test("U16: a redacted run always replays, also if it writes the secret into a file", async () => {
   const note = (say: string) => ({ tools: [{ name: "Note", input: { say } }] });
   const { reports, tape } = await withEnv(
     { MY_PASSWORD: "correct-horse-9" },
@@ -108,7 +108,7 @@ test("U16: a secret that words or a hook of the agent show before others give it
   }
 });
 
-test("what has the digits of a taken-out key by chance is no key: the tape shows it", async () => {
+test("a text that happens to have the digits of a placeholder is not treated as the key", async () => {
   const innocent = "Wq83hsT20vXo15KdY"; // too short to be taken for a key itself
   const options: AgentOptions = { system: `The build is ${innocent}.`, tools: [Look] };
   const says: ScriptedReply = { text: `Bearer ${BEARER}`, tools: [{ name: "Look", input: { say: "up" } }] };
@@ -123,7 +123,7 @@ test("what has the digits of a taken-out key by chance is no key: the tape shows
   });
 });
 
-test("U16: an organisation's id that one place gives away is taken out everywhere, though nobody asked for it", async () => {
+test("U16: an organisation id that is found in one place is removed everywhere, without --redact", async () => {
   const id = "3b6e2f0c-1a2b-4c3d-8e9f-001122334455";
   for (const tools of [false, true]) {
     const { reports, tape } = await recordedAndReplayed(
@@ -141,7 +141,7 @@ test("U16: an organisation's id that one place gives away is taken out everywher
   }
 });
 
-test("U16: a redacted run always replays where a key comes in lines, with numbers before them, in JSON, and alone", async () => {
+test("U16: a redacted run always replays if a key comes in lines, with numbers before them, in JSON, and alone", async () => {
   const lines = ["aB3dE5gH7j", "kL9mN1pQ2r"].map((line) => line.repeat(6));
   const pem = [["-----BEGIN PRIVATE", "KEY-----"].join(" "), ...lines, ["-----END PRIVATE", "KEY-----"].join(" ")];
   const replies: ScriptedReply[] = [
@@ -172,7 +172,7 @@ test("U16: a secret in a field that is named as opaque ones are never reaches a 
   assert.match(tape, /"data":"\{KEY:[0-9a-f]{6}\}"/);
 });
 
-test("U16: a secret in a file that is no text is always told and never written, and no such file is ever changed", async () => {
+test("U16: a secret in a binary file is always reported and never written, and such a file is never changed", async () => {
   const replies = (digits: string) => [{ tools: [{ name: "Pack", input: { digits } }] }];
   const refused = /line \d+\.files\.pack\.bin\.base64 shows .*: keep it out of the run, as a binary file cannot/;
   for (const secret of [TOKEN, "correct-horse-9"]) {

@@ -56,7 +56,7 @@ test("one call that a person let through and one that was refused stay what they
   });
 });
 
-test("what the agent's own rules refuse is not on the tape: where they have changed the replay drifts", async () => {
+test("refusals by the agent's own rules are not on the tape: if the rules change, the replay drifts", async () => {
   await inFolder(async (folder) => {
     const path = join(folder, "kept");
     await take(subject(REPLIES, { permissions: { deny: ["Note"] } }), { folder, tape: { path, mode: "record" } });
@@ -78,7 +78,7 @@ test("a tape never lets through what the rules here refuse or ask about", async 
   });
 });
 
-test("drift says so where a person had let a call through who is not asked on a replay", async () => {
+test("drift says so if a person had allowed a call, as a replay asks no person", async () => {
   await inFolder(async (folder) => {
     const path = join(folder, "kept");
     const asking: AgentOptions[] = [
@@ -115,7 +115,7 @@ test("refusals outlast an update", async () => {
   });
 });
 
-test("hooks are told again that a person was asked who refused", async () => {
+test("hooks see again that a person was asked and refused", async () => {
   await inFolder(async (folder) => {
     const path = join(folder, "kept");
     const told: string[] = [];

@@ -154,7 +154,7 @@ test("what the SDK sends otherwise is drift of the wire, and of nothing else: a 
   });
 });
 
-test("a number of a reply that no runtime can hold is no drift of the wire, where it is sent back as null", async () => {
+test("a number in a reply that becomes Infinity, and is sent back as null, is not drift", async () => {
   await inFolder(async (folder) => {
     const Any = { ...Look, parse: (input: unknown) => input as { say: string }, input_schema: { type: "object" } };
     const replies = ["1e400", "-1e400", "-0"].map((n) => ({ tools: [{ name: "Look", raw: `{"say":${n}}` }] }));

@@ -33,7 +33,7 @@ function all(folder: string, below = ""): string[] {
   });
 }
 
-test("a scratch copy has all that a fixture's files are: folders, programs, links, and files nobody may write", async () => {
+test("a scratch copy has all of a fixture's files: folders, programs, links and read-only files", async () => {
   await inFolder(async (folder) => {
     const files = join(folder, "files");
     mkdirSync(join(files, "a/b"), { recursive: true });
@@ -82,7 +82,7 @@ test("a scratch workspace always goes, and what a run has locked in it is read b
   assert.equal(existsSync(left), false);
 });
 
-test("a file that is too long for a text is hashed all the same, and is no text nor a change that is kept", async () => {
+test("a file too long for a string is hashed, but neither read as text nor recorded", async () => {
   await inScratch(undefined, async (cwd) => {
     const before = snapshot(cwd);
     writeFileSync(join(cwd, "long"), "");
@@ -95,7 +95,7 @@ test("a file that is too long for a text is hashed all the same, and is no text 
   });
 });
 
-test("the files of a workspace are always told in the order of their names, in which not every runtime lists a folder", async () => {
+test("the files of a workspace are always listed by name, on every runtime", async () => {
   await inScratch(undefined, async (cwd) => {
     const before = snapshot(cwd);
     const names = Array.from({ length: 40 }, (_, i) => `${(i * 7) % 40}.txt`);

@@ -97,7 +97,7 @@ async function withResults(options: AgentOptions, replies: readonly ScriptedRepl
   });
 }
 
-test("a shell whose results are on the tape is where it was: hooks and relative paths count from there", async () => {
+test("a shell whose results are on the tape has its recorded directory: hooks and relative paths use it", async () => {
   const [was] = await withResults({
     tools: [Bash, Read],
     hooks: { postToolUse: (_, ctx) => void ctx.addContext(`in ${ctx.cwd}`) },
@@ -105,7 +105,7 @@ test("a shell whose results are on the tape is where it was: hooks and relative 
   assert.match(JSON.stringify(was.result.messages), /in [^"]+\/work\/src\b/);
 });
 
-test("a folder that a shell had gone to is there again where its files were not kept: hooks run commands there", async () => {
+test("a folder that a shell had moved to exists on replay without its files: hooks run commands there", async () => {
   await inFolder(async (folder) => {
     const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/gone"))];
     put(place, { "src/a.txt": "a\n" });
@@ -162,7 +162,7 @@ test("a call that was tried again, and one with the id of another, have their ow
   assert.match(JSON.stringify(was.result.messages), /worked at 2.*try 1.*worked at 4.*try 3/);
 });
 
-test("a long result that ends in half a character, and one with a value that is no JSON, make a tape that can be read", async () => {
+test("a long result that ends in half a character, and one with a value that is not JSON, make a readable tape", async () => {
   const half = `${"x".repeat(20_000)}\ud83d`;
   const Odd = tool<{ n: number }>({
     name: "Odd",
@@ -181,7 +181,7 @@ test("a long result that ends in half a character, and one with a value that is 
   assert.equal(was.result.stop, "done");
 });
 
-test("what a person said whom tools asked is said again where nobody is there, and outlasts an update", async () => {
+test("a person's answers to tools are given again on replay, and survive an update", async () => {
   await inFolder(async (folder) => {
     const question = {
       question: `Where in ${join(folder, "work")}?`,
@@ -216,7 +216,7 @@ test("what a person said whom tools asked is said again where nobody is there, a
   });
 });
 
-test("an agent is told what memory files said, also where those were not kept with its tool results", async () => {
+test("an agent gets the text of memory files, also if they were not kept with its tool results", async () => {
   await inFolder(async (folder) => {
     const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/told"))];
     put(place, { "AGENTS.md": `Be brief about ${place}.\n`, "a.txt": "one\n" });
@@ -239,7 +239,7 @@ test("an agent is told what memory files said, also where those were not kept wi
   });
 });
 
-test("agents that files describe are started again, and changed memory is told of as it was, from recorded tool results alone", async () => {
+test("sub-agents from files start again, and changed memory is as recorded, from tool results alone", async () => {
   await inFolder(async (folder) => {
     const [place, fixture] = [join(folder, "place"), fixtureAt(join(folder, "fixtures/described"))];
     put(place, {

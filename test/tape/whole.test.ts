@@ -48,7 +48,7 @@ test("a session in which nothing was asked is never kept, and never put in the p
   });
 });
 
-test("a tape is never renewed where the workspace cannot be brought beside it: a full disk leaves both as they were", async () => {
+test("a tape is never updated if its workspace cannot be copied: a full disk changes neither", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ text: "one" }], { folder });
     const before = readFileSync(tapeIn(folder), "utf8");
@@ -70,7 +70,7 @@ test("a tape is never renewed where the workspace cannot be brought beside it: a
 
 const LONG_TEXT = "a long line\n".repeat(3000);
 
-test("a blob that is damaged or gone is told by its file, and is always written again with the next tape that needs it", async () => {
+test("a damaged or missing blob is named, and always written again with the next tape that needs it", async () => {
   await inFolder(async (folder) => {
     await recordWire(options, [{ text: LONG_TEXT }], { folder: join(folder, "a") });
     const tape = await readTape(tapeIn(join(folder, "a")));

@@ -106,7 +106,7 @@ export function whoseIs(path: string, request: TapeRequest): string {
   return asked && isToolUse(asked) ? `, a result of ${asked.name},` : "";
 }
 
-/** The memory file that a system prompt has a text from, where it first differs from another; "" where it has it from none. */
+/** The memory file that the first changed line of a system prompt comes from; "" if it is from none. */
 export function memoryAt(was: unknown, is: unknown): string {
   if (typeof was !== "string" || typeof is !== "string") return "";
   const [before, now] = [was.split("\n"), is.split("\n")];

@@ -77,15 +77,15 @@ export function shownOnce(cases: readonly Case[]): Case[] {
   const first = new Map<string, string>();
   return cases.map((one) => {
     if (!one.report) return one;
-    const divergences = one.report.divergences.map(({ expected, actual, ...told }): Divergence => {
-      if (expected === undefined && actual === undefined) return told;
-      const key = JSON.stringify([told.cause, told.path, expected, actual]);
+    const divergences = one.report.divergences.map(({ expected, actual, ...rest }): Divergence => {
+      if (expected === undefined && actual === undefined) return rest;
+      const key = JSON.stringify([rest.cause, rest.path, expected, actual]);
       const before = first.get(key);
       if (before === undefined) {
         first.set(key, one.name);
-        return { ...told, expected, actual };
+        return { ...rest, expected, actual };
       }
-      return { ...told, words: `${told.words}, as ${before === one.name ? "above" : `in ${before}`}` };
+      return { ...rest, words: `${rest.words}, as ${before === one.name ? "above" : `in ${before}`}` };
     });
     return { ...one, report: { ...one.report, divergences } };
   });
@@ -94,9 +94,9 @@ export function shownOnce(cases: readonly Case[]): Case[] {
 function divergenceLines({ lane, call, cause, path, words, expected, actual }: Divergence, ink: Ink): string[] {
   // Most sentences name their place.
   const named = words.includes(path) ? words : `${path}: ${words}`;
-  const told = path === "" ? words : named.replace(path, ink.bold);
+  const sentence = path === "" ? words : named.replace(path, ink.bold);
   return [
-    `${ink.red(cause)}: ${told} ${ink.dim(`(at ${call ?? lane})`)}`,
+    `${ink.red(cause)}: ${sentence} ${ink.dim(`(at ${call ?? lane})`)}`,
     ...changeLines(expected, actual, ink),
   ];
 }
@@ -136,7 +136,7 @@ function changeLines(expected: unknown, actual: unknown, ink: Ink): string[] {
   ];
 }
 
-/** A line, without its beginning where the change would not be seen. */
+/** A line, without its beginning if the change would not be visible. */
 function fromChange(line: string, other = ""): string {
   let same = 0;
   while (same < line.length && line[same] === other[same]) same++;

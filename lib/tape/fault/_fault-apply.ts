@@ -46,7 +46,7 @@ function isFinal({ status }: Attempt): boolean {
 
 /**
  * Failures that the SDK sees and repeats are spread over the calls it takes; the last of them is answered, as far as it
- * asks: where the answer is a failure too, the next call is nothing but that.
+ * asks: if the answer is a failure too, the next call is nothing but that.
  */
 function asked(call: Call, below: readonly Attempt[], answer: readonly Attempt[]): Call[] {
   const calls: Call[] = [];
@@ -99,7 +99,7 @@ function brokenOff(events: readonly ModelEvent[], fault: Fault): Attempt | undef
   if (!place || events.length === 0) return undefined;
   const before = events.slice(0, place.at);
   switch (kind) {
-    case "cut": // as if it were whole: only what is missing tells
+    case "cut": // as if it were complete
       return streamed(before);
     case "reset":
       return { ...streamed(before), ended: "cut", why: "The connection was reset" };

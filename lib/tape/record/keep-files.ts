@@ -57,7 +57,7 @@ export function keepFiles(workspace: string, fixture: string, except: readonly s
   return leftOut;
 }
 
-/** What is read of a path; undefined if it cannot be: then that is told, but for what has gone meanwhile. */
+/** What is read of a path; undefined if it cannot be read, which is reported unless it was removed meanwhile. */
 function readable<T>(path: string, leave: (path: string, why: string) => void, read: () => T): T | undefined {
   try {
     return read();
@@ -81,7 +81,7 @@ function secretIn(path: string, search: Redactor): string | undefined {
   return found && `it shows ${whatIs(found)}`;
 }
 
-/** A link is kept where it leads to the same file of a copy: within the workspace, by a relative path. */
+/** A link is kept if it leads to the same file of a copy: within the workspace, by a relative path. */
 function whyNoLink(path: string, workspace: string, search: Redactor): string | undefined {
   const words = readlinkSync(path);
   const to = resolve(dirname(path), words);
@@ -129,7 +129,7 @@ function filesOf(workspace: string, except: readonly string[], leave: (path: str
 
 /**
  * Warns of files of a fixture that git would not commit, such as a build that a run began with: here they are there, and
- * in a clone the replay drifts. Undefined if there are none, or nobody uses git.
+ * in a clone the replay drifts. Undefined if there are none, or without git.
  */
 export function gitIgnored(fixture: string, cwd: string): string | undefined {
   const { status, stdout } = spawnSync("git", ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"], {

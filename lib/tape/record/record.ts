@@ -11,12 +11,12 @@ export interface LiveCall {
   readonly request: TapeRequest;
   readonly at: number;
   readonly attempts: readonly (() => Attempt)[];
-  /** How long since its last attempt, where its agent was ended in the call, or the call is still under way. */
+  /** How long since its last attempt, if its agent was ended in the call, or the call is still under way. */
   left?: number | (() => number) | undefined;
   error?: CallError;
 }
 
-/** What a recording is told of the wire, whatever the call. */
+/** What a recording learns from the wire. */
 export interface WireFacts {
   url(url: string): void;
   requestHeaders(headers: Headers): void;
@@ -31,7 +31,7 @@ export function wireHeaders(headers: Headers): { [name: string]: string } {
 }
 
 /**
- * Asks a model and notes the call: each HTTP attempt where the model is the SDK's, what it yields where it is a
+ * Asks a model and notes the call: each HTTP attempt if the model is the SDK's, its events if it is a
  * function. The events are passed on as they come.
  */
 export async function* recordCall(
@@ -161,7 +161,7 @@ export function finishedCalls(
 }
 
 /**
- * A reader leaves before the end of a stream that has said all, or what nobody can use: only one that failed was
+ * A reader may leave a stream early when it has the whole reply or an unusable one: only a failed call was
  * stalled. An agent that is ended between two attempts is ended in one that sends nothing.
  */
 function asTheyEnded(
@@ -169,9 +169,9 @@ function asTheyEnded(
   left: LiveCall["left"],
   error: CallError | undefined,
 ): readonly Attempt[] {
-  const told = attempts.map(({ ended, ...rest }): Attempt =>
+  const seen = attempts.map(({ ended, ...rest }): Attempt =>
     ended && (ended !== "stall" || error) ? { ...rest, ended } : rest
   );
-  if (left === undefined || told.at(-1)?.ended === "aborted") return told;
-  return [...told, { ended: "aborted", took: Math.max(0, typeof left === "number" ? left : left()) }];
+  if (left === undefined || seen.at(-1)?.ended === "aborted") return seen;
+  return [...seen, { ended: "aborted", took: Math.max(0, typeof left === "number" ? left : left()) }];
 }

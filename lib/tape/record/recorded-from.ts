@@ -16,8 +16,8 @@ export function scriptOf(from: string): string {
 
 /**
  * What a recording that no command began needs so that `crochet replay` can run it again: the agent's script, unless
- * that is a test, and the workspace as it is before the run. A new one has it where the environment names the tape; one
- * that is renewed has it where it had one before.
+ * that is a test, and the workspace as it is before the run. A new recording has it if the environment names the tape, an
+ * update if the tape had one before.
  */
 export function recordedFrom(
   options: TapeOptions,
@@ -42,7 +42,7 @@ export function recordedFrom(
 
 /**
  * A workspace as it is now, out of sight of the tools that work in it. Too large a one is still recorded: it can be
- * replayed where it is.
+ * replayed in this directory.
  */
 function taken(cwd: string, fixture: string, except: readonly string[]): NonNullable<TapeOptions["workspace"]> {
   const copy = mkdtempSync(join(tmpdir(), "crochet-files-"));

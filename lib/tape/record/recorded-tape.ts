@@ -10,7 +10,7 @@ import type { Recording } from "./recording.ts";
 import type { Call, Tape, TapeRequest } from "../tape.ts";
 
 /**
- * Why nothing is written, for a sentence that begins with "Cannot record as": the model was never asked, somebody ended
+ * Why nothing is written, for a sentence that begins with "Cannot record as": the model was never called, the user ended
  * the run, or a failure would take the place of a run that went well.
  */
 export function refusal(
@@ -23,7 +23,7 @@ export function refusal(
   if (stop === undefined) {
     return calls.length === 0 ? "nothing was asked" : "the run has not ended: wait for it, then close";
   }
-  // Nobody interrupts a replay, so it would not come to where the next prompt was given.
+  // A replay is not interrupted, so it would never reach the next prompt.
   if (isInterrupted) return "the run was interrupted: let it finish";
   if (unsent) return `the model could not be called: ${unsent.error!.message}`;
   if (stop === "error" && calls.length === 0 && was === undefined) return "the run failed before the model was called";
@@ -63,7 +63,7 @@ export function headerOf(
   };
 }
 
-/** What answered, as far as the wire tells. */
+/** What replied, as far as the wire shows. */
 function sourceOf(url: string, requestId: string | null | undefined): string {
   if (requestId?.startsWith("req_scripted_")) return "scripted server";
   const { hostname } = new URL(url);
@@ -114,7 +114,7 @@ function byPath([a]: readonly [string, string], [b]: readonly [string, string]):
   return a < b ? -1 : 1;
 }
 
-/** Says in which order files were changed where agents did it beside each other: a tape goes lane by lane. */
+/** Numbers the changes of files if several lanes made them: a tape goes lane by lane. */
 function ordered(tools: readonly ToolFact[]): readonly ToolFact[] {
   const lanes = new Set(tools.filter(({ files }) => files).map(({ lane }) => lane));
   return tools.map(({ nth: _, ...fact }, i) => fact.files && lanes.size > 1 ? { ...fact, nth: i + 1 } : fact);

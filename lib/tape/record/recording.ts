@@ -35,7 +35,7 @@ export class Recording {
   readonly seen: SeenWire = {};
   readonly #learn: (kind: SecretKind, name: string, value: string) => void;
 
-  /** `learn` is told what went over the wire in headers and must not be shown anywhere else. */
+  /** `learn` gets the secrets in headers, which must not be shown anywhere else. */
   constructor(learn: (kind: SecretKind, name: string, value: string) => void) {
     this.#learn = learn;
   }
