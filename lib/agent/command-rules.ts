@@ -47,7 +47,7 @@ export function sessionSandbox(
 /** Runs programs for hooks (`ctx.$`), in the sandbox where hooks are confined to it. */
 export function hookExec(confine: Open | undefined): NonNullable<HookEnv["exec"]> {
   return async (command, args, options) => {
-    const { exec } = await import("../hooks/process/exec.ts");
+    const { exec } = await import("../hooks/process/process.ts");
     if (!confine) return exec(command, args, options);
     const [program, ...given] = (await confine())([command, ...args], options.cwd);
     return exec(program!, given, options);

@@ -93,7 +93,7 @@ async function expectTyped(cwd: string, { settings, hooks }: Flags["flags"]): Pr
   if (typeof settings !== "string") return;
   const inline = settings.trimStart().startsWith("{");
   const path = inline ? "--settings" : resolve(cwd, settings);
-  const { readSettings } = await import("../hooks/setting/settings-file.ts");
+  const { readSettings } = await import("../hooks/settings.ts");
   try {
     await readSettings({ path, required: true, ...(inline && { text: settings }) });
   } catch (error) {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { EventFields } from "../core/events.ts";
 import { ownCommand } from "../hooks/installing/own-command.ts";
-import { exec } from "../hooks/process/exec.ts";
+import { exec } from "../hooks/process/process.ts";
 import { HookRegistry } from "../hooks/registry.ts";
 import { agentsDir, beginLog, isAgentId, readEvents } from "../monitor/log.ts";
 import { noteEvent } from "../monitor/note.ts";

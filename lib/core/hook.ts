@@ -1,5 +1,4 @@
 import type { Clock } from "./clock.ts";
-import type { Dialect } from "./dialects.ts";
 import type { AnyEvent, EventName, EventOf } from "./events.ts";
 import type { Model, Reply } from "./model.ts";
 import type { ResolvedName } from "./names.ts";
@@ -48,6 +47,9 @@ export type NotificationHook = Hook<"notification">;
 export type CheckpointHook = Hook<"checkpoint">;
 export type MemoryUpdateHook = Hook<"memory-update">;
 export type AgentPromptHook = Hook<"agent-prompt">;
+
+/** Which spelling of a verdict a hook speaks. It belongs to the hook's kind, so no object ever means two things. */
+export type Dialect = "native" | "claude" | "prompt" | "definition";
 
 export type HookKind = "module" | "command" | "rules" | "prompt" | "http";
 

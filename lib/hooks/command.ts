@@ -6,9 +6,15 @@ import type { KindParts } from "./file/record.ts";
 import { answerOf, FailedCommand, lateAnswer, listeningTo, speakerOf } from "./process/answer.ts";
 import { hookEnvironment, hookFolder, type HookStart, withPlaceholders } from "./process/environment.ts";
 import { type HookHost, outputFolder } from "./process/host.ts";
-import { type GroupOptions, startedBy } from "./process/group.ts";
-import { type ProcessOptions, type Ran, runProcess, type Stream } from "./process/process.ts";
-import { asyncLine } from "./process/stdout.ts";
+import {
+  type GroupOptions,
+  type ProcessOptions,
+  type Ran,
+  runProcess,
+  startedBy,
+  type Stream,
+} from "./process/process.ts";
+import { asyncLine } from "./hosts/claude-answer.ts";
 import { type Question, WarmProcess } from "./process/warm.ts";
 import { type WireFacts, wireInput } from "./process/wire.ts";
 import { refusalWords } from "./process/words.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { readDefinition } from "../core/dialects.ts";
+import { readDefinition } from "./prompting/read-answer.ts";
 import type { AnyEvent } from "../core/events.ts";
 import type { Hook, HookRecord } from "../core/hook.ts";
 import { nearest } from "../core/names.ts";
@@ -9,11 +9,10 @@ import { type Definition, DefinitionReader, type Path } from "./definition/defin
 import { definitionCommand } from "./definition/definition-command.ts";
 import { conditionsOf, momentsOf } from "./definition/definition-match.ts";
 import type { HookDefinitions } from "./definition/hook-config.ts";
-import { listedNames } from "./file/matcher.ts";
+import { type KindParts, listedNames } from "./file/record.ts";
 import { nameWarnings, SEED_TOOLS } from "./known-names.ts";
 import type { HookHost } from "./process/host.ts";
 import { HookLoadError } from "./file/load-error.ts";
-import type { KindParts } from "./file/record.ts";
 import { programAt } from "./process/program.ts";
 import { parseRules } from "./rule/rule-language.ts";
 import { type Condition, isToolTest } from "./rule/rule.ts";

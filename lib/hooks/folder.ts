@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/thrown.ts";
+import { discover, type Discovery, type HookFile, loadMessage, type Problem } from "./discover.ts";
 import { isSkipped } from "./file/file-name.ts";
-import { guarded } from "./file/guarded.ts";
-import type { HookHost } from "./process/host.ts";
 import type { ModuleFolder } from "./file/import.ts";
 import { sharedFiles, treeHash } from "./file/tree.ts";
-import { discover, type Discovery, type HookFile, loadMessage, type Problem } from "./discover.ts";
 import { brokenHook, loadHook, problemHook } from "./load.ts";
+import type { HookHost } from "./process/host.ts";
 import type { PromptModel } from "./prompt.ts";
 
 /** Why a file of a folder may not be run; undefined if it may. */
@@ -150,4 +150,31 @@ function onceEach(folders: readonly HookFolder[]): HookRecord[] {
     for (const { path } of files) seen.add(path);
     return records.filter((record) => !again.has(record));
   });
+}
+
+/** Stands for the answer of a hook that was not run. */
+class Refused {
+  readonly why: string;
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
+/**
+ * A hook that is run only while nothing speaks against it. Where it is not run, what it would have judged is
+ * refused: whoever changes a hook must not open the gate by that.
+ */
+export function guarded(record: HookRecord, why: () => string | undefined): HookRecord {
+  return {
+    ...record,
+    run: (event, ctx) => {
+      const reason = why();
+      return reason === undefined ? record.run(event, ctx) : new Refused(reason);
+    },
+    read: (raw, event) => {
+      if (!(raw instanceof Refused)) return record.read(raw, event);
+      if (EVENTS[event.event].deny !== "prevents") throw new Error(raw.why);
+      return { decision: "deny", reason: raw.why };
+    },
+  };
 }

@@ -4,13 +4,14 @@ import { failurePolicy } from "../core/dispatch.ts";
 import { type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { sha256 } from "../files/sha256.ts";
+import type { HookFile } from "./discover.ts";
+import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
+import type { Listened } from "./file/record.ts";
 import type { Host } from "./hosts/host.ts";
 import { HOST_NAMES, hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
+import { OWN_TYPE } from "./settings.ts";
 import { ownCommand } from "./installing/own-command.ts";
-import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
 import { type HostEntry, withEntries, withoutEntries } from "./installing/settings-edit.ts";
-import type { Listened } from "./file/record.ts";
-import type { HookFile } from "./discover.ts";
 
 /** A hook file with the record it compiled to, which knows its config. */
 export interface Installable {
@@ -219,4 +220,35 @@ function removeIfEmpty(folder: string): void {
   } catch {
     // Somebody else's.
   }
+}
+
+/**
+ * The settings with those hooks marked that serve a file which is loaded already: installed for the host, found by
+ * us too. A hook is one hook, whichever way it was found.
+ */
+export async function markOwn(text: string, isLoaded: (path: string) => boolean): Promise<string> {
+  const { parse } = await import("jsonc-parser");
+  const errors: [] = [];
+  const settings = parse(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true }) as Settings | undefined;
+  if (errors.length > 0 || typeof settings?.hooks !== "object" || settings.hooks === null) return text;
+  let marked = false;
+  for (const groups of Object.values(settings.hooks)) {
+    for (const group of Array.isArray(groups) ? groups as (Group | null)[] : []) {
+      for (const hook of Array.isArray(group?.hooks) ? group.hooks : []) {
+        const file = typeof hook?.command === "string" ? installedFile(hook.command) : undefined;
+        if (file === undefined || !isLoaded(file)) continue;
+        hook!.type = OWN_TYPE;
+        marked = true;
+      }
+    }
+  }
+  return marked ? JSON.stringify(settings) : text;
+}
+
+interface Settings {
+  hooks?: { [event: string]: unknown } | null;
+}
+
+interface Group {
+  hooks?: ({ type?: string; command?: unknown } | null)[];
 }

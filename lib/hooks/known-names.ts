@@ -1,6 +1,6 @@
 import type { HookRecord } from "../core/hook.ts";
 import { kebab, nearest } from "../core/names.ts";
-import { isAboutTool } from "./file/matcher.ts";
+import { isAboutTool } from "./file/record.ts";
 import { sampleEvent } from "./samples.ts";
 
 /** The fields of a tool's input, by the tool's name. */

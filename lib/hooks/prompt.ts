@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
-import { readPrompt } from "../core/dialects.ts";
+import { readPrompt } from "./prompting/read-answer.ts";
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext, HookRecord } from "../core/hook.ts";
 import { textOf, user } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
 import { readReply } from "../core/reply.ts";
 import { NO_OPINION, type Opinion } from "../core/verdict.ts";
+import { splitFrontMatter } from "../files/front-matter.ts";
+import type { HookFile } from "./discover.ts";
 import { checkedConfig, type HookConfig, readHeader } from "./file/config.ts";
-import { readPromptFile } from "./prompting/prompt-file.ts";
-import { jsonInText } from "./prompting/json-in-text.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, recordBase } from "./file/record.ts";
-import { CACHE_SECONDS, ResponseCache } from "./prompting/response-cache.ts";
-import { SharedCalls } from "./prompting/shared-calls.ts";
-import { compileTemplate, type Template } from "./prompting/template.ts";
 import { projection } from "./process/wire.ts";
-import type { HookFile } from "./discover.ts";
+import { jsonInText } from "./prompting/read-answer.ts";
+import { CACHE_SECONDS, ResponseCache, SharedCalls } from "./prompting/shared-calls.ts";
+import { compileTemplate, type Template } from "./prompting/template.ts";
+import { readYaml } from "./rule/yaml.ts";
 
 /** Judges where neither the hook nor the settings name a model: a fast one. */
 export const HOOK_MODEL = "claude-haiku-5-5";
@@ -264,4 +264,26 @@ function judgeOf(model: Model, source: string, options: PromptOptions) {
     warned = true;
     return readPrompt(await ask(event, ctx), event.event);
   };
+}
+
+/** A prompt as it is written, and what its front matter says about it. */
+interface PromptFile {
+  readonly fields: { readonly [key: string]: unknown };
+  readonly template: string;
+}
+
+/** Reads the text of a prompt file; its `# crochet:` line belongs to neither part. */
+export async function readPromptFile(text: string, file: string): Promise<PromptFile> {
+  const { head, body, unclosed } = splitFrontMatter(text);
+  if (unclosed) {
+    throw new HookLoadError(file, { line: 1, column: 1 }, "its front matter is never closed: end it with a line '---'");
+  }
+  const template = body.replace(/^\s*#[ \t]*crochet:.*(?:\r?\n|$)/, "");
+  if (head === undefined) return { fields: {}, template };
+  // A line of its own in front keeps the line numbers of the file.
+  const { value, at } = await readYaml(`\n${head}`, file);
+  if (value !== null && (typeof value !== "object" || Array.isArray(value))) {
+    throw new HookLoadError(file, at([]), "its front matter is no list of 'key: value' lines");
+  }
+  return { fields: (value ?? {}) as PromptFile["fields"], template };
 }

@@ -207,7 +207,7 @@ export class ServedEnv implements HookEnv {
     return this.#options.signal;
   }
 
-  readonly exec: NonNullable<HookEnv["exec"]> = async (...args) => (await import("./process/exec.ts")).exec(...args);
+  readonly exec: NonNullable<HookEnv["exec"]> = async (...args) => (await import("./process/process.ts")).exec(...args);
 
   log(hook: string, message: string): void {
     this.logged.push(`${hook}: ${message}\n`);

@@ -1,16 +1,16 @@
+import { readFileSync } from "node:fs";
 import type { HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { EVENT_NAMES, kebab, nearest, pascal, resolveEvent } from "../core/names.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
-import { claude } from "./hosts/claude.ts";
-import { readHandler } from "./setting/handler.ts";
-import { matcherOf } from "./file/matcher.ts";
+import { positionOf } from "./file/load-error.ts";
 import { type Environment, shortPath } from "./file/places.ts";
-import { asInHost } from "./file/record.ts";
+import { asInHost, matcherOf } from "./file/record.ts";
+import { claude } from "./hosts/claude.ts";
 import type { HookHost } from "./process/host.ts";
-import { readSettings, type SettingsFile } from "./setting/settings-file.ts";
-import { type Draft, isAboutCall, recordsOf } from "./setting/settings-record.ts";
 import type { PromptModel } from "./prompt.ts";
+import { readHandler } from "./setting/handler.ts";
+import { type Draft, isAboutCall, recordsOf } from "./setting/settings-record.ts";
 
 /** Something in a settings file that does not count, or does not mean what it seems to. */
 export interface SettingsProblem {
@@ -21,6 +21,9 @@ export interface SettingsProblem {
   /** The whole sentence: where, what, why, the mend. */
   readonly message: string;
 }
+
+/** The type of an entry that serves a hook file of ours: the file is loaded itself. */
+export const OWN_TYPE = "crochet";
 
 /** A hook that was read and never fires here, and why. */
 export interface NeverFires {
@@ -188,7 +191,7 @@ class Reading {
     const loosens = ["allow", "defaultMode", "additionalDirectories"].filter((key) => given[key] !== undefined);
     if (broken !== undefined && loosens.length > 0) {
       const which = loosens.join(", ");
-      wrong("permissions", `Only the deny and ask rules of this file hold, not ${which}: fix ${broken}`);
+      wrong("permissions", `Cannot use ${which} of this file, only its deny and ask rules: fix ${broken}`);
     }
     const lists = broken === undefined ? ["allow", "ask", "deny"] as const : ["ask", "deny"] as const;
     for (const list of lists) {
@@ -236,4 +239,41 @@ function refused(permissions: Permissions): string | undefined {
 function unknownEvent(name: string): string {
   if (Object.hasOwn(claude.events, name)) return `nothing here fires ${name}`;
   return `there is no event ${name}: did you mean ${pascal(nearest(kebab(name), EVENT_NAMES)!)}?`;
+}
+
+/** One settings file, or settings given on the command line as they are. */
+export interface SettingsFile {
+  readonly path: string;
+  /** Named by a person: it must be there. */
+  readonly required?: boolean;
+  /** The settings themselves, where they are in no file. */
+  readonly text?: string;
+}
+
+/**
+ * The object in a settings file; undefined where there is no file. Comments and trailing commas are accepted.
+ *
+ * @throws {Error} that says where it cannot be read
+ */
+export async function readSettings(file: SettingsFile): Promise<Readonly<Record<string, unknown>> | undefined> {
+  let text = file.text;
+  if (text === undefined) {
+    try {
+      text = readFileSync(file.path, "utf8");
+    } catch (error) {
+      if ((error as { code?: string }).code === "ENOENT" && !file.required) return undefined;
+      throw new Error(`Cannot read the settings as ${(error as Error).message}`);
+    }
+  }
+  if (text.trim() === "") return {};
+  const { parse, printParseErrorCode } = await import("jsonc-parser");
+  const errors: { error: number; offset: number; length: number }[] = [];
+  const value: unknown = parse(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true });
+  if (errors.length > 0) {
+    const { error, offset } = errors[0]!;
+    const { line, column } = positionOf(text, offset);
+    throw new Error(`Cannot read the settings as ${printParseErrorCode(error)} at line ${line}, column ${column}`);
+  }
+  if (!isObject(value)) throw new Error('Cannot read the settings as they are no object: write { "hooks": { … } }');
+  return value;
 }

@@ -4,7 +4,6 @@ import type { HookRecord } from "../core/hook.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { holdsHooks } from "./discover.ts";
 import { parseFileName } from "./file/file-name.ts";
-import { markOwn, OWN_TYPE } from "./installing/own-entries.ts";
 import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
 import { type SourceScope, TextSource } from "./file/text-source.ts";
 import { nameWarnings } from "./known-names.ts";
@@ -234,9 +233,11 @@ export class HookSources {
     this.#tellRefused(this.#settings, problems, unloaded);
     const texts = this.#settings.filter((one) => one.text !== undefined);
     if (texts.length === 0 && this.#given.length === 0) return { listed: [], permissions: {}, off: false };
-    const { loadSettings } = await import("./settings.ts");
+    const { loadSettings, OWN_TYPE } = await import("./settings.ts");
     const { cwd, env, host = { projectDir: cwd }, prompt, warn } = this.#options;
     const marked = await Promise.all(texts.map(async ({ path, scope, text }) => {
+      if (!text!.includes(" --dialect ")) return { path, scope, text: text! };
+      const { markOwn } = await import("./install.ts");
       return { path, scope, text: await markOwn(text!, (file) => paths.has(realOr(file))) };
     }));
     const given = this.#given.map((text) => ({ path: "--settings", scope: "command line" as const, text }));

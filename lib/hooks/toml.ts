@@ -3,8 +3,7 @@ import type { AnyEvent } from "../core/events.ts";
 import type { HookContext, HookRecord } from "../core/hook.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
 import { hookEnvironment } from "./process/environment.ts";
-import { type HookHost, outputFolder } from "./process/host.ts";
-import { persisted } from "./process/persisted.ts";
+import { type HookHost, outputFolder, persisted } from "./process/host.ts";
 import { howEnded, type Ran, runProcess, type Stream } from "./process/process.ts";
 import { readTurnCommand, type TurnCommand, type TurnTable } from "./turn-command.ts";
 

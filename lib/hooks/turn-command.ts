@@ -1,6 +1,5 @@
 import { nearest } from "../core/names.ts";
 import { HookLoadError } from "./file/load-error.ts";
-import { readToml } from "./file/read-toml.ts";
 
 export type TurnTable = "turn_start" | "turn_end";
 
@@ -76,4 +75,15 @@ function checked(
 
 function shown(value: unknown): string {
   return typeof value === "bigint" ? String(value) : JSON.stringify(value) ?? String(value);
+}
+
+/** Reads a TOML document; a mistake is an error with its place. */
+export async function readToml(text: string, file: string): Promise<{ readonly [table: string]: unknown }> {
+  const { parse, TomlError } = await import("smol-toml");
+  try {
+    return parse(text);
+  } catch (error) {
+    const at = error instanceof TomlError ? { line: error.line, column: error.column } : undefined;
+    throw new HookLoadError(file, at, `it is not valid TOML: ${(error as Error).message.split("\n", 1)[0]}`);
+  }
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Folded } from "../core/fold.ts";
 import { type Opinion, readNative } from "../core/verdict.ts";
-import { readStdout } from "../hooks/process/stdout.ts";
+import { readStdout } from "../hooks/hosts/claude-answer.ts";
 import { type Answered, type Did, type ExpectedAction, whatItDid } from "./examples/expectation.ts";
 
 /** What `expect(…)` is extended with: the types, for the declaration of the runner's own. */

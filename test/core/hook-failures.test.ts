@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readDefinition } from "../../lib/core/dialects.ts";
+import { readDefinition } from "../../lib/hooks/prompting/read-answer.ts";
 import { type EventName, EVENTS, type Fired } from "../../lib/core/events.ts";
 import type { Folded } from "../../lib/core/fold.ts";
 import type { HookContext, HookRecord, OnError } from "../../lib/core/hook.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { readClaude, readDefinition, readPrompt } from "../../lib/core/dialects.ts";
+import { readClaude } from "../../lib/hooks/hosts/claude-answer.ts";
+import { readDefinition, readPrompt } from "../../lib/hooks/prompting/read-answer.ts";
 import type { EventName } from "../../lib/core/events.ts";
 import {
   allow,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { matcherOf } from "../../lib/hooks/file/matcher.ts";
+import { matcherOf } from "../../lib/hooks/file/record.ts";
 import { loadSettings } from "../../lib/hooks/settings.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
 import { assertLinear } from "../_processor-time.ts";

@@ -16,7 +16,7 @@ import {
   promptHook,
   promptStop,
 } from "../../lib/hooks/prompt.ts";
-import { ResponseCache } from "../../lib/hooks/prompting/response-cache.ts";
+import { ResponseCache } from "../../lib/hooks/prompting/shared-calls.ts";
 import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";

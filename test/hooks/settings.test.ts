@@ -326,7 +326,7 @@ test("a file with an entry that cannot be a hook allows nothing; its deny and as
     assert.deepEqual(all.permissions, { allow: ["Edit"], ask: ["Bash(git push *)"], deny: ["Bash(rm *)"] });
     assert.match(
       messages(all).at(-1)!,
-      /permissions: Only the deny and ask rules of this file hold, not allow, defaultMode, additionalDirectories: fix hooks/,
+      /permissions: Cannot use allow, defaultMode, additionalDirectories of this file, only its deny and ask rules: fix hooks/,
     );
   }
   const well = {

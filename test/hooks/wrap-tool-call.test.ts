@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
-import { readDefinition } from "../../lib/core/dialects.ts";
+import { readDefinition } from "../../lib/hooks/prompting/read-answer.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import { sessionHooks, ToolDeniedError, wrapToolCall } from "../../lib/hooks/wrap-tool-call.ts";
 import { expectEvent } from "../../lib/core/names.ts";

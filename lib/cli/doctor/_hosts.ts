@@ -4,9 +4,8 @@ import { homeOf, shortPath } from "../../hooks/file/places.ts";
 import { installedFile } from "../../hooks/install.ts";
 import type { Host } from "../../hooks/hosts/host.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
-import { loadSettings } from "../../hooks/settings.ts";
+import { loadSettings, readSettings } from "../../hooks/settings.ts";
 import { isObject } from "../../core/json.ts";
-import { readSettings } from "../../hooks/setting/settings-file.ts";
 import type { Io } from "../_io.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
 

@@ -5,7 +5,7 @@ import { fire } from "../../core/dispatch.ts";
 import type { AnyEvent, EventName, Fired } from "../../core/events.ts";
 import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { isObject, parsed } from "../../core/json.ts";
-import { exec } from "../../hooks/process/exec.ts";
+import { exec } from "../../hooks/process/process.ts";
 import { readEvent } from "../../hooks/hosts/read-event.ts";
 import type { HookHost } from "../../hooks/process/host.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";

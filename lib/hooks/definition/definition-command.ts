@@ -1,12 +1,11 @@
-import { readDefinition } from "../../core/dialects.ts";
+import { readDefinition } from "../prompting/read-answer.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import { NO_OPINION, type Opinion, UnusableAnswer } from "../../core/verdict.ts";
 import type { KindParts } from "../file/record.ts";
 import { hookEnvironment, hookFolder } from "../process/environment.ts";
-import { startedBy } from "../process/group.ts";
+import { howEnded, type Ran, runProcess, startedBy } from "../process/process.ts";
 import { type HookHost, outputFolder } from "../process/host.ts";
-import { howEnded, type Ran, runProcess } from "../process/process.ts";
-import { readStdout } from "../process/stdout.ts";
+import { readStdout } from "../hosts/claude-answer.ts";
 import { projection } from "../process/wire.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { basename, isAbsolute, relative } from "node:path";
 import { EVENTS } from "../../core/events.ts";
 import type { HookRecord } from "../../core/hook.ts";
-import { listedNames, matcherOf } from "../file/matcher.ts";
+import { listedNames, matcherOf } from "../file/record.ts";
 import { expectEvent, type ResolvedName } from "../../core/names.ts";
 import { SEED_TOOLS } from "../known-names.ts";
 import type { DefinitionMatcher } from "./definition.ts";

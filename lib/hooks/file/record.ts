@@ -1,11 +1,12 @@
+import { type EventName, EVENTS } from "../../core/events.ts";
 import type { Hook, HookRecord } from "../../core/hook.ts";
-import { missing } from "../match.ts";
-import { isAboutTool, listedNames, matcherOf } from "./matcher.ts";
+import { compileMatcher, missing } from "../match.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import { readNative } from "../../core/verdict.ts";
+import { runaway } from "../../regex/runaway.ts";
+import type { HookFile } from "../discover.ts";
 import { checkedConfig, type HookConfig } from "./config.ts";
 import { DEFAULT_PRIORITY, type FileKind, type Moment, parseMoment } from "./file-name.ts";
-import type { HookFile } from "../discover.ts";
 
 /** What a hook's kind decides: how it runs, and how its answer is read. */
 export type KindParts = Pick<HookRecord, "kind" | "dialect" | "run" | "read">;
@@ -109,4 +110,29 @@ function missesOf(listeners: readonly Listener[]): HookRecord["misses"] {
     }
     return why;
   };
+}
+
+/**
+ * The matcher of a file: as in code, but one that could search for ever is refused when it is loaded.
+ *
+ * @throws {TypeError} that says why it cannot be used
+ */
+export function matcherOf(pattern: string | undefined): (value: string) => boolean {
+  const test = compileMatcher(pattern);
+  if (pattern === undefined || !/[*+{]/.test(pattern) || pattern === "*") return test;
+  const why = runaway(new RegExp(pattern));
+  if (why !== undefined) throw new TypeError(`Cannot use matcher '${pattern}' as ${why}`);
+  return test;
+}
+
+/** Whether an event is matched with the name of a tool. */
+export function isAboutTool(event: EventName): boolean {
+  const { match } = EVENTS[event];
+  return match === "tool_name" || match === "tool";
+}
+
+/** The names a matcher lists; none if it is a regular expression. */
+export function listedNames(pattern: string | undefined): string[] {
+  if (pattern === undefined || !/^[\w\-, |]+$/.test(pattern)) return [];
+  return pattern.split(/[|,]/).map((name) => name.trim()).filter((name) => name !== "");
 }

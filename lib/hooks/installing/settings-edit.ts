@@ -1,5 +1,5 @@
+import type { Node } from "jsonc-parser";
 import { isObject } from "../../core/json.ts";
-import { JsonText } from "./json-edit.ts";
 
 /** One hook in another host's settings. */
 export interface HostEntry {
@@ -87,4 +87,99 @@ function hooksIn(edit: JsonText): Hooks | undefined {
     }
   }
   return hooks as Hooks;
+}
+
+type Path = readonly (string | number)[];
+
+/**
+ * A JSON text, comments and all, that is changed by putting text in and taking text out: what is not meant stays as it
+ * is, to the byte.
+ */
+export class JsonText {
+  readonly #jsonc: typeof import("jsonc-parser");
+  readonly #style: { readonly eol: string; readonly indent: string };
+  text: string;
+
+  constructor(text: string, jsonc: typeof import("jsonc-parser")) {
+    this.text = text;
+    this.#jsonc = jsonc;
+    this.#style = { eol: text.includes("\r\n") ? "\r\n" : "\n", indent: /\n([ \t]+)\S/.exec(text)?.[1] ?? "  " };
+  }
+
+  /** @throws {Error} that says where the text is no JSON */
+  value(): unknown {
+    const errors: { error: number; offset: number; length: number }[] = [];
+    const value: unknown = this.#jsonc.parse(this.text, errors, { allowTrailingComma: true });
+    if (errors.length > 0) {
+      const { error, offset } = errors[0]!;
+      const line = this.text.slice(0, offset).split("\n").length;
+      throw new Error(`Cannot change it as it is no JSON: ${this.#jsonc.printParseErrorCode(error)} in line ${line}`);
+    }
+    return value;
+  }
+
+  /** Adds an element to the list at a path, or a property to the object, after all others. */
+  append(path: Path, value: unknown, key?: string): void {
+    const node = this.#at(path);
+    const end = node.offset + node.length - 1;
+    const inner = this.text.slice(node.offset, end).trimEnd();
+    const oneLine = node.children!.length > 0 && !this.text.slice(node.offset, end).includes("\n");
+    const depth = path.length + 1;
+    const name = key === undefined ? "" : `${JSON.stringify(key)}:${oneLine ? "" : " "}`;
+    const item = name + (oneLine ? JSON.stringify(value) : this.#printed(value, depth));
+    const place = node.offset + inner.length;
+    const last = node.children!.at(-1);
+    const separate = last !== undefined && this.#comma(last.offset + last.length, end) === undefined;
+    const before = oneLine ? "" : this.#newLine(depth);
+    const closing = oneLine || this.text.slice(place, end).includes("\n") ? "" : this.#newLine(depth - 1);
+    this.#splice(place, place, `${before}${item}${closing}`);
+    if (separate) this.#splice(last!.offset + last!.length, last!.offset + last!.length, ",");
+  }
+
+  /** Takes out an element or a property with its comma and the blanks before it. */
+  remove(path: Path): void {
+    const found = this.#at(path);
+    const node = found.parent?.type === "property" ? found.parent : found;
+    const siblings = node.parent!.children!;
+    const index = siblings.indexOf(node);
+    const end = node.offset + node.length;
+    const outer = node.parent!.offset + node.parent!.length - 1;
+    const after = this.#comma(end, siblings[index + 1]?.offset ?? outer);
+    const before = siblings[index - 1];
+    const start = node.offset - (/\s*$/.exec(this.text.slice(0, node.offset))![0].length);
+    if (after !== undefined) this.#splice(after, after + 1, "");
+    // An object or list that is empty now is closed where it was opened.
+    const tail = siblings.length === 1 ? /^\s*/.exec(this.text.slice(end, outer))![0].length : 0;
+    this.#splice(start, end + tail, "");
+    if (after !== undefined || !before) return;
+    const comma = this.#comma(before.offset + before.length, start);
+    if (comma !== undefined) this.#splice(comma, comma + 1, "");
+  }
+
+  #at(path: Path): Node {
+    const root = this.#jsonc.parseTree(this.text, [], { allowTrailingComma: true });
+    const node = root && this.#jsonc.findNodeAtLocation(root, [...path]);
+    if (!node) throw new Error(`Cannot change '${path.join(".")}' as it is not there`);
+    return node;
+  }
+
+  /** Where the comma between two places is: not one in a comment. */
+  #comma(from: number, to: number): number | undefined {
+    const scanner = this.#jsonc.createScanner(this.text, true);
+    scanner.setPosition(from);
+    const comma: number = 5; // SyntaxKind.CommaToken, whose enum is a type alone
+    return scanner.scan() === comma && scanner.getTokenOffset() < to ? scanner.getTokenOffset() : undefined;
+  }
+
+  #printed(value: unknown, depth: number): string {
+    return JSON.stringify(value, null, this.#style.indent).replaceAll("\n", this.#newLine(depth));
+  }
+
+  #newLine(depth: number): string {
+    return this.#style.eol + this.#style.indent.repeat(depth);
+  }
+
+  #splice(from: number, to: number, text: string): void {
+    this.text = this.text.slice(0, from) + text + this.text.slice(to);
+  }
 }

@@ -1,13 +1,12 @@
 import { join } from "node:path";
-import { readClaude } from "../../core/dialects.ts";
+import { readClaude } from "../hosts/claude-answer.ts";
 import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import type { HookContext } from "../../core/hook.ts";
 import { kebab } from "../../core/names.ts";
 import { type Opinion, type Said, unusable, UnusableAnswer } from "../../core/verdict.ts";
-import { type HookHost, outputFolder } from "./host.ts";
-import { persisted } from "./persisted.ts";
+import { type HookHost, outputFolder, persisted } from "./host.ts";
 import { howEnded, type Ran } from "./process.ts";
-import { asyncLine, readStdout } from "./stdout.ts";
+import { asyncLine, readStdout } from "../hosts/claude-answer.ts";
 import { wireName } from "./wire.ts";
 import { complaint, inHostWords, lateWords, plainWords, type Speaker } from "./words.ts";
 

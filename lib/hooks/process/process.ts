@@ -1,10 +1,99 @@
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import type { HookEnv } from "../../core/hook.ts";
 import { thrownWords } from "../../core/thrown.ts";
-import { GRACE_MS, type GroupOptions, startGroup } from "./group.ts";
-import { Output } from "./output.ts";
+import type { Wrap } from "../../permissions/sandbox.ts";
+
+export interface GroupOptions {
+  /** A line for `/bin/sh -c`; with `args`, a program found on PATH and started as it is. */
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  readonly cwd: string;
+  readonly env: { readonly [name: string]: string | undefined };
+}
+
+/** The same process, started by way of another command. */
+export function startedBy(wrap: Wrap, { command, args, cwd, env }: GroupOptions): GroupOptions {
+  const [program, ...given] = wrap(argvOf(command, args), cwd);
+  return { command: program!, args: given, cwd, env };
+}
+
+function argvOf(command: string, args: readonly string[] | undefined): readonly string[] {
+  return args ? [command, ...args] : ["/bin/sh", "-c", command];
+}
+
+/** A process at the head of a session and group of its own: everything it starts can be ended with it. */
+export interface Group {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Asks the whole group to end, and ends it a moment later. */
+  end(): void;
+  /** Ends the whole group at once, unless it has ended. */
+  kill(): void;
+  /** Whether anything of it still runs, though its first process has ended. */
+  isLeft(): boolean;
+}
+
+/** How long a group has between being asked to end and being ended. */
+export const GRACE_MS = 1500;
+
+/** @throws {Error} where the runtime refuses at once; otherwise the child emits `error` */
+export function startGroup({ command, args, cwd, env }: GroupOptions): Group {
+  const [program, ...given] = argvOf(command, args);
+  const child = spawn(program!, given, { cwd, env: { ...env }, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  const { pid } = child;
+  // A hook need not read what it is given.
+  child.stdin.on("error", () => {});
+  if (pid === undefined) return { child, end() {}, kill() {}, isLeft: () => false };
+
+  watchExit();
+  living.add(pid);
+  let ending = false;
+  child.once("exit", () => {
+    if (!ending) living.delete(pid);
+  });
+  return {
+    child,
+    end() {
+      if (ending) return;
+      ending = true;
+      kill(pid, "SIGTERM");
+      const timer = setTimeout(() => {
+        kill(pid, "SIGKILL");
+        living.delete(pid);
+      }, GRACE_MS);
+      timer.unref();
+    },
+    kill() {
+      // Its number may be another's by now.
+      if (living.delete(pid)) kill(pid, "SIGKILL");
+    },
+    isLeft: () => kill(pid, 0),
+  };
+}
+
+/** Groups that must not outlive this process. */
+const living = new Set<number>();
+let watching = false;
+
+function watchExit(): void {
+  if (watching) return;
+  watching = true;
+  process.once("exit", () => {
+    for (const pid of living) kill(pid, "SIGKILL");
+  });
+}
+
+/** Whether there was a group to send it to. */
+function kill(pid: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
+  try {
+    return process.kill(-pid, signal);
+  } catch {
+    return false;
+  }
+}
 
 export type Stream = "stdout" | "stderr";
 
@@ -161,3 +250,56 @@ function interpreterOf(script: string): string | undefined {
   if (!existsSync(script)) return undefined;
   return /^#![ \t]*([^ \t\n]+)/.exec(readFileSync(script, "utf8"))?.[1];
 }
+
+/** What is kept in memory of one stream. */
+const KEPT_BYTES = 8 * 1024 * 1024;
+/** What is kept of it at all: a process that never stops talking must not fill the disk. */
+const FILED_BYTES = 64 * 1024 * 1024;
+
+/** What a process wrote to one stream: its head in memory, and the whole in a file once it is more than that. */
+export class Output {
+  readonly #chunks: Uint8Array[] = [];
+  readonly #path: () => string;
+  #size = 0;
+  #fd: number | undefined;
+  /** The file that holds the whole, where memory holds only its head. */
+  file: string | undefined;
+
+  constructor(path: () => string) {
+    this.#path = path;
+  }
+
+  add(chunk: Uint8Array): void {
+    const before = this.#size;
+    this.#size += chunk.length;
+    if (before < KEPT_BYTES) this.#chunks.push(chunk.subarray(0, KEPT_BYTES - before));
+    if (this.#size <= KEPT_BYTES) return;
+    if (this.#fd === undefined) {
+      this.file = this.#path();
+      this.#fd = openSync(this.file, "w", 0o600);
+      for (const kept of this.#chunks) writeSync(this.#fd, kept);
+      chunk = chunk.subarray(Math.max(0, KEPT_BYTES - before));
+    }
+    if (before < FILED_BYTES) writeSync(this.#fd, chunk);
+  }
+
+  /** The head as text; bytes that are no UTF-8 become U+FFFD, and a byte order mark goes. */
+  end(): string {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+    const whole = new Uint8Array(Math.min(this.#size, KEPT_BYTES));
+    let at = 0;
+    for (const chunk of this.#chunks) {
+      whole.set(chunk, at);
+      at += chunk.length;
+    }
+    return new TextDecoder().decode(whole);
+  }
+}
+
+/** Runs a program for a hook (`ctx.$`): no shell, the whole environment, ended with everything it started. */
+export const exec: NonNullable<HookEnv["exec"]> = async (command, args, { cwd, signal }) => {
+  const { code, stdout, stderr, ended } = await runProcess({ command, args, cwd, env: process.env, signal });
+  if (ended) throw new Error(`Cannot finish '${command}' as the hook was ended`);
+  return { code, stdout, stderr };
+};

@@ -1,5 +1,4 @@
-import { type Group, type GroupOptions, startGroup } from "./group.ts";
-import type { Ran, Stream } from "./process.ts";
+import { type Group, type GroupOptions, type Ran, startGroup, type Stream } from "./process.ts";
 
 /** The longest answer, in bytes. */
 const LINE_BYTES = 8 * 1024 * 1024;

@@ -38,3 +38,46 @@ function settledOrAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
   });
 }
+
+/** For how long an answer is good, in seconds (S3.24). */
+export const CACHE_SECONDS = 300;
+
+/** So that a long session with many different calls does not fill memory: the oldest goes first. */
+const MOST_ENTRIES = 1000;
+
+/** Answers by key, each good for a while. Time is given in milliseconds, so that whoever asks brings the clock. */
+export class ResponseCache<T> {
+  readonly #ttl: number;
+  readonly #kept = new Map<string, { readonly value: T; readonly until: number }>();
+
+  /** Zero seconds is no cache. */
+  constructor(seconds: number = CACHE_SECONDS) {
+    this.#ttl = seconds * 1000;
+  }
+
+  get(key: string, now: number): T | undefined {
+    const kept = this.#kept.get(key);
+    return kept && now < kept.until ? kept.value : undefined;
+  }
+
+  put(key: string, value: T, now: number): void {
+    if (this.#ttl <= 0) return;
+    this.#kept.delete(key);
+    this.#kept.set(key, { value, until: now + this.#ttl });
+    if (this.#kept.size <= MOST_ENTRIES) return;
+    this.cleanup(now);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= MOST_ENTRIES) break;
+      this.#kept.delete(oldest);
+    }
+  }
+
+  /** Drops what is good no longer. */
+  cleanup(now: number): void {
+    for (const [key, { until }] of this.#kept) if (now >= until) this.#kept.delete(key);
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+}

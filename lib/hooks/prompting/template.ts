@@ -1,5 +1,5 @@
 import type { AnyEvent } from "../../core/events.ts";
-import { fieldReader, fieldText, isFieldPath } from "../rule/field.ts";
+import { fieldReader, fieldText, isFieldPath } from "../rule/rule.ts";
 import { positionOf } from "../file/load-error.ts";
 import { type Projection, projection } from "../process/wire.ts";
 

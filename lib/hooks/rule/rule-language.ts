@@ -3,13 +3,13 @@ import {
   type Action,
   ACTIONS,
   type Condition,
+  isFieldPath,
   MOST_NESTED,
   type Operator,
   OPERATORS,
   type Rule,
   scalarText,
 } from "./rule.ts";
-import { isFieldPath } from "./field.ts";
 import { nearest } from "../../core/names.ts";
 
 /**

@@ -1,16 +1,16 @@
 import { HookLoadError } from "../file/load-error.ts";
-import { isFieldPath } from "./field.ts";
-import { unknownWord } from "./rule-language.ts";
 import {
   type Action,
   ACTIONS,
   type Condition,
+  isFieldPath,
   MOST_NESTED,
   type Operator,
   OPERATORS,
   type Rule,
   scalarText,
 } from "./rule.ts";
+import { unknownWord } from "./rule-language.ts";
 import type { YamlText } from "./yaml.ts";
 
 type Path = readonly (string | number)[];

@@ -4,7 +4,7 @@ import type { HookRecord } from "../../core/hook.ts";
 import type { ResolvedName } from "../../core/names.ts";
 import { matchesIf } from "../../permissions/rules.ts";
 import { type Handler, identityOf } from "./handler.ts";
-import { isAboutTool, listedNames } from "../file/matcher.ts";
+import { isAboutTool, listedNames } from "../file/record.ts";
 import type { HookHost } from "../process/host.ts";
 import { wireInput } from "../process/wire.ts";
 import { inHostWords } from "../process/words.ts";

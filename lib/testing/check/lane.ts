@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Group, startGroup } from "../../hooks/process/group.ts";
+import { type Group, startGroup } from "../../hooks/process/process.ts";
 import { openSandbox, type Wrap } from "../../permissions/sandbox.ts";
 import { type Answering, eachLine, type Probed, type Question, type Setup, type Target } from "./ask-protocol.ts";
 import type { Probe } from "./events.ts";

@@ -7,7 +7,7 @@ import type { HookEnv } from "../../../lib/core/hook.ts";
 import type { Model } from "../../../lib/core/model.ts";
 import { readHookFile } from "../../../lib/hooks/discover.ts";
 import { loadHook } from "../../../lib/hooks/load.ts";
-import { exec } from "../../../lib/hooks/process/exec.ts";
+import { exec } from "../../../lib/hooks/process/process.ts";
 import { sampleEvent } from "../../../lib/hooks/samples.ts";
 import { serve } from "../../../lib/hooks/serve.ts";
 import { environment, fireHook } from "../_fire.ts";

@@ -1,4 +1,4 @@
-import { triedToExit } from "../../../hooks/file/no-exit.ts";
+import { triedToExit } from "../../../hooks/module.ts";
 import type { Probed, RanCommand } from "../ask-protocol.ts";
 import { isVerdict } from "../events.ts";
 import type { Violation } from "../report.ts";

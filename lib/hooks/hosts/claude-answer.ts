@@ -1,46 +1,48 @@
-import { type EventName, EVENTS } from "./events.ts";
-import { isObject } from "./json.ts";
-import { pascal, resolveEvent } from "./names.ts";
-import { shown } from "./shown.ts";
-import { fromAction, NO_OPINION, type Opinion, type Said, unusable } from "./verdict.ts";
+import { type EventName, EVENTS } from "../../core/events.ts";
+import { isObject, parsed } from "../../core/json.ts";
+import { pascal, resolveEvent } from "../../core/names.ts";
+import { shown } from "../../core/shown.ts";
+import { NO_OPINION, type Opinion, type Said, unusable, UnusableAnswer } from "../../core/verdict.ts";
 
-/** Which spelling of a verdict a hook speaks. It belongs to the hook's kind, so no object ever means two things. */
-export type Dialect = "native" | "claude" | "prompt" | "definition";
+type Printed = { readonly json: Readonly<Record<string, unknown>> } | { readonly plain: string };
 
-/** Reads a prompt hook's answer: `{ok, reason}`, or `{action, reason, modified_data}`. */
-export function readPrompt(raw: unknown, event: EventName): Opinion {
-  const answer = expectObject(raw, event);
-  if (typeof answer.ok === "boolean") {
-    return answer.ok ? NO_OPINION : fromAction(event, "deny", { reason: answer.reason ?? "A prompt hook said no" });
+/**
+ * Tells an answer from plain words. What looks like an answer and cannot be read as one is a failure: taken for
+ * words, a denial with a stray line beside it would count as consent.
+ *
+ * @throws {UnusableAnswer}
+ */
+export function readStdout(stdout: string): Printed {
+  const text = stdout.trim();
+  if (!text.startsWith("{")) {
+    if (holdsVerdict(text)) throw unreadable("other text stands before its JSON object", text);
+    return { plain: text };
   }
-  return readDefinition(answer, event);
+  const json = parsed(text);
+  if (isObject(json)) return { json };
+  if (!/^\{\s*["}]/.test(text) && !text.endsWith("}")) return { plain: text };
+  throw unreadable("it looks like a JSON object and is not valid JSON", text);
 }
 
-/** Reads `{action, reason, modified_data}`: `modified_data` holds the subject under its key; without that key nothing changes. */
-export function readDefinition(raw: unknown, event: EventName): Opinion {
-  const answer = expectObject(raw, event);
-  if (typeof answer.action !== "string") throw unusable(event, "it has no 'action'");
-  const action = answer.action.toLowerCase();
-  if (!["continue", "deny", "modify"].includes(action)) {
-    throw unusable(event, `action '${answer.action}' is unknown: expected continue, deny or modify`);
-  }
-  if (action !== "modify") return fromAction(event, action, answer);
-  const data = answer.modified_data ?? {};
-  if (typeof data !== "object") throw unusable(event, "its 'modified_data' is not an object");
-  const key = subjectKey(event, data as Record<string, unknown>);
-  if (key === undefined) return fromAction(event, "continue", answer);
-  return fromAction(event, "modify", { ...answer, value: (data as Record<string, unknown>)[key] });
+/** Whether words end in an object that would have decided something by itself. */
+function holdsVerdict(text: string): boolean {
+  const [first, last] = [text.indexOf("\n{"), text.lastIndexOf("\n{")];
+  if (first < 0) return false;
+  const json = parsed(text.slice(first + 1)) ?? (last === first ? undefined : parsed(text.slice(last + 1)));
+  return isObject(json) && ["decision", "hookSpecificOutput", "continue"].some((key) => Object.hasOwn(json, key));
 }
 
-function subjectKey(event: EventName, data: Record<string, unknown>): string | undefined {
-  const subject = EVENTS[event].subject;
-  if (subject === null) throw unusable(event, `nothing can be modified on ${pascal(event)}`);
-  const spellings = subject === "input"
-    ? ["args", "input", "tool_input"]
-    : subject === "result"
-    ? ["result", "tool_response"]
-    : [subject];
-  return spellings.find((key) => key in data);
+function unreadable(why: string, text: string): UnusableAnswer {
+  const shown = JSON.stringify(text.length > 120 ? `${text.slice(0, 117)}...` : text);
+  return new UnusableAnswer(`Cannot use the hook's output as ${why}: print one object and nothing else, not ${shown}`);
+}
+
+/** A first line that sends the hook into the background, and for how many milliseconds at most. */
+export function asyncLine(line: string): { readonly timeout: number | undefined } | undefined {
+  if (!line.trimStart().startsWith("{")) return undefined;
+  const json = parsed(line);
+  if (!isObject(json) || json.async !== true) return undefined;
+  return { timeout: typeof json.asyncTimeout === "number" ? json.asyncTimeout : undefined };
 }
 
 /** The words a host uses when a hook gives none. */
