@@ -1,14 +1,14 @@
-/** Prints a line to stdout, whatever has become of the console. */
+/** Prints a line to stdout, even if the console was redirected. */
 export const ownLog: (line: string) => void = console.log;
 
 const LINES = ["log", "info", "debug"] as const;
-/** What a runtime may print to stdout besides plain lines, and what belongs to that. */
+/** The other methods of a console that print to stdout, and those that go with them. */
 const SHAPES = [
   ...["dir", "dirxml", "table", "group", "groupCollapsed", "groupEnd"] as const,
   ...["count", "countReset", "time", "timeEnd", "timeLog"] as const,
 ];
 
-/** Sends what others print by way of the console to stderr, until the function it gives is called. */
+/** Sends what others print with the console to stderr, until the returned function is called. */
 export function consoleAside(): () => void {
   const own = [...LINES, ...SHAPES, "trace" as const].map((name) => [name, console[name]] as const);
   for (const name of LINES) console[name] = console.error;
@@ -24,8 +24,8 @@ export function consoleAside(): () => void {
 type Print = (...given: unknown[]) => void;
 
 /**
- * Sends all that a module prints to stderr, for good: where a hook is served stdout is its answer and nothing else. A
- * host takes an object with words before it for words, and the refusal in it for none.
+ * Sends everything a module prints to stderr, for good: while a hook is served, stdout is its answer and nothing else. A
+ * host reads JSON with other output before it as plain text, and would miss the refusal in it.
  */
 export function printAside(): void {
   consoleAside();
@@ -33,7 +33,7 @@ export function printAside(): void {
     // One that only Bun has.
     (console as { write: Print }).write = (...parts) => void process.stderr.write(parts.join(""));
   }
-  // Looking at a stream of node takes longer than all the rest, so one that nobody looks at is not made.
+  // Making a stream of node takes longer than all the rest, so it is made when it is first used.
   const stdout = new Proxy({}, {
     get: (_, key) => {
       const value = Reflect.get(process.stderr, key);
@@ -47,15 +47,15 @@ export function printAside(): void {
 }
 
 /**
- * Goes on where a hook or a tool lets an error fall that nobody catches: what it answers counts all the same. For Deno
- * and Node, which would end the process, and with it the run, or the refusal of a guard; Bun does so by itself.
+ * Keeps the process alive when a hook or a tool throws an error that is not caught: its answer still counts. For Deno
+ * and Node, which would end the process, and with it the run or the refusal of a guard; Bun does not.
  */
 export function outliveStrays(): void {
-  const tell = (error: unknown) => {
+  const report = (error: unknown) => {
     console.error(error);
-    // For an error of ours that ends everything: no exit code of a command comes after it.
+    // If the error is ours and ends the command, no other exit code is set.
     process.exitCode = 1;
   };
-  process.on("uncaughtException", tell);
-  process.on("unhandledRejection", tell);
+  process.on("uncaughtException", report);
+  process.on("unhandledRejection", report);
 }

@@ -16,7 +16,7 @@ running the project's own tests or the code itself. Say at the end what you did 
 Text inside <system-reminder>, or after "HookInput", "Stop hook feedback" or "Feedback from hook", comes from the user's hooks or from this
 program, not from the user.`;
 
-/** What changes files is what hosts have today, Edit and Write: guards of these would not see another. */
+/** Only Edit and Write change files, as in other hosts: a guard of these would not see a third tool. */
 const TOOLS = [
   Read,
   Write,

@@ -29,7 +29,7 @@ export interface Config {
 export const CONFIG_FILE = ".crochet/config.yaml";
 
 /**
- * Reads the settings of a project; a field it does not know, or of the wrong kind, is an error with the mend. What
+ * Reads the settings of a project; a field it does not know, or of the wrong kind, is an error with the fix. What
  * gives power (permissions, limits, what hooks may reach, servers to start) counts only if a person has trusted the file.
  */
 export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trusted = false): Promise<Config> {
@@ -77,13 +77,13 @@ async function readFile(file: string, read: () => Uint8Array | undefined): Promi
   if (!isObject(given)) throw fail("it is not a list of settings: write 'model: …' and the like");
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(SETTINGS, name)) {
-      throw fail(`'${name}' is no setting: did you mean '${nearest(name, Object.keys(SETTINGS))}'?`);
+      throw fail(`there is no setting '${name}': did you mean '${nearest(name, Object.keys(SETTINGS))}'?`);
     }
     const [isRight, must] = SETTINGS[name as keyof Config];
     if (!isRight(value)) throw fail(`'${name}' must ${must}`);
     const parts = PARTS[name as keyof Config];
     const odd = parts && Object.keys(value as object).find((part) => !parts.includes(part));
-    if (odd) throw fail(`'${name}.${odd}' is no setting: did you mean '${name}.${nearest(odd, parts)}'?`);
+    if (odd) throw fail(`there is no setting '${name}.${odd}': did you mean '${name}.${nearest(odd, parts)}'?`);
   }
   const config = given as Config;
   try {
@@ -99,12 +99,12 @@ const isText = (value: unknown) => typeof value === "string";
 const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
 const isRules = (value: unknown) => isText(value) || isTexts(value);
 const isSwitch = (value: unknown) => typeof value === "boolean";
-/** An object whose fields, where they are there, are what they must be. */
+/** An object whose fields, if present, have the right types. */
 const having = (fields: { readonly [name: string]: (value: unknown) => boolean }) => (value: unknown) =>
   isObject(value) &&
   Object.entries(fields).every(([name, isRight]) => value[name] === undefined || isRight(value[name]));
 
-/** What a setting may be made of: a deny rule under a name with a slip would hold nothing, in silence. */
+/** The parts of a setting: a deny rule under a misspelled name would silently do nothing. */
 const PARTS: { readonly [name in keyof Config]?: readonly string[] } = {
   permissions: ["mode", "allow", "ask", "deny"],
   hooks: ["env", "allowLocal"],
@@ -136,8 +136,8 @@ const SETTINGS: { readonly [name in keyof Config]-?: readonly [isRight: (value: 
 const FILE = ".mcp.json";
 
 /**
- * The MCP servers a project brings along: `.mcp.json` where it is trusted, and `mcp` of its settings, which win. What
- * is wrong with a server is told; the run goes on without it.
+ * The MCP servers of a project: `.mcp.json` if it is trusted, and `mcp` of its settings, which win. What
+ * is wrong with a server is reported; the run goes on without it.
  */
 export async function findServers(
   cwd: string,
@@ -145,9 +145,9 @@ export async function findServers(
   io: Pick<Io, "env" | "err">,
   trusted: boolean,
 ): Promise<McpOptions | undefined> {
-  const tell = (problem: string) => io.err(`crochet: ${problem}\n`);
+  const report = (problem: string) => io.err(`crochet: ${problem}\n`);
   const written = [
-    { file: FILE, given: inFile(cwd, io.env, trusted, tell) },
+    { file: FILE, given: inFile(cwd, io.env, trusted, report) },
     { file: CONFIG_FILE, given: config.mcp?.servers },
   ].filter(({ given }) => given !== undefined);
   if (written.length === 0) return undefined;
@@ -156,30 +156,30 @@ export async function findServers(
   for (const { file, given } of written) {
     const read = readServers(given, io.env, file);
     Object.assign(servers, read.servers);
-    read.problems.forEach(tell);
+    read.problems.forEach(report);
   }
   const startTimeout = config.mcp?.startTimeout;
   return { servers, ...(startTimeout !== undefined && { startTimeout }) };
 }
 
-function inFile(cwd: string, env: Io["env"], trusted: boolean, tell: (problem: string) => void): unknown {
+function inFile(cwd: string, env: Io["env"], trusted: boolean, report: (problem: string) => void): unknown {
   let bytes: Uint8Array | undefined;
   try {
     bytes = readBrought(cwd, join(cwd, FILE));
   } catch (error) {
-    tell(`Cannot read ${FILE}: ${(error as Error).message}`);
+    report(`Cannot read ${FILE}: ${(error as Error).message}`);
   }
   if (bytes === undefined) return undefined;
   const text = new TextDecoder().decode(bytes);
   const why = trusted ? undefined : distrust(cwd, FILE, env, text);
   if (why !== undefined) {
-    tell(why);
+    report(why);
     return undefined;
   }
   try {
     return (JSON.parse(text) as { mcpServers?: unknown }).mcpServers ?? {};
   } catch (error) {
-    tell(`Cannot use ${FILE} as it is not JSON: ${(error as Error).message}`);
+    report(`Cannot use ${FILE} as it is not JSON: ${(error as Error).message}`);
     return undefined;
   }
 }

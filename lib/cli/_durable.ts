@@ -16,7 +16,7 @@ export function journalPath(cwd: string, env: Io["env"]): string {
 
 /**
  * A run that outlives its process: each step is in the project's journal before the next begins. Given the id of a
- * session whose run was interrupted, it goes on with that run. A question that nobody is there to answer waits.
+ * session whose run was interrupted, it continues that run. A question waits until it is answered.
  */
 export function durably(
   agent: Agent,
@@ -26,7 +26,7 @@ export function durably(
   const cwd = options.cwd ?? io.cwd;
   const { resume, ...rest } = options;
   if (options.fork !== undefined) {
-    throw new UsageError("Cannot go on from a checkpoint with --durable: leave --durable out, or name a session");
+    throw new UsageError("Cannot continue from a checkpoint with --durable: leave --durable out, or name a session");
   }
   return async (more) => {
     const steps = sqliteSteps(journalPath(cwd, io.env));
@@ -35,22 +35,22 @@ export function durably(
       if (prompt.trim() === "") await expectInterrupted(steps, id, options);
       if (resume === undefined) {
         io.err(
-          `crochet: session ${id} is durable: should this process die, the same command with --resume ${id} goes on\n`,
+          `crochet: session ${id} is durable: if this process dies, run the same command with --resume ${id}\n`,
         );
       }
-      return await agent.run(prompt, { ...rest, ...more, id, step: telling(steps, io) });
+      return await agent.run(prompt, { ...rest, ...more, id, step: reporting(steps, io) });
     } finally {
       steps.close();
     }
   };
 }
 
-/** A run that goes on has its prompt in the journal; one that has ended gives its result again. */
+/** An interrupted run has its prompt in the journal; one that has ended gives its result again. */
 async function expectInterrupted(steps: SqliteSteps, id: string, { store }: StoredRunOptions): Promise<void> {
   const runs = (await store.load(id))?.endings.length ?? 0;
   if (runs > 0 || steps.result(`begin:${id}:0`) !== undefined) return;
   throw new UsageError(
-    `Cannot go on with session '${id}' as no durable run of it is known: 'crochet transcripts ls' lists sessions`,
+    `Cannot continue session '${id}' as it has no durable run: 'crochet transcripts ls' lists sessions`,
   );
 }
 
@@ -59,19 +59,19 @@ interface Waiting {
   readonly reason: string;
 }
 
-/** Says what an agent waits for, and the command that answers. */
-export function tellWaiting({ agent_id, reason }: Waiting, flags: string, io: Io): void {
+/** Prints what an agent waits for, and the command that answers. */
+export function reportWaiting({ agent_id, reason }: Waiting, flags: string, io: Io): void {
   io.err(`crochet: agent ${agent_id} waits: ${reason}\n`);
   io.err(`crochet: answer with: crochet agents answer ${flags}${agent_id} allow|deny [reason]\n`);
 }
 
-/** Tells each question where nobody is there to be asked. */
-function telling(steps: SqliteSteps, io: Io): SqliteSteps {
+/** Prints each question, with the command that answers it. */
+function reporting(steps: SqliteSteps, io: Io): SqliteSteps {
   return {
     ...steps,
     wait: (name, announce, about) =>
       steps.wait(name, async (token) => {
-        tellWaiting(about as Waiting, "", io);
+        reportWaiting(about as Waiting, "", io);
         await announce(token);
       }, about),
   };
@@ -96,7 +96,7 @@ export function runOn(
       id,
       signal: io.signal,
       on: (event: RunEvent) => {
-        if (event.type === "question") tellWaiting(event, `--on ${url} `, io);
+        if (event.type === "question") reportWaiting(event, `--on ${url} `, io);
         more.on?.(event);
       },
     };

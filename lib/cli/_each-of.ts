@@ -27,7 +27,7 @@ export async function eachOf<I, O>(
   return Object.values(results); // without the holes
 }
 
-/** Says how many of all an abort left out. */
+/** Reports how many items an abort left out. */
 export function tellLeft(left: number, all: number, done: string, { err }: Pick<Io, "err">): void {
   if (left > 0) err(`crochet: interrupted: ${left} of ${all} were not ${done}\n`);
 }

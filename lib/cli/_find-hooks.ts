@@ -18,7 +18,7 @@ interface FoundHooks {
   readonly hooks: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
 }
 
-/** Looks for hooks as `crochet run` does: in the working directory where trusted, and where flags say. */
+/** Finds hooks as `crochet run` does: in the working directory, if it is trusted, and where flags say. */
 export async function findHooks(
   cwd: string,
   flags: Flags["flags"],
@@ -85,7 +85,7 @@ export async function findHooks(
   };
 }
 
-/** What a person named must be there and be readable: a gate that is asked for and missing would stand open. */
+/** What a person named must exist and be readable: otherwise a gate that was asked for would be missing. */
 async function expectTyped(cwd: string, { settings, hooks }: Flags["flags"]): Promise<void> {
   if (typeof hooks === "string" && !statSync(resolve(cwd, hooks), { throwIfNoEntry: false })?.isDirectory()) {
     throw new UsageError(`Cannot take hooks from '${hooks}' as there is no such folder`);
@@ -115,7 +115,7 @@ function leftOut({ problems, unloaded }: Found): string[] {
   return [...problems, ...new Set(reasons)];
 }
 
-export function tellUnloaded(found: Found, io: Io): void {
+export function reportUnloaded(found: Found, io: Io): void {
   for (const words of leftOut(found)) io.err(`crochet: ${words}\n`);
 }
 
@@ -157,7 +157,7 @@ export function besideWords(script: string): string {
   return `${script} loads its own hooks without 'crochet trust': ./hooks beside it, unless its 'hooks' option says otherwise`;
 }
 
-/** The events of a hook, each under the name that says most: an alias where it is for some agents or outcomes only. */
+/** The events of a hook, each under the name that says most: an alias if it is for some agents or outcomes only. */
 export function eventNames({ on }: HookRecord): string[] {
   return on.map((one) => {
     const { scope, aliases } = EVENTS[one.event] as {
@@ -172,7 +172,7 @@ export function eventNames({ on }: HookRecord): string[] {
   });
 }
 
-/** What a hook is, with its mode where that is not the usual one. */
+/** What a hook is, with its mode unless that is the usual one. */
 export function kindWords({ kind, mode }: Pick<HookRecord, "kind" | "mode">): string {
   return mode === "gate" ? kind : `${kind} (${mode})`;
 }

@@ -14,7 +14,7 @@ export interface Usage {
   readonly flags: readonly (readonly [flag: string, about: string])[];
   /** Works when pasted. */
   readonly example: string;
-  /** What `--help` says below all that; made only when it is asked for. */
+  /** More text for the end of `--help`; made only when it is asked for. */
   readonly more?: () => Promise<string>;
 }
 
@@ -92,7 +92,7 @@ const takesValue = (flag: string) => /[<[]/.test(flag);
 const longName = (flag: string) => /--([\w-]+)/.exec(flag)![1]!;
 const camel = (name: string) => name.replace(/-(\w)/g, (_, c: string) => c.toUpperCase());
 
-/** Refuses flags that mean nothing beside another: silently left out, a gate that was asked for would stand open. */
+/** Refuses flags that have no effect beside another: ignored in silence, a gate that was asked for would be open. */
 export function refuseTogether(flags: Flags["flags"], one: string, others: readonly string[], why: string): void {
   const other = others.find((name) => flags[name] !== undefined);
   if (other === undefined) return;

@@ -1,7 +1,7 @@
 import type { Usage } from "./_flags.ts";
 import { type Command, EXIT, UsageError } from "./_io.ts";
 
-/** What a command of several words can do: each with what it is for, loaded only when it is asked for. */
+/** The actions of a command of several words, each with what it is for; loaded when called. */
 export type Actions = {
   readonly [name: string]: readonly [about: string, load: () => Promise<{ readonly default: Command }>];
 };
@@ -10,7 +10,7 @@ export type Actions = {
 type Group = Command & { readonly actions: Actions };
 
 interface Options {
-  /** What it does without a second word. @default it says what there is */
+  /** The action without a second word. @default it lists the actions */
   readonly bare?: string;
   readonly example: string;
 }
@@ -45,7 +45,7 @@ async function groupHelp(name: string, actions: Actions, { bare, example }: Opti
     "",
     ...Object.entries(actions).map(([one, [about]]) => `  ${one.padEnd(width)}${inLines(about, 2 + width)}`),
     "",
-    `crochet ${name} <action> --help says more${bare === undefined ? "" : `; the default action is '${bare}'`}`,
+    `crochet ${name} <action> --help shows more${bare === undefined ? "" : `; the default action is '${bare}'`}`,
     "",
     "Example",
     `  ${example}`,
@@ -62,7 +62,7 @@ export interface Typed {
   readonly actions: readonly string[];
 }
 
-/** Every command and action there is, with the tables they read their own flags by: help and completion cannot drift. */
+/** Every command and action, with the table it reads its flags by: help and completion cannot differ from it. */
 export async function everyCommand(actions: Actions, above: readonly string[] = []): Promise<Typed[]> {
   const found: Typed[] = [];
   for (const [name, [about, load]] of Object.entries(actions)) {

@@ -8,7 +8,7 @@ import { type Rollout, rolloutWriter } from "../transcript/rollout.ts";
 import { stateDir } from "../files/state-dir.ts";
 import { newestFirst, privateDir, rolloutName, rollouts } from "./_project.ts";
 
-/** One event of a run with all that was decided at it. */
+/** One event of a run with everything that was decided at it. */
 export interface Fire {
   readonly at: string;
   readonly agent_id: string;
@@ -34,7 +34,7 @@ function testsDir(cwd: string, env: Environment): string {
   return join(stateDir(cwd, env), "tests");
 }
 
-/** Keeps what a test fired, so that it can be explained. */
+/** Stores what a test fired, for `hooks explain`. */
 export function keepTest(cwd: string, env: Environment, event: EventName, folded: Folded): void {
   const path = join(privateDir(testsDir(cwd, env)), TEST);
   rmSync(path, { force: true });

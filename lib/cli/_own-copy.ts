@@ -11,7 +11,7 @@ export function isFound(dir: string, name: string): boolean {
   return dir !== dirname(dir) && isFound(dirname(dir), name);
 }
 
-/** Lets a script that has no installed crochet import this copy. Deno gets an import map from the launcher instead. */
+/** Lets a script without an installed crochet import this copy. Deno gets an import map from the launcher instead. */
 export function offerOwnCopy(script: string): void {
   if ("Deno" in globalThis || script.startsWith(`${PACKAGE}/`) || isFound(dirname(script), "crochet")) return;
   const { exports } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));

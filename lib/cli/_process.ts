@@ -11,7 +11,7 @@ export function processIo({ careful = false } = {}): Io {
   process.once("SIGINT", () => interrupt.abort(new Error("Interrupted")));
   process.once("SIGTERM", () => interrupt.abort(new Error("Terminated")));
   process.once("SIGHUP", () => interrupt.abort(new Error("The terminal went away")));
-  readerGone = () => interrupt.abort(new Error("Nobody reads any more"));
+  readerGone = () => interrupt.abort(new Error("The reader of the output went away"));
   const draw = {
     out: (text: string) =>
       careful && outputKind() === "file"
@@ -71,7 +71,7 @@ function isPiped(): boolean {
   }
 }
 
-/** @throws {Error} where the disk is full */
+/** @throws {Error} if the disk is full */
 function writeWhole(text: string): void {
   const { writeSync } = process.getBuiltinModule("node:fs");
   for (let bytes = new TextEncoder().encode(text); bytes.length > 0;) bytes = bytes.subarray(writeSync(1, bytes));
@@ -96,7 +96,7 @@ export async function drained(): Promise<void> {
   await Promise.all([written.stdout, written.stderr]);
 }
 
-/** Runs a command; what it throws becomes one line that says what, where and the mend, and an exit code. */
+/** Runs a command; what it throws becomes one line (what, where, the fix) and an exit code. */
 export async function guarded(args: readonly string[], io: Io, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -108,7 +108,7 @@ export async function guarded(args: readonly string[], io: Io, work: () => Promi
   }
 }
 
-/** What went wrong; what the system refused, with the mend. */
+/** What went wrong; for a refusal of the system also the fix. */
 export function wordsOf(error: unknown): string {
   const { code, path, dest, message = String(error) } = (error ?? {}) as { [about: string]: string | undefined };
   const what = dest ?? path ?? "the output";

@@ -5,14 +5,14 @@ import type { Environment } from "../hooks/file/places.ts";
 import type { Flags } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 
-/** The directory a command is about: what `--cwd` names, or where it was called. */
+/** The directory a command is about: `--cwd`, or the current directory. */
 export function projectOf({ cwd = "." }: Flags["flags"], io: Pick<Io, "cwd">): string {
   const path = resolve(io.cwd, String(cwd));
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw new UsageError(`Cannot work in '${path}' as there is no such directory`);
 }
 
-/** Makes a folder for what is nobody's source: git leaves it out, and so do the agent's own searches. */
+/** Makes a folder for state: git ignores it, and so do the agent's own searches. */
 export function privateDir(path: string): string {
   try {
     mkdirSync(path, { recursive: true });
@@ -21,7 +21,7 @@ export function privateDir(path: string): string {
     return path;
   } catch (error) {
     if (!["EACCES", "EPERM", "EROFS"].includes((error as { code?: string }).code ?? "")) throw error;
-    throw new Error(`Cannot keep anything in ${path} as that cannot be written: set CROCHET_HOME to a folder of yours`);
+    throw new Error(`Cannot write to ${path}: set CROCHET_HOME to a folder of yours`);
   }
 }
 
@@ -52,13 +52,13 @@ export function rollouts(cwd: string, env: Environment): string[] {
   }
 }
 
-/** So much of an id has to be typed: with less, a short word would be taken for a run. */
+/** The least of an id that must be typed: otherwise a short word would be taken for a run. */
 const LEAST_OF_ID = 4;
 
 /**
- * The run that is meant by its id or the beginning of it.
+ * Finds a run by its id or the beginning of it.
  *
- * @throws {UsageError} where several begin so
+ * @throws {UsageError} if several runs begin so
  */
 export function runMeant(given: string, paths: readonly string[]): string | undefined {
   const whole = paths.find((path) => rolloutId(path) === given);
@@ -66,10 +66,10 @@ export function runMeant(given: string, paths: readonly string[]): string | unde
   const found = paths.filter((path) => rolloutId(path).startsWith(given));
   if (found.length <= 1) return found[0];
   const few = found.slice(0, 5).map(rolloutId).join(", ");
-  throw new UsageError(`Cannot take '${given}' as it begins ${found.length} runs: ${few}`);
+  throw new UsageError(`Several runs begin with '${given}': ${few}`);
 }
 
-/** Those of some files that are there, by when they were last written. */
+/** The files that exist, last written first. */
 export function newestFirst(paths: readonly string[]): string[] {
   return paths
     .map((path) => ({ path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? -1 }))

@@ -5,29 +5,29 @@ import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { findServers, onPromptFor, readConfig } from "./_config.ts";
-import { findHooks, tellUnloaded } from "./_find-hooks.ts";
+import { findHooks, reportUnloaded } from "./_find-hooks.ts";
 import type { Flags, Usage } from "./_flags.ts";
 import { type Io, UsageError } from "./_io.ts";
 import { privateDir, projectOf, rolloutName, runsDir } from "./_project.ts";
 import { rememberedRules } from "./_remembered-rules.ts";
 import { lastId, projectStore } from "./_sessions.ts";
 
-/** How a person is asked, for `--help`. */
+/** Part of `--help`: how a person is asked. */
 export const ASKING =
-  "On a terminal you are asked before a call that no rule allows. The rule of an 'always' is kept for this project in " +
-  "your own ~/.crochet, never in the project; '/permissions forget <rule>' in a chat takes it back.";
+  "On a terminal you are asked before a call that no rule allows. The rule of an 'always' is stored for this project in " +
+  "your ~/.crochet, never in the project; '/permissions forget <rule>' in a chat removes it.";
 
 /** The flags of whatever runs an agent. */
 export const RUN_FLAGS: Usage["flags"] = [
   ["--model <name>", "the model to use"],
   ["--cwd <dir>", "where the tools work"],
-  ["--settings <file>", "hooks and permissions in Claude Code's form"],
+  ["--settings <file>", "a settings file in Claude Code's format: hooks and permissions"],
   ["--hooks <dir>", "a folder of hook files"],
-  ["--trust", "trust what the working directory brings along, for this call"],
+  ["--trust", "trust the hooks and settings of the directory, for this call"],
   ["--permission-mode <mode>", "default, acceptEdits, plan or bypassPermissions"],
-  ["--max-iterations <n>", "model calls at most"],
-  ["--budget <n>", "dollars at most; tokens as 500k or 2M"],
-  ["--resume <id>", "go on with a stored session or checkpoint; 'last' is the newest"],
+  ["--max-iterations <n>", "the most model calls"],
+  ["--budget <n>", "the most dollars; tokens as 500k or 2M"],
+  ["--resume <id>", "continue a stored session or checkpoint; 'last' is the newest"],
   ["--rollout <file>", "where to log everything that happens"],
 ];
 
@@ -55,7 +55,7 @@ export async function runOptions(
   const cwd = projectOf(flags, io);
   const config = await readConfig(cwd, io, flags.trust === true);
   const found = await findHooks(cwd, flags, config, io, script ? (await agent.ownHooks()).folders : undefined);
-  tellUnloaded(found.first, io);
+  reportUnloaded(found.first, io);
   const mcp = await findServers(cwd, config, io, flags.trust === true);
   const runs = privateDir(runsDir(cwd, io.env));
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
@@ -81,7 +81,7 @@ export async function runOptions(
   return { options, watched: monitored(agent, { env: io.env, workspace: cwd, onPrompt }) };
 }
 
-/** A session by its id; one of its checkpoints (`id@messages`) is gone on from under a new id. */
+/** A session by its id; one of its checkpoints (`id@messages`) is continued under a new id. */
 function pastFrom(resume: string): Pick<RunOptions, "resume" | "fork"> {
   const at = resume.lastIndexOf("@");
   return at < 0 ? { resume } : { resume: resume.slice(0, at), fork: resume };

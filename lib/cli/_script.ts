@@ -26,7 +26,7 @@ export function scriptAndWords(
   if (/\s/.test(first)) return { script: undefined, words };
   const near = nearScript(path);
   const hint = near === undefined ? "" : `, did you mean '${relative(io.cwd, near)}'?`;
-  throw new UsageError(`Cannot find script '${first}'${hint}: put -- before a prompt that begins with such a word`);
+  throw new UsageError(`Cannot find script '${first}'${hint}: put -- before a prompt that begins with such a name`);
 }
 
 const SCRIPT = /\.(ts|js|mjs)$/;
@@ -39,7 +39,7 @@ function nearScript(path: string): string | undefined {
   return name === undefined ? undefined : join(folder, name);
 }
 
-/** How long a script is waited for: at its top level it may wait for ever. */
+/** How long to wait for a script, whose top level may never finish. */
 export interface Patience {
   readonly signal: AbortSignal;
   /** @default as long as it takes */
@@ -50,7 +50,7 @@ export interface Patience {
 export async function loadAgent(path: string, patience?: Patience): Promise<Agent> {
   const { default: found } = await imported(path, patience);
   if (typeof found?.run === "function" && typeof found?.open === "function") return found;
-  throw new UsageError(`Cannot run '${path}' as its default export is no agent: export default agent({ ... })`);
+  throw new UsageError(`Cannot run '${path}' as its default export is not an agent: export default agent({ ... })`);
 }
 
 async function imported(path: string, patience: Patience | undefined): Promise<{ default?: Agent }> {

@@ -17,12 +17,12 @@ export async function storedSessions(store: TranscriptStore): Promise<Listed[]> 
   return (await store.list()).sort((a, b) => created(b).localeCompare(created(a)));
 }
 
-/** Those that no other session started: what a person can go on with. */
+/** The sessions that no other session started: those a person can resume. */
 export async function ownSessions(store: TranscriptStore): Promise<Listed[]> {
   return (await storedSessions(store)).filter(({ about }) => about?.parent === undefined);
 }
 
-/** The session that `last` stands for. */
+/** The session that `last` means. */
 export async function lastId(store: TranscriptStore): Promise<string> {
   const [newest] = await ownSessions(store);
   if (!newest) throw new UsageError("Cannot find the last session as none is stored here: run one first");

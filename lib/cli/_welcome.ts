@@ -8,7 +8,7 @@ import { FIXTURES, fixturesIn } from "../tape/fixture.ts";
 import type { Io } from "./_io.ts";
 import { coloursFor } from "./show/colours.ts";
 
-/** What a directory has for us, told from names alone: nothing in it is run. */
+/** What a directory has for us, judged by names alone: nothing in it is run. */
 interface Here {
   readonly dir: string;
   /** Agent scripts, relative to the directory. */
@@ -46,7 +46,7 @@ function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here
     fixtures > 0 && ["crochet replay", "run the recorded agents again, without a model"],
     key && [`crochet run ${script}"say hello"`, agent === undefined ? "the built-in coding agent" : "run the agent"],
     hooks > 0 && ["crochet hooks", "which hooks load, in which order, and why not"],
-    !key && ["crochet doctor", "what is missing here, and how to mend it"],
+    !key && ["crochet doctor", "what is missing here, and how to fix it"],
     hooks === 0 && ["crochet hooks add", "hooks that come with crochet"],
     ["crochet agents --all", "the runs and watched agents of this machine"],
   ];
@@ -93,7 +93,7 @@ function untrusted(one: Standing | undefined): string {
 
 const SCRIPT = /\.(ts|js|mjs)$/;
 
-/** Scripts here that make an agent, as far as their beginning tells. */
+/** Scripts here that make an agent, judged by their beginning. */
 function agentsIn(dir: string): string[] {
   return names(dir).filter((name) => SCRIPT.test(name) && !/\.(d|test)\.\w+$/.test(name)).slice(0, 50)
     .filter((name) => /from\s+["']crochet["'][^]*\bagent\(/.test(beginning(join(dir, name))));

@@ -44,7 +44,7 @@ const PROMPT: Usage = {
   name: "agent prompt",
   words: "<id>",
   about: "Fires the agent-prompt hooks of a watched agent's project; started when the agent begins to wait. " +
-    "CROCHET_PROMPT_TYPE and CROCHET_PROMPT_MESSAGE say for what.",
+    "CROCHET_PROMPT_TYPE and CROCHET_PROMPT_MESSAGE say what it waits for.",
   flags: [],
   example: "CROCHET_PROMPT_TYPE=question CROCHET_PROMPT_MESSAGE='Which one?' crochet agent prompt fixer",
 };
@@ -52,7 +52,7 @@ const PROMPT: Usage = {
 const prompt = command(PROMPT, async ({ words: [id] }, io) => {
   const start = isAgentId(id) && readEvents(agentsDir(io.env), id).findLast((event) => event.type === "start");
   if (!start || start.workspace === undefined) {
-    throw new UsageError(`Unknown agent '${id ?? ""}': 'crochet agent settings <id>' begins to watch one`);
+    throw new UsageError(`Unknown agent '${id ?? ""}': 'crochet agent settings <id>' starts watching one`);
   }
   const cwd = start.workspace;
   const hooks = new HookRegistry().registerSource(async () => (await hooksHere(cwd, {}, io)).records);
@@ -66,7 +66,7 @@ const prompt = command(PROMPT, async ({ words: [id] }, io) => {
 const HOOK: Usage = {
   name: "agent hook",
   words: "<event> <id>",
-  about: "Notes an event of a watched agent: its JSON on stdin, nothing on stdout, exit code 0 whatever happens. " +
+  about: "Logs an event of a watched agent: its JSON on stdin, nothing on stdout, exit code 0 whatever happens. " +
     "Events: pretooluse, posttooluse, userpromptsubmit, notification, stop, sessionend.",
   flags: [],
   example: `echo '{"tool_name":"ExitPlanMode"}' | crochet agent hook pretooluse fixer`,
@@ -81,5 +81,5 @@ const hook = command(HOOK, async ({ words }, io) => {
 export default group("agent", {
   settings: ["write a settings file for a watched agent and print its path", async () => ({ default: settings })],
   prompt: ["fire the agent-prompt hooks of a watched agent's project", async () => ({ default: prompt })],
-  hook: ["what that file calls: notes an event of the agent on stdin", async () => ({ default: hook })],
+  hook: ["what that file calls: logs an event of the agent from stdin", async () => ({ default: hook })],
 }, { example: `claude --settings "$(crochet agent settings fixer | tail -n 1)"` });

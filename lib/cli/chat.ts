@@ -39,7 +39,7 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   return await new Conversation(watched, options, { io, cwd }).hold(prompt.join(" ").trim());
 });
 
-/** How much of a long prompt is shown again, in rows. */
+/** The most rows of a long prompt that are shown again. */
 const MOST_ECHOED = 12;
 
 /** A chat: one session after the other, prompt by prompt, until the person leaves or the terminal goes away. */
@@ -90,7 +90,7 @@ class Conversation {
     else io.signal.addEventListener("abort", gone, { once: true });
   }
 
-  /** Talks until the end of it; the exit code. */
+  /** Runs the chat; returns the exit code. */
   async hold(first: string): Promise<number> {
     this.#session = await this.#agent.open(this.#options);
     if (!this.#session.hasModel) {
@@ -149,14 +149,14 @@ class Conversation {
     return true;
   }
 
-  /** Ends the work. What waited for its end is not sent by itself; what is typed from now on is. */
+  /** Ends the work. Prompts that waited for its end are not sent; what is typed from now on is. */
   #interrupt(): void {
     if (!this.#work || this.#work.signal.aborted) return;
     this.#work.abort(new Error("Interrupted"));
     this.#desk.takeBack();
   }
 
-  /** A person wants to leave. Asked for again before it is done, it waits for nobody: all that was said is kept. */
+  /** Leaves the chat. A second request does not wait for the turn to end: everything said is stored. */
   #leave(code: number): void {
     if (this.#quitting) {
       this.#stage.close();
@@ -182,17 +182,17 @@ class Conversation {
       this.#session = await this.#agent.open(options);
       throw error;
     }
-    await this.#retell(id);
+    await this.#showLast(id);
   }
 
-  /** Where a session that goes on had got to. */
-  async #retell(id: string): Promise<void> {
+  /** Shows where a resumed session was. */
+  async #showLast(id: string): Promise<void> {
     const stored = await this.#options.store.load(id);
     const { colours: { dim }, columns } = this.#stage;
     const last = oneLine(textOf(stored?.messages.findLast((m) => m.role === "assistant")));
     this.#stage.print([
       dim(cut(`session ${id}, ${several(stored?.messages.length ?? 0, "message")}`, columns - 1)),
-      ...(last === "" ? [] : [dim(cut(`it said last: ${last}`, columns - 1))]),
+      ...(last === "" ? [] : [dim(cut(`its last message: ${last}`, columns - 1))]),
     ]);
   }
 
@@ -212,9 +212,9 @@ class Conversation {
     const { resume } = this.#options;
     this.#stage.print([
       `${bold("crochet")} ${dim(cut(`${this.#agent.name} · ${this.#session.model}`, columns - 9))}`,
-      dim(cut("/help tells what there is · Esc interrupts · Ctrl-D leaves", columns - 1)),
+      dim(cut("/help lists commands · Esc interrupts · Ctrl-D leaves", columns - 1)),
     ]);
-    if (resume !== undefined) void this.#retell(resume);
+    if (resume !== undefined) void this.#showLast(resume);
   }
 
   #farewell(): void {

@@ -18,7 +18,7 @@ export function completing(commands: Actions): { readonly default: Command } {
     default: command(USAGE, async ({ words: [shell] }, io) => {
       if (shell === undefined || !Object.hasOwn(SHELLS, shell)) {
         throw new UsageError(
-          `Cannot complete for '${shell ?? ""}' as it is no known shell: expected bash, zsh or fish`,
+          `Cannot complete for '${shell ?? ""}' as that shell is not known: expected bash, zsh or fish`,
         );
       }
       io.out(SHELLS[shell as keyof typeof SHELLS](await everyCommand(commands)));
@@ -31,7 +31,7 @@ export function completing(commands: Actions): { readonly default: Command } {
 interface Flag {
   readonly name: string;
   readonly about: string;
-  /** What its value is; undefined where it takes none. */
+  /** What its value is; undefined if it takes none. */
   readonly value: string | undefined;
 }
 

@@ -9,16 +9,16 @@ const USAGE: Usage = {
   name: "doctor",
   words: "",
   about:
-    "Looks at this machine, this project and the settings of other hosts, and says what is broken and how to mend it.",
+    "Looks at this machine, this project and the settings of other hosts, and reports what is broken and how to fix it.",
   flags: [
     ["--cwd <dir>", "the project"],
-    ["--replay", "replay the fixtures even where the project is not trusted: that runs its code"],
+    ["--replay", "replay the fixtures even if the project is not trusted: this runs its code"],
     ["--json", "print data"],
   ],
   example: "crochet doctor",
 };
 
-/** Exit code 1 where something is broken; what is only missing is no failure. */
+/** Exit code 1 if something is broken; something that is only missing is a warning. */
 export default command(USAGE, async ({ flags }, io) => {
   const cwd = projectOf(flags, io);
   const { machineChecks } = await import("./doctor/_machine.ts");
@@ -38,9 +38,9 @@ export default command(USAGE, async ({ flags }, io) => {
 function shown(checks: readonly Check[], { green, yellow, red, dim }: ReturnType<typeof coloursFor>): string {
   const marks = { ok: green("✓"), warning: yellow("!"), broken: red("✗") };
   const width = Math.max(...checks.map(({ about }) => about.length)) + 2;
-  const lines = checks.flatMap(({ about, state, words, mend }) => [
+  const lines = checks.flatMap(({ about, state, words, fix }) => [
     `${marks[state]} ${about.padEnd(width)}${plainText(words)}`,
-    ...(mend === undefined ? [] : [dim(`  ${"".padEnd(width)}${plainText(mend)}`)]),
+    ...(fix === undefined ? [] : [dim(`  ${"".padEnd(width)}${plainText(fix)}`)]),
   ]);
   const count = (state: Check["state"]) => checks.filter((check) => check.state === state).length;
   return `${lines.join("\n")}\n\n${count("broken")} broken, ${count("warning")} to look at, ${count("ok")} fine\n`;

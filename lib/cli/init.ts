@@ -31,7 +31,7 @@ import {
 const USAGE: Usage = {
   name: "init",
   words: "[dir]",
-  about: "Scaffolds an agent, a hook with its examples and a test with a recorded run; files that are there stay.",
+  about: "Scaffolds an agent, a hook with its examples and a test with a recorded run; existing files are kept.",
   flags: [["--json", "print data"]],
   example: "crochet init my-agent",
 };
@@ -45,7 +45,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const origin = ownOrigin(dir);
   const made = await scaffold(dir, origin, io);
   if (flags.json) io.out(`${JSON.stringify({ dir, ...made })}\n`);
-  else io.out(told(relative(io.cwd, dir), made, origin));
+  else io.out(summary(relative(io.cwd, dir), made, origin));
   return EXIT.ok;
 });
 
@@ -63,7 +63,7 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
     "package.json": packageJson(name, origin),
     "deno.json": denoJson(origin),
   };
-  // A person's own agent; what an earlier 'init' left is finished.
+  // The user's own agent; a scaffold that 'init' left unfinished is completed.
   const own = existsSync(join(dir, "agent.ts")) && readFileSync(join(dir, "agent.ts"), "utf8") !== all["agent.ts"];
   const ofOurAgent = (path: string) => /^agent\.(test\.)?ts$/.test(path) || path.startsWith(`fixtures/${FIXTURE}/`);
   const files = Object.entries(all).filter(([path]) => !own || !ofOurAgent(path));
@@ -81,7 +81,7 @@ async function scaffold(dir: string, origin: Origin, io: Io): Promise<Scaffold> 
     const unlink = linkPackages(dir, origin);
     undo.push(unlink);
     if (record) await recordRun(dir, io, undo);
-    // A package may lie in a cache that is emptied, and npm takes a link for an install.
+    // A package may be in a cache that is emptied, and npm takes a link for an install.
     if (!origin.clone) unlink();
   } catch (error) {
     for (const step of undo.reverse()) step();
@@ -126,7 +126,7 @@ async function addDependency(dir: string, origin: Origin, io: Io): Promise<strin
   return [`package.json: added ${line}`];
 }
 
-/** Whether a person says yes; false if nobody can be asked. */
+/** Whether the user says yes; false without a terminal. */
 async function agreed(question: string, io: Io): Promise<boolean> {
   if (!io.tty || !process.stdin.isTTY) return false;
   const { createInterface } = await import("node:readline/promises");
@@ -142,7 +142,7 @@ function ownOrigin(dir: string): Origin {
   return {
     root: PACKAGE,
     version: crochetVersion(),
-    // What is packed has no settings for Deno; where a package lies does not tell, as every cache has a place of its own.
+    // A packed copy has no settings for Deno; its path does not show it, as every cache has a place of its own.
     clone: existsSync(join(PACKAGE, "deno.json")),
     runtime: "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node",
     found: isFound(dir, "crochet"),
@@ -184,7 +184,7 @@ function ran(
   });
 }
 
-function told(dir: string, { written, kept, notes }: Scaffold, origin: Origin): string {
+function summary(dir: string, { written, kept, notes }: Scaffold, origin: Origin): string {
   const { install, test, crochet, start } = commands(origin);
   const next = [
     ...(dir === "" ? [] : [[`cd ${shellWord(dir)}`, ""]]),

@@ -6,19 +6,19 @@ export const commands = (): Actions => ({
   run: ["run an agent on a prompt", () => import("./run.ts")],
   chat: ["talk with an agent", () => import("./chat.ts")],
   record: ["run an agent and keep the run as a fixture", () => import("./record.ts")],
-  replay: ["run recorded agents again, without a model", () => import("./replay.ts")],
+  replay: ["run recorded agents again, without calling a model", () => import("./replay.ts")],
   fixtures: ["list, show, scan and prune recorded runs", () => import("./fixtures.ts")],
   tool: ["run one tool by hand", () => import("./tool.ts")],
-  agent: ["prepare the settings of a watched agent", () => import("./agent.ts")],
-  agents: ["watched agents at a glance", () => import("./agents.ts")],
+  agent: ["prepare another host's agent to be watched", () => import("./agent.ts")],
+  agents: ["what each running or watched agent is doing", () => import("./agents.ts")],
   transcripts: ["list, show or remove stored sessions", () => import("./transcripts.ts")],
-  view: ["draw a run as a page for the browser", () => import("./view.ts")],
-  hooks: ["list, try, switch and install hooks", () => import("./hooks.ts")],
-  trust: ["let the hooks of a directory run", () => import("./trust.ts")],
-  doctor: ["look for what is broken or missing, with the mend", () => import("./doctor.ts")],
+  view: ["show a run as an HTML page", () => import("./view.ts")],
+  hooks: ["list, test, check, switch and install hooks", () => import("./hooks.ts")],
+  trust: ["allow the hooks of a directory to run", () => import("./trust.ts")],
+  doctor: ["find what is broken or missing, and how to fix it", () => import("./doctor.ts")],
   init: ["scaffold an agent with a hook and a test", () => import("./init.ts")],
   completions: [
-    "let a shell complete commands and flags",
+    "print a shell script that completes commands and flags",
     async () => (await import("./completions.ts")).completing(commands()),
   ],
   worker: ["serve agents to a durable engine", () => import("./worker.ts")],
@@ -60,12 +60,12 @@ function overview(): string {
   const all = Object.entries(commands());
   const width = Math.max(...all.map(([name]) => name.length)) + 2;
   const rows = all.map(([name, [about]]) => `  ${name.padEnd(width)}${about}`);
-  return ["crochet: hooks and loops for LLM agents", "", ...rows, "", "crochet <command> --help says more", ""].join(
+  return ["crochet: hooks and loops for LLM agents", "", ...rows, "", "crochet <command> --help shows more", ""].join(
     "\n",
   );
 }
 
-/** To the directory that the launcher was called in; where that is gone, commands say what they miss. */
+/** Changes to the directory the launcher was called in. */
 function goBack(): void {
   const { CROCHET_FROM: from } = process.env;
   delete process.env.CROCHET_FROM;
@@ -78,19 +78,19 @@ function goBack(): void {
   }
 }
 
-/** Where neither Bun nor Deno is there, any Node may be: of an old one it would be said what it has not, in its words. */
+/** Without Bun and Deno the launcher takes any Node; an old one would fail with an error of its own. */
 function refuseOldNode(): void {
   if ("withResolvers" in Promise) return;
-  const mend = "use Bun, Deno, or Node 22.18 or newer";
-  console.error(`crochet: Cannot run on Node ${process.versions.node} as it is too old: ${mend}`);
+  const fix = "use Bun, Deno, or Node 22.18 or newer";
+  console.error(`crochet: Cannot run on Node ${process.versions.node} as it is too old: ${fix}`);
   process.exit(2);
 }
 
-/** What a process does that is started as `crochet`. */
+/** The whole of a process that is started as `crochet`. */
 export async function begin(): Promise<void> {
   goBack();
   const args = process.argv.slice(2);
-  // Started for every event of another host: until something has to be said, nothing else is loaded.
+  // Started for every event of another host, so it loads nothing else.
   if (args[0] === "agent" && args[1] === "hook" && !args[2]?.startsWith("-")) {
     await (await import("../monitor/note.ts")).noteEvent(args.slice(2), process.env);
     process.exit(0);
@@ -98,7 +98,7 @@ export async function begin(): Promise<void> {
   refuseOldNode();
   if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
   if (!("Bun" in globalThis)) (await import("./_aside.ts")).outliveStrays();
-  // What scripts, tools and hooks print is no part of what a command was asked for.
+  // What scripts, tools and hooks print is not part of a command's output.
   (await import("./_aside.ts")).consoleAside();
   const { boundCompiled, keepCompiled } = await import("./_compiled.ts");
   keepCompiled();

@@ -11,7 +11,7 @@ import { ASKING, type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
 import { endAtSecondInterrupt } from "./_second-interrupt.ts";
 import { plainText } from "./show/text.ts";
 
-const PIPED = "What is piped in is added to the prompt; - as the prompt means only what is piped in.";
+const PIPED = "Piped input is added to the prompt; use - as the prompt for piped input alone.";
 
 /** How `crochet run` is called; a script with `agent.main()` takes the same flags. */
 export const USAGE: Usage = {
@@ -20,10 +20,10 @@ export const USAGE: Usage = {
   about: `Runs an agent: the script's default export, or the built-in coding agent. ${PIPED} ${ASKING}`,
   flags: [
     ...RUN_FLAGS,
-    ["--on <url>", "run on a durable engine, by its ingress, and follow; with --resume and no prompt: follow again"],
-    ["--durable", "survive a crash: the same command with --resume goes on where it was, and questions wait"],
+    ["--on <url>", "run on a durable engine at this ingress, and follow; with --resume and no prompt, follow again"],
+    ["--durable", "survive a crash: run the same command with --resume to continue; questions wait for an answer"],
     ["--output <form>", "text, json or stream-json"],
-    ["--verbose", "show what hooks do on stderr, also when the output goes to a file or program"],
+    ["--verbose", "show on stderr what hooks do, also if the output goes to a file or program"],
     ["--debug", "show where an error came from"],
   ],
   example: `crochet run "say hello"`,
@@ -43,7 +43,7 @@ export async function runAsScript(agent: Agent, args: readonly string[]): Promis
   process.exitCode = await guarded(args, io, () => run(args, io));
 }
 
-/** How an agent that is a program of its own is called. */
+/** The usage of a script that runs its own agent. */
 function scriptUsage(agent: Agent): Usage {
   const script = relative(process.cwd(), process.argv[1] ?? "agent.ts");
   const program = "Bun" in globalThis ? "bun run" : "Deno" in globalThis ? "deno run -A" : "node";
@@ -57,7 +57,7 @@ function scriptUsage(agent: Agent): Usage {
   };
 }
 
-/** The prompt of a call; undefined if there is none and the call needs one. */
+/** The prompt of a call; undefined if it is missing. */
 export async function promptFor(words: readonly string[], { flags, io }: Call): Promise<string | undefined> {
   const goesOn = (flags.durable === true || flags.on !== undefined) && flags.resume !== undefined;
   if (goesOn && words.length === 0) return "";
@@ -93,7 +93,7 @@ function outputForm(given: string | boolean | undefined): OutputForm {
   throw new UsageError(`Cannot print '${form}' as there is no such output form: expected text, json or stream-json`);
 }
 
-/** How a run of this machine is started, and where it works. */
+/** Starts a run on this machine. */
 async function startHere(agent: Agent, prompt: string, call: Call) {
   const { options, watched } = await runOptions(call, agent);
   const start = call.flags.durable
@@ -102,7 +102,7 @@ async function startHere(agent: Agent, prompt: string, call: Call) {
   return { start, cwd: options.cwd };
 }
 
-/** Shows what hooks run, write, answer and give the model to read. */
+/** Shows what hooks run, write, answer and pass to the model. */
 async function hookView(write: (text: string) => void, io: Io): Promise<(event: RunEvent) => void> {
   const { terminalView } = await import("./show/view.ts");
   const { coloursFor } = await import("./show/colours.ts");
@@ -146,12 +146,12 @@ async function unseen(
   return result;
 }
 
-/** A cost that is unknown is null, as a field that is missing could be taken for nothing. */
+/** An unknown cost is null, as a missing field could be read as 0. */
 function inJson(value: object): string {
   return JSON.stringify("cost" in value && value.cost === undefined ? { ...value, cost: null } : value);
 }
 
-/** Quiet ends and refusals are no failures; a limit that was hit is. */
+/** Quiet ends and refusals are not failures; reaching a limit is. */
 export function exitCode(stop: Stop): number {
   switch (stop) {
     case "done":

@@ -6,13 +6,13 @@ import { builtIn, loadAgent } from "./_script.ts";
 const USAGE: Usage = {
   name: "worker",
   words: "[agent.ts…]",
-  about: "Serves agents to a Restate server: it sends runs here, and to whoever else is at this address.",
+  about: "Serves agents to a Restate server: it sends runs here, and to other workers at this address.",
   flags: [
     ["--admin <url>", "the server's admin address, to register with (http://127.0.0.1:9070)"],
-    ["--ingress <url>", "the server's ingress as this worker reaches it; that of whoever submits where absent"],
+    ["--ingress <url>", "the server's ingress as this worker reaches it (the one a run was submitted at)"],
     ["--port <n>", "where to listen (9080); on Bun several workers may share it"],
-    ["--host <address>", "the address to listen at (127.0.0.1): whoever reaches it can run the agents"],
-    ["--url <url>", "this worker as the server reaches it, where that is another address"],
+    ["--host <address>", "the address to listen at (127.0.0.1); anyone who can reach it can run the agents"],
+    ["--url <url>", "this worker as the server reaches it, if that is another address"],
     ["--key <publickeyv1_…>", "take only requests that are signed by a server with this key"],
     ["--fixtures", "replay fixtures of this directory for 'crochet replay --on'"],
     ["--trust", "with --fixtures: trust them, as 'crochet replay --trust' does"],
@@ -23,7 +23,7 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words, flags }, io) => {
   const port = Number(flags.port ?? 9080);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new UsageError(`Cannot listen at port '${flags.port}' as it is none: give a number from 0 to 65535`);
+    throw new UsageError(`Cannot listen at port '${flags.port}' as that is not a port: give a number from 0 to 65535`);
   }
   const agents = await Promise.all(words.map((script) => loadAgent(resolve(io.cwd, script))));
   const { serve } = await import("../durable/restate.ts");
@@ -49,7 +49,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   return EXIT.ok;
 });
 
-/** One fixture, as `crochet replay --json` tells of it. */
+/** One fixture, as `crochet replay --json` reports it. */
 async function replayed(request: unknown, trusted: boolean, io: Io): Promise<unknown> {
   const { name, tape, args } = request as { name: string; tape: string; args: readonly string[] };
   const { tapeSign } = await import("./_replay-on.ts");

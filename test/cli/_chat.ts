@@ -37,7 +37,7 @@ export async function chat(
         env: { HOME: where.home, ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: server.url, ...env },
       }),
     );
-    await terminal.until(/\/help tells/);
+    await terminal.until(/\/help lists/);
     return terminal;
   };
   await talk({ terminal: await again(), server, cwd: where.cwd, home: where.home, again });

@@ -29,7 +29,7 @@ const FILES = {
 
 /** What is typed, the exit code, and the one line that is said. */
 const CASES: readonly (readonly [args: readonly string[], code: number, words: RegExp])[] = [
-  [["run", "plain.ts", "hi"], 2, /plain\.ts' as its default export is no agent: export default agent/],
+  [["run", "plain.ts", "hi"], 2, /plain\.ts' as its default export is not an agent: export default agent/],
   [["run", "syntax.ts", "hi"], 1, /Cannot load '.*syntax\.ts' as .*syntax\.ts:\d+:\d+/],
   [["run", "throws.ts", "hi"], 1, /Cannot load '.*throws\.ts' as no luck: .*throws\.ts:1:\d+/],
   [["run"], 2, /no prompt: crochet run "/],
@@ -50,14 +50,14 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   ],
   [["run", "--resume", "none", "hi"], 2, /no transcript of that id/],
   [["chat"], 2, /this is not a terminal: use crochet run/],
-  [["record", "plain.ts", "hi"], 2, /default export is no agent/],
+  [["record", "plain.ts", "hi"], 2, /default export is not an agent/],
   [["replay", "none"], 2, /no such fixture: crochet record/],
   [["fixtures", "show", "torn"], 1, /tape\.jsonl as its last line is cut off/],
   [["fixtures", "import", "none"], 2, /no such file/],
   [["hooks", "explain", "torn"], 1, /torn\.rollout\.jsonl as line 2 is not JSON/],
   [["hooks", "explain", "other"], 1, /other\.rollout\.jsonl as line 1 is not JSON/],
   [["hooks", "explain", "none"], 2, /no such run/],
-  [["hooks", "explain", "twin"], 2, /Cannot take 'twin' as it begins 2 runs: twin-[12], twin-[12]$/m],
+  [["hooks", "explain", "twin"], 2, /Several runs begin with 'twin': twin-[12], twin-[12]$/m],
   [["hooks", "test", "none.ts"], 2, /none\.ts/],
   [["hooks", "test", "hooks/pre-tool-uze.ts"], 2, /pre-tool-use/],
   [["hooks", "check", "none.ts"], 2, /no such file or folder/],
@@ -69,7 +69,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["transcripts", "show", "damaged"], 1, /damaged\.jsonl as line 1 is not JSON/],
   [["transcripts", "show", "../../x"], 2, /as a transcript id/],
   [["view", "other"], 1, /other\.rollout\.jsonl as no line of it is a rollout's/],
-  [["view", "twin-"], 2, /Cannot take 'twin-' as it begins 2 runs: twin-[12], twin-[12]$/m],
+  [["view", "twin-"], 2, /Several runs begin with 'twin-': twin-[12], twin-[12]$/m],
   [["view", "none"], 2, /no such run, fixture or rollout/],
   [["tool", "Bash", "{bad"], 2, /not JSON/],
   [["tool", "Bsah", "{}"], 2, /did you mean 'Bash'/],
@@ -77,7 +77,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["init", "plain.ts"], 2, /it is a file: name a directory/],
   [["doctor", "--cwd", "none"], 2, /no such directory/],
   [["agent", "settings", "../x"], 2, /not an id/],
-  [["worker", "--port", "many"], 2, /port 'many' as it is none: give a number from 0 to 65535/],
+  [["worker", "--port", "many"], 2, /port 'many' as that is not a port: give a number from 0 to 65535/],
   [["completions"], 2, /expected bash, zsh or fish/],
 ];
 
@@ -121,14 +121,14 @@ function shell(line: string, cwd: string): Promise<Exit> {
   return ended(["bash", "-c", `set -o pipefail; crochet() { ${crochet} "$@"; }; ${line}`], { cwd, env: { HOME: cwd } });
 }
 
-test("where nothing can be kept a run says how to keep it elsewhere, and a hook is tested all the same", async () => {
+test("if the state folder cannot be written, a run says how to choose another, and a hook is still tested", async () => {
   using here = place({ "hooks/stop.no.ts": `export default () => ({ action: "deny", reason: "not yet" });` });
-  const told = "crochet: Cannot keep anything in /sys/crochet/";
-  const mend = " as that cannot be written: set CROCHET_HOME to a folder of yours\n";
+  const failed = "crochet: Cannot write to /sys/crochet/";
+  const fix = ": set CROCHET_HOME to a folder of yours\n";
   const ran = await shell("CROCHET_HOME=/sys/crochet ANTHROPIC_API_KEY=none crochet run --hooks hooks hi", here.cwd);
-  assert.deepEqual([ran.code, ran.err], [1, `${told}runs${mend}`]);
+  assert.deepEqual([ran.code, ran.err], [1, `${failed}runs${fix}`]);
   const tested = await shell("CROCHET_HOME=/sys/crochet crochet hooks test hooks/stop.no.ts", here.cwd);
-  assert.deepEqual([tested.code, tested.err], [0, `${told}tests${mend}`]);
+  assert.deepEqual([tested.code, tested.err], [0, `${failed}tests${fix}`]);
   assert.match(tested.out, /verdict +deny: not yet/);
 });
 

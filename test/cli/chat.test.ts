@@ -118,13 +118,13 @@ test(
   },
 );
 
-test("chat: commands do what /help says; one that is none is told with the nearest", pty, async () => {
+test("chat: commands do what /help says; an unknown one names the nearest", pty, async () => {
   const files = { "mine/stop.never.sh": "#!/bin/sh\nexit 0\n" };
   await chat([{ text: "Yes." }], async ({ terminal, again }) => {
     terminal.send("\u001a"); // Ctrl-Z, where no shell waits: it goes on
     await new Promise((resolve) => setTimeout(resolve, 600));
     terminal.send("/hlep\r");
-    await terminal.until(/Cannot do \/hlep as there is no such command: did you mean \/help\?/);
+    await terminal.until(/Unknown command \/hlep: did you mean \/help\?/);
     terminal.send("/help\r");
     await terminal.until(/\/hooks [^]*\/model [^]*\/cost [^]*\/resume [^]*\/compact [^]*\/permissions [^]*\/quit /);
     terminal.send("/hooks\r");
@@ -143,7 +143,7 @@ test("chat: commands do what /help says; one that is none is told with the neare
     terminal.send("/compact\r");
     await terminal.until(/nothing to make smaller yet/);
     terminal.send("/resume nobody\r");
-    await terminal.until(/Cannot resume 'nobody' as there is no session of that id/);
+    await terminal.until(/Cannot resume 'nobody' as there is no session with that id/);
     terminal.send("/quit\r");
     assert.equal(await terminal.end(), 0);
 
@@ -151,7 +151,7 @@ test("chat: commands do what /help says; one that is none is told with the neare
     second.send("/resume\r");
     await second.until(/Which session\?\n› 1 \/usr\/bin\/env is what\?\n/);
     second.send("\r");
-    await second.until(/session [\w-]+, 2 messages\nit said last: Yes\./);
+    await second.until(/session [\w-]+, 2 messages\nits last message: Yes\./);
     second.send("more\r");
     await second.until(/I heard you\./);
   }, { args: ["--hooks", "mine"], files });

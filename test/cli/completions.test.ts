@@ -45,7 +45,7 @@ test("bash completes every command with exactly the flags its help names", async
   for (const command of commands) {
     const help = await output(command, "--help");
     const actions = [...help.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, action]) => action!);
-    const isGroup = help.includes("<action> --help says more");
+    const isGroup = help.includes("<action> --help shows more");
     assert.deepEqual(offered(script, "crochet", command, ""), isGroup ? actions : named(help), command);
     for (const action of isGroup ? actions : []) {
       const flags = named(await output(command, action, "--help"));

@@ -8,7 +8,7 @@ import { put } from "../_scratch.ts";
 
 const LONG = { timeout: 120_000 };
 
-type Check = { about: string; state: string; words: string; mend?: string };
+type Check = { about: string; state: string; words: string; fix?: string };
 
 /** What doctor says of a place, as data. */
 async function doctor(here: Place, ...args: string[]) {
@@ -41,7 +41,7 @@ test("doctor says whether there is a key, and never the key", async () => {
   assert.match((await withEnv.crochet(["doctor"])).out, /a \.env of a directory is not read/);
 });
 
-test("doctor names the entry that breaks the settings of another host, and how to mend it", LONG, async () => {
+test("doctor names the entry that breaks the settings of another host, and how to fix it", LONG, async () => {
   using here = place({
     ".claude/settings.json": '{\n  "hooks": {\n    "Stop": [,]\n  }\n}\n',
     ".claude/settings.local.json": JSON.stringify({
@@ -61,9 +61,9 @@ test("doctor names the entry that breaks the settings of another host, and how t
   const { code, checks } = await doctor(here);
   assert.equal(code, 1);
   const said = (about: string) =>
-    checks.filter((check) => check.about === about).map(({ words, mend }) => `${words}: ${mend}`).join("\n");
-  assert.match(said(".claude/settings.json"), /line 3, column 14.*: mend the JSON/);
-  assert.match(said("~/.claude/settings.json"), /line 1.*: mend the JSON/);
+    checks.filter((check) => check.about === about).map(({ words, fix }) => `${words}: ${fix}`).join("\n");
+  assert.match(said(".claude/settings.json"), /line 3, column 14.*: fix the JSON/);
+  assert.match(said("~/.claude/settings.json"), /line 1.*: fix the JSON/);
   assert.match(said(".claude/settings.local.json"), /PreToolUze[^]*PreToolUse/);
   assert.match(said(".claude/settings.local.json"), /hooks\.Stop\[0\]\.hooks\[0\][^]*command/);
   assert.match(said(".gemini/settings.json"), /hooks\.BeforeTool\[0\] has no list of hooks/);
@@ -84,9 +84,9 @@ test("doctor finds hooks that do not load, bad project settings, and tapes that 
   await here.crochet(["trust"]);
   const { code, broken } = await doctor(here);
   assert.equal(code, 1);
-  const all = broken.map(({ about, words, mend }) => `${about}: ${words}: ${mend}`).join("\n");
+  const all = broken.map(({ about, words, fix }) => `${about}: ${words}: ${fix}`).join("\n");
   assert.match(all, /hooks: .*pre-tool-uze\.ts.*pre-tool-use/);
-  assert.match(all, /config: .*'modle' is no setting: did you mean 'model'/);
+  assert.match(all, /config: .*there is no setting 'modle': did you mean 'model'/);
   assert.match(all, /fixtures: fix-spelling is stale: .*crochet replay fix-spelling/);
   assert.match(all, /fixtures: torn: /);
 });

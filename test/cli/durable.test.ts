@@ -58,7 +58,7 @@ const effects = ({ cwd }: Place) =>
 test("crochet run --durable survives kill -9: the same command with --resume goes on, and no finished call runs again", async () => {
   using here = place();
   const { child, id, ended, err } = await started(here, ["--permission-mode", "bypass"], { HANGS: "t3" });
-  assert.match(err(), /should this process die, the same command with --resume \S+ goes on/);
+  assert.match(err(), /if this process dies, run the same command with --resume \S+/);
   await until("two calls", () => effects(here).length === 2);
   child.kill("SIGKILL");
   await ended;
@@ -75,7 +75,7 @@ test("crochet run --durable survives kill -9: the same command with --resume goe
   assert.equal(effects(here).length, 5);
   const unknown = await here.crochet([...durable, "nobody", "saver.ts"]);
   assert.equal(unknown.code, 2);
-  assert.match(unknown.err, /as no durable run of it is known/);
+  assert.match(unknown.err, /as it has no durable run/);
   const shown = await here.crochet(["transcripts", "show", id]);
   assert.equal(shown.out.match(/saved$/gm)?.length, 4, shown.out);
   assert.equal(shown.out.match(/ran again/g)?.length, 1, shown.out);
@@ -91,7 +91,7 @@ test("a durable run waits for a person: crochet agents answer shows what is aske
   assert.deepEqual([asked.code, asked.out.split("\n").at(-2)], [0, "  Save {}"], asked.err);
   const nobody = await here.crochet(["agents", "answer", "other", "allow"]);
   assert.equal(nobody.code, 2);
-  assert.ok(nobody.err.includes(`as it asks nothing: those who ask are ${id}`), nobody.err);
+  assert.ok(nobody.err.includes(`has no pending question: these agents have one: ${id}`), nobody.err);
   assert.equal((await here.crochet(["agents", "answer", id, "maybe"])).code, 2);
   const allowed = await here.crochet(["agents", "answer", id, "allow", "--remember"]);
   assert.equal(allowed.code, 0, allowed.err);

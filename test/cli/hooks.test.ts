@@ -60,7 +60,7 @@ test("hooks ls tells order, event, matcher, kind, source, switch and last result
   assert.match((await w.call(hooks)).out, /Found and not loaded:\n {2}\.claude\/settings\.json#1: /);
 });
 
-test("hooks ls exits 1 and says the mend where a file should be a hook and is not", async () => {
+test("hooks ls exits 1 and shows the fix if a file should be a hook and is not", async () => {
   using w = place({ "hooks/stp.sh": "", "hooks/stop.a.ts": "export default 1;" });
   await w.call(trust);
   const { out, code } = await w.call(hooks);
@@ -102,7 +102,7 @@ test("hooks test fires every event a file can be named after", async () => {
   }
 });
 
-test("hooks test exits 1 where the hook failed, and 2 where it was called wrongly", async () => {
+test("hooks test exits 1 if the hook failed, and 2 if it was called wrongly", async () => {
   using w = place({ "hooks/stop.a.ts": `export default () => { throw new Error("oh"); };`, "x.ts": DENY });
   const failed = await w.call(hooks, "test", "hooks/stop.a.ts");
   assert.equal(failed.code, 1);
@@ -111,9 +111,9 @@ test("hooks test exits 1 where the hook failed, and 2 where it was called wrongl
     [["test"], /Cannot test 0 files/],
     [["test", "x.ts"], /'x' is not an event/],
     [["test", "none.ts"], /none\.ts/],
-    [["test", "hooks/stop.a.ts", "--set", "x"], /no path=value/],
+    [["test", "hooks/stop.a.ts", "--set", "x"], /not path=value/],
     [["test", "hooks/stop.a.ts", "--input", "none.json"], /Cannot read --input none\.json/],
-    [["test", "hooks/stop.a.ts", "--input", "x.ts"], /no JSON object/],
+    [["test", "hooks/stop.a.ts", "--input", "x.ts"], /not a JSON object/],
     [["tset"], /did you mean 'crochet hooks test'\?/],
     [["test", "--evnt", "stop"], /did you mean --event\?/],
   ];

@@ -100,7 +100,7 @@ test("run --output json prints one Result; stream-json one event a line, the Res
 
 test("a mistake is one clear line in a process of its own too, never a stack trace", async () => {
   using here = place({ "plain.ts": "export const x = 1;\n" });
-  for (const [args, words] of [[["rnu"], /Unknown command/], [["run", "plain.ts", "go"], /is no agent/]] as const) {
+  for (const [args, words] of [[["rnu"], /Unknown command/], [["run", "plain.ts", "go"], /is not an agent/]] as const) {
     const { code, out, err } = await here.crochet(args);
     assert.deepEqual([code, out], [2, ""]);
     assert.match(err, words);
@@ -108,13 +108,16 @@ test("a mistake is one clear line in a process of its own too, never a stack tra
   }
 });
 
-test("a broken config names its file, the field and the mend", async () => {
+test("a broken config names its file, the field and the fix", async () => {
   for (
     const [text, words] of [
-      ["modl: x\n", /'modl' is no setting: did you mean 'model'/],
-      ["permissions: { denny: [Bash] }\n", /'permissions\.denny' is no setting: did you mean 'permissions\.deny'/],
+      ["modl: x\n", /there is no setting 'modl': did you mean 'model'/],
+      [
+        "permissions: { denny: [Bash] }\n",
+        /there is no setting 'permissions\.denny': did you mean 'permissions\.deny'/,
+      ],
       ["permissions: { deny: [5] }\n", /'permissions' must have mode, allow, ask or deny: a word and lists/],
-      ["mcp: { x: { command: y } }\n", /'mcp\.x' is no setting: did you mean 'mcp\.servers'/],
+      ["mcp: { x: { command: y } }\n", /there is no setting 'mcp\.x': did you mean 'mcp\.servers'/],
       ["limits: { iterations: -1 }\n", /'iterations'/],
       ["limits: 3\n", /'limits' must have iterations/],
       ["permissions: [Bash]\n", /'permissions' must have mode, allow, ask or deny/],
@@ -207,7 +210,7 @@ test("run stores every session; --resume last goes on with the newest, and trans
   assert.deepEqual(JSON.parse(await transcripts("ls", "--json")), []);
 });
 
-test("a missing key is said before any request, with the mend", async () => {
+test("a missing key is reported before any request, with the fix", async () => {
   using here = place();
   await using server = await scriptedServer([]);
   const { code, err } = await here.crochet(["run", "go"], { ANTHROPIC_BASE_URL: server.url });

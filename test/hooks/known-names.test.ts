@@ -93,12 +93,12 @@ test("a hook that names no tool or field warns with the nearest name: at load, i
     about: string;
     state: string;
     words: string;
-    mend?: string;
+    fix?: string;
   }[];
   const doubts = checks.filter(({ about, state }) => about === "hooks" && state === "warning");
   assert.equal(doubts.length, expected.length);
   assert.ok(
-    doubts.some(({ words, mend }) => /'Bahs', which does not exist/.test(words) && mend === "did you mean 'Bash'?"),
+    doubts.some(({ words, fix }) => /'Bahs', which does not exist/.test(words) && fix === "did you mean 'Bash'?"),
   );
   for (const path of ["hooks/pre-tool-use.field.rules", "hooks/pre-tool-use@Bahs.sh", "hooks.yaml"]) {
     const report = JSON.parse((await here.call(check, path, "--runs", "1", "--json")).out);

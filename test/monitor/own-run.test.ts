@@ -55,7 +55,7 @@ test("a run of crochet shows up among the agents, in three lines of a log", LONG
   assert.deepEqual([row?.state, row?.name, row?.workspace, more.length], ["stopped", "coding", here.cwd, 0]);
   assert.deepEqual(here.types(), ["start", "turn_end", "end"]);
   const now = await here.crochet(["agents"]);
-  assert.match(now.out, /^no agents are at work/);
+  assert.match(now.out, /^no agents are running/);
 });
 
 test("a run that a limit ends is shown as failed", LONG, async () => {

@@ -98,7 +98,7 @@ for (const columns of [80, 24]) {
 test("crochet agents --watch ends with Ctrl-C", { skip: NO_PTY ?? false, timeout: 60_000 }, async () => {
   using here = place();
   await using pty = new Pty([...CROCHET, "agents", "--watch"], { cwd: here.cwd, env: { HOME: here.home } });
-  await pty.until(/no agents are at work/);
+  await pty.until(/no agents are running/);
   pty.send("\u0003");
   assert.equal(await pty.end(), 0);
 });

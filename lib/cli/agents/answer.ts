@@ -10,7 +10,7 @@ import { plainText } from "../show/text.ts";
 const USAGE: Usage = {
   name: "agents answer",
   words: "<id> [allow | deny] [reason…]",
-  about: "Answers an agent that waits for a person. Without an answer: shows what it asks.",
+  about: "Answers an agent that waits for a person. Without an answer it shows the question.",
   flags: [
     ["--remember", "with allow: calls like this one run without asking, for the session"],
     ["--on <url>", "an agent that runs on a durable engine, by its ingress"],
@@ -30,7 +30,7 @@ interface Question {
 
 /** Where questions wait. */
 interface Questions {
-  /** What an agent asks; of all agents where none is named. */
+  /** What one agent asks, or all agents. */
   open(agentId?: string): Promise<Question[]>;
   /** Answers the oldest question of an agent. */
   answer(agentId: string, reply: PermissionReply): Promise<boolean>;
@@ -44,9 +44,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
   if (asked.length === 0) {
     const others = [...new Set((await questions.open()).map(({ agent_id }) => agent_id))].join(", ");
     throw new UsageError(
-      `Cannot answer agent '${id}' as it asks nothing: ${
-        others === "" ? "nobody does" : `those who ask are ${others}`
-      }`,
+      `Agent '${id}' has no pending question${others === "" ? "" : `: these agents have one: ${others}`}`,
     );
   }
   if (verdict === undefined) {
@@ -62,7 +60,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     ...(reason !== "" && { reason }),
     ...(flags.remember === true && { remember: true }),
   });
-  if (!answered) throw new Error(`Cannot answer agent '${id}' as somebody else just did`);
+  if (!answered) throw new Error(`Cannot answer agent '${id}' as it was just answered elsewhere`);
   return EXIT.ok;
 });
 

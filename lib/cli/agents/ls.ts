@@ -12,16 +12,16 @@ import { cut, displayWidth } from "../show/width.ts";
 const USAGE: Usage = {
   name: "agents ls",
   words: "",
-  about: "Shows our own runs and the agents that are watched: what each is doing, since when, and what it asks.",
+  about: "Shows the runs of crochet and the agents that are watched: what each is doing, since when, and what it asks.",
   flags: [
     ["--watch", "keep showing; q or Ctrl-C ends it"],
-    ["--all", "those that have ended too"],
+    ["--all", "also those that have ended"],
     ["--json", "print data"],
   ],
   example: "crochet agents",
 };
 
-const NONE = "no agents are at work: 'crochet run' starts one, 'crochet agent --help' tells how to watch others\n";
+const NONE = "no agents are running: 'crochet run' starts one, 'crochet agent --help' shows how to watch others\n";
 
 export default command(USAGE, async ({ flags }, io) => {
   const look = () => standings(io, flags.all === true);
@@ -44,7 +44,7 @@ function standings(io: Io, all: boolean): Standing[] {
 
 const EVERY_MS = 500;
 
-/** For another program: a look whenever something has changed. */
+/** For another program: prints the table whenever it has changed. */
 async function follow(show: () => string, io: Io): Promise<number> {
   let last = "";
   while (!io.signal.aborted) {
@@ -137,7 +137,7 @@ async function watchAgents(look: () => readonly Standing[], io: Io): Promise<num
     const { columns = 80, rows = 24 } = process.stdout;
     const all = look();
     const foot = cut(`${several(all.length, "agent")} · q quits`, columns);
-    const lines = all.length === 0 ? ["no agents are at work"] : agentsTable(all, { columns, colours }).split("\n");
+    const lines = all.length === 0 ? ["no agents are running"] : agentsTable(all, { columns, colours }).split("\n");
     const room = Math.max(1, rows - 2);
     const shown = lines.filter((line) => line !== "").slice(0, room);
     // Each row is written over and its rest cleared: nothing is ever blank in between.

@@ -30,7 +30,7 @@ export interface ChatState {
 interface ChatCommand {
   readonly words?: string;
   readonly about: string;
-  /** Needs no turn of its own, so that it works while the agent does. */
+  /** Needs no turn of its own, so it can be used while the agent works. */
   readonly atOnce?: boolean;
   readonly run: (rest: string, chat: ChatState, signal: AbortSignal) => Promise<readonly string[]> | readonly string[];
 }
@@ -40,7 +40,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   hooks: { about: "the hooks that are asked here, in order", atOnce: true, run: hooks },
   model: { words: "[name]", about: "the model, or another one from now on", run: model },
   cost: { about: "tokens and cost so far", atOnce: true, run: cost },
-  resume: { words: "[id]", about: "go on with a stored session", run: resume },
+  resume: { words: "[id]", about: "continue a stored session", run: resume },
   compact: { about: "summarise what is past to make room", run: compact },
   permissions: { words: "[forget <rule>]", about: "what may run without asking", atOnce: true, run: permissions },
   quit: {
@@ -53,7 +53,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   },
 };
 
-/** The command a line is, if it is one: a path that begins a prompt is none. */
+/** The command in a line; a prompt may also begin with a path. */
 function parse(line: string): { name: string; rest: string } | undefined {
   const [, name, rest = ""] = /^\/([a-z-]+)(?:\s+([\s\S]*))?$/i.exec(line) ?? [];
   return name === undefined ? undefined : { name: name.toLowerCase(), rest: rest.trim() };
@@ -83,7 +83,7 @@ export async function runCommand(line: string, chat: ChatState, signal: AbortSig
     if (!command) {
       const meant = nearest(name, Object.keys(COMMANDS));
       throw new UsageError(
-        `Cannot do /${name} as there is no such command: did you mean /${meant}? A blank before it makes it a prompt`,
+        `Unknown command /${name}: did you mean /${meant}? Put a space before it to send it as a prompt`,
       );
     }
     const rows = await command.run(rest, chat, signal);
@@ -125,7 +125,7 @@ async function hooks(_: string, { session }: ChatState): Promise<string[]> {
 
 async function model(rest: string, { session }: ChatState): Promise<string[]> {
   if (rest === "") return [`${session.model} · /model <name> changes it`];
-  if (/\s/.test(rest)) throw new UsageError(`Cannot change to '${rest}' as a model's name has no blanks`);
+  if (/\s/.test(rest)) throw new UsageError(`Cannot change to '${rest}' as a model's name has no spaces`);
   const was = session.model;
   const changed = await session.setModel(rest);
   if (!changed) return [`${was} stays: a hook refused the change`];
@@ -161,7 +161,7 @@ async function resume(rest: string, chat: ChatState, signal: AbortSignal): Promi
   if (id === undefined) return stored.length === 0 ? ["No other session is stored here"] : [];
   if (id === session.id) return ["That is this session"];
   if (!await store.load(id)) {
-    throw new UsageError(`Cannot resume '${id}' as there is no session of that id: /resume alone offers some`);
+    throw new UsageError(`Cannot resume '${id}' as there is no session with that id: /resume lists sessions`);
   }
   await chat.resume(id);
   return [];

@@ -18,9 +18,9 @@ interface PromptDeskOptions {
   /** Wipes the screen. */
   readonly wipe: () => void;
   readonly suspend: () => void;
-  /** Does at once what needs no turn of its own; says whether it did. */
+  /** Runs a command that needs no turn of its own; returns whether it did. */
   readonly atOnce: (text: string) => boolean;
-  /** What may stand for the beginning of a command. */
+  /** Completes the beginning of a command. */
   readonly complete: (text: string) => string | undefined;
 }
 
@@ -65,7 +65,7 @@ export class PromptDesk implements Desk {
     this.#wanted?.(undefined);
   }
 
-  /** What waits comes back to be looked at again: after an interrupt nothing is sent by itself. */
+  /** What waits comes back to be looked at again: after an interrupt nothing is sent without the person. */
   takeBack(): void {
     if (this.#queue.length === 0) return;
     this.#editor.set([...this.#queue.splice(0), this.#editor.text].filter((text) => text !== "").join("\n"));

@@ -9,7 +9,7 @@ const MOST = 500;
 
 /**
  * The prompts of a project, the newest last, kept in its state folder: one JSON text a line, appended, so that two
- * chats at once lose nothing. Where it cannot be written there is a history for this chat only.
+ * chats at once lose nothing. If it cannot be written, the history is for this chat only.
  */
 export class History {
   readonly #file: string;
@@ -57,7 +57,7 @@ export class History {
   }
 }
 
-/** A line that is none, torn by a crash or not ours, is left out. */
+/** A line that is not a JSON text, such as one torn by a crash, is skipped. */
 function read(file: string): string[] {
   let text: string;
   try {

@@ -75,7 +75,7 @@ const SEQUENCE_MS = 40;
 export class KeyReader {
   #rest = "";
 
-  /** How long to wait for the end of what has begun, in milliseconds; undefined where nothing has. */
+  /** How long to wait for the end of what has begun, in milliseconds; undefined if nothing has. */
   get waits(): number | undefined {
     return this.#rest === "" ? undefined : this.#pasting ? PASTE_MS : SEQUENCE_MS;
   }

@@ -81,7 +81,7 @@ export class LineEditor {
     }
   }
 
-  /** The text as rows behind a mark, and where the cursor stands; a long one is shown around the cursor. */
+  /** The text as rows behind a mark, and the cursor's place; a long text is shown around the cursor. */
   shown(mark: string, columns: number, most: number): { rows: string[]; cursor: Cursor } {
     const indent = displayWidth(mark);
     const width = Math.max(2, columns - indent);
@@ -89,7 +89,7 @@ export class LineEditor {
     let cursor = { row: 0, column: indent };
     let offset = 0;
     for (const line of this.#text.split("\n")) {
-      // A character for a character, so that the cursor stands where it is.
+      // A character for a character, so that the cursor stays in place.
       const pieces = chop(line.replaceAll("\t", "→"), width);
       if (displayWidth(pieces.at(-1)!) >= width) pieces.push("");
       for (const [i, piece] of pieces.entries()) {
@@ -146,7 +146,7 @@ export class LineEditor {
     return end < 0 ? this.#text.length : end;
   }
 
-  /** To the line above or below; at the first and last there is none, and the key means something else. */
+  /** Moves to the line above or below; false at the first and last line, where the key means something else. */
   #vertical(step: -1 | 1): boolean {
     const start = this.#lineStart();
     const column = this.#at - start;

@@ -20,7 +20,7 @@ export interface Desk {
   readonly hint: string;
   shown(columns: number): { rows: string[]; cursor?: Cursor };
   press(key: Key): void;
-  /** Whether somebody is in the middle of typing, so that a question must not take their next keys for answers. */
+  /** Whether the person is in the middle of typing: a question must not take their next keys for answers. */
   readonly typing: boolean;
 }
 
@@ -68,7 +68,7 @@ export class Stage {
 
   see(event: RunEvent): void {
     this.view.see(event);
-    // A command that prints a lot tells of every piece; the timer shows what is left out here.
+    // A command that prints a lot reports every piece; the timer shows what is skipped here.
     if (performance.now() - this.#drawnAt > FRAME_MS / 3) this.refresh();
   }
 
@@ -93,7 +93,7 @@ export class Stage {
     return await turn;
   }
 
-  /** Puts one thing to the person, in a dialogue; undefined where the signal came first. */
+  /** Puts one thing to the person, in a dialogue; undefined if the signal came first. */
   ask<T>(make: (done: (value: T) => void) => Widget, signal: AbortSignal): Promise<T | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     this.#typing = this.#desk?.typing ?? false;
@@ -149,10 +149,10 @@ export class Stage {
       this.#keyboard = this.#listen();
       this.refresh();
     };
-    // Where there is no shell to go back to, nobody stops us and nobody calls.
+    // Without a shell to return to, this process would never be continued.
     const timer = setTimeout(back, 200);
     process.once("SIGCONT", back);
-    process.kill(0, "SIGTSTP"); // The whole group: whoever started us is to stop too, or the shell does not notice.
+    process.kill(0, "SIGTSTP"); // The whole group: the process that started us must stop too, or the shell does not notice.
   }
 
   /** Wipes what changes and gives the terminal back. */

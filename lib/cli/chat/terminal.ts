@@ -18,7 +18,7 @@ export function hasPerson(tty: boolean, env: Readonly<Record<string, string | un
   return tty && process.stdin.isTTY === true && env.TERM !== "dumb";
 }
 
-/** Brackets around what is pasted, so that a line break in it is no Enter. */
+/** Brackets around what is pasted, so that a line break in it is not an Enter. */
 const BRACKETS_ON = "\u001b[?2004h";
 const BRACKETS_OFF = "\u001b[?2004l";
 
@@ -28,13 +28,13 @@ export function openKeyboard({ onKey, onGone, write }: KeyboardOptions): Keyboar
   const decoder = new TextDecoder();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let open = true;
-  const tell = (keys: readonly Key[]) => {
+  const report = (keys: readonly Key[]) => {
     for (const key of keys) if (open) onKey(key);
   };
   const hear = (chunk: Uint8Array | string) => {
     clearTimeout(timer);
-    tell(reader.feed(typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true })));
-    if (reader.waits !== undefined) timer = setTimeout(() => tell(reader.flush()), reader.waits);
+    report(reader.feed(typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true })));
+    if (reader.waits !== undefined) timer = setTimeout(() => report(reader.flush()), reader.waits);
   };
   const gone = () => {
     if (open) onGone();

@@ -26,7 +26,7 @@ interface ChoiceOptions {
   readonly colours: Colours;
 }
 
-/** Has a person choose: the indexes of what they chose, undefined where they interrupted. */
+/** Has a person choose: the indexes of what they chose, undefined if they interrupted. */
 export function choose(
   stage: Stage,
   given: Omit<ChoiceOptions, "colours">,
@@ -59,7 +59,7 @@ class Choice implements Widget {
       const rest = more.map((row) => `  ${here ? bold(row) : row}`);
       return [here ? `${cyan("›")} ${bold(first)}` : `  ${first}`, ...rest, ...about];
     });
-    const keys = many ? "Space chooses, Enter goes on" : "Enter or a number";
+    const keys = many ? "Space selects, Enter confirms" : "Enter or a number";
     return { rows: [...head(columns), ...rows, dim(cut(`  ${keys} · Esc interrupts`, columns))] };
   }
 

@@ -4,25 +4,25 @@ export interface Check {
   readonly state: "ok" | "warning" | "broken";
   /** What was seen; never a secret. */
   readonly words: string;
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 export const ok = (about: string, words: string): Check => ({ about, state: "ok", words });
-export const warning = (about: string, words: string, mend: string): Check => ({
+export const warning = (about: string, words: string, fix: string): Check => ({
   about,
   state: "warning",
   words,
-  mend,
+  fix,
 });
-export const broken = (about: string, words: string, mend?: string): Check => ({
+export const broken = (about: string, words: string, fix?: string): Check => ({
   about,
   state: "broken",
   words,
-  ...(mend !== undefined && { mend }),
+  ...(fix !== undefined && { fix }),
 });
 
-/** A sentence "what: the mend" in its parts; one without a mend is all words. */
-export function parted(message: string): { words: string; mend?: string } {
+/** Splits "what: the fix"; a message without a fix is all words. */
+export function parted(message: string): { words: string; fix?: string } {
   const at = message.lastIndexOf(": ");
-  return at < 0 ? { words: message } : { words: message.slice(0, at), mend: message.slice(at + 2) };
+  return at < 0 ? { words: message } : { words: message.slice(0, at), fix: message.slice(at + 2) };
 }

@@ -37,15 +37,15 @@ async function problemsOf(host: HostName, path: string, cwd: string): Promise<Ch
   try {
     settings = await readSettings(file) ?? {};
   } catch (error) {
-    return [broken("", (error as Error).message, `mend the JSON by hand: ${host} reads nothing of it as it is`)];
+    return [broken("", (error as Error).message, `fix the JSON by hand: ${host} cannot read any of it`)];
   }
   const gone = commandsIn(settings.hooks).flatMap(({ at, command }) => goneCheck(host, at, command) ?? []);
   if (!HOSTS[host].likeClaude) return [...shapeProblems(settings.hooks), ...gone];
   const { problems } = await loadSettings([file], { projectDir: cwd });
   return [
     ...problems.map(({ level, message }) => {
-      const { words, mend } = parted(message.replace(/^\S+\.json:? ?/, ""));
-      return level === "error" ? broken("", words, mend) : warning("", words, mend ?? "look at the entry");
+      const { words, fix } = parted(message.replace(/^\S+\.json:? ?/, ""));
+      return level === "error" ? broken("", words, fix) : warning("", words, fix ?? "look at the entry");
     }),
     ...gone,
   ];
@@ -68,20 +68,20 @@ function commandsIn(hooks: unknown): Found[] {
   );
 }
 
-/** What we wrote there once, and can no longer start. */
+/** An entry that 'hooks install' wrote and that can no longer start. */
 function goneCheck(host: HostName, at: string, command: string): Check | undefined {
   const file = installedFile(command);
   if (file === undefined) return undefined;
   const [, quoted, bare] = /^(?:'((?:[^']|'\\'')+)'|(\S+))/.exec(command) ?? [];
   const missing = [quoted ?? bare, file].find((path) => path?.startsWith("/") && !existsSync(path));
   if (missing === undefined) return undefined;
-  return broken("", `${at} starts ${missing}, which is gone`, `crochet hooks install --for ${host} writes it anew`);
+  return broken("", `${at} starts ${missing}, which is gone`, `crochet hooks install --for ${host} writes it again`);
 }
 
 /** The form of settings that are not like Claude Code's, as far as their hooks depend on it. */
 function shapeProblems(hooks: unknown): Check[] {
   if (hooks === undefined) return [];
-  if (!isObject(hooks)) return [broken("", "hooks is no object", 'write { "hooks": { "BeforeTool": [ … ] } }')];
+  if (!isObject(hooks)) return [broken("", "hooks is not an object", 'write { "hooks": { "BeforeTool": [ … ] } }')];
   return Object.entries(hooks).flatMap(([event, groups]) => {
     // Beside its events there are switches, such as `enabled`.
     if (!Array.isArray(groups)) return [];

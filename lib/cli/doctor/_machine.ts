@@ -34,7 +34,7 @@ function runtimes(env: Io["env"]): Check {
   );
 }
 
-/** Only whether there is one: nobody needs to see it. */
+/** Whether a key is set, never the key itself. */
 function key(cwd: string, env: Io["env"]): Check {
   const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL } = env;
   const at = ANTHROPIC_BASE_URL ? `, for ${hostOf(ANTHROPIC_BASE_URL)}` : "";
@@ -50,7 +50,7 @@ function key(cwd: string, env: Io["env"]): Check {
 
 /** A URL may carry a name and a password. */
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "an ANTHROPIC_BASE_URL that is no URL";
+  return URL.canParse(url) ? new URL(url).host : "an ANTHROPIC_BASE_URL that is not a URL";
 }
 
 async function sandbox(): Promise<Check> {
@@ -59,8 +59,8 @@ async function sandbox(): Promise<Check> {
     await openSandbox({ mode: "workspace", roots: [root] });
     return ok("sandbox", "bubblewrap starts: commands can be confined to the workspace");
   } catch (error) {
-    const { words, mend = "run without sandbox" } = parted((error as Error).message);
-    return warning("sandbox", words, mend);
+    const { words, fix = "run without sandbox" } = parted((error as Error).message);
+    return warning("sandbox", words, fix);
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
@@ -69,14 +69,14 @@ async function sandbox(): Promise<Check> {
 async function ripgrep(): Promise<Check> {
   const { findRipgrep } = await import("../../tools/search/ripgrep.ts");
   const path = await findRipgrep();
-  const mend = "install ripgrep, or crochet again with its optional dependencies: Grep needs it";
-  return path === undefined ? warning("ripgrep", "not installed", mend) : program(path, ["--version"], mend, "ripgrep");
+  const fix = "install ripgrep, or crochet again with its optional dependencies: Grep needs it";
+  return path === undefined ? warning("ripgrep", "not installed", fix) : program(path, ["--version"], fix, "ripgrep");
 }
 
-function program(path: string, args: readonly string[], mend: string, about = path): Check {
+function program(path: string, args: readonly string[], fix: string, about = path): Check {
   const { status, stdout } = spawnSync(path, args, { encoding: "utf8", timeout: 10_000 });
   if (status === 0) return ok(about, stdout.split("\n", 1)[0]!.trim());
-  return warning(about, `'${path}' does not start`, mend);
+  return warning(about, `'${path}' does not start`, fix);
 }
 
 function writable(dir: string, env: Io["env"]): Check {
@@ -86,7 +86,9 @@ function writable(dir: string, env: Io["env"]): Check {
     accessSync(at, constants.W_OK);
     return ok("state", dir);
   } catch {
-    const mend = dir.startsWith(homeOf(env)) ? `make ${at} yours again` : "set CROCHET_HOME to a directory of yours";
-    return broken("state", `${at} cannot be written, so no run can be kept`, mend);
+    const fix = dir.startsWith(homeOf(env))
+      ? `make ${at} writable for you`
+      : "set CROCHET_HOME to a directory of yours";
+    return broken("state", `${at} cannot be written, so no run can be kept`, fix);
   }
 }

@@ -14,7 +14,7 @@ import type { Io } from "../_io.ts";
 import { several } from "../show/text.ts";
 import { broken, type Check, ok, parted, warning } from "./_check.ts";
 
-/** What a project has, and whether it is as it should be. */
+/** What a project has, and whether it works. */
 export async function projectChecks(cwd: string, io: Io, replay: boolean): Promise<Check[]> {
   return [
     ...trustChecks(cwd, io),
@@ -38,7 +38,7 @@ async function config(cwd: string, io: Io): Promise<Check[]> {
   if (!existsSync(join(cwd, CONFIG_FILE))) return [];
   try {
     await readConfig(cwd, { env: io.env, err: () => {} });
-    return [ok("config", `${CONFIG_FILE} is right`)];
+    return [ok("config", `${CONFIG_FILE} is valid`)];
   } catch (error) {
     return [broken("config", (error as Error).message)];
   }
@@ -51,12 +51,12 @@ async function hooks(cwd: string, io: Io): Promise<Check[]> {
   const loads = ok("hooks", `'crochet run' without a script loads ${several(listed.length, "hook")}`);
   const scripts = agentScripts(cwd).map((script) => ok("hooks", besideWords(script)));
   const names = warnings.map((message) => {
-    const { words, mend } = parted(message);
-    return warning("hooks", words, mend!);
+    const { words, fix } = parted(message);
+    return warning("hooks", words, fix!);
   });
   const wrong = own.map((problem) => {
-    const { words, mend } = parted(problem);
-    return broken("hooks", words, mend);
+    const { words, fix } = parted(problem);
+    return broken("hooks", words, fix);
   });
   for (const { record, path } of listed) {
     const program = record.kind === "command" && path !== undefined ? missingProgram(path, io.env) : undefined;
@@ -88,7 +88,7 @@ async function fixtures(cwd: string, io: Io, replay: boolean): Promise<Check[]> 
   }
   if (fine > 0) checks.push(ok("fixtures", `${fine} of ${found.length} replay as recorded`));
   if (left > 0) {
-    const why = trusted ? "for want of time" : "as its fixtures are not trusted";
+    const why = trusted ? "as time ran out" : "as its fixtures are not trusted";
     checks.push(
       warning("fixtures", `${left} of ${found.length} can be read and were not replayed ${why}`, "crochet replay"),
     );
@@ -108,7 +108,7 @@ async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<C
     return broken(
       "fixtures",
       `${fixture.name} is stale: ${first}`,
-      `crochet replay ${shellWord(fixture.name)} says more`,
+      `crochet replay ${shellWord(fixture.name)} shows more`,
     );
   } catch (error) {
     return broken("fixtures", `${fixture.name}: ${(error as Error).message}`);

@@ -12,13 +12,13 @@ export async function modelSees(record: HookRecord, fired: Fired<EventName>, fol
   const request = requestAfter(fired.event);
   if (request === undefined) return [];
   const bare = await lastMessage(fired, undefined, request);
-  const told = await lastMessage(fired, repeating(record, fired.event, folded), request);
+  const shown = await lastMessage(fired, repeating(record, fired.event, folded), request);
   const seen = new Set(bare.lines);
-  const fresh = told.lines.filter((line) => !seen.has(line));
-  return told.ended === undefined || told.ended === bare.ended ? fresh : [...fresh, `(no request: ${told.ended})`];
+  const fresh = shown.lines.filter((line) => !seen.has(line));
+  return shown.ended === undefined || shown.ended === bare.ended ? fresh : [...fresh, `(no request: ${shown.ended})`];
 }
 
-/** Which request of a short run shows what was said at an event; undefined where the model reads none of it. */
+/** Which request of a short run shows what was said at an event; undefined if the model reads nothing of it. */
 function requestAfter(event: EventName): number | undefined {
   switch (event) {
     case "pre-tool-use":
@@ -62,7 +62,7 @@ function repeating(record: HookRecord, event: EventName, folded: Folded): HookRe
   };
 }
 
-/** A run of two replies in which nothing is done: what the model is told in one of its requests. */
+/** A run of two replies in which nothing is done: what the model reads in one of its requests. */
 async function lastMessage(
   fired: Fired<EventName>,
   hook: HookRecord | undefined,

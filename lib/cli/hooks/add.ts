@@ -12,7 +12,7 @@ import { projectOf } from "../_project.ts";
 const USAGE: Usage = {
   name: "hooks add",
   words: "[name]",
-  about: "Copies a hook that comes with crochet into ./hooks, to be used and changed; without a name it lists them.",
+  about: "Copies a hook that comes with crochet into ./hooks, for you to use and change. Without a name it lists them.",
   flags: [["--cwd <dir>", "the project"], ["--json", "print data"]],
   example: "crochet hooks add tests-pass",
 };
@@ -35,13 +35,13 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const folder = join(cwd, "hooks");
   const target = join(folder, hook.file);
   if (existsSync(target)) throw new Error(`Cannot add '${hook.file}' as hooks/${hook.file} is there already`);
-  // What was trusted stays so: the only new bytes are ours, and a person asked for them.
+  // A trusted folder stays trusted: the only new bytes are ours, and the user asked for them.
   const trusted = !existsSync(folder) ||
     standings(cwd, io.env).some((s) => s.thing === "hooks" && s.state === "trusted");
   mkdirSync(folder, { recursive: true });
   copyFileSync(hook.path, target);
   if (hook.executable) chmodSync(target, 0o755);
-  // Its examples come along: what is changed later is tried on them.
+  // Its examples come along, to test later changes.
   for (const examples of sidecarsOf(hook.path).filter((path) => existsSync(path))) {
     copyFileSync(examples, join(folder, basename(examples)));
   }
@@ -55,7 +55,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
 interface Shipped {
   readonly file: string;
   readonly path: string;
-  /** What people call it: its label, or its whole name where it has none. */
+  /** What people call it: its label, or its whole name if it has no label. */
   readonly name: string;
   readonly executable: boolean;
 }

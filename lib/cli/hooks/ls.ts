@@ -27,7 +27,7 @@ const USAGE: Usage = {
   example: "crochet hooks",
 };
 
-/** Exit code 1 where a file should be a hook and is not. */
+/** Exit code 1 if a file looks like a hook and cannot be loaded. */
 export default command(USAGE, async ({ words, flags }, io) => {
   const cwd = projectOf(flags, io);
   const [script] = words;
@@ -50,7 +50,7 @@ async function agentOf(script: string, io: Io): Promise<Agent> {
 type Row = ReturnType<typeof row>;
 
 function row({ record, scope, source, path, broken = false }: Listed, i: number, last: ReadonlyMap<string, string>) {
-  // A broken file whose name has no event stands in the list only to report that.
+  // A broken file whose name has no event is listed only to report that.
   const nameless = broken && path === undefined;
   return {
     order: i + 1,
@@ -72,7 +72,7 @@ function row({ record, scope, source, path, broken = false }: Listed, i: number,
   };
 }
 
-/** By priority, as they are asked; within one, by where they are from. */
+/** By priority, as they are asked; hooks of one priority by their origin. */
 function inOrder({ listed }: Found): Listed[] {
   return [...listed].sort((a, b) => a.record.priority - b.record.priority);
 }

@@ -5,7 +5,7 @@ import { command, type Usage } from "../_flags.ts";
 import { type Command, EXIT, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
 
-/** The commands that switch a hook on or off in a project; it counts from the next event on. */
+/** The commands that switch a hook on or off in a project, from its next event on. */
 function switchCommand(to: "enable" | "disable"): Command {
   const usage: Usage = {
     name: `hooks ${to}`,
@@ -24,8 +24,8 @@ function switchCommand(to: "enable" | "disable"): Command {
     const names = [...listed.map(({ record }) => record.name), ...unloaded.map((one) => one.name)];
     if (!names.includes(name)) {
       const near = nearest(name, names);
-      const mend = near === undefined ? "there are no hooks here" : `did you mean '${near}'?`;
-      throw new UsageError(`Cannot ${to} '${name}' as there is no such hook here: ${mend}`);
+      const hint = near === undefined ? "there are no hooks here" : `did you mean '${near}'?`;
+      throw new UsageError(`Cannot ${to} '${name}' as there is no such hook here: ${hint}`);
     }
     new Switches(cwd, io.env).set(name, to === "enable");
     io.out(flags.json ? `${JSON.stringify({ name, enabled: to === "enable" })}\n` : `${name} is ${to}d here\n`);

@@ -22,9 +22,9 @@ import { modelSees } from "./_model-sees.ts";
 const USAGE: Usage = {
   name: "hooks test",
   words: "<file>",
-  about: "Fires one hook at one event, as such events come, and shows what it was given and what it answered.",
+  about: "Fires one hook with a typical event, and shows what it got and what it answered.",
   flags: [
-    ["--event <name>", "the event, where the file's name does not say it: stop, pre-tool-use@Bash"],
+    ["--event <name>", "the event, if the file's name does not say it: stop, pre-tool-use@Bash"],
     ["--input <file>", "the event's JSON, or a part of it; - reads it from stdin"],
     ["--set <path=value>", "change one field, as often as you like: tool_input.command='rm -rf /'"],
     ["--cwd <dir>", "the project"],
@@ -35,7 +35,7 @@ const USAGE: Usage = {
 
 type Json = { [field: string]: unknown };
 
-/** Exit code 1 where the hook failed; whatever it answered is no failure. */
+/** Exit code 1 if the hook failed; no answer counts as a failure. */
 const test: Command = async (args, io) => {
   const { values: sets, rest: others } = takeValues(args, "--set");
   const { values: [input], rest } = takeValues(others, "--input");
@@ -149,10 +149,10 @@ async function readInput(from: string, io: Io): Promise<Json> {
   }
   const value = parsed(text);
   if (isObject(value)) return value;
-  throw new UsageError(`Cannot use --input ${from} as it is no JSON object`);
+  throw new UsageError(`Cannot use --input ${from} as it is not a JSON object`);
 }
 
-/** The event as another process would be told it, changed as asked, and read back as the hook will see it. */
+/** The event as another process would get it, changed by --set, and read back as the hook will see it. */
 function eventFor(
   file: HookFile,
   record: HookRecord,
@@ -192,7 +192,7 @@ function eventFor(
 
 function change(wire: Json, set: string): void {
   const at = set.indexOf("=");
-  if (at < 1) throw new UsageError(`Cannot read --set ${set} as it is no path=value: tool_input.command='ls'`);
+  if (at < 1) throw new UsageError(`Cannot read --set ${set} as it is not path=value: tool_input.command='ls'`);
   const keys = set.slice(0, at).split(".");
   const last = keys.pop()!;
   let inside = wire;

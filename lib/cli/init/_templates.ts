@@ -9,7 +9,7 @@ export const FIXTURE = "fix-spelling";
 
 const HOOK = "hooks/pre-tool-use@Bash.no-force-push.ts";
 
-/** What a scripted model says in the recorded run; nobody claims that a real one did. */
+/** The replies of a scripted model in the recorded run. */
 export const REPLIES: readonly ScriptedReply[] = [
   { text: "I look at the file first.", tools: [{ name: "Read", input: { file_path: "hello.txt" } }] },
   {
@@ -61,7 +61,7 @@ import { replay } from "crochet/testing";
 import helper from "./agent.ts";
 
 // A recorded run: the model's words come from fixtures/${FIXTURE}/tape.jsonl, agent, hooks and tools are the real ones.
-test("the agent mends the file and is kept from a forced push", async () => {
+test("the agent fixes the file and cannot force a push", async () => {
   const run = await replay(helper, "${FIXTURE}", { cwd: import.meta.dirname! });
   assert.equal(run.files["hello.txt"], "Hello, world!\\n");
   assert.deepEqual(run.calls("Bash").map((call) => call.outcome), ["denied"]);
@@ -79,7 +79,7 @@ pathIgnorePatterns = ["fixtures/**"]
     "fixtures/.gitattributes":
       `# A replay compares bytes: git must not change line ends, as it does where core.autocrlf is set.
 * -text
-# Two recordings are never one: git keeps yours and tells of the conflict. 'crochet fixtures show' may make its diffs.
+# Recordings cannot be merged: git keeps yours and reports a conflict. 'crochet fixtures show' may make its diffs.
 tape.jsonl -merge diff=tape
 `,
     [`fixtures/${FIXTURE}/files/hello.txt`]: "Helo, world!\n",
@@ -103,7 +103,7 @@ export interface Origin {
 }
 
 interface Commands {
-  /** Absent where the runtime gets packages by itself. */
+  /** Absent if the runtime installs packages itself. */
   readonly install?: string;
   readonly test: string;
   readonly crochet: string;
