@@ -8,7 +8,7 @@ import { readBrought } from "../hooks/file/brought.ts";
 import { userState } from "../hooks/file/places.ts";
 import { distrust } from "../hooks/trust.ts";
 import type { McpOptions, McpServer } from "../mcp/servers.ts";
-import type { OnPrompt } from "../monitor/on-prompt.ts";
+import type { OnPrompt } from "../monitor/note.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { type Io, UsageError } from "./_io.ts";
 

@@ -5,8 +5,7 @@ import { exec } from "../hooks/process/process.ts";
 import { HookRegistry } from "../hooks/registry.ts";
 import { agentsDir, beginLog, isAgentId, readEvents } from "../monitor/log.ts";
 import { noteEvent } from "../monitor/note.ts";
-import { readOnPrompt, rememberOnPrompt } from "../monitor/on-prompt.ts";
-import { prepareSettings } from "../monitor/settings.ts";
+import { prepareSettings, readOnPrompt, storeOnPrompt } from "../monitor/settings.ts";
 import { onPromptFor, readConfig } from "./_config.ts";
 import { hooksHere } from "./_find-hooks.ts";
 import { command, type Usage } from "./_flags.ts";
@@ -34,7 +33,7 @@ const settings = command(SETTINGS, async ({ words: [id], flags }, io) => {
   const workspace = resolve(io.cwd, String(flags.workspace ?? "."));
   const path = prepareSettings(dir, id, workspace, ownCommand("monitor/note"));
   const onPrompt = readOnPrompt(flags.onPrompt) ?? await onPromptFor(await readConfig(workspace, io), io.env);
-  rememberOnPrompt(dir, id, onPrompt, ownCommand("cli/main", "agent", "prompt", id));
+  storeOnPrompt(dir, id, onPrompt, ownCommand("cli/main", "agent", "prompt", id));
   beginLog(dir, id, { type: "start", workspace, at: new Date().toISOString() });
   io.out(`${path}\n`);
   return EXIT.ok;

@@ -1,25 +1,27 @@
 /**
- * Notes an event of a watched agent and is gone: silent, exit code 0 on every path, so that it can never stand in the
- * agent's way (S2.8). A process is started for each event, and loading is nearly all it does: this file imports nothing
- * (node:fs alone takes more than half as long to load as the runtime), and is what a watched agent's settings start.
+ * Writes down an event of a watched agent and exits: silent, with exit code 0 on every path, so that it can never block
+ * the agent (S2.8). A watched agent's settings start this file for each event, and loading is nearly all it does, so it
+ * imports nothing (node:fs alone takes more than half as long to load as the runtime).
  */
-import type { OnPrompt } from "./on-prompt.ts";
 import type { AgentEvent, PromptType } from "./state.ts";
+
+/** What happens when an agent begins to wait for a decision: notify a person, run a command, or nothing. */
+export type OnPrompt = "escalate" | "none" | { readonly command: string };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where the logs of watched agents lie: `CROCHET_HOME`, else `.crochet` in the home of whoever runs us. */
+/** The folder of the logs of watched agents: in `CROCHET_HOME`, else in `.crochet` of the user's home. */
 export function agentsDir(env: Environment): string {
   if (env.CROCHET_HOME?.startsWith("/")) return `${env.CROCHET_HOME}/agents`;
   return `${env.HOME || process.getBuiltinModule("node:os").homedir()}/.crochet/agents`;
 }
 
-/** Refuses an id that could name anything but a log. */
+/** Whether an id can only name a log. */
 export function isAgentId(id: unknown): id is string {
   return typeof id === "string" && /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/.test(id) && !id.includes("..");
 }
 
-/** The file of an agent's events; and beside it a folder, where a process that must be quick leaves a file for each. */
+/** The file of an agent's events, and the folder where processes that must be quick write one file per event. */
 export function logOf(dir: string, id: string): { readonly lines: string; readonly notes: string } {
   return { lines: `${dir}/${id}.jsonl`, notes: `${dir}/${id}.notes` };
 }
@@ -30,12 +32,12 @@ const PROMPTS: Readonly<Record<string, PromptType>> = {
   AskUserQuestion: "question",
 };
 
-/** What kind of decision a tool waits for; undefined where it waits for none (S2.4, S2.5). */
+/** What kind of decision a tool waits for, if any (S2.4, S2.5). */
 export function promptTypeOf(tool_name: unknown): PromptType | undefined {
   return typeof tool_name === "string" && Object.hasOwn(PROMPTS, tool_name) ? PROMPTS[tool_name] : undefined;
 }
 
-/** What a person is asked, as far as a tool's input tells: at most 200 characters, as it is read at a glance. */
+/** The question in a tool's input, at most 200 characters, as it is read at a glance. */
 export function questionIn(input: unknown): string {
   const { questions, plan } = (input ?? {}) as { questions?: { question?: unknown }[]; plan?: unknown };
   if (typeof plan === "string") return plan.split("\n", 1)[0]!.slice(0, 200);
@@ -43,7 +45,7 @@ export function questionIn(input: unknown): string {
   return typeof question === "string" ? question.slice(0, 200) : "";
 }
 
-/** Notes what stdin tells. */
+/** Writes down the event on stdin. */
 export async function noteEvent([name, id]: readonly string[], env: Environment): Promise<void> {
   try {
     if (!isAgentId(id)) return;
@@ -57,10 +59,10 @@ export async function noteEvent([name, id]: readonly string[], env: Environment)
     if (!counts) return;
     const { onPrompt, fire } = await onPromptOf(dir, id);
     startAction(onPrompt, id, event, { fire });
-  } catch { /* whatever it is, the agent goes on */ }
+  } catch { /* the agent goes on in any case */ }
 }
 
-/** Others may not read what a person is asked. Bun asks the umask alone how folders and files are made. */
+/** Other users must not read the question. Bun takes the mode of new files from the umask alone. */
 async function writeNote(file: string, line: string): Promise<void> {
   if (!BUN) {
     fs().mkdirSync(file.slice(0, file.lastIndexOf("/")), { recursive: true, mode: 0o700 });
@@ -89,7 +91,7 @@ function eventOf(name: string | undefined, input: Record<string, unknown>): Note
   const at = new Date().toISOString();
   if (name === "stop") return { type: "turn_end", at };
   if (name === "posttooluse" || name === "userpromptsubmit") return { type: "activity", at };
-  // After these the same process goes on with another session.
+  // After these the same process continues with another session.
   if (name === "sessionend") {
     return ["clear", "resume"].includes(String(input.reason)) ? undefined : { type: "end", at };
   }
@@ -104,30 +106,30 @@ function eventOf(name: string | undefined, input: Record<string, unknown>): Note
   return prompt_type && { type: "prompt", prompt_type, message: questionIn(input.tool_input), at };
 }
 
-/** Where it is remembered what to do for one agent. */
+/** The file that says what to do when one agent begins to wait. */
 export function onPromptFile(dir: string, id: string): string {
   return `${dir}/${id}.on-prompt.json`;
 }
 
 /** What to do when an agent begins to wait. */
-interface OnPromptNote {
+interface StoredOnPrompt {
   readonly onPrompt: OnPrompt;
   /** The command that fires the `agent-prompt` hooks of the agent's project. */
   readonly fire?: string;
 }
 
-async function onPromptOf(dir: string, id: string): Promise<OnPromptNote> {
+async function onPromptOf(dir: string, id: string): Promise<StoredOnPrompt> {
   const file = onPromptFile(dir, id);
-  // To be told that a file is not there is quicker than to be thrown an error.
+  // Asking whether a file exists is quicker than catching an error.
   const text = BUN
     ? await BUN.file(file).exists() && await BUN.file(file).text()
     : fs().existsSync(file) && fs().readFileSync(file, "utf8");
-  return text ? JSON.parse(text) as OnPromptNote : { onPrompt: "escalate" };
+  return text ? JSON.parse(text) as StoredOnPrompt : { onPrompt: "escalate" };
 }
 
 /**
- * Runs the action beside us: nobody waits for it, and nothing it does reaches the agent. An agent that asks in a
- * terminal of its own (`shown`) gets no line there.
+ * Starts the action in a process of its own: nothing waits for it, and its output never reaches the agent. If the
+ * question is already on the agent's terminal (`shown`), no line is written there.
  */
 export function startAction(
   onPrompt: OnPrompt,
@@ -136,7 +138,7 @@ export function startAction(
   { shown = false, fire }: { readonly shown?: boolean; readonly fire?: string | undefined } = {},
 ): void {
   const action = onPrompt === "escalate"
-    ? (shown ? NOTIFY : `${NOTIFY} || ${TELL}`)
+    ? (shown ? NOTIFY : `${NOTIFY} || ${BELL}`)
     : onPrompt === "none"
     ? ":"
     : onPrompt.command;
@@ -156,15 +158,15 @@ export function startAction(
   }
 }
 
-/** A desktop notification where there is a desktop. */
+/** A desktop notification, if there is a desktop. */
 const NOTIFY = `words="Agent $CROCHET_AGENT_ID waits ($CROCHET_PROMPT_TYPE): $CROCHET_PROMPT_MESSAGE"
 notify-send Crochet "$words" 2>/dev/null ||
 osascript -e "display notification \\"waits ($CROCHET_PROMPT_TYPE)\\" with title \\"Crochet\\"" 2>/dev/null`;
 
-/** Else the terminal's bell and a line. */
-const TELL = `printf '\\a%s\\n' "$words" > /dev/tty 2>/dev/null`;
+/** Otherwise the terminal's bell and a line. */
+const BELL = `printf '\\a%s\\n' "$words" > /dev/tty 2>/dev/null`;
 
-/** Bun's own ways, which need nothing to be loaded; the other runtimes have loaded node's already. */
+/** Bun's own API, which needs no loading; other runtimes have node's modules loaded already. */
 const { Bun: BUN } = globalThis as unknown as {
   Bun?: {
     readonly stdin: { text(): Promise<string> };
@@ -182,5 +184,5 @@ function fs() {
 }
 
 // What a watched agent's settings start: `<runtime> <this file> agent hook pretooluse <id>`.
-// Not awaited: while this file waits at its top, Deno cannot import the one that imports it.
+// Not awaited: with a top-level await here, Deno could not import the file that imports this one.
 if (import.meta.main) void noteEvent(process.argv.slice(4), process.env).then(() => process.exit(0));

@@ -4,8 +4,7 @@ import type { RunEvent } from "../core/run-events.ts";
 import { thisOwner } from "../files/owner.ts";
 import { redact } from "../tape/redact/redact.ts";
 import { appendEvent, beginLog } from "./log.ts";
-import { agentsDir, promptTypeOf, questionIn, startAction } from "./note.ts";
-import type { OnPrompt } from "./on-prompt.ts";
+import { agentsDir, type OnPrompt, promptTypeOf, questionIn, startAction } from "./note.ts";
 import { type AgentEvent, nextState, type PromptType } from "./state.ts";
 
 interface OwnRunOptions {
@@ -14,12 +13,12 @@ interface OwnRunOptions {
   readonly onPrompt: OnPrompt;
 }
 
-/** The agent, with its runs among the watched ones: `crochet agents` tells what each does and asks. */
+/** The agent, with its runs among the watched ones: `crochet agents` shows what each does and asks. */
 export function monitored(agent: Agent, options: OwnRunOptions): Agent {
   return {
     ...agent,
     run: async (prompt, own = {}) => {
-      const life = new OwnLife(agent.name, options);
+      const life = new OwnRunLog(agent.name, options);
       try {
         const result = await agent.run(prompt, life.watch(own));
         life.end(result.stop);
@@ -30,7 +29,7 @@ export function monitored(agent: Agent, options: OwnRunOptions): Agent {
       }
     },
     open: async (own = {}) => {
-      const life = new OwnLife(agent.name, options);
+      const life = new OwnRunLog(agent.name, options);
       const session = await agent.open(life.watch(own));
       const close: AgentSession["close"] = async (reason) => {
         life.end("done");
@@ -41,11 +40,11 @@ export function monitored(agent: Agent, options: OwnRunOptions): Agent {
   };
 }
 
-/** How long a message in the log may be: it is read at a glance. */
+/** The longest message in the log: it is read at a glance. */
 const MOST_CHARACTERS = 200;
 
-/** The log of one session of ours: a line when it begins, asks, goes on and ends; nothing in between. */
-class OwnLife {
+/** The log of one session of ours: a line when it begins, asks, continues and ends, and nothing in between. */
+class OwnRunLog {
   readonly #name: string;
   readonly #options: OwnRunOptions;
   readonly #dir: string;
@@ -91,7 +90,7 @@ class OwnLife {
 
   #see(event: RunEvent, alone: boolean): void {
     if (event.type === "start" && this.#id === undefined) return this.#begin(event.session_id);
-    // A durable run waits for an answer from elsewhere for as long as it takes: its process may end meanwhile.
+    // A durable run waits for an answer from elsewhere; its process may end meanwhile.
     if (event.type === "question") {
       return this.#prompt("permission", `${event.tool_name}: ${event.reason}`, { outlivesProcess: true });
     }
@@ -99,7 +98,7 @@ class OwnLife {
     const prompt = event.type === "tool_start" && alone ? promptTypeOf(event.name) : undefined;
     if (prompt !== undefined) this.#prompt(prompt, questionIn((event as { input?: unknown }).input));
     else if (event.type === "end") this.#turnEnds();
-    else if (GOES_ON.has(event.type) && this.#state?.state !== "working") this.#add({ type: "activity" });
+    else if (WORKING.has(event.type) && this.#state?.state !== "working") this.#add({ type: "activity" });
   }
 
   #begin(id: string): void {
@@ -110,7 +109,7 @@ class OwnLife {
     quietly(() => beginLog(this.#dir, id, event));
   }
 
-  /** A question that nobody here can answer outlives the turn. */
+  /** A question without an asker to answer it outlives the turn. */
   #turnEnds(): void {
     if (this.#state?.state === "working") this.#add({ type: "turn_end" });
   }
@@ -118,7 +117,7 @@ class OwnLife {
   #prompt(prompt_type: PromptType, message: string, { shown = false, outlivesProcess = false } = {}): void {
     const before = this.#state;
     this.#add({ type: "prompt", prompt_type, message: redact(message).slice(0, MOST_CHARACTERS) });
-    // Before anything is started, which takes long enough for the process to end.
+    // Before the action starts: that takes long enough for the process to end.
     if (outlivesProcess) this.#add({ type: "left" });
     const after = this.#state;
     if (after?.state !== "prompting" || after === before) return;
@@ -130,7 +129,7 @@ class OwnLife {
     else this.#add({ type: "end", ...(!isQuiet(stop) && { failed: true }) });
   }
 
-  #add(event: Timeless): void {
+  #add(event: UntimedEvent): void {
     if (this.#id === undefined) return;
     const timed = { ...event, at: now() } as AgentEvent;
     this.#state = nextState(this.#state, timed);
@@ -138,10 +137,10 @@ class OwnLife {
   }
 }
 
-type Timeless = AgentEvent extends infer E ? E extends AgentEvent ? Omit<E, "at"> : never : never;
+type UntimedEvent = AgentEvent extends infer E ? E extends AgentEvent ? Omit<E, "at"> : never : never;
 
-/** What only happens when an agent is at work again. */
-const GOES_ON: ReadonlySet<RunEvent["type"]> = new Set(["start", "text", "thinking", "usage", "tool_start"]);
+/** Events that only happen when an agent works again. */
+const WORKING: ReadonlySet<RunEvent["type"]> = new Set(["start", "text", "thinking", "usage", "tool_start"]);
 
 function isQuiet(stop: Stop): boolean {
   return ["done", "halted", "denied", "waiting", "aborted"].includes(stop);
@@ -151,7 +150,7 @@ function now(): string {
   return new Date().toISOString();
 }
 
-/** A log that cannot be written is no reason to stop a run. */
+/** A log that cannot be written must not stop a run. */
 function quietly(work: () => void): void {
   try {
     work();

@@ -2,10 +2,10 @@ import { isGone } from "../files/owner.ts";
 import { agentIds, readEvents } from "./log.ts";
 import { type AgentEvent, type AgentState, stateOf } from "./state.ts";
 
-/** How one agent stands. */
+/** The state of one watched agent. */
 export type Standing = { readonly id: string; readonly name?: string; readonly workspace?: string } & AgentState;
 
-/** Every agent that was ever watched, those that wait for a person first, then the newest. */
+/** Every watched agent: those that wait for a person first, then the newest. */
 export function allStandings(dir: string): Standing[] {
   return agentIds(dir).flatMap((id) => standingOf(dir, id) ?? []).sort((a, b) =>
     rank(a) - rank(b) || (a.since < b.since ? 1 : a.since > b.since ? -1 : a.id < b.id ? -1 : 1)
@@ -30,7 +30,7 @@ export function hasEnded({ state }: AgentState): boolean {
   return state === "stopped" || state === "failed";
 }
 
-/** Whether the process that an agent lived in is gone without a word. */
+/** Whether the process of an agent ended without logging an end. */
 function isLost(events: readonly AgentEvent[], state: AgentState): boolean {
   const owner = startOf(events)?.owner;
   if (owner === undefined || hasEnded(state) || events.at(-1)?.type === "left") return false;

@@ -1,23 +1,23 @@
-/** What an agent waits for a person to decide. */
+/** What a person must decide for an agent. */
 export type PromptType = "plan_approval" | "question" | "permission";
 
 /** What happened to a watched agent. */
 export type AgentEvent =
   & { readonly at: string }
   & (
-    /** `owner` is the process it lives in, where that is known; `name` is what a person calls it. */
+    /** `owner` is its process, if known; `name` is what a person calls it. */
     | { readonly type: "start"; readonly workspace?: string; readonly name?: string; readonly owner?: string }
     | { readonly type: "prompt"; readonly prompt_type: PromptType; readonly message: string }
-    /** It did something, so whatever it asked was answered. */
+    /** It did something, so its question was answered. */
     | { readonly type: "activity" }
     /** It ended its turn and waits for a person. */
     | { readonly type: "turn_end" }
-    /** What it asked waits for an answer even when its process is gone. */
+    /** Its question stays open even if its process ends. */
     | { readonly type: "left" }
     | { readonly type: "end"; readonly failed?: boolean }
   );
 
-/** How a watched agent stands. At most one decision is pending. */
+/** The state of a watched agent. At most one decision is pending. */
 export type AgentState =
   & { readonly since: string }
   & (
@@ -26,8 +26,8 @@ export type AgentState =
   );
 
 /**
- * The state after an event (U14). A permission prompt never takes the place of a question or a plan, activity
- * dismisses what is pending, and nothing brings an agent back that has ended.
+ * The state after an event (U14). A permission prompt never replaces a question or a plan, activity dismisses what is
+ * pending, and an agent that has ended stays ended.
  */
 export function nextState(now: AgentState | undefined, event: AgentEvent): AgentState {
   if (now?.state === "stopped" || now?.state === "failed") return now;
@@ -49,7 +49,7 @@ export function nextState(now: AgentState | undefined, event: AgentEvent): Agent
   }
 }
 
-/** The state all events together make. */
+/** The state after all events. */
 export function stateOf(events: Iterable<AgentEvent>): AgentState | undefined {
   let state: AgentState | undefined;
   for (const event of events) state = nextState(state, event);

@@ -14,7 +14,7 @@ export function runFrame(view: View): string {
 <section class="about">
 <p class="from">${about(view)}</p>
 ${notes(view)}
-<dl class="stats">${stats(view)}</dl>
+<dl class="stats" id="stats"></dl>
 </section>
 <section class="overview${view.totals.calls <= FEW_CALLS ? " beside" : ""}" aria-label="Timeline and tokens">
 <div class="panel"><div class="panel-head"><h2>Timeline</h2><div class="tools" id="timeline-tools"></div></div><div id="timeline"></div></div>
@@ -76,44 +76,6 @@ function notes({ notes }: View): string {
   return notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join("");
 }
 
-function stats({ totals, ms, hooks }: View): string {
-  const { spent, calls, tools, problems, denied, edits } = totals;
-  const prompt = spent.fresh + spent.cacheRead + spent.cacheWrite;
-  const rows: [string, string, string][] = [
-    ["time", duration(ms), `${many(calls, "model call")}`],
-    ["tools", number(tools), problems > 0 ? `${many(problems, "problem")}` : `${many(edits, "edit")}`],
-    ["hooks", number(hooks.length), denied > 0 ? `${denied} denied or sent back` : "nothing denied"],
-    ["prompt tokens", short(prompt), prompt === 0 ? "" : `${percent(spent.cacheRead / prompt)} from the cache`],
-    ["output tokens", short(spent.output), calls === 0 ? "" : `${short(spent.output / calls)} per call`],
-    [
-      "cost",
-      spent.cost === null ? "unknown" : dollars(spent.cost),
-      spent.cost === null ? "price of a model unknown" : "at list price",
-    ],
-  ];
-  return rows.map(([name, value, more]) =>
-    `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd><dd class="more">${escapeHtml(more)}</dd></div>`
-  ).join("");
-}
-
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-}
-
-const number = (n: number) => n.toLocaleString("en-US", { maximumFractionDigits: 0 });
-const many = (n: number, what: string) => `${number(n)} ${what}${n === 1 ? "" : "s"}`;
-const percent = (part: number) => `${(part * 100).toFixed(part > 0 && part < 0.1 ? 1 : 0)} %`;
-const dollars = (n: number) => `$${n.toFixed(n < 1 ? 4 : 2)}`;
-
-function short(n: number): string {
-  if (n < 10_000) return number(n);
-  return n < 1e6 ? `${(n / 1e3).toFixed(n < 1e5 ? 1 : 0)}k` : `${(n / 1e6).toFixed(2)}M`;
-}
-
-function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} m ${Math.round(ms / 1000) % 60} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
 }

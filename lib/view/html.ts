@@ -107,7 +107,7 @@ function hash(text: string): string {
 /** The page's files are read from `lib`, also by the built package, whose code is in another folder. */
 const PAGE = new URL("../../lib/view/page/", import.meta.url);
 
-const STYLES = ["base", "overview", "bar", "rows", "sections", "diff", "hooks", "compare", "print"];
+const STYLES = ["base", "overview", "rows", "sections", "compare", "print"];
 
 /**
  * The page's style and script as one text each. The modules of the source become one function: a module script would

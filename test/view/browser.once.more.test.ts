@@ -139,11 +139,11 @@ test("the edits of a run are there as diffs", options, async () => {
   assert.equal(await page.locator(".hunk .added").first().getAttribute("data-line"), "1");
 });
 
-test("each hook's ledger says why it did not fire, and leads to the call", options, async () => {
+test("each hook's ledger says why it was skipped, and links to the call", options, async () => {
   const { page } = await open(runPage(await replayed("keep-going")));
   await page.keyboard.press("3");
   const hook = page.locator('[id="hook-pre-tool-use@Bash.no-delete.ts"]');
-  assert.match(await hook.textContent() ?? "", /considered 5 times, asked 2, did something 1/);
+  assert.match(await hook.textContent() ?? "", /considered 5 times, ran 2, did something 1/);
   const why = hook.locator("li", { hasText: "matcher 'Bash' does not match 'Read'" });
   assert.equal(await why.count(), 1);
   await why.locator("a").first().click();
@@ -156,7 +156,7 @@ test("each hook's ledger says why it did not fire, and leads to the call", optio
 const ATTACK =
   `</script><script>window.hacked = 1; alert(1)</script><img src=x onerror="window.hacked = 2"><!--<script>`;
 
-test("a text that is markup stays text wherever it stands: nothing runs, nothing is asked for", options, async () => {
+test("a text that is markup stays text everywhere: nothing runs, nothing is requested", options, async () => {
   const text = LONG.split("\n").slice(0, 60).join("\n").replaceAll("Port the parser", ATTACK.replaceAll('"', '\\"'))
     .replaceAll("stitch loop", ATTACK.replaceAll('"', '\\"')).replaceAll("no-delete.ts", ATTACK.replaceAll('"', '\\"'))
     .replaceAll("src/p", `<b>${ATTACK.replaceAll('"', '\\"')}`);

@@ -1,10 +1,10 @@
 import { duration, svg } from "./dom.js";
 
-/** How much room it takes. */
+/** Its height. */
 export const AXIS = 20;
 
 /**
- * The axis of the timeline: a line and a name at round places of time, or of steps.
+ * The axis of the timeline: a line and a label at round times or step numbers.
  *
  * @param {{ from: number, to: number, inTime: boolean, wide: number, left: number, bottom: number }} about
  * @returns {SVGElement[]}
@@ -28,7 +28,7 @@ export function drawAxis({ from, to, inTime, wide, left, bottom }) {
 }
 
 /**
- * Names that lie close together must differ.
+ * Labels next to each other must differ.
  *
  * @param {number} ms
  * @param {number} step

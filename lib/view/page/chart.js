@@ -1,5 +1,4 @@
-import { byId, dollars, el, onWidth, short, svg } from "./dom.js";
-import { hideTip, showTip } from "./tip.js";
+import { byId, dollars, el, hideTip, onWidth, short, showTip, svg } from "./dom.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Row, Spent } from "../shape.ts" */
@@ -9,14 +8,14 @@ const TALL = 92;
 const LOW = 34;
 const BETWEEN = 16;
 
-/** What a prompt is made of, from the ground up. */
+/** The parts of a prompt, from the bottom up. */
 const PARTS = /** @type {const} */ ([
   ["cacheRead", "from cache"],
   ["cacheWrite", "to cache"],
   ["fresh", "uncached"],
 ]);
 
-/** Three drawings over the same calls: what each read, what it wrote, and what it cost. */
+/** Three bar charts over the same calls: prompt tokens, output tokens and cost. */
 export class Chart {
   #data;
   #go;
@@ -113,7 +112,7 @@ export class Chart {
   }
 
   /**
-   * Neighbouring calls share a bar where there are more calls than bars; it shows their mean.
+   * If there are more calls than bars fit, neighbouring calls share a bar, which shows their mean.
    *
    * @typedef {{ rows: number[], from: number, spent: Spent }} Bin
    * @param {number} most

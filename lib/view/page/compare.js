@@ -6,12 +6,12 @@ import { startTheme, switchTheme } from "./theme.js";
 
 /** @import { Totals } from "../shape.ts" */
 
-/** The page of two runs beside each other. */
+/** The page of two runs side by side. */
 const runs = /** @type {const} */ ([new RunData(0), new RunData(1)]);
 startTheme();
 
 /**
- * What the runs are measured by: a name, the value, and how it is said.
+ * What is compared: a name, the value, and how it is shown.
  *
  * @type {readonly (readonly [string, (totals: Totals, ms: number) => number | null, (n: number) => string])[]}
  */
@@ -75,15 +75,15 @@ whenWhole(() => {
   pairs.begin();
   startKeys([
     [["j", "ArrowDown"], "next pair", () => pairs.step(1)],
-    [["k", "ArrowUp"], "pair before", () => pairs.step(-1)],
+    [["k", "ArrowUp"], "previous pair", () => pairs.step(-1)],
     [["x", "d"], "next difference", () => pairs.step(1, true)],
-    [["X", "D"], "difference before", () => pairs.step(-1, true)],
+    [["X", "D"], "previous difference", () => pairs.step(-1, true)],
     [["Enter", "o"], "open or close the pair", () => pairs.toggleSelected()],
     [["/"], "search", () => byId("search").focus()],
-    [["n"], "next found", () => pairs.search.step(1)],
-    [["N"], "found before", () => pairs.search.step(-1)],
+    [["n"], "next match", () => pairs.search.step(1)],
+    [["N"], "previous match", () => pairs.search.step(-1)],
     [["t"], "light or dark", switchTheme],
-    [["Escape"], "clear the search, close", () => pairs.search.clear()],
+    [["Escape"], "clear the search", () => pairs.search.clear()],
   ]);
   performance.mark("whole");
 });

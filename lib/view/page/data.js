@@ -4,14 +4,14 @@ import { byId } from "./dom.js";
 
 /**
  * @param {string} id
- * @returns {any} undefined where the parser has not come to it yet
+ * @returns {any} undefined if the browser has not parsed that element yet
  */
 function parsed(id) {
   const text = byId(id)?.textContent;
   return text ? JSON.parse(text) : undefined;
 }
 
-/** The data of one run. Rows and sections come in as the page is read; long texts are parsed when they are shown. */
+/** The data of one run. Rows and sections arrive while the page loads; long texts are parsed when they are shown. */
 export class RunData {
   /** @type {PageData} */
   view;
@@ -34,7 +34,7 @@ export class RunData {
     this.#index(0);
   }
 
-  /** Takes in the rest; call it once the whole page is there. */
+  /** Reads the remaining rows; call it once the page is loaded. */
   complete() {
     const first = this.rows.length;
     if (first === this.view.count) return;
@@ -48,7 +48,7 @@ export class RunData {
   }
 
   /**
-   * The sections of a row; undefined while they are not there yet.
+   * The sections of a row; undefined while they are not loaded.
    *
    * @param {number} row
    * @returns {readonly Section[] | undefined}
@@ -73,7 +73,7 @@ export class RunData {
 }
 
 /**
- * Runs once the whole page has been read.
+ * Runs once the page is loaded.
  *
  * @param {() => void} work
  */

@@ -1,5 +1,5 @@
 /**
- * An element with attributes and children. A text is always text: no markup is ever made of one.
+ * An element with attributes and children. A string always becomes a text node, never markup.
  *
  * @param {string} tag
  * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} attributes
@@ -11,7 +11,7 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 /**
- * The same for a drawing.
+ * The same for SVG.
  *
  * @param {string} tag
  * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} attributes
@@ -40,7 +40,7 @@ function filled(element, attributes, children) {
 }
 
 /**
- * The element of an id that the page is known to have.
+ * The element of an id that is always on the page.
  *
  * @param {string} id
  */
@@ -71,16 +71,13 @@ export function dollars(cost) {
   return `$${cost.toFixed(cost === 0 ? 0 : cost < 0.01 ? 5 : cost < 1 ? 4 : 2)}`;
 }
 
-/**
- * @param {number} n
- * @param {string} what
- */
+/** @param {number} n @param {string} what */
 export function many(n, what) {
   return `${n.toLocaleString("en-US")} ${what}${n === 1 ? "" : "s"}`;
 }
 
 /**
- * Draws now, and again whenever a box is wider or narrower than before.
+ * Draws now, and again whenever the width of a box changes.
  *
  * @param {HTMLElement} box
  * @param {() => void} draw
@@ -92,4 +89,24 @@ export function onWidth(box, draw) {
     width = box.clientWidth;
     draw();
   }).observe(box);
+}
+
+/**
+ * Shows a few lines beside the pointer.
+ *
+ * @param {{ clientX: number, clientY: number }} at
+ * @param {readonly (string | Node)[]} lines
+ */
+export function showTip(at, lines) {
+  const tip = byId("tip");
+  tip.replaceChildren(...lines.map((line) => el("div", {}, line)));
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  const left = Math.min(at.clientX + 14, innerWidth - width - 8);
+  const top = at.clientY + 18 + height > innerHeight ? at.clientY - height - 10 : at.clientY + 18;
+  tip.style.transform = `translate(${Math.max(8, left)}px, ${top}px)`;
+}
+
+export function hideTip() {
+  byId("tip").hidden = true;
 }

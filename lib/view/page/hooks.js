@@ -4,7 +4,7 @@ import { duration, el, many } from "./dom.js";
 /** @import { HookLedger, HookOutcome } from "../shape.ts" */
 
 /**
- * The ledger of each hook over the whole run: how often it was asked, what it did, and why it was not asked.
+ * The ledger of each hook over the whole run: how often it ran, what it did, and why it was skipped.
  *
  * @param {RunData} data
  * @returns {HTMLElement[]}
@@ -12,7 +12,7 @@ import { duration, el, many } from "./dom.js";
 export function drawHooks(data) {
   const { hooks } = data.view;
   if (hooks.length === 0) {
-    return [el("p", { class: "empty" }, "No hook was considered in this run: none listened to what happened")];
+    return [el("p", { class: "empty" }, "No hook of this run listens to an event that happened")];
   }
   return hooks.map((hook) => drawHook(data, hook));
 }
@@ -34,7 +34,7 @@ function drawHook(data, { name, events, considered, ran, acted, ms, outcomes }) 
     el(
       "p",
       { class: "counts" },
-      `considered ${many(considered, "time")}, asked ${ran}, did something ${acted}`,
+      `considered ${many(considered, "time")}, ran ${ran}, did something ${acted}`,
       ms >= 1 ? `, took ${duration(ms)}` : "",
     ),
     drawShare(considered, ran, acted),
@@ -60,7 +60,7 @@ function drawShare(considered, ran, acted) {
   return bar;
 }
 
-/** So many places are linked; the rest are counted. */
+/** How many rows are linked; the rest are counted. */
 const LINKS = 12;
 
 /**

@@ -8,7 +8,7 @@ import { byId, el } from "./dom.js";
 const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 
 /**
- * Listens for keys and shows them under `?`. A key that is typed into a field is the field's.
+ * Handles keys and lists them under `?`. Keys typed into a field belong to the field.
  *
  * @param {readonly Key[]} keys
  */
@@ -36,7 +36,7 @@ export function startKeys(keys) {
     const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
     if (typing && event.key !== "Escape") return;
     if (help.open && event.key !== "?") return;
-    // A button that has the focus is pressed by Enter itself.
+    // Enter presses a focused button anyway.
     if (event.key === "Enter" && event.target instanceof HTMLElement && event.target.closest("button, a, summary")) {
       return;
     }

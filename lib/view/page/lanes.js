@@ -1,7 +1,7 @@
 /** @import { RunData } from "./data.js" */
 /** @import { Row } from "../shape.ts" */
 
-/** Calls that run at the same time are drawn below each other, up to so many. */
+/** How many calls that run at the same time are drawn below each other. */
 const STACK = 4;
 
 /**
@@ -9,7 +9,7 @@ const STACK = 4;
  */
 
 /**
- * Each agent right below the one that started it.
+ * The agents in order, each right below the one that started it.
  *
  * @param {readonly { parent: number }[]} agents
  * @returns {number[]}
@@ -45,7 +45,7 @@ export function stacked(spans) {
 }
 
 /**
- * Whether most of the time nothing happened: a session that was resumed the day after is no picture over time.
+ * Whether nothing happened most of the time, as in a session that was resumed the next day: then time is a bad scale.
  *
  * @param {RunData} data
  */

@@ -1,40 +1,50 @@
 import { el } from "./dom.js";
 
-/** So many rows are drawn and dropped together. */
+/** How many items are drawn and dropped together. */
 const BLOCK = 20;
-/** How far beyond the screen rows are drawn. */
+/** How far beyond the screen items are drawn. */
 const MARGIN = "1000px 0px";
 
 /**
- * A list of any length: only what is near the screen is drawn. The window scrolls, and a block that is not drawn has
- * the height it had last, or a guess; the browser's scroll anchoring keeps the view still when a guess was wrong.
+ * @typedef {object} ListOptions
+ * @property {(item: number) => HTMLElement} draw
+ * @property {(item: number) => number} lines how many lines an open item has, about
+ * @property {(item: number) => boolean} open whether an item is open at first
+ */
+
+/**
+ * A list of any length whose items can be opened and selected. Only items near the screen are drawn. The window scrolls;
+ * a block that is not drawn keeps its last height, or a guess, and the browser's scroll anchoring corrects the guess.
  */
 export class List {
   /** @type {HTMLElement} */
   #box;
-  /** @type {(item: number) => HTMLElement} */
-  #draw;
-  /** @type {(item: number) => number} */
-  #guess;
+  /** @type {ListOptions} */
+  #options;
   /** @type {readonly number[]} */
   items = [];
-  /** @type {Map<number, number>} item → place in the list */
-  #places = new Map();
+  /** @type {Map<number, number>} item → position in the list */
+  #positions = new Map();
+  /** @type {Map<number, boolean>} items that the user opened or closed */
+  #opened = new Map();
+  /** @type {number | undefined} */
+  selected;
   /** @type {HTMLElement[]} */
   #blocks = [];
   /** @type {Set<number>} */
   #drawn = new Set();
   #all = false;
   #observer;
+  /** Called whenever items were drawn. */
+  onDrawn = () => {};
 
   /**
    * @param {HTMLElement} box
-   * @param {{ draw: (item: number) => HTMLElement, guess: (item: number) => number }} options
+   * @param {ListOptions} options
    */
-  constructor(box, { draw, guess }) {
+  constructor(box, options) {
     this.#box = box;
-    this.#draw = draw;
-    this.#guess = guess;
+    this.#options = options;
     this.#observer = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         const block = Number(/** @type {HTMLElement} */ (target).dataset.block);
@@ -42,19 +52,25 @@ export class List {
         else if (!this.#all) this.#empty(block);
       }
     }, { rootMargin: MARGIN });
+    const print = matchMedia("print");
+    print.addEventListener("change", () => this.#drawAll(print.matches));
+    addEventListener("beforeprint", () => this.#drawAll(true));
+    addEventListener("afterprint", () => this.#drawAll(false));
   }
 
   /** @param {readonly number[]} items */
   show(items) {
     this.#observer.disconnect();
     this.items = items;
-    this.#places = new Map(items.map((item, place) => [item, place]));
+    this.#positions = new Map(items.map((item, position) => [item, position]));
     this.#drawn.clear();
     this.#blocks = [];
     for (let start = 0; start < items.length; start += BLOCK) {
       const block = el("div", { class: "block", "data-block": this.#blocks.length });
       let height = 0;
-      for (const item of items.slice(start, start + BLOCK)) height += this.#guess(item);
+      for (const item of items.slice(start, start + BLOCK)) {
+        height += 40 + (this.isOpen(item) ? Math.min(this.#options.lines(item), 30) * 19 + 14 : 0);
+      }
       block.style.height = `${height}px`;
       this.#blocks.push(block);
     }
@@ -62,17 +78,24 @@ export class List {
     // The first screen must not wait for an observer.
     if (this.#blocks.length > 0) this.#fill(0);
     for (const block of this.#blocks) this.#observer.observe(block);
-    if (this.#all) this.drawAll(true);
+    if (this.#all) this.#drawAll(true);
   }
 
   /**
-   * Draws every row, for print; or goes back to those near the screen.
+   * Draws every item, for print; or goes back to those near the screen.
    *
    * @param {boolean} all
    */
-  drawAll(all) {
+  #drawAll(all) {
     this.#all = all;
     if (all) { for (const block of this.#blocks.keys()) this.#fill(block); }
+  }
+
+  /** @param {number} item */
+  #draw(item) {
+    const element = this.#options.draw(item);
+    if (item === this.selected) element.classList.add("selected");
+    return element;
   }
 
   /** @param {number} index */
@@ -81,7 +104,7 @@ export class List {
     if (!block || this.#drawn.has(index)) return;
     this.#drawn.add(index);
     block.style.height = "";
-    block.append(...this.items.slice(index * BLOCK, (index + 1) * BLOCK).map(this.#draw));
+    block.append(...this.items.slice(index * BLOCK, (index + 1) * BLOCK).map((item) => this.#draw(item)));
     this.onDrawn();
   }
 
@@ -93,67 +116,73 @@ export class List {
     block.replaceChildren();
   }
 
-  /** Called whenever rows were drawn. */
-  onDrawn = () => {};
-
-  /** Draws again what is drawn, where its data has changed. */
-  redraw() {
-    for (const index of this.#drawn) {
-      this.#blocks[index]?.replaceChildren(...this.items.slice(index * BLOCK, (index + 1) * BLOCK).map(this.#draw));
-    }
-    this.onDrawn();
+  /** @param {number} item */
+  isOpen(item) {
+    return this.#opened.get(item) ?? this.#options.open(item);
   }
 
   /**
-   * Draws one row again in its place.
+   * Opens or closes an item.
    *
-   * @param {number} item
+   * @param {number | undefined} item
+   * @param {boolean} [open]
    */
-  update(item) {
-    const old = this.element(item);
-    if (!old) return undefined;
-    const now = this.#draw(item);
-    old.replaceWith(now);
+  toggle(item, open = item !== undefined && !this.isOpen(item)) {
+    if (item === undefined) return;
+    this.#opened.set(item, open);
+    this.#element(item)?.replaceWith(this.#draw(item));
     this.onDrawn();
-    return now;
+  }
+
+  /** @param {number} item */
+  select(item) {
+    if (this.selected !== undefined) this.#element(this.selected)?.classList.remove("selected");
+    this.selected = item;
+    this.#element(item)?.classList.add("selected");
+  }
+
+  /**
+   * The next item that is wanted, before or after the selected one.
+   *
+   * @param {1 | -1} by
+   * @param {(item: number) => boolean} wanted
+   */
+  next(by, wanted) {
+    const at = this.#positions.get(this.selected ?? -1) ?? (by > 0 ? -1 : this.items.length);
+    const rest = by > 0 ? this.items.slice(at + 1) : this.items.slice(0, at).reverse();
+    return rest.find(wanted);
   }
 
   /** @param {number} item */
   has(item) {
-    return this.#places.has(item);
-  }
-
-  /** @param {number} item */
-  placeOf(item) {
-    return this.#places.get(item) ?? -1;
+    return this.#positions.has(item);
   }
 
   /**
-   * A row's element, where it is drawn.
+   * The element of an item, if it is drawn.
    *
    * @param {number} item
    * @returns {HTMLElement | undefined}
    */
-  element(item) {
-    const place = this.#places.get(item);
-    if (place === undefined || !this.#drawn.has(Math.floor(place / BLOCK))) return undefined;
-    return /** @type {HTMLElement | undefined} */ (this.#blocks[Math.floor(place / BLOCK)]?.children[place % BLOCK]);
+  #element(item) {
+    const position = this.#positions.get(item);
+    if (position === undefined || !this.#drawn.has(Math.floor(position / BLOCK))) return undefined;
+    const block = this.#blocks[Math.floor(position / BLOCK)];
+    return /** @type {HTMLElement | undefined} */ (block?.children[position % BLOCK]);
   }
 
   /**
-   * Brings a row to the screen, drawn. Rows around it are drawn on the way, so it is looked for again once they are.
+   * Scrolls to an item. Drawing the items around it may move it, so this scrolls again once they are drawn.
    *
    * @param {number} item
    * @param {ScrollLogicalPosition} where
    */
   reveal(item, where) {
-    const place = this.#places.get(item);
-    if (place === undefined) return;
-    const block = Math.floor(place / BLOCK);
-    this.#fill(block - 1);
-    this.#fill(block);
-    this.#fill(block + 1);
-    const go = () => this.element(item)?.scrollIntoView({ block: where, behavior: "instant" });
+    const position = this.#positions.get(item);
+    if (position === undefined) return;
+    const block = Math.floor(position / BLOCK);
+    for (const near of [block - 1, block, block + 1]) this.#fill(near);
+    const go = () => this.#element(item)?.scrollIntoView({ block: where, behavior: "instant" });
     go();
     requestAnimationFrame(() => requestAnimationFrame(go));
   }

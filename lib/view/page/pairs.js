@@ -11,22 +11,22 @@ export class Pairs {
   #runs;
   /** @type {readonly Pair[]} */
   #pairs = JSON.parse(byId("pairs").textContent ?? "[]");
+  /** @type {List} */
   #list;
   #onlyDifferences = false;
-  /** @type {Map<number, boolean>} */
-  #opened = new Map();
-  /** @type {number | undefined} */
-  #selected;
 
   /** @param {readonly [RunData, RunData]} runs */
   constructor(runs) {
     this.#runs = runs;
     this.#list = new List(byId("list"), {
       draw: (index) => this.#draw(index),
-      guess: (index) => {
+      lines: (index) => {
         const { a, b } = /** @type {Pair} */ (this.#pairs[index]);
-        const lines = Math.max(runs[0].rows[a]?.lines ?? 0, runs[1].rows[b]?.lines ?? 0);
-        return 40 + (this.#isOpen(index) ? Math.min(lines, 30) * 19 : 0);
+        return Math.max(runs[0].rows[a]?.lines ?? 0, runs[1].rows[b]?.lines ?? 0);
+      },
+      open: (index) => {
+        const { a, b, same } = /** @type {Pair} */ (this.#pairs[index]);
+        return !same || (runs[0].rows[a]?.open ?? runs[1].rows[b]?.open ?? false);
       },
     });
     this.#list.onDrawn = () => this.#markSoon();
@@ -34,7 +34,7 @@ export class Pairs {
       find: (wanted) => this.#find(wanted),
       found: () => this.#markSoon(),
       go: (index) => this.#go(index),
-      selected: () => this.#selected,
+      selected: () => this.#list.selected,
     });
   }
 
@@ -58,16 +58,14 @@ export class Pairs {
     });
     byId("filters").replaceChildren(el("label", {}, box, "differences only"));
     byId("tabs").replaceChildren(
-      el("p", { class: "verdict" }, differing === 0 ? "The two runs say the same" : many(differing, "difference")),
+      el("p", { class: "verdict" }, differing === 0 ? "No differences" : many(differing, "difference")),
     );
     this.search.begin();
     byId("list").addEventListener("click", (event) => {
       const pair = event.target instanceof Element && event.target.closest(".pair");
-      if (pair) this.#select(Number(pair.id.slice("pair-".length)) - 1);
+      if (pair) this.#list.select(Number(pair.id.slice("pair-".length)) - 1);
     });
     addEventListener("hashchange", () => this.#follow());
-    addEventListener("beforeprint", () => this.#list.drawAll(true));
-    addEventListener("afterprint", () => this.#list.drawAll(false));
     this.show();
     this.#follow();
   }
@@ -78,43 +76,25 @@ export class Pairs {
     );
   }
 
-  /** @param {number} index */
-  #isOpen(index) {
-    const { a, b, same } = /** @type {Pair} */ (this.#pairs[index]);
-    const usual = this.#runs[0].rows[a]?.open ?? this.#runs[1].rows[b]?.open ?? false;
-    return this.#opened.get(index) ?? (usual || !same);
-  }
-
-  /** @param {number} index */
+  /**
+   * @param {number} index
+   * @returns {HTMLElement}
+   */
   #draw(index) {
     const { a, b, same } = /** @type {Pair} */ (this.#pairs[index]);
     const sides = /** @type {const} */ ([a, b]).map((row, side) =>
       row < 0 ? el("div", { class: "none" }) : drawRow(/** @type {RunData} */ (this.#runs[side]), row, {
-        isOpen: () => this.#isOpen(index),
-        toggle: () => this.toggle(index),
+        open: this.#list.isOpen(index),
+        toggle: () => this.#list.toggle(index),
         anchor: `pair-${index + 1}`,
       })
     );
     const kind = same ? "same" : a < 0 ? "differs only-b" : b < 0 ? "differs only-a" : "differs";
-    const chosen = index === this.#selected ? " selected" : "";
-    return el("div", { class: `pair ${kind}${chosen}`, id: `pair-${index + 1}` }, ...sides);
-  }
-
-  /** @param {number} index */
-  toggle(index) {
-    this.#opened.set(index, !this.#isOpen(index));
-    this.#list.update(index);
+    return el("div", { class: `pair ${kind}`, id: `pair-${index + 1}` }, ...sides);
   }
 
   toggleSelected() {
-    if (this.#selected !== undefined) this.toggle(this.#selected);
-  }
-
-  /** @param {number} index */
-  #select(index) {
-    if (this.#selected !== undefined) this.#list.element(this.#selected)?.classList.remove("selected");
-    this.#selected = index;
-    this.#list.element(index)?.classList.add("selected");
+    this.#list.toggle(this.#list.selected);
   }
 
   /**
@@ -126,7 +106,7 @@ export class Pairs {
       this.#onlyDifferences = false;
       this.show();
     }
-    this.#select(index);
+    this.#list.select(index);
     this.#list.reveal(index, where);
     history.replaceState(null, "", `#pair-${index + 1}`);
   }
@@ -136,13 +116,8 @@ export class Pairs {
    * @param {boolean} [differing]
    */
   step(by, differing = false) {
-    const { items } = this.#list;
-    let place = this.#selected === undefined ? -1 : this.#list.placeOf(this.#selected);
-    if (place < 0 && by < 0) place = items.length;
-    for (place += by; place >= 0 && place < items.length; place += by) {
-      const index = /** @type {number} */ (items[place]);
-      if (!differing || this.#pairs[index]?.same === false) return this.#go(index, differing ? "center" : "nearest");
-    }
+    const next = this.#list.next(by, (index) => !differing || this.#pairs[index]?.same === false);
+    if (next !== undefined) this.#go(next, differing ? "center" : "nearest");
   }
 
   #pending = 0;

@@ -9,20 +9,17 @@ import { findRows, highlight, Search } from "./search.js";
 
 /** @typedef {"conversation" | "edits" | "hooks"} Tab */
 
-/** The rows of a run: what is shown of them, and which one is chosen. */
+/** The rows of a run, by tab and filter. */
 export class Reader {
   #data;
   /** @type {Tab} */
   #tab = "conversation";
+  /** @type {List} */
   #list;
-  /** @type {Map<number, boolean>} rows that somebody opened or closed */
-  #opened = new Map();
-  /** @type {number | undefined} */
-  #selected;
   #quiet = false;
   /** @type {number | undefined} only the rows of this agent */
   #agent;
-  /** @type {(row: number | undefined) => void} */
+  /** @type {(row: number) => void} */
   onSelect = () => {};
   /** @type {(rows: readonly number[]) => void} */
   onFound = () => {};
@@ -32,10 +29,8 @@ export class Reader {
     this.#data = data;
     this.#list = new List(byId("list"), {
       draw: (index) => this.#draw(index),
-      guess: (index) => {
-        const row = /** @type {Row} */ (data.rows[index]);
-        return 40 + (this.#isOpen(index) ? Math.min(row.lines, 30) * 19 + 14 : 0);
-      },
+      lines: (index) => /** @type {Row} */ (data.rows[index]).lines,
+      open: (index) => this.#tab === "edits" || /** @type {Row} */ (data.rows[index]).open,
     });
     this.#list.onDrawn = () => this.#highlightSoon();
     this.search = new Search({
@@ -44,23 +39,15 @@ export class Reader {
         this.onFound(rows);
         highlight(byId("list"), this.search.wanted);
       },
-      go: (row) => this.#goFound(row),
-      selected: () => this.#selected,
+      go: (row) => {
+        this.go(row);
+        this.#list.toggle(row, true);
+      },
+      selected: () => this.#list.selected,
     });
   }
 
-  /**
-   * What was found is shown, also in a row that is closed.
-   *
-   * @param {number} index
-   */
-  #goFound(index) {
-    if (!this.#isOpen(index)) this.#opened.set(index, true);
-    this.go(index);
-    this.#list.update(index);
-  }
-
-  /** Listens to clicks, search and links, once everything is there. */
+  /** Handles clicks, search and links, once all rows are loaded. */
   begin() {
     this.show(this.#tab);
     this.search.begin();
@@ -69,10 +56,6 @@ export class Reader {
       const row = event.target instanceof Element && event.target.closest("[data-row]");
       if (row) this.select(Number(row.getAttribute("data-row")));
     });
-    const print = matchMedia("print");
-    print.addEventListener("change", () => this.#list.drawAll(print.matches));
-    addEventListener("beforeprint", () => this.#list.drawAll(true));
-    addEventListener("afterprint", () => this.#list.drawAll(false));
     this.#follow();
   }
 
@@ -139,45 +122,31 @@ export class Reader {
     return row.about === undefined && (this.#quiet || row.tone !== "quiet");
   }
 
-  /** @param {number} index */
-  #isOpen(index) {
-    if (this.#tab === "edits") return true;
-    return this.#opened.get(index) ?? /** @type {Row} */ (this.#data.rows[index]).open;
-  }
-
-  /** @param {number} index */
+  /**
+   * @param {number} index
+   * @returns {HTMLElement}
+   */
   #draw(index) {
-    const element = drawRow(this.#data, index, {
-      isOpen: (row) => this.#isOpen(row),
-      toggle: (row) => this.toggle(row),
+    return drawRow(this.#data, index, {
+      open: this.#list.isOpen(index),
+      toggle: () => this.#list.toggle(index),
       editsOnly: this.#tab === "edits",
     });
-    if (index === this.#selected) element.classList.add("selected");
-    return element;
-  }
-
-  /** @param {number} index */
-  toggle(index) {
-    this.#opened.set(index, !this.#isOpen(index));
-    this.#list.update(index);
   }
 
   toggleSelected() {
-    if (this.#selected !== undefined && this.#tab !== "hooks") this.toggle(this.#selected);
+    if (this.#tab !== "hooks") this.#list.toggle(this.#list.selected);
   }
 
   /** @param {number} index */
   select(index) {
-    if (index === this.#selected) return;
-    const before = this.#selected;
-    this.#selected = index;
-    if (before !== undefined) this.#list.element(before)?.classList.remove("selected");
-    this.#list.element(index)?.classList.add("selected");
+    if (index === this.#list.selected) return;
+    this.#list.select(index);
     this.onSelect(index);
   }
 
   /**
-   * Shows a row, whatever hides it.
+   * Shows a row, and changes the tab and filters that hide it.
    *
    * @param {number} index
    * @param {ScrollLogicalPosition} where
@@ -198,24 +167,14 @@ export class Reader {
     history.replaceState(null, "", `#${row.key}`);
   }
 
-  /** @param {1 | -1} by */
-  step(by) {
-    this.stepTo(by, () => true);
-  }
-
   /**
    * @param {1 | -1} by
-   * @param {(row: Row) => boolean} wanted
+   * @param {(row: Row) => boolean} [wanted]
    */
-  stepTo(by, wanted) {
+  step(by, wanted = () => true) {
     if (this.#tab === "hooks") this.show("conversation");
-    const { items } = this.#list;
-    let place = this.#selected === undefined ? -1 : this.#list.placeOf(this.#selected);
-    if (place < 0 && by < 0) place = items.length;
-    for (place += by; place >= 0 && place < items.length; place += by) {
-      const index = /** @type {number} */ (items[place]);
-      if (wanted(/** @type {Row} */ (this.#data.rows[index]))) return this.go(index, "nearest");
-    }
+    const next = this.#list.next(by, (index) => wanted(/** @type {Row} */ (this.#data.rows[index])));
+    if (next !== undefined) this.go(next, "nearest");
   }
 
   last() {
@@ -231,7 +190,7 @@ export class Reader {
     this.#pending = requestAnimationFrame(() => highlight(byId("list"), this.search.wanted));
   }
 
-  /** Goes where the address says. */
+  /** Goes to the row or hook in the address. */
   #follow() {
     const key = decoded(location.hash.slice(1));
     if (key.startsWith("hook-")) {
@@ -245,7 +204,7 @@ export class Reader {
 }
 
 /**
- * An address that somebody cut is no reason to stop.
+ * An address that was cut is used as it is.
  *
  * @param {string} text
  */

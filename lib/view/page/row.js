@@ -6,14 +6,14 @@ import { drawLedger, drawSection } from "./sections.js";
 
 /**
  * @typedef {object} RowOptions
- * @property {(row: number) => boolean} isOpen
- * @property {(row: number) => void} toggle
- * @property {boolean} [editsOnly] shows of a row only what it changed
- * @property {string} [anchor] where a link to the row leads, where that is not the row itself
+ * @property {boolean} open
+ * @property {() => void} toggle
+ * @property {boolean} [editsOnly] shows only the change that a row made
+ * @property {string} [anchor] the target of a link to the row, if it is not the row itself
  */
 
 /**
- * Draws one row: a line that says what happened, and what there is to see of it.
+ * Draws one row: a line that says what happened and, if it is open, its sections.
  *
  * @param {RunData} data
  * @param {number} index
@@ -22,10 +22,10 @@ import { drawLedger, drawSection } from "./sections.js";
 export function drawRow(data, index, options) {
   const row = /** @type {Row} */ (data.rows[index]);
   const agent = data.view.agents[row.agent];
-  const open = options.isOpen(index);
+  const { open } = options;
   const line = el(
     "div",
-    { class: "line", click: () => mayToggle() && options.toggle(index) },
+    { class: "line", click: () => mayToggle() && options.toggle() },
     ...headOf(data, row, open),
     el("span", { class: "meta" }, ...metaOf(row)),
   );
@@ -47,7 +47,7 @@ export function drawRow(data, index, options) {
   return box;
 }
 
-/** Whoever selects text does not want the row to close under it. */
+/** A click that selects text must not close the row. */
 function mayToggle() {
   return (getSelection()?.toString() ?? "") === "";
 }
@@ -126,7 +126,7 @@ function metaOf(row) {
 }
 
 /**
- * Hooks that did something to a call are shown with it, open or not.
+ * Hooks that did something to a call are shown with it, even if it is closed.
  *
  * @param {RunData} data
  * @param {Row} row

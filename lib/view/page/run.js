@@ -1,6 +1,6 @@
 import { Chart } from "./chart.js";
 import { RunData, whenWhole } from "./data.js";
-import { byId } from "./dom.js";
+import { byId, dollars, duration, el, many, short } from "./dom.js";
 import { startKeys } from "./keys.js";
 import { startTheme, switchTheme } from "./theme.js";
 import { Timeline } from "./timeline.js";
@@ -11,6 +11,7 @@ const TABS = /** @type {const} */ (["conversation", "edits", "hooks"]);
 /** The page of one run. */
 const data = new RunData(0);
 startTheme();
+byId("stats").replaceChildren(...drawStats());
 const reader = new Reader(data);
 reader.show("conversation");
 performance.mark("first-rows");
@@ -29,15 +30,15 @@ whenWhole(() => {
   reader.begin();
   startKeys([
     [["j", "ArrowDown"], "next row", () => reader.step(1)],
-    [["k", "ArrowUp"], "row before", () => reader.step(-1)],
-    [["J"], "next model call", () => reader.stepTo(1, (row) => row.kind === "call")],
-    [["K"], "model call before", () => reader.stepTo(-1, (row) => row.kind === "call")],
-    [["e"], "next edit", () => reader.stepTo(1, (row) => row.edit !== undefined)],
-    [["x"], "next problem or denial", () => reader.stepTo(1, (row) => row.tone === "bad" || row.tone === "denied")],
+    [["k", "ArrowUp"], "previous row", () => reader.step(-1)],
+    [["J"], "next model call", () => reader.step(1, (row) => row.kind === "call")],
+    [["K"], "previous model call", () => reader.step(-1, (row) => row.kind === "call")],
+    [["e"], "next edit", () => reader.step(1, (row) => row.edit !== undefined)],
+    [["x"], "next problem or denial", () => reader.step(1, (row) => row.tone === "bad" || row.tone === "denied")],
     [["Enter", "o"], "open or close the row", () => reader.toggleSelected()],
     [["/"], "search", () => byId("search").focus()],
-    [["n"], "next found", () => reader.search.step(1)],
-    [["N"], "found before", () => reader.search.step(-1)],
+    [["n"], "next match", () => reader.search.step(1)],
+    [["N"], "previous match", () => reader.search.step(-1)],
     [["1", "2", "3"], TABS.join(", "), (key) => reader.show(TABS[Number(key) - 1] ?? "conversation")],
     [["s"], "timeline by time or by steps", () => timeline.switchScale()],
     [["+", "="], "zoom in", () => timeline.zoom(0.5)],
@@ -48,7 +49,32 @@ whenWhole(() => {
     [["t"], "light or dark", switchTheme],
     [["g"], "to the top", () => scrollTo(0, 0)],
     [["G"], "to the end", () => reader.last()],
-    [["Escape"], "clear the search, close", () => reader.search.clear()],
+    [["Escape"], "clear the search", () => reader.search.clear()],
   ]);
   performance.mark("whole");
 });
+
+function drawStats() {
+  const { totals: { spent, calls, tools, problems, denied, edits }, ms, hooks } = data.view;
+  const prompt = spent.fresh + spent.cacheRead + spent.cacheWrite;
+  /** @type {readonly (readonly [name: string, value: string, more: string])[]} */
+  const stats = [
+    ["time", duration(ms), many(calls, "model call")],
+    ["tools", String(tools), problems > 0 ? many(problems, "problem") : many(edits, "edit")],
+    ["hooks", String(hooks.length), denied > 0 ? `${denied} denied or sent back` : "nothing denied"],
+    [
+      "prompt tokens",
+      short(prompt),
+      prompt === 0 ? "" : `${Math.round(100 * spent.cacheRead / prompt)} % from the cache`,
+    ],
+    ["output tokens", short(spent.output), calls === 0 ? "" : `${short(spent.output / calls)} per call`],
+    [
+      "cost",
+      spent.cost === null ? "unknown" : dollars(spent.cost),
+      spent.cost === null ? "price of a model unknown" : "at list price",
+    ],
+  ];
+  return stats.map(([name, value, more]) =>
+    el("div", {}, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "more" }, more))
+  );
+}

@@ -4,7 +4,7 @@ import { byId } from "./dom.js";
 /** @import { Section } from "../shape.ts" */
 
 /**
- * The rows in which a text occurs, whatever its case, in order.
+ * The rows that contain a text, ignoring case, in order.
  *
  * @param {RunData} data
  * @param {string} wanted
@@ -42,7 +42,7 @@ function textOf(section) {
 }
 
 /**
- * Marks a text wherever it is drawn, without touching what is drawn.
+ * Marks a text wherever it is drawn, without changing the elements.
  *
  * @param {HTMLElement} box
  * @param {string} wanted
@@ -59,7 +59,7 @@ export function highlight(box, wanted) {
     const text = (node.textContent ?? "").toLowerCase();
     for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + needle.length)) {
       const range = new Range();
-      // Lower case may be longer than the text was.
+      // A text may become longer in lower case.
       if (at + needle.length > (node.textContent ?? "").length) break;
       range.setStart(node, at);
       range.setEnd(node, at + needle.length);
@@ -69,18 +69,18 @@ export function highlight(box, wanted) {
   CSS.highlights.set("found", new Highlight(...ranges));
 }
 
-/** Who types is let finish a word before rows are searched. */
+/** The search starts when the user stops typing for this long. */
 const PAUSE_MS = 120;
 
 /**
  * @typedef {object} Searched
- * @property {(wanted: string) => readonly number[]} find the items in which a text occurs
+ * @property {(wanted: string) => readonly number[]} find the items that contain a text
  * @property {(items: readonly number[]) => void} found
  * @property {(item: number) => void} go
  * @property {() => number | undefined} selected
  */
 
-/** The field that is searched by: what is wanted, where it was found, and the way from one place to the next. */
+/** The search field: the text, the items that contain it, and steps from one to the next. */
 export class Search {
   #of;
   #field = /** @type {HTMLInputElement} */ (byId("search"));
@@ -93,7 +93,7 @@ export class Search {
     this.#of = of;
   }
 
-  /** Listens to who types. */
+  /** Handles what is typed. */
   begin() {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer;
@@ -109,7 +109,7 @@ export class Search {
     });
   }
 
-  /** Goes to the next place, from where the reader is. */
+  /** Goes to the first item found from the selected one on. */
   #find() {
     this.wanted = this.#field.value.trim();
     this.#found = this.#of.find(this.wanted);

@@ -3,7 +3,7 @@ import { drawWords } from "./words.js";
 
 /** @import { DiffHunk, LedgerLine, Section } from "../shape.ts" */
 
-/** Longer texts are cut until somebody asks for the rest. */
+/** Longer texts are cut until the user clicks for the rest. */
 const SHOWN_LINES = 14;
 const SHOWN_LENGTH = 4000;
 
@@ -38,26 +38,26 @@ function titled(title, kind, content) {
 }
 
 /**
- * An input that the row's line tells already is there to be opened.
+ * An input that the row's line already shows is closed at first.
  *
  * @param {string} title
  * @param {Node} content
  * @param {readonly (readonly [string, string])[]} fields
  */
 function foldable(title, content, fields) {
-  const told = title === "Input" && fields.every(([, text]) => text.length < 160 && !text.includes("\n"));
-  return told
+  const isShown = title === "Input" && fields.every(([, text]) => text.length < 160 && !text.includes("\n"));
+  return isShown
     ? el("details", { class: "fields" }, el("summary", {}, title), content)
     : titled(title, "fields", content);
 }
 
-/** Colours and cursor moves of a terminal are no text. */
+/** Terminal colours and cursor moves, which are not text. */
 const CONTROLS =
   // deno-lint-ignore no-control-regex
   /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])|[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /**
- * A text as it was printed, cut where it is long.
+ * A text as it was printed, cut if it is long.
  *
  * @param {string} raw
  */
@@ -86,7 +86,7 @@ function endOfShown(text) {
     at = text.indexOf("\n", at + 1);
     if (at < 0) return Math.min(text.length, SHOWN_LENGTH + 400 > text.length ? text.length : SHOWN_LENGTH);
   }
-  // Two lines more are no reason for a button.
+  // For two more lines there is no button.
   if (text.indexOf("\n", text.indexOf("\n", at + 1) + 1) < 0 && text.length - at < 200) return text.length;
   return Math.min(at, SHOWN_LENGTH);
 }
@@ -107,7 +107,7 @@ function drawDiff({ file, hunks, applied }) {
   );
 }
 
-/** A change of many lines is cut like any other long text. */
+/** A change of more lines is cut like any other long text. */
 const SHOWN_CHANGES = 60;
 
 /**
@@ -145,7 +145,7 @@ function drawHunk({ oldStart, newStart, lines }, index) {
 }
 
 /**
- * What became of each hook at one event: asked or passed over, and why.
+ * What each hook did at one event, or why it was skipped.
  *
  * @param {string} event
  * @param {readonly LedgerLine[]} runs

@@ -2,7 +2,7 @@ import { byId } from "./dom.js";
 
 const KEPT = "crochet-theme";
 
-/** Follows the system until somebody chooses; the choice is kept where the browser lets a file keep one. */
+/** Follows the system until the user chooses; the choice is stored if the browser allows it for files. */
 export function startTheme() {
   try {
     apply(localStorage.getItem(KEPT) ?? "");
@@ -18,7 +18,7 @@ export function switchTheme() {
   try {
     localStorage.setItem(KEPT, now);
   } catch {
-    // Then it holds for this visit.
+    // The choice holds until the page is closed.
   }
 }
 

@@ -1,8 +1,6 @@
-import { byId, duration, el, onWidth, svg } from "./dom.js";
+import { byId, duration, el, hideTip, onWidth, showTip, svg } from "./dom.js";
 import { AXIS, drawAxis } from "./axis.js";
 import { mostlyIdle, order, ran, stacked } from "./lanes.js";
-import { startDrag } from "./drag.js";
-import { hideTip, showTip } from "./tip.js";
 
 /** @import { RunData } from "./data.js" */
 /** @import { Span } from "./lanes.js" */
@@ -17,7 +15,7 @@ const LABEL = 164;
  * @typedef {{ name: string, y: number, title: boolean }} Label
  */
 
-/** The timeline: a group of lanes an agent, with its model calls, tools and hooks, over time or step by step. */
+/** The timeline: for each agent a lane of model calls, one of tools and one of hooks, by time or by steps. */
 export class Timeline {
   #data;
   #go;
@@ -26,7 +24,7 @@ export class Timeline {
   /** @type {Label[]} */
   #labels = [];
   #height = 0;
-  /** How high a lane is: one agent has the panel to itself. */
+  /** The height of a lane: higher if there is only one agent. */
   #lane;
   /** @type {"time" | "steps"} */
   #scale;
@@ -66,7 +64,7 @@ export class Timeline {
   }
 
   /**
-   * Moves by a part of what is shown.
+   * Moves by a fraction of what is shown.
    *
    * @param {number} by
    */
@@ -95,7 +93,7 @@ export class Timeline {
   }
 
   /**
-   * Zooms to what lies between two places of the drawing.
+   * Zooms to a range of the drawing.
    *
    * @param {number} left
    * @param {number} right
@@ -167,7 +165,7 @@ export class Timeline {
   }
 
   /**
-   * Where a row is, from 0 to 1 over the whole run.
+   * The position of a row, from 0 to 1 over the whole run.
    *
    * @param {number} row
    * @returns {[number, number]}
@@ -203,7 +201,7 @@ export class Timeline {
     );
     for (const { name, y, title } of this.#labels) {
       if (title && this.#data.view.agents.length === 1) continue;
-      // The name of an agent has the line to itself.
+      // The name of an agent has a line of its own.
       const most = Math.floor((title ? width : label) / 7.4);
       const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
       picture.append(
@@ -224,7 +222,7 @@ export class Timeline {
     box.replaceChildren(picture);
   }
 
-  /** What changes often is drawn apart: where the reader is, and what was found. */
+  /** Draws what changes often on a layer of its own: the selected row, and what was found. */
   #drawOver() {
     /** @type {SVGElement[]} */
     const shapes = this.#marks.slice(0, MOST_MARKS).map((row) =>
@@ -238,13 +236,13 @@ export class Timeline {
   }
 
   /**
-   * Spans that would fall on the same pixels are drawn as one, so that no run makes more shapes than the screen has
-   * columns. The gravest of them lends its colour.
+   * Spans on the same pixels are drawn as one, so that there are never more shapes than the screen has columns. The
+   * most severe one decides the colour.
    *
    * @param {(part: number) => number} x
    */
   *#merged(x) {
-    const GRAVE = ["quiet", "plain", "good", "changed", "denied", "bad"];
+    const SEVERITY = ["quiet", "plain", "good", "changed", "denied", "bad"];
     /** @type {{ x: number, end: number, span: Span, count: number } | undefined} */
     let open;
     const flush = () => open ? [this.#shape(open)] : [];
@@ -255,7 +253,7 @@ export class Timeline {
       if (open && open.span.lane === span.lane && left < open.x + 3 && right < open.end + 3 && right - left < 6) {
         open.end = Math.max(open.end, right);
         open.count++;
-        if (GRAVE.indexOf(span.tone) > GRAVE.indexOf(open.span.tone)) open.span = span;
+        if (SEVERITY.indexOf(span.tone) > SEVERITY.indexOf(open.span.tone)) open.span = span;
         continue;
       }
       yield* flush();
@@ -285,4 +283,39 @@ export class Timeline {
       mouseleave: hideTip,
     });
   }
+}
+
+/** A shorter drag, in pixels, is a click. */
+const LEAST_DRAG = 6;
+
+/**
+ * Lets a range of a drawing be chosen by dragging over it.
+ *
+ * @param {HTMLElement} box
+ * @param {(from: number, to: number) => void} chosen in pixels from the left of the box
+ */
+function startDrag(box, chosen) {
+  /** @type {number | undefined} */
+  let from;
+  const shade = svg("rect", { class: "shade", y: 0, height: "100%" });
+  /** @param {PointerEvent} event */
+  const at = (event) => event.clientX - box.getBoundingClientRect().left;
+  box.addEventListener("pointerdown", (event) => {
+    if (event.button === 0) from = at(event);
+  });
+  addEventListener("pointermove", (event) => {
+    if (from === undefined || Math.abs(at(event) - from) < LEAST_DRAG) return;
+    shade.setAttribute("x", String(Math.min(from, at(event))));
+    shade.setAttribute("width", String(Math.abs(at(event) - from)));
+    if (!shade.isConnected) box.firstElementChild?.append(shade);
+  });
+  addEventListener("pointerup", (event) => {
+    const start = from;
+    from = undefined;
+    if (!shade.isConnected || start === undefined) return;
+    shade.remove();
+    // The click that ends a drag must not select a row.
+    addEventListener("click", (click) => click.stopPropagation(), { capture: true, once: true });
+    setTimeout(() => chosen(Math.min(start, at(event)), Math.max(start, at(event))));
+  });
 }

@@ -1,8 +1,8 @@
 import { el, many } from "./dom.js";
 
 /**
- * Words of a model or a person: line breaks as they are, with code, headings and emphasis told apart. Only text nodes
- * and plain elements are made, never a link: what a model writes must not be one click from the network.
+ * Text of a model or a user: line breaks as they are, with code, headings and emphasis. Only text nodes and plain
+ * elements are made, never a link: what a model writes must not be one click from the network.
  *
  * @param {string} text
  * @returns {HTMLElement}
@@ -20,7 +20,7 @@ export function drawWords(text) {
   return box;
 }
 
-/** A prompt may be a whole file: its beginning will do until somebody asks for the rest. */
+/** A prompt may be a whole file: its beginning is shown until the user clicks for the rest. */
 const LONG_WORDS = 20_000;
 
 /**
