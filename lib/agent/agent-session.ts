@@ -1,6 +1,6 @@
 import type { AgentSession } from "../agent.ts";
 import type { SessionEngine } from "./engine.ts";
-import type { AgentSpec, Life } from "../core/run.ts";
+import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { Session } from "../core/session.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import type { TapeLane } from "../tape/lane.ts";
@@ -16,7 +16,7 @@ import { runBelow } from "./spawn.ts";
 /** What a session of an agent is made of, once all of it is there. */
 export interface SessionParts {
   readonly spec: AgentSpec;
-  readonly life: Life;
+  readonly state: SessionState;
   readonly session: Session;
   readonly store: SessionStore;
   readonly keep: Keeper;
@@ -40,38 +40,38 @@ export interface SessionParts {
 
 /** The session as whoever opened it has it. */
 export function agentSession(parts: SessionParts): AgentSession {
-  const { spec, life, session, store, keep, about, past, stored, engine, gate, tape, lane } = parts;
+  const { spec, state, session, store, keep, about, past, stored, engine, gate, tape, lane } = parts;
   let hasBegun = false;
   let hasGoneOn = false;
   let lastStop: string | undefined;
   const goingOn = async () => {
-    if (past && !hasGoneOn) await goOn(past, about, life, keep);
+    if (past && !hasGoneOn) await goOn(past, about, state, keep);
     hasGoneOn = true;
   };
   const until = (signal?: AbortSignal) => signal ? [...parts.signals, signal] : parts.signals;
   return {
-    id: life.id,
+    id: state.id,
     hasModel: parts.hasModel,
     get model() {
-      return life.model;
+      return state.model;
     },
     async prompt(words, { signal } = {}) {
       tape?.prompted(words);
-      parts.onPrompt(life.clock.uuid());
+      parts.onPrompt(state.clock.uuid());
       let trigger: "user" | "resume" = past ? "resume" : "user";
       if (engine) {
-        const last = words.trim() === "" ? lastResult(engine, life, stored) : undefined;
+        const last = words.trim() === "" ? lastResult(engine, state, stored) : undefined;
         if (last) return last;
-        const begin = await beginRun(engine, { prompt: words, trigger, life, keep, stored }).catch((error) => {
+        const begin = await beginRun(engine, { prompt: words, trigger, state, keep, stored }).catch((error) => {
           if (engine.failure) return undefined;
           throw error;
         });
-        if (!begin) return notBegun(life, engine.failure!.error);
+        if (!begin) return notBegun(state, engine.failure!.error);
         ({ prompt: words, trigger } = begin);
         hasGoneOn ||= begin.again;
       }
       await goingOn();
-      if (!hasBegun) Object.assign(about, { prompt: words.slice(0, 200), model: life.model });
+      if (!hasBegun) Object.assign(about, { prompt: words.slice(0, 200), model: state.model });
       hasBegun = true;
       const signals = until(signal);
       const result = await session.prompt(words, {
@@ -95,7 +95,7 @@ export function agentSession(parts: SessionParts): AgentSession {
       return changed;
     },
     below: (asked) =>
-      runBelow({ agent: spec, life, store, engine, lane, signal: AbortSignal.any([...parts.signals]) }, asked),
+      runBelow({ agent: spec, state, store, engine, lane, signal: AbortSignal.any([...parts.signals]) }, asked),
     hooks: async () => (await spec.hooks()).records,
     permissions: () => gate?.permissions(),
     checkpoint: async () => {
@@ -114,10 +114,10 @@ export function agentSession(parts: SessionParts): AgentSession {
 }
 
 /** Says what a session that goes on finds changed, and writes what it has beyond the stored transcript. */
-async function goOn(past: Past, now: About, life: Life, keep: Keeper): Promise<void> {
+async function goOn(past: Past, now: About, state: SessionState, keep: Keeper): Promise<void> {
   for (const change of changesSince(past.transcript, now)) {
-    life.emit({ agent_id: life.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
+    state.emit({ agent_id: state.agentId, type: "warning", message: `Session ${past.from}: ${change}` });
   }
   const stored = past.forked ? 0 : past.transcript.messages.length;
-  for (let index = stored; index < life.messages.length; index++) await keep.copy(life.messages[index]!, index);
+  for (let index = stored; index < state.messages.length; index++) await keep.copy(state.messages[index]!, index);
 }

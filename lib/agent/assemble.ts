@@ -3,7 +3,7 @@ import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
 import { engineOf } from "./engine.ts";
 import type { HookList } from "../core/hook.ts";
-import { type AgentSpec, type Life, newLife } from "../core/run.ts";
+import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import type { Model } from "../core/model.ts";
@@ -145,7 +145,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
   if (past && !engine && hadShell(past.messages)) toolState.set(HAD_SHELL, true);
   const stored = past?.forked ? undefined : past?.transcript;
   const { inbox, boxes } = boxesOf(engine, lane);
-  const life: Life = newLife({
+  const state: SessionState = newSessionState({
     id,
     model: past?.model !== undefined && own.model === undefined ? past.model : ground.modelName,
     clock,
@@ -157,19 +157,19 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
     messages: past?.messages ?? [],
     runs: stored?.endings.length ?? 0,
     save: (...given) => keep.save(...given),
-    spawn: (...given) => spawner({ agent: spec, parent: () => life, store, engine, lane, inbox })(...given),
-    typeOf: typeIn(store, () => life),
+    spawn: (...given) => spawner({ agent: spec, parent: () => state, store, engine, lane, inbox })(...given),
+    typeOf: typeIn(store, () => state),
   });
   const about = {
     agent_type: parts.name,
-    model: life.model,
+    model: state.model,
     system: hashOf(lasting),
     tools: [] as readonly string[],
     prompt: "",
     cwd,
     created: new Date(clock.now()).toISOString(),
   };
-  const keep = keeper(store, id, stored ? undefined : about, () => life, stored);
+  const keep = keeper(store, id, stored ? undefined : about, () => state, stored);
   const signals = [options.signal, own.signal].filter((signal) => signal !== undefined);
   const mcp = [options.mcp, own.mcp];
   const set = await toolSet({ own: parts.tools, mcp, tape, cwd, state: toolState, signals, warn });
@@ -222,9 +222,9 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
     tape.loadsBeside = parts.hooksBeside !== undefined;
     tape.isRuled = own.permissions !== undefined || own.ask !== undefined;
   }
-  const session = openSession(spec, life, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
+  const session = openSession(spec, state, { source: past ? (past.forked ? "fork" : "resume") : "startup" });
   return agentSession({
-    ...{ spec, life, session, store, keep, about, past, stored, engine, gate, tape, lane, hasModel, signals },
+    ...{ spec, state, session, store, keep, about, past, stored, engine, gate, tape, lane, hasModel, signals },
     onPrompt: (id) => promptId = id,
     release: async (stop) => {
       if (toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(toolState);

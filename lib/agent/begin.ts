@@ -1,5 +1,5 @@
 import type { SessionEngine } from "./engine.ts";
-import type { Life } from "../core/run.ts";
+import type { SessionState } from "../core/run.ts";
 import { type Message, NO_USAGE, textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import { thrownWords } from "../core/thrown.ts";
@@ -50,7 +50,7 @@ function isAt(a: Place, b: Place): boolean {
 export interface Beginning {
   readonly prompt: string;
   readonly trigger: "user" | "resume";
-  readonly life: Life;
+  readonly state: SessionState;
   readonly keep: Keeper;
   readonly stored: Transcript | undefined;
 }
@@ -63,26 +63,26 @@ export interface Beginning {
  */
 export async function beginRun(
   engine: SessionEngine,
-  { prompt, trigger, life, keep, stored }: Beginning,
+  { prompt, trigger, state, keep, stored }: Beginning,
 ): Promise<Begin & { readonly again: boolean }> {
   let again = true;
-  const begin = await engine.step(beginName(life), async (): Promise<Begin> => {
+  const begin = await engine.step(beginName(state), async (): Promise<Begin> => {
     again = false;
-    const place = placeOf(life.messages, keep.compacted());
-    return { prompt, trigger, model: life.model, at: life.clock.now(), ...place };
+    const place = placeOf(state.messages, keep.compacted());
+    return { prompt, trigger, model: state.model, at: state.clock.now(), ...place };
   });
-  life.begun = begin.at;
+  state.begun = begin.at;
   if (!again) return { ...begin, again };
   if (prompt !== begin.prompt && prompt !== "") {
     throw new TypeError(
-      `Cannot prompt session '${life.id}' as its last run was interrupted: go on with it first, with no prompt or ${
+      `Cannot prompt session '${state.id}' as its last run was interrupted: go on with it first, with no prompt or ${
         JSON.stringify(begin.prompt.slice(0, 100))
       }`,
     );
   }
-  life.model = begin.model;
-  if (isAt(begin, placeOf(life.messages, keep.compacted()))) return { ...begin, again };
-  life.messages = messagesAt(begin, stored, life.id);
+  state.model = begin.model;
+  if (isAt(begin, placeOf(state.messages, keep.compacted()))) return { ...begin, again };
+  state.messages = messagesAt(begin, stored, state.id);
   keep.rewind(begin);
   return { ...begin, again };
 }
@@ -91,13 +91,17 @@ export async function beginRun(
  * The Result of the last run of a session, again: without a prompt, a session on an engine goes on with the run that was
  * interrupted, and if none was, it may have ended without anyone reading its Result.
  */
-export function lastResult(engine: SessionEngine, life: Life, stored: Transcript | undefined): Result | undefined {
+export function lastResult(
+  engine: SessionEngine,
+  state: SessionState,
+  stored: Transcript | undefined,
+): Result | undefined {
   const ending = stored?.endings.at(-1);
-  if (!ending?.result || !engine.result || engine.result(beginName(life)) !== undefined) return undefined;
+  if (!ending?.result || !engine.result || engine.result(beginName(state)) !== undefined) return undefined;
   const { stop, usage, cost, result: { text, turns = 0, iterations = 0, denials = [], error } } = ending;
   const { messages } = stored!;
   return {
-    id: life.id,
+    id: state.id,
     text: text ?? textOf(messages.findLast(({ role }) => role === "assistant")),
     stop,
     messages,
@@ -110,17 +114,17 @@ export function lastResult(engine: SessionEngine, life: Life, stored: Transcript
   };
 }
 
-function beginName({ agentId, runs }: Life): string {
+function beginName({ agentId, runs }: SessionState): string {
   return `begin:${agentId}:${runs}`;
 }
 
 /** How a run ends that its engine did not let begin. */
-export function notBegun(life: Life, error: unknown): Result {
+export function notBegun(state: SessionState, error: unknown): Result {
   return {
-    id: life.id,
+    id: state.id,
     text: "",
     stop: "error",
-    messages: life.messages.slice(),
+    messages: state.messages.slice(),
     turns: 0,
     iterations: 0,
     usage: NO_USAGE,

@@ -30,7 +30,7 @@ export function compactor(): {
       if (event.type === "compact") { for (const known of [sizes, allowed]) known.delete(event.agent_id); }
     },
     compact: async (run) => {
-      const { life: { agentId, messages, spent }, agent: { limits } } = run;
+      const { state: { agentId, messages, spent }, agent: { limits } } = run;
       const size = sizes.get(agentId) ?? 0;
       const room = spent.calls + 1 < limits.calls; // a summary that no call follows is of no use
       if (!room || size <= (allowed.get(agentId) ?? COMPACT_AT) || cutAt(messages) === undefined) return;
@@ -44,8 +44,8 @@ export function compactor(): {
  * are never parted, and a summary that would not make it smaller is thrown away.
  */
 export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boolean> {
-  const { life, agent } = run;
-  const cut = cutAt(life.messages);
+  const { state, agent } = run;
+  const cut = cutAt(state.messages);
   if (cut === undefined) return false;
   const said = await run.fire({ event: "pre-compact", trigger, instructions: INSTRUCTIONS });
   if (said.decision === "deny") {
@@ -54,7 +54,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
   }
   const asked = said.modified ? said.value as string : INSTRUCTIONS;
   const instructions = [asked, ...said.contexts.map((c) => c.text)].join("\n\n");
-  const past = life.messages.slice(0, cut);
+  const past = state.messages.slice(0, cut);
   const asking = [
     ...past,
     ...(past.at(-1)?.role === "user" ? [{ role: "assistant", content: [text("Understood.")] } as Message] : []),
@@ -67,7 +67,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     tools: run.toolSpecs,
     max_tokens: agent.maxTokens,
   };
-  run.life.spent.calls++;
+  run.state.spent.calls++;
   const reply = await run.interruptible(
     run.step("compact", String(run.count.iterations), () => readReply(agent.model(request, run.signal), () => {})),
   );
@@ -75,14 +75,14 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
   const summary = textOf(reply.message);
   const next = [
     user(`The conversation so far was summarised to make room:\n\n${summary}`),
-    ...life.messages.slice(cut),
+    ...state.messages.slice(cut),
   ];
-  const [before, after] = [sizeOf(life.messages), sizeOf(next)];
+  const [before, after] = [sizeOf(state.messages), sizeOf(next)];
   if (summary.trim() === "" || after >= before) {
     run.warn("The context is not compacted as its summary would not make it smaller");
     return false;
   }
-  life.messages = next;
+  state.messages = next;
   // What is shown in this turn only stays with its message, or with the summary where that message is gone.
   const shown = [...run.overlay];
   run.overlay.clear();

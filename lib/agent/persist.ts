@@ -1,4 +1,4 @@
-import type { Life, Run } from "../core/run.ts";
+import type { Run, SessionState } from "../core/run.ts";
 import { type Message, textOf } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
@@ -15,7 +15,7 @@ export function isKept(type: RunEvent["type"]): boolean {
 
 /** Keeps one agent's transcript as it happens. */
 export interface Keeper {
-  readonly save: NonNullable<Life["save"]>;
+  readonly save: NonNullable<SessionState["save"]>;
   /** Writes a message that another transcript had already: no run, no checkpoint. */
   readonly copy: (message: Message, index: number) => Promise<void>;
   /** Writes what is no message: model changes, compactions. */
@@ -28,22 +28,22 @@ export interface Keeper {
   readonly rewind: (to: { readonly full: number; readonly kept: number }) => void;
 }
 
-/** Writes every fact of an agent's life to a store, in order; a message is acknowledged once it is written. */
+/** Writes every fact of an agent to a store, in order; a message is acknowledged once it is written. */
 export function keeper(
   store: SessionStore,
   id: string,
   about: About | undefined,
-  life: () => Life,
+  state: () => SessionState,
   stored?: Transcript,
 ): Keeper {
   let compacted = stored ? stored.full.length - stored.messages.length : 0;
-  let length = life().messages.length;
+  let length = state().messages.length;
   // How much of what the store has compacted away a run that is run again has still to pass.
   let behind = 0;
   let queue = Promise.resolve();
   let writing = 0;
   let begun = about === undefined;
-  let since = { messages: 0, tick: life().clock.tick() };
+  let since = { messages: 0, tick: state().clock.tick() };
   const write = async (entries: readonly Entry[]): Promise<void> => {
     try {
       await store.append(id, begun ? entries : [{ type: "about", about: about! }, ...entries]);
@@ -61,9 +61,9 @@ export function keeper(
     queue = written.catch(() => {}); // whoever waits for the entry is told; the next one is tried all the same
     return written;
   };
-  const time = () => new Date(life().clock.now()).toISOString();
+  const time = () => new Date(state().clock.now()).toISOString();
   const checkpoint: Keeper["checkpoint"] = async (run, kind) => {
-    const { clock, messages } = life();
+    const { clock, messages } = state();
     const was = since;
     since = { messages: 0, tick: clock.tick() };
     const at = messages.length;
@@ -95,7 +95,7 @@ export function keeper(
       since.messages++;
       if (since.messages >= EVERY_MESSAGES) await checkpoint(run, "auto");
       // By time only where no engine would find the event at another place when it runs the run again.
-      else if (!run.agent.around?.isRerun && life().clock.tick() - since.tick >= EVERY_MS) {
+      else if (!run.agent.around?.isRerun && state().clock.tick() - since.tick >= EVERY_MS) {
         await checkpoint(run, "periodic");
       }
     },
@@ -112,7 +112,7 @@ export function keeper(
       else if (event.type === "compact") append({ type: "compact", messages: event.messages }).catch(() => {});
     },
     ended: ({ stop, usage, cost, text, turns, iterations, denials, error }) => {
-      const isReply = text === textOf(life().messages.findLast(({ role }) => role === "assistant"));
+      const isReply = text === textOf(state().messages.findLast(({ role }) => role === "assistant"));
       const result = { ...(!isReply && { text }), turns, iterations, denials, ...(error && { error }) };
       return append({ type: "end", stop, usage, cost: cost ?? null, time: time(), result });
     },

@@ -1,7 +1,7 @@
 import type { Engine } from "./engine.ts";
 import type { Late } from "../core/hook.ts";
 import { Inbox, lateWords } from "../tools/inbox.ts";
-import { type AgentSpec, type Life, newLife } from "../core/run.ts";
+import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
@@ -24,7 +24,7 @@ export interface AskedBelow {
   readonly request: SpawnRequest;
   readonly call: Call;
   /** The agent that asks. */
-  readonly parent: Pick<Life, "id" | "agentId" | "depth" | "model" | "spent">;
+  readonly parent: Pick<SessionState, "id" | "agentId" | "depth" | "model" | "spent">;
 }
 
 /** What came of it. */
@@ -42,7 +42,7 @@ interface Call {
  * Lets an agent start agents. They have their parent's hooks, permissions, model, store and abort, share its budget,
  * and count their own iterations; what they say is marked with their id.
  */
-export function spawner(spawning: Spawning): NonNullable<Life["spawn"]> {
+export function spawner(spawning: Spawning): NonNullable<SessionState["spawn"]> {
   const { agent, parent, engine, inbox } = spawning;
   return async (request, run, call) => {
     const { depth, model } = parent();
@@ -64,7 +64,7 @@ export function spawner(spawning: Spawning): NonNullable<Life["spawn"]> {
 }
 
 /** An agent cannot resume itself or the session it works for: they run now. */
-function refuseRunning(id: string, { agentId, id: session }: Life): void {
+function refuseRunning(id: string, { agentId, id: session }: SessionState): void {
   if (id !== agentId && id !== session) return;
   const whose = id === agentId ? "your own" : "that of the session you work for";
   const why = `that id is ${whose}, which is running now`;
@@ -96,7 +96,7 @@ function blankOf({ type }: SpawnRequest, agent_id: string, model: string): Spawn
 async function elsewhere(
   engine: Engine,
   { calls }: Limits,
-  parent: Life,
+  parent: SessionState,
   request: SpawnRequest,
   call: Call,
 ): Promise<Spawned> {
@@ -118,11 +118,11 @@ async function elsewhere(
 
 /** Runs an agent that an engine was asked for, below a stand-in for the agent that asked. */
 export async function runBelow(
-  home: Omit<Home, "parent"> & { readonly life: Life },
+  home: Omit<Home, "parent"> & { readonly state: SessionState },
   { request, call, parent: { spent: before, ...above } }: AskedBelow,
 ): Promise<Below> {
   const spent = { ...before, dollars: before.dollars ?? undefined };
-  const parent = { ...home.life, ...above, spent };
+  const parent = { ...home.state, ...above, spent };
   const own = () => ({
     calls: spent.calls - before.calls,
     tokens: spent.tokens - before.tokens,
@@ -140,7 +140,7 @@ export async function runBelow(
 /** What agents below another need of it. */
 export interface Spawning {
   readonly agent: AgentSpec;
-  readonly parent: () => Life;
+  readonly parent: () => SessionState;
   readonly store: SessionStore;
   readonly engine: Engine | undefined;
   /** Its lane, if it is on a tape. */
@@ -199,7 +199,7 @@ function busy(id: string): ToolError {
   return new ToolError(`Cannot resume agent '${id}' as it still works: wait for its report`, { code: "busy" });
 }
 
-/** The whole life of an agent that another started. */
+/** Runs an agent that another started, from its begin to its end. */
 async function live(
   { parent, store, signal, engine, lane }: Home,
   { id, spec, clock, request, call, stored }: {
@@ -225,7 +225,7 @@ async function live(
   const model = request.model ?? stored?.model ?? parent().model;
   const begin = stored && await beginBelow(engine, call, stored);
   const { inbox, boxes } = boxesOf(engine, lane);
-  const life: Life = newLife({
+  const state: SessionState = newSessionState({
     id: parent().id,
     agentId: id,
     parentAgentId: agentId,
@@ -241,8 +241,8 @@ async function live(
     spent,
     emit,
     save: (...given) => keep.save(...given),
-    spawn: spawner({ agent: spec, parent: () => life, store, engine, lane, inbox }),
-    typeOf: typeIn(store, () => life),
+    spawn: spawner({ agent: spec, parent: () => state, store, engine, lane, inbox }),
+    typeOf: typeIn(store, () => state),
   });
   const about = stored ? undefined : {
     agent_type: request.type,
@@ -251,13 +251,13 @@ async function live(
     tools: spec.tools.map((t) => t.name),
     parent: agentId,
     prompt: request.prompt,
-    cwd: life.cwd(),
+    cwd: state.cwd(),
     created: new Date(clock.now()).toISOString(),
   };
-  const keep = keeper(store, id, about, () => life, stored);
+  const keep = keeper(store, id, about, () => state, stored);
   if (begin) keep.rewind(begin);
   const start = clock.tick();
-  const session = openSession(spec, life);
+  const session = openSession(spec, state);
   try {
     const result = await session.prompt(request.prompt, { signal, trigger: stored ? "resume" : "user" });
     await keep.ended(result);
@@ -272,7 +272,7 @@ async function live(
     return { ...blankOf(request, id, model), text, stop, usage, tools: called, duration_ms: clock.tick() - start };
   } finally {
     await session.close();
-    if (life.toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(life.toolState);
+    if (state.toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(state.toolState);
     lane?.ended();
   }
 }
@@ -316,7 +316,7 @@ export function hadShell(messages: readonly Message[]): boolean {
 }
 
 /** Says of which type an agent was that a store has, for an agent that wants to resume it. */
-export function typeIn(store: SessionStore, asking: () => Life): NonNullable<Life["typeOf"]> {
+export function typeIn(store: SessionStore, asking: () => SessionState): NonNullable<SessionState["typeOf"]> {
   return async (id) => {
     refuseRunning(id, asking());
     return (await store.load(id))?.about?.agent_type;

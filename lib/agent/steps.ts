@@ -118,11 +118,11 @@ async function hookStep(
   event: Fired<EventName>,
   next: () => Promise<Folded>,
 ): Promise<Folded> {
-  const { life } = run;
+  const { state } = run;
   const { tool_use_id } = event as { tool_use_id?: string };
   let asked = false;
-  const before = JSON.stringify(plain(life.values));
-  const had = [...life.values.keys()];
+  const before = JSON.stringify(plain(state.values));
+  const had = [...state.values.keys()];
   const told = await engine.step(
     run.nameOf("hook", tool_use_id === undefined ? event.event : `${event.event}:${tool_use_id}`),
     async () => {
@@ -130,12 +130,12 @@ async function hookStep(
       const made = run.hookCalls.length;
       const folded = await next();
       const calls = run.hookCalls.slice(made);
-      const values = plain(life.values);
+      const values = plain(state.values);
       const changed = JSON.stringify(values) !== before;
-      const gone = had.filter((key) => !life.values.has(key));
+      const gone = had.filter((key) => !state.values.has(key));
       return {
         folded,
-        next: life.sequence.next,
+        next: state.sequence.next,
         ...(changed && { values }),
         ...(gone.length > 0 && { gone }),
         ...(calls.length > 0 && { calls }),
@@ -143,13 +143,13 @@ async function hookStep(
     },
   );
   if (!asked) {
-    for (const [key, value] of told.values ?? []) life.values.set(key, value);
-    for (const key of told.gone ?? []) life.values.delete(key);
+    for (const [key, value] of told.values ?? []) state.values.set(key, value);
+    for (const key of told.gone ?? []) state.values.delete(key);
     for (const call of told.calls ?? []) {
-      life.spent.calls++;
+      state.spent.calls++;
       account(run, call.used, call);
     }
-    life.sequence.next = Math.max(life.sequence.next, told.next);
+    state.sequence.next = Math.max(state.sequence.next, told.next);
   }
   if (told.folded.runs.some(({ skipped, opinion }) => skipped === IN_BACKGROUND || opinion?.later)) workLater.add(run);
   return told.folded;
@@ -209,7 +209,7 @@ type NextRun = (spawn?: Spawn) => Promise<ToolEnd>;
  */
 async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRun): Promise<ToolEnd> {
   const { call, tool, key } = toolRun;
-  const { spawn } = run.life;
+  const { spawn } = run.state;
   const reports: Report[] = [];
   // A process that begins the call leaves a mark: if another process left one and no result, the call runs a second time.
   const mine = crypto.randomUUID();
@@ -256,7 +256,7 @@ async function placed(
   name: string,
   work: () => Promise<SteppedEnd>,
 ): Promise<SteppedEnd> {
-  const { toolState, cwd } = run.life;
+  const { toolState, cwd } = run.state;
   const place = () => shellCwd(toolState) ?? cwd();
   let ran = false;
   const end = await engine.step(name, async () => {

@@ -6,7 +6,7 @@ import { BUILT_IN } from "../tape/tape.ts";
 import { isOfEnvironment } from "./tape.ts";
 
 /** What a system prompt is made of: the agent's own words, and what is found where it works. */
-interface Ground {
+interface SessionGround {
   readonly options: AgentOptions;
   readonly own: RunOptions;
   readonly cwd: string;
@@ -18,7 +18,7 @@ interface Ground {
 
 /** What the agent is told first; `lasting` is what of it stays the same from day to day. */
 export async function systemOf(
-  ground: Ground,
+  ground: SessionGround,
 ): Promise<{ system: string; lasting: string; afterWrite?: AgentSpec["afterWrite"] }> {
   const { system = "", from } = ground.options;
   const [{ found, afterWrite }, around] = await Promise.all([
@@ -33,7 +33,7 @@ export async function systemOf(
   };
 }
 
-async function surroundingsOf({ cwd, clock, tape }: Ground): Promise<string> {
+async function surroundingsOf({ cwd, clock, tape }: SessionGround): Promise<string> {
   const { gitLine, surroundings } = await import("./surroundings.ts");
   const onTape = tape?.program?.tape.git;
   if (tape?.replays && onTape === undefined) return "";
@@ -43,7 +43,7 @@ async function surroundingsOf({ cwd, clock, tape }: Ground): Promise<string> {
 }
 
 async function memoryOf(
-  { own, cwd, memory, tape }: Ground,
+  { own, cwd, memory, tape }: SessionGround,
 ): Promise<{ found: string; afterWrite?: AgentSpec["afterWrite"] }> {
   if (memory === false) return { found: "" };
   const { findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");

@@ -36,7 +36,7 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   const { agent, count } = run;
   // A history that a hook changed for this turn is its own business: making room would pull it from under the turn.
   if (agent.compact && !view.prefix) await agent.compact(run);
-  const past = snapshot(run.life.messages);
+  const past = snapshot(run.state.messages);
   const { pending } = run;
   const said = await run.fire({
     event: "iteration",
@@ -105,14 +105,14 @@ async function fallBack(run: Run, reason: string): Promise<boolean> {
 /** Joins what is only for this turn to the last user message, in requests alone. */
 function showEphemeral(run: Run): void {
   if (run.ephemeral.length === 0) return;
-  const index = run.life.messages.findLastIndex((m) => m.role === "user");
+  const index = run.state.messages.findLastIndex((m) => m.role === "user");
   run.overlay.set(index, [...run.overlay.get(index) ?? [], ...run.ephemeral]);
   run.ephemeral = [];
 }
 
 /** The conversation as this one call sees it. */
 function requestMessages(run: Run, view: View, append: string | readonly Message[] | undefined): readonly Message[] {
-  const { messages } = run.life;
+  const { messages } = run.state;
   let shown: Message[] = messages.slice();
   for (const [index, blocks] of run.overlay) {
     const message = shown[index]!;
@@ -138,7 +138,7 @@ function acceptChange(run: Run, value: unknown): unknown {
   const { append } = value as { append?: unknown };
   if (append === undefined || typeof append === "string") return value;
   const why = Array.isArray(append)
-    ? invalidConversation(joinRoles([...withPending(run.life.messages, run.pending), ...append]))
+    ? invalidConversation(joinRoles([...withPending(run.state.messages, run.pending), ...append]))
     : "it is neither a text nor a list";
   if (why !== undefined) {
     throw new UnusableAnswer(`Cannot append to the messages as the model would refuse them: ${why}`);
@@ -165,7 +165,7 @@ async function attempts(
   run: Run,
   attempt: (signal: AbortSignal, partial: PartlyUsed) => Reply | Promise<Reply>,
 ): Promise<Reply> {
-  const { clock } = run.life;
+  const { clock } = run.state;
   let hookRetries = 1;
   for (let n = 0;; n++) {
     const partial: PartlyUsed = {};
@@ -197,7 +197,7 @@ async function hooksWantRetry(run: Run, error: unknown, may: boolean): Promise<b
   const { name, message, stack } = asError(error);
   const fields = { error_type: name, error_message: message, tool: null, stack_trace: stack ?? null };
   const said = await run.fire({ event: "error", ...fields, severity: "critical", retry: may });
-  run.life.waiting.push(...said.contexts);
+  run.state.waiting.push(...said.contexts);
   run.endIfDenied(said);
   run.endIfHalted();
   return may && said.modified && said.value === true;

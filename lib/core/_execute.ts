@@ -21,7 +21,7 @@ export interface Begun {
 export function begin(run: Run, ready: Ready): Begun {
   const { call, tool, input } = ready;
   run.emit({ type: "tool_start", id: call.id, name: tool.name, input });
-  const { clock } = run.life;
+  const { clock } = run.state;
   const start = clock.tick();
   return { ready, ran: perform(run, ready), time: () => clock.tick() - start };
 }
@@ -56,7 +56,7 @@ export async function finish(
     final = retold(run, ready, await reviewed(run, ready, ran, final));
     if (tool.settled) {
       await run.step("settled", call.id, async () => {
-        await tool.settled!(input, { cwd: run.life.cwd(), state: run.life.toolState });
+        await tool.settled!(input, { cwd: run.state.cwd(), state: run.state.toolState });
         return null;
       });
     }
@@ -126,7 +126,7 @@ async function hooksWantRetry(run: Run, tool: Tool, thrown: Thrown): Promise<boo
   const fields = { error_type: name, error_message: message, tool: tool.name, stack_trace: stack ?? null };
   const retry = tool.effect !== "write";
   const said = await run.inOrder(() => run.fire({ event: "error", ...fields, severity: "error", retry }));
-  run.life.waiting.push(...said.contexts);
+  run.state.waiting.push(...said.contexts);
   run.endIfDenied(said);
   return retry && said.modified && said.value === true;
 }

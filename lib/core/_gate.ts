@@ -73,7 +73,7 @@ type Checked = { readonly input: Input } | { readonly why: string };
 /** The input as the tool takes it and hooks see it, or why it does not. */
 function checked(run: Run, tool: Tool, input: unknown): Checked | Promise<Checked> {
   const prepared = (parsed: unknown): Checked => ({
-    input: tool.prepare ? tool.prepare(parsed, { cwd: run.life.cwd() }) : parsed as Input,
+    input: tool.prepare ? tool.prepare(parsed, { cwd: run.state.cwd() }) : parsed as Input,
   });
   const refused = (error: unknown): Checked => {
     if (error instanceof Ended) throw error;
@@ -112,9 +112,9 @@ async function permission(
     tool_name: tool.name,
     input,
     tool_use_id: called.tool_use_id,
-    cwd: run.life.cwd(),
+    cwd: run.state.cwd(),
     effect: tool.effect,
-    agent_id: run.life.agentId,
+    agent_id: run.state.agentId,
     key: run.nameOf("ask", called.tool_use_id),
   };
   const ruling = permit?.(question, pre.decision as "continue" | "allow" | "ask");

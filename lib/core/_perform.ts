@@ -20,7 +20,7 @@ export interface Performed {
 
 /** Runs the tool to one of its ends; one that does not stop when told is given up on after a grace. */
 export async function perform(run: Run, ready: Ready, suffix = ""): Promise<Performed> {
-  const { life: { clock }, signal } = run;
+  const { state: { clock }, signal } = run;
   if (signal.aborted) return interrupted(INTERRUPTED);
   const key = run.nameOf("tool", `${ready.tool.name}:${ready.call.id}${suffix}`);
   const { around } = run.agent;
@@ -47,7 +47,7 @@ export async function perform(run: Run, ready: Ready, suffix = ""): Promise<Perf
 /** Starts agents for a call: the first has the call's own name, the others are numbered. */
 function spawner(run: Run, { call }: Ready, key: string): Spawn | undefined {
   let started = 0;
-  const { spawn } = run.life;
+  const { spawn } = run.state;
   return spawn && ((request) => spawn(request, run, { toolUseId: call.id, key: numbered(key, started++) }));
 }
 
@@ -58,21 +58,21 @@ async function attempt(
   key: string,
   spawn: Spawn | undefined,
 ): Promise<ToolEnd> {
-  const { life, signal } = run;
+  const { state, signal } = run;
   let thrown: Thrown | undefined;
   let output: ToolOutput;
   try {
     output = outputOf(
       await tool.run(thaw(input), {
         signal,
-        cwd: life.cwd(),
+        cwd: state.cwd(),
         toolUseId: call.id,
-        agentId: life.agentId,
-        sessionId: life.id,
+        agentId: state.agentId,
+        sessionId: state.id,
         idempotencyKey: key,
-        state: life.toolState,
+        state: state.toolState,
         ...(spawn && { spawn }),
-        ...(life.typeOf && { typeOf: life.typeOf }),
+        ...(state.typeOf && { typeOf: state.typeOf }),
         progress: (words) => run.emit({ type: "tool_progress", id: call.id, text: words }),
         toolUse: { type: "tool_use", id: call.id, name: call.name, input: call.input },
       }),

@@ -11,7 +11,7 @@ interface Spending {
     readonly price?: (model: string, usage: Usage, asked?: Model) => number | undefined;
     readonly around?: { spent?(now: Spent): Pick<Spent, "tokens" | "dollars"> };
   };
-  readonly life: { readonly spent: Spent };
+  readonly state: { readonly spent: Spent };
   readonly count: Count;
   readonly keepers: Iterable<string>;
   readonly modelName: string;
@@ -35,7 +35,7 @@ export function limitWords(run: Spending, stop: Stop, byInput = false): string {
 }
 
 /** What the run has spent; a replay has tokens and dollars as they were recorded, and counts the calls itself. */
-function spentBy({ agent, life: { spent } }: Spending): Spent {
+function spentBy({ agent, state: { spent } }: Spending): Spent {
   return agent.around?.spent ? { ...spent, ...agent.around.spent(spent), calls: spent.calls } : spent;
 }
 
@@ -44,7 +44,7 @@ export function countCall(run: Spending): void {
   const limit = forbidden(run);
   if (limit) throw new Ended(limit, limitWords(run, limit));
   run.count.iterations++;
-  run.life.spent.calls++;
+  run.state.spent.calls++;
 }
 
 /** What a reply took, or as much of it as came. */
@@ -62,9 +62,9 @@ export function account(run: Spending, used: Used, by?: HookCall): void {
   const { usage } = used;
   const model = used.model || run.modelName;
   const cost = by ? by.cost : run.agent.price?.(model, usage);
-  if (cost === undefined) run.life.spent.unpriced ??= model;
+  if (cost === undefined) run.state.spent.unpriced ??= model;
   run.usage = addUsage(run.usage, usage);
   run.cost = run.cost === undefined || cost === undefined ? undefined : run.cost + cost;
-  spend(run.life.spent, usage, cost);
+  spend(run.state.spent, usage, cost);
   run.emit({ type: "usage", usage, model, cost, ...(by && { hook: by.hook }) });
 }

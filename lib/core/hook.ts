@@ -1,8 +1,8 @@
 import type { Clock } from "./clock.ts";
 import type { AnyEvent, EventName, EventOf } from "./events.ts";
 import type { Model, Reply } from "./model.ts";
-import type { ResolvedName } from "./names.ts";
-import type { Answer, Opinion, Said } from "./verdict.ts";
+import { expectEvent, type ResolvedName } from "./names.ts";
+import { type Answer, type Opinion, readNative, type Said } from "./verdict.ts";
 
 /**
  * A hook as a function of its event.
@@ -88,6 +88,41 @@ export interface HookRecord {
   readonly ended?: (run: HookRun) => void;
   /** The dialect's words for the model where a failure counts as a denial. */
   readonly refusal?: (error: unknown, event: AnyEvent) => string;
+}
+
+/**
+ * A function as a hook of one event, which is asked after those with a lower `priority`.
+ *
+ * @example
+ * ```ts
+ * import { deny, fire, hookOn, systemClock } from "crochet/core";
+ *
+ * const noRoot = hookOn("pre-tool-use", ({ input }) => input.user === "root" ? deny("Not as root") : undefined);
+ * const signal = new AbortController().signal;
+ * const at = { session_id: "s1", agent_id: "s1", turn_id: "", sequence: { next: 0 }, clock: systemClock, cwd: "/", values: new Map(), signal };
+ * const call = { tool_name: "Deploy", tool_use_id: "t1", input: { user: "root" }, original_input: { user: "root" } };
+ * const { decision, reason } = await fire([noRoot], { event: "pre-tool-use", ...call }, at);
+ * console.log(decision, reason); // deny Not as root
+ * ```
+ */
+export function hookOn<N extends EventName>(
+  on: N | readonly ResolvedName[],
+  run: Hook<N>,
+  given: Partial<HookRecord> = {},
+): HookRecord {
+  return {
+    name: run.name || "hook",
+    on: typeof on === "string" ? [expectEvent(on)] : on,
+    kind: "module",
+    dialect: "native",
+    priority: 100,
+    mode: "gate",
+    enabled: true,
+    source: "code",
+    run: run as unknown as HookRecord["run"],
+    read: (raw, event) => readNative(raw, event.event),
+    ...given,
+  };
 }
 
 /** A list of hooks that may change: it is read anew at each event, and a change makes a new array. */

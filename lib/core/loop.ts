@@ -38,10 +38,10 @@ export interface TurnEnd {
  * Every path through here passes a limit that only grows, so every turn ends.
  */
 export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
-  const { life } = run;
+  const { state } = run;
   const view = await startTurn(run, input);
   if (view === undefined) return { stop: "denied", inputs: [] };
-  const first = life.messages.length;
+  const first = state.messages.length;
   let sentBack = false;
 
   for (let iteration = 0;; iteration++) {
@@ -52,12 +52,12 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
     await run.push(reply.message);
     if (reply.calls.length > 0) {
       const answered = await answerCalls(run, reply.calls);
-      const arrived = life.reports?.take(false, run) ?? [];
+      const arrived = state.reports?.take(false, run) ?? [];
       const reports = arrived instanceof Promise ? await run.interruptible(arrived) : arrived;
       await run.takeLate();
       run.pending = [
         ...answered.content,
-        ...run.heard(life.waiting.splice(0)),
+        ...run.heard(state.waiting.splice(0)),
         ...reports.map(text),
       ];
       if (run.halt) return { stop: "halted", inputs: [] };
@@ -70,11 +70,11 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
 
     const said = await askToStop(run, reply, first, sentBack);
     const end = run.halt ? "halted" : letGo(run, said);
-    if (end) life.waiting.push(...said.contexts);
+    if (end) state.waiting.push(...said.contexts);
     if (end === "halted") return { stop: end, inputs: [] };
     if (end) return await endTurn(run, input, first, end);
     await run.takeLate();
-    run.pending = feedback([...run.heard(life.waiting.splice(0)), ...run.heard(said.contexts)], said);
+    run.pending = feedback([...run.heard(state.waiting.splice(0)), ...run.heard(said.contexts)], said);
     sentBack = true;
     iteration = -1;
   }
@@ -82,17 +82,17 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
 
 /** Fires turn-start and puts the turn's input together; undefined: the turn was refused. */
 async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> {
-  const { agent, life } = run;
+  const { agent, state } = run;
   run.turns++;
-  run.turnId = `${life.agentId}:${run.index}.${run.turns}`;
+  run.turnId = `${state.agentId}:${run.index}.${run.turns}`;
   run.overlay.clear();
   await run.takeLate();
-  const waiting = life.waiting.splice(0);
+  const waiting = state.waiting.splice(0);
   const { before = [], after = [] } = input;
   run.pending = [...run.heard(waiting), ...run.heard(before), promptBlock(input), ...run.heard(after)];
   if (input.from !== undefined && !input.persist) run.ephemeral.push(hookInput("turn-end", input.prompt));
   const { system } = agent;
-  const past = snapshot(life.messages);
+  const past = snapshot(state.messages);
   const said = await run.fire({
     event: "turn-start",
     trigger: input.trigger,
@@ -103,17 +103,17 @@ async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> 
   }, { accept: (value) => acceptView(value, run.pending) });
   if (said.decision === "deny") {
     run.pending = [];
-    life.waiting.unshift(...waiting);
+    state.waiting.unshift(...waiting);
     run.refusal = `Turn refused by hook ${said.deniedBy}: ${said.reason}`;
     run.warn(run.refusal);
     return undefined;
   }
   run.endIfHalted();
-  run.pending = [...run.pending, ...run.heard([...life.waiting.splice(0), ...said.contexts])];
+  run.pending = [...run.pending, ...run.heard([...state.waiting.splice(0), ...said.contexts])];
   const value = said.value as { system?: string; messages?: readonly Message[] } | undefined;
   return {
     system: value?.system ?? agent.system,
-    ...(value?.messages && { prefix: { messages: value.messages, ...turnBegin(life.messages) } }),
+    ...(value?.messages && { prefix: { messages: value.messages, ...turnBegin(state.messages) } }),
   };
 }
 
@@ -139,8 +139,8 @@ function acceptView(value: unknown, pending: readonly Block[]): unknown {
 }
 
 function askToStop(run: Run, reply: Reply, first: number, sentBack: boolean): Folded | Promise<Folded> {
-  const { agent, life, count } = run;
-  const added = snapshot(life.messages, first);
+  const { agent, state, count } = run;
+  const added = snapshot(state.messages, first);
   return run.fire({
     event: "stop",
     last_assistant_message: textOf(reply.message),
@@ -181,7 +181,7 @@ function feedback(contexts: readonly Block[], { denials }: Folded): Block[] {
 
 /** Fires turn-end; at a limit its inputs are recorded but start nothing. */
 async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): Promise<TurnEnd> {
-  const { life } = run;
+  const { state } = run;
   run.ephemeral = [];
   await run.commit();
   if (stop !== "done" && stop !== "waiting") run.warn(limitWords(run, stop));
@@ -189,17 +189,17 @@ async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): P
     const message = "The agent waits for an answer";
     await run.fire({ event: "notification", message, notification_type: "agent_waiting", title: null });
   }
-  const added = snapshot(life.messages, first);
+  const added = snapshot(state.messages, first);
   const said = await run.fire({
     event: "turn-end",
     trigger: input.trigger,
     stop,
-    last_assistant_message: textOf(life.messages.findLast((m) => m.role === "assistant")),
+    last_assistant_message: textOf(state.messages.findLast((m) => m.role === "assistant")),
     get messages() {
       return added();
     },
     usage: run.usage,
   });
-  life.waiting.push(...said.contexts);
+  state.waiting.push(...said.contexts);
   return { stop, inputs: stop === "done" ? said.inputs : [] };
 }

@@ -110,7 +110,7 @@ export interface LateWords {
 }
 
 /** What an agent has for its whole session. */
-export interface Life {
+export interface SessionState {
   readonly id: string;
   readonly agentId: string;
   readonly parentAgentId?: string;
@@ -149,8 +149,10 @@ export interface Life {
   readonly background: Set<Promise<void>>;
 }
 
-/** A life at its beginning; what is not given is empty. */
-export function newLife(given: Pick<Life, "id" | "model" | "cwd"> & Partial<Life>): Life {
+/** The state of a new session; what is not given is empty. */
+export function newSessionState(
+  given: Pick<SessionState, "id" | "model" | "cwd"> & Partial<SessionState>,
+): SessionState {
   return {
     agentId: given.id,
     depth: 0,
@@ -171,7 +173,7 @@ export function newLife(given: Pick<Life, "id" | "model" | "cwd"> & Partial<Life
 /** One run of one agent: the loop's locals, shared by its parts. */
 export class Run implements HookEnv {
   readonly agent: AgentSpec;
-  readonly life: Life;
+  readonly state: SessionState;
   readonly count: Count;
   readonly signal: AbortSignal;
   /** Aborted once the session is over: until then what cleans up may run. */
@@ -207,21 +209,21 @@ export class Run implements HookEnv {
   #inOrder: Promise<unknown> = Promise.resolve();
   readonly #names = new Map<string, number>();
 
-  constructor(agent: AgentSpec, life: Life, count: Count, signal: AbortSignal, usage: Usage) {
+  constructor(agent: AgentSpec, state: SessionState, count: Count, signal: AbortSignal, usage: Usage) {
     this.agent = agent;
-    this.life = life;
+    this.state = state;
     this.count = count;
     this.signal = signal;
     this.usage = usage;
-    this.firstIndex = life.messages.length;
-    this.index = life.runs;
+    this.firstIndex = state.messages.length;
+    this.index = state.runs;
   }
 
   /** Tells the listener. One that throws ends the run at the next event, with a Result like any other end. */
   emit(event: DistributedOmit<RunEvent, "agent_id">): void {
-    if (this.life.hears?.(event.type) === false) return;
+    if (this.state.hears?.(event.type) === false) return;
     try {
-      this.life.emit({ agent_id: this.life.agentId, ...event } as RunEvent);
+      this.state.emit({ agent_id: this.state.agentId, ...event } as RunEvent);
     } catch (error) {
       this.deaf ??= { error };
     }
@@ -285,7 +287,7 @@ export class Run implements HookEnv {
   #join(event: EventName, inputs: Folded["inputs"]): void {
     for (const { text, persist } of inputs) {
       const block = hookInput(event, text);
-      if (persist) this.life.waiting.push({ text: block.text, verbatim: true });
+      if (persist) this.state.waiting.push({ text: block.text, verbatim: true });
       else this.ephemeral.push(block);
     }
   }
@@ -298,7 +300,7 @@ export class Run implements HookEnv {
 
   /** A name no other step of the run has: whatever a model or a hook repeats, it is counted. */
   nameOf(kind: string, name: string): string {
-    const whole = `${kind}:${this.turnId || `${this.life.agentId}:${this.index}`}:${name}`;
+    const whole = `${kind}:${this.turnId || `${this.state.agentId}:${this.index}`}:${name}`;
     const used = this.#names.get(whole) ?? 0;
     this.#names.set(whole, used + 1);
     return used === 0 ? whole : `${whole}#${used + 1}`;
@@ -324,7 +326,7 @@ export class Run implements HookEnv {
 
   /** Waits for work unless the run is ended first. */
   async interruptible<T>(work: Promise<T>): Promise<T> {
-    const end = await settle(work, { clock: this.life.clock, signal: this.signal });
+    const end = await settle(work, { clock: this.state.clock, signal: this.signal });
     if ("value" in end) return end.value;
     this.check();
     throw (end as { error: unknown }).error;
@@ -349,14 +351,14 @@ export class Run implements HookEnv {
 
   /** Adds a message; one of the same role as the last joins it, so that roles always alternate. */
   push(message: Message): void | Promise<void> {
-    const { messages } = this.life;
+    const { messages } = this.state;
     const last = messages.at(-1);
     const joined = last?.role === message.role;
     const next = freeze(joined ? { role: message.role, content: [...last.content, ...message.content] } : message);
     const index = joined ? messages.length - 1 : messages.length;
     messages[index] = next;
     this.emit({ type: "message", message: next, index });
-    return this.life.save?.(next, index, this);
+    return this.state.save?.(next, index, this);
   }
 
   /** What hooks said, as blocks for the next user message; what is only for this turn waits apart. */
@@ -371,31 +373,31 @@ export class Run implements HookEnv {
     return specs(this.agent.tools);
   }
   get modelName(): string {
-    return this.life.model;
+    return this.state.model;
   }
   set modelName(name: string) {
-    this.life.model = name;
+    this.state.model = name;
   }
   get session_id(): string {
-    return this.life.id;
+    return this.state.id;
   }
   get agent_id(): string {
-    return this.life.agentId;
+    return this.state.agentId;
   }
   get agent_type(): string {
     return this.agent.type;
   }
   get parent_agent_id(): string | undefined {
-    return this.life.parentAgentId;
+    return this.state.parentAgentId;
   }
   get turn_id(): string {
     return this.turnId;
   }
   get sequence(): Sequence {
-    return this.life.sequence;
+    return this.state.sequence;
   }
   get clock(): Clock {
-    return this.life.clock;
+    return this.state.clock;
   }
   get taped(): ((model: Model) => Model) | undefined {
     return this.agent.around?.hookModel;
@@ -406,7 +408,7 @@ export class Run implements HookEnv {
       this.#limit ??= new Ended(limit, limitWords(this, limit));
       throw new Error(this.#limit.message);
     }
-    this.life.spent.calls++;
+    this.state.spent.calls++;
   }
   spendHookCall(hook: string, used: Used, asked: Model): void {
     const made = { hook, used, cost: this.agent.price?.(used.model, used.usage, asked) };
@@ -414,10 +416,10 @@ export class Run implements HookEnv {
     account(this, used, made);
   }
   get cwd(): string {
-    return this.life.cwd();
+    return this.state.cwd();
   }
   get values(): Map<string, unknown> {
-    return this.life.values;
+    return this.state.values;
   }
   get exec(): HookEnv["exec"] {
     return this.agent.exec;
@@ -429,19 +431,19 @@ export class Run implements HookEnv {
     this.emit(hookEvent(change));
   }
   deliver(said: Late): void {
-    if (!this.life.late) this.life.waiting.push(said);
+    if (!this.state.late) this.state.waiting.push(said);
   }
   background(work: Promise<void>, said: readonly Late[], hook: string): void {
-    const { background, late } = this.life;
+    const { background, late } = this.state;
     background.add(work);
     work.finally(() => background.delete(work));
     late?.add(hook, work.then(() => said.length > 0 ? said : undefined));
   }
   /** Takes what hooks in the background have said by now. */
   takeLate(): void | Promise<void> {
-    const said = this.life.late?.take(this);
-    if (said instanceof Promise) return said.then((words) => void this.life.waiting.push(...words));
-    if (said) this.life.waiting.push(...said);
+    const said = this.state.late?.take(this);
+    if (said instanceof Promise) return said.then((words) => void this.state.waiting.push(...words));
+    if (said) this.state.waiting.push(...said);
   }
 }
 

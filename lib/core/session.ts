@@ -2,7 +2,7 @@ import { NEVER, settle } from "./_settle.ts";
 import { asError } from "./thrown.ts";
 import type { Folded } from "./fold.ts";
 import type { EventFields, Stop } from "./events.ts";
-import { type AgentSpec, type Life, Run } from "./run.ts";
+import { type AgentSpec, Run, type SessionState } from "./run.ts";
 import { limitWords } from "./account.ts";
 import { countContinuation, Ended, newCount, newSpent } from "./limits.ts";
 import { INTERRUPTED, isToolResult, isToolUse, NO_USAGE, textOf, toolResult } from "./messages.ts";
@@ -11,9 +11,9 @@ import { ModelError } from "./model.ts";
 import type { Result } from "./run-events.ts";
 import { switchModel } from "./switch-model.ts";
 
-/** An agent's life with an id: opened once, prompted once or often, closed once. */
+/** An agent's session: opened once, prompted once or often, closed once. */
 export interface Session {
-  readonly life: Life;
+  readonly state: SessionState;
   /**
    * One prompt of a person and everything it sets off. What goes wrong in it is in the Result.
    *
@@ -31,13 +31,36 @@ export interface Session {
 /**
  * Opens a session. `session-start` is fired by the first prompt, so that an interrupt reaches it too; an agent
  * below another has no `start`, and no session of its own.
+ *
+ * @example
+ * ```ts
+ * import { allow, ask, context, DEFAULT_LIMITS, halt, hookOn, keepGoing, type Model, modify, newSessionState, openSession } from "crochet/core";
+ *
+ * const model: Model = async function* ({ messages }) {
+ *   yield { type: "message_start", message: {} };
+ *   yield { type: "content_block_start", index: 0, content_block: { type: "text", text: `answer ${messages.length}` } };
+ *   yield { type: "content_block_stop", index: 0 };
+ *   yield { type: "message_delta", delta: { stop_reason: "end_turn" } };
+ *   yield { type: "message_stop" };
+ * };
+ * const records = [
+ *   hookOn("user-prompt-submit", ({ prompt }) => prompt === "" ? modify("Say hello") : context("Answer in one line")),
+ *   hookOn("stop", ({ continuations }) => continuations === 0 ? keepGoing("Look again") : undefined),
+ *   hookOn("pre-tool-use", ({ tool_name }) => tool_name === "Read" ? allow() : ask("Only reading is free")),
+ *   hookOn("iteration", ({ total_iterations }) => total_iterations > 5 ? halt("Enough") : undefined),
+ * ];
+ * const agent = { type: "helper", model, system: "", tools: [], limits: DEFAULT_LIMITS, maxTokens: 1000, hooks: () => ({ records }) };
+ * const session = openSession(agent, newSessionState({ id: "s1", model: "none", cwd: () => "/" }), { source: "startup" });
+ * console.log((await session.prompt("")).text); // answer 3
+ * await session.close();
+ * ```
  */
 export function openSession(
   agent: AgentSpec,
-  life: Life,
+  state: SessionState,
   start?: Pick<EventFields["session-start"], "source">,
 ): Session {
-  const opened = life.clock.tick();
+  const opened = state.clock.tick();
   let started = false;
   let closed = false;
   let busy: Promise<unknown> | undefined;
@@ -45,7 +68,7 @@ export function openSession(
   const closing = new AbortController();
   let last: Run | undefined;
   const newRun = (signal: AbortSignal) => {
-    const run = new Run(agent, life, newCount(), signal, NO_USAGE);
+    const run = new Run(agent, state, newCount(), signal, NO_USAGE);
     run.closing = closing.signal;
     return run;
   };
@@ -55,17 +78,17 @@ export function openSession(
     return run;
   };
   const background = () => {
-    const all = Promise.allSettled([...life.background]);
-    return settle(all, { clock: life.clock, signal: NEVER, ms: GRACE_MS });
+    const all = Promise.allSettled([...state.background]);
+    return settle(all, { clock: state.clock, signal: NEVER, ms: GRACE_MS });
   };
   return {
-    life,
+    state,
     async prompt(words, options = {}) {
       if (closed) throw new TypeError("Cannot prompt a session as it is closed: open another");
       if (busy) throw new TypeError("Cannot prompt a session as it is still running: wait for its Result");
       const stopper = new AbortController();
       stoppers.push(stopper);
-      if (life.parentAgentId === undefined) Object.assign(life.spent, newSpent(), { unpriced: undefined });
+      if (state.parentAgentId === undefined) Object.assign(state.spent, newSpent(), { unpriced: undefined });
       const signal = options.signal ? AbortSignal.any([options.signal, stopper.signal]) : stopper.signal;
       const run = last = newRun(signal);
       const over = new AbortController();
@@ -78,7 +101,7 @@ export function openSession(
         return await running;
       } finally {
         busy = undefined;
-        life.runs++;
+        state.runs++;
         over.abort("over");
       }
     },
@@ -88,12 +111,12 @@ export function openSession(
       if (closed) return;
       closed = true;
       const run = last ?? newRun(NEVER);
-      await life.reports?.ending();
+      await state.reports?.ending();
       for (const stopper of stoppers) stopper.abort(CLOSED);
       await busy;
       await background();
       if (start && started) {
-        await run.fire({ event: "session-end", reason, duration_ms: Math.round(life.clock.tick() - opened) }, {
+        await run.fire({ event: "session-end", reason, duration_ms: Math.round(state.clock.tick() - opened) }, {
           final: true,
         });
       }
@@ -110,7 +133,7 @@ const CLOSED = new Ended("aborted", "The session was closed");
 const GRACE_MS = 2000;
 
 function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
-  const { agent: { limits: { seconds }, around }, life: { clock, begun } } = run;
+  const { agent: { limits: { seconds }, around }, state: { clock, begun } } = run;
   if (seconds === undefined || seconds === Infinity) return;
   // A process that continues a run has the time that is left of it; a timer that outlives the process counts that itself.
   const left = seconds * 1000 - (begun === undefined ? 0 : clock.now() - begun);
@@ -131,15 +154,15 @@ async function runPrompt(
     time: () => void;
   },
 ): Promise<Result> {
-  const { agent, life } = run;
-  run.emit({ type: "start", session_id: life.id, agent_type: agent.type, prompt, model: run.modelName });
+  const { agent, state } = run;
+  run.emit({ type: "start", session_id: state.id, agent_type: agent.type, prompt, model: run.modelName });
   let refused = false;
   let opening: TurnInput[] = [];
   let end: { stop: Stop; error?: unknown };
   try {
     // Loading hooks is work outside a step: an engine that waits for its timer must not find the run idle meanwhile.
     if (!agent.around?.sleep) time();
-    const isPrompted = life.parentAgentId === undefined;
+    const isPrompted = state.parentAgentId === undefined;
     run.list = await run.interruptible(Promise.resolve(agent.hooks(isPrompted)));
     if (run.list.problem !== undefined) run.warn(run.list.problem);
     if (agent.around?.sleep) time();
@@ -151,7 +174,7 @@ async function runPrompt(
         profile: null,
         config: null,
       });
-      life.waiting.push(...said.contexts);
+      state.waiting.push(...said.contexts);
       opening = said.inputs.map(({ text }) => ({ trigger: "hook_input", prompt: text }));
     }
     const submitted = await submit(run, prompt);
@@ -171,7 +194,7 @@ async function runPrompt(
   } catch (error) {
     end = { stop: "error", error };
   }
-  const said = run.refusal ?? textOf(life.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant"));
+  const said = run.refusal ?? textOf(state.messages.slice(run.firstIndex).findLast((m) => m.role === "assistant"));
   if (!refused) {
     await run.fire({ event: "agent-stop", stop: end.stop, result: said, agent_type: agent.type }, { final: true });
   }
@@ -184,7 +207,7 @@ const LIMITS: ReadonlySet<Stop> = new Set(["deadline", "max_iterations", "budget
 
 /** Whatever ended the run, no tool_use stays open: the API would never take the conversation again. */
 function answerOpenCalls(run: Run): void {
-  const last = run.life.messages.at(-1);
+  const last = run.state.messages.at(-1);
   if (last?.role !== "assistant" || run.pending.some(isToolResult)) return;
   const open = last.content.filter(isToolUse);
   run.pending = [...open.map(({ id }) => toolResult(id, INTERRUPTED, true)), ...run.pending];
@@ -192,7 +215,7 @@ function answerOpenCalls(run: Run): void {
 
 /** Asks whether the prompt may come in; what hooks say about it goes with it. */
 async function submit(run: Run, prompt: string): Promise<TurnInput | { stop: Stop }> {
-  if (run.life.parentAgentId !== undefined) return { trigger: "user", prompt };
+  if (run.state.parentAgentId !== undefined) return { trigger: "user", prompt };
   const said = await run.fire({ event: "user-prompt-submit", prompt });
   if (said.decision === "deny") {
     const { hook, reason, text: words } = said.denials[0]!;
@@ -258,17 +281,17 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
 
 /** Waits for the next agent that works in the background; what it has to say begins a turn. */
 async function fromBackground(run: Run): Promise<TurnInput[]> {
-  const reports = await run.interruptible(Promise.resolve(run.life.reports?.take(true, run) ?? []));
+  const reports = await run.interruptible(Promise.resolve(run.state.reports?.take(true, run) ?? []));
   return reports.length === 0 ? [] : [{ trigger: "background", prompt: reports.join("\n\n") }];
 }
 
 function resultOf(run: Run, said: string, end: { stop: Stop; error?: unknown }): Result {
   const error = "error" in end ? asError(end.error) : undefined;
   return {
-    id: run.life.id,
+    id: run.state.id,
     text: said,
     stop: end.stop,
-    messages: run.life.messages.slice(),
+    messages: run.state.messages.slice(),
     turns: run.turns,
     iterations: run.count.iterations,
     usage: run.usage,

@@ -1,9 +1,9 @@
 import { type AnyEvent, type EventName, type EventOf, EVENTS } from "../core/events.ts";
-import type { Hook, HookContext, HookList, HookRecord } from "../core/hook.ts";
+import { type Hook, type HookContext, type HookList, hookOn, type HookRecord } from "../core/hook.ts";
 import { compileMatcher } from "./match.ts";
 import { EVENT_NAMES, expectEvent, kebab, type ResolvedName } from "../core/names.ts";
 import { shown } from "../core/shown.ts";
-import { type Answer, readNative } from "../core/verdict.ts";
+import type { Answer } from "../core/verdict.ts";
 
 /** An object that is told of every event. */
 export interface HookObject {
@@ -103,19 +103,7 @@ function isKey(name: string): boolean {
 }
 
 function record(name: string, on: readonly ResolvedName[], hook: Hook, source: string): HookRecord {
-  return {
-    name,
-    on,
-    kind: "module",
-    dialect: "native",
-    priority: 100,
-    mode: "gate",
-    timeout: TIMEOUT,
-    enabled: true,
-    source,
-    run: hook as HookRecord["run"],
-    read: (raw, event) => readNative(raw, event.event),
-  };
+  return hookOn(on, hook, { name, timeout: TIMEOUT, source });
 }
 
 function isRecord(value: unknown): value is HookRecord {

@@ -4,7 +4,7 @@ import { stepsOn } from "../../lib/agent/steps.ts";
 import { type CodeHooks, codeHooks, liveHooks } from "../../lib/hooks/code-hooks.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
-import { type AgentSpec, type Life, newLife } from "../../lib/core/run.ts";
+import { type AgentSpec, newSessionState, type SessionState } from "../../lib/core/run.ts";
 import { type Limits, limitsOf } from "../../lib/core/limits.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
@@ -23,7 +23,7 @@ export interface Setting extends Partial<Omit<AgentSpec, "model" | "limits" | "h
   /** In place of `hooks`: asked each time. */
   readonly records?: (again?: boolean) => readonly HookRecord[];
   readonly limits?: Partial<Limits>;
-  readonly life?: Partial<Life>;
+  readonly state?: Partial<SessionState>;
   /** Runs the calls as its steps. */
   readonly engine?: Engine;
   /** Is told each event as it is emitted. */
@@ -32,7 +32,7 @@ export interface Setting extends Partial<Omit<AgentSpec, "model" | "limits" | "h
 
 export interface Stage {
   readonly session: Session;
-  readonly life: Life;
+  readonly state: SessionState;
   readonly clock: FakeClock;
   readonly events: RunEvent[];
   /** Prompts once and closes. */
@@ -43,11 +43,11 @@ export interface Stage {
 
 /** An agent as the loop sees it, with a clock that jumps and everything written down. */
 export function stage(setting: Setting): Stage {
-  const { model, tools = [], hooks = [], records, limits, life: given, on, engine, ...rest } = setting;
+  const { model, tools = [], hooks = [], records, limits, state: given, on, engine, ...rest } = setting;
   const clock = fakeClock();
   const events: RunEvent[] = [];
   const compiled = liveHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]);
-  const life = newLife({
+  const state = newSessionState({
     id: "session-1",
     model: "claude-test",
     cwd: () => "/srv",
@@ -76,10 +76,10 @@ export function stage(setting: Setting): Stage {
     ...(engine && { around: stepsOn(engine) }),
     ...rest,
   };
-  const session = openSession(spec, life, { source: "startup" });
+  const session = openSession(spec, state, { source: "startup" });
   return {
     session,
-    life,
+    state,
     clock,
     events,
     async run(prompt = "go", signal) {

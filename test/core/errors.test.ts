@@ -158,7 +158,7 @@ test("the store is waited for, and a message it cannot keep ends the run with ev
   const s = stage({
     model,
     tools: [echo],
-    life: {
+    state: {
       save: (message, index) => {
         saved.push(index);
         return message.role === "assistant" ? Promise.reject(new Error("disk full")) : Promise.resolve();

@@ -269,9 +269,9 @@ test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read"
         { text: "three" },
       ], { then: { text: "four" } }),
       tools: [echo, fail, boom, write],
-      life: { messages: [user("before"), { role: "assistant", content: [{ type: "text", text: "it" }] }] },
-      compact: async ({ life }) => {
-        if (++asked === 4) life.messages = [user("summary"), ...life.messages.slice(-1)];
+      state: { messages: [user("before"), { role: "assistant", content: [{ type: "text", text: "it" }] }] },
+      compact: async ({ state }) => {
+        if (++asked === 4) state.messages = [user("summary"), ...state.messages.slice(-1)];
       },
       hooks: [
         {

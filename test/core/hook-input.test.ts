@@ -19,7 +19,7 @@ test("U11: HookInput of turn-start follows the input in every request of its tur
     ["first", "HookInput (TurnStart): lint: 2 errors"],
     ["first"],
   ]);
-  assert.equal(JSON.stringify(s.life.messages).includes("lint"), false);
+  assert.equal(JSON.stringify(s.state.messages).includes("lint"), false);
   assert.deepEqual(
     s.events.filter((e) => e.type === "hook_input").map(({ hook, event, text }) => [hook, event, text]),
     [
@@ -38,7 +38,7 @@ test("U11: a HookInput that started a turn leaves one line, so that roles altern
   await s.session.prompt("first");
   await s.session.prompt("second");
   assert.ok(last(model.requests[1]).includes("HookInput (TurnEnd): tests fail"));
-  assert.deepEqual(s.life.messages.map(shown), [
+  assert.deepEqual(s.state.messages.map(shown), [
     ...[["first"], ["one"], ["HookInput (TurnEnd): [not kept]"], ["two"], ["second"], ["three"]],
   ]);
   assert.equal(JSON.stringify(model.requests[2]!.messages).includes("tests fail"), false);
@@ -56,7 +56,7 @@ test("U2, U11: ctx.hookInput elsewhere joins the turn that is on", async () => {
     });
     await s.run();
     assert.equal(JSON.stringify(model.requests[1]!.messages).split("HookInput (").length, 2, event);
-    assert.equal(JSON.stringify(s.life.messages).includes("HookInput"), false, event);
+    assert.equal(JSON.stringify(s.state.messages).includes("HookInput"), false, event);
   }
 });
 
@@ -77,7 +77,7 @@ test("U2: an ephemeral context is in the requests of its turn and is not kept, w
     await s.session.prompt("second");
     const showing = model.requests.map((r) => JSON.stringify(r.messages).includes("for now"));
     assert.deepEqual(showing, [!event.includes("tool"), true, false], event);
-    assert.equal(JSON.stringify(s.life.messages).includes("for now"), false, event);
+    assert.equal(JSON.stringify(s.state.messages).includes("for now"), false, event);
   }
 });
 
@@ -106,7 +106,7 @@ test("U5: what an async hook says is delivered at the next boundary: tool result
   });
   await s.session.prompt("first");
   await s.session.prompt("second");
-  const texts = s.life.messages.map((m) => shown(m).join(" "));
+  const texts = s.state.messages.map((m) => shown(m).join(" "));
   assert.match(texts[2]!, /Context from hook a: with the result/);
   assert.match(texts[4]!, /Context from hook c: with the denial.*Stop hook feedback/s);
   assert.match(texts[6]!, /Context from hook c: with the next turn.*second/s);

@@ -43,7 +43,7 @@ function assertSound(built: Built, result: Result, seen: readonly string[]): voi
   assert.equal(times(seen, "session-end"), 1);
   assert.deepEqual(seen.at(-1), "session-end");
   assert.equal(built.clock.sleeping, 0);
-  assert.equal(built.life.background.size, 0);
+  assert.equal(built.state.background.size, 0);
   for (const work of built.begun) assert.ok(work.signal.aborted, `${work.what} was left running and not told to stop`);
 }
 

@@ -109,7 +109,7 @@ test("U6: what one prompt was denied leaves no trace in the next", async () => {
   });
   assert.equal((await s.session.prompt("one")).stop, "denied");
   await s.session.prompt("two");
-  assert.deepEqual(s.life.messages.map(shown), [["two"], ["b"]]);
+  assert.deepEqual(s.state.messages.map(shown), [["two"], ["b"]]);
 });
 
 test("a prompt that was over before it began opens no session; the next one does", async () => {
@@ -163,7 +163,7 @@ test("close() tells why and how long; hooks of session-end run to their end", as
 
 test("close() gives work in the background a grace before session-end and after, and then leaves it", async () => {
   const s = stage({ model: scripted([{ text: "a" }]) });
-  s.life.background.add(new Promise(() => {}));
+  s.state.background.add(new Promise(() => {}));
   await s.session.prompt("one");
   await within(s.session.close());
   assert.equal(s.clock.tick(), 4000);
@@ -182,10 +182,10 @@ test("close() tells async hooks that still run to stop, and nothing of them is l
   };
   const s = stage({ model: scripted([{ text: "a" }]), hooks: hook });
   await s.session.prompt("one");
-  assert.equal(s.life.background.size, 1);
+  assert.equal(s.state.background.size, 1);
   await within(s.session.close());
   assert.equal(told, true);
-  assert.equal(s.life.background.size, 0);
+  assert.equal(s.state.background.size, 0);
   assert.equal(s.clock.sleeping, 0);
 });
 

@@ -106,7 +106,7 @@ test("turn-start: modify changes system and history for the turn and for nothing
   const kept = ["first", "one", "second", "tool_use", 'toolu_scripted_0001: "a"', "two", "third", "three", "fourth"];
   assert.deepEqual(asked[3], ["Other.", ...kept.slice(0, 7)]);
   assert.deepEqual(asked[4], ["You test.", ...kept]);
-  assert.deepEqual(s.life.messages.map((m) => shown(m)[0]), [...kept, "four"]);
+  assert.deepEqual(s.state.messages.map((m) => shown(m)[0]), [...kept, "four"]);
 });
 
 test("turn-start: a changed history keeps the new prompt also where it joined a message that was there", async () => {
@@ -121,7 +121,7 @@ test("turn-start: a changed history keeps the new prompt also where it joined a 
   assert.equal((await s.session.prompt("first")).stop, "max_iterations");
   await s.session.prompt("second");
   assert.deepEqual(model.requests[1]!.messages.map(shown), [["earlier"], ["yes"], ["second"]]);
-  assert.deepEqual(s.life.messages.map(shown)[2], ['toolu_scripted_0001: "a"', "second"]);
+  assert.deepEqual(s.state.messages.map(shown)[2], ['toolu_scripted_0001: "a"', "second"]);
 });
 
 test("turn-start: a history the model would refuse is the hook's failure, which ends the run", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { newLife } from "../../lib/core/run.ts";
+import { newSessionState } from "../../lib/core/run.ts";
 import { limitsOf } from "../../lib/core/limits.ts";
 import { textOf } from "../../lib/core/messages.ts";
 import type { ModelRequest } from "../../lib/core/model.ts";
@@ -32,7 +32,12 @@ class Stage {
       const file = join(this.path, ".agent/hook.toml");
       return { records: existsSync(file) ? tomlHooks(this.path, readFileSync(file, "utf8"), tell) : [] };
     };
-    const life = newLife({ id: "s", model: "m", cwd: () => "/", emit: (event) => void this.events.push(event) });
+    const state = newSessionState({
+      id: "s",
+      model: "m",
+      cwd: () => "/",
+      emit: (event) => void this.events.push(event),
+    });
     this.session = openSession(
       {
         type: "tester",
@@ -43,7 +48,7 @@ class Stage {
         maxTokens: 100,
         hooks: load,
       },
-      life,
+      state,
       { source: "startup" },
     );
   }

@@ -31,6 +31,7 @@ function inPages(): Example[] {
     join(ROOT, "README.md"),
     ...filesUnder(join(ROOT, "docs"), ".md"),
     ...filesUnder(join(ROOT, "hooks"), ".md"),
+    join(LIB, "core/README.md"),
   ];
   return pages.flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, body], n) => ({
