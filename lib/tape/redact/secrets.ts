@@ -164,8 +164,8 @@ const NAMES_ITSELF =
 
 /** What stands where a secret would be in a test, a template or a manual. */
 export function isStandIn(value: string): boolean {
-  return /example|your[-_ ]|dummy|fake|sample|placeholder|change[-_ ]?me|redacted|not[-_ ]?a[-_ ]?key|x{4,}|\*{3,}|\.{3}/i
-    .test(value);
+  const words = "your|dummy|fake|sample|placeholder|change[-_ ]?me|redacted|not[-_ ]?a[-_ ]?key";
+  return new RegExp(`(?<![A-Za-z])(?:${words})(?![A-Za-z])|example|x{4,}|\\*{3,}|\\.{3}`, "i").test(value);
 }
 
 /** Names rather than values: `correct-horse`, `some.name`, `API_KEY_2`. */
