@@ -11,7 +11,7 @@ import { sha256 } from "../files/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import { HAD_SHELL, INHERITED, SHELL, shellCwd } from "../tools/tool-state.ts";
 import type { TapeLane } from "../tape/lane.ts";
-import { tellTasks } from "../tools/background-tasks.ts";
+import { listTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
 import { hashOf, type Transcript } from "../transcript/store.ts";
@@ -78,8 +78,8 @@ function tellAgent(
   description: string,
   working: Promise<unknown>,
 ): void {
-  tellTasks(state, id, () => [{ id, type: "subagent", status: "running", description, agent_type: type }]);
-  const ended = () => tellTasks(state, id);
+  listTasks(state, id, () => [{ id, type: "subagent", status: "running", description, agent_type: type }]);
+  const ended = () => listTasks(state, id);
   working.then(ended, ended);
 }
 

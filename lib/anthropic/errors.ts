@@ -18,15 +18,15 @@ interface SdkError extends Error {
 }
 
 /**
- * Says why a call failed and how to mend it. The SDK has already tried again where that could help, so none of
+ * Says why a call failed and how to fix it. The SDK has already tried again if that could help, so none of
  * these asks for another attempt.
  */
 export function callError(error: unknown, call: FailedCall): ModelError {
   if (error instanceof ModelError) return error;
   const failure: SdkError = error instanceof Error ? error : new Error(String(error));
-  const { code, why, mend } = failure.status === undefined ? unsent(failure, call) : refused(failure, call);
+  const { code, why, fix } = failure.status === undefined ? unsent(failure, call) : refused(failure, call);
   const retryAfter = wait(failure);
-  return new ModelError(`Cannot call the model as ${why}${mend === "" ? "" : `: ${mend}`}`, {
+  return new ModelError(`Cannot call the model as ${why}${fix === "" ? "" : `: ${fix}`}`, {
     code,
     cause: error,
     ...(retryAfter !== undefined && { retryAfter }),
@@ -40,25 +40,25 @@ export function abortedError(signal: AbortSignal): ModelError {
 interface Explanation {
   readonly code: string;
   readonly why: string;
-  readonly mend: string;
+  readonly fix: string;
 }
 
 function unsent(error: SdkError, { missing, baseURL, attempts, timeout }: FailedCall): Explanation {
   if (/resolve authentication|x-api-key/i.test(error.message)) {
-    return { code: "no_key", why: "no API key is set", mend: "set ANTHROPIC_API_KEY, or pass apiKey to anthropic()" };
+    return { code: "no_key", why: "no API key is set", fix: "set ANTHROPIC_API_KEY, or pass apiKey to anthropic()" };
   }
   const tried = attempts === 1 ? "" : ` in ${attempts} attempts`;
   if (missing === "timeout") {
     return {
       code: "timeout",
       why: `${baseURL} did not answer within ${timeout / 1000} s${tried}`,
-      mend: "try again, or raise timeout",
+      fix: "try again, or raise timeout",
     };
   }
   if (missing === "network") {
-    return { code: "network", why: `${baseURL} could not be reached${tried}`, mend: rootCause(error) };
+    return { code: "network", why: `${baseURL} could not be reached${tried}`, fix: rootCause(error) };
   }
-  return { code: "error", why: "the request failed before it was sent", mend: error.message };
+  return { code: "error", why: "the request failed before it was sent", fix: error.message };
 }
 
 function refused(error: SdkError, { model, baseURL, attempts }: FailedCall): Explanation {
@@ -67,43 +67,43 @@ function refused(error: SdkError, { model, baseURL, attempts }: FailedCall): Exp
   const tried = attempts === 1 ? "" : ` in ${attempts} attempts`;
   switch (status) {
     case 400:
-      return { code: type ?? "invalid_request_error", why: "the API refused the request as invalid", mend: message };
+      return { code: type ?? "invalid_request_error", why: "the API refused the request as invalid", fix: message };
     case 401:
       return {
         code: type ?? "authentication_error",
         why: "the API key was refused",
-        mend: `check ANTHROPIC_API_KEY (${message})`,
+        fix: `check ANTHROPIC_API_KEY (${message})`,
       };
     case 402:
     case 403:
-      return { code: type ?? "permission_error", why: "this API key may not do this", mend: message };
+      return { code: type ?? "permission_error", why: "this API key may not do this", fix: message };
     case 404:
       return {
         code: type ?? "not_found_error",
         why: `${baseURL} does not know '${model}'`,
-        mend: `check the name of the model (${message})`,
+        fix: `check the name of the model (${message})`,
       };
     case 413:
       return {
         code: type ?? "request_too_large",
         why: "the conversation is larger than the API takes",
-        mend: "compact it, or start a new session",
+        fix: "compact it, or start a new session",
       };
     case 429:
       return {
         code: type ?? "rate_limit_error",
         why: `the rate limit was reached${tried}`,
-        mend: waitText(error, message),
+        fix: waitText(error, message),
       };
     case 529:
       return {
         code: type ?? "overloaded_error",
         why: `the API was overloaded${tried}`,
-        mend: waitText(error, "try again later"),
+        fix: waitText(error, "try again later"),
       };
   }
-  if (status >= 500) return { code: type ?? "api_error", why: `the API failed with ${status}${tried}`, mend: message };
-  return { code: type ?? "error", why: `the API answered with ${status}`, mend: message };
+  if (status >= 500) return { code: type ?? "api_error", why: `the API failed with ${status}${tried}`, fix: message };
+  return { code: type ?? "error", why: `the API answered with ${status}`, fix: message };
 }
 
 /** The API's own words, without the JSON the SDK's message repeats them in. */

@@ -58,7 +58,7 @@ export const PRICED_MODELS: readonly string[] = [...PRICES.keys()];
 /**
  * What ONE model call cost, in US dollars at list price or a price of one's own, or undefined for a model without a
  * known price: never 0.
- * Price each call by itself, as the price of some models depends on the length of the prompt.
+ * Price each call on its own, as the price of some models depends on the length of the prompt.
  */
 export function price(model: string, usage: Usage, own: Prices = {}): number | undefined {
   const name = model.replace(/-\d{8}$/, "");

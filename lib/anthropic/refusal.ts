@@ -35,5 +35,5 @@ function beginningOf(body: ReadableStream<Uint8Array>, ms: number): ReadableStre
       await cancel();
     },
     cancel,
-  }, { highWaterMark: 0 }); // nothing is read, and no time runs, before somebody reads
+  }, { highWaterMark: 0 }); // nothing is read, and no time runs, before it is read
 }

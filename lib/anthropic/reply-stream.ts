@@ -25,7 +25,7 @@ const LONGEST_REPLY = 256 * 1024 * 1024;
 /**
  * The events of a reply as they arrive. Ends the connection on every way out.
  *
- * @throws {ModelError} where the reply falls silent, breaks off, cannot be read, or the signal is aborted
+ * @throws {ModelError} if the reply falls silent, breaks off, cannot be read, or the signal is aborted
  */
 export function replyStream(open: () => Promise<OpenReply>, options: ReplyOptions): AsyncIterable<ModelEvent> {
   return eachOf(batches(open, options));

@@ -15,7 +15,7 @@ const LONGEST_EVENT = 64 * 1024 * 1024;
  * Reads server-sent events as the Messages API and the gateways before it really send them: padded, with any line
  * ending, with or without `event:` lines, blank lines or a closing `[DONE]`.
  *
- * @throws {ModelError} in `push` and `end`, where a whole event is not JSON
+ * @throws {ModelError} in `push` and `end`, if a whole event is not JSON
  */
 export function eventParser(): EventParser {
   const decoder = new TextDecoder();
@@ -102,7 +102,7 @@ function tooLong(): ModelError {
   );
 }
 
-/** Padding needs no care: JSON allows blanks around a value. */
+/** Padding needs no care: JSON allows spaces around a value. */
 function readEvent(data: string, name: string, last: boolean, found: ModelEvent[]): void {
   let value: unknown;
   try {

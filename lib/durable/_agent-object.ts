@@ -20,7 +20,7 @@ const TIMES = {
 interface Served {
   readonly sdk: typeof Sdk;
   readonly agent: Agent;
-  /** The ingress as this worker reaches it; that of whoever follows where absent. */
+  /** The ingress as this worker reaches it; absent, the one a run was submitted at. */
   readonly ingress: string | undefined;
   /** Where transcripts are copied to when a run has ended. */
   readonly store: TranscriptStore | undefined;
@@ -56,7 +56,7 @@ async function attempt<T>(
   const service = serviceOf(agent.name);
   const { engine, pump } = restateEngine(sdk, ctx, { service, options, follow, onLive: (after) => news.begin(after) });
   const over = ctx.request().attemptCompletedSignal;
-  const giveUp = () => pump.end(new Error("Cannot go on with this attempt as the engine has given it up"));
+  const giveUp = () => pump.end(new Error("The engine has given up this attempt"));
   over.addEventListener("abort", giveUp, { once: true });
   const session = await agent.open({
     ...options,
@@ -64,7 +64,7 @@ async function attempt<T>(
     step: engine,
     store: entryStore(ctx.key, entries),
     on: (event: RunEvent) => news.tell(event),
-    // What an attempt that was given up has begun would otherwise go on beside the next one's.
+    // What an attempt that was given up has begun would otherwise run beside the next one's.
     signal: over,
   });
   let isOpen = true;
@@ -92,10 +92,10 @@ async function attempt<T>(
   }
 }
 
-/** More than any run tells before its first step. */
+/** More events than any run has before its first step. */
 const MOST_EARLY = 1000;
 
-/** What this attempt tells: nothing of what an attempt before it has told already. */
+/** The events of this attempt, without those that an earlier attempt has reported. */
 class News {
   readonly #feed: Feed;
   readonly #agentId: string;
@@ -116,7 +116,7 @@ class News {
   /** From the first step on that is really run. */
   begin(after: "begin" | "replay"): void {
     this.#live = true;
-    const message = "The run goes on after an interruption";
+    const message = "The run continues after an interruption";
     if (after === "replay") this.#feed.tell({ agent_id: this.#agentId, type: "warning", message });
     else for (const event of this.#early) this.#feed.tell(event);
     this.#early = [];

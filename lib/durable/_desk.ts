@@ -1,7 +1,7 @@
 import type * as Sdk from "@restatedev/restate-sdk/fetch";
 import { type Asked, DESK, type Page, type Submitted } from "./_wire.ts";
 
-/** How long events are kept for somebody who follows, once the run is over. */
+/** How long events are kept for followers, once the run is over. */
 const KEPT = { minutes: 10 };
 
 /** The runs of a session that can be followed again. */

@@ -4,7 +4,7 @@ import { DESK } from "./_wire.ts";
 /** How long events are gathered before they are sent. */
 const EVERY_MS = 100;
 
-/** Tells those who follow a session what happens, outside its journal: told late or not at all, it changes nothing. */
+/** Sends the events of a session to its followers, outside its journal: an event that is late or lost changes nothing. */
 export class Feed {
   readonly #url: string | undefined;
   #events: RunEvent[] = [];
@@ -36,7 +36,7 @@ export class Feed {
       const headers = { "content-type": "application/json" };
       await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(10_000) })
         .then((response) => response.body?.cancel())
-        .catch(() => {}); // nobody follows a run whose ingress is gone
+        .catch(() => {}); // a run whose ingress is gone has no followers
     });
   }
 }

@@ -10,7 +10,7 @@ interface OnRestate {
   readonly service: string;
   readonly options: RemoteOptions | undefined;
   readonly follow: string | undefined;
-  /** Is told when the first step is really run: what happened before was told by another attempt. */
+  /** Called when the first step is really run: what happened before was reported by an earlier attempt. */
   readonly onLive: (after: "begin" | "replay") => void;
 }
 
@@ -28,7 +28,7 @@ export function restateEngine(
   let steps = 0;
   let live = false;
   const step = <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    // What a run begins with is its input and its object's state, which the engine gives it again by itself.
+    // What a run begins with is its input and its object's state, which the engine gives it again.
     if (name.startsWith("begin:")) return work();
     const isFirst = steps++ === 0;
     return pump.wait(

@@ -24,8 +24,8 @@ interface Waiting {
 
 /**
  * Lets an agent wait for many of the engine's promises at once, though the engine allows only one wait: all of them are
- * raced, in one journaled wait, and who waited for the one that ended goes on, alone, until it waits again. So the order
- * in which branches go on is in the journal, and is the same when the run is run again.
+ * raced, in one journaled wait, and the branch that waited for it runs, alone, until it waits again. So the order
+ * in which branches run is in the journal, and is the same when the run is run again.
  *
  * Between two steps an agent must do nothing but compute.
  */
@@ -81,7 +81,7 @@ export class Pump {
     }
   }
 
-  /** Lets whoever goes on compute until it has asked for something, and nobody asks for more; or it has nothing to ask. */
+  /** Lets the running branch compute until it waits for something, or ends. */
   async #quiet(isOver: () => boolean): Promise<void> {
     let asked = this.#next;
     let patience = QUIET;

@@ -41,7 +41,7 @@ export async function gathered(body: ReadableStream<Uint8Array>, connection: Dir
   } finally {
     waiting = []; // a connection that is closed takes no more
     connection.close();
-    reader.cancel().catch(() => {}); // whoever writes still is told that nobody reads
+    reader.cancel().catch(() => {}); // the writer learns that its reader is gone
   }
 }
 

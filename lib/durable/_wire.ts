@@ -15,7 +15,7 @@ export type RemoteOptions = Pick<RunOptions, "model" | "limits" | "permissions" 
 export interface RunRequest {
   readonly prompt: string;
   readonly options?: RemoteOptions;
-  /** Where events are told to, for somebody who follows: the ingress. */
+  /** Where events are sent for followers: the ingress. */
   readonly follow?: string;
 }
 
@@ -27,7 +27,7 @@ export interface BelowRequest {
 
 /** A question of an agent's, at the desk. */
 export interface Asked {
-  /** By which the engine lets the agent go on. */
+  /** With it the engine resumes the agent. */
   readonly token: string;
   readonly about: unknown;
 }
@@ -40,7 +40,7 @@ export interface Submitted {
   readonly from: number;
 }
 
-/** What somebody who follows has not read yet. */
+/** What a follower has not read yet. */
 export interface Page {
   /** Where to read on; absent while the desk does not know of the run. */
   readonly next?: number;
@@ -54,7 +54,7 @@ export const FIXTURES_SERVICE = `${DESK}.fixtures`;
 /**
  * An address as it was given, without the slash at its end.
  *
- * @throws {TypeError} where it is none
+ * @throws {TypeError} if it is not valid
  */
 export function addressOf(given: string, example: string): string {
   if (/^https?:\/\/[^/\s]/.test(given) && URL.canParse(given)) return given.replace(/\/+$/, "");

@@ -7,15 +7,15 @@ export type { RemoteOptions } from "./_wire.ts";
 export interface RemoteRun {
   /** The agent's name. */
   readonly agent: string;
-  /** The session's id: a new one, or one that is to go on. */
+  /** The session's id: a new one, or one to continue. */
   readonly id: string;
   readonly prompt: string;
   readonly options?: RemoteOptions;
-  /** Is told what happens, while it happens. */
+  /** Called with each event, as it happens. */
   readonly on?: (event: RunEvent) => void;
   /** Ends the following, not the run. */
   readonly signal?: AbortSignal;
-  /** Is told once the run can be followed again, whatever becomes of this process. */
+  /** Called once the run can be followed again, even if this process ends. */
   readonly onSubmitted?: () => void;
 }
 
@@ -33,16 +33,16 @@ export interface Remote {
   replay(request: unknown): Promise<unknown>;
 }
 
-/** Whom a request is for, and how they are started: for the error where nobody is there. */
-interface Whom {
-  readonly who: string;
+/** What a request is for, and how that is started: for the error if it is not running. */
+interface Target {
+  readonly what: string;
   readonly start: string;
 }
 
-const ANYBODY: Whom = { who: "any agent", start: "'crochet worker'" };
-const FIXTURES: Whom = { who: "a checkout with fixtures", start: "'crochet worker --fixtures'" };
+const ANY_AGENT: Target = { what: "any agent", start: "'crochet worker'" };
+const FIXTURES: Target = { what: "a checkout with fixtures", start: "'crochet worker --fixtures'" };
 
-/** How often somebody who follows looks for news. */
+/** How often a follower asks for new events. */
 const LOOK_MS = 150;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -60,7 +60,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 export function remote(ingress: string): Remote {
   const base = addressOf(ingress, "http://127.0.0.1:8080");
   const path = (...parts: readonly string[]) => `${base}/${parts.map(encodeURIComponent).join("/")}`;
-  const call = async <T>(url: string, body: unknown, whom: Whom = ANYBODY): Promise<T> => {
+  const call = async <T>(url: string, body: unknown, target: Target = ANY_AGENT): Promise<T> => {
     const headers = { "content-type": "application/json" };
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) }).catch((cause) => {
       const message = `Cannot reach an engine as nothing answers at ${base}: start restate-server, or name its ingress`;
@@ -70,8 +70,8 @@ export function remote(ingress: string): Remote {
     if (response.status === 404) {
       throw new Error(
         words.startsWith("{")
-          ? `Cannot reach ${whom.who} as no worker serves it at ${base}: start ${whom.start}`
-          : `Cannot reach an engine as ${base} is not its ingress: by itself that is at port 8080`,
+          ? `Cannot reach ${target.what} as no worker serves it at ${base}: start ${target.start}`
+          : `Cannot reach an engine as ${base} is not its ingress, which is at port 8080 by default`,
       );
     }
     if (!response.ok) {
@@ -93,7 +93,7 @@ export function remote(ingress: string): Remote {
     };
     let over = false;
     const ended = attach<Result>(`${base}/restate/invocation/${invocation}/attach`, signal).finally(() => over = true);
-    ended.catch(() => {}); // who waits below is told
+    ended.catch(() => {}); // the wait below rejects
     while (on && !over) {
       await news().catch(() => {});
       await Promise.race([ended.catch(() => {}), pause(LOOK_MS)]);
@@ -107,7 +107,7 @@ export function remote(ingress: string): Remote {
       const request = { prompt, ...(options && { options }), ...(run.on && { follow: base }) };
       const url = `${path(serviceOf(agent), run.id, "run")}/send`;
       const { invocationId: invocation } = await call<{ invocationId: string }>(url, request, {
-        who: `agent '${agent}'`,
+        what: `agent '${agent}'`,
         start: "'crochet worker' with its script, or name the script of an agent that is served",
       });
       // A server that dies just now has the run: its result is waited for, though nothing is heard of it before.
@@ -128,7 +128,7 @@ export function remote(ingress: string): Remote {
 /** The result of an invocation, whenever it is there: an engine that is away comes back. */
 async function attach<T>(url: string, signal: AbortSignal | undefined): Promise<T> {
   for (;;) {
-    if (signal?.aborted) throw new Error("Cannot follow the run any longer as that was aborted: it goes on by itself");
+    if (signal?.aborted) throw new Error("Stopped following the run as that was aborted: the run itself continues");
     const response = await fetch(url, signal ? { signal } : {}).catch(() => undefined);
     const words = await response?.text().catch(() => undefined);
     if (response?.ok && words !== undefined) return JSON.parse(words) as T;

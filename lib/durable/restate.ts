@@ -13,9 +13,9 @@ export interface ServeOptions {
   port?: number;
   /** Whether workers of one machine share the port, and so the work. Deno wants `--unstable-net` for it. @default on Bun */
   sharePort?: boolean;
-  /** @default "127.0.0.1": whoever reaches a worker can run its agents */
+  /** @default "127.0.0.1": anyone who can reach a worker can run its agents */
   host?: string;
-  /** The engine's ingress as this worker reaches it. @default as whoever follows a run reaches it */
+  /** The engine's ingress as this worker reaches it. @default the one a run was submitted at */
   ingress?: string;
   /** The public keys of engines that may call; without, every request is taken. */
   identityKeys?: readonly string[];
@@ -31,14 +31,14 @@ export interface Worker {
   readonly url: string;
   /** Makes the engine send runs of these agents here; `url` is where it reaches this worker. */
   register(admin: string, url?: string): Promise<void>;
-  /** Stops serving. What is under way goes on elsewhere. */
+  /** Stops serving. Unfinished runs continue at another worker. */
   close(): Promise<void>;
 }
 
 /**
  * Serves agents to a Restate server, on Bun or Deno. Each agent is an object whose key is the agent's id; the agents it
  * starts are invocations of their own; questions wait until `crochet agents answer` answers them. Wherever a worker
- * dies, its agents go on at another one of the same address.
+ * dies, its agents continue at another one of the same address.
  *
  * @example
  * ```ts no_run
@@ -94,7 +94,7 @@ function fixtureService(sdk: typeof Sdk, replay: NonNullable<ServeOptions["repla
 
 /** Why one cannot listen, by the system's code. */
 const REASONS: { readonly [code: string]: string } = {
-  EADDRINUSE: "somebody else does",
+  EADDRINUSE: "the address is in use",
   EADDRNOTAVAIL: "this machine has no such address",
   EACCES: "that is not allowed",
 };

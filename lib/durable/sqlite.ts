@@ -18,17 +18,17 @@ export interface SqliteSteps extends Engine {
   wait<T>(name: string, announce: (token: string) => Promise<void>, about?: unknown): Promise<T>;
   /** The result of a step that ended. */
   result(name: string): unknown;
-  /** The questions nobody has answered yet, of one agent or of all, the oldest first. */
+  /** The open questions of one agent or of all, oldest first. */
   questions(agentId?: string): OpenQuestion[];
   /** Answers a question; whether there was one. */
   answer(token: string, answer: unknown): boolean;
   close(): void;
 }
 
-/** A step that is older is forgotten when the journal is opened: no run is gone on with after that. */
+/** An older step is deleted when the journal is opened: its run cannot be continued after that. */
 const KEPT_MS = 30 * 24 * 3600_000;
 
-/** How often somebody who waits looks for an answer, which another process writes. */
+/** How often a waiting run looks for an answer, which another process writes. */
 const LOOK_MS = 200;
 
 const SCHEMA = `
@@ -84,7 +84,7 @@ export function sqliteSteps(path: string): SqliteSteps {
     try {
       const result = JSON.stringify(await work() ?? null);
       using((db) => db.write.run(name, result, Date.now()));
-      // As a run that goes on will read it: what cannot be written down is missed now, not after a crash.
+      // As a continued run will read it: what cannot be stored is missing now, not only after a crash.
       return JSON.parse(result) as T;
     } finally {
       running.delete(name);
@@ -129,7 +129,7 @@ function reasonOf({ message }: Error): string {
     return "another process has run the same step meanwhile: let one process at a time run a session";
   }
   if (/not a database|no such column|no such table|malformed/.test(message)) {
-    return `it is damaged or of another version (${message}): move it away, and runs in it cannot go on`;
+    return `it is damaged or of another version (${message}): move it away; the runs in it are then lost`;
   }
   return message;
 }

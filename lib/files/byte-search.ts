@@ -15,7 +15,7 @@ const CANDIDATE = 64;
 
 /**
  * Calls `visit` with each start of `needle`, in order, until it answers false. Time is linear in the two
- * lengths whatever they hold: a native search proposes candidates, and where they turn out to be too many
+ * lengths whatever they hold: a native search proposes candidates, and if they turn out to be too many
  * (a long needle of one repeated character) the rest is done by the Knuth–Morris–Pratt automaton.
  */
 export function eachMatch(

@@ -126,7 +126,7 @@ async function attemptChange<Plan extends { readonly splices: readonly Splice[] 
 /** Files past this size are not read into memory. */
 const MAX_SIZE = 1024 * 1024 * 1024;
 
-/** Looks before it opens: opening a FIFO would wait for a writer. Undefined where a file that may be made is not there. */
+/** Looks before it opens: opening a FIFO would wait for a writer. Undefined if the file does not exist and may be created. */
 async function readOriginal(place: Place, verb: string, create: boolean): Promise<Original | undefined> {
   const { path, real } = place;
   try {

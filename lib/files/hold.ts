@@ -8,12 +8,12 @@ export interface Held {
   close(): void;
 }
 
-/** Linux's O_PATH, which Node does not name: to hold a directory nobody has to be allowed to list it. */
+/** Linux's O_PATH, which Node does not name: a directory can be held without the permission to list it. */
 const O_PATH = 0o10000000;
 
 /**
  * Holds a directory that was found to be allowed: between that and its use another program may put a link in its
- * place, or in that of a directory above. Where the system does not tell what is open, it is used by its name.
+ * place, or in that of a directory above. If the system does not show what is open, the directory is used by its name.
  *
  * @throws {ToolError} where another directory is there now
  */
@@ -21,8 +21,8 @@ export function hold(directory: string): Held {
   if (process.platform !== "linux") return { path: directory, close() {} };
   const fd = openSync(directory, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
-    const told = refuseOther(fd, directory);
-    return { path: told ? openPath(fd) : directory, close: () => closeSync(fd) };
+    const isSure = refuseOther(fd, directory);
+    return { path: isSure ? openPath(fd) : directory, close: () => closeSync(fd) };
   } catch (error) {
     closeSync(fd);
     throw error;
@@ -32,7 +32,7 @@ export function hold(directory: string): Held {
 /**
  * Throws a ToolError where what was opened under a name lies elsewhere.
  *
- * @returns whether the system tells
+ * @returns whether the system shows it
  */
 export function refuseOther(fd: number, real: string): boolean {
   let opened: string;

@@ -1,7 +1,7 @@
 /** Why a module could not be imported, in one line. */
 export interface ImportProblem {
   readonly words: string;
-  /** `file:line:column`, where the runtime knows it. */
+  /** `file:line:column`, if the runtime knows it. */
   readonly place?: string;
 }
 
@@ -12,7 +12,7 @@ interface Unread {
   readonly position?: { readonly file: string; readonly line: number; readonly column: number } | null;
 }
 
-/** Says what the error of an `import()` means for whoever wrote the module. */
+/** Says what the error of an `import()` means for the author of the module. */
 export function importProblem(error: unknown): ImportProblem {
   // Of several mistakes Bun only counts: the first is where to begin.
   if (error instanceof AggregateError && error.errors.length > 0) return importProblem(error.errors[0]);

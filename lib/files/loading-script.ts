@@ -1,7 +1,7 @@
 /** For the process, whichever copy of this package asks: a script may bring its own. */
 const LOADING = Symbol.for("crochet.loading-scripts");
 const loading: Set<string> = (globalThis as { [LOADING]?: Set<string> })[LOADING] ??= new Set();
-/** Those that somebody still waits for. */
+/** The scripts that are still waited for. */
 const awaited = new Set<string>();
 
 /** Whether a command loads a script for what it exports, which then is not the program itself. */
@@ -11,7 +11,7 @@ export function isLoadingScript(): boolean {
 
 /**
  * Loads a script for what it exports. Meanwhile its `agent.main()` does nothing: a replay would ask the real model. One
- * that ends the process is told of: it would look as if all had gone well. `until` rejects once it is no longer waited
+ * that ends the process is reported: it would look as if all had gone well. `until` rejects once it is no longer waited
  * for; it may go on loading.
  */
 export async function loadingScript<T>(

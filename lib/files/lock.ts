@@ -9,7 +9,7 @@ import { isGone, thisOwner } from "./owner.ts";
 /**
  * Runs `work` while no other edit of this file runs, in this process or in another one of this user. `real` is
  * the file's real path, so that two names of one file are one lock. One that has several real paths, hard links, is
- * locked for them all, and always after its path: nobody waits for a path while holding that.
+ * locked for them all, and always after its path: no process waits for a path while holding that.
  */
 export function withFileLock<T>(real: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   return withLock(real, real, signal, () => {
@@ -18,7 +18,7 @@ export function withFileLock<T>(real: string, signal: AbortSignal, work: () => P
   });
 }
 
-/** What the names of a file have in common, where it has several. */
+/** What the names of a file have in common, if it has several. */
 function sharedBy(real: string): string | undefined {
   try {
     const { dev, ino, nlink } = statSync(real);
@@ -94,7 +94,7 @@ const PATIENCE = 30_000;
 let acquired = Math.floor(Math.random() * 2 ** 40);
 
 /**
- * A lock is a symbolic link whose target names its owner: made in one step together with its text, so nobody
+ * A lock is a symbolic link whose target names its owner: made in one step together with its text, so no process
  * ever sees a lock without an owner. Answers the text of the lock taken.
  */
 async function acquire(lock: string, real: string, signal: AbortSignal): Promise<string> {

@@ -31,7 +31,7 @@ function here(): string {
   ].join("\n"));
 }
 
-/** When a process started, in words that are only compared; undefined when there is none, or it waits to be reaped. */
+/** When a process started, in words that are only compared; undefined if it does not exist, or waits to be reaped. */
 function startOf(pid: number): string | undefined {
   const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
   if (stat !== undefined) {

@@ -6,7 +6,7 @@ export async function makeParents(file: string): Promise<() => Promise<void>> {
   const made = await mkdir(dirname(file), { recursive: true });
   return async () => {
     if (made === undefined) return;
-    // Not recursive: a directory somebody has put something into meanwhile is not ours to remove.
+    // Not recursive: a directory that now holds other files is not ours to remove.
     for (let directory = dirname(file); directory.length >= made.length; directory = dirname(directory)) {
       await rmdir(directory).catch(() => {});
     }

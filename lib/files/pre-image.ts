@@ -10,7 +10,7 @@ let clones = 0;
 
 /**
  * Keeps the bytes of a file that is about to change: small ones in memory, large ones as a copy that shares their
- * blocks, in the state directory, where the file system can do that.
+ * blocks, in the state directory, if the file system can do that.
  */
 export async function keepPreImage(real: string, original: Original | undefined, cwd: string): Promise<PreImage> {
   if (original === undefined) return { kind: "absent" };

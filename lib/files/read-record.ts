@@ -24,7 +24,7 @@ export function changedSinceRead(state: State, real: string, bytes: Uint8Array):
   return last.size !== bytes.length || last.hash !== seen([bytes]).hash;
 }
 
-/** Looks again at a file that a tool has just written: hooks may have changed it since, and that is no surprise. */
+/** Looks again at a file that a tool has just written: hooks may have changed it since, which is expected. */
 export async function refreshRead(
   { file_path }: { file_path: string },
   { cwd, state }: { cwd: string; state: State },

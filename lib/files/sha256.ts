@@ -9,7 +9,7 @@ interface BunCrypto {
   CryptoHasher?: new (name: "sha256") => Hashing;
 }
 
-/** SHA-256. `node:crypto` takes longer to load than most runs take to replay, so Bun's own is used where it is there. */
+/** SHA-256. `node:crypto` takes longer to load than most runs take to replay, so Bun's own is used if present. */
 export function sha256(): Hashing {
   const { CryptoHasher } = (globalThis as { Bun?: BunCrypto }).Bun ?? {};
   return CryptoHasher ? new CryptoHasher("sha256") : process.getBuiltinModule("node:crypto").createHash("sha256");

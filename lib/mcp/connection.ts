@@ -20,17 +20,17 @@ export interface ConnectionOptions {
   readonly cwd: string;
   readonly startTimeout: number;
   readonly warn: (message: string) => void;
-  /** Is told that the server's list of tools has changed. */
+  /** Called when the server's list of tools has changed. */
   readonly changed: () => void;
 }
 
 const CALL_MS = 600_000;
 /** How long we wait for each step of taking leave of a server. */
 const GOODBYE_MS = 1000;
-/** Servers tell of several changes at once. */
+/** Servers report several changes at once. */
 const SETTLE_MS = 50;
 
-/** One server: connected when the session begins, and again by the next call where it has ended in between. */
+/** One server: connected when the session begins, and again by the next call if it has ended in between. */
 export class McpConnection {
   tools: readonly Tool[] = [];
   readonly #options: ConnectionOptions;
@@ -42,7 +42,7 @@ export class McpConnection {
     this.#options = options;
   }
 
-  /** @throws {Error} where the server cannot be used, with the reason in its message */
+  /** @throws {Error} if the server cannot be used, with the reason in its message */
   async open(signal: AbortSignal): Promise<void> {
     await this.#connected(signal);
   }

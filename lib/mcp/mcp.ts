@@ -7,7 +7,7 @@ export interface McpHost {
   readonly cwd: string;
   readonly signal: AbortSignal;
   readonly warn: (message: string) => void;
-  /** Is told that the list of tools has changed. */
+  /** Called when the list of tools has changed. */
   readonly changed: () => void;
 }
 
@@ -23,7 +23,7 @@ export interface McpServers {
 
 const START_MS = 30_000;
 
-/** Connects to all servers at once. One that cannot be used is told of and left out: a run never fails for it. */
+/** Connects to all servers at once. One that cannot be used is reported and left out: a run never fails because of it. */
 export async function connectServers({ servers, startTimeout }: McpOptions, host: McpHost): Promise<McpServers> {
   const connections = new Map<string, McpConnection>();
   const sdk = await loadSdk(host.warn);

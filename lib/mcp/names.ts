@@ -2,7 +2,7 @@
 const LONGEST = 128;
 
 /**
- * A server's name as it stands in its tools' names. Never holds `__` and never ends in `_`: otherwise a permission
+ * A server's name as part of its tools' names. Never holds `__` and never ends in `_`: otherwise a permission
  * rule for one server would hold for the tools of another.
  */
 export function serverPart(name: string): string {

@@ -8,8 +8,8 @@ type Input = Record<string, unknown>;
 const MOST_PARTS = 50_000;
 
 /**
- * Reads input by the schema that a server told. A schema that cannot be read, or that could take for ever, is not used:
- * the server then judges its input by itself.
+ * Reads input by the schema of a server. A schema that cannot be read, or that could take forever, is not used:
+ * then only the server checks its input.
  */
 export function inputParser(schema: JsonSchema): (input: unknown) => Input | Promise<Input> {
   return patternsEnd(schema) && writtenOut(schema) <= MOST_PARTS
@@ -26,7 +26,7 @@ async function checked(schema: JsonSchema, input: unknown): Promise<Input> {
   }
 }
 
-/** Whether no pattern of the schema could search for ever. */
+/** Whether no pattern of the schema could search forever. */
 function patternsEnd(schema: unknown): boolean {
   if (typeof schema !== "object" || schema === null) return true;
   const { pattern, patternProperties } = schema as JsonSchema;
@@ -48,7 +48,7 @@ function ends(pattern: string): boolean {
 
 /**
  * How many parts the schema has once each reference is replaced by what it names: twenty definitions that each name the
- * next one twice are a million. A reference inside of what it names counts nothing, and one that is no plain path of
+ * next one twice are a million. A reference inside of what it names counts nothing, and one that is not a plain path of
  * this schema counts as endless.
  */
 function writtenOut(root: JsonSchema): number {

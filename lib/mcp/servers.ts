@@ -6,7 +6,7 @@ export interface McpProcess {
   readonly type?: "stdio";
   readonly command: string;
   readonly args?: readonly string[];
-  /** Beside our own environment, of which it does not get what looks like a secret. */
+  /** In addition to our own environment, without the variables that look like secrets. */
   readonly env?: { readonly [name: string]: string };
   /** @default where the agent works */
   readonly cwd?: string;
@@ -63,7 +63,9 @@ export function readServers(
 ): { servers: { [name: string]: McpServer }; problems: string[] } {
   const servers: { [name: string]: McpServer } = {};
   const problems: string[] = [];
-  if (!isObject(given)) return { servers, problems: [`Cannot use the MCP servers of ${file} as they are no object`] };
+  if (!isObject(given)) {
+    return { servers, problems: [`Cannot use the MCP servers of ${file} as they are not an object`] };
+  }
   for (const [name, written] of Object.entries(given)) {
     if (isObject(written) && written.disabled === true) continue;
     try {
@@ -85,7 +87,7 @@ export function isRemote(server: McpServer): server is McpRemote {
 }
 
 function problemOf(server: unknown): string | undefined {
-  if (!isObject(server)) return "it is no object: give a command or a url";
+  if (!isObject(server)) return "it is not an object: give a command or a url";
   const { type, command, args, env, cwd, url, headers, timeout } = server;
   const remote = url !== undefined;
   if (remote === (command !== undefined)) {
@@ -96,7 +98,7 @@ function problemOf(server: unknown): string | undefined {
     return `its type ${JSON.stringify(type)} is not spoken here: expected "${types[0]}"`;
   }
   if (remote && !(typeof url === "string" && /^https?:\/\//.test(url) && URL.canParse(url))) {
-    return `its url is no http address: ${JSON.stringify(url)}`;
+    return `its url is not an http address: ${JSON.stringify(url)}`;
   }
   if (!remote && (typeof command !== "string" || command === "")) return "its command is not a text";
   if (args !== undefined && !(Array.isArray(args) && args.every((a) => typeof a === "string"))) {

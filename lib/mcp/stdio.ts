@@ -11,7 +11,7 @@ export interface StdioOptions {
   readonly reader: ReadBuffer;
 }
 
-/** How long a server has to end by itself once its input is closed. */
+/** How long a server may take to end once its input is closed. */
 const GRACE_MS = 400;
 /** What is kept of what a server writes to stderr. */
 const STDERR_CHARS = 2000;
@@ -73,7 +73,7 @@ export class StdioTransport implements Transport {
         if (message === null) return;
         this.onmessage?.(message);
       } catch (error) {
-        this.onerror?.(error as Error); // a line that is no message: servers print banners
+        this.onerror?.(error as Error); // a line that is not a message: servers print banners
       }
     }
   }

@@ -13,14 +13,14 @@ export interface Traced {
 }
 
 /**
- * The spans of one session, in the names of the GenAI conventions: made from what its runs tell, and from the steps
+ * The spans of one session, in the names of the GenAI conventions: made from the events of its runs, and from the steps
  * they take. Texts are left out unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is true.
  */
 export async function tracing(traced: Traced): Promise<Tracing | undefined> {
   try {
     return new Tracing(await import("@opentelemetry/api"), traced);
   } catch {
-    return undefined; // a run never fails for want of its spans
+    return undefined; // a run never fails because spans cannot be made
   }
 }
 
@@ -56,7 +56,7 @@ class Tracing {
     this.#tracer = api.trace.getTracer("crochet");
   }
 
-  /** Hears what a run tells. */
+  /** Takes an event of a run. */
   note(event: RunEvent): void {
     if (event.type === "start") return this.#begin(event);
     const lane = this.#lanes.get(event.agent_id);

@@ -42,7 +42,7 @@ export function isPlain(schema: unknown): schema is PlainSchema {
 
 /**
  * Whether a value plainly fits. Where it does, the validator would say the same, and takes fifty times as long;
- * where it does not, the validator has the last word, and the words.
+ * if it does not, the validator decides, and its words are used.
  */
 export function fits(schema: PlainSchema, value: unknown): boolean {
   if (schema.enum && !schema.enum.includes(value)) return false;

@@ -15,7 +15,7 @@ const EARLY: { readonly [stop in Stop]?: string } = {
 
 /** What an agent said in the end, as the one that started it reads it: marked, as a user's message may carry it too. */
 export function reportOf({ agent_id, type, text, stop }: Spawned): string {
-  // It never began, or its turn was refused: these are the words of a hook, and there is nothing to go on with.
+  // It never began, or its turn was refused: these are the words of a hook, and there is nothing to resume.
   if (stop === "denied") return text;
   const why = stop && EARLY[stop];
   const early = why === undefined ? "" : `, who ended before the task was done as ${why}`;

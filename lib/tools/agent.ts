@@ -167,7 +167,7 @@ async function start(input: AgentInput, context: ToolContext, options: AgentTool
   };
 }
 
-/** An agent that goes on stays what it is: as another it would have tools and instructions that are not its own. */
+/** A resumed agent keeps its type: as another it would have tools and instructions that are not its own. */
 async function typeFor({ subagent_type, resume_agent_id }: AgentInput, { typeOf }: ToolContext): Promise<string> {
   const stored = resume_agent_id === undefined ? undefined : await typeOf?.(resume_agent_id);
   if (stored !== undefined && subagent_type !== undefined && subagent_type !== stored) {
@@ -192,9 +192,9 @@ async function definitionOf(
   if (type === GENERAL) return {};
   const known = [GENERAL, ...Object.keys(options.agents ?? {}), ...files];
   throw new ToolError(
-    `Cannot start an agent of type '${type}' as there is none: the types are ${known.join(", ")}; did you mean '${
-      nearest(type, known)
-    }'?`,
+    `Cannot start an agent of type '${type}' as there is no such type: the types are ${
+      known.join(", ")
+    }; did you mean '${nearest(type, known)}'?`,
     {
       code: "unknown_type",
     },
@@ -242,7 +242,7 @@ export async function readDefinition(
   if (typeof description !== "string") throw fail("its front matter has no 'description': say what it is for");
   const names = typeof tools === "string" ? tools.split(",").map((t) => t.trim()).filter(Boolean) : tools;
   if (names !== undefined && !(Array.isArray(names) && names.every((n) => typeof n === "string"))) {
-    throw fail("'tools' is no list of names");
+    throw fail("'tools' is not a list of names");
   }
   return {
     description,

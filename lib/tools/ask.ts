@@ -21,7 +21,7 @@ export interface ExitPlanModeInput {
   readonly plan: string;
 }
 
-/** The structured result hooks read; `approved` is absent where nobody decided. */
+/** The structured result hooks read; `approved` is absent if no person decided. */
 export interface PlanResponse extends Partial<PlanReply> {
   readonly plan?: string;
 }
@@ -123,7 +123,7 @@ const [question, enter, exit] = toolsThatAsk();
 
 /**
  * Puts questions with a few answers to a person: the run's `asker`, or the one in the agent's tool state (key `ASKER`).
- * Where there is none the turn ends, and the next prompt is the answer.
+ * Without an asker the turn ends, and the next prompt is the answer.
  *
  * @example
  * ```ts
@@ -141,7 +141,7 @@ const [question, enter, exit] = toolsThatAsk();
 export const AskUserQuestion: Tool<AskUserQuestionInput> = question;
 
 /**
- * Asks a person whether to plan first, as `AskUserQuestion` asks; where there are permissions, only what reads may run
+ * Asks a person whether to plan first, as `AskUserQuestion` asks; with permissions, only what reads may run
  * until a plan is agreed to.
  *
  * @example
@@ -171,7 +171,7 @@ export const EnterPlanMode: Tool<object> = enter;
 export const ExitPlanMode: Tool<ExitPlanModeInput> = exit;
 
 /**
- * The same tools with an asker of their own: for tests (`askWith`), or where the host asks in its own way.
+ * The same tools with an asker of their own: for tests (`askWith`), or if the host asks in its own way.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 /** A question with a few answers to choose from; a person may always answer in words of their own. */
 export interface Question {
   readonly question: string;
-  /** A word or two that stand for it. */
+  /** A short label for it. */
   readonly header: string;
   readonly options: readonly { readonly label: string; readonly description: string }[];
   /** Whether several options may be chosen. @default false */
@@ -23,8 +23,8 @@ export interface PlanReply {
 }
 
 /**
- * Puts questions to a person. Whoever runs an agent where somebody can answer installs one in the agent's tool state
- * under `ASKER`; it is asked one thing at a time. Undefined means that nobody answered.
+ * Puts questions to a person. A host whose user can answer puts one into the agent's tool state
+ * under `ASKER`; it is asked one thing at a time. Undefined means that no person answered.
  */
 export interface Asker {
   answer(questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined>;

@@ -1,4 +1,4 @@
-/** What an agent has running in the background, as a Stop hook is told of it. */
+/** What an agent has running in the background, as a Stop hook sees it. */
 export interface BackgroundTask {
   readonly id: string;
   readonly type: "shell" | "subagent";
@@ -10,23 +10,23 @@ export interface BackgroundTask {
   readonly agent_type?: string;
 }
 
-/** The key in an agent's tool state of those who tell what it has in the background. */
+/** The key in an agent's tool state of the functions that list what it has in the background. */
 const TASKS = "background-tasks";
 
-type Tellers = ReadonlyMap<string, () => readonly BackgroundTask[]>;
+type TaskLists = ReadonlyMap<string, () => readonly BackgroundTask[]>;
 
-/** Adds one who tells what the agent of this `state` has in the background, under the name `owner`; without `tell`, takes it out. */
-export function tellTasks(state: Map<string, unknown>, owner: string, tell?: () => readonly BackgroundTask[]): void {
-  const tellers = new Map(state.get(TASKS) as Tellers | undefined);
-  if (tell) tellers.set(owner, tell);
-  else tellers.delete(owner);
-  if (tellers.size > 0) state.set(TASKS, tellers);
+/** Adds a list of what the agent of this `state` has in the background, under the name `owner`; without `list`, removes it. */
+export function listTasks(state: Map<string, unknown>, owner: string, list?: () => readonly BackgroundTask[]): void {
+  const lists = new Map(state.get(TASKS) as TaskLists | undefined);
+  if (list) lists.set(owner, list);
+  else lists.delete(owner);
+  if (lists.size > 0) state.set(TASKS, lists);
   else state.delete(TASKS);
 }
 
 /** The background runs of the agent whose `state` this is, oldest of their kind first. */
 export function backgroundTasks(state: ReadonlyMap<string, unknown>): BackgroundTask[] {
-  return [...(state.get(TASKS) as Tellers | undefined)?.values() ?? []].flatMap((tell) => tell());
+  return [...(state.get(TASKS) as TaskLists | undefined)?.values() ?? []].flatMap((list) => list());
 }
 
 /** Of them, those that still run. */

@@ -83,7 +83,7 @@ function runOf(state: ReadonlyMap<string, unknown>, id: string): BackgroundRun {
   const known = runs.size > 0
     ? `the runs are ${[...runs.keys()].join(", ")}`
     : "none was started since this session began or was resumed, so start it with Bash";
-  throw new ToolError(`Cannot find background run '${id}' as there is none of that ID: ${known}`);
+  throw new ToolError(`Cannot find background run '${id}' as no run has that ID: ${known}`);
 }
 
 function filterOf(filter: string | undefined): (text: string) => string {
@@ -92,7 +92,7 @@ function filterOf(filter: string | undefined): (text: string) => string {
   try {
     regex = new RegExp(filter);
   } catch {
-    throw new ToolError(`Cannot use filter '${filter}' as it is no regular expression`);
+    throw new ToolError(`Cannot use filter '${filter}' as it is not a regular expression`);
   }
   const why = runaway(regex);
   if (why !== undefined) throw new ToolError(`Cannot use filter '${filter}' as ${why}`);

@@ -2,7 +2,7 @@ import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core
 import { tool } from "./make-tool.ts";
 import { CWD, ENV_FILE, HAD_SHELL, SANDBOX, SHELL, shellCwd, workspaceOf } from "./tool-state.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
-import { type BackgroundTask, tellTasks } from "./background-tasks.ts";
+import { type BackgroundTask, listTasks } from "./background-tasks.ts";
 import type { AgentShell, BackgroundRun } from "./shell/agent-shell.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
@@ -116,7 +116,7 @@ export function bashTool(options: BashOptions = {}): Tool<BashInput> {
 export const Bash: Tool<BashInput> = bashTool();
 
 /**
- * The Bash tool as a function: no agent, no hooks. Throws a ToolError where the command fails. Calls that share a
+ * The Bash tool as a function: no agent, no hooks. Throws a ToolError if the command fails. Calls that share a
  * `state` share a shell, which is then yours to end with `closeShell(state)`.
  *
  * @example
@@ -159,7 +159,7 @@ export async function closeShell(state: Map<string, unknown>): Promise<void> {
   const entry = state.get(SHELL) as Entry | undefined;
   state.delete(SHELL);
   state.delete(CWD);
-  tellTasks(state, SHELL);
+  listTasks(state, SHELL);
   await entry?.shell[Symbol.asyncDispose]();
 }
 
@@ -185,7 +185,7 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions, agentShell: 
   // A shell that was opened under other rules must not serve under these.
   void entry?.shell[Symbol.asyncDispose]();
   const envFile = state.get(ENV_FILE) as string | undefined;
-  // The state knows where a process before this one was, whose run goes on.
+  // The state knows the directory of an earlier process whose run continues here.
   const left = entry?.shell.cwd() ?? shellCwd(state);
   const shell = agentShell({
     cwd: left === undefined ? cwd : workspaceOf({ state, cwd }),
@@ -197,7 +197,7 @@ function shellOf({ state, cwd }: ToolContext, options: BashOptions, agentShell: 
   });
   state.set(SHELL, { shell, confined } satisfies Entry);
   state.set(CWD, shell.cwd);
-  tellTasks(state, SHELL, () => [...shell.background.values()].map(taskOf));
+  listTasks(state, SHELL, () => [...shell.background.values()].map(taskOf));
   return shell;
 }
 

@@ -11,7 +11,7 @@ export interface GrepInput {
   readonly pattern: string;
   /** A file or folder. @default the working directory */
   readonly path?: string;
-  /** Globs, separated by commas or blanks; `!glob` leaves out. */
+  /** Globs, separated by commas or spaces; `!glob` leaves out. */
   readonly glob?: string;
   /** A file type of ripgrep: ts, py, rust … */
   readonly type?: string;

@@ -14,7 +14,7 @@ import {
 export interface ToolOptions<Input> {
   name: string;
   description: string;
-  /** The description in one session, where it depends on what lies in its directory. */
+  /** The description in one session, if it depends on what is in its directory. */
   describe?: (session: ToolSession) => Promise<string>;
   /** A zod schema (or any Standard Schema), or plain JSON Schema of an object. */
   input: StandardSchema<Input> | JsonSchema;

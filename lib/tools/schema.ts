@@ -67,7 +67,7 @@ export function standardToJson(name: string, schema: StandardSchema): JsonSchema
   const convert = schema["~standard"].jsonSchema;
   if (!convert) {
     throw new TypeError(
-      `Cannot make tool '${name}' as its schema cannot tell its JSON Schema: use zod 4.2 or later, or give JSON Schema`,
+      `Cannot make tool '${name}' as its schema cannot be turned into JSON Schema: use zod 4.2 or later, or give JSON Schema`,
     );
   }
   const { $schema: _, ...json } = convert.input({ target: "draft-2020-12" });
@@ -88,7 +88,7 @@ function pathOf(issue: StandardIssue): string {
 
 const plain = new WeakMap<JsonSchema, PlainSchema | undefined>();
 
-/** The value where it fits; at once where that is plain, as it mostly is. */
+/** The value if it fits; without a promise if the schema is plain, as it mostly is. */
 export function validateJson<T>(schema: JsonSchema, value: unknown): T | Promise<T> {
   let simple = plain.get(schema);
   if (!simple && !plain.has(schema)) plain.set(schema, simple = isPlain(schema) ? schema : undefined);
@@ -118,7 +118,7 @@ async function validateClosely<T>(schema: JsonSchema, value: unknown): Promise<T
   return value as T;
 }
 
-/** What the validator says, in words that tell what to do where its own do not. */
+/** What the validator says, in words that say what to do if its own do not. */
 function wordsOf({ keyword, instanceLocation, error }: OutputUnit, { properties }: JsonSchema): string {
   if (keyword !== "false") return error;
   const known = /^#\/[^/]+$/.test(instanceLocation) ? Object.keys(properties ?? {}) : [];

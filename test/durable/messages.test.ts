@@ -68,10 +68,10 @@ test("remote() tells an engine that is away, an agent nobody serves and an addre
   await assert.rejects(run(), /Cannot reach an engine as nothing answers at/);
 });
 
-test("serve() says why it cannot listen where somebody else does", async () => {
+test("serve() says why it cannot listen at an address in use", async () => {
   using other = await listening(() => {});
   const port = Number(new URL(other.url).port);
   await assert.rejects(serve([], { port, sharePort: false }), {
-    message: `Cannot listen at 127.0.0.1:${port} as somebody else does: give another port or host`,
+    message: `Cannot listen at 127.0.0.1:${port} as the address is in use: give another port or host`,
   });
 });

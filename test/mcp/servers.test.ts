@@ -46,7 +46,7 @@ test("one server that cannot be meant takes none of the others away", () => {
   assert.deepEqual(Object.keys(servers), ["good"]);
   assert.equal(problems.length, 7);
   assert.match(problems.join("\n"), /'old' of \.mcp\.json as its type "sse" is not spoken here: expected "http"/);
-  assert.match(readServers([], {}, ".mcp.json").problems[0]!, /they are no object/);
+  assert.match(readServers([], {}, ".mcp.json").problems[0]!, /they are not an object/);
 });
 
 test("agent() refuses MCP servers that cannot be meant, before anything begins", () => {

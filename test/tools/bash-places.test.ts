@@ -55,7 +55,7 @@ test("a session that goes on is told that its shell and what ran beside it are g
   const model = scripted([call("BashOutput", { bash_id: "bash_1" }), bash("pwd"), bash("pwd"), { text: "ok" }]);
   const { messages } = await fixer.resume(id, "go on", { cwd: place, model });
   assert.deepEqual(resultsIn(messages).slice(-3), [
-    "Cannot find background run 'bash_1' as there is none of that ID: none was started since this session began or was resumed, so start it with Bash",
+    "Cannot find background run 'bash_1' as no run has that ID: none was started since this session began or was resumed, so start it with Bash",
     `${GONE(place)}\n${place}`,
     place,
   ]);

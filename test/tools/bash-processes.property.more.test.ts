@@ -141,7 +141,7 @@ test("BashOutput filters lines, and says what is wrong with a filter or an id", 
   bench(async ({ call, state }) => {
     await assert.rejects(
       () => call(BashOutput, { bash_id: "bash_1" }),
-      /Cannot find background run 'bash_1' as there is none of that ID: none was started/,
+      /Cannot find background run 'bash_1' as no run has that ID: none was started/,
     );
     await call(Bash, { command: "seq 1 20", run_in_background: true });
     assert.ok(await eventually(() => backgroundTasks(state)[0]!.status === "ended"));

@@ -91,7 +91,7 @@ test("a schema that is none is refused where the tool is made, with the place", 
     [{ type: "object", properties: { a: { items: 5 } } }, /input\.properties\.a\.items must be a schema object/],
     [{ type: "object", properties: { a: { enum: "x" } } }, /input\.properties\.a\.enum must be a list/],
     [z.string(), /type must be "object"/],
-    [{ "~standard": { validate: () => ({ value: 1 }) } }, /its schema cannot tell its JSON Schema: use zod 4\.2/],
+    [{ "~standard": { validate: () => ({ value: 1 }) } }, /its schema cannot be turned into JSON Schema: use zod 4\.2/],
   ];
   for (const [input, message] of rows) {
     assert.throws(() => tool({ ...NAME, input: input as never, run }), (error: Error) => {

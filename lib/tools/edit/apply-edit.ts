@@ -144,7 +144,7 @@ function matchesInMixed(bytes: Uint8Array, call: Required<EditCall>, encoding: E
 
 const LINES_SHOWN = 10;
 
-/** The number of matches, and the starts to replace or, where that is one too many, the first ones to tell of. */
+/** The number of matches, and the starts to replace or, if that is one too many, the first ones to report. */
 function countMatches(hay: Uint8Array, needle: Uint8Array, all: boolean, encoding: Encoding) {
   let count = 0;
   const starts: number[] = [];

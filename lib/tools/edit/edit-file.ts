@@ -24,7 +24,7 @@ interface Plan {
 
 export interface EditedFile {
   readonly report: EditReport;
-  /** What the model is told. */
+  /** What the model reads. */
   readonly content: string;
   /** The old text for a structured result; worked out only when asked for. */
   readonly originalFile: () => { originalFile?: string };

@@ -17,7 +17,7 @@ export function explainMiss(bytes: Uint8Array, call: EditCall, encoding: Encodin
   if (bytes.length === 0) return ": the file is empty";
   if (bytes.length > LIMIT) return ": no similar text was looked for in a file over 4 MiB";
   const { old_string: wanted, new_string } = call;
-  // The edit takes LF for CRLF where neither string has a CR, so that is no difference then.
+  // The edit takes LF for CRLF if neither string has a CR, so that is not a difference then.
   const translated = !wanted.includes("\r") && !new_string.includes("\r") && hasCrlf(bytes, encoding);
   const decoded = decode(bytes, encoding);
   const text = translated ? toLf(decoded) : decoded;
@@ -86,7 +86,7 @@ function alreadyThere(text: string, new_string: string): string {
 const LINES_SHOWN = 12;
 const LINE_LENGTH = 240;
 
-/** As JSON strings, because models write those: tabs, trailing blanks and invisible characters can be seen and copied. */
+/** As JSON strings, because models write those: tabs, trailing spaces and invisible characters can be seen and copied. */
 function show(first: number, lines: readonly string[]): string {
   const shown = lines.slice(0, LINES_SHOWN).map((line, i) => {
     const cut = line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH)}…` : line;

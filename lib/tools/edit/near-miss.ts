@@ -3,7 +3,7 @@ import { type Fold, foldLines, FOLDS, SPELLINGS } from "./folds.ts";
 /** A place that has the wanted text but for differences that can be named. */
 export interface NearMiss {
   readonly folds: readonly Fold[];
-  /** What is different about how the wanted text was spelled; "" where it is not that. */
+  /** What is different about how the wanted text was spelled; "" if that is not the difference. */
   readonly spelling: string;
   /** Only the amount of whitespace differs, within lines or between them. */
   readonly spacing: boolean;
@@ -13,7 +13,7 @@ export interface NearMiss {
 }
 
 const ALL: ReadonlySet<Fold> = new Set(FOLDS);
-/** Of this many places that will do, the one with the fewest differences is told. */
+/** Of this many places that will do, the one with the fewest differences is reported. */
 const PLACES = 8;
 
 /** Looks for text that is `wanted` but for a nameable difference. Linear: the text is folded once. */

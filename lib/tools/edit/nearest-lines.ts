@@ -2,7 +2,7 @@
 const COMMON = 16;
 
 /**
- * The line (from 1) at which `wanted` fits best by the rare words it shares with the text, or undefined where it
+ * The line (from 1) at which `wanted` fits best by the rare words it shares with the text, or undefined if it
  * shares none. Linear: each word of the wanted text votes for at most a few places.
  */
 export function nearestLine(lines: readonly string[], wanted: readonly string[]): number | undefined {

@@ -11,7 +11,7 @@ export interface ChangeReport {
   readonly path: string;
   /** The line on which each replacement starts, after the change. */
   readonly lines: readonly number[];
-  /** The change as a unified diff of the bytes on disk; empty where the changed lines are too long to show. */
+  /** The change as a unified diff of the bytes on disk; empty if the changed lines are too long to show. */
   readonly diff: string;
   readonly hunks: readonly Hunk[];
   /** Whether the bytes were other than those last read; undefined if the file was never read. */

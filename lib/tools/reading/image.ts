@@ -5,7 +5,7 @@ export interface ImageFacts {
   readonly type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
   readonly width: number;
   readonly height: number;
-  /** False where the file ends too early: such an image would have the whole request refused. */
+  /** False if the file ends too early: the API would refuse the whole request. */
   readonly whole: boolean;
 }
 
@@ -52,7 +52,7 @@ function gif(bytes: Buffer): ImageFacts {
   return { type, width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8), whole: bytes.at(-1) === 0x3b };
 }
 
-/** The size stands in the first frame header, behind any number of other segments. */
+/** The size is in the first frame header, behind any number of other segments. */
 function jpeg(bytes: Buffer): ImageFacts {
   const type = "image/jpeg";
   const whole = bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > 0;

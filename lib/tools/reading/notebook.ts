@@ -4,7 +4,7 @@ export interface NotebookCell {
   readonly cell_id?: string;
   readonly source: string;
   readonly execution_count?: number;
-  /** Outputs as text; what is no text is named by its kind and size. */
+  /** Outputs as text; other outputs by their kind and size. */
   readonly outputs?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const LONGEST_OUTPUT = 10_000;
 /** What one answer may hold, in UTF-16 units. */
 const MOST_TEXT = 100_000;
 
-/** The cells of a notebook, or undefined if the text is none: then it is read as any other text. */
+/** The cells of a notebook, or undefined if the text is not a notebook: then it is read as any other text. */
 export function notebookFile(
   filePath: string,
   text: string,

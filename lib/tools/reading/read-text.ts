@@ -31,7 +31,7 @@ export function textFile(
   const starts = lineStarts(utf8);
   const totalLines = starts.length;
   const startLine = Math.max(1, offset ?? 1);
-  // The empty rest behind the last line break is no line that anybody would ask for.
+  // The empty rest behind the last line break does not count as a line.
   const lastLine = totalLines > 1 && starts.at(-1) === utf8.length ? totalLines - 1 : totalLines;
   const notices: string[] = [];
   const lines: string[] = [];
@@ -85,7 +85,7 @@ export function renderText({ content, numLines, startLine, totalLines, notice }:
   return [numbered.join("\n"), ...(note ? [note] : [])].join("\n\n");
 }
 
-/** UTF-16 is told by its byte order mark, which is no part of the text; everything else is taken for UTF-8. */
+/** UTF-16 is recognised by its byte order mark, which is not part of the text; everything else is taken for UTF-8. */
 function inUtf8(bytes: Uint8Array): Buffer {
   const encoding = encodingOf(bytes);
   const utf8 = encoding === "utf16le" || encoding === "utf16be"

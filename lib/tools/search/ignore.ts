@@ -10,7 +10,7 @@ interface IgnoreRule {
 /** What an ignore file says of a path: nothing (undefined), that it is ignored, or that it is kept (`!`). */
 export type IgnoreDecision = "ignore" | "keep" | undefined;
 
-/** The rules of an ignore file's text; a line that is no glob is passed over, as ripgrep does. */
+/** The rules of an ignore file's text; a line that is not a glob is skipped, as by ripgrep. */
 export function parseIgnore(text: string): IgnoreRule[] {
   const rules: IgnoreRule[] = [];
   for (const line of text.replace(/^\uFEFF/, "").split("\n")) {
@@ -24,7 +24,7 @@ export function parseIgnore(text: string): IgnoreRule[] {
   return rules;
 }
 
-/** One line of an ignore file, undefined for a comment or a blank; a throw says what is wrong with its glob. */
+/** One line of an ignore file, undefined for a comment or an empty line; a throw says what is wrong with its glob. */
 export function parseIgnoreLine(given: string): IgnoreRule | undefined {
   let line = given;
   if (line.startsWith("#")) return undefined;
@@ -104,7 +104,7 @@ export function globBelow(glob: string): string {
   return not + path!.replace(/^(?:\.\/+)+/, "/");
 }
 
-/** Splits a list of globs at commas and blanks that are not inside braces or brackets: `*.ts, *.{js,mjs}`. */
+/** Splits a list of globs at commas and spaces that are not inside braces or brackets: `*.ts, *.{js,mjs}`. */
 export function splitGlobs(text: string): string[] {
   const globs: string[] = [];
   let glob = "";

@@ -37,7 +37,7 @@ function isExecutable(path: string): Promise<boolean> {
 const INSTALL =
   "install it (apt-get install ripgrep, brew install ripgrep), or install crochet with optional dependencies";
 
-/** The ripgrep to search with; refuses if there is none. */
+/** The ripgrep to search with; refuses if it is not installed. */
 export async function needRipgrep(located = findRipgrep()): Promise<string> {
   const binary = await located;
   if (binary !== undefined) return binary;

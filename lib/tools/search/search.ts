@@ -39,7 +39,7 @@ interface FoundLine {
 export interface FoundFile {
   /** Relative to the folder searched, '/'-separated. */
   readonly path: string;
-  /** Matching lines, or matches where they span lines; 0 where only the file was asked for. */
+  /** Matching lines, or matches if they span lines; 0 if only the file was asked for. */
   readonly count: number;
   readonly lines: readonly FoundLine[];
 }
@@ -119,7 +119,7 @@ function walkArguments(request: { readonly requireGit: boolean }): string[] {
 function searchArguments(request: SearchRequest): string[] {
   const { mode, file } = request;
   return [
-    // A named file is searched like any other, so that binary files are told apart in one way.
+    // A named file is searched like any other, so that binary files are recognised in one way.
     ...(file !== undefined
       ? ["--no-ignore", "--hidden", "--max-depth=1", `--glob=/${file.replace(/[^A-Za-z0-9]/g, "\\$&")}`]
       : walkArguments(request)),
@@ -170,7 +170,7 @@ function countsOf(stdout: Buffer): FoundFile[] {
     .map(([, path, count]) => ({ path: path!, count: Number(count), lines: [] }));
 }
 
-/** Records are `path NUL number (':' or '-') text`, and one without NUL where a file turned out to be binary. */
+/** Records are `path NUL number (':' or '-') text`, and one without NUL if a file turned out to be binary. */
 function contentOf(stdout: Buffer): FoundFile[] {
   const files: FoundFile[] = [];
   let path: string | undefined;
@@ -216,7 +216,7 @@ function contentOf(stdout: Buffer): FoundFile[] {
 const BINARY_NOTE = /: (?:WARNING: stopped searching binary file after match|binary file matches) \(found "\\0" byte/;
 
 function isBinaryNote(stdout: Buffer, from: number, to: number): boolean {
-  // 41 is ')', the note's last character: most lines are told apart without being decoded.
+  // 41 is ')', the note's last character: most lines are recognised without being decoded.
   if (stdout[to - 1] !== 41) return false;
   const nul = stdout.indexOf(0, from);
   if (nul >= 0 && nul < to) return false;

@@ -110,7 +110,7 @@ export function comparePaths(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** A name ends before any other character, and surrogates stand for the highest ones of all. */
+/** A name ends before any other character, and surrogates are the highest characters of all. */
 function rank(unit: number): number {
   return unit === 0x2f ? -1 : (unit & 0xf800) === 0xd800 ? unit + 0x10000 : unit;
 }

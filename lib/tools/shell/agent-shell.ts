@@ -5,7 +5,7 @@ import type { Sandbox } from "../../permissions/sandbox.ts";
 import { capture, type Captured } from "./output.ts";
 import { type CommandEnd, type OnOutput, openShell, type RunOptions, type Shell } from "./shell.ts";
 
-/** A command that runs while the agent goes on. */
+/** A command that runs in the background. */
 export interface BackgroundRun {
   readonly id: string;
   readonly command: string;
@@ -38,7 +38,7 @@ export interface AgentShellOptions {
   readonly cwd: string;
   /** Where it begins, if that is still there. @default cwd */
   readonly place?: string | undefined;
-  /** Whether there was one before it, of which the agent may think that it is still there. */
+  /** Whether there was a shell before it, which the agent may expect to be still there. */
   readonly again?: boolean;
   readonly sandbox?: Sandbox | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
@@ -61,7 +61,7 @@ export function agentShell(
     return openShell({ cwd: place, env: environment ?? { ...process.env, ...env }, ...(wrap && { wrap }) });
   };
 
-  /** A new shell where the old one stood, and what there is to say about it. */
+  /** A new shell in the old one's directory, and what to report about it. */
   const renew = async (): Promise<string[]> => {
     const notices: string[] = [];
     if (!existsSync(place)) {

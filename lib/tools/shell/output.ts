@@ -14,7 +14,7 @@ const FILE_BYTES = 256 * 1024 * 1024;
 
 type Stream = "stdout" | "stderr";
 
-/** What a command printed: all of it where it is short, else its start and its end, with the rest in a file. */
+/** What a command printed: all of it if it is short, else its start and its end, with the rest in a file. */
 export interface Captured {
   readonly stdout: string;
   readonly stderr: string;
@@ -25,7 +25,7 @@ export interface Captured {
 
 export interface Capture {
   readonly hear: (stream: Stream, data: Buffer) => void;
-  /** `more`: the command goes on; a character that is not complete yet is left for `next`. */
+  /** `more`: the command still runs; a character that is not complete yet is left for `next`. */
   readonly end: (options?: { more?: boolean }) => Captured;
   /** A capture of what follows. */
   readonly next: () => Capture;
@@ -77,7 +77,7 @@ export function capture(
       }
       if (file.size < FILE_BYTES) write(file, data.subarray(0, FILE_BYTES - file.size));
     } catch (error) {
-      // Told at the end of the call: here nobody could catch it.
+      // Reported at the end of the call: thrown here it could not be caught.
       failure = error as Error;
     }
   };
@@ -118,7 +118,7 @@ function fileName(name: string): string {
   return name.replace(/[^\w-]/g, "_").slice(0, 100);
 }
 
-/** The model reads the path: where nothing else is different, it is the same in every run, so that a replay asks the same. */
+/** The model reads the path, so it must be the same in every run: otherwise a replay would send other requests. */
 function newFile(folder: string, name: string): { fd: number; path: string } {
   for (let n = 1;; n++) {
     const path = join(folder, n === 1 ? `${name}.txt` : `${name}-${n}.txt`);

@@ -12,7 +12,7 @@ interface Process {
   readonly born: string;
 }
 
-/** How long a tree may take to end by itself before it is killed: within the grace the loop gives an aborted tool. */
+/** How long a tree may take to end before it is killed: within the grace the loop gives an aborted tool. */
 const GRACE_MS = 800;
 const KILL_MS = 1000;
 
@@ -52,8 +52,8 @@ function treeOf(leader: number, known: Map<number, Process>): Process[] {
   const all = new Map(processes().map((p) => [p.pid, p]));
   const belongs = new Map<number, boolean>();
   const isOurs = (p: Process): boolean => {
-    const told = belongs.get(p.pid);
-    if (told !== undefined) return told;
+    const decided = belongs.get(p.pid);
+    if (decided !== undefined) return decided;
     belongs.set(p.pid, false);
     const parent = all.get(p.parent);
     const ours = p.pid === leader || p.group === leader || p.session === leader || known.get(p.pid)?.born === p.born ||

@@ -13,7 +13,7 @@ export interface ShellOptions {
 type Stream = "stdout" | "stderr";
 export type OnOutput = (stream: Stream, data: Buffer) => void;
 
-/** How a command ended. `alive`: the shell goes on; otherwise it went with the command. */
+/** How a command ended. `alive`: the shell is still there; otherwise it ended with the command. */
 export interface CommandEnd {
   readonly status: number;
   readonly how: "done" | "timeout" | "aborted";
@@ -42,7 +42,7 @@ const BASH = ["bash", "--noprofile", "--norc"];
 
 /**
  * Runs before the shell. Descriptor 3 is a lifeline: when we end, in whatever way, it closes and the group goes too.
- * A socket for output cannot be opened as /dev/stdout, so there a real pipe stands in front of it.
+ * A socket for output cannot be opened as /dev/stdout, so a real pipe is put in front of it.
  */
 const LAUNCH = `{ trap '' TERM HUP INT; read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 & exec 3<&-
 if [[ -S /dev/fd/1 ]]; then exec "$@" > >(exec cat) 2> >(exec cat >&2); fi
@@ -50,7 +50,7 @@ exec "$@"`;
 
 /**
  * The shell's own output is nowhere, so that traces of these lines show nowhere. Commands get 21 and 22: above what
- * scripts number, below any limit of open files that a machine or a command sets; where it is lower still, it ends.
+ * scripts number, below any limit of open files that a machine or a command sets; if the limit is lower still, the shell ends.
  */
 const OPEN = `exec 21>&1 22>&2 >/dev/null 2>&1 || exit 1
 trap 'builtin printf "%s%s %s\\0" "$__crochet_mark" "$?" "$PWD" >&21' EXIT
@@ -88,7 +88,7 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
     );
   });
   failed.catch(() => {}); // an error of a shell that runs shows in its pipes
-  // Not the event `spawn`: Bun does not always emit it where there is a fourth pipe.
+  // Not the event `spawn`: Bun does not always emit it if there is a fourth pipe.
   if (child.pid === undefined) await failed;
   const pid = child.pid!;
   let place = cwd;
