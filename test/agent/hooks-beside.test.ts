@@ -95,7 +95,7 @@ test("a tape of a script that did not load the folder drifts once, and the repor
   await crochet("record", "agent.ts", "go", "--fixture", "go");
   assert.match(await crochet("replay"), /go +ok/);
   w.put({ "hooks/stop.once.js": STOP });
-  const line = /\.\/hooks beside the script loads by itself, and was not loaded when this was recorded: stop\.once\.js/;
+  const line = /\.\/hooks beside the script is loaded now, but was not when this was recorded: stop\.once\.js/;
   assert.match(await crochet("replay"), line);
   await crochet("replay", "--update");
   assert.match(await crochet("replay"), /go +ok/);
