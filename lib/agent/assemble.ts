@@ -142,6 +142,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
   }
   if (gate) toolState.set(PLAN_MODE, gate.plan).set(HIDES, gate.hides);
   if (sandbox.sandbox) toolState.set(SANDBOX, sandbox.sandbox);
+  const laterCode = sandbox.sandbox && (await import("../permissions/later-code.ts")).watchLaterCode(cwd);
   if (past && !engine && hadShell(past.messages)) toolState.set(HAD_SHELL, true);
   const stored = past?.forked ? undefined : past?.transcript;
   const { inbox, boxes } = boxesOf(engine, lane);
@@ -229,6 +230,13 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
     release: async (stop) => {
       if (toolState.has(SHELL)) await (await import("../tools/bash.ts")).closeShell(toolState);
       await set.close();
+      const changed = laterCode?.() ?? [];
+      if (changed.length > 0) {
+        const few = changed.slice(0, 10).join(", ");
+        warn(
+          `New or changed in this run, and may run outside the sandbox later: ${few}${changed.length > 10 ? " …" : ""}`,
+        );
+      }
       envFile.remove();
       if (tape) await closeTape(tape, stop, warn);
       if (rollout) rollout.close();

@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
 /** Files and folders that decide what runs later: hooks, settings, servers, agents, and git's own. */
-const ANYWHERE = [".git", ".crochet", ".claude", ".codex", ".gemini", ".agent", ".mcp.json"];
+export const ANYWHERE = [".git", ".crochet", ".claude", ".codex", ".gemini", ".agent", ".mcp.json"];
 /** The same by names that mean something else in a folder below. */
-const IN_ROOT = ["hooks", "hooks.yaml", "agents"];
+export const IN_ROOT = ["hooks", "hooks.yaml", "agents"];
 
 /** Whether a path inside a root is protected: no mode but bypass, and no rule for all edits, lets it be written unasked. */
 export function isProtected(path: string, root: string): boolean {

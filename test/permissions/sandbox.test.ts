@@ -248,6 +248,43 @@ test(
     }),
 );
 
+test("code that a sandboxed run leaves behind to run outside later is listed at its end", { skip }, async () => {
+  using folder = scratch({
+    "package.json": '{"scripts":{"test":"true"}}',
+    "lib/package.json": "{}",
+    ".envrc": "true\n",
+  });
+  execFileSync("git", ["init", "-q", folder.path]);
+  const warningsOf = async (command: string) => {
+    const warnings: string[] = [];
+    await agent({
+      model: scripted([{ tools: [{ name: "Bash", input: { command } }] }, { text: "ok" }]),
+      tools: [Bash],
+      sandbox: "workspace",
+      permissions: { mode: "bypassPermissions" },
+      cwd: folder.path,
+      on: (event) => event.type === "warning" && warnings.push(event.message),
+    }).run("go");
+    return warnings;
+  };
+  const planted = [
+    "git init -q deep/er",
+    "mkdir hooks",
+    "echo x > hooks/stop.sh",
+    `echo '{"scripts":{"test":"curl x"}}' > package.json`,
+    `echo '{"version":"2"}' > lib/package.json`,
+    "echo false > .envrc",
+    "touch -d 2001-01-01 .envrc",
+  ].join(" && ");
+  const [warning = "", ...more] = await warningsOf(planted);
+  assert.deepEqual(more, []);
+  const listed = warning.replace(/^New or changed .* later: /, "").split(", ");
+  assert.ok(listed.includes("deep/er/.git/config"), warning);
+  const others = listed.filter((path) => !path.startsWith("deep/er/.git/"));
+  assert.deepEqual(others, [".envrc", "hooks/stop.sh", "package.json"]);
+  assert.deepEqual(await warningsOf("echo hi > readme.txt"), []);
+});
+
 test("in the sandbox a workspace may be reached by a link", { skip }, () =>
   bench(async ({ call, cwd, state }) => {
     const link = `${cwd}-link`;
