@@ -1,11 +1,5 @@
-export {
-  type Agent,
-  agent,
-  type AgentOptions,
-  type AgentSession,
-  type RunOptions,
-  type SandboxOption,
-} from "./agent.ts";
+export { agent } from "./agent.ts";
+export type { Agent, AgentOptions, AgentSession, RunOptions, SandboxOption } from "./agent/options.ts";
 export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
 export { hookToml } from "./agent/hook-toml.ts";
 export {

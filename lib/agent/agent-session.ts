@@ -1,4 +1,4 @@
-import type { AgentSession } from "../agent.ts";
+import type { AgentSession } from "./options.ts";
 import type { SessionEngine } from "./engine.ts";
 import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { Session } from "../core/session.ts";

@@ -1,4 +1,4 @@
-import type { AgentOptions, AgentSession, RunOptions } from "../agent.ts";
+import type { AgentOptions, AgentSession, RunOptions } from "./options.ts";
 import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
 import { engineOf } from "./engine.ts";
@@ -20,21 +20,19 @@ import { memoryStore } from "../transcript/memory.ts";
 import { type SessionStore, sessionStore } from "../transcript/minimal.ts";
 import { hashOf } from "../transcript/store.ts";
 import { agentSession } from "./agent-session.ts";
-import { askerOn } from "./asker.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
 import { hookHost, sessionEnvFile } from "./hook-host.ts";
-import { hookFolders, hookList } from "./hook-list.ts";
-import { withNameWarnings } from "./name-warnings.ts";
+import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
 import { boxesOf, hadShell, spawner, typeIn } from "./spawn.ts";
-import { stepsOn } from "./steps.ts";
+import { askerOn, stepsOn } from "./steps.ts";
 import { systemOf } from "./system-prompt.ts";
 import { askerFor, choicesOf, closeTape, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
 /** An agent's options, checked. */
-export interface Parts {
+export interface AgentParts {
   readonly options: AgentOptions;
   readonly name: string;
   readonly tools: readonly Tool[];
@@ -53,22 +51,22 @@ export interface Parts {
 const MAX_TOKENS = 32_000;
 
 /** Puts an agent's session together: model, rules, hooks, store, memory, and the loop that uses them. */
-export async function assemble(parts: Parts, own: RunOptions): Promise<AgentSession> {
-  const ground = await groundOf(parts, own);
+export async function assemble(parts: AgentParts, own: RunOptions): Promise<AgentSession> {
+  const basis = await basisOf(parts, own);
   try {
-    await ground.store.lock(ground.id);
+    await basis.store.lock(basis.id);
     // Read only once it is claimed: a run that just ended may have written to it.
-    return await sessionOn(ground, await pastFor(ground.store, own));
+    return await sessionOn(basis, await pastFor(basis.store, own));
   } catch (error) {
-    await ground.store.releaseAll();
+    await basis.store.releaseAll();
     throw error;
   }
 }
 
-type Ground = Awaited<ReturnType<typeof groundOf>>;
+type SessionBasis = Awaited<ReturnType<typeof basisOf>>;
 
-/** What stands before a session is opened: where it works, what it talks to, and what it goes on from. */
-async function groundOf(parts: Parts, own: RunOptions) {
+/** What a session is opened on: where it works, which model it calls, and where it is stored. */
+async function basisOf(parts: AgentParts, own: RunOptions) {
   const { options } = parts;
   const cwd = own.cwd ?? parts.cwd;
   const tape = await tapeFor(options.tape, own.tape, cwd, parts.resolve, options.from);
@@ -96,7 +94,7 @@ async function groundOf(parts: Parts, own: RunOptions) {
  * A replay has the ids of its recording: kept, it would write into the transcript of the one before. A script that is
  * replayed by the environment may go on with what it began.
  */
-async function storeFor(parts: Parts, own: RunOptions, tape: TapeSession | undefined): Promise<SessionStore> {
+async function storeFor(parts: AgentParts, own: RunOptions, tape: TapeSession | undefined): Promise<SessionStore> {
   const kept = own.store ? sessionStore(own.store) : parts.store;
   const given = own.store ?? parts.options.store;
   // An engine knows a run by how many the store has of it, which messages alone do not say.
@@ -111,15 +109,15 @@ async function storeFor(parts: Parts, own: RunOptions, tape: TapeSession | undef
 /** What scripts began in this process on tapes of the environment. */
 const replayed = sessionStore(memoryStore());
 
-async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentSession> {
-  const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices, memory } = ground;
-  const { limits, store, engine, id } = ground;
-  const { system, lasting, afterWrite } = await systemOf(ground);
+async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<AgentSession> {
+  const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices, memory } = basis;
+  const { limits, store, engine, id } = basis;
+  const { system, lasting, afterWrite } = await systemOf(basis);
   const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
   const gate = await gateOf(rulesOf(options.permissions, own.permissions), ask, cwd);
   const compactor = memory === false ? undefined : (await import("./compact.ts")).compactor();
-  const spans = await spansOf(ground);
-  const rollout = await rolloutOf(ground);
+  const spans = await spansOf(basis);
+  const rollout = await rolloutOf(basis);
   let promptId: string | undefined;
 
   const emit = (event: RunEvent) => {
@@ -148,7 +146,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
   const { inbox, boxes } = boxesOf(engine, lane);
   const state: SessionState = newSessionState({
     id,
-    model: past?.model !== undefined && own.model === undefined ? past.model : ground.modelName,
+    model: past?.model !== undefined && own.model === undefined ? past.model : basis.modelName,
     clock,
     ...boxes,
     cwd: () => shellCwd(toolState) ?? cwd,
@@ -246,7 +244,7 @@ async function sessionOn(ground: Ground, past: Past | undefined): Promise<AgentS
 }
 
 /** The log of everything that happens, where one is wanted. */
-async function rolloutOf({ own: { rollout }, id, tape, lane }: Ground) {
+async function rolloutOf({ own: { rollout }, id, tape, lane }: SessionBasis) {
   const path = typeof rollout === "function" ? rollout(id) : rollout;
   if (!path) return undefined;
   const { rolloutWriter } = await import("../transcript/rollout.ts");
@@ -254,7 +252,7 @@ async function rolloutOf({ own: { rollout }, id, tape, lane }: Ground) {
 }
 
 /** The spans of the session, where an application collects them. */
-async function spansOf({ model, isNamed }: Ground): Promise<Tracing | undefined> {
+async function spansOf({ model, isNamed }: SessionBasis): Promise<Tracing | undefined> {
   if (!openTelemetry()?.trace) return undefined;
   const { tracing } = await import("../telemetry/telemetry.ts");
   return await tracing({ provider: isNamed || wireOf(model) ? "anthropic" : "custom", maxTokens: MAX_TOKENS });

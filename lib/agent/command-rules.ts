@@ -1,4 +1,4 @@
-import type { HookRunner, SandboxOption } from "../agent.ts";
+import type { HookRunner, SandboxOption } from "./options.ts";
 import type { HookEnv } from "../core/hook.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import type { Sandbox, Wrap } from "../permissions/sandbox.ts";

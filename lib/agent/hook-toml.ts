@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HookRunner } from "../agent.ts";
+import type { HookRunner } from "./options.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { ExecRecord } from "../hooks/toml.ts";
 

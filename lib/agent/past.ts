@@ -1,4 +1,4 @@
-import type { RunOptions } from "../agent.ts";
+import type { RunOptions } from "./options.ts";
 import { invalidConversation, type Message } from "../core/messages.ts";
 import { resumable } from "../transcript/resume.ts";
 import type { SessionStore } from "../transcript/minimal.ts";

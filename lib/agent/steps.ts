@@ -15,10 +15,12 @@ import {
   type ToolEnd,
   type ToolRun,
 } from "../core/run.ts";
+import type { RunEvent } from "../core/run-events.ts";
 import { asError, thrownWords } from "../core/thrown.ts";
 import { type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
 import type { Inbox } from "../tools/inbox.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
+import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { Engine } from "./engine.ts";
 
 /** The calls of an agent as steps of an engine; `inner` intercepts those that are really made. */
@@ -289,4 +291,21 @@ async function untilItWants(next: NextRun, reports: readonly Report[]): Promise<
   };
   const ended = await Promise.race([next(spawn), wanted]);
   return ended ?? { wants };
+}
+
+/**
+ * Asks for permission on an engine. If a person is there, the answer is a step. If not, the engine waits, for as long as
+ * it takes, for an answer from outside.
+ */
+export function askerOn(
+  engine: Engine,
+  ask: PermissionAsker | undefined,
+  emit: (event: RunEvent) => void,
+): PermissionAsker | undefined {
+  if (ask) return (question, signal) => engine.step(question.key!, () => ask(question, signal));
+  if (!engine.wait) return undefined;
+  return ({ key, agent_id = "", tool_name, input, reason }) =>
+    engine.wait!<PermissionReply>(key!, async (token) => {
+      emit({ agent_id, type: "question", token, tool_name, input, reason });
+    }, { agent_id, tool_name, input, reason });
 }

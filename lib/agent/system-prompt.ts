@@ -1,4 +1,4 @@
-import type { AgentOptions, RunOptions } from "../agent.ts";
+import type { AgentOptions, RunOptions } from "./options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { AgentSpec } from "../core/run.ts";
 import type { TapeSession } from "../tape/session.ts";
@@ -6,7 +6,7 @@ import { BUILT_IN } from "../tape/tape.ts";
 import { isOfEnvironment } from "./tape.ts";
 
 /** What a system prompt is made of: the agent's own words, and what is found where it works. */
-interface SessionGround {
+interface PromptBasis {
   readonly options: AgentOptions;
   readonly own: RunOptions;
   readonly cwd: string;
@@ -18,12 +18,12 @@ interface SessionGround {
 
 /** What the agent is told first; `lasting` is what of it stays the same from day to day. */
 export async function systemOf(
-  ground: SessionGround,
+  basis: PromptBasis,
 ): Promise<{ system: string; lasting: string; afterWrite?: AgentSpec["afterWrite"] }> {
-  const { system = "", from } = ground.options;
+  const { system = "", from } = basis.options;
   const [{ found, afterWrite }, around] = await Promise.all([
-    memoryOf(ground),
-    from === BUILT_IN ? surroundingsOf(ground) : "",
+    memoryOf(basis),
+    from === BUILT_IN ? surroundingsOf(basis) : "",
   ]);
   const joined = (...parts: string[]) => parts.filter((part) => part !== "").join("\n\n");
   return {
@@ -33,7 +33,7 @@ export async function systemOf(
   };
 }
 
-async function surroundingsOf({ cwd, clock, tape }: SessionGround): Promise<string> {
+async function surroundingsOf({ cwd, clock, tape }: PromptBasis): Promise<string> {
   const { gitLine, surroundings } = await import("./surroundings.ts");
   const onTape = tape?.program?.tape.git;
   if (tape?.replays && onTape === undefined) return "";
@@ -43,7 +43,7 @@ async function surroundingsOf({ cwd, clock, tape }: SessionGround): Promise<stri
 }
 
 async function memoryOf(
-  { own, cwd, memory, tape }: SessionGround,
+  { own, cwd, memory, tape }: PromptBasis,
 ): Promise<{ found: string; afterWrite?: AgentSpec["afterWrite"] }> {
   if (memory === false) return { found: "" };
   const { findMemory, isBelow, memoryPrompt, memoryWatch, MEMORY_FILES } = await import("./memory.ts");

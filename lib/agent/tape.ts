@@ -1,4 +1,4 @@
-import type { AgentOptions, RunOptions } from "../agent.ts";
+import type { AgentOptions, RunOptions } from "./options.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
 import type { TapeOptions } from "../tape/options.ts";
 import type { TapeSession } from "../tape/session.ts";

@@ -1,4 +1,5 @@
-import { type Agent, agent } from "../agent.ts";
+import { agent } from "../agent.ts";
+import type { Agent } from "../agent/options.ts";
 import { BUILT_IN } from "../tape/tape.ts";
 import { Agent as AgentTool } from "../tools/agent.ts";
 import { AskUserQuestion, EnterPlanMode, ExitPlanMode } from "../tools/ask.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Agent, RunOptions } from "../agent.ts";
+import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { remote, type RemoteOptions } from "../durable/remote.ts";
 import { type SqliteSteps, sqliteSteps } from "../durable/sqlite.ts";

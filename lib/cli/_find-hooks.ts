@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Agent, HookRunner } from "../agent.ts";
+import type { Agent, HookRunner } from "../agent/options.ts";
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { stateDir } from "../files/state-dir.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Agent } from "../agent.ts";
+import type { Agent } from "../agent/options.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { BUILT_IN } from "../tape/tape.ts";
 import { tapeScript } from "./_fixture-trust.ts";

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import type { Agent, RunOptions } from "../agent.ts";
+import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Limits } from "../core/limits.ts";
 import { monitored } from "../monitor/own-run.ts";
 import type { PermissionMode } from "../permissions/rules.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import type { Agent } from "../agent.ts";
+import type { Agent } from "../agent/options.ts";
 import { nearest } from "../core/names.ts";
 import { fileUrl } from "../files/file-url.ts";
 import { loadingScript } from "../files/loading-script.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Agent, AgentSession } from "../agent.ts";
+import type { Agent, AgentSession } from "../agent/options.ts";
 import { textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
 import { command, type Usage } from "./_flags.ts";

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import type { Agent } from "../agent.ts";
+import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/places.ts";
 import { trustFixtures } from "../hooks/trust.ts";

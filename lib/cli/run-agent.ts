@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { Agent, RunOptions } from "../agent.ts";
+import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Stop } from "../core/events.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { consoleAside } from "./_aside.ts";

@@ -1,5 +1,5 @@
 import type * as Sdk from "@restatedev/restate-sdk/fetch";
-import type { Agent, AgentSession } from "../agent.ts";
+import type { Agent, AgentSession } from "../agent/options.ts";
 import type { Below } from "../agent/spawn.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { MinimalStore } from "../transcript/minimal.ts";

@@ -1,5 +1,5 @@
 import type { AskedBelow } from "../agent/spawn.ts";
-import type { RunOptions } from "../agent.ts";
+import type { RunOptions } from "../agent/options.ts";
 
 /** The object that has what is said about a session outside its journal: events for followers, open questions. */
 export const DESK = "crochet";

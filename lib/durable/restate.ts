@@ -1,5 +1,5 @@
 import type * as Sdk from "@restatedev/restate-sdk/fetch";
-import type { Agent } from "../agent.ts";
+import type { Agent } from "../agent/options.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { agentObject } from "./_agent-object.ts";
 import { desk } from "./_desk.ts";

@@ -1,4 +1,4 @@
-import type { Agent, AgentSession, RunOptions } from "../agent.ts";
+import type { Agent, AgentSession, RunOptions } from "../agent/options.ts";
 import type { Stop } from "../core/events.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { thisOwner } from "../files/owner.ts";

@@ -1,7 +1,7 @@
 /** The agents of the kill tests: their models and tools are functions of what they are given, and write down all they do. */
 import { appendFileSync } from "node:fs";
 import { agent, tool } from "../../lib/index.ts";
-import type { Agent, AgentOptions } from "../../lib/agent.ts";
+import type { Agent, AgentOptions } from "../../lib/agent/options.ts";
 import type { Engine } from "../../lib/agent/engine.ts";
 import type { TextBlock } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
-import type { HookRunner } from "../../lib/agent.ts";
+import type { HookRunner } from "../../lib/agent/options.ts";
 import { hookList } from "../../lib/agent/hook-list.ts";
 import { HookFolder, hookFolders } from "../../lib/hooks/folder.ts";
 import { put, scratch } from "../_scratch.ts";

@@ -88,6 +88,20 @@ test("the core never imports anything of ours but itself", () => {
   assert.deepEqual(ofCore.filter(({ to }) => !to.startsWith("core/")), []);
 });
 
+test("imports of the core and of the agent never form a circle, not even of types", () => {
+  const below = new Map<string, string[]>();
+  for (const { from, to } of imports) if (/^(core|agent)\b/.test(from)) below.set(from, [...below.get(from) ?? [], to]);
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]) => {
+    if (path.includes(file)) assert.fail([...path.slice(path.indexOf(file)), file].join(" → "));
+    if (done.has(file)) return;
+    for (const to of below.get(file) ?? []) visit(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of below.keys()) visit(file, []);
+  assert.ok(done.size > 40, "the walk saw the files");
+});
+
 /** A file `x.ts` may use what is in the folder `x/` beside it. */
 function isAtHome(from: string, home: string): boolean {
   return `${from.replace(/\.ts$/, "")}/`.startsWith(home === "." ? "" : `${home}/`);

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { RunOptions } from "../../lib/agent.ts";
+import type { RunOptions } from "../../lib/agent/options.ts";
 import { type Agent, agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
 import type { DriftReport } from "../../lib/tape/drift/drift.ts";
 import type { TapeOptions } from "../../lib/tape/options.ts";

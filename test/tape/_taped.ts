@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { agent, type AgentOptions } from "../../lib/agent.ts";
+import { agent } from "../../lib/agent.ts";
+import type { AgentOptions } from "../../lib/agent/options.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import type { Tape } from "../../lib/tape/tape.ts";
 import { scripted, type ScriptEntry, type ScriptOptions } from "../../lib/testing/index.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { RunOptions } from "../../lib/agent.ts";
+import type { RunOptions } from "../../lib/agent/options.ts";
 import type { TypedHooks } from "../../lib/hooks/code-hooks.ts";
 import { agent, type AgentOptions, ask, keepGoing } from "../../lib/index.ts";
 import { scripted } from "../../lib/testing/index.ts";

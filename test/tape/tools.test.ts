@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { RunOptions } from "../../lib/agent.ts";
+import type { RunOptions } from "../../lib/agent/options.ts";
 import { agent, type AgentOptions, anthropic, type Model, tool } from "../../lib/index.ts";
 import type { RunEvent } from "../../lib/core/run-events.ts";
 import { fixtureAt } from "../../lib/tape/fixture.ts";

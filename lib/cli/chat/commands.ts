@@ -1,4 +1,4 @@
-import type { AgentSession } from "../../agent.ts";
+import type { AgentSession } from "../../agent/options.ts";
 import { price, PRICED_MODELS } from "../../anthropic/prices.ts";
 import { NO_USAGE } from "../../core/messages.ts";
 import { nearest } from "../../core/names.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Agent } from "../../agent.ts";
+import type { Agent } from "../../agent/options.ts";
 import { notBuiltIn } from "../../hooks/known-names.ts";
 import type { Found, Listed } from "../../hooks/sources.ts";
 import { agentScripts, besideWords, eventNames, hooksHere, kindWords } from "../_find-hooks.ts";

@@ -1,4 +1,4 @@
-import type { RunOptions } from "../../agent.ts";
+import type { RunOptions } from "../../agent/options.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
 import type { Io } from "../_io.ts";
 import { permissionAsker, personAsker } from "../chat/asking.ts";

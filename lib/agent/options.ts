@@ -1,0 +1,213 @@
+import type { AskedBelow, Below } from "./spawn.ts";
+import type { CodeHooks } from "../hooks/code-hooks.ts";
+import type { Engine, Step } from "./engine.ts";
+import type { HookRecord } from "../core/hook.ts";
+import type { Limits } from "../core/limits.ts";
+import type { Model } from "../core/model.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
+import type { Tool } from "../core/tool.ts";
+import type { RunnableTool } from "../tools/make-tool.ts";
+import type { HookHost } from "../hooks/process/host.ts";
+import type { McpOptions } from "../mcp/servers.ts";
+import type { PermissionAsker } from "../permissions/gate.ts";
+import type { Permissions } from "../permissions/rules.ts";
+import type { Prices } from "../anthropic/prices.ts";
+import type { TapeOptions } from "../tape/options.ts";
+import type { Asker } from "../tools/asker.ts";
+import type { MinimalStore } from "../transcript/minimal.ts";
+
+/** Where commands run. With `git`, git may write to `.git`, but for its hooks and settings. */
+export type SandboxOption = "workspace" | "hooks" | { mode?: "workspace" | "hooks"; git?: boolean };
+
+/** What an agent is made of. Everything is optional: the least agent is `agent({})`. */
+export interface AgentOptions {
+  /** `import.meta.url` of the script: relative paths are resolved against it. */
+  from?: string;
+  /** @default the script's file name, or "agent" */
+  name?: string;
+  /** A model's name, or a model. @default the environment variable CROCHET_MODEL, else `DEFAULT_MODEL` */
+  model?: string | Model;
+  /** The model to go on with where the first one is overloaded or refuses. */
+  fallbackModel?: string;
+  system?: string;
+  /** Our tools, or the SDK's runnable tools. */
+  tools?: readonly (Tool | RunnableTool)[];
+  /** A folder of hook files, hooks in code, or a list of both; `[]` is none. @default `./hooks` beside the script, if it has some */
+  hooks?: string | CodeHooks | readonly (string | CodeHooks)[];
+  limits?: Partial<Limits>;
+  /** What models cost that have no list price here, or another one: dollars per million tokens, by the model's name. */
+  prices?: Prices;
+  /** Rules for tool calls. @default every call may run: the author chose the tools */
+  permissions?: Permissions;
+  /**
+   * Runs commands where only the workspace can be written and there is no network: those of Bash and hook.toml, and with
+   * "hooks" those of all hooks. @default commands run as you
+   */
+  sandbox?: SandboxOption;
+  /** Where transcripts are kept; `save` and `load` are enough. @default in memory */
+  store?: MinimalStore;
+  /** Puts AGENTS.md and CLAUDE.md into the system prompt, or files of these names. @default false */
+  memory?: boolean | readonly string[];
+  /** MCP servers whose tools the agent has as `mcp__server__tool`. */
+  mcp?: McpOptions;
+  /** Runs each model call and tool call: a journal or an engine. @default directly */
+  step?: Step | Engine;
+  /** A fixture's folder to replay from, or more about a tape; `CROCHET_TAPE` and `CROCHET_TAPE_MODE` override it. */
+  tape?: string | TapeOptions;
+  /** Ends every run of the agent. */
+  signal?: AbortSignal;
+  /** Where tools work. @default the process's directory */
+  cwd?: string;
+  /** Is told everything that happens. */
+  on?: (event: RunEvent) => void;
+}
+
+/** What hooks that are found elsewhere get of the session they belong to. */
+export interface HookRunner {
+  readonly host: HookHost;
+  /** Whom prompt hooks ask; nobody where no model can be reached. */
+  readonly prompt: { readonly model: Model | undefined };
+  readonly warn: (message: string) => void;
+  readonly emit: (event: { readonly type: "exec"; readonly exec: unknown }) => void;
+  /** The deny rule that a command of a hook would break. */
+  readonly forbids: (command: readonly string[]) => Promise<string | undefined>;
+  /** The command as the session's sandbox runs it. */
+  readonly confine: (command: readonly string[]) => Promise<readonly string[]>;
+}
+
+/** What one run or session may have of its own. */
+export interface RunOptions {
+  signal?: AbortSignal;
+  on?: (event: RunEvent) => void;
+  /** These override the agent's. */
+  model?: string | Model;
+  limits?: Partial<Limits>;
+  prices?: Prices;
+  permissions?: Permissions;
+  sandbox?: SandboxOption;
+  store?: MinimalStore;
+  memory?: boolean | readonly string[];
+  tape?: string | TapeOptions;
+  step?: Step | Engine;
+  cwd?: string;
+  /** Further MCP servers, beside the agent's own. */
+  mcp?: McpOptions;
+  /** Asks a person where rules or hooks want that; without it such a call is refused. */
+  ask?: PermissionAsker;
+  /** Answers the agent's own questions and looks at its plans; without it such a call ends the turn. */
+  asker?: Asker;
+  /** Hooks found elsewhere, after the agent's own: bound to the session once, then asked for at each turn. */
+  hooks?: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
+  /** A file for the log of everything that happens, or its name by the session's id. */
+  rollout?: string | ((id: string) => string);
+  /** The session's id. Where a journal has a run of it that was interrupted, that run goes on. @default a new one */
+  id?: string;
+  /** A stored session that is to go on: its id, and optionally a checkpoint or number of messages to fork from. */
+  resume?: string;
+  fork?: number | string | true;
+}
+
+/** A session of an agent: several prompts, one transcript. Close it. */
+export interface AgentSession {
+  readonly id: string;
+  /** One prompt of a person and everything it sets off. Never throws. */
+  prompt(text: string, options?: { signal?: AbortSignal }): Promise<Result>;
+  /** Changes the model for what comes; a hook may refuse. Whether it was changed. */
+  setModel(model: string): Promise<boolean>;
+  readonly model: string;
+  /** Whether the model can be called: one that is only named needs a key. */
+  readonly hasModel: boolean;
+  /** Marks this moment in the transcript, to be forked from; its id. */
+  checkpoint(): Promise<string>;
+  /** Summarises what is past to make room. Whether that was done. */
+  compact(options?: { signal?: AbortSignal }): Promise<boolean>;
+  /** The hooks that are asked now, in order. */
+  hooks(): Promise<readonly HookRecord[]>;
+  /** The rules that hold now, with those a person added; undefined where every call may run. */
+  permissions(): Permissions | undefined;
+  /** Runs an agent below another, as an engine's `spawn` was asked for, where that engine has it run. */
+  below(asked: AskedBelow): Promise<Below>;
+  close(reason?: string): Promise<void>;
+}
+
+/** An agent: a definition that can be run any number of times. */
+export interface Agent {
+  readonly name: string;
+  /** The script it was made in, if it said so. */
+  readonly from?: string;
+  /** The rules it was made with. */
+  readonly permissions?: Permissions;
+  /** The hooks it brings itself: in code, and the folders a session that begins now would load. */
+  ownHooks(): Promise<{ readonly inCode: readonly HookRecord[]; readonly folders: readonly string[] }>;
+  /** Runs one prompt to its end. A wrong option throws; whatever happens after the start is in the Result. */
+  run(prompt: string, options?: RunOptions): Promise<Result>;
+  /** As `run`, giving each event as it happens; the generator returns the Result. */
+  stream(prompt: string, options?: RunOptions): AsyncGenerator<RunEvent, Result>;
+  /** Goes on with a stored session under its id. Throws where it cannot: no such id, or it is running. */
+  resume(id: string, prompt: string, options?: RunOptions): Promise<Result>;
+  /** As `resume`, under a new id, from a checkpoint, a number of messages, or the end. */
+  fork(id: string, prompt: string, options?: RunOptions & { at?: string | number }): Promise<Result>;
+  /** Opens a session that takes several prompts. */
+  open(options?: RunOptions): Promise<AgentSession>;
+  /**
+   * Runs the agent as a script: arguments, terminal output, exit code. Takes the flags of `crochet run`. Does nothing
+   * where a command loads the script for its agent, as `crochet replay` does.
+   */
+  main(args?: readonly string[]): Promise<void>;
+}
+
+export const OPTIONS: { readonly [option in keyof AgentOptions]-?: OptionKind } = {
+  from: "a text",
+  name: "a text",
+  model: "any",
+  fallbackModel: "a text",
+  system: "a text",
+  tools: "a list",
+  hooks: "any",
+  limits: "an object",
+  prices: "an object",
+  permissions: "an object",
+  sandbox: ["workspace", "hooks"],
+  store: "an object",
+  memory: "true, false or a list of texts",
+  mcp: "an object",
+  step: "any",
+  tape: "any",
+  signal: "an AbortSignal",
+  cwd: "a text",
+  on: "a function",
+};
+
+export const RUN_OPTIONS: { readonly [option in keyof RunOptions]-?: OptionKind } = {
+  signal: "an AbortSignal",
+  on: "a function",
+  model: "any",
+  limits: "an object",
+  prices: "an object",
+  permissions: "an object",
+  sandbox: ["workspace", "hooks"],
+  store: "an object",
+  memory: "true, false or a list of texts",
+  tape: "any",
+  step: "any",
+  cwd: "a text",
+  mcp: "an object",
+  ask: "a function",
+  asker: "an object",
+  hooks: "a function",
+  rollout: "any",
+  id: "a text",
+  resume: "a text",
+  fork: "any",
+};
+
+const SANDBOX_OPTIONS = { mode: ["workspace", "hooks"], git: "true or false" } as const;
+
+export function checkGiven({ sandbox, ...given }: RunOptions | AgentOptions, kinds: Kinds, doing: string): void {
+  checkOptions(given, kinds, doing);
+  if (typeof sandbox === "object") checkOptions(sandbox, SANDBOX_OPTIONS, `${doing} in a sandbox`);
+  else checkOptions({ sandbox }, kinds, doing);
+}
+
+type Kinds = { readonly [option: string]: OptionKind };
