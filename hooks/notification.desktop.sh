@@ -1,6 +1,6 @@
 #!/bin/sh
 # crochet: timeout=10 mode=observe nondeterministic
-# Shows what the agent wants on the desktop. Does nothing where there is none.
+# Shows on the desktop what the agent wants. Does nothing without a desktop.
 event=$(cat)
 field() {
   printf '%s' "$event" | sed -nE 's/.*"'"$1"'":"(([^"\\]|\\.)*)".*/\1/p' | sed 's/\\"/"/g; s/\\n/ /g; s/\\\\/\\/g'

@@ -24,7 +24,7 @@ const format: PostToolUseHook = async ({ input }, ctx) => {
   const has: Has = (file) => existsSync(resolve(ctx.cwd, file));
   const [program, ...args] = FORMATTERS.find(([files, uses]) => files.test(path) && uses(has))?.[2] ?? [];
   if (program === undefined) return;
-  // A formatter that is not installed is no mistake of the agent's.
+  // A missing formatter is not the agent's mistake.
   const ran = await ctx.$(program, [...args, path]).catch(() => undefined);
   if (!ran || ran.code === 0) return;
   const said = `${ran.stdout}\n${ran.stderr}`.trim().slice(-1000);

@@ -9,8 +9,8 @@ const RULES: readonly (readonly [verb: RegExp, said: RegExp, why: string])[] = [
   [/^(?:checkout|restore)$/, /^(?!.* --staged ).* (?:\.|:\/) /, "it throws away all uncommitted changes: name files"],
   [/^branch$/, / -\w*D\w* /, "it deletes a branch even if it is not merged: use -d"],
   [/^stash$/, /^ (?:drop|clear) /, "it throws away stashed work"],
-  [/^(?:commit|push|merge)$/, / --no-verify /, "it skips the repository's own checks: mend what they complain of"],
-  [/^commit$/, / -\w*n\w* /, "it skips the repository's own checks: mend what they complain of"],
+  [/^(?:commit|push|merge)$/, / --no-verify /, "it skips the repository's own checks: fix what they report"],
+  [/^commit$/, / -\w*n\w* /, "it skips the repository's own checks: fix what they report"],
 ];
 
 const gitSafety: PreToolUseHook = ({ input }) => {
@@ -22,7 +22,7 @@ const gitSafety: PreToolUseHook = ({ input }) => {
 };
 export default gitSafety;
 
-/** The words after `git` and its own options, of each command in a line. What stands in quotes is no option. */
+/** The words after `git` and its own options, of each command in a line. Text in quotes is not an option. */
 function gitCommands(line: string): string[][] {
   const bare = line.replaceAll(
     /'[^']*'|"[^"$`]*"/g,

@@ -1,6 +1,6 @@
 import type { PreToolUseHook } from "crochet";
 
-/** Paths no agent writes by hand, each with the reason it is told. Change the list to yours. */
+/** Paths that an agent must not write, each with the reason it gets. Edit the list. */
 const PROTECTED: readonly (readonly [path: RegExp, why: string])[] = [
   [/(?:^|\/)\.env(?!\.(?:example|sample|template)$)(?:\.[^/]*)?$/, "it holds secrets"],
   [/\.(?:pem|key|p12|pfx|keystore)$|(?:^|\/)id_(?:rsa|ed25519|ecdsa)$/, "it is a key"],
@@ -10,7 +10,7 @@ const PROTECTED: readonly (readonly [path: RegExp, why: string])[] = [
     /(?:^|\/)(?:package-lock\.json|pnpm-lock\.yaml|bun\.lockb?|go\.sum|(?:yarn|deno|uv|[cC]argo|poetry)\.lock)$/,
     "it is generated",
   ],
-  [/(?:^|\/)\.(?:claude|codex|gemini|agent)\/(?:settings|hooks?)\b[^/]*$/, "it decides what runs by itself"],
+  [/(?:^|\/)\.(?:claude|codex|gemini|agent)\/(?:settings|hooks?)\b[^/]*$/, "it decides what runs without being asked"],
   [/(?:^|\/)hooks\/[^/]*\b(?:pre-tool-use|permission-request|stop)\b[^/]*$/, "it is a hook that watches over you"],
 ];
 
@@ -29,7 +29,7 @@ function pathsIn({ file_path, path, command }: { readonly [field: string]: unkno
   return [file_path, path, ...[...patched].map((m) => m[1])].flatMap((p) => typeof p === "string" ? [plain(p)] : []);
 }
 
-/** `a/./b/../c` is `a/c`: a detour is no way around. */
+/** `a/./b/../c` is `a/c`: a detour does not help. */
 function plain(path: string): string {
   const parts: string[] = [];
   for (const part of path.trim().split("/")) {

@@ -1,6 +1,6 @@
 import type { PreToolUseHook } from "crochet";
 
-/** What secrets look like. A name and where such a thing belongs are all the agent is told. */
+/** What secrets look like. The agent gets only a name and where such a thing belongs. */
 const SECRETS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ["a private key", /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/],
   ["an AWS access key", /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/],

@@ -1,6 +1,6 @@
 #!/bin/sh
 # crochet: timeout=10 nondeterministic
-# Tells the agent where the work stands: the branch, the last commits, what is not committed.
+# Shows the agent the state of the work: the branch, the last commits, what is not committed.
 git rev-parse --is-inside-work-tree >/dev/null 2>&1 || exit 0
 branch=$(git branch --show-current)
 echo "Git branch: ${branch:-detached at $(git rev-parse --short HEAD)}"

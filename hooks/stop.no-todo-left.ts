@@ -31,7 +31,7 @@ function lines(diff: string): { file: string; text: string }[] {
 
 async function untracked(names: string, cwd: string): Promise<{ file: string; text: string }[]> {
   const { readFileSync, statSync } = await import("node:fs");
-  // Git also names what is no file: a repository in the repository, a link that leads nowhere.
+  // Git also names what is not a file: a nested repository, a broken link.
   const isFile = (file: string) => statSync(`${cwd}/${file}`, { throwIfNoEntry: false })?.isFile() ?? false;
   return names.split("\0").filter((file) => file !== "" && isFile(file)).flatMap((file) => {
     const bytes = readFileSync(`${cwd}/${file}`);

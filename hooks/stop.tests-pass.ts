@@ -1,6 +1,6 @@
 import type { StopHook } from "crochet";
 
-/** Sends the agent back while the project's tests fail. CROCHET_TEST_COMMAND says how to run them where this guesses wrong. */
+/** Sends the agent back while the project's tests fail. Set CROCHET_TEST_COMMAND if it does not find the right command. */
 const testsPass: StopHook = async ({ stop_hook_active }, ctx) => {
   const before = stop_hook_active ? Number(ctx.values.get(SENT_BACK) ?? 0) : 0;
   if (before >= MOST) return;
@@ -15,7 +15,7 @@ const testsPass: StopHook = async ({ stop_hook_active }, ctx) => {
 export default testsPass;
 export const config = { timeout: 600, nondeterministic: true };
 
-/** What an agent cannot mend after being sent back so often is a person's to mend. */
+/** After being sent back so often, the agent may stop: a person must fix it. */
 const [MOST, SENT_BACK] = [5, "tests-pass:sent-back"] as const;
 
 const BY_FILE = [
@@ -31,7 +31,7 @@ async function testCommand(cwd: string): Promise<string | undefined> {
   const { existsSync, readFileSync } = await import("node:fs");
   const has = (file: string) => existsSync(`${cwd}/${file}`);
   const test = has("package.json") && JSON.parse(readFileSync(`${cwd}/package.json`, "utf8")).scripts?.test;
-  // What npm puts there by itself is no test.
+  // The script that 'npm init' writes is not a test.
   if (test && !test.includes("no test specified")) {
     return has("bun.lock") ? "bun run test" : has("pnpm-lock.yaml") ? "pnpm test" : "npm test --silent";
   }
