@@ -3,9 +3,9 @@ import { withFileLock } from "../files/lock.ts";
 import { isGone, thisOwner } from "../files/owner.ts";
 
 /**
- * Claims a name for this process by a file that only one can make. A file whose maker has ended is taken over.
+ * Claims a name for this process by a file that only one process can create. The file of an ended process is replaced.
  *
- * @throws {Error} where a living process has it
+ * @throws {Error} if a running process has it
  */
 export async function claim(file: string, id: string): Promise<() => Promise<void>> {
   const mine = `${file}.${thisOwner()}.${counter++}`;
@@ -26,14 +26,14 @@ export async function claim(file: string, id: string): Promise<() => Promise<voi
       }
       if (owner) await removeStale(file);
     }
-    throw new Error(`Cannot run '${id}' as its lock ${file} keeps changing hands: try again`);
+    throw new Error(`Cannot run '${id}' as other processes keep taking its lock ${file}: try again`);
   } finally {
     rmSync(mine, { force: true });
   }
 }
 let counter = 0;
 
-/** One at a time may look again and remove it: else a late one would remove the claim that an early one has made since. */
+/** Under a lock: otherwise a late process could remove the claim that another has made since. */
 async function removeStale(file: string): Promise<void> {
   await withFileLock(file, new AbortController().signal, async () => {
     if (ownerOf(file)?.gone) rmSync(file, { force: true });

@@ -14,8 +14,8 @@ export function processLock(): TranscriptStore["lock"] {
 }
 
 /**
- * The store of one session: it keeps what the session and its sub-agents have claimed, to release it all at the end. A
- * sub-agent that never ends must not keep its id.
+ * The store of one session. It remembers what the session and its sub-agents have claimed and releases it all at the
+ * end: a sub-agent that never ends must not keep its id.
  */
 export function claiming<S extends Pick<TranscriptStore, "lock">>(store: S): S & { releaseAll(): Promise<void> } {
   const held = new Set<() => Promise<void>>();

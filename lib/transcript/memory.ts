@@ -3,7 +3,7 @@ import { processLock } from "./claims.ts";
 import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
 
 /**
- * Keeps transcripts for as long as the process lives. What goes in and comes out cannot be changed from outside.
+ * Keeps transcripts until the process ends. Stored values are frozen, so that callers cannot change them.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import type { Message } from "../core/messages.ts";
 import { processLock } from "./claims.ts";
 import { entriesOf, type Transcript, transcriptOf, type TranscriptStore } from "./store.ts";
 
-/** The least an agent can keep its transcripts in: `save` and `load`. The rest is used if it is there. */
+/** The smallest store that an agent takes: `save` and `load`. Other functions are used if present. */
 export interface MinimalStore extends Partial<Omit<TranscriptStore, "save" | "load">> {
   save: TranscriptStore["save"];
   /** The messages of an id, or its whole transcript; an unknown id is undefined or null. */
@@ -16,8 +16,8 @@ export type SessionStore = Pick<TranscriptStore, "load" | "append" | "lock" | "p
 const made = new WeakMap<MinimalStore, SessionStore>();
 
 /**
- * A store as sessions use it: what is missing is made of `save` and `load`. One store gives the same one every time,
- * so all agents that share it share its lock.
+ * A store as sessions use it: missing functions are built from `save` and `load`. The same store gives the same result
+ * every time, so agents that share it share its lock.
  *
  * @throws {TypeError} if it cannot save or load
  */

@@ -3,7 +3,7 @@ import type { SqliteStore } from "./sqlite.ts";
 import type { TranscriptStore } from "./store.ts";
 
 /**
- * Keeps each transcript as a file of JSON lines: a message is one append, on the disk before it is acknowledged.
+ * Keeps each transcript as a file of JSON lines. A message is one append, on the disk when it returns.
  *
  * @example
  * ```ts
@@ -22,7 +22,7 @@ export function jsonlStore(dir: string, options?: JsonlStoreOptions): Transcript
 }
 
 /**
- * Keeps transcripts in one SQLite file that many processes can share, with a search over everything said.
+ * Keeps transcripts in one SQLite file that many processes can share, with a search over all messages.
  *
  * @example
  * ```ts
@@ -44,7 +44,7 @@ export function sqliteStore(path: string): Omit<SqliteStore, "close"> & { close(
   };
 }
 
-/** A store whose code is loaded by its first use: importing the library touches no file system. */
+/** A store whose code is loaded at first use: importing the library must not touch the file system. */
 function opened(make: () => Promise<TranscriptStore>): TranscriptStore {
   let made: Promise<TranscriptStore> | undefined;
   const store = () => made ??= make();

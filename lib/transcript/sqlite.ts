@@ -6,7 +6,7 @@ import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptSt
 
 /** A store in one SQLite file that many processes can share, with a search over everything said. */
 export interface SqliteStore extends TranscriptStore {
-  /** The ids of transcripts in which the text stands, newest first. */
+  /** The ids of transcripts that contain the text, newest first. */
   search(text: string): Promise<string[]>;
   close(): void;
 }
@@ -23,7 +23,7 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS entry_of ON entry (transcript, n);
 `;
 
-/** Keeps transcripts in one SQLite file; public as `sqliteStore` of on-demand.ts. */
+/** Keeps transcripts in one SQLite file; exported through on-demand.ts. */
 export function sqliteStore(path: string): SqliteStore {
   let opened: DatabaseSync | undefined;
   const db = (): DatabaseSync => opened ??= open(path);
@@ -73,7 +73,7 @@ export function sqliteStore(path: string): SqliteStore {
       return Number(db().prepare("DELETE FROM entry WHERE transcript = ?").run(id).changes) > 0;
     },
     async search(text) {
-      // Bodies are JSON: the text is looked for as it stands there.
+      // Bodies are JSON, so the text is searched in its escaped form.
       const needle = JSON.stringify(text).slice(1, -1).replace(/[\\%_]/g, "\\$&");
       const sql = "SELECT transcript FROM entry WHERE body LIKE ? ESCAPE '\\' GROUP BY transcript ORDER BY MAX(n) DESC";
       return rows(sql, `%${needle}%`).map((r) => r.transcript as string);
@@ -92,7 +92,7 @@ export function sqliteStore(path: string): SqliteStore {
 
 function open(path: string): DatabaseSync {
   makePrivate(path);
-  // Asked for at the first use: a library that is only imported opens nothing and warns of nothing.
+  // Loaded at first use: importing the library must open nothing and print no warning.
   const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const db = new DatabaseSync(path);
   db.exec(SCHEMA);

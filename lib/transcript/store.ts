@@ -36,12 +36,12 @@ export interface Ending {
   readonly result?: Partial<Pick<Result, "text" | "turns" | "iterations" | "denials" | "error">>;
 }
 
-/** One fact of a transcript. A transcript is the list of its facts, in order: nothing is ever rewritten. */
+/** One fact of a transcript. A transcript is the list of its facts in order; facts are never rewritten. */
 export type Entry =
   | { readonly type: "about"; readonly about: About }
-  /** A message at its place; a place that is taken means that the message grew and is replaced. */
+  /** A message at its index; if the index is taken, it replaces the message there. */
   | { readonly type: "message"; readonly index: number; readonly message: Message }
-  /** The conversation goes on from these messages; what came before stays in the log. */
+  /** The conversation continues from these messages; earlier ones stay in the log. */
   | { readonly type: "compact"; readonly messages: readonly Message[] }
   | { readonly type: "model"; readonly model: string }
   | ({ readonly type: "checkpoint" } & Checkpoint)
@@ -49,9 +49,9 @@ export type Entry =
 
 export interface Transcript {
   readonly about: About | undefined;
-  /** The conversation as the next request would carry it. */
+  /** The conversation as the next request would send it. */
   readonly messages: readonly Message[];
-  /** Every message there ever was, compacted ones too. */
+  /** Every message ever, compacted ones too. */
   readonly full: readonly Message[];
   readonly model: string | undefined;
   readonly checkpoints: readonly Checkpoint[];
@@ -63,20 +63,20 @@ export interface Listed {
   readonly about: About | undefined;
   readonly messages: number;
   readonly ending: Ending | undefined;
-  /** Why it cannot be read; the others still can. */
+  /** Why it cannot be read, if it cannot. */
   readonly problem?: string;
 }
 
 /**
  * Where transcripts are kept. `storeContract` of `crochet/testing` checks any store; an agent also takes one of `save` and `load` alone.
- * Writes are acknowledged when they would survive the process.
+ * A write returns when it would survive the process.
  */
 export interface TranscriptStore {
-  /** Writes a whole conversation, in place of what was there. */
+  /** Writes a whole conversation and replaces what was there. */
   save(id: string, messages: readonly Message[], about?: About): Promise<void>;
   /** Reads a transcript; an unknown id is undefined, not an error. */
   load(id: string): Promise<Transcript | undefined>;
-  /** Adds facts; costs what they cost, however long the transcript is. */
+  /** Adds facts; the time does not depend on the length of the transcript. */
   append(id: string, entries: readonly Entry[]): Promise<void>;
   list(): Promise<Listed[]>;
   /** Whether there was one to delete. */
@@ -87,7 +87,7 @@ export interface TranscriptStore {
   pathOf?(id: string): string;
 }
 
-/** Reads a transcript off its facts. @throws {Error} that names `where` and the fact, where one was damaged */
+/** Builds a transcript from its facts. @throws {Error} that names `where` and the line, if a fact is damaged */
 export function transcriptOf(entries: Iterable<Entry>, where = "the transcript"): Transcript {
   let about: About | undefined;
   let model: string | undefined;
@@ -130,7 +130,7 @@ function endingOf({ stop, usage, cost, time, result }: Ending): Ending {
   return { stop, usage, cost, time, ...(result && { result }) };
 }
 
-/** What a listing tells of a transcript: one that cannot be read must not hide the others. */
+/** A transcript in a list: one that cannot be read must not hide the others. */
 export function listed(id: string, read: () => Transcript | undefined): Listed {
   try {
     const found = read();
@@ -148,13 +148,13 @@ export function entriesOf(messages: readonly Message[], about: About | undefined
   ];
 }
 
-/** Refuses an id that could name anything but a transcript. */
+/** Refuses an id that could name something other than a transcript. */
 export function checkId(id: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/.test(id) && !id.includes("..")) return;
   throw new TypeError(`Cannot use '${id}' as a transcript id: expected letters, digits, '_', '-', '.' or ':'`);
 }
 
-/** A short hash of a text, to see whether it changed; one who wants two texts to look alike can have that. */
+/** A short hash of a text, to see whether it changed. It does not resist attacks. */
 export function hashOf(text: string): string {
   let [a, b] = [0xdeadbeef, 0x41c6ce57];
   for (let i = 0; i < text.length; i++) {

@@ -92,7 +92,7 @@ test("U15: what differs between the agent that was stored and the one that goes 
   const on = (e: RunEvent) => void (e.type === "warning" && warnings.push(e.message));
   await run("after", []).resume(id, "second", { on });
   assert.equal(warnings.length, 2);
-  assert.match(warnings[0]!, /tools gone since: Echo/);
+  assert.match(warnings[0]!, /tools removed since: Echo/);
   assert.match(warnings[1]!, /system prompt has changed/);
 });
 

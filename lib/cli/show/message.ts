@@ -9,26 +9,26 @@ import {
 import type { Colours } from "./colours.ts";
 import { plainText } from "./text.ts";
 
-/** A message of a stored conversation as lines: words, calls, and what came of them. */
+/** A message of a stored conversation as lines: text, calls and results. */
 export function messageLines({ role, content }: Message, { bold, cyan, dim, green, red }: Colours): string[] {
   return content.map((block) => {
     if (isToolUse(block) || isServerCall(block)) {
       return `${cyan("▸")} ${bold(plainText(block.name))} ${dim(plainText(JSON.stringify(block.input)))}`;
     }
     if (isToolResult(block)) {
-      return `${block.is_error ? red("✗") : green("✓")} ${dim(behindMark(contentText(block.content ?? "")))}`;
+      return `${block.is_error ? red("✗") : green("✓")} ${dim(indented(contentText(block.content ?? "")))}`;
     }
     const words = block.type === "text" ? (block as { text: string }).text : `[${block.type}]`;
-    return role === "user" ? `${bold("›")} ${behindMark(words)}` : plainText(words);
+    return role === "user" ? `${bold("›")} ${indented(words)}` : plainText(words);
   });
 }
 
-/** A text whose lines all begin behind the mark of its first one: at the margin stands what the model says. */
-function behindMark(text: string): string {
+/** A text indented after the mark of its first line: only what the model says begins at the margin. */
+function indented(text: string): string {
   return plainText(text).trimEnd().replaceAll("\n", "\n  ");
 }
 
-/** What the API calls by itself; its results are for the API to read. */
+/** A call that the API itself runs; its result is for the API to read. */
 function isServerCall(block: Block): block is ToolUseBlock {
   return /^(?:server|mcp)_tool_use$/.test(block.type) && typeof (block as { name?: unknown }).name === "string";
 }

@@ -3,7 +3,7 @@ import type { Result, RunEvent } from "../../core/run-events.ts";
 import { callSubject } from "../../view/calls.ts";
 import { oneLine } from "./text.ts";
 
-/** The refused calls of a run, sub-agents included: without a terminal nothing else shows them. */
+/** The refused calls of a run and its sub-agents: without a terminal nothing else shows them. */
 export class RefusedCalls {
   readonly #cwd: string;
   readonly #inputs = new Map<string, unknown>();

@@ -1,7 +1,7 @@
 import { harmlessRow } from "../_harmless.ts";
 import { displayWidth } from "./width.ts";
 
-/** Where the cursor stands in the rows that change: as a person types there. */
+/** The position of the cursor in the rows that change, where the user types. */
 export interface Cursor {
   readonly row: number;
   readonly column: number;
@@ -20,7 +20,7 @@ interface ScreenOptions {
  */
 export class Screen {
   readonly #options: ScreenOptions;
-  /** What is shown below, as it was drawn. */
+  /** The rows below, as they were drawn. */
   #drawn: readonly string[] = [];
   #cursor: Cursor | undefined;
   #shown = "";
@@ -33,7 +33,7 @@ export class Screen {
     return this.#options.columns();
   }
 
-  /** Prints rows for good, above those that change. */
+  /** Prints rows that stay, above those that change. */
   print(rows: readonly string[]): void {
     if (rows.length > 0) this.#draw(rows.map(harmlessRow), this.#drawn, this.#cursor);
   }
@@ -50,7 +50,7 @@ export class Screen {
     this.#shown = sign;
   }
 
-  /** Takes the changing rows away and gives the cursor back. */
+  /** Removes the changing rows and shows the cursor again. */
   clear(): void {
     if (this.#drawn.length === 0 && this.#shown === "") return;
     this.#options.write(`${this.#erase()}${CURSOR_ON}`);
@@ -68,7 +68,7 @@ export class Screen {
     this.#options.write(`${BEGIN}${text}${END}`);
   }
 
-  /** Goes to where the changing rows begin and wipes them, also where a window that was made narrower parted them. */
+  /** Goes to the start of the changing rows and clears them, also if a narrower window has wrapped them. */
   #erase(): string {
     const { row } = this.#cursor ?? { row: Math.max(0, this.#drawn.length - 1) };
     const columns = Math.max(1, this.columns);
@@ -89,7 +89,7 @@ export class Screen {
   }
 }
 
-/** A terminal that knows these shows what is between them at once. */
+/** Terminals that know these show everything between them at once. */
 const BEGIN = "\u001b[?2026h";
 const END = "\u001b[?2026l";
 const CURSOR_ON = "\u001b[?25h";

@@ -3,24 +3,24 @@ import type { Result, RunEvent } from "../../core/run-events.ts";
 import type { Colours } from "./colours.ts";
 import { count, dollars, elapsed, several } from "./text.ts";
 
-/** Every token of a call: what was sent, from the cache or not, and what came back. */
+/** All tokens of a call: the prompt, cached or not, and the reply. */
 function tokensOf(usage: Usage): number {
   return usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
 }
 
-/** What a closing line tells of. */
-interface Taken {
+/** What a closing line shows. */
+interface RunCost {
   readonly calls: number;
   readonly tokens: number;
   readonly cost: number | undefined;
 }
 
-/** What one run took. */
-export function takenBy({ iterations: calls, usage, cost }: Pick<Result, "iterations" | "usage" | "cost">): Taken {
+/** What one run cost. */
+export function takenBy({ iterations: calls, usage, cost }: Pick<Result, "iterations" | "usage" | "cost">): RunCost {
   return { calls, tokens: tokensOf(usage), cost };
 }
 
-/** What model calls took, of all agents of a session together. */
+/** What the model calls of all agents of a session cost together. */
 export class Tally {
   calls = 0;
   usage: Usage = NO_USAGE;
@@ -42,7 +42,7 @@ export class Tally {
     return tokensOf(this.usage);
   }
 
-  get taken(): Taken {
+  get taken(): RunCost {
     return { calls: this.calls, tokens: this.tokens, cost: this.cost };
   }
 }
@@ -53,10 +53,10 @@ function sum(a: number | undefined, b: number | undefined): number | undefined {
 
 const QUIET: ReadonlySet<string> = new Set(["done", "all together"]);
 
-/** How a run ended and what it took, as one line. */
+/** How a run ended and what it cost, as one line. */
 export function closing(
   stop: string,
-  taken: Taken & { readonly ms?: number },
+  taken: RunCost & { readonly ms?: number },
   { dim, yellow }: Colours,
 ): string {
   const parts = [

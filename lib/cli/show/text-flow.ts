@@ -3,34 +3,34 @@ import { plainText } from "./text.ts";
 import { chop, wrap } from "./width.ts";
 
 /**
- * The words of a model as they come: whole lines are given away as rows, the rest is what is being written now. Prose
- * is parted between words; code in fences stays as it is, so that it can be copied.
+ * The text of a model while it streams: complete lines are returned as rows, the rest is the line being written. Prose
+ * is wrapped between words; fenced code stays as it is, so that it can be copied.
  */
 export class TextFlow {
   #rest = "";
   #fenced = false;
   /** Empty lines are held back until something follows them. */
   #empty = 0;
-  #said = false;
+  #hasText = false;
 
-  /** Takes more text; gives the rows that are complete. */
+  /** Takes more text; returns the rows that are complete. */
   take(text: string, columns: number, colours: Colours): string[] {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop()!;
     return lines.flatMap((line) => this.#line(line, columns, colours));
   }
 
-  /** What is left, as rows: nothing more is coming. */
+  /** The rest as rows, at the end of the text. */
   end(columns: number, colours: Colours): string[] {
     const rows = this.#rest === "" ? [] : this.#line(this.#rest, columns, colours);
     this.#rest = "";
     this.#fenced = false;
     this.#empty = 0;
-    this.#said = false;
+    this.#hasText = false;
     return rows;
   }
 
-  /** The line that is being written, at most so many of its last rows. */
+  /** The last rows of the line that is being written, at most `most`. */
   now(columns: number, most: number, colours: Colours): string[] {
     const line = shown(this.#rest);
     if (line.trim() === "") return [];
@@ -41,12 +41,12 @@ export class TextFlow {
   #line(given: string, columns: number, colours: Colours): string[] {
     const line = shown(given).trimEnd();
     if (line === "") {
-      if (this.#said) this.#empty++;
+      if (this.#hasText) this.#empty++;
       return [];
     }
     const before = Array<string>(this.#empty).fill("");
     this.#empty = 0;
-    this.#said = true;
+    this.#hasText = true;
     if (/^\s*(```|~~~)/.test(line)) {
       this.#fenced = !this.#fenced;
       return [...before, colours.dim(line)];
@@ -59,7 +59,7 @@ function shown(line: string): string {
   return plainText(line).replaceAll("\t", "    ");
 }
 
-/** A little of Markdown, and only where a colour says what the marks said. */
+/** A little Markdown: only marks that a colour can replace. */
 function styled(row: string, { coloured, bold, cyan }: Colours): string {
   if (!coloured) return row;
   if (/^#{1,6} /.test(row)) return bold(row.replace(/^#+ /, ""));

@@ -1,21 +1,21 @@
 /**
- * A whole escape sequence: colours, cursor moves, titles, links. One that never ends is taken for its first character
- * alone, so that no text after it is lost.
+ * A complete escape sequence: colours, cursor moves, titles, links. Of one that never ends only the first character
+ * counts, so that no text after it is lost.
  */
 const SEQUENCE =
   // deno-lint-ignore no-control-regex
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-Z\\^-~]/g;
 // deno-lint-ignore no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-/** Characters that reverse the direction of reading: a line would not be what it looks like. */
+/** Characters that change the direction of reading: a line would not be what it looks like. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Text of a model, a tool or a hook, which must not steer the terminal. Lines and tabs stay. */
+/** Text of a model, a tool or a hook without anything that controls the terminal. Line breaks and tabs stay. */
 export function plainText(text: string): string {
   return withoutOverwritten(text.replace(SEQUENCE, "")).replace(CONTROL, "").replace(TURNING, "");
 }
 
-/** A line that was written over, as progress is, is what it came to in the end. */
+/** Of a line that was overwritten, as progress is, only the last text stays. */
 function withoutOverwritten(text: string): string {
   if (!text.includes("\r")) return text;
   return text.split("\n").map((line) => {
@@ -25,7 +25,7 @@ function withoutOverwritten(text: string): string {
   }).join("\n");
 }
 
-/** As `plainText`, but what would be hidden is written out: for texts that a person decides about. */
+/** Like `plainText`, but hidden characters are written out: for text that a person decides about. */
 export function openText(text: string): string {
   const named = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return text.replace(CONTROL, named).replace(TURNING, named).replaceAll("\t", "    ");
@@ -36,12 +36,12 @@ export function oneLine(text: string): string {
   return plainText(text).replace(/\s+/g, " ").trim();
 }
 
-/** The first line that says something. */
+/** The first line that is not empty. */
 export function firstLine(text: string): string {
   return oneLine(plainText(text).trimStart().split("\n", 1)[0]!);
 }
 
-/** The last line that says something. */
+/** The last line that is not empty. */
 export function lastLine(text: string): string {
   return oneLine(plainText(text).trimEnd().split("\n").at(-1)!);
 }
@@ -53,7 +53,7 @@ export function elapsed(ms: number): string {
   return clock(ms);
 }
 
-/** As `elapsed`, for what still runs: whole seconds, so that it does not flicker. */
+/** Like `elapsed`, for what still runs: whole seconds, so that it does not flicker. */
 export function clock(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return `${seconds} s`;

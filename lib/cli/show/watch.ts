@@ -11,7 +11,7 @@ import { plainText } from "./text.ts";
 import { RunView, terminalView } from "./view.ts";
 import { wrap } from "./width.ts";
 
-/** Shows one run on the terminal while it happens, asks where a person can answer, and closes with what it took. */
+/** Shows one run on the terminal while it happens, asks the user if there is one, and ends with what it cost. */
 export async function watchRun(
   start: (options: RunOptions) => Promise<Result>,
   { io, cwd }: { io: Io; cwd: string },
@@ -46,7 +46,7 @@ async function onStage(
   }
 }
 
-/** One line on stderr that says a run is alive, where its output goes elsewhere. */
+/** One line on stderr that shows a run is alive while its output goes elsewhere. */
 export function statusLine(io: Io): { see(event: RunEvent): void; print(line: string): void; close(): void } {
   const columns = () => process.stderr.columns || 80;
   const screen = new Screen({ write: (io.draw ?? io).err, columns, rows: () => 2 });

@@ -8,7 +8,7 @@ const PLAIN = /^[\u0020-\u007e]*$/;
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** What a person sees as one character, one after the other; read only as far as it is asked for. */
+/** The characters of a text as a person sees them, one by one. */
 export function* graphemes(text: string): Generator<string> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   for (const { segment } of segmenter.segment(text)) yield segment;
@@ -19,7 +19,7 @@ function widthOfOne(grapheme: string): number {
   return WIDE.test(grapheme) || grapheme.includes("\ufe0f") ? 2 : 1;
 }
 
-/** How many columns of a terminal a text takes; our own styling takes none. */
+/** How many columns of a terminal a text takes, without our own styling. */
 export function displayWidth(text: string): number {
   const bare = text.includes("\u001b") ? text.replace(STYLE, "") : text;
   if (PLAIN.test(bare)) return bare.length;
@@ -28,7 +28,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** The text in at most so many columns; what is cut off is marked. For text without styling. */
+/** The text in at most `columns` columns, with a mark if it was cut. For text without styling. */
 export function cut(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   if (columns < 1) return "";
@@ -36,12 +36,12 @@ export function cut(text: string, columns: number): string {
   return displayWidth(head) < columns ? `${head}…` : "…";
 }
 
-/** The rows of a text that fill their columns: nothing is left out, words are parted anywhere. */
+/** The text in rows of full width: nothing is left out, and words are split anywhere. */
 export function chop(text: string, columns: number): string[] {
   return pieces(text, () => columns);
 }
 
-/** A text in one pass, each row as wide as it may be; a row too narrow for a wide character still takes it. */
+/** Splits a text in one pass into rows as wide as they may be; a row too narrow for a wide character still takes it. */
 function pieces(text: string, columnsOf: (row: number) => number): string[] {
   const rows: string[] = [];
   let [from, at, width] = [0, 0, 0];
@@ -58,8 +58,8 @@ function pieces(text: string, columnsOf: (row: number) => number): string[] {
 }
 
 /**
- * One line of prose as rows of at most so many columns, parted between words where that can be. The rows after the first
- * are indented as its text is, so that lists stay lists.
+ * One line of prose as rows of at most `columns` columns, split between words if possible. The rows after the first are
+ * indented like its text, so that lists stay lists.
  */
 export function wrap(line: string, columns: number, indent?: number): string[] {
   if (displayWidth(line) <= columns) return [line];
@@ -87,7 +87,7 @@ export function wrap(line: string, columns: number, indent?: number): string[] {
   return isEmpty ? rows : [...rows, row];
 }
 
-/** A word on rows of its own, behind what they begin with; where that leaves too little room, without. */
+/** A word on rows of its own, after their indent if that leaves room. */
 function broken(word: string, first: string, hang: string, columns: number): string[] {
   const begin = (row: number) => {
     const start = row === 0 ? first : hang;
