@@ -38,7 +38,7 @@ export interface SessionParts {
   readonly release: (stop: string | undefined) => Promise<void>;
 }
 
-/** The session as whoever opened it has it. */
+/** The session as its caller has it. */
 export function agentSession(parts: SessionParts): AgentSession {
   const { spec, state, session, store, keep, about, past, stored, engine, gate, tape, lane } = parts;
   let hasBegun = false;
@@ -80,7 +80,7 @@ export function agentSession(parts: SessionParts): AgentSession {
       });
       lastStop = result.stop;
       if (tape && result.stop === "aborted") tape.recording.isInterrupted = true;
-      // It has not ended: whoever has its engine in order again goes on with it.
+      // It has not ended: it continues once its engine works again.
       if (engine?.failure) return result;
       try {
         await keep.ended(result);

@@ -14,7 +14,7 @@ export interface HookHostParts extends Pick<HookHost, "envFile" | "confine"> {
   readonly gate: PermissionGate | undefined;
   readonly toolState: ReadonlyMap<string, unknown>;
   readonly promptId: () => string | undefined;
-  /** Undefined where nobody watches: then what hooks write is not told while they write it. */
+  /** Undefined if the run is not watched: then the output of hooks is not reported while they write it. */
   readonly emit: ((event: RunEvent) => void) | undefined;
 }
 

@@ -8,7 +8,7 @@ import type { About, Entry, Transcript } from "../transcript/store.ts";
 const EVERY_MESSAGES = 20;
 const EVERY_MS = 5 * 60_000;
 
-/** Whether a session itself takes note of events of a kind, though nobody else hears of them. */
+/** Whether a session itself needs events of a kind, even without another listener. */
 export function isKept(type: RunEvent["type"]): boolean {
   return type === "usage" || type === "model" || type === "compact";
 }
@@ -58,7 +58,7 @@ export function keeper(
   const append = (...entries: Entry[]): Promise<void> => {
     if (behind > 0) return Promise.resolve();
     const written = writing++ === 0 ? write(entries) : queue.then(() => write(entries));
-    queue = written.catch(() => {}); // whoever waits for the entry is told; the next one is tried all the same
+    queue = written.catch(() => {}); // the wait for the entry rejects; the next entry is still tried
     return written;
   };
   const time = () => new Date(state().clock.now()).toISOString();

@@ -277,7 +277,7 @@ async function live(
   }
 }
 
-/** What it asked stands in its calls, and that nobody has answered in their results: who started it sees neither. */
+/** The questions it asked without an answer: the agent that started it does not see its calls. */
 function withQuestion({ text, messages }: Result): string {
   const answers = messages.at(-1)?.content.filter(isToolResult).map(({ content }) => contentText(content)) ?? [];
   return [text, ...answers].filter((words) => words !== "").join("\n\n");

@@ -66,7 +66,7 @@ async function modelStep(
     try {
       return { reply: await next() };
     } catch (error) {
-      // Whoever interrupts wants the run to end now: how the call ended is not known.
+      // An interrupt ends the run now: how the call ended is not known.
       if (run.signal.aborted) throw error;
       return { failed: { ...failureOf(error), ...(partial.usage && { used: partial }) } };
     }

@@ -7,8 +7,8 @@ export function surroundings(now: number, git: string): string {
 }
 
 /**
- * The repository that a folder is in, in a line for the model; "" where it is in none. It is read, not asked for: git
- * would run what the configuration of a checkout names, which nobody may have trusted.
+ * The repository that a folder is in, in a line for the model; "" if it is in none. It is read, not asked for: git
+ * would run what the configuration of a checkout names, which the user may not have trusted.
  */
 export async function gitLine(cwd: string): Promise<string> {
   for (let folder = resolve(cwd);; folder = dirname(folder)) {

@@ -112,7 +112,7 @@ export async function closeTape(
   stop: string | undefined,
   tell: (message: string) => void,
 ): Promise<void> {
-  // A script that knows of no tape listens to no warnings; whoever set the variable sees what it prints.
+  // A script that does not know of the tape listens to no warnings; the user who set the variable sees what it prints.
   const warn = isOfEnvironment(tape) && !tape.isWatched
     ? (message: string) => console.error(`crochet: ${message}`)
     : tell;

@@ -18,7 +18,7 @@ export function fixtureProject(folder: string): string {
   return dirname(real);
 }
 
-/** @throws {Error} if what fixtures name may not be run: it came with a checkout, and nobody has trusted it */
+/** @throws {Error} if what fixtures name may not be run: they came with a checkout that the user has not trusted */
 export function expectTrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io: Io): void {
   if (trust === true) return;
   const projects = new Set(fixtures.map(({ folder }) => fixtureProject(folder)));

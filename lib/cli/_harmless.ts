@@ -3,11 +3,11 @@ const STEERING =
   // deno-lint-ignore no-control-regex
   /\u001b\[\d{0,3}m|\r\n|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** What writes over a line of progress: kept only at the very beginning, where nothing stands that came from elsewhere. */
+/** What writes over a line of progress: kept only at the very beginning, which is always our own text. */
 // deno-lint-ignore no-control-regex
 const OVER = /^\r\u001b\[2?K/;
 
-/** A text that is safe to print, whoever named the files, hooks and models in it: all that steers but colours is written out. */
+/** A text that is safe to print: everything that steers a terminal, but for colours, is escaped. */
 export function harmless(text: string): string {
   const [over = ""] = OVER.exec(text) ?? [];
   return over +

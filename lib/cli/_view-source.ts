@@ -26,7 +26,7 @@ export async function findView(given: string | undefined, cwd: string, io: Io): 
   const fixture = findFixture(isFile ? dirname(path) : given, cwd);
   if (existsSync(fixture.tape)) return await viewOfFixture(fixture);
   const what = /[/\\]|\.jsonl$/.test(given) ? "file" : "run, fixture or rollout";
-  throw new UsageError(`Cannot view '${given}' as there is no such ${what}: ${mend(given, cwd, io)}`);
+  throw new UsageError(`Cannot view '${given}' as there is no such ${what}: ${viewHint(given, cwd, io)}`);
 }
 
 function newestRun(cwd: string, io: Io): string {
@@ -37,7 +37,7 @@ function newestRun(cwd: string, io: Io): string {
   throw new UsageError(`Cannot view a run as there is none here yet: 'crochet run "<prompt>"' makes one, ${other}`);
 }
 
-function mend(given: string, cwd: string, io: Io): string {
+function viewHint(given: string, cwd: string, io: Io): string {
   const names = [...rollouts(cwd, io.env).map(rolloutId), ...fixturesIn(join(cwd, FIXTURES)).map(({ name }) => name)];
   return names.length === 0
     ? "there is none here yet, 'crochet run' makes one"

@@ -15,7 +15,7 @@ export function together({ body, status, headers }: Response): Response {
 }
 
 /**
- * Writes a stream to a connection, in one piece what comes within a few turns of the event loop. A step is told of when
+ * Writes a stream to a connection, in one piece what comes within a few turns of the event loop. A step is reported when
  * it begins and when it ends: of short ones the engine then reads once, not twice, and writes once. Of a long one it
  * hears as soon as before.
  */

@@ -21,7 +21,7 @@ export interface RemoteRun {
 
 /** An engine's ingress, as its users see it. */
 export interface Remote {
-  /** Submits a run and follows it to its Result. Whoever dies meanwhile, the run ends. */
+  /** Submits a run and follows it to its Result. The run ends even if this process or a worker dies. */
   run(run: RemoteRun): Promise<Result>;
   /** Follows the last run of a session to its Result, from its beginning; one that is over too. Submits nothing. */
   follow(session: Pick<RemoteRun, "id" | "on" | "signal">): Promise<Result>;

@@ -31,18 +31,18 @@ const QUESTION = `Asks the user questions with a few answers to choose from.
 - For decisions that are the user's to make and that you cannot find out yourself. One to four questions in a call, two to four options each; \
 the user may also answer in words of their own, so give no option "other". Put the option you recommend first and say so.
 - Set multiSelect where several options can be true at once.
-- If nobody is there to answer, your turn ends and the user's next message is the answer.`;
+- If no person can answer, your turn ends and the user's next message is the answer.`;
 
 const ENTER = `Asks the user whether to plan before doing: for work that is large, unclear or hard to undo.
 
 - If the user agrees, look around and think, change nothing, then give the plan with ExitPlanMode.
-- If nobody is there to agree, your turn ends and the user's next message is the answer.`;
+- If no person can agree, your turn ends and the user's next message is the answer.`;
 
 const EXIT = `Gives the user a plan to agree to, when you are done planning.
 
 - plan is the whole plan in Markdown: what will change, where, in which order, and how it will be checked.
 - Do not use it to ask questions (use AskUserQuestion), nor for work that changes nothing.
-- If the user refuses, the result says what they want otherwise. If nobody is there to agree, your turn ends and the user's next message is the answer.`;
+- If the user refuses, the result says what they want otherwise. If no person can agree, your turn ends and the user's next message is the answer.`;
 
 /** The tools that ask a person, with an asker of their own or with the one of the agent's tool state. */
 function toolsThatAsk(own?: Asker): readonly [Tool<AskUserQuestionInput>, Tool<object>, Tool<ExitPlanModeInput>] {

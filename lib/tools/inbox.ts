@@ -6,7 +6,7 @@ export interface Postman {
   /** Whose reports are taken the `n`-th time; undefined: whatever is there. */
   wanted(n: number): readonly string[] | undefined;
   took(n: number, from: readonly string[]): void;
-  /** Is asked before those are ended whom nobody waits for any more. */
+  /** Called before agents are ended that are no longer waited for. */
   ending?(): void | Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export class Inbox<Words = string> {
     if (this.#tasks.size > 0) await this.#postman?.ending?.();
   }
 
-  /** Whether nothing was said and nobody is left to say something. */
+  /** Whether there is no report, and no agent that could still send one. */
   get isEmpty(): boolean {
     return this.#tasks.size === 0 && this.#reports.length === 0;
   }

@@ -9,7 +9,7 @@ import { ROOTS } from "../files/confine.ts";
 export const ASKER = "crochet.asker";
 
 /**
- * A function `(on: boolean) => void` that turns plan mode on and off, kept there by whoever holds the permissions.
+ * A function `(on: boolean) => void` that turns plan mode on and off, kept there by the owner of the permissions.
  */
 export const PLAN_MODE = "crochet.plan-mode";
 

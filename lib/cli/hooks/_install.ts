@@ -27,10 +27,10 @@ interface Asked {
 export function readAsked({ words, flags }: Flags, io: Io): Asked {
   const host = flags.for;
   if (!isHost(host)) {
-    const mend = typeof host === "string"
+    const hint = typeof host === "string"
       ? `did you mean '${nearest(host, HOST_NAMES)}'?`
       : `--for ${HOST_NAMES.join(", ")}`;
-    throw new UsageError(`Cannot install hooks for '${host ?? ""}' as it is no known host: ${mend}`);
+    throw new UsageError(`Cannot install hooks for '${host ?? ""}' as that host is not known: ${hint}`);
   }
   const scope = flags.scope ?? "project";
   if (scope !== "project" && scope !== "user") {
@@ -46,7 +46,7 @@ export function finish(plan: Installation, { place }: Asked, flags: Flags["flags
   const dry = flags.dryRun === true;
   const changed = plan.before !== plan.after;
   const { host, scope, cwd, env } = place;
-  // A settings file of this project that was trusted stays so: nobody but us has changed it.
+  // A settings file of this project that was trusted stays so: only we have changed it.
   const ours = host === "claude" && scope === "project";
   const thing = ".claude/settings.json" as const;
   const keepTrust = ours && changed && !dry &&
