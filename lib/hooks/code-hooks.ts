@@ -5,7 +5,7 @@ import { EVENT_NAMES, expectEvent, kebab, type ResolvedName } from "../core/name
 import { shown } from "../core/shown.ts";
 import type { Answer } from "../core/verdict.ts";
 
-/** An object that is told of every event. */
+/** An object that hears every event. */
 export interface HookObject {
   readonly name?: string;
   onEvent(event: AnyEvent, ctx: HookContext): unknown;
@@ -97,7 +97,7 @@ function nameOf(hook: Hook, fallback: string): string {
     : fallback;
 }
 
-/** A function written into a list is named after its key, which tells nothing. */
+/** A function written into a list is named after its key, which says nothing. */
 function isKey(name: string): boolean {
   return EVENT_NAMES.includes(kebab(name));
 }

@@ -35,7 +35,7 @@ export interface CommandOptions {
   readonly warm?: boolean | undefined;
   /** Nobody waits for it: only what it says in the end is read. @default false */
   readonly async?: boolean | undefined;
-  /** Where nobody waits for it: exit code 2 is still heard, by its stderr. @default false */
+  /** If the hook runs in the background, exit code 2 still passes its stderr to the model. @default false */
   readonly rewake?: boolean | undefined;
   /** Seconds it may go on in the background after it said that it would. @default no limit */
   readonly timeout?: number | undefined;

@@ -90,7 +90,7 @@ function recordsOf(
   const top = reader.fields(yaml.value, [], "'hooks:'", ["hooks"]);
   const hooks = reader.fields(top.hooks ?? {}, ["hooks"], "'definitions:'", ["definitions", "enabled", "llm_model"]);
   const list = hooks.definitions ?? [];
-  if (!Array.isArray(list)) throw reader.mistake(["hooks", "definitions"], "'hooks.definitions' is no list");
+  if (!Array.isArray(list)) throw reader.mistake(["hooks", "definitions"], "'hooks.definitions' is not a list");
   if (hooks.enabled === false) return [];
   const modelName = typeof hooks.llm_model === "string" ? hooks.llm_model : undefined;
   const nobody: PromptModel = { model: undefined };

@@ -21,7 +21,7 @@ export interface HookFile extends FileName {
   readonly name: string;
   /** The real path: two names of one file are one hook. */
   readonly path: string;
-  /** Where it lies under its name, which only a link has elsewhere than at its real path. */
+  /** The path under its own name, which differs from the real path if it is a link. */
   readonly at: string;
   readonly text: string;
   /** Whether the file is a program: it may be run, and its first line says by what. */
@@ -31,7 +31,7 @@ export interface HookFile extends FileName {
 /** A file that should be a hook and is not. */
 export interface Problem {
   readonly file: string;
-  /** The whole sentence: what, why, the mend. */
+  /** The whole sentence: what, why, how to fix it. */
   readonly message: string;
   /** The hook that its name promises, where only its bytes cannot be read. */
   readonly hook?: HookFile;
@@ -77,7 +77,7 @@ export function discover(folder: string, isLeftOut: (name: string) => boolean = 
 }
 
 /**
- * Whether a folder that nobody named is one of hooks: a file name in it begins with an event. One that cannot be read
+ * Whether a folder that was only found holds hooks: a file name in it begins with an event. One that cannot be read
  * may hold a gate, and counts as one.
  */
 export function holdsHooks(folder: string): boolean {
@@ -119,7 +119,7 @@ function parsed(file: string): FileName | BadFileName {
   }
 }
 
-/** Reads one hook file, wherever it lies; `event` (`stop`, `pre-tool-use@Bash`) stands in for what its name does not say. */
+/** Reads one hook file from anywhere; `event` (`stop`, `pre-tool-use@Bash`) replaces what its name does not say. */
 export function readHookFile(given: string, event?: string): HookFile {
   if (!existsSync(given)) throw new BadFileName(basename(given), "there is no such file", given);
   const path = realpathSync(given);
@@ -133,19 +133,19 @@ export function readHookFile(given: string, event?: string): HookFile {
       return { ...fileAt(name, path, parsed(name)), at };
     } catch (error) {
       if (path === at) throw error;
-      // A link of any name leads to a hook, where what it leads to is named as one.
+      // A link may have any name if the file it leads to is named as a hook.
       return readHookFile(path);
     }
   }
   const moment = parseMoment(event.replace(/^[^@]+/, kebab));
-  const stand = `${formatFileName(moment)}${extensionOf(name)}`;
+  const named = `${formatFileName(moment)}${extensionOf(name)}`;
   // What is wrong with an extension is said of the file's own name.
-  return { ...fileAt(stand, path, parsed(extensionOf(name) === "" ? name : stand)), name, at };
+  return { ...fileAt(named, path, parsed(extensionOf(name) === "" ? name : named)), name, at };
 }
 
 function fileAt(file: string, path: string, named: FileName | BadFileName): Omit<HookFile, "at"> {
   const whole = readFileSync(path, "utf8");
-  // An editor's byte order mark is no part of the first line, though it makes a script none to the system.
+  // A byte order mark is not part of the first line, although the system does not start a script that has one.
   const text = whole.startsWith("\uFEFF") ? whole.slice(1) : whole;
   const bad = named instanceof BadFileName;
   const program = (bad || named.kind === "command") && whole.startsWith("#!") && isExecutable(path);

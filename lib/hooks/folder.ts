@@ -26,7 +26,7 @@ export interface Runner {
 export interface FolderOptions extends Runner {
   /** How listings name the folder. @default its path */
   readonly source?: string;
-  /** Made anew at each load: what it says holds for the files as they are then. */
+  /** Made again at each load, for the files as they are then. */
   readonly keeper?: (() => Gatekeeper) | undefined;
 }
 
@@ -84,7 +84,7 @@ export class HookFolder {
     const { hash: shared, paths } = sharedFiles(root);
     const now: Loaded[] = [];
     for (const file of files) now.push(await this.#loadFile(file, { root, shared, sharedFiles: paths }));
-    // A gate whose file cannot be read is no less a gate.
+    // A gate whose file cannot be read is still a gate.
     for (const problem of found) {
       const { hook: file, message } = problem;
       if (file) now.push({ file, record: brokenHook(file, message, this.source), problem });
@@ -142,7 +142,7 @@ export function hookFolders(
   };
 }
 
-/** The records of all folders; a file that lies in two of them counts in the first. */
+/** The records of all folders; a file that is in two of them counts in the first. */
 function onceEach(folders: readonly HookFolder[]): HookRecord[] {
   const seen = new Set<string>();
   return folders.flatMap(({ records, files }) => {

@@ -60,7 +60,7 @@ async function post(options: HttpOptions, host: HookHost, body: string, signal: 
   const answer = await answered(sending, body, options.url);
   const status = answer.statusCode ?? 0;
   const text = await bodyOf(answer);
-  // A redirection is not followed: where it leads was not what the person wrote.
+  // A redirect is not followed: the person did not write where it leads.
   if (status < 200 || status > 299) {
     throw new FailedCommand(`Cannot use the hook's answer as ${options.url} answered with status ${status}`, text);
   }
@@ -75,7 +75,7 @@ function filled(value: string, allowed: readonly string[] = [], env: NonNullable
   ).trim();
 }
 
-/** Resolves a name and refuses it where it leads to this machine or a private network: what is checked is what is used. */
+/** Resolves a name and refuses it if it leads to this machine or a private network: what is checked is what is used. */
 function publicOnly(url: URL): NonNullable<RequestOptions["lookup"]> {
   return (hostname, options, done) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {

@@ -73,12 +73,12 @@ export async function planUninstall(folder: string, place: Place): Promise<Insta
     ({ hook: { command } }) => installedFile(command)?.startsWith(`${root}/`) ?? false,
   );
   const kept = readKept(settings, place.env);
-  // Nobody has touched the file since: it becomes what it was, to the byte, or goes if it was not there.
+  // The file has not changed since: it becomes what it was, to the byte, or is removed if it was not there.
   if (kept && kept.after === hashOf(before) && bare !== before) return { ...plan, after: kept.before };
   return { ...plan, after: bare };
 }
 
-/** Carries a plan out: the file is written whole or not at all, and what it was is kept for the way back. */
+/** Carries a plan out: the file is written whole or not at all, and its old text is kept for uninstalling. */
 export function carryOut({ settings, before, after }: Installation, env: Environment): void {
   if (before === after) return;
   const target = realOr(settings);
@@ -105,12 +105,12 @@ function momentsOf({ file, record }: Installable): { readonly on: Listened; read
 function entriesOf(hook: Installable, host: HostName): HostEntry[] {
   const { file, record } = hook;
   const { toolMatcher, patternMatcher, second, named, async, onFailure } = settingsOf(host);
-  // By its own name, which says when it runs: the file that a link leads to may be called anything.
+  // By its own name, which says when it runs: the target of a link may have any name.
   const command = hookCommand(file.at, host);
   return momentsOf(hook).flatMap(({ on, event }) => {
     const name = hostEvent(host, event);
     if (name === undefined) return [];
-    // What the host would read otherwise than we do is left to the hook itself, which looks again.
+    // If the host would read a matcher differently, the hook itself matches.
     const matcher = on.tools
       ? toolMatcher(on.tools)
       : on.pattern === undefined
@@ -123,7 +123,7 @@ function entriesOf(hook: Installable, host: HostName): HostEntry[] {
         type: "command" as const,
         command,
         ...(named && { name: file.name }),
-        // Codex drops the whole file for a limit that is no whole number.
+        // Codex ignores the whole file if a limit is not a whole number.
         ...(record.timeout !== undefined && { timeout: Math.ceil((record.timeout + MARGIN_SECONDS) * second) }),
         ...(record.mode === "async" && async && { async: true }),
         ...(onFailure && refusesWhereItFails(record, on.event) && { onFailure: "block" }),
@@ -137,15 +137,15 @@ function whatIsOurs({ event, matcher, hook: { command, timeout, async, onFailure
   return JSON.stringify([event, matcher, command, timeout, async, onFailure]);
 }
 
-/** Whether what a hook guards is refused where its process dies, loops or cannot be started: of that it can say nothing. */
+/** Whether what a hook guards is refused if its process dies, hangs or cannot be started. */
 function refusesWhereItFails(record: HookRecord, event: EventName): boolean {
   if (record.mode !== "gate" || EVENTS[event].deny !== "prevents") return false;
-  // Rules fail in no other way.
+  // Rules fail as modules do.
   const kind = record.kind === "rules" ? "module" : record.kind;
   return (record.onError ?? failurePolicy({ ...record, kind }, event)) === "deny";
 }
 
-/** The name under which hosts know a moment that is narrower than its event. */
+/** The hosts' name for a moment that is narrower than its event. */
 function nameOf({ event, outcome, scope }: Listened): string {
   if (event === "post-tool-use" && outcome === "failure") return "post-tool-use-failure";
   return event === "stop" && scope === "sub" ? "subagent-stop" : event;
@@ -175,7 +175,7 @@ function settingsPath({ host, scope, cwd, env }: Place): string {
 }
 
 interface Kept {
-  /** The text before we came; absent where there was no file. */
+  /** The text before we came; absent if there was no file. */
   readonly before: string | undefined;
   /** The hash of the text we left. */
   readonly after: string;
@@ -203,13 +203,13 @@ function hashOf(text: string): string {
   return sha256().update(text).digest("hex");
 }
 
-/** The text to the byte: what could not be written back as it was is not read. */
+/** The text to the byte: a file that could not be written back unchanged is refused. */
 function readOr(path: string): string | undefined {
   if (!existsSync(path)) return undefined;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
   } catch {
-    throw new Error(`Cannot change '${path}' as it is not UTF-8 text: mend that first`);
+    throw new Error(`Cannot change '${path}' as it is not UTF-8 text: fix that first`);
   }
 }
 
@@ -218,7 +218,7 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Somebody else's.
+    // It holds other files.
   }
 }
 

@@ -14,9 +14,9 @@ export interface LoadOptions {
   /** How listings name where the hook is from. */
   readonly source: string;
   readonly host: HookHost;
-  /** Whom prompt hooks ask. @default nobody: they are then off */
+  /** The model for prompt hooks. They are off if absent. */
   readonly prompt?: PromptModel | undefined;
-  /** Is told what is odd but works. */
+  /** Called with a warning about what is odd but works. */
   readonly warn?: ((message: string) => void) | undefined;
   /** Whether `config.isolate` counts: the process of an isolated module loads it too. @default false */
   readonly isolates?: boolean;
@@ -85,7 +85,7 @@ function whereBroken({ kind, on }: HookFile): OnError {
     : "continue";
 }
 
-/** A file that belongs to no event: told at each turn, as long as it lies there. */
+/** A file that is not a hook: reported at each turn while it is there. */
 export function problemHook({ file, message }: Problem, source: string): HookRecord {
   return {
     name: file,

@@ -38,10 +38,10 @@ function compileRegex(pattern: string): RegExp {
   }
 }
 
-/** The text of an event its matcher is compared with, or undefined where a matcher means nothing. */
+/** The text of an event its matcher is compared with, or undefined if a matcher means nothing. */
 function matchedText(event: AnyEvent): string | undefined {
   const field = EVENTS[event.event].match;
-  // Agents of a kind are told apart only below the root: there is one root.
+  // Only sub-agents have a kind: there is one root.
   if (field === null || (field === "agent_type" && event.parent_agent_id === undefined)) return undefined;
   const value = (event as unknown as Record<string, unknown>)[field];
   return typeof value === "string" ? value : "";

@@ -33,7 +33,7 @@ async function isolated(
   return { ...commandHook({ ...call, async: mode === "async" }, host), kind: "module" };
 }
 
-/** Where a hook of a file is asked: others of the process may end it meanwhile. */
+/** Marks calls made by hooks: only they must not end the process. */
 let asking: Asking | undefined;
 
 type Asking = InstanceType<typeof import("node:async_hooks").AsyncLocalStorage<true>>;

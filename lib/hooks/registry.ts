@@ -154,9 +154,7 @@ export class HookRegistry {
     const found = this.#records.filter((r) => r.name === name);
     if (found.length === 0) {
       throw new TypeError(
-        `Cannot switch hook '${name}' as there is no such hook: the hooks are ${
-          this.#records.map((r) => r.name).join(", ")
-        }`,
+        `Unknown hook '${name}': the hooks are ${this.#records.map((r) => r.name).join(", ")}`,
       );
     }
     for (const record of found) record.enabled = enabled;

@@ -83,7 +83,7 @@ function testsIn(condition: Condition): FieldTest[] {
 
 type Answer = (event: Parameters<HookRecord["run"]>[0]) => Opinion;
 
-/** A rule counts only at the events where its action means something. */
+/** A rule counts only at events where its action does something. */
 function compileRule(rule: Rule, file: string, events: readonly EventName[]): {
   readonly test: (event: Projection) => boolean;
   readonly byEvent: ReadonlyMap<EventName, Answer>;
@@ -108,7 +108,7 @@ function answerOf({ action, reason, change }: Rule, event: EventName): Answer | 
     const set = subjectSetter(event, change.field, change.value);
     return typeof set === "string" ? set : (fired) => ({ ...beside, value: { to: set(fired) } });
   }
-  if (action === "deny" && EVENTS[event].deny === "ignored") return `${event} cannot be denied: it only tells`;
+  if (action === "deny" && EVENTS[event].deny === "ignored") return `${event} cannot be denied`;
   try {
     const opinion = Object.freeze(fromAction(event, action, beside));
     return () => opinion;
@@ -117,7 +117,7 @@ function answerOf({ action, reason, change }: Rule, event: EventName): Answer | 
   }
 }
 
-/** Whether a condition holds; undefined where the text is too long to be sure. */
+/** Whether a condition holds; undefined if the text is too long to be sure. */
 type Test = (event: Projection) => boolean | undefined;
 
 function compileCondition(condition: Condition, file: string): Test {
@@ -178,7 +178,7 @@ function search(pattern: string, mistake: (why: string) => HookLoadError): Compa
   try {
     regex = new RegExp(source!, flags);
   } catch (error) {
-    throw mistake(`'${pattern}' is no regular expression: ${(error as Error).message}`);
+    throw mistake(`'${pattern}' is not a regular expression: ${(error as Error).message}`);
   }
   const why = runaway(regex);
   if (why !== undefined) throw mistake(`'${pattern}' cannot be used safely, ${why}`);

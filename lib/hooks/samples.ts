@@ -80,7 +80,7 @@ function after(tool: string, cwd: string, failed: boolean): EventFields["post-to
   };
 }
 
-/** An event as one might come, for trying a hook on it. `tool` is the one it is about, where it is about one. */
+/** A typical event, for trying a hook on it. `tool` is the tool it is about, if it is about one. */
 export function sampleEvent(
   event: EventName,
   { cwd, tool = "Bash", failed = false }: { cwd: string; tool?: string | undefined; failed?: boolean },
@@ -142,6 +142,6 @@ export function sampleEvent(
     }),
     "agent-prompt": () => ({ prompt_type: "question", message: "Which database?" }),
   };
-  if (!Object.hasOwn(EVENTS, event)) throw new TypeError(`Cannot make a sample of '${event}' as it is no event`);
+  if (!Object.hasOwn(EVENTS, event)) throw new TypeError(`Unknown event '${event}'`);
   return { event, ...fields[event]() } as unknown as Fired<EventName>;
 }

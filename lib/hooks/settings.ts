@@ -18,7 +18,7 @@ export interface SettingsProblem {
   readonly file: string;
   /** Where in the file, such as `hooks.PreToolUse[0].hooks[1].timeout`. */
   readonly path: string;
-  /** The whole sentence: where, what, why, the mend. */
+  /** The whole sentence: where, what, why, how to fix it. */
   readonly message: string;
 }
 
@@ -120,12 +120,12 @@ class Reading {
   #takeHooks(hooks: unknown, file: SettingsFile): void {
     if (hooks === undefined) return;
     if (!isObject(hooks)) {
-      return this.problem(file, "error", "hooks", "Cannot read the hooks as they are no object of events");
+      return this.problem(file, "error", "hooks", "Cannot read the hooks as they are not an object of events");
     }
     let n = 0;
     for (const [event, groups] of Object.entries(hooks)) {
       if (!Array.isArray(groups)) {
-        this.problem(file, "error", `hooks.${event}`, 'Cannot read it as it is no list: write [{ "hooks": [ … ] }]');
+        this.problem(file, "error", `hooks.${event}`, 'Cannot read it as it is not a list: write [{ "hooks": [ … ] }]');
         continue;
       }
       for (const [i, group] of groups.entries()) {
@@ -140,16 +140,16 @@ class Reading {
     }
   }
 
-  /** The group's matcher; undefined where the group is no group, which is then said. */
+  /** The group's matcher; undefined if the group cannot be used, which is reported. */
   #matcherOf(group: unknown, at: string, file: SettingsFile): Matcher | undefined {
     if (!isObject(group) || !Array.isArray(group.hooks)) {
-      const mend = isObject(group) && "type" in group ? "wrap the hook, as in" : "write";
-      const why = `Cannot use it as it has no list of hooks: ${mend} { "hooks": [ … ] }`;
+      const fix = isObject(group) && "type" in group ? "wrap the hook, as in" : "write";
+      const why = `Cannot use it as it has no list of hooks: ${fix} { "hooks": [ … ] }`;
       return this.problem(file, "error", at, why);
     }
     const { matcher } = group;
     if (matcher !== undefined && typeof matcher !== "string") {
-      const why = `Cannot match by ${JSON.stringify(matcher)} as it is no text`;
+      const why = `Cannot match by ${JSON.stringify(matcher)} as it is not a text`;
       return this.problem(file, "error", `${at}.matcher`, why);
     }
     try {
@@ -161,8 +161,8 @@ class Reading {
 
   #takeHandler(entry: unknown, { event, at, file, name }: Place, matcher: Matcher): void {
     const handler = readHandler(entry, at);
-    if ("mend" in handler) {
-      return this.problem(file, "error", handler.at, `Cannot use the hook as ${handler.why}: ${handler.mend}`);
+    if ("fix" in handler) {
+      return this.problem(file, "error", handler.at, `Cannot use the hook as ${handler.why}: ${handler.fix}`);
     }
     const type = "unsupported" in handler ? handler.unsupported : handler.type;
     const never = (why: string) => {
@@ -187,7 +187,7 @@ class Reading {
   #takePermissions(given: unknown, file: SettingsFile, broken: string | undefined): void {
     if (given === undefined) return;
     const wrong = (path: string, message: string) => this.problem(file, "error", path, message);
-    if (!isObject(given)) return wrong("permissions", "Cannot read the permissions as they are no object");
+    if (!isObject(given)) return wrong("permissions", "Cannot read the permissions as they are not an object");
     const loosens = ["allow", "defaultMode", "additionalDirectories"].filter((key) => given[key] !== undefined);
     if (broken !== undefined && loosens.length > 0) {
       const which = loosens.join(", ");
@@ -197,7 +197,7 @@ class Reading {
     for (const list of lists) {
       const rules = given[list] ?? [];
       if (!Array.isArray(rules)) {
-        wrong(`permissions.${list}`, "Cannot read the rules as they are no list");
+        wrong(`permissions.${list}`, "Cannot read the rules as they are not a list");
         continue;
       }
       for (const [i, rule] of rules.entries()) {
@@ -226,7 +226,7 @@ class Reading {
   });
 }
 
-/** Why permissions cannot be used; undefined where they can. */
+/** Why permissions cannot be used; undefined if they can. */
 function refused(permissions: Permissions): string | undefined {
   try {
     decide(permissions, { tool_name: "", input: {}, cwd: "/", effect: "none" });
@@ -238,7 +238,7 @@ function refused(permissions: Permissions): string | undefined {
 
 function unknownEvent(name: string): string {
   if (Object.hasOwn(claude.events, name)) return `nothing here fires ${name}`;
-  return `there is no event ${name}: did you mean ${pascal(nearest(kebab(name), EVENT_NAMES)!)}?`;
+  return `there is not an event ${name}: did you mean ${pascal(nearest(kebab(name), EVENT_NAMES)!)}?`;
 }
 
 /** One settings file, or settings given on the command line as they are. */
@@ -246,12 +246,12 @@ export interface SettingsFile {
   readonly path: string;
   /** Named by a person: it must be there. */
   readonly required?: boolean;
-  /** The settings themselves, where they are in no file. */
+  /** The settings themselves, if they are not in a file. */
   readonly text?: string;
 }
 
 /**
- * The object in a settings file; undefined where there is no file. Comments and trailing commas are accepted.
+ * The object in a settings file; undefined if there is no file. Comments and trailing commas are accepted.
  *
  * @throws {Error} that says where it cannot be read
  */
@@ -274,6 +274,6 @@ export async function readSettings(file: SettingsFile): Promise<Readonly<Record<
     const { line, column } = positionOf(text, offset);
     throw new Error(`Cannot read the settings as ${printParseErrorCode(error)} at line ${line}, column ${column}`);
   }
-  if (!isObject(value)) throw new Error('Cannot read the settings as they are no object: write { "hooks": { … } }');
+  if (!isObject(value)) throw new Error('Cannot read the settings as they are not an object: write { "hooks": { … } }');
   return value;
 }

@@ -22,7 +22,7 @@ export interface TurnCommand {
 const TABLES: readonly string[] = ["turn_start", "turn_end"];
 const KEYS = ["command", "args", "run_on_hook_input", "persist", "json", "timeout", "on_failure"];
 
-/** Reads one table of the file; undefined where it is not there. */
+/** Reads one table of the file; undefined if it is not there. */
 export async function readTurnCommand(text: string, file: string, table: TurnTable): Promise<TurnCommand | undefined> {
   const tables = await readToml(text, file);
   const bad = (why: string) => new HookLoadError(file, undefined, why);

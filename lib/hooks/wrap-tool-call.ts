@@ -12,7 +12,7 @@ export class ToolDeniedError extends Error {
 /**
  * Hooks around one tool call of a host with its own loop. Without hooks it just calls the tool.
  *
- * @throws {ToolDeniedError} where a hook refuses; the tool is then not called
+ * @throws {ToolDeniedError} if a hook refuses; the tool is then not called
  * @example
  * ```ts
  * import { deny, HookRegistry, wrapToolCall } from "crochet";
@@ -77,7 +77,7 @@ function warningFire(hooks: HookRegistry, session: SessionLike) {
 type Given<N extends keyof EventFields> = Partial<EventFields[N]>;
 
 /**
- * The moments of a session that a host tells its hooks of. Without hooks each is a no-op.
+ * The moments of a session that a host passes to its hooks. Without hooks each is a no-op.
  *
  * @example
  * ```ts
@@ -145,7 +145,7 @@ export interface SessionHooks {
   /** Whether a hook refuses to go on, and whether one asks for another try. */
   onError(error: Error, tool?: string | null, given?: Given<"error">): Promise<OnErrorReply>;
   onCheckpoint(checkpoint_id: string, given?: Given<"checkpoint">): Promise<void>;
-  /** The model to use: the new one, what a hook made of it, or the old one where a hook refused. */
+  /** The model to use: the new one, what a hook made of it, or the old one if a hook refused. */
   onModelSwitch(old_model: string | null, new_model: string, given?: Given<"model-switch">): Promise<string | null>;
   onMemoryUpdate(
     file_path: string,

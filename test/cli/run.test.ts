@@ -74,7 +74,7 @@ test("a hook that would end the process ends no run: it failed; one that does so
   using loaded = place({ "hooks/stop.exit.ts": "process.exit(0);" });
   const { code, err } = await crochet(loaded, ["run", "--trust", "go"]);
   assert.equal(code, 1);
-  assert.match(err, /Cannot load hook '.*stop\.exit\.ts' as it ended the process meanwhile: export a function/);
+  assert.match(err, /Cannot load hook '.*stop\.exit\.ts' as it ended the process while loading: export a function/);
 });
 
 test("what hooks print while a run is read by a program goes to stderr: stdout is what was asked for", async () => {

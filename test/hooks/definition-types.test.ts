@@ -27,7 +27,7 @@ test("S3.30: inline_rules may be text in the one-line form, and its mistakes kee
   assert.equal((await preToolUse(records, "Bash", { command: "rm -rf /tmp/x" })).decision, "continue");
   assert.match(
     await refused(`name: x\ntype: inline\ninline_rules: |\n  # guard\n  args.command like "x" -> deny("No")`),
-    /^Cannot load hooks\.yaml:7:22 as 'like' is no operator/,
+    /^Cannot load hooks\.yaml:7:22 as 'like' is not a known operator/,
   );
 });
 

@@ -114,7 +114,10 @@ test("an event that is given stands in for what the name does not say", () => {
   assert.deepEqual([event, tools, name], ["pre-tool-use", ["Bash"], "check.sh"]);
   assert.throws(() => readHookFile(`${folder.path}/check.sh`, "stpo"), /did you mean 'stop'/);
   // Of the file that was named, never of the name that stands in for it.
-  assert.throws(() => readHookFile(`${folder.path}/notes.json`, "stop"), /hook 'notes\.json' as '\.json' is the exten/);
+  assert.throws(
+    () => readHookFile(`${folder.path}/notes.json`, "stop"),
+    /hook 'notes\.json' as hooks do not have the extension/,
+  );
   assert.throws(() => readHookFile(folder.path), /as it is a folder: name one file of it; 'crochet hooks check' tries/);
   assert.throws(() => readHookFile(`${folder.path}/none.sh`), /hook 'none\.sh' as there is no such file: /);
 });
@@ -161,7 +164,7 @@ test("a byte order mark hides no header, and makes no program of a script", () =
 test("a mistake in the header is an error that says what would be right", () => {
   const cases: [string, RegExp][] = [
     ["# crochet: timeot=5", /config key 'timeot'.*did you mean 'timeout'\?/],
-    ["# crochet: timeout=5s", /timeout="5s" as it does not fit: expected a number of seconds, such as 5$/],
+    ["# crochet: timeout=5s", /timeout="5s": expected a number of seconds, such as 5$/],
     ["# crochet: timeout=0", /expected a number of seconds/],
     ["# crochet: onError=maybe", /expected continue, deny, abort/],
     ["# crochet: mode", /mode=true.*expected gate, observe, async/],

@@ -270,11 +270,11 @@ test("a settings file that cannot be understood is not touched", async () => {
   mkdirSync(`${p.cwd}/.claude`);
   const file = `${p.cwd}/.claude/settings.json`;
   const cases: [string | Uint8Array, RegExp][] = [
-    ["{ no", /no JSON/],
-    ["[]", /they are no object/],
-    [`{ "hooks": [] }`, /'hooks' is no object/],
-    [`{ "hooks": { "Stop": {} } }`, /'hooks\.Stop' is no list/],
-    [`{ "hooks": { "Stop": [{ "type": "command" }] } }`, /'hooks\.Stop' is no list/],
+    ["{ no", /not valid JSON/],
+    ["[]", /they are not an object/],
+    [`{ "hooks": [] }`, /'hooks' is not an object/],
+    [`{ "hooks": { "Stop": {} } }`, /'hooks\.Stop' is not a list/],
+    [`{ "hooks": { "Stop": [{ "type": "command" }] } }`, /'hooks\.Stop' is not a list/],
     [new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), /not UTF-8/],
   ];
   for (const [text, message] of cases) {

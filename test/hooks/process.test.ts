@@ -146,7 +146,7 @@ test("runProcess() names what a script is to be run by, where that is what is mi
     const command = `${folder.path}/${name}`;
     chmodSync(command, 0o755);
     await assert.rejects(run(command, { args: [] }), {
-      message: `Cannot start '${command}' as its first line wants ${wanted}, which is no program here`,
+      message: `Cannot start '${command}' as its first line names ${wanted}, which is not a program`,
     });
   }
 });

@@ -145,7 +145,7 @@ test("U7: a prompt file with a mistake does not load", async () => {
   const refused = async (text: string) =>
     await promptHook(text, "x.prompt.md", { model: undefined }).then(() => "", (error) => error.message);
   assert.match(await refused("---\nmodel: [\n---\nx"), /^Cannot load x\.prompt\.md:\d+:\d+ as it is not valid YAML/);
-  assert.match(await refused("---\nmodell: x\n---\nx"), /no such key/);
+  assert.match(await refused("---\nmodell: x\n---\nx"), /Unknown config key/);
   assert.match(await refused("---\nmodel: 3\n---\nx"), /its model is 3: expected a name/);
   assert.match(await refused("---\ncache: soon\n---\nx"), /its cache is "soon": expected seconds, true or false/);
   assert.match(await refused("---\nmodel: x\n"), /its front matter is never closed/);

@@ -233,7 +233,7 @@ test("S3.36: a disabled hook is passed over until it is enabled; an unknown one 
   assert.equal((await hooks.fire(BASH)).decision, "deny");
   assert.throws(() => hooks.enable("x"), {
     name: "TypeError",
-    message: "Cannot switch hook 'x' as there is no such hook: the hooks are h",
+    message: "Unknown hook 'x': the hooks are h",
   });
 });
 

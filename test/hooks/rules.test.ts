@@ -219,23 +219,29 @@ test("U13: a rule that means nothing at one of several events is passed over the
 
 test("U7, U13: mistakes are told when loading, with file, line and column and the mend", async () => {
   const cases: [string, RegExp][] = [
-    [`\n  tool like "x" -> deny("x")`, /^Cannot load g\.rules:2:8 as 'like' is no operator: expected equals, contains/],
+    [
+      `\n  tool like "x" -> deny("x")`,
+      /^Cannot load g\.rules:2:8 as 'like' is not a known operator: expected equals, contains/,
+    ],
     [
       `tool equals Bash -> deny("x")`,
-      /g\.rules:1:13 as 'Bash' is no text, number, true or false: put a text in quotes/,
+      /g\.rules:1:13 as 'Bash' is not a text, number, true or false: put a text in quotes/,
     ],
-    [`tool equals "x" deny`, /g\.rules:1:17 as 'deny' stands where 'and', 'or' or '->' and what to do is expected/],
-    [`tool equals "x" -> explode`, /g\.rules:1:20 as 'explode' is no action/],
+    [`tool equals "x" deny`, /g\.rules:1:17 as 'and', 'or' or '->' and what to do is expected instead of 'deny'/],
+    [`tool equals "x" -> explode`, /g\.rules:1:20 as 'explode' is not a known action/],
     [`tool equals "x" -> modify`, /1:26 as 'modify' needs what to set/],
-    [`tool matches '(' -> deny("x")`, /g\.rules:1:14 as '\(' is no regular expression/],
+    [`tool matches '(' -> deny("x")`, /g\.rules:1:14 as '\(' is not a regular expression/],
     [`tool glob "[a" -> deny("x")`, /g\.rules:1:11 as .*'\[' is never closed/],
-    [`args.command matches "\\brm" -> deny("x")`, /1:22 as '\\b' in double quotes is no escape: .*use single quotes/],
+    [
+      `args.command matches "\\brm" -> deny("x")`,
+      /1:22 as '\\b' in double quotes is not an escape: .*use single quotes/,
+    ],
     [`tool equals "x`, /1:13 as the " is never closed/],
-    [`(tool equals 1 -> deny`, /1:16 as '->' stands where '\)' is expected/],
-    [`tool equals 1`, /the end of the file stands where/],
-    [`__proto__.x equals 1 -> deny("x")`, /1:1 as '__proto__.x' stands where a field such as args.command is expected/],
+    [`(tool equals 1 -> deny`, /1:16 as '\)' is expected instead of '->'/],
+    [`tool equals 1`, /is expected instead of the end of the file/],
+    [`__proto__.x equals 1 -> deny("x")`, /1:1 as a field such as args.command is expected instead of '__proto__.x'/],
     [`# nothing here\n`, /^Cannot load g\.rules as it holds no rule/],
-    [`tool equals null -> deny("x")`, /1:13 as 'null' is no text/],
+    [`tool equals null -> deny("x")`, /1:13 as 'null' is not a text/],
   ];
   for (const [rules, message] of cases) assert.match(await refused(rules), message, rules);
 });
@@ -244,15 +250,15 @@ test("U7, U13: mistakes in YAML have their line and column too", async () => {
   const cases: [string, RegExp][] = [
     [
       `- field: tool\n  operator: like\n  value: 3\n  action: deny`,
-      /^Cannot load g\.rules\.yaml:2:13 as 'like' is no operator/,
+      /^Cannot load g\.rules\.yaml:2:13 as 'like' is not a known operator/,
     ],
-    [`- field: tool\n  operator: equals\n  value: [3]\n  action: deny`, /:3:10 as \[3\] is no text/],
-    [`- field: tool\n  operator: equals\n  value: 3`, /nothing is no action: expected continue/],
+    [`- field: tool\n  operator: equals\n  value: [3]\n  action: deny`, /:3:10 as \[3\] is not a text/],
+    [`- field: tool\n  operator: equals\n  value: 3`, /it has no action: expected continue/],
     [`- and: []\n  action: deny`, /:1:8 as 'and' needs a list of conditions/],
     [`- field: a\n  or: []\n  action: deny`, /'field' and 'or' exclude each other/],
-    [`rules: 1`, /:1:1 as its rules are no list/],
-    [`- field: tool\n  opertor: equals`, /:2:12 as 'opertor' is no key of a rule: .*did you mean 'operator'/],
-    [`- field: tool\n  operator: matches\n  value: "("\n  action: deny`, /:3:10 as '\(' is no regular expression/],
+    [`rules: 1`, /:1:1 as its rules are not a list/],
+    [`- field: tool\n  opertor: equals`, /:2:12 as 'opertor' is not a known key of a rule: .*did you mean 'operator'/],
+    [`- field: tool\n  operator: matches\n  value: "("\n  action: deny`, /:3:10 as '\(' is not a regular expression/],
     [`- x: [`, /is not valid YAML/],
     [`- x: &a 1\n  y: *a\n  z: *b\n- &b 2`, /:3:6 as it is not valid YAML: Unresolved alias/],
     [

@@ -305,6 +305,6 @@ test("a script's verdict that a host would pass over in silence is told, and nev
   for (const host of HOSTS) {
     const { output, stderr, code } = await ask(around, "pre", host, { name: "pre-tool-use.x.sh" });
     assert.deepEqual({ output, code }, { output: undefined, code: 1 }, host);
-    assert.match(stderr, /other text stands before its JSON object/);
+    assert.match(stderr, /there is other text before its JSON object/);
   }
 });

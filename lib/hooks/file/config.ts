@@ -7,7 +7,7 @@ export interface HookConfig {
   /** Seconds until the hook counts as failed. */
   readonly timeout?: number;
   readonly onError?: OnError;
-  /** What the tool name, the source, … must match where a list of names in the file name is too little. */
+  /** What the tool name, the source, … must match, if a list of names in the file name is not enough. */
   readonly matcher?: string;
   /** @default "gate" */
   readonly mode?: HookRecord["mode"];
@@ -58,37 +58,37 @@ const CHECKS: { readonly [K in keyof Required<HookConfig>]: Check } = {
 export function checkedConfig(given: unknown): HookConfig {
   if (given === undefined) return {};
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw new TypeError(`Cannot use the hook's config as it is no object: current value is ${JSON.stringify(given)}`);
+    throw new TypeError(`Cannot use the hook's config: it is not an object but ${JSON.stringify(given)}`);
   }
   for (const [key, value] of Object.entries(given)) {
     const check = Object.hasOwn(CHECKS, key) ? CHECKS[key as keyof HookConfig] : undefined;
     if (!check) {
       throw new TypeError(
-        `Cannot use config key '${key}' as there is no such key: did you mean '${nearest(key, Object.keys(CHECKS))}'?`,
+        `Unknown config key '${key}': did you mean '${nearest(key, Object.keys(CHECKS))}'?`,
       );
     }
     const wrong = value === undefined ? undefined : check(value);
     if (wrong !== undefined) {
-      throw new TypeError(`Cannot use config ${key}=${JSON.stringify(value)} as it does not fit: ${wrong}`);
+      throw new TypeError(`Cannot use config ${key}=${JSON.stringify(value)}: ${wrong}`);
     }
   }
   return given as HookConfig;
 }
 
-/** The header stands in the comment at the top, a licence perhaps, or as near to it as a front matter mark leaves it. */
+/** The header is in the first comment, or in the ten lines after it: a licence or front matter may come first. */
 const TOP = /^(?:[ \t]*(?:#[^\n]*|\r)?\n)*(?:[^\n]*\n){0,10}/;
 
 /**
  * Reads `# crochet: timeout=5 matcher="mcp__.*" nondeterministic` from the first lines of a text hook.
  *
- * @throws {TypeError} for a word that is no `key=value`, an unknown key, or a second header
+ * @throws {TypeError} for a word that is not `key=value`, an unknown key, or a second header
  */
 export function readHeader(text: string): HookConfig {
   if (!text.includes("crochet:")) return {};
   const [top] = TOP.exec(`${text}\n`)!;
   const [header, second] = [...top.matchAll(/^#[ \t]*crochet:(.*)$/gm)];
   if (!header) return {};
-  if (second) throw new TypeError("Cannot use a second '# crochet:' line as a hook has one: join them");
+  if (second) throw new TypeError("Cannot use a second '# crochet:' line: join them");
   const config: Record<string, unknown> = {};
   for (
     const [word, key, quoted, bare] of header[1]!.trim().matchAll(

@@ -41,7 +41,7 @@ const LISTS: { readonly [name: string]: string } = {
   "hooks.json": "by the host it was written for",
 };
 
-/** What is left of a hook that nobody means to run: a copy of an editor, or one that was switched off by hand. */
+/** Endings of files that are not meant to run: copies made by an editor, hooks switched off by hand. */
 const PUT_ASIDE = /[~#]$|^\.(?:bak|disabled|off|old|orig|rej|save|swp|tmp)$/i;
 
 export const DEFAULT_PRIORITY = 100;
@@ -57,7 +57,7 @@ export interface Moment {
 
 /** A hook file's name, taken apart. */
 export interface FileName extends Moment {
-  /** Undefined where the name has none: the hook then runs at the default priority. */
+  /** Undefined if the name has none: the hook then runs at the default priority. */
   readonly priority: number | undefined;
   readonly label: string | undefined;
   /** With its dot; empty for an executable of no known extension. */
@@ -65,19 +65,19 @@ export interface FileName extends Moment {
   readonly kind: FileKind;
 }
 
-/** Why a name names no hook, and the nearest one that does. */
+/** Why a name is not the name of a hook, and the nearest one that is. */
 export class BadFileName extends Error {
   override name = "BadFileName";
   readonly reason: string;
-  readonly mend: string;
-  constructor(file: string, reason: string, mend: string) {
-    super(`Cannot load hook '${file}' as ${reason}: ${mend}`);
+  readonly fix: string;
+  constructor(file: string, reason: string, fix: string) {
+    super(`Cannot load hook '${file}' as ${reason}: ${fix}`);
     this.reason = reason;
-    this.mend = mend;
+    this.fix = fix;
   }
 }
 
-/** Files that live in a hooks folder and are no hooks: helpers, hidden files, tests, examples, types, the manual. */
+/** Files that live in a hooks folder and are not hooks: helpers, hidden files, tests, examples, types, the README. */
 export function isSkipped(file: string): boolean {
   return /^[_.]|^README|\.test\.|\.examples\.yaml$|\.d\.ts$/.test(file);
 }
@@ -99,7 +99,7 @@ const LABEL = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
  * @throws {BadFileName} with the nearest name that is valid
  */
 export function parseFileName(file: string, options: { executable?: boolean } = {}): FileName {
-  const bad = (reason: string, mend = `did you mean '${nearestName(file)}'?`) => new BadFileName(file, reason, mend);
+  const bad = (reason: string, fix = `did you mean '${nearestName(file)}'?`) => new BadFileName(file, reason, fix);
   const known = knownExtension(file);
   const read = Object.hasOwn(LISTS, file) ? LISTS[file] : undefined;
   if (read) {
@@ -110,7 +110,7 @@ export function parseFileName(file: string, options: { executable?: boolean } = 
     throw bad(
       ext === undefined
         ? "it has no extension and is not an executable with a #! line"
-        : `'${ext}' is the extension of no kind of hook`,
+        : `hooks do not have the extension '${ext}'`,
       ext !== undefined && PUT_ASIDE.test(ext) ? "to keep it and not run it, begin its name with '_'" : undefined,
     );
   }
@@ -134,19 +134,19 @@ function knownExtension(file: string): readonly [ext: string, kind: FileKind] | 
   return undefined;
 }
 
-/** What decides a file's kind; empty where it is no extension of a hook. */
+/** What decides a file's kind; empty if it is not an extension of a hook. */
 export function extensionOf(file: string): string {
   return knownExtension(file)?.[0] ?? "";
 }
 
 /** Reads `<event>[@Tool+Tool]`, the part of a name that says when. */
 export function parseMoment(text: string): Moment {
-  return readMoment(text, (reason, mend = `did you mean '${nearestMoment(text)}'?`) => {
-    return new TypeError(`Cannot listen to '${text}' as ${reason}: ${mend}`);
+  return readMoment(text, (reason, fix = `did you mean '${nearestMoment(text)}'?`) => {
+    return new TypeError(`Cannot listen to '${text}' as ${reason}: ${fix}`);
   });
 }
 
-function readMoment(text: string, bad: (reason: string, mend?: string) => Error): Moment {
+function readMoment(text: string, bad: (reason: string, fix?: string) => Error): Moment {
   const at = text.indexOf("@");
   const event = at < 0 ? text : text.slice(0, at);
   const on = NAMES.get(event);
@@ -184,7 +184,7 @@ export function formatFileName(parts: {
   ].join("");
 }
 
-/** A valid name that is as near to the given one as its parts can be mended. */
+/** A valid name that is as close to the given one as possible. */
 export function nearestName(file: string): string {
   const known = knownExtension(file)?.[0];
   const last = known ?? /(?:\.rules|\.prompt)?\.[^.]*$/i.exec(file)?.[0] ?? "";

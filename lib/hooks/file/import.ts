@@ -11,7 +11,7 @@ export interface ModuleFolder {
 }
 
 /**
- * Imports a module of the folder as it is on disk; `version` tells two states of the file apart. Runtimes keep a
+ * Imports a module of the folder as it is on disk; `version` distinguishes two states of the file. Runtimes keep a
  * module for good: an edited one is asked for under another name (Deno) or forgotten first (Bun), and so is what
  * it imports of its own folder.
  */
@@ -33,7 +33,7 @@ const loading: string[] = [];
 function tellEnded(code: number): void {
   const hooks = [...new Set(loading)].map((path) => `'${path}'`).join(" or ");
   console.error(
-    `Cannot load hook ${hooks} as it ended the process meanwhile: export a function that returns a verdict`,
+    `Cannot load hook ${hooks} as it ended the process while loading: export a function that returns a verdict`,
   );
   if (code === 0) process.exitCode = 1;
 }
@@ -54,7 +54,7 @@ async function fromBun(folder: ModuleFolder, path: string, version: string): Pro
   return await import(path);
 }
 
-/** Bun reads a module anew once it is out of this cache. One that failed is in it too, though not among its keys. */
+/** Bun reads a module again once it is out of this cache. One that failed is in it too, though not among its keys. */
 async function forget(paths: readonly string[]): Promise<void> {
   const { createRequire } = await import("node:module");
   const { cache } = createRequire(import.meta.url);
@@ -82,7 +82,7 @@ async function fromDeno(folder: ModuleFolder, path: string, version: string): Pr
 
 const passing = new Set<string>();
 
-/** Deno tells modules apart by their whole address: the state of the shared files goes on to what a module imports. */
+/** Deno identifies modules by their whole address: the state of the shared files is passed on to what a module imports. */
 async function passOnVersions(root: string): Promise<void> {
   if (passing.has(root)) return;
   passing.add(root);

@@ -4,7 +4,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** A hook file that cannot be used, with the place to mend. */
+/** A hook file that cannot be used, with the place to fix. */
 export class HookLoadError extends Error {
   override name = "HookLoadError";
   readonly file: string;

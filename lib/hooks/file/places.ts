@@ -5,7 +5,7 @@ import { sha256 } from "../../files/sha256.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The home of whoever runs us, as their environment has it. */
+/** The user's home, as the environment has it. */
 export function homeOf(env: Environment): string {
   return env.HOME || homedir();
 }
@@ -19,7 +19,7 @@ export function userState(env: Environment): string {
   return given && isAbsolute(given) ? given : join(homeOf(env), ".crochet");
 }
 
-/** The file in which a person's decisions of one kind about one path are kept: by its hash, as a path is no file name. */
+/** The file in which a person's decisions of one kind about one path are kept: by its hash, as a path is not a file name. */
 export function stateFile(
   kind: "trust" | "switches" | "installed" | "permissions",
   path: string,
@@ -37,7 +37,7 @@ export function realOr(path: string): string {
   }
 }
 
-/** A path as a person reads it: relative to where they are, or to their home. */
+/** A path as a person reads it: relative to the working directory, or to the home. */
 export function shortPath(path: string, cwd: string, env: Environment): string {
   const home = homeOf(env);
   if (path === cwd) return ".";
@@ -45,7 +45,7 @@ export function shortPath(path: string, cwd: string, env: Environment): string {
   return path.startsWith(`${home}/`) ? `~/${path.slice(home.length + 1)}` : path;
 }
 
-/** Writes a file whole or not at all; its folder is made where it is missing. */
+/** Writes a file whole or not at all; its folder is made if it is missing. */
 export function writeWhole(path: string, text: string, mode = 0o600): void {
   mkdirSync(dirname(path), { recursive: true });
   const beside = `${path}.${process.pid}.tmp`;

@@ -14,7 +14,7 @@ export type KindParts = Pick<HookRecord, "kind" | "dialect" | "run" | "read">;
 /** All the rest of a record, which its file's name and config decide. */
 type RecordBase = Omit<HookRecord, keyof KindParts>;
 
-/** Time limits where a file sets none, in seconds. Rules take no time. */
+/** Time limits of files that set none, in seconds. Rules take no time. */
 const TIMEOUTS: { readonly [K in FileKind]?: number } = { module: 60, command: 600, prompt: 30 };
 
 /** What a hook file is to the bus, before its kind has a say. */
@@ -67,7 +67,7 @@ export function moduleRecord(
 /** One moment of a hook file, with what it is matched by. */
 export interface Listened extends ResolvedName {
   readonly pattern?: string;
-  /** The exact names, where the pattern is made of them. */
+  /** The exact names, if the pattern is a list of names. */
   readonly tools?: readonly string[];
 }
 
@@ -95,7 +95,7 @@ function listener({ on, tools }: Moment, matcher?: string): Listener {
   };
 }
 
-/** A hook of several moments applies where any of them does. */
+/** A hook of several moments applies if any of them does. */
 function missesOf(listeners: readonly Listener[]): HookRecord["misses"] {
   if (listeners.every((l) => l.misses === undefined)) return undefined;
   if (listeners.length === 1) return listeners[0]!.misses;
@@ -113,7 +113,7 @@ function missesOf(listeners: readonly Listener[]): HookRecord["misses"] {
 }
 
 /**
- * The matcher of a file: as in code, but one that could search for ever is refused when it is loaded.
+ * The matcher of a file: as in code, but one that could search forever is refused when it is loaded.
  *
  * @throws {TypeError} that says why it cannot be used
  */

@@ -15,7 +15,7 @@ type Printed = { readonly json: Readonly<Record<string, unknown>> } | { readonly
 export function readStdout(stdout: string): Printed {
   const text = stdout.trim();
   if (!text.startsWith("{")) {
-    if (holdsVerdict(text)) throw unreadable("other text stands before its JSON object", text);
+    if (holdsVerdict(text)) throw unreadable("there is other text before its JSON object", text);
     return { plain: text };
   }
   const json = parsed(text);

@@ -183,7 +183,7 @@ function shown(value: unknown): string {
   return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
-/** As `kebab` of core, without loading the table of events: this file is loaded for every served event. */
+/** As `kebab` of core, without loading the table of events: this file is loaded forevery served event. */
 function kebab(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, "$1-$2").toLowerCase();
 }

@@ -15,7 +15,7 @@ type Group = { readonly matcher?: string; readonly hooks: readonly { readonly co
  * The text of a settings file with hooks added at the ends of their lists: what is there stays, to the byte. A hook
  * that is there already is not added again.
  *
- * @throws {Error} where the text is no settings file
+ * @throws {Error} if the text is not a settings file
  */
 export async function withEntries(text: string, entries: readonly HostEntry[]): Promise<string> {
   const edit = await opened(text);
@@ -31,7 +31,7 @@ export async function withEntries(text: string, entries: readonly HostEntry[]): 
   return closed(edit, text);
 }
 
-/** The text without the hooks that are meant, nor the lists that they alone were in. */
+/** The text without the hooks that are meant, and without the lists that held nothing else. */
 export async function withoutEntries(text: string, isMeant: (entry: HostEntry) => boolean): Promise<string> {
   const edit = await opened(text);
   const found = hooksIn(edit) ?? {};
@@ -74,16 +74,16 @@ function closed({ text }: JsonText, before: string): string {
 
 /** The hooks of the settings. Refuses what it would have to guess about. */
 function hooksIn(edit: JsonText): Hooks | undefined {
-  const wrong = (what: string) => new Error(`Cannot change the settings as ${what}: mend that first`);
+  const wrong = (what: string) => new Error(`Cannot change the settings as ${what}: fix that first`);
   const value = edit.value();
-  if (!isObject(value)) throw wrong("they are no object");
+  if (!isObject(value)) throw wrong("they are not an object");
   const { hooks } = value;
   if (hooks === undefined) return undefined;
-  if (!isObject(hooks)) throw wrong("'hooks' is no object");
+  if (!isObject(hooks)) throw wrong("'hooks' is not an object");
   for (const [event, groups] of Object.entries(hooks)) {
     const isGroup = (group: unknown) => isObject(group) && Array.isArray(group.hooks) && group.hooks.every(isObject);
     if (!Array.isArray(groups) || !groups.every(isGroup)) {
-      throw wrong(`'hooks.${event}' is no list of { "hooks": [ … ] }`);
+      throw wrong(`'hooks.${event}' is not a list of { "hooks": [ … ] }`);
     }
   }
   return hooks as Hooks;
@@ -106,14 +106,16 @@ export class JsonText {
     this.#style = { eol: text.includes("\r\n") ? "\r\n" : "\n", indent: /\n([ \t]+)\S/.exec(text)?.[1] ?? "  " };
   }
 
-  /** @throws {Error} that says where the text is no JSON */
+  /** @throws {Error} that says where the text is not JSON */
   value(): unknown {
     const errors: { error: number; offset: number; length: number }[] = [];
     const value: unknown = this.#jsonc.parse(this.text, errors, { allowTrailingComma: true });
     if (errors.length > 0) {
       const { error, offset } = errors[0]!;
       const line = this.text.slice(0, offset).split("\n").length;
-      throw new Error(`Cannot change it as it is no JSON: ${this.#jsonc.printParseErrorCode(error)} in line ${line}`);
+      throw new Error(
+        `Cannot change it as it is not valid JSON: ${this.#jsonc.printParseErrorCode(error)} in line ${line}`,
+      );
     }
     return value;
   }

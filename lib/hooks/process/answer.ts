@@ -10,7 +10,7 @@ import { asyncLine, readStdout } from "../hosts/claude-answer.ts";
 import { wireName } from "./wire.ts";
 import { complaint, inHostWords, lateWords, plainWords, type Speaker } from "./words.ts";
 
-/** A process that gave no answer. `stderr` is what it complained of. */
+/** A process that gave no answer. `stderr` is what it wrote there. */
 export class FailedCommand extends UnusableAnswer {
   override name = "FailedCommand";
   readonly stderr: string;
@@ -20,7 +20,7 @@ export class FailedCommand extends UnusableAnswer {
   }
 }
 
-/** Whose answer is read, and for whom. */
+/** The hook whose answer is read. */
 interface Listening extends Speaker {
   /** Whether the hook was registered for sub-agents alone, by the host's own name of that moment. */
   readonly subOnly: boolean;
@@ -54,7 +54,7 @@ type Json = Readonly<Record<string, unknown>>;
 /**
  * Reads how a process ended and what it said, as the host tabulates it.
  *
- * @throws {UnusableAnswer} where that is no answer
+ * @throws {UnusableAnswer} if that is not an answer
  */
 export function answerOf(ran: Ran, about: Listening): Opinion {
   if (ran.code === 2) return refusal(ran, about);
@@ -65,10 +65,10 @@ export function answerOf(ran: Ran, about: Listening): Opinion {
 }
 
 /**
- * What a hook that nobody waited for says in the end: its verdict, its exit code and its plain words are void, unless
+ * What a hook in the background says in the end: its verdict, exit code and plain text do not count, unless
  * it may still complain (`rewake`).
  *
- * @throws {UnusableAnswer} where its output looks like an answer and is none
+ * @throws {UnusableAnswer} if its output looks like an answer but cannot be read
  */
 export function lateAnswer(ran: Ran, about: Listening, rewake = false): readonly Said[] {
   if (ran.ended) return [];
@@ -191,7 +191,7 @@ function shortened(opinion: Opinion, about: Listening): Opinion {
   return { ...opinion, contexts: opinion.contexts.map((said) => ({ ...said, text: short(said.text) })) };
 }
 
-/** Plain words count where the host hands them on, and as further instructions for a summary. */
+/** Plain text counts if the host passes it on, and as further instructions for a summary. */
 function fromWords(text: string, ran: Ran, about: Listening): Opinion {
   const { event } = about;
   if (text === "") return {};
@@ -202,7 +202,7 @@ function fromWords(text: string, ran: Ran, about: Listening): Opinion {
   return said ? { contexts: [said] } : {};
 }
 
-/** What a process that failed is told of as: how it ended, and the first line of what it complained of. */
+/** The error for a process that failed: how it ended, and the first line of its stderr. */
 export function failed(ran: Ran): FailedCommand {
   const first = ran.stderr.trim().split("\n")[0]!;
   return new FailedCommand(`Cannot use the hook's answer as it ${howEnded(ran)}${first && `: ${first}`}`, ran.stderr);

@@ -8,11 +8,11 @@ import type { WireFacts } from "./wire.ts";
 
 /** Names that look like secrets: their last word is one (`OPENAI_KEY`, not `MONKEY`), or they say so (`PGPASSWORD`). */
 const SECRET = /_KEY$|(?:^|_)(?:API_?KEY|TOKEN|PAT|PASS)$|PASSW(?:OR)?D$|PASSPHRASE$|(?:^|_)SECRET|^MYSQL_PWD$/i;
-/** Names like those that are no secrets. */
+/** Names like those that are not secrets. */
 const NO_SECRET = /PUBLIC_KEY$/i;
 /** Secrets by name that hooks are expected to use. */
 const KEPT: ReadonlySet<string> = new Set(["GITHUB_TOKEN", "GH_TOKEN"]);
-/** What belongs to the host's own process, or is set anew where it means something. */
+/** What belongs to the host's own process, or is set again where it applies. */
 const DROPPED = /^OTEL_|^CLAUDE_(?:ENV_FILE|EFFORT|PLUGIN_ROOT|PLUGIN_DATA)$/;
 
 /**
@@ -39,11 +39,11 @@ export interface HookStart {
   readonly host: HookHost;
   readonly event: AnyEvent;
   readonly ctx: HookContext;
-  /** @default what the host tells of the event */
+  /** @default what the host knows of the event */
   readonly facts?: WireFacts;
 }
 
-/** Where a hook's process runs: where the agent is, or where that is gone, the nearest folder there is. */
+/** The working directory of a hook's process: the agent's, or the nearest that exists. */
 export function hookFolder({ host, ctx }: HookStart): string {
   return [ctx.cwd, host.projectDir].find((path) => existsSync(path)) ?? homedir();
 }
@@ -55,7 +55,7 @@ export function hookFolder({ host, ctx }: HookStart): string {
 export function hookEnvironment(start: HookStart, cwd: string): { readonly [name: string]: string } {
   const { host, event, ctx, facts = host.wire?.(event) ?? {} } = start;
   const { env, withheld } = withoutSecrets(host.env ?? process.env, host.keepEnv);
-  tellWithheld(host, withheld, ctx.log);
+  reportWithheld(host, withheld, ctx.log);
   Object.assign(env, {
     PWD: cwd,
     CROCHET: "1",
@@ -73,16 +73,16 @@ export function hookEnvironment(start: HookStart, cwd: string): { readonly [name
   return env;
 }
 
-const told = new WeakMap<HookHost, Set<string>>();
+const reported = new WeakMap<HookHost, Set<string>>();
 
 /** Says, once per host, which variables hooks do not get and how they would. */
-function tellWithheld(host: HookHost, withheld: readonly string[], tell: (message: string) => void): void {
-  let known = told.get(host);
-  if (!known) told.set(host, known = new Set());
+function reportWithheld(host: HookHost, withheld: readonly string[], log: (message: string) => void): void {
+  let known = reported.get(host);
+  if (!known) reported.set(host, known = new Set());
   const fresh = withheld.filter((name) => !known.has(name));
   if (fresh.length === 0) return;
   for (const name of fresh) known.add(name);
-  tell(`Hooks do not get ${fresh.join(", ")} as they look like secrets: list a name under hooks.env to pass it on`);
+  log(`Hooks do not get ${fresh.join(", ")} as they look like secrets: list a name under hooks.env to pass it on`);
 }
 
 /** Puts the values of the host's own placeholders into one element of an exec form; nothing else is expanded. */

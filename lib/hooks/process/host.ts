@@ -22,15 +22,15 @@ export interface HookHost {
   readonly allowLocal?: boolean | undefined;
   /** The folder for output too long for memory or for the model. @default a new one among the temporary files */
   readonly outputDir?: ((sessionId: string) => string) | undefined;
-  /** Whether that folder is one of the project, where the agent's tools may look, if it can be written. @default false */
+  /** Whether to use a folder of the project, which the agent's tools may read, if it can be written. @default false */
   readonly keepsOutput?: boolean | undefined;
   /** The file in which SessionStart hooks leave `export NAME=value` lines for later Bash calls. */
   readonly envFile?: ((sessionId: string) => string) | undefined;
   /** Takes rules for the session that a PermissionRequest hook gives with its answer. */
   readonly remember?: ((behavior: "allow" | "ask" | "deny", rules: readonly string[]) => void) | undefined;
-  /** How to start commands of hooks where they are confined to the session's sandbox. @default they run as you */
+  /** How to start commands of hooks in the session's sandbox. @default they run as the user */
   readonly confine?: (() => Promise<Wrap>) | undefined;
-  /** Is told what a command hook writes while it writes it. */
+  /** Called with what a command hook writes, while it writes it. */
   readonly onOutput?: ((output: HookOutput) => void) | undefined;
 }
 

@@ -39,7 +39,7 @@ export interface Group {
 /** How long a group has between being asked to end and being ended. */
 export const GRACE_MS = 1500;
 
-/** @throws {Error} where the runtime refuses at once; otherwise the child emits `error` */
+/** @throws {Error} if the runtime refuses at once; otherwise the child emits `error` */
 export function startGroup({ command, args, cwd, env }: GroupOptions): Group {
   const [program, ...given] = argvOf(command, args);
   const child = spawn(program!, given, { cwd, env: { ...env }, detached: true, stdio: ["pipe", "pipe", "pipe"] });
@@ -104,7 +104,7 @@ export interface ProcessOptions extends GroupOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until it is ended like that. @default no limit */
   readonly timeout?: number | undefined;
-  /** Is told what the process writes while it writes it. */
+  /** Called with what the process writes, while it writes it. */
   readonly onOutput?: ((stream: Stream, text: string) => void) | undefined;
   /** Where output that is too much for memory goes. @default a new folder among the temporary files */
   readonly outputDir?: (() => string) | undefined;
@@ -112,14 +112,14 @@ export interface ProcessOptions extends GroupOptions {
 
 /** How a process ended and what it said. */
 export interface Ran {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly signal: string | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Why it was ended, where it did not end by itself. */
+  /** Why it was ended, if it did not end by itself. */
   readonly ended?: "timeout" | "aborted";
-  /** The file with the whole of stdout, where `stdout` is only its head. */
+  /** The file with all of stdout, if `stdout` is only its beginning. */
   readonly stdoutFile?: string;
 }
 
@@ -133,10 +133,10 @@ const QUIET_MS = 40;
 const DRAIN_MS = 1000;
 
 /**
- * Runs a command to its end. It has ended when its own process has, whatever it left running; when it is told to
+ * Runs a command to its end. It has ended when its own process has, whatever it left running; when it is asked to
  * end, it has ended soon after, whatever it does.
  *
- * @throws {Error} where it cannot be started
+ * @throws {Error} if it cannot be started
  */
 export function runProcess(options: ProcessOptions): Promise<Ran> {
   return new Promise((resolve, reject) => {
@@ -238,10 +238,10 @@ function letGo(stream: Readable & { unref?: () => void }): void {
 
 function cannotStart(command: string, error: unknown): Error {
   const interpreter = (error as { code?: string }).code === "ENOENT" ? interpreterOf(command) : undefined;
-  // The system calls the script missing where it is what the script is to be run by, perhaps only for a CR at its end.
+  // The system reports the script as missing if its interpreter is, perhaps only because of a CR at the end of the line.
   if (interpreter !== undefined && !existsSync(interpreter)) {
     const shown = JSON.stringify(interpreter);
-    return new Error(`Cannot start '${command}' as its first line wants ${shown}, which is no program here`);
+    return new Error(`Cannot start '${command}' as its first line names ${shown}, which is not a program`);
   }
   return new Error(`Cannot start '${command}' as ${thrownWords(error)}`);
 }
@@ -262,7 +262,7 @@ export class Output {
   readonly #path: () => string;
   #size = 0;
   #fd: number | undefined;
-  /** The file that holds the whole, where memory holds only its head. */
+  /** The file that holds everything, if memory holds only the beginning. */
   file: string | undefined;
 
   constructor(path: () => string) {
@@ -283,7 +283,7 @@ export class Output {
     if (before < FILED_BYTES) writeSync(this.#fd, chunk);
   }
 
-  /** The head as text; bytes that are no UTF-8 become U+FFFD, and a byte order mark goes. */
+  /** The head as text; bytes that are not UTF-8 become U+FFFD, and a byte order mark goes. */
   end(): string {
     if (this.#fd !== undefined) closeSync(this.#fd);
     this.#fd = undefined;

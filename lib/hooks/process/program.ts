@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { onPath } from "../../files/on-path.ts";
 
-/** What runs a script that is no program by itself, by its extension. */
+/** What runs a script that is not a program itself, by its extension. */
 const INTERPRETERS: { readonly [ext: string]: readonly [program: string, ...args: string[]] } = {
   ".sh": ["/bin/sh"],
   ".py": ["/usr/bin/env", "python3"],

@@ -9,7 +9,7 @@ const QUIET_MS = 100;
 
 export interface Question {
   readonly line: string;
-  /** What to start where nothing runs. */
+  /** What to start if nothing runs. */
   readonly start: () => GroupOptions;
   readonly signal: AbortSignal;
   readonly onOutput?: ((stream: Stream, text: string) => void) | undefined;

@@ -17,13 +17,13 @@ export interface WireFacts {
   readonly fields?: { readonly [field: string]: unknown };
 }
 
-/** Looks up, by an event's ids, what hooks outside this process are told beside it. Supplied by the agent. */
+/** Looks up, by an event's ids, what else hooks outside this process get. Supplied by the agent. */
 export type WireContext = (event: AnyEvent) => WireFacts;
 
 type Fields = Record<string, unknown>;
 
 /**
- * The name of an event on the wire. Where several names stand for one moment the hook reads the one it was
+ * The name of an event on the wire. If one moment has several names, the hook reads the one it was
  * registered under, unless that name is narrower than the event.
  */
 export function wireName(event: AnyEvent, registered?: string): string {
@@ -41,7 +41,7 @@ export function wireName(event: AnyEvent, registered?: string): string {
   }
 }
 
-/** How texts for the model name an event: with what its matcher is compared with, where there is such a thing. */
+/** An event in texts for the model: with what its matcher is compared with, if it has a matcher. */
 export function wireLabel(event: AnyEvent, name: string): string {
   switch (event.event) {
     case "pre-tool-use":
@@ -160,7 +160,7 @@ function switched({ old_model, new_model, triggered_by }: EventOf<"model-switch"
   return { from_model: old_model, to_model: new_model, requested_model: new_model, source };
 }
 
-/** The named fields, then what tells one event from another: nothing the host sends has these, nothing of ours lacks them. */
+/** The named fields, then the turn and the time, which only events of ours have. */
 function ours<E extends AnyEvent>(event: E, ...names: (keyof E & string)[]): Fields {
   return { ...Object.fromEntries(names.map((name) => [name, event[name]])), ...stamped(event) };
 }

@@ -53,7 +53,7 @@ function words(who: Speaker, reason: string): { text: string } | undefined {
   return text === reason ? undefined : { text };
 }
 
-/** What the model, or on a prompt the person, reads of a denial; where the host has no words of its own, the reason. */
+/** What the model, or on a prompt the person, reads of a denial; the reason if the host has no words of its own. */
 export function refusalWords({ event, name, command }: Speaker, reason: string, hidePrompt = false): string {
   const label = wireLabel(event, name);
   switch (event.event) {
@@ -72,12 +72,12 @@ export function refusalWords({ event, name, command }: Speaker, reason: string, 
   }
 }
 
-/** On stop a decision is told twice, stderr once. */
+/** On stop the model reads a decision twice, stderr once. */
 function sentBack(opinion: Opinion, who: Speaker, exit: boolean): Opinion {
   const { name, command } = who;
   const reason = opinion.reason ?? "";
-  const told: Said = { text: reason, label: `${name} hook blocking error from command: "${command}"` };
-  const contexts = [...(exit ? [] : [told]), ...labelled(opinion, who).contexts ?? []];
+  const blocking: Said = { text: reason, label: `${name} hook blocking error from command: "${command}"` };
+  const contexts = [...(exit ? [] : [blocking]), ...labelled(opinion, who).contexts ?? []];
   return { ...opinion, ...(contexts.length > 0 && { contexts }), text: refusalWords(who, reason) };
 }
 
@@ -92,7 +92,7 @@ function labelled(opinion: Opinion, { event, name }: Speaker): Opinion {
   };
 }
 
-/** Plain words a hook printed, where the host hands them on. */
+/** Plain text a hook printed, if the host passes it on. */
 export function plainWords({ event, name }: Speaker, text: () => string): Said | undefined {
   if (event.event !== "session-start" && event.event !== "user-prompt-submit") return undefined;
   return { text: reminder(`${wireLabel(event, name)} hook success: ${text()}`), verbatim: true, place: "before" };

@@ -50,8 +50,8 @@ type Fields = { readonly [key: string]: unknown };
 const MOST_STEPS = 5_000_000;
 
 /**
- * The JSON objects of a text that `wanted` accepts, in order: the text is one, or one stands in a fence, or among
- * other words. What lies inside an accepted object is part of it.
+ * The JSON objects of a text that `wanted` accepts, in order: the text is one, or one is in a fence, or among
+ * other words. What is inside an accepted object is part of it.
  */
 export function jsonInText(text: string, wanted: (object: Fields) => boolean): Fields[] {
   const found: Fields[] = [];

@@ -4,11 +4,11 @@ interface Call<T> {
   waiting: number;
 }
 
-/** Calls in flight by key: whoever asks the same meanwhile waits for the same answer. */
+/** Calls in flight by key: equal calls wait for the same answer. */
 export class SharedCalls<T> {
   readonly #calls = new Map<string, Call<T>>();
 
-  /** The call is ended when nobody waits for it any more; one who leaves takes nothing from the others. */
+  /** The call is ended when no caller waits for it any more; a caller that leaves does not affect the others. */
   async join(key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const call = this.#calls.get(key) ?? this.#start(key, start);
@@ -45,12 +45,12 @@ export const CACHE_SECONDS = 300;
 /** So that a long session with many different calls does not fill memory: the oldest goes first. */
 const MOST_ENTRIES = 1000;
 
-/** Answers by key, each good for a while. Time is given in milliseconds, so that whoever asks brings the clock. */
+/** Answers by key, each good for a while. Times are in milliseconds of the caller's clock. */
 export class ResponseCache<T> {
   readonly #ttl: number;
   readonly #kept = new Map<string, { readonly value: T; readonly until: number }>();
 
-  /** Zero seconds is no cache. */
+  /** Zero seconds: nothing is kept. */
   constructor(seconds: number = CACHE_SECONDS) {
     this.#ttl = seconds * 1000;
   }

@@ -11,7 +11,7 @@ const MOST_BRANCHES = 256;
  * none), `?`, `[a-z]`, `[!a]`, `{a,b}` and backslash escapes. Libraries' globs are for files: they stop `*` at '/' and
  * turn into regular expressions, while this one compares in a time bounded by pattern × text.
  *
- * @throws {TypeError} where a bracket is not closed, or the alternatives are too many
+ * @throws {TypeError} if a bracket is not closed, or the alternatives are too many
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
   const branches = spread(pattern).map(tokens);

@@ -95,7 +95,7 @@ class Parser {
     const token = this.#peek();
     const value = token.kind === "value" ? scalarText(token.value) : undefined;
     if (value === undefined) {
-      throw this.#mistake(token.offset, `${named(token)} is no text, number, true or false: put a text in quotes`);
+      throw this.#mistake(token.offset, `${named(token)} is not a text, number, true or false: put a text in quotes`);
     }
     this.#next++;
     return { field, operator: operator.text as Operator, value, at: this.#at(token) };
@@ -128,7 +128,9 @@ class Parser {
     const field = this.#field("the field to set, such as args.command");
     this.#expect("=", "'=' and a value");
     const token = this.#peek();
-    if (token.kind !== "value") throw this.#mistake(token.offset, `${named(token)} is no value: put a text in quotes`);
+    if (token.kind !== "value") {
+      throw this.#mistake(token.offset, `${named(token)} is not a value: put a text in quotes`);
+    }
     this.#next++;
     return { field, value: token.value, at };
   }
@@ -137,7 +139,7 @@ class Parser {
     const token = this.#peek();
     if (token.text === ")") return undefined;
     if (token.kind !== "value" || typeof token.value !== "string") {
-      throw this.#mistake(token.offset, `${named(token)} is no reason: put a text in quotes`);
+      throw this.#mistake(token.offset, `${named(token)} is not a reason: put a text in quotes`);
     }
     this.#next++;
     return token.value;
@@ -146,7 +148,7 @@ class Parser {
   #field(expected: string): string {
     const token = this.#peek();
     if (token.kind !== "word" || !isFieldPath(token.text)) {
-      throw this.#mistake(token.offset, `${named(token)} stands where ${expected} is expected`);
+      throw this.#mistake(token.offset, `${expected} is expected instead of ${named(token)}`);
     }
     this.#next++;
     return token.text;
@@ -165,7 +167,7 @@ class Parser {
 
   #expect(text: string, expected: string): void {
     if (this.#take(text)) return;
-    throw this.#mistake(this.#peek().offset, `${named(this.#peek())} stands where ${expected} is expected`);
+    throw this.#mistake(this.#peek().offset, `${expected} is expected instead of ${named(this.#peek())}`);
   }
 
   #at(token: Token): Position {
@@ -180,7 +182,9 @@ class Parser {
 /** What is wrong with a word that is none of a known few, for both ways of writing rules. */
 export function unknownWord(what: string, word: string, known: readonly string[]): string {
   const meant = word === "" ? "" : ` (did you mean '${nearest(word, known)}'?)`;
-  return `${word === "" ? "nothing" : `'${word}'`} is no ${what}: expected ${known.join(", ")}${meant}`;
+  return `${word === "" ? `it has no ${what}` : `'${word}' is not a known ${what}`}: expected ${
+    known.join(", ")
+  }${meant}`;
 }
 
 function named(token: Token): string {
@@ -226,12 +230,14 @@ function valueOf(span: string, mistake: (why: string) => HookLoadError): unknown
   // A backspace or form feed is never meant: it is a regular expression in the wrong quotes.
   const strange = span[0] === '"' && /(?:^|[^\\])(?:\\\\)*\\([^"\\/nrtu])/.exec(span);
   if (strange) {
-    throw mistake(`'\\${strange[1]}' in double quotes is no escape: write '\\\\${strange[1]}', or use single quotes`);
+    throw mistake(
+      `'\\${strange[1]}' in double quotes is not an escape: write '\\\\${strange[1]}', or use single quotes`,
+    );
   }
   try {
     return JSON.parse(span);
   } catch (error) {
-    throw mistake(`${span.length > 40 ? `${span.slice(0, 37)}...` : span} is no value: ${(error as Error).message}`);
+    throw mistake(`${span.length > 40 ? `${span.slice(0, 37)}...` : span} is not a value: ${(error as Error).message}`);
   }
 }
 

@@ -23,7 +23,7 @@ const RULE_KEYS = [...TEST_KEYS, "action", "reason", "modify_field", "modify_val
 export function readRules(yaml: YamlText, file: string, path: Path = []): Rule[] {
   const reader = new RuleReader(yaml, file);
   const list = path.reduce<unknown>((value, key) => (value as { [key: string | number]: unknown })[key], yaml.value);
-  if (!Array.isArray(list)) throw reader.mistake(path, "its rules are no list: begin each rule with '- field:'");
+  if (!Array.isArray(list)) throw reader.mistake(path, "its rules are not a list: begin each rule with '- field:'");
   return list.map((_, i) => reader.rule(list[i], [...path, i]));
 }
 
@@ -65,7 +65,7 @@ class RuleReader {
     if (typeof field !== "string" || !isFieldPath(field)) {
       throw this.mistake(
         [...path, "modify_field"],
-        `${shown(field)} is no field to set: write 'modify_field: args.name'`,
+        `${shown(field)} is not a field to set: write 'modify_field: args.name'`,
       );
     }
     if (!("modify_value" in rule)) {
@@ -104,7 +104,7 @@ class RuleReader {
     if (typeof field !== "string" || !isFieldPath(field)) {
       throw this.mistake(
         [...path, "field"],
-        `${shown(field)} is no field: write names joined by dots, such as args.command`,
+        `${shown(field)} is not a field: write names joined by dots, such as args.command`,
       );
     }
     if (typeof operator !== "string" || !(OPERATORS as readonly string[]).includes(operator)) {
@@ -112,7 +112,10 @@ class RuleReader {
     }
     const compared = scalarText(value);
     if (compared === undefined) {
-      throw this.mistake([...path, "value"], `${shown(value)} is no text, number, true or false: use 'or' for several`);
+      throw this.mistake(
+        [...path, "value"],
+        `${shown(value)} is not a text, number, true or false: use 'or' for several`,
+      );
     }
     return { field, operator: operator as Operator, value: compared, at: this.#yaml.at([...path, "value"]) };
   }
@@ -121,7 +124,7 @@ class RuleReader {
     if (typeof given !== "object" || given === null || Array.isArray(given)) {
       throw this.mistake(
         path,
-        `${shown(given)} stands where a rule with field, operator, value and action is expected`,
+        `${shown(given)} is not a rule with field, operator, value and action`,
       );
     }
     for (const key of Object.keys(given)) {

@@ -12,7 +12,7 @@ export interface FieldTest {
   readonly field: string;
   readonly operator: Operator;
   readonly value: string;
-  /** Where the value stands. */
+  /** The place of the value. */
   readonly at: Position;
 }
 
@@ -38,10 +38,10 @@ export interface Rule {
   readonly at: Position;
 }
 
-/** Deeper conditions nobody writes; each costs whoever walks them a frame of the stack. */
+/** Deeper conditions are refused: each level costs a frame of the stack. */
 export const MOST_NESTED = 200;
 
-/** A value as rules compare it; undefined for what is no scalar. */
+/** A value as rules compare it; undefined if it is not a scalar. */
 export function scalarText(value: unknown): string | undefined {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
@@ -71,7 +71,7 @@ export function fieldText(value: unknown): string | undefined {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Names joined by dots, such as rules and templates write; `__proto__` is no field. */
+/** Names joined by dots, such as rules and templates write; `__proto__` is not a field. */
 export function isFieldPath(text: string): boolean {
   return /^[A-Za-z_][\w-]*(?:\.[\w-]+)*$/.test(text) && !text.split(".").includes("__proto__");
 }

@@ -7,7 +7,7 @@ export interface YamlText {
   readonly value: unknown;
   /** Where the value at a path begins, or the nearest thing around it. */
   readonly at: (path: Path) => Position;
-  /** A text of the document with blanks for all that stands before it, so that places in it are places in the file. */
+  /** A text of the document with spaces for everything before it, so that places in it are places in the file. */
   readonly inPlace: (path: Path) => string | undefined;
 }
 
@@ -56,14 +56,14 @@ export async function readYaml(text: string, file: string): Promise<YamlText> {
       if (!isScalar(node) || typeof node.value !== "string" || !node.range) return undefined;
       const [from, to] = node.range;
       const block = node.type === "BLOCK_LITERAL" || node.type === "BLOCK_FOLDED";
-      // What stands in quotes has escapes: its words are not those of the file.
-      if (!block && node.type !== "PLAIN") return blank(text.slice(0, from)) + node.value;
+      // A quoted text has escapes: its characters are not those of the file.
+      if (!block && node.type !== "PLAIN") return spaces(text.slice(0, from)) + node.value;
       const start = block ? text.indexOf("\n", from) + 1 : from;
-      return blank(text.slice(0, start)) + text.slice(start, to);
+      return spaces(text.slice(0, start)) + text.slice(start, to);
     },
   };
 }
 
-function blank(text: string): string {
+function spaces(text: string): string {
   return text.replace(/[^\n]/g, " ");
 }

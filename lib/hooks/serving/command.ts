@@ -23,7 +23,7 @@ export interface ServedCommand {
   readonly ran: () => Ran | undefined;
 }
 
-/** The script is given what a hook of Claude Code is given: the host's own bytes where that is the host. */
+/** The script gets what a hook of Claude Code gets: the host's own bytes if the host is like Claude Code. */
 export function servedCommand(file: HookFile, stdin: string, heard: HostEvent, options: ServeOptions): ServedCommand {
   let ended: Ran | undefined;
   const facts = factsOf(stdin);
@@ -34,7 +34,7 @@ export function servedCommand(file: HookFile, stdin: string, heard: HostEvent, o
       ? stdin
       : `${stdin}\n`;
     const env = { CLAUDE_PROJECT_DIR: heard.cwd, ...options.env };
-    // Where the agent is may be gone, and we are where the host started us.
+    // The agent's directory may be gone; ours is where the host started us.
     const cwd = isFolder(ctx.cwd) ? ctx.cwd : process.cwd();
     return ended = await runProcess({ ...programOf(file), cwd, env, input, signal: ctx.signal });
   };
@@ -64,18 +64,18 @@ function opinionOf(ran: Ran, event: AnyEvent, name: string): Opinion {
   const printed = readStdout(ran.stdout);
   if ("json" in printed) return withOpening(readClaude(printed.json, event.event, name), printed.json, event);
   if (ran.code !== 0) throw failed(ran);
-  const heeded = event.event === "session-start" || event.event === "user-prompt-submit";
-  return heeded && printed.plain !== "" ? { contexts: [{ text: printed.plain }] } : {};
+  const counts = event.event === "session-start" || event.event === "user-prompt-submit";
+  return counts && printed.plain !== "" ? { contexts: [{ text: printed.plain }] } : {};
 }
 
-/** One that says it goes on in the background has no verdict, but may have something to say. */
+/** A script that goes on in the background has no verdict, but may have text for the model. */
 function late(stdout: string, event: AnyEvent, name: string): Opinion {
   const printed = readStdout(stdout);
   const { contexts, systemMessage } = "json" in printed ? readClaude(printed.json, event.event, name) : NO_OPINION;
   return { ...(contexts && { contexts }), ...(systemMessage !== undefined && { systemMessage }) };
 }
 
-/** A prompt to begin with is one thing that only Claude Code takes: the others get to read it. */
+/** Only Claude Code takes a prompt to begin with: for the others it is text for the model. */
 function withOpening(opinion: Opinion, json: Readonly<Record<string, unknown>>, event: AnyEvent): Opinion {
   const { initialUserMessage: text } = (json.hookSpecificOutput ?? {}) as { initialUserMessage?: unknown };
   if (event.event !== "session-start" || typeof text !== "string") return opinion;
@@ -89,7 +89,7 @@ function refusal({ stdout, stderr }: Ran, event: AnyEvent, name: string): Opinio
     const printed = readStdout(stdout);
     if ("json" in printed) answer = readClaude(printed.json, event.event, name);
   } catch {
-    // Whatever it printed: code 2 is a refusal.
+    // Code 2 is a refusal, whatever it printed.
   }
   if (answer.decision === "deny") return answer;
   const { value: _, ...beside } = answer;

@@ -30,11 +30,11 @@ interface Common {
   readonly onFailure: "continue" | "block";
 }
 
-/** What is wrong with a value: where it stands, why, and what would be right. */
+/** What is wrong with a value: its place, why, and how to fix it. */
 export interface Mistake {
   readonly at: string;
   readonly why: string;
-  readonly mend: string;
+  readonly fix: string;
 }
 
 /** A handler of a type that nothing here can run. */
@@ -77,19 +77,19 @@ const COMMON: (typeof FIELDS)[string] = {
   statusMessage: [(v) => typeof v === "string", "a text"],
 };
 
-/** Checks one entry of a `hooks` list; an entry with a mistake is no hook, and says so. */
+/** Checks one entry of a `hooks` list; an entry with a mistake gives the mistake. */
 export function readHandler(entry: unknown, at: string): Handler | Unsupported | Mistake {
-  if (!isObject(entry)) return { at, why: "it is no object", mend: 'write { "type": "command", "command": "…" }' };
+  if (!isObject(entry)) return { at, why: "it is not an object", fix: 'write { "type": "command", "command": "…" }' };
   const { type } = entry;
   if (typeof type !== "string") {
-    return { at: `${at}.type`, why: "it has no type", mend: 'add "type": "command", "http" or "prompt"' };
+    return { at: `${at}.type`, why: "it has no type", fix: 'add "type": "command", "http" or "prompt"' };
   }
   const fields = Object.hasOwn(FIELDS, type) ? FIELDS[type]! : undefined;
   if (!fields) return { unsupported: type };
   for (const [key, [fits, expected, required]] of Object.entries({ ...fields, ...COMMON })) {
     const value = entry[key];
     if (value === undefined && !required) continue;
-    if (!fits(value)) return { at: `${at}.${key}`, why: `its ${key} is ${show(value)}`, mend: `expected ${expected}` };
+    if (!fits(value)) return { at: `${at}.${key}`, why: `its ${key} is ${show(value)}`, fix: `expected ${expected}` };
   }
   return handlerOf(entry);
 }

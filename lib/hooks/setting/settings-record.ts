@@ -30,7 +30,7 @@ interface RecordOptions {
   /** Whom hooks of type prompt ask. */
   readonly prompt: PromptModel;
   readonly enabled: boolean;
-  /** Is told once where there is nobody to ask. */
+  /** Called once if there is no model for prompt hooks. */
   readonly warn: (message: string) => void;
 }
 
@@ -94,7 +94,7 @@ export function isAboutCall(event: EventName): boolean {
   return EVENTS[event].match === "tool_name";
 }
 
-/** Seconds a hook has where it says nothing, as in the host. */
+/** Seconds a hook has if it sets no limit, as in the host. */
 function defaultTimeout({ handler, on }: Draft): number {
   if (handler.type === "prompt" || on.event === "user-prompt-submit" || on.event === "model-switch") return 30;
   return 600;
@@ -103,7 +103,7 @@ function defaultTimeout({ handler, on }: Draft): number {
 const END_SECONDS = 1.5;
 const LONGEST_END_SECONDS = 60;
 
-/** Nobody waits long for the end: a short time, unless a hook or the environment asks for more. */
+/** The end of a session is not held up for long, unless a hook or the environment asks for more. */
 function endTimeout(drafts: readonly Draft[], host: HookHost): number {
   const given = Number((host.env ?? process.env).CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS);
   if (given > 0) return given / 1000;
@@ -136,10 +136,10 @@ function promptParts(
   host: HookHost,
   by: PromptModel,
 ): HookKindParts {
-  const told = (event: AnyEvent) => JSON.stringify(wireInput(event, host.projectDir, host.wire?.(event), registered));
+  const wire = (event: AnyEvent) => JSON.stringify(wireInput(event, host.projectDir, host.wire?.(event), registered));
   const source = handler.prompt.includes("$ARGUMENTS") ? handler.prompt : `${handler.prompt}\n\n$ARGUMENTS`;
-  const render = (event: AnyEvent) => source.replaceAll("$ARGUMENTS", () => told(event));
-  const template = { source, render, shows: (event: AnyEvent) => [told(event)], warnings: [] };
+  const render = (event: AnyEvent) => source.replaceAll("$ARGUMENTS", () => wire(event));
+  const template = { source, render, shows: (event: AnyEvent) => [wire(event)], warnings: [] };
   const { kind, dialect, run, read } = promptRecord(template, by, { modelName: handler.model, cache: false });
   return {
     kind,

@@ -65,7 +65,7 @@ export async function settingsSubjects(path: string, options: FindOptions): Prom
       for (const [k, entry] of group.hooks.entries()) {
         const at = `hooks.${event}[${i}].hooks[${k}]`;
         const handler = readHandler(entry, at);
-        if ("mend" in handler) wrong(handler.at, `${handler.why}: ${handler.mend}`);
+        if ("fix" in handler) wrong(handler.at, `${handler.why}: ${handler.fix}`);
         else if ("unsupported" in handler && !TYPES.includes(handler.unsupported)) {
           const drops = host === "claude" ? " and drops the whole file" : "";
           wrong(at, `${host} has no hooks of type '${handler.unsupported}'${drops}: write "type": "command"`);
