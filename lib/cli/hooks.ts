@@ -9,8 +9,11 @@ const ACTIONS: Actions = {
     "try hooks on generated events: crashes, Stop hooks that block forever, guards that let calls through",
     () => import("./hooks/check.ts"),
   ],
-  install: ["write the hooks of ./hooks into another host's settings", () => import("./hooks/install.ts")],
-  uninstall: ["remove them from those settings", () => import("./hooks/uninstall.ts")],
+  install: [
+    "write the hooks of ./hooks into another host's settings",
+    async () => (await import("./hooks/install.ts")).install,
+  ],
+  uninstall: ["remove them from those settings", async () => (await import("./hooks/install.ts")).uninstall],
   enable: ["switch a hook on in this project", async () => (await import("./hooks/switch.ts")).enable],
   disable: ["switch a hook off in this project", async () => (await import("./hooks/switch.ts")).disable],
   stats: ["show how often each hook ran, what it did and how long it took", () => import("./hooks/stats.ts")],

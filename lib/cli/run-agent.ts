@@ -5,10 +5,9 @@ import type { Result, RunEvent } from "../core/run-events.ts";
 import { consoleAside } from "./_aside.ts";
 import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { guarded, processIo } from "./_process.ts";
+import { endAtSecondInterrupt, guarded, processIo } from "./_process.ts";
 import { promptOf } from "./_prompt.ts";
 import { ASKING, type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
-import { endAtSecondInterrupt } from "./_second-interrupt.ts";
 import { plainText } from "./show/text.ts";
 
 const PIPED = "Piped input is added to the prompt; use - as the prompt for piped input alone.";

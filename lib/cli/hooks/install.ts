@@ -1,11 +1,79 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { nearest } from "../../core/names.ts";
 import { HookFolder } from "../../hooks/folder.ts";
-import { planInstall } from "../../hooks/install.ts";
-import { distrust } from "../../hooks/trust.ts";
-import { command, type Usage } from "../_flags.ts";
-import { EXIT } from "../_io.ts";
-import { finish, FLAGS, readAsked } from "./_install.ts";
+import { HOST_NAMES, isHost } from "../../hooks/hosts/index.ts";
+import { carryOut, type Installation, type Place, planInstall, planUninstall } from "../../hooks/install.ts";
+import { distrust, standings, trust } from "../../hooks/trust.ts";
+import { command, type Flags, type Usage } from "../_flags.ts";
+import { EXIT, type Io, UsageError } from "../_io.ts";
+import { projectOf } from "../_project.ts";
 
-const USAGE: Usage = {
+const FLAGS: Usage["flags"] = [
+  ["--for <host>", HOST_NAMES.join(", ")],
+  ["--scope <scope>", "project or user (project)"],
+  ["--dry-run", "show what would be written, and write nothing"],
+  ["--cwd <dir>", "the project"],
+  ["--json", "print data"],
+];
+
+/** What an install command is about. */
+interface Asked {
+  readonly folder: string;
+  /** Whether the folder was typed: it is then trusted for this call. */
+  readonly typed: boolean;
+  readonly place: Place;
+}
+
+function readAsked({ words, flags }: Flags, io: Io): Asked {
+  const host = flags.for;
+  if (!isHost(host)) {
+    const hint = typeof host === "string"
+      ? `did you mean '${nearest(host, HOST_NAMES)}'?`
+      : `--for ${HOST_NAMES.join(", ")}`;
+    throw new UsageError(`Cannot install hooks for '${host ?? ""}' as that host is not known: ${hint}`);
+  }
+  const scope = flags.scope ?? "project";
+  if (scope !== "project" && scope !== "user") {
+    throw new UsageError(`Cannot use scope '${scope}': expected project or user`);
+  }
+  const cwd = projectOf(flags, io);
+  const folder = words[0] === undefined ? join(cwd, "hooks") : resolve(io.cwd, words[0]);
+  return { folder, typed: words[0] !== undefined, place: { host, scope, cwd, env: io.env } };
+}
+
+/** Writes the plan unless it is only to be shown, and says what it comes to. */
+function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], io: Io, done: string): void {
+  const dry = flags.dryRun === true;
+  const changed = plan.before !== plan.after;
+  const { host, scope, cwd, env } = place;
+  // A settings file of this project that was trusted stays so: only we have changed it.
+  const ours = host === "claude" && scope === "project";
+  const thing = ".claude/settings.json" as const;
+  const keepTrust = ours && changed && !dry &&
+    (plan.before === undefined || standings(cwd, env).some((s) => s.thing === thing && s.state === "trusted"));
+  if (!dry) carryOut(plan, env);
+  if (keepTrust && existsSync(join(cwd, thing))) trust(cwd, env, thing);
+  if (flags.json) {
+    io.out(
+      `${
+        JSON.stringify(
+          { settings: plan.settings, changed, written: changed && !dry, entries: plan.entries, left: plan.left },
+          null,
+          2,
+        )
+      }\n`,
+    );
+    return;
+  }
+  for (const { event, matcher, hook } of plan.entries) {
+    io.out(`  ${event}${matcher === undefined ? "" : ` ${matcher}`}: ${hook.command}\n`);
+  }
+  for (const { name, why } of plan.left) io.out(`  left out ${name}: ${why}\n`);
+  io.out(`${plan.settings}: ${!changed ? "nothing to change" : dry ? `would be ${done}` : done}\n`);
+}
+
+const INSTALL: Usage = {
   name: "hooks install",
   words: "[folder]",
   about:
@@ -14,15 +82,33 @@ const USAGE: Usage = {
   example: "crochet hooks install --for claude --dry-run",
 };
 
-export default command(USAGE, async (read, io) => {
-  const asked = readAsked(read, io);
-  const { folder, typed, place } = asked;
-  const refused = typed ? undefined : distrust(place.cwd, "hooks", io.env);
-  if (refused !== undefined) throw new Error(`Cannot install the hooks as ${refused}`);
-  const hooks = new HookFolder(folder, { host: { projectDir: place.cwd, env: io.env } });
-  const records = await hooks.load();
-  if (hooks.problems.length > 0) throw new Error(hooks.problems.map((problem) => problem.message).join("\n"));
-  const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), place);
-  finish(plan, asked, read.flags, io, "written");
-  return EXIT.ok;
-});
+export const install = {
+  default: command(INSTALL, async (read, io) => {
+    const asked = readAsked(read, io);
+    const { folder, typed, place } = asked;
+    const refused = typed ? undefined : distrust(place.cwd, "hooks", io.env);
+    if (refused !== undefined) throw new Error(`Cannot install the hooks as ${refused}`);
+    const hooks = new HookFolder(folder, { host: { projectDir: place.cwd, env: io.env } });
+    const records = await hooks.load();
+    if (hooks.problems.length > 0) throw new Error(hooks.problems.map((problem) => problem.message).join("\n"));
+    const plan = await planInstall(hooks.files.map((file, i) => ({ file, record: records[i]! })), place);
+    finish(plan, asked, read.flags, io, "written");
+    return EXIT.ok;
+  }),
+};
+
+const UNINSTALL: Usage = {
+  name: "hooks uninstall",
+  words: "[folder]",
+  about: "Takes the hooks of ./hooks, or of another folder, out of the settings of another host again.",
+  flags: FLAGS,
+  example: "crochet hooks uninstall --for claude --dry-run",
+};
+
+export const uninstall = {
+  default: command(UNINSTALL, async (read, io) => {
+    const asked = readAsked(read, io);
+    finish(await planUninstall(asked.folder, asked.place), asked, read.flags, io, "restored");
+    return EXIT.ok;
+  }),
+};
