@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
+import { onPath } from "../files/on-path.ts";
 import { crochetVersion } from "../files/version.ts";
 import { ownArgv } from "../hooks/installing/own-command.ts";
 import { trust, trustFixtures } from "../hooks/trust.ts";
@@ -147,7 +148,8 @@ function ownOrigin(dir: string): Origin {
     runtime: "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node",
     found: isFound(dir, "crochet"),
     nodeTypes: isFound(dir, "@types/node"),
-    isBunOnPath: (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, "bun"))),
+    isBunOnPath: onPath("bun", process.env) !== undefined,
+    isNodeOnPath: onPath("node", process.env) !== undefined,
   };
 }
 

@@ -100,6 +100,7 @@ export interface Origin {
   readonly nodeTypes: boolean;
   /** Without, a new project's own Bun is called, by npm. */
   readonly isBunOnPath: boolean;
+  readonly isNodeOnPath: boolean;
 }
 
 interface Commands {
@@ -138,9 +139,8 @@ export function packageJson(name: string, origin: Origin): string {
     scripts: { start, test },
     dependencies: { crochet: clone ? `file:${root}` : `^${version}` },
     // For editors, and for Deno, which checks the types of tests before it runs them.
-    devDependencies: { "@types/node": "*", ...(runtime === "bun" && { bun: "^1.4.0" }) },
-    // The package 'bun' fetches its program when it is installed, which Bun allows only to the packages named here.
-    ...(runtime === "bun" && { trustedDependencies: ["bun"] }),
+    // The package 'bun' needs Node to install; without Node there is a Bun already.
+    devDependencies: { "@types/node": "*", ...(runtime === "bun" && origin.isNodeOnPath && { bun: "^1.4.0" }) },
   };
   return `${JSON.stringify(made, null, 2)}\n`;
 }
