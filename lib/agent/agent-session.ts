@@ -23,7 +23,7 @@ export interface SessionParts {
   /** What its transcript says of it: the first prompt is added when it comes. */
   readonly about: { -readonly [K in keyof About]: About[K] };
   readonly past: Past | undefined;
-  /** Its own transcript, where it goes on with one. */
+  /** Its own transcript, if it continues one. */
   readonly stored: Transcript | undefined;
   readonly engine: SessionEngine | undefined;
   readonly gate: PermissionGate | undefined;
@@ -32,7 +32,7 @@ export interface SessionParts {
   readonly hasModel: boolean;
   /** Whatever ends all its runs. */
   readonly signals: readonly AbortSignal[];
-  /** Is told of each prompt's id, as hooks outside this process are. */
+  /** Called with each prompt's id, which hooks outside this process get too. */
   readonly onPrompt: (id: string) => void;
   /** Lets go of everything, once the session is closed; `stop` is how its last run ended. */
   readonly release: (stop: string | undefined) => Promise<void>;

@@ -243,7 +243,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   });
 }
 
-/** The log of everything that happens, where one is wanted. */
+/** The log of everything that happens, if one is wanted. */
 async function rolloutOf({ own: { rollout }, id, tape, lane }: SessionBasis) {
   const path = typeof rollout === "function" ? rollout(id) : rollout;
   if (!path) return undefined;
@@ -251,7 +251,7 @@ async function rolloutOf({ own: { rollout }, id, tape, lane }: SessionBasis) {
   return rolloutWriter(path, id, tape ? () => tape.epoch + lane!.clock.elapsed() : Date.now);
 }
 
-/** The spans of the session, where an application collects them. */
+/** The spans of the session, if an application collects them. */
 async function spansOf({ model, isNamed }: SessionBasis): Promise<Tracing | undefined> {
   if (!openTelemetry()?.trace) return undefined;
   const { tracing } = await import("../telemetry/telemetry.ts");

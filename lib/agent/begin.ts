@@ -37,7 +37,7 @@ export function messagesAt({ full, kept, blocks }: Place, stored: Transcript | u
   const last = messages.at(-1);
   if (messages.length < kept || last!.content.length < blocks) {
     throw new TypeError(
-      `Cannot go on with the run of '${id}' as its transcript is gone: keep transcripts where the journal is kept`,
+      `Cannot continue the run of '${id}' as its transcript is gone: keep transcripts where the journal is kept`,
     );
   }
   return [...messages.slice(0, -1), { ...last!, content: last!.content.slice(0, blocks) }];
@@ -59,7 +59,7 @@ export interface Beginning {
  * Begins a run on an engine. One that began in another process begins again as it did there (`again`): with its
  * prompt, its model, and the conversation as it was.
  *
- * @throws {TypeError} where that cannot be
+ * @throws {TypeError} if it cannot begin
  */
 export async function beginRun(
   engine: SessionEngine,

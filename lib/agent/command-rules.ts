@@ -44,7 +44,7 @@ export function sessionSandbox(
   return { turn, sandbox, ...(mode === "hooks" && { hooks: turn }) };
 }
 
-/** Runs programs for hooks (`ctx.$`), in the sandbox where hooks are confined to it. */
+/** Runs programs for hooks (`ctx.$`), in the sandbox if hooks are confined to it. */
 export function hookExec(confine: Open | undefined): NonNullable<HookEnv["exec"]> {
   return async (command, args, options) => {
     const { exec } = await import("../hooks/process/process.ts");

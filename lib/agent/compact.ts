@@ -6,7 +6,7 @@ import type { Run } from "../core/run.ts";
 
 /** What a context may hold before it is made smaller, in tokens. */
 const COMPACT_AT = 150_000;
-/** What it must have grown by before it is tried again where it could not be made smaller. */
+/** How much it must grow before the next attempt, if it could not be made smaller. */
 const GROWN = 1.1;
 
 /** How many of the last messages stay as they are, at least. */
@@ -17,7 +17,7 @@ const INSTRUCTIONS =
 matter, what is left to do. Be exact about paths, commands and decisions. Write for yourself; nothing else of the conversation remains.
 Answer in words alone: a tool that you call now is not run.`;
 
-/** Makes room by itself where the context of an agent, each by its own size, has become too large. */
+/** Compacts the conversation of each agent whose context has become too large. */
 export function compactor(): {
   readonly note: (event: RunEvent) => void;
   readonly compact: (run: Run) => Promise<void>;
@@ -83,7 +83,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     return false;
   }
   state.messages = next;
-  // What is shown in this turn only stays with its message, or with the summary where that message is gone.
+  // What is shown in this turn only stays with its message, or with the summary if that message is gone.
   const shown = [...run.overlay];
   run.overlay.clear();
   for (const [index, blocks] of shown) {

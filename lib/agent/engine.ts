@@ -2,7 +2,7 @@
 export type Step = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * What an agent runs on where its work must outlive a process. The loop keeps to these rules, so that an engine may
+ * What an agent runs on if its work must outlive a process. The loop keeps to these rules, so that an engine may
  * run it again from its beginning and give each step its old result:
  *
  * 1. Names of steps are unique and stable within a run: no chance and no clock outside a step.
@@ -11,7 +11,7 @@ export type Step = <T>(name: string, work: () => Promise<T>) => Promise<T>;
  * 4. Results are JSON and carry only what is new.
  * 5. What goes wrong in a model or a tool is a result. A step that throws is the engine's failure, or an interrupt.
  * 6. The step that was on when the process died runs again: its name reaches the tool as `idempotencyKey`.
- * 7. What streams is told outside; a reply that is not made again is told in one piece.
+ * 7. What streams is emitted outside steps; a reply from the journal is emitted in one piece.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export interface Engine {
   spawn?<R>(agentId: string, request: unknown): Promise<R>;
   /** A timer that outlives the process. */
   sleep?(ms: number): Promise<void>;
-  /** Waits for somebody outside: `announce` tells them by which token they answer, `about` what they are asked. */
+  /** Waits for an answer from outside: `announce` gets the token to answer by, `about` is the question. */
   wait?<T>(name: string, announce: (token: string) => Promise<void>, about?: unknown): Promise<T>;
   /** The result of a step that has ended, if it can be looked up; else undefined. */
   result?(name: string): unknown;
@@ -49,7 +49,7 @@ export interface SessionEngine extends Engine {
 /**
  * The engine that an option names.
  *
- * @throws {TypeError} where it names none
+ * @throws {TypeError} if it is not an engine
  */
 export function engineOf(given: Step | Engine | undefined): SessionEngine | undefined {
   if (given === undefined) return undefined;

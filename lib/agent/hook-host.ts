@@ -18,7 +18,7 @@ export interface HookHostParts extends Pick<HookHost, "envFile" | "confine"> {
   readonly emit: ((event: RunEvent) => void) | undefined;
 }
 
-/** What a session tells of itself to hooks outside this process. */
+/** What hooks outside this process learn about the session. */
 export function hookHost({ id, cwd, store, set, gate, toolState, promptId, emit, ...more }: HookHostParts): HookHost {
   return {
     projectDir: cwd,

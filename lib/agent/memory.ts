@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { Run } from "../core/run.ts";
 
-/** What an agent is told about its project, by the names of the files it stands in. */
+/** What an agent reads about its project, by file name. */
 export const MEMORY_FILES: readonly string[] = ["AGENTS.md", "CLAUDE.md"];
 
 /** More than this is cut, with a notice: a system prompt is paid for at every call. */
@@ -42,7 +42,7 @@ export function memoryPrompt(found: readonly Found[], cwd: string): string {
   }).join("\n\n");
 }
 
-/** Watches memory files by what is in them: after a call that writes, those that changed are told of. */
+/** Watches memory files by what is in them: after a call that writes, those that changed are reported. */
 export function memoryWatch(cwd: string, names: readonly string[]): (run: Run) => Promise<void> {
   let known: Map<string, Seen> | undefined;
   const look = async () => {

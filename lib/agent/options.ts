@@ -28,7 +28,7 @@ export interface AgentOptions {
   name?: string;
   /** A model's name, or a model. @default the environment variable CROCHET_MODEL, else `DEFAULT_MODEL` */
   model?: string | Model;
-  /** The model to go on with where the first one is overloaded or refuses. */
+  /** The model to continue with if the first one is overloaded or refuses. */
   fallbackModel?: string;
   system?: string;
   /** Our tools, or the SDK's runnable tools. */
@@ -59,14 +59,14 @@ export interface AgentOptions {
   signal?: AbortSignal;
   /** Where tools work. @default the process's directory */
   cwd?: string;
-  /** Is told everything that happens. */
+  /** Called with everything that happens. */
   on?: (event: RunEvent) => void;
 }
 
 /** What hooks that are found elsewhere get of the session they belong to. */
 export interface HookRunner {
   readonly host: HookHost;
-  /** Whom prompt hooks ask; nobody where no model can be reached. */
+  /** The model for prompt hooks; absent if no model can be reached. */
   readonly prompt: { readonly model: Model | undefined };
   readonly warn: (message: string) => void;
   readonly emit: (event: { readonly type: "exec"; readonly exec: unknown }) => void;
@@ -113,7 +113,7 @@ export interface AgentSession {
   readonly id: string;
   /** One prompt of a person and everything it sets off. Never throws. */
   prompt(text: string, options?: { signal?: AbortSignal }): Promise<Result>;
-  /** Changes the model for what comes; a hook may refuse. Whether it was changed. */
+  /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
   setModel(model: string): Promise<boolean>;
   readonly model: string;
   /** Whether the model can be called: one that is only named needs a key. */
@@ -126,7 +126,7 @@ export interface AgentSession {
   hooks(): Promise<readonly HookRecord[]>;
   /** The rules that hold now, with those a person added; undefined where every call may run. */
   permissions(): Permissions | undefined;
-  /** Runs an agent below another, as an engine's `spawn` was asked for, where that engine has it run. */
+  /** Runs an agent below another, as an engine's `spawn` asked for it. */
   below(asked: AskedBelow): Promise<Below>;
   close(reason?: string): Promise<void>;
 }
@@ -144,7 +144,7 @@ export interface Agent {
   run(prompt: string, options?: RunOptions): Promise<Result>;
   /** As `run`, giving each event as it happens; the generator returns the Result. */
   stream(prompt: string, options?: RunOptions): AsyncGenerator<RunEvent, Result>;
-  /** Goes on with a stored session under its id. Throws where it cannot: no such id, or it is running. */
+  /** Continues a stored session under its id. Throws if there is no such id, or it is running. */
   resume(id: string, prompt: string, options?: RunOptions): Promise<Result>;
   /** As `resume`, under a new id, from a checkpoint, a number of messages, or the end. */
   fork(id: string, prompt: string, options?: RunOptions & { at?: string | number }): Promise<Result>;
@@ -152,7 +152,7 @@ export interface Agent {
   open(options?: RunOptions): Promise<AgentSession>;
   /**
    * Runs the agent as a script: arguments, terminal output, exit code. Takes the flags of `crochet run`. Does nothing
-   * where a command loads the script for its agent, as `crochet replay` does.
+   * if a command loads the script for its agent, as `crochet replay` does.
    */
   main(args?: readonly string[]): Promise<void>;
 }

@@ -18,7 +18,7 @@ export interface Keeper {
   readonly save: NonNullable<SessionState["save"]>;
   /** Writes a message that another transcript had already: no run, no checkpoint. */
   readonly copy: (message: Message, index: number) => Promise<void>;
-  /** Writes what is no message: model changes, compactions. */
+  /** Writes what is not a message: model changes, compactions. */
   readonly note: (event: RunEvent) => void;
   readonly checkpoint: (run: Run, kind: "auto" | "manual" | "periodic") => Promise<string>;
   readonly ended: (result: Result) => Promise<void>;
@@ -94,7 +94,7 @@ export function keeper(
       await append({ type: "message", index, message });
       since.messages++;
       if (since.messages >= EVERY_MESSAGES) await checkpoint(run, "auto");
-      // By time only where no engine would find the event at another place when it runs the run again.
+      // By time only without an engine: a run that is run again would find the event at another place.
       else if (!run.agent.around?.isRerun && state().clock.tick() - since.tick >= EVERY_MS) {
         await checkpoint(run, "periodic");
       }

@@ -71,7 +71,7 @@ function refuseRunning(id: string, { agentId, id: session }: SessionState): void
   throw new ToolError(`Cannot resume '${id}' as ${why}: take the id from an agent's report`, { code: "busy" });
 }
 
-/** A Stop hook of the parent is told of an agent in the background for as long as it works. */
+/** Stop hooks of the parent see an agent in the background for as long as it works. */
 function tellAgent(
   state: Map<string, unknown>,
   { agent_id: id, type }: Spawned,
@@ -283,7 +283,7 @@ function withQuestion({ text, messages }: Result): string {
   return [text, ...answers].filter((words) => words !== "").join("\n\n");
 }
 
-/** Where an agent that goes on stood when it was told to: a step, for by now it may have gone further. */
+/** Where a resumed agent stood when it was resumed: a step, as it may have gone further by now. */
 async function beginBelow(
   engine: Engine | undefined,
   { key }: Call,

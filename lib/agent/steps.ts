@@ -75,11 +75,11 @@ async function modelStep(
     Object.assign(partial, attempted.failed.used);
     throw revived(attempted.failed);
   }
-  if (!streamed) tell(run, attempted.reply.message);
+  if (!streamed) emitText(run, attempted.reply.message);
   return attempted.reply;
 }
 
-function tell(run: Run, message: Message): void {
+function emitText(run: Run, message: Message): void {
   for (const block of message.content) {
     if (block.type === "text") run.emit({ type: "text", text: (block as TextBlock).text });
   }
@@ -102,7 +102,7 @@ interface HookWords {
   readonly folded: Folded;
   /** The number of the session's next event. */
   readonly next: number;
-  /** What hooks share, where they changed it. */
+  /** What hooks share, if they changed it. */
   readonly values?: readonly (readonly [string, unknown])[];
   /** What they took away of it. */
   readonly gone?: readonly string[];
@@ -125,7 +125,7 @@ async function hookStep(
   let asked = false;
   const before = JSON.stringify(plain(state.values));
   const had = [...state.values.keys()];
-  const told = await engine.step(
+  const words = await engine.step(
     run.nameOf("hook", tool_use_id === undefined ? event.event : `${event.event}:${tool_use_id}`),
     async () => {
       asked = true;
@@ -145,16 +145,16 @@ async function hookStep(
     },
   );
   if (!asked) {
-    for (const [key, value] of told.values ?? []) state.values.set(key, value);
-    for (const key of told.gone ?? []) state.values.delete(key);
-    for (const call of told.calls ?? []) {
+    for (const [key, value] of words.values ?? []) state.values.set(key, value);
+    for (const key of words.gone ?? []) state.values.delete(key);
+    for (const call of words.calls ?? []) {
       state.spent.calls++;
       account(run, call.used, call);
     }
-    state.sequence.next = Math.max(state.sequence.next, told.next);
+    state.sequence.next = Math.max(state.sequence.next, words.next);
   }
-  if (told.folded.runs.some(({ skipped, opinion }) => skipped === IN_BACKGROUND || opinion?.later)) workLater.add(run);
-  return told.folded;
+  if (words.folded.runs.some(({ skipped, opinion }) => skipped === IN_BACKGROUND || opinion?.later)) workLater.add(run);
+  return words.folded;
 }
 
 /** What can be written down of what hooks share. */
@@ -251,7 +251,7 @@ function twice(end: SteppedEnd): SteppedEnd {
 const RAN_AGAIN =
   "[This call ran again: a process ended while it ran this call before, so its effect may have happened twice]";
 
-/** A step that leaves its agent where it did when it was run, also where it is only known. */
+/** A step that leaves the shell in the same directory, whether it is run or comes from the journal. */
 async function placed(
   engine: Engine,
   run: Run,

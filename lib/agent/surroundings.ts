@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
-/** What the built-in agent is told of when and where it works. The day is that of UTC: a tape has no time zone. */
+/** When and where the built-in agent works, for its system prompt. The day is that of UTC: a tape has no time zone. */
 export function surroundings(now: number, git: string): string {
   return [`Today is ${new Date(now).toISOString().slice(0, 10)} (UTC).`, git].filter((line) => line !== "").join("\n");
 }

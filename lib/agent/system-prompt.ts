@@ -16,7 +16,7 @@ interface PromptBasis {
   readonly tape: TapeSession | undefined;
 }
 
-/** What the agent is told first; `lasting` is what of it stays the same from day to day. */
+/** The system prompt; `lasting` is the part that stays the same from day to day. */
 export async function systemOf(
   basis: PromptBasis,
 ): Promise<{ system: string; lasting: string; afterWrite?: AgentSpec["afterWrite"] }> {

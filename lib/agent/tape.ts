@@ -57,9 +57,9 @@ export function choicesOf(
     if (own.resume !== undefined) chosen.add("past");
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
-  // A run that chose to have none has told none.
-  const told = tape?.program?.tape.memory;
-  const recorded = told?.names ? tape!.mask.off(told.names) : told !== undefined;
+  // A run that chose no memory recorded none.
+  const memoryFact = tape?.program?.tape.memory;
+  const recorded = memoryFact?.names ? tape!.mask.off(memoryFact.names) : memoryFact !== undefined;
   const memory = chosen.has("memory") ? memoryOf(own.memory, recorded) : asked;
   return { ...(model !== undefined && { model }), memory };
 }
@@ -69,7 +69,7 @@ function memoryOf(own: RunOptions["memory"], agents: AgentOptions["memory"] = fa
   return own === undefined || (own === true && agents) ? agents : own;
 }
 
-/** Whom the tools of a run ask: on a tape, what people say is noted and said again. */
+/** Who answers the tools' questions: on a tape, answers are recorded and given again. */
 export async function askerFor(
   person: RunOptions["asker"],
   tape: TapeSession | undefined,
@@ -79,7 +79,7 @@ export async function askerFor(
   return tapedAsker(tape, person);
 }
 
-/** Hooks that a run brings along; that there are some is noted, as a replay has none but the agent's. */
+/** Hooks that a run adds. The tape notes that there are some, as a replay has only the agent's own. */
 export function notedHooks(found: RunOptions["hooks"], tape: TapeSession | undefined): RunOptions["hooks"] {
   if (tape?.mode !== "record" || !found) return found;
   return (runner) => {
@@ -95,7 +95,7 @@ export function notedHooks(found: RunOptions["hooks"], tape: TapeSession | undef
 /** Kept: to ask for a module again is quick, and to open a tape is to be quicker; and runs that begin at once keep their order. */
 let loaded: Promise<[typeof import("../tape/options.ts"), typeof import("../tape/session.ts")]> | undefined;
 
-/** What is not kept of the workspace that a tape is recorded in, where it is kept with it. */
+/** What is left out of the workspace that is kept with a tape. */
 const leftOut = new WeakMap<TapeSession, readonly { readonly path: string; readonly why: string }[]>();
 
 /** Tapes that the environment names. */
@@ -106,16 +106,16 @@ export function isOfEnvironment(tape: TapeSession): boolean {
   return ofEnvironment.has(tape);
 }
 
-/** Ends a tape with its session. What went wrong with it is told, and takes no Result away. */
+/** Ends a tape with its session. Errors are reported as warnings; the Result stays. */
 export async function closeTape(
   tape: TapeSession,
   stop: string | undefined,
-  tell: (message: string) => void,
+  onWarning: (message: string) => void,
 ): Promise<void> {
   // A script that does not know of the tape listens to no warnings; the user who set the variable sees what it prints.
   const warn = isOfEnvironment(tape) && !tape.isWatched
     ? (message: string) => console.error(`crochet: ${message}`)
-    : tell;
+    : onWarning;
   let report: DriftReport;
   try {
     report = await tape.close(stop);

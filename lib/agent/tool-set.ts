@@ -19,7 +19,7 @@ export interface ToolSetOptions {
 export interface ToolSet {
   /** The same list as long as nothing has changed, as requests keep its bytes. */
   readonly tools: readonly Tool[];
-  /** What hooks of other hosts are told of the server of a tool. */
+  /** What hooks of other hosts learn about a tool's server. */
   serverOf(tool: string): { readonly name: string; readonly source: string } | undefined;
   close(): Promise<void>;
 }
@@ -98,12 +98,12 @@ function joined(own: readonly Tool[], connected: McpServers, warn: (message: str
   ];
 }
 
-/** Where results are served from a tape no server is started: the tools are as the recorded model was told of them. */
+/** If results come from a tape, no server is started: the tools are as they were sent to the recorded model. */
 async function fromTape(tape: TapeSession): Promise<Tool[]> {
   const [{ inputParser }, { blocksOf }] = await Promise.all([import("../mcp/schema.ts"), import("../mcp/results.ts")]);
   const { calls, tools } = tape.program!.tape;
-  const told = (calls[0]?.request.tools ?? []) as readonly Pick<Tool, "name" | "description" | "input_schema">[];
-  return told.filter(({ name }) => name.startsWith("mcp__")).map((spec) => ({
+  const sent = (calls[0]?.request.tools ?? []) as readonly Pick<Tool, "name" | "description" | "input_schema">[];
+  return sent.filter(({ name }) => name.startsWith("mcp__")).map((spec) => ({
     ...spec,
     effect: "write",
     ...(tools.some(({ name, parallel }) => parallel && name === spec.name) && { parallel: true }),

@@ -22,7 +22,7 @@ export interface Ending {
   readonly refused?: Omit<Refusal, "words"> | undefined;
 }
 
-/** Makes a call's answer and tells of it: every call passes here once. */
+/** Makes and reports the answer to a call: every call passes here once. */
 export function answer(run: Run, call: ToolCall, ending: Ending): Answer {
   const { outcome, content, response, refused, ms = 0 } = ending;
   if (refused) run.denials.push({ tool_name: call.name, tool_use_id: call.id, reason: refused.reason, by: refused.by });

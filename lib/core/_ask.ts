@@ -10,7 +10,7 @@ export interface Asked {
   readonly ctx: Context;
   readonly opinion: Opinion;
   readonly failure: string | undefined;
-  /** What was thrown, where it failed. */
+  /** What was thrown, if it failed. */
   readonly error?: unknown;
   readonly run: HookRun;
 }
@@ -71,7 +71,7 @@ function linger({ name: hook }: HookRecord, later: NonNullable<Opinion["later"]>
   env.background?.(later.then((contexts) => deliver(contexts, hook, said, env)), said, hook);
 }
 
-/** Hands over what a hook has said that nobody waited for. */
+/** Hands over what a background hook has said. */
 export function deliver(contexts: readonly Said[], hook: string, said: Late[], env: HookEnv): void {
   said.push(...contexts.map((context) => ({ ...context, hook })));
   for (const one of said) env.deliver?.(one);

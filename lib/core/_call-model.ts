@@ -11,14 +11,14 @@ import { isNotKept } from "./said.ts";
 import { switchModel } from "./switch-model.ts";
 import { UnusableAnswer } from "./verdict.ts";
 
-/** What the requests of a turn are made from, where hooks changed it for the turn. */
+/** What the requests of a turn are made from, as hooks changed it for the turn. */
 export interface View {
   readonly system: string;
   /** Stands in for the history before this turn. */
   readonly prefix?: TurnBegin & { readonly messages: readonly Message[] };
 }
 
-/** Where a turn begins: at a message, and at a block of it where its input joined a message that was there. */
+/** Where a turn begins: at a message, or at a block of it if its input was added to an existing message. */
 interface TurnBegin {
   readonly index: number;
   readonly block: number;
@@ -60,7 +60,7 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   return reply;
 }
 
-/** The reply of the model, or of the one that stands in for it where it is overloaded or refuses. */
+/** The reply of the model, or of the fallback model if it is overloaded or refuses. */
 async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages">): Promise<Reply> {
   const { agent } = run;
   const { system, messages } = shown;
@@ -192,7 +192,7 @@ async function attempts(
   }
 }
 
-/** Tells hooks of a failed call; `may` says whether they can have it tried again. */
+/** Asks error hooks about a failed call; `may` says whether they can have it tried again. */
 async function hooksWantRetry(run: Run, error: unknown, may: boolean): Promise<boolean> {
   const { name, message, stack } = asError(error);
   const fields = { error_type: name, error_message: message, tool: null, stack_trace: stack ?? null };

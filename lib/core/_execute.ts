@@ -53,7 +53,7 @@ export async function finish(
     if (ran.outcome === "interrupted") return;
     countTool(run.count);
     if (tool.effect === "write") await agent.afterWrite?.(run);
-    final = retold(run, ready, await reviewed(run, ready, ran, final));
+    final = asRead(run, ready, await reviewed(run, ready, ran, final));
     if (tool.settled) {
       await run.step("settled", call.id, async () => {
         await tool.settled!(input, { cwd: run.state.cwd(), state: run.state.toolState });
@@ -110,8 +110,8 @@ async function reviewed(run: Run, ready: Ready, ran: Performed, ending: Ending):
   };
 }
 
-/** The call's end as the model is told of it. */
-function retold({ agent: { around } }: Run, { call, tool }: Ready, ending: Ending): Ending {
+/** The call's end as the model reads it. */
+function asRead({ agent: { around } }: Run, { call, tool }: Ready, ending: Ending): Ending {
   if (!around?.result) return ending;
   const { content, is_error } = around.result(tool.name, call.id, {
     content: ending.content,
@@ -120,7 +120,7 @@ function retold({ agent: { around } }: Run, { call, tool }: Ready, ending: Endin
   return { ...ending, content, outcome: is_error ? "failure" : "success" };
 }
 
-/** Tells hooks that a tool threw; they may ask for one more try where a second try can do no harm. */
+/** Asks error hooks about a tool that threw; they may ask for one more try if that can do no harm. */
 async function hooksWantRetry(run: Run, tool: Tool, thrown: Thrown): Promise<boolean> {
   const { name, message, stack } = thrown;
   const fields = { error_type: name, error_message: message, tool: tool.name, stack_trace: stack ?? null };

@@ -94,7 +94,7 @@ interface Called {
   readonly original_input: Input;
 }
 
-/** Rules first, then hooks, then a person: a deny rule is beyond everybody. */
+/** Rules first, then hooks, then a person: nothing overrides a deny rule. */
 async function permission(
   run: Run,
   tool: Tool,

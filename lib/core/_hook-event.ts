@@ -7,7 +7,7 @@ type HookEvent =
   | Omit<Extract<RunEvent, { type: "hook_start" }>, "agent_id">
   | Omit<Extract<RunEvent, { type: "hook_end" }>, "agent_id">;
 
-/** What listeners are told of one hook. */
+/** The event that reports one hook to listeners. */
 export function hookEvent(change: HookChange): HookEvent {
   if (change.phase === "start") return { type: "hook_start", hook: change.hook, event: change.event };
   const { opinion, failure, ms = 0 } = change.run;

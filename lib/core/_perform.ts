@@ -7,7 +7,7 @@ import { INTERRUPTED, isContent } from "./messages.ts";
 import { numbered, type Run, type Spawn, type Thrown, type ToolEnd } from "./run.ts";
 import { ToolError, type ToolOutput, type ToolReturn } from "./tool.ts";
 
-/** How long a tool may go on after it was told to stop, before it is given up on. */
+/** How long the loop waits for a tool that was asked to stop. */
 const GRACE_MS = 2000;
 
 export interface Performed {
@@ -18,7 +18,7 @@ export interface Performed {
   readonly thrown?: Thrown;
 }
 
-/** Runs the tool to one of its ends; one that does not stop when told is given up on after a grace. */
+/** Runs the tool until it ends; the loop does not wait longer than GRACE_MS for one that was asked to stop. */
 export async function perform(run: Run, ready: Ready, suffix = ""): Promise<Performed> {
   const { state: { clock }, signal } = run;
   if (signal.aborted) return interrupted(INTERRUPTED);
@@ -31,7 +31,7 @@ export async function perform(run: Run, ready: Ready, suffix = ""): Promise<Perf
   // A tool's own failure is a result: what is thrown here is the engine's.
   if ("error" in end && !signal.aborted) throw end.error;
   const { output, thrown } = "value" in end ? end.value : {};
-  // What a tool has done is told even where nobody wants to know any more; how it was stopped is not.
+  // What a tool has done is reported even if the run was interrupted; how it was stopped is not.
   if (!output || (signal.aborted && output.isError)) {
     return interrupted("The call was interrupted before it ended");
   }
@@ -93,7 +93,7 @@ function interrupted(content: string): Performed {
 function outputOf(value: ToolReturn): ToolOutput {
   if (isContent(value)) return { content: value };
   if (typeof value === "object" && value !== null && "content" in value && isContent(value.content)) return value;
-  throw new ToolError("Cannot use the tool's result as it is no text, no list of blocks and has no 'content'");
+  throw new ToolError("Cannot use the tool's result as it is not a text, not a list of blocks and has no 'content'");
 }
 
 function failureOf(error: unknown): ToolOutput {

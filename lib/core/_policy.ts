@@ -14,7 +14,7 @@ export function passedOver(hook: HookRecord, event: AnyEvent, env: HookEnv): str
   return hook.misses?.(event);
 }
 
-/** What a failure does where the hook does not say (U7). */
+/** What a failure does if the hook does not say (U7). */
 export function failurePolicy(hook: HookRecord, event: EventName): OnError {
   if (hook.kind !== "module" || hook.lenient) return "continue";
   switch (event) {

@@ -4,14 +4,14 @@ export interface Clock {
   now(): number;
   /** Milliseconds since any fixed moment, for durations. */
   tick(): number;
-  /** `who` asks: a recorded clock gives each who asks values of its own, in whatever order they come. */
+  /** `who` asks: a recorded clock gives each of them values of its own, in whatever order they ask. */
   uuid(who?: string): string;
   random(who?: string): number;
   /** Resolves after `ms`, or at once when aborted; never rejects, keeps no process alive after an abort. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** As `sleep`, for a wait in which nothing happens: a clock that is not real may let it pass at once. */
   pass?(ms: number, signal?: AbortSignal): Promise<void>;
-  /** The clock of somebody nobody waits for, whose time is this moment however far others go on. @default the same clock */
+  /** The clock of background work: its time stays at this moment, however far the run goes on. @default the same clock */
   apart?(): Clock;
 }
 

@@ -40,7 +40,7 @@ export async function fire<N extends EventName>(
   return fold.result();
 }
 
-/** Those who are told and not asked: observers now, in order; the rest in the background. */
+/** Hooks without a say: observers now, in order; the rest in the background. */
 async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv): Promise<void> {
   const { decision } = fold;
   for (const hook of listening) {
@@ -57,10 +57,10 @@ async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv)
   }
 }
 
-/** Starts a hook nobody waits for. Its verdict is void; what it says reaches the model at the next boundary. */
+/** Starts a hook in the background. Its verdict is ignored; what it says reaches the model at the next boundary. */
 function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
   const said: Late[] = [];
-  // Where and when it happened: by the time it looks, the agent may be elsewhere. Who is told of it stays the same.
+  // The place and time of the event: by the time the hook looks, the agent may be elsewhere. Listeners stay the same.
   const then: HookEnv = Object.create(env, {
     clock: { value: env.clock.apart?.() ?? env.clock },
     cwd: { value: env.cwd },
@@ -75,7 +75,7 @@ function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
   env.background?.(work, said, hook.name);
 }
 
-/** Whether anybody listens to an event: lets a caller skip building it. */
+/** Whether a hook listens to an event: if not, a caller need not build it. */
 export function isHeard(records: readonly HookRecord[], event: EventName): boolean {
   return listeners(records, event).length > 0;
 }

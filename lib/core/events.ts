@@ -124,7 +124,7 @@ export type Stop =
 export interface ToolResult {
   readonly content: string | readonly Block[];
   readonly is_error: boolean;
-  /** The tool's structured result, where it has one; otherwise its content. */
+  /** The tool's structured result, if it has one; otherwise its content. */
   readonly response: unknown;
 }
 
@@ -245,7 +245,7 @@ export interface Subjects {
   "pre-compact": string;
 }
 
-/** What every event carries. The engine stamps these; nobody else can. */
+/** What every event carries. Only dispatch sets these. */
 export interface EventBase {
   readonly event_id: string;
   /** UTC, ISO 8601. */
@@ -253,7 +253,7 @@ export interface EventBase {
   readonly session_id: string;
   readonly agent_id: string;
   readonly parent_agent_id?: string;
-  /** The kind of a sub-agent; events of the root have it only where it is a field of theirs. */
+  /** The kind of a sub-agent; events of the root have it only if it is one of their fields. */
   readonly agent_type?: string;
   readonly turn_id: string;
 }

@@ -11,7 +11,7 @@ export interface Folded {
   /** Why, in the words of the hook that decided; where reasons are collected, all of them, a line each. */
   readonly reason?: string;
   readonly deniedBy?: string;
-  /** Each denial, in order, with the dialect's own words for the model where it has them. */
+  /** Each denial, in order, with the dialect's own words for the model if it has them. */
   readonly denials: readonly { readonly hook: string; readonly reason: string; readonly text?: string }[];
   readonly asked?: { readonly hook: string; readonly reason?: string; readonly text?: string };
   /** The subject as the hooks left it; meaningless unless `modified`. */
@@ -27,7 +27,7 @@ export interface Folded {
   readonly runs: readonly HookRun[];
 }
 
-/** What comes of an event nobody listens to. */
+/** The result of an event without hooks. */
 export const NOTHING: Folded = Object.freeze({
   decision: "continue",
   denials: [],
@@ -42,7 +42,7 @@ export const NOTHING: Folded = Object.freeze({
 /** Why a hook is not asked once the run is over. */
 export const ENDED = "the run was ended";
 
-/** Why a hook that nobody waits for has no answer in the ledger. */
+/** Why a background hook has no answer in the ledger. */
 export const IN_BACKGROUND = "runs in the background";
 
 const CLEANUP: ReadonlySet<EventName> = new Set(["agent-stop", "session-end"]);
@@ -50,7 +50,7 @@ const CLEANUP: ReadonlySet<EventName> = new Set(["agent-stop", "session-end"]);
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Denial = Folded["denials"][number];
 
-/** The fold itself: takes one answer after the other, asks nobody. */
+/** The fold itself: takes one answer after the other, and asks no hook. */
 export class Fold {
   /** The event as the next hook sees it. */
   event: AnyEvent;

@@ -50,7 +50,7 @@ export function freeze<T>(value: T): T {
   return value;
 }
 
-/** Data that nobody can change: itself where it is frozen, otherwise a frozen copy. */
+/** Data that cannot be changed: itself if it is frozen, otherwise a frozen copy. */
 export function frozen<T>(value: T): T {
   if (Object.isFrozen(value)) return value;
   return isFlat(value, true) ? Object.freeze({ ...value }) : freeze(copied(value, true, new Map()));

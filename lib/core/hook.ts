@@ -86,7 +86,7 @@ export interface HookRecord {
   readonly read: (raw: unknown, event: AnyEvent) => Opinion;
   /** Is called with what became of each call of the hook. */
   readonly ended?: (run: HookRun) => void;
-  /** The dialect's words for the model where a failure counts as a denial. */
+  /** The dialect's words for the model if a failure counts as a denial. */
   readonly refusal?: (error: unknown, event: AnyEvent) => string;
 }
 
@@ -179,28 +179,28 @@ export interface HookEnv {
   readonly exec?:
     | ((command: string, args: readonly string[], options: { cwd: string; signal: AbortSignal }) => Promise<Executed>)
     | undefined;
-  /** What a model that a hook asks is reached through: a recorder. */
+  /** Wraps the model that a hook calls, for a recorder. */
   readonly taped?: ((model: Model) => Model) | undefined;
-  /** Is told before a hook calls a model; throws if a limit forbids that. */
+  /** Called before a hook calls a model; throws if a limit forbids that. */
   countHookCall?(): void;
-  /** Is told what a hook's call took of the model that was asked. */
+  /** Called with what a hook's model call used. */
   spendHookCall?(hook: string, used: Pick<Reply, "model" | "usage">, asked: Model): void;
   log?(hook: string, message: string): void;
   onHook?(change: HookChange): void;
   /** Takes what an async hook said once it has ended. */
   deliver?(said: Late): void;
-  /** Is told of work that goes on after the event, so that the session can wait for it or end it; in the end `said` holds all it said. */
+  /** Called with work that continues after the event, so that the session can wait for it or end it; `said` then holds all it said. */
   background?(work: Promise<void>, said: readonly Late[], hook: string): void;
 }
 
-/** Numbers the events of an agent, each of its own: of several beside each other nobody knows which comes first. */
+/** Numbers the events of one agent: the order of events of several agents is not known. */
 export interface Sequence {
   next: number;
   /** What the numbers begin with. @default the agent's id */
   readonly of?: string;
 }
 
-/** What a hook says that nobody waits for. */
+/** What a hook in the background says. */
 export type Late = Said & { readonly hook: string };
 
 export type HookChange =
@@ -251,7 +251,7 @@ export class Context implements HookContext {
   expire(why: Error): void {
     (this.#stop ??= new AbortController()).abort(why);
   }
-  /** The model by which a hook's own one is asked, so that the call is on the tape too. */
+  /** The model that a hook calls, wrapped so that the call is on the tape too. */
   taped(model: Model): Model {
     return this.#env.taped?.(model) ?? model;
   }
@@ -283,7 +283,7 @@ export class Context implements HookContext {
   }
   get sleep(): HookContext["sleep"] {
     return async (ms) => {
-      if (!(ms >= 0)) throw new TypeError(`Cannot sleep for '${ms}' as that is no time: give milliseconds`);
+      if (!(ms >= 0)) throw new TypeError(`Cannot sleep for '${ms}' as that is not a time: give milliseconds`);
       // The hook's limit begins to count a moment after the hook: until then a wait that passes at once would not count.
       await null;
       await null;

@@ -1,4 +1,4 @@
-/** The value of a text of JSON; undefined where it is none. */
+/** The value of a JSON text; undefined if it is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -7,7 +7,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** Whether a value is an object of JSON: no list, and not null. */
+/** Whether a value is a JSON object: not a list, and not null. */
 export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,7 +5,7 @@ import { totalTokens, type Usage } from "./messages.ts";
 export interface Limits {
   /** Model calls per run. @default 100 */
   readonly iterations: number;
-  /** Continuations per run; unlimited where absent. */
+  /** Continuations per run; unlimited if absent. */
   readonly continuations?: number;
   /** Continuations in a row without an executed tool between them; 0 is no limit. @default 8 */
   readonly stalls: number;

@@ -92,7 +92,7 @@ export function isContent(value: unknown): value is string | readonly Block[] {
   return Array.isArray(value) && value.every((b) => typeof b === "object" && b !== null && typeof b.type === "string");
 }
 
-/** The content of a tool_result in words; a block that is no text is named by its kind. */
+/** The content of a tool_result in words; a block that is not text is named by its kind. */
 export function contentText(content: string | readonly Block[]): string {
   if (typeof content === "string") return content;
   return content.map((b) => b.type === "text" ? (b as TextBlock).text : `[${b.type}]`).join("\n");

@@ -27,7 +27,7 @@ export type ModelEvent =
       readonly id?: string;
       readonly model?: string;
       readonly usage?: Partial<Usage>;
-      /** What is there already, where a reply goes on after a pause. */
+      /** What has already arrived, if a reply continues after a pause. */
       readonly content?: readonly RawBlock[];
       readonly stop_reason?: string | null;
     };
@@ -51,7 +51,7 @@ export interface RawBlock {
 
 /**
  * The one way the core talks to a model. A model yields the events of ONE attempt; it throws a `ModelError`
- * where the attempt failed, and the core decides whether to try again.
+ * if the attempt failed, and the core decides whether to try again.
  *
  * @example
  * ```ts
@@ -74,7 +74,7 @@ export interface Model {
 }
 
 /**
- * The key under which a model's answer may give all its events at once, where they are there already and nobody watches
+ * The key under which a model's answer may give all its events at once, if they are all there and no listener watches
  * them arrive: to wait for each would take longer. Undefined: they must be waited for after all.
  */
 export const AT_ONCE: unique symbol = Symbol("events that are all there");

@@ -17,7 +17,7 @@ export interface Permission {
   readonly behavior: "allow" | "ask" | "deny";
   readonly reason: string;
   readonly rule?: string;
-  /** Of an ask: what would settle it for the session, as permission hooks are told. */
+  /** Of an ask: what would settle it for the session; permission hooks see it. */
   readonly suggestions?: readonly Json[];
   /** Of a refusal: one line for a person, with what would allow the call. */
   readonly note?: string;
@@ -25,7 +25,7 @@ export interface Permission {
 
 export type Permit = (call: PermissionCall, verdict: "continue" | "allow" | "ask") => Permission | Promise<Permission>;
 
-/** Asks a person; absent where nobody is there to be asked. */
+/** Asks a person; absent if no person can be asked. */
 export type AskPerson = (
   call: PermissionCall,
   reason: string,
@@ -34,7 +34,7 @@ export type AskPerson = (
 
 /** Why a call was not let through. */
 export interface Refusal {
-  /** What the model is told. */
+  /** What the model reads. */
   readonly words: string;
   readonly reason: string;
   readonly by: string;
@@ -42,7 +42,7 @@ export interface Refusal {
   readonly note?: string;
 }
 
-/** The refusals of rules and people, where a run is recorded or replayed. */
+/** The refusals of rules and people in a run that is recorded or replayed. */
 export interface Refusals {
   note(toolUseId: string, refusal: Refusal): void;
   /** Why a call was refused when it was recorded. */

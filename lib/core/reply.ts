@@ -20,7 +20,7 @@ interface OpenBlock {
   /** The block's own list of them, once one came. */
   citations?: unknown[];
   stopped: boolean;
-  /** Whether it came with the start of the message: then it may be told once more. */
+  /** Whether it came with the start of the message: then it may be sent once more. */
   readonly given?: true;
 }
 
@@ -33,7 +33,7 @@ export interface PartlyUsed {
 /**
  * Puts a reply together from its events, as they come.
  *
- * @throws {ModelError} where the events break the grammar of a reply
+ * @throws {ModelError} if the events break the grammar of a reply
  */
 export async function readReply(
   events: AsyncIterable<ModelEvent>,
@@ -219,7 +219,7 @@ function close({ block, pieces }: OpenBlock, cut: boolean): { block: Block; inva
   const raw = pieces.get("partial_json")?.join("") ?? "";
   const parsed = raw === "" ? { value: block.input ?? {} } : parseObject(raw);
   const invalid = cut ? cutReason(raw) : "why" in parsed ? parsed.why : unusableInput(parsed.value);
-  // The history needs an object even where the text was none; the call itself is marked and never runs.
+  // The history needs an object even if the text was not one; the call itself is marked and never runs.
   block.input = invalid === undefined && "value" in parsed ? parsed.value : {};
   return invalid === undefined ? { block: block as Block } : { block: block as Block, invalid };
 }
@@ -275,7 +275,7 @@ function addDelta(open: OpenBlock, delta: RawBlock, onDelta: (delta: ReplyDelta)
   showWords(delta, onDelta);
 }
 
-/** Tells of the words in a block's beginning, or in a piece of it. */
+/** Reports the words at the start of a block, or in a piece of it. */
 function showWords(part: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
   if (typeof part.text === "string" && part.text !== "") onDelta({ type: "text", text: part.text });
   else if (typeof part.thinking === "string" && part.thinking !== "") {

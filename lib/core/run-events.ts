@@ -5,7 +5,7 @@ import type { Message, Usage } from "./messages.ts";
 /** How one tool call ended (U8). */
 export type CallOutcome = "success" | "failure" | "denied" | "invalid" | "interrupted";
 
-/** What a run tells while it happens. `agent_id` is there on every event, so sub-agents can be told apart. */
+/** What a run reports while it happens. Every event has an `agent_id`, so sub-agents can be told apart. */
 export type RunEvent =
   & { readonly agent_id: string }
   & (
@@ -41,14 +41,14 @@ export type RunEvent =
       readonly failure?: string;
       readonly ms: number;
     }
-    /** The ledger of one fire, for logs that explain; with the call it was about, where it was about one. */
+    /** The ledger of one fire, for logs that explain; with the call it was about, if any. */
     | {
       readonly type: "fired";
       readonly event: EventName;
       readonly folded: Folded;
       readonly tool_use_id?: string;
     }
-    /** What a command hook writes while it writes it: for whoever watches, in no log. */
+    /** What a command hook writes, as it writes it: for listeners only, not for logs. */
     | {
       readonly type: "hook_output";
       readonly hook: string;
@@ -110,7 +110,7 @@ export interface Result {
   readonly turns: number;
   readonly iterations: number;
   readonly usage: Usage;
-  /** In US dollars; undefined where a price is unknown. */
+  /** In US dollars; undefined if a price is unknown. */
   readonly cost: number | undefined;
   readonly denials: readonly {
     readonly tool_name: string;

@@ -36,11 +36,11 @@ export interface AgentSpec {
   readonly exec?: NonNullable<HookEnv["exec"]>;
   /** What intercepts its calls: an engine, a recorder, a tracer. */
   readonly around?: Around;
-  /** Makes room before a model call where the context is nearly full. */
+  /** Makes room before a model call if the context is nearly full. */
   readonly compact?: (run: Run) => Promise<void>;
   /** Looks at what a call that writes has left behind. */
   readonly afterWrite?: (run: Run) => Promise<void>;
-  /** The model to go on with where the first one is overloaded or refuses. */
+  /** The model to continue with if the first one is overloaded or refuses. */
   readonly fallback?: string;
 }
 
@@ -109,7 +109,7 @@ export interface LateWords {
   take(run: Run): void | readonly Late[] | Promise<readonly Late[]>;
 }
 
-/** What an agent has for its whole session. */
+/** What one agent keeps for its whole session. */
 export interface SessionState {
   readonly id: string;
   readonly agentId: string;
@@ -127,19 +127,19 @@ export interface SessionState {
   readonly sequence: Sequence;
   /** How many runs there were before; with the agent's id it names the run, whatever process goes on with it. */
   runs: number;
-  /** When the run that is on began, where another process may have begun it. */
+  /** When the current run began, if another process may have begun it. */
   begun?: number;
   readonly spent: Spent;
   readonly emit: (event: RunEvent) => void;
-  /** Whether anybody wants to know of events of a kind. @default everybody, of all */
+  /** Whether a listener wants events of a kind. @default yes */
   readonly hears?: (type: RunEvent["type"]) => boolean;
   /** Contexts that wait for the next user message. */
   readonly waiting: Said[];
-  /** Writes a message where it outlives the process; the run goes on when that is done. */
+  /** Writes a message to a store; the run continues when that is done. */
   readonly save?: (message: Message, index: number, run: Run) => Promise<void>;
   /** Starts an agent below this one, for a tool call; `key` names it among all that were ever started. */
   readonly spawn?: (request: SpawnRequest, run: Run, call: { toolUseId: string; key: string }) => Promise<Spawned>;
-  /** The type of an agent that was started before; undefined where no agent has that id. */
+  /** The type of an agent that was started before; undefined if no agent has that id. */
   readonly typeOf?: (agentId: string) => Promise<string | undefined>;
   /** Reports of agents in the background. @default there are none */
   readonly reports?: Reports;
@@ -190,13 +190,13 @@ export class Run implements HookEnv {
   readonly overlay = new Map<number, readonly Block[]>();
   /** Waits to be shown with the next user message of the turn. */
   ephemeral: Block[] = [];
-  /** What a person reads where a hook refused the prompt, the agent or the turn. */
+  /** What a person reads if a hook refused the prompt, the agent or the turn. */
   refusal: string | undefined;
   /** Where this run's messages begin. */
   firstIndex: number;
   /** The hooks that kept the run going, for the warning at a limit. */
   readonly keepers = new Set<string>();
-  /** Who wants the agent to end quietly: what was begun is finished, no model is called again. */
+  /** The hook that halted the agent: what was begun is finished, no model is called again. */
   halt: Folded["halt"];
   /** Which run of the agent's this is. */
   readonly index: number;
@@ -219,7 +219,7 @@ export class Run implements HookEnv {
     this.index = state.runs;
   }
 
-  /** Tells the listener. One that throws ends the run at the next event, with a Result like any other end. */
+  /** Reports to the listener. A listener that throws ends the run at the next event, with a Result like any other end. */
   emit(event: DistributedOmit<RunEvent, "agent_id">): void {
     if (this.state.hears?.(event.type) === false) return;
     try {
@@ -242,7 +242,7 @@ export class Run implements HookEnv {
     return isHeard(this.hooks, event);
   }
 
-  /** Fires an event, tells what came of it, and ends the run where a hook wants that. Unheard, it costs no promise. */
+  /** Fires an event, reports what came of it, and ends the run if a hook wants that. Without hooks it costs no promise. */
   fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Folded | Promise<Folded> {
     if (isHeard(this.hooks, fired.event)) return this.#fire(fired, options);
     if (!options?.final) this.check();
@@ -313,12 +313,12 @@ export class Run implements HookEnv {
     return next;
   }
 
-  /** Ends the run where a hook wants that quietly. */
+  /** Ends the run if a hook has halted it. */
   endIfHalted(): void {
     if (this.halt) throw new Ended("halted", this.halt.reason);
   }
 
-  /** Ends the run where a hook denied something that cannot go on without it. */
+  /** Ends the run if a hook denied something that it cannot continue without. */
   endIfDenied(folded: Folded): void {
     const denial = folded.denials[0];
     if (denial) throw new Ended("error", `Hook ${denial.hook}: ${denial.reason}`);
@@ -332,7 +332,7 @@ export class Run implements HookEnv {
     throw (end as { error: unknown }).error;
   }
 
-  /** Ends the run where it was interrupted, or a listener threw. */
+  /** Ends the run if it was interrupted, or a listener threw. */
   check(): void {
     if (this.deaf) throw this.deaf.error;
     if (!this.signal.aborted) return;
@@ -454,7 +454,7 @@ type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> 
 
 const specsOf = new WeakMap<readonly Tool[], readonly ToolSpec[]>();
 
-/** What the model is told of the tools; the same object every time, so that its bytes are made once. */
+/** What the model reads about the tools; the same object every time, so that its bytes are made once. */
 function specs(tools: readonly Tool[]): readonly ToolSpec[] {
   let found = specsOf.get(tools);
   if (!found) {

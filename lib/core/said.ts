@@ -47,7 +47,7 @@ const UNREAD: ReadonlySet<EventName> = new Set<EventName>([
   "agent-prompt",
 ]);
 
-/** A warning for each hook that said something to nobody. */
+/** A warning for each hook whose context no model reads. */
 export function unread(event: EventName, contexts: readonly { readonly hook: string }[]): string[] {
   if (contexts.length === 0 || !UNREAD.has(event)) return [];
   return contexts.map(({ hook }) => `Hook ${hook} gave context at ${event}, which no model reads: ignored`);
@@ -58,7 +58,7 @@ export function hookInput(event: string, words: string): TextBlock {
   return text(`HookInput (${pascal(event)}): ${words}`);
 }
 
-/** The mark closes where we close it: text that a hook passes on cannot end it and speak as somebody else. */
+/** Only we close the mark: text that a hook passes on cannot end it and pose as someone else's. */
 export function reminder(words: string): string {
   return `<system-reminder>\n${words.replace(/<\/(?=\s*system-reminder)/gi, "<\\/")}\n</system-reminder>`;
 }

@@ -17,10 +17,10 @@ export interface Session {
   /**
    * One prompt of a person and everything it sets off. What goes wrong in it is in the Result.
    *
-   * @throws {TypeError} where the session is closed, or still busy with the prompt before
+   * @throws {TypeError} if the session is closed, or still running the previous prompt
    */
   prompt(text: string, options?: { signal?: AbortSignal; trigger?: "user" | "resume" }): Promise<Result>;
-  /** Changes the model for what comes; a hook may refuse. Whether it was changed. */
+  /** Changes the model for later calls; a hook may refuse. Returns whether it was changed. */
   setModel(model: string): Promise<boolean>;
   /** A run between prompts, for what a person asks of the session itself. */
   between(signal?: AbortSignal): Promise<Run>;

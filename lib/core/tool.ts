@@ -18,9 +18,9 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** What tools of one agent share for its session: a shell, what was read, the undo log. */
   readonly state: Map<string, unknown>;
-  /** Starts an agent below this one; absent where there can be none. */
+  /** Starts an agent below this one; absent if there can be none. */
   readonly spawn?: (request: SpawnRequest) => Promise<Spawned>;
-  /** The type of an agent that was started before; undefined where no agent has that id. */
+  /** The type of an agent that was started before; undefined if no agent has that id. */
   readonly typeOf?: (agentId: string) => Promise<string | undefined>;
   /** Shows output while the tool runs. */
   readonly progress: (text: string) => void;
@@ -36,7 +36,7 @@ export interface SpawnRequest {
   readonly description?: string;
   readonly system?: string;
   readonly model?: string;
-  /** The names of the tools it may use; all of its parent's where absent. */
+  /** The names of the tools it may use; all of its parent's if absent. */
   readonly tools?: readonly string[];
   /** The id of an agent that is to go on. */
   readonly resume?: string;
@@ -81,7 +81,7 @@ export interface ToolSession extends Pick<ToolContext, "cwd" | "state"> {
 export interface Tool<Input = any> {
   readonly name: string;
   readonly description: string;
-  /** The description in one session, where it depends on what lies in its directory. */
+  /** The description in one session, if it depends on the files in its directory. */
   readonly describe?: (session: ToolSession) => Promise<string>;
   readonly input_schema: JsonSchema;
   readonly effect: Effect;
@@ -94,7 +94,7 @@ export interface Tool<Input = any> {
   /** Makes the input plain before hooks see it (absolute paths); must not touch the disk. */
   readonly prepare?: (input: Input, context: { readonly cwd: string }) => Input;
   readonly run: (input: Input, context: ToolContext) => ToolReturn | Promise<ToolReturn>;
-  /** Is told once hooks have looked at a call: they may have changed what it wrote. */
+  /** Called after the hooks of a call: they may have changed what it wrote. */
   readonly settled?: (input: Input, context: Pick<ToolContext, "cwd" | "state">) => Promise<void>;
   /** What a person is asked by a call: `agent-prompt` fires with it before the call runs. */
   readonly asks?: (input: Input) => EventFields["agent-prompt"];

@@ -81,7 +81,7 @@ export function deny(reason: string): Deny {
  *
  * const hook = (async (_, ctx) => {
  *   const { code, stdout } = await ctx.$("npm", ["test"]);
- *   return code === 0 ? undefined : keepGoing(`Mend the tests:\n${stdout}`);
+ *   return code === 0 ? undefined : keepGoing(`Fix the tests:\n${stdout}`);
  * }) satisfies StopHook;
  * ```
  */
@@ -140,7 +140,7 @@ export function halt(reason?: string): Halt {
 export interface Opinion {
   readonly decision?: "allow" | "deny" | "ask";
   readonly reason?: string;
-  /** The exact words for the model where a dialect fixes them. */
+  /** The exact words for the model, if a dialect sets them. */
   readonly text?: string;
   readonly value?: { readonly to: unknown };
   readonly halt?: string;
@@ -172,7 +172,7 @@ export function actionOf(opinion: Opinion | undefined): "continue" | "allow" | "
   return opinion?.decision ?? (opinion?.value ? "modify" : opinion?.halt !== undefined ? "halt" : "continue");
 }
 
-/** A hook's output that is no verdict. It is a failure (U7), never a silent "continue". */
+/** A hook's output that is not a verdict. It is a failure (U7), never a silent "continue". */
 export class UnusableAnswer extends Error {
   override name = "UnusableAnswer";
 }

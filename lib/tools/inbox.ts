@@ -40,7 +40,7 @@ export class Inbox<Words = string> {
     this.#unheard.add(who);
   }
 
-  /** Whether a report is to come of somebody, or to be taken: when it is taken a replay knows, not when it comes. */
+  /** Whether a report of this agent is still to come or to be taken: a replay knows when it is taken, not when it arrives. */
   awaits(who: string): boolean {
     return this.#unheard.has(who);
   }
@@ -50,7 +50,7 @@ export class Inbox<Words = string> {
     this.await(`${who}#${++this.#awaited}`, report);
   }
 
-  /** Lets those who are still at work come to where they may be ended. */
+  /** Lets agents that still work reach a point where they may be ended. */
   async ending(): Promise<void> {
     if (this.#tasks.size > 0) await this.#postman?.ending?.();
   }
@@ -60,7 +60,7 @@ export class Inbox<Words = string> {
     return this.#tasks.size === 0 && this.#reports.length === 0;
   }
 
-  /** Whose reports are there; with `wait`, at least one's where one is to come. */
+  /** Whose reports have arrived; with `wait`, at least one if any is to come. */
   async senders(wait: boolean): Promise<readonly string[]> {
     if (wait && this.#reports.length === 0) await Promise.race(this.#tasks);
     return this.#reports.map(({ from }) => from);
@@ -71,7 +71,7 @@ export class Inbox<Words = string> {
     return this.#those(this.#taken++, senders);
   }
 
-  /** The reports that are there; with `wait`, at least one where one is to come. */
+  /** The reports that have arrived; with `wait`, at least one if any is to come. */
   take(wait: boolean): readonly Words[] | Promise<readonly Words[]> {
     const n = this.#taken++;
     const wanted = this.#postman?.wanted(n);

@@ -287,11 +287,11 @@ test("a tool's result is text, blocks or { content }; anything else is its failu
     [blocks, blocks, false],
     [{ content: blocks, response: { a: 1 } }, blocks, false],
     [{ content: "c", isError: true }, "c", true],
-    [undefined, /no text, no list of blocks/, true],
-    [5, /no text/, true],
-    [{ content: 5 }, /no text/, true],
-    [[1], /no text/, true],
-    [{}, /no text/, true],
+    [undefined, /not a text, not a list of blocks/, true],
+    [5, /not a text/, true],
+    [{ content: 5 }, /not a text/, true],
+    [[1], /not a text/, true],
+    [{}, /not a text/, true],
   ];
   for (const [value, expected, isError] of returned) {
     const given = act("Give", "read", () => value as string);

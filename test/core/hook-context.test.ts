@@ -78,7 +78,7 @@ test("ctx.sleep() waits by the run's clock, within the hook's limit, until the h
   assert.equal(await said(1000, 2), "woke");
   assert.equal(await said(3_600_000, 2), "it took longer than its limit of 2 s");
   for (const wrong of [-1, NaN]) {
-    assert.equal(await said(wrong), `Cannot sleep for '${wrong}' as that is no time: give milliseconds`);
+    assert.equal(await said(wrong), `Cannot sleep for '${wrong}' as that is not a time: give milliseconds`);
   }
   const stop = new AbortController();
   const woken = Promise.withResolvers<void>();

@@ -272,7 +272,7 @@ test("a tool's result that is no text, no blocks and has neither as its content 
       {},
     );
     assert.equal(is_error, true, JSON.stringify(value));
-    assert.match(String(content), /^Cannot use the tool's result as it is no text, no list of blocks/);
+    assert.match(String(content), /^Cannot use the tool's result as it is not a text, not a list of blocks/);
   }
 });
 
