@@ -99,7 +99,7 @@ test("run, chat and record refuse a script that is not there and name the neares
   using here = place({ "fixer.ts": ECHO, "other.mjs": "" });
   for (const command of ["run", "chat", "record"]) {
     const { code, out, err } = await here.crochet([command, "fixr.ts", "do it"]);
-    const hint = "did you mean 'fixer.ts'?: put -- before a prompt that begins with such a word";
+    const hint = "did you mean 'fixer.ts'?: put -- before a prompt that begins with such a name";
     assert.deepEqual([code, out, err], [2, "", `crochet: Cannot find script 'fixr.ts', ${hint}\n`]);
   }
   const { err } = await here.crochet(["run", "agents/fixr.ts", "do it"]);
