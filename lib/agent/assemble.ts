@@ -28,7 +28,7 @@ import { type Past, pastFor } from "./past.ts";
 import { boxesOf, hadShell, spawner, typeIn } from "./spawn.ts";
 import { askerOn, stepsOn } from "./steps.ts";
 import { systemOf } from "./system-prompt.ts";
-import { askerFor, choicesOf, closeTape, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
+import { askerFor, choicesOf, closeTape, decidedBy, isOfEnvironment, notedHooks, tapeFor } from "./tape.ts";
 import { toolSet } from "./tool-set.ts";
 
 /** An agent's options, checked. */
@@ -113,8 +113,13 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const { parts, options, own, cwd, tape, lane, clock, model, isNamed, prices, memory } = basis;
   const { limits, store, engine, id } = basis;
   const { system, lasting, afterWrite } = await systemOf(basis);
-  const ask = engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask;
-  const gate = await gateOf(rulesOf(options.permissions, own.permissions), ask, cwd);
+  const chosen = {
+    permissions: rulesOf(options.permissions, own.permissions),
+    ask: engine ? askerOn(engine, own.ask, (event) => emit(event)) : own.ask,
+    sandbox: own.sandbox ?? options.sandbox,
+  };
+  const { permissions, ask, sandbox: confined } = await decidedBy(options, chosen, tape);
+  const gate = await gateOf(permissions, ask, cwd);
   const compactor = memory === false ? undefined : (await import("./compact.ts")).compactor();
   const spans = await spansOf(basis);
   const rollout = await rolloutOf(basis);
@@ -132,7 +137,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const isWatched = own.on !== undefined || options.on !== undefined;
   const toolState = new Map<string, unknown>([[ROOTS, [cwd]]]);
   const envFile = sessionEnvFile(toolState);
-  const sandbox = sessionSandbox(own.sandbox ?? options.sandbox, cwd);
+  const sandbox = sessionSandbox(confined, cwd);
   const asker = await askerFor(own.asker, tape);
   if (asker) toolState.set(ASKER, asker);
   if (tape?.recordsTools) {

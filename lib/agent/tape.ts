@@ -1,5 +1,6 @@
 import type { AgentOptions, RunOptions } from "./options.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
+import type { Header } from "../tape/format.ts";
 import type { TapeOptions } from "../tape/options.ts";
 import type { TapeSession } from "../tape/session.ts";
 
@@ -53,7 +54,6 @@ export function choicesOf(
     if (asked !== (agents.memory ?? false)) chosen.add("memory");
     if (Object.keys(own.limits ?? {}).length > 0) chosen.add("limits");
     if (own.mcp) chosen.add("mcp");
-    if (own.sandbox && JSON.stringify(own.sandbox) !== JSON.stringify(agents.sandbox)) chosen.add("sandbox");
     if (own.resume !== undefined) chosen.add("past");
   }
   const model = own.model ?? (chosen.has("model") ? tape?.model : agents.model ?? tape?.model);
@@ -77,6 +77,32 @@ export async function askerFor(
   if (!tape || !(person ?? tape.program?.tape.answers)) return person;
   const { tapedAsker } = await import("../tape/people.ts");
   return tapedAsker(tape, person);
+}
+
+type Decided = { readonly [part in "permissions" | "ask" | "sandbox"]?: RunOptions[part] | undefined };
+
+/**
+ * What decides whether calls run, and where. A tape keeps it: a replay decides by its header and by the answers on it,
+ * or by the agent's own rules if the tape is older, and never by what the run brings along.
+ */
+export async function decidedBy(
+  agents: Decided,
+  run: Decided,
+  tape: TapeSession | undefined,
+): Promise<Decided> {
+  if (!tape) return run;
+  const { tapedPermissions } = await import("../tape/people.ts");
+  const ask = tapedPermissions(tape, run.ask);
+  const header = tape.program?.tape.header;
+  if (header) {
+    const { permissions, sandbox } = tape.mask.off(header) as Decided;
+    return { permissions: permissions ?? agents.permissions, ask, sandbox: sandbox ?? agents.sandbox };
+  }
+  const { permissions, sandbox } = run;
+  const { roots: _, ...rules } = permissions ?? {};
+  if (permissions) tape.recording.permissions = tape.mask.on(rules) as Header["permissions"];
+  if (sandbox) tape.recording.sandbox = typeof sandbox === "string" ? { mode: sandbox } : { ...sandbox };
+  return { ...run, ask };
 }
 
 /** Hooks that a run adds. The tape notes that there are some, as a replay has only the agent's own. */

@@ -53,9 +53,7 @@ export async function runOptions(
   agent: Agent,
 ): Promise<{ readonly options: StoredRunOptions; readonly watched: Agent }> {
   const cwd = projectOf(flags, io);
-  const config = await readConfig(cwd, io, flags.trust === true);
-  const found = await findHooks(cwd, flags, config, io, script ? (await agent.ownHooks()).folders : undefined);
-  reportUnloaded(found.first, io);
+  const { config, found, permissions } = await rulesHere({ flags, io, script }, agent);
   const mcp = await findServers(cwd, config, io, flags.trust === true);
   const runs = privateDir(runsDir(cwd, io.env));
   const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
@@ -69,9 +67,7 @@ export async function runOptions(
     memory: config.memory ?? true,
     limits: { ...config.limits, ...stallsFrom(io.env), ...limitsFrom(flags) },
     ...(config.prices && { prices: config.prices }),
-    permissions: permissionsFrom(flags, agent.permissions, config.permissions, found.first.permissions, {
-      allow: rememberedRules(cwd, io.env),
-    }),
+    permissions,
     rollout: flags.rollout === undefined ? (id) => join(runs, rolloutName(id)) : resolve(io.cwd, String(flags.rollout)),
     ...(mcp && { mcp }),
     ...(model !== undefined && { model: String(model) }),
@@ -79,6 +75,18 @@ export async function runOptions(
   };
   const onPrompt = await onPromptFor(config, io.env);
   return { options, watched: monitored(agent, { env: io.env, workspace: cwd, onPrompt }) };
+}
+
+/** What decides about the calls of an agent here: flag, script, trusted config and settings, what a person said 'always' to. */
+export async function rulesHere({ flags, io, script }: Call, agent: Agent) {
+  const cwd = projectOf(flags, io);
+  const config = await readConfig(cwd, io, flags.trust === true);
+  const found = await findHooks(cwd, flags, config, io, script ? (await agent.ownHooks()).folders : undefined);
+  reportUnloaded(found.first, io);
+  const permissions = permissionsFrom(flags, agent.permissions, config.permissions, found.first.permissions, {
+    allow: rememberedRules(cwd, io.env),
+  });
+  return { config, found, permissions };
 }
 
 /** A session by its id; one of its checkpoints (`id@messages`) is continued under a new id. */

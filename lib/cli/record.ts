@@ -22,22 +22,21 @@ import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
 import { promptOf } from "./_prompt.ts";
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { projectOf } from "./_project.ts";
-import { coloursFor } from "./show/colours.ts";
+import { rulesHere, RUN_FLAGS } from "./_run-options.ts";
 import { RefusedCalls } from "./show/refusals.ts";
-import { terminalView } from "./show/view.ts";
 import { plainText } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "record",
   words: "[agent.ts] <prompt…>",
-  about: "Runs an agent in a copy of this directory and keeps the run as a fixture, to be replayed without a model.",
+  about: "Runs an agent in a copy of this directory and keeps the run as a fixture, to be replayed without a model. " +
+    "Calls are decided as by 'crochet run'; the tape keeps mode, rules and answers, and a replay decides by these.",
   flags: [
     ["--fixture <name>", "its name in fixtures/; by default made from the prompt"],
     ["--tools", "record tool results too, in this directory itself: a replay then runs no tool that reads or writes"],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
     ["--normalise <rule>", NORMALISE],
-    ["--model <name>", "the model to use"],
-    ["--cwd <dir>", "where the tools work"],
+    ...RUN_FLAGS.filter(([flag]) => /^--(model|cwd|settings|trust|permission-mode)\b/.test(flag)),
     ["--json", "print data"],
     ["--debug", "show where an error came from"],
   ],
@@ -57,16 +56,25 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
   const tools = flags.tools === true;
   const refused = new RefusedCalls(io.cwd);
-  const { result, report, ms } = await recordInto(folder, agent, { workspace, script, tools, io }, {
+  const { permissions } = await rulesHere({ flags, io, script: script !== undefined }, agent);
+  const options: ReplayOptions = {
     prompts: [prompt],
     redact: flags.redact === true,
+    permissions,
     ...normalise,
     ...(flags.model !== undefined && { model: String(flags.model) }),
-    on: io.tty && !flags.json ? terminalView(io.out, coloursFor(true, io.env)) : (event) => {
-      const line = event.type === "warning" ? plainText(event.message) : refused.see(event);
-      if (line !== undefined) io.err(`crochet: ${line}\n`);
-    },
-  });
+  };
+  const place = { workspace, script, tools, io };
+  const isSeen = io.tty && !flags.json;
+  const { result, report, ms } = isSeen
+    ? await watched((more) => recordInto(folder, agent, place, { ...options, ...more }), io)
+    : await recordInto(folder, agent, place, {
+      ...options,
+      on: (event) => {
+        const line = event.type === "warning" ? plainText(event.message) : refused.see(event);
+        if (line !== undefined) io.err(`crochet: ${line}\n`);
+      },
+    });
   trustFixtures(io.cwd, io.env);
   const fixture = relative(io.cwd, folder);
   if (flags.json) io.out(`${JSON.stringify({ fixture, stop: result.stop, calls: report.calls.live, ms })}\n`);
@@ -80,11 +88,22 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   if (warning !== undefined) io.err(`${warning}\n`);
   if (result.stop === "denied" && !io.tty) io.err(`crochet: ${plainText(result.text)}\n`);
   if (result.error) {
-    io.err(`crochet: ${result.error.message}\n`);
+    if (!isSeen) io.err(`crochet: ${result.error.message}\n`);
     io.err(`the tape keeps this failure, to be replayed as it is: delete ${fixture} to record another run\n`);
   }
   return result.stop === "error" || result.stop === "aborted" ? EXIT.failed : EXIT.ok;
 });
+
+/** Shows the run on the terminal, and asks there. */
+async function watched(record: (more: Partial<ReplayOptions>) => Promise<FixtureRun>, io: Io): Promise<FixtureRun> {
+  const { watchRun } = await import("./show/watch.ts");
+  let made: FixtureRun;
+  await watchRun(async ({ on, ask, asker, signal }) => {
+    const more = { ...(on && { on }), ...(ask && { ask }), ...(asker && { asker }), ...(signal && { signal }) };
+    return (made = await record(more)).result;
+  }, { io, cwd: io.cwd });
+  return made!;
+}
 
 /** The folder of a fixture that is not there yet. */
 function folderFor(name: string, io: Io): string {
@@ -150,11 +169,11 @@ async function recordInto(
     }
     const files = fixtureAt(keeps ? draft : folder).files;
     return await runFixture({ ...fixtureAt(folder), files }, agent, {
+      signal: io.signal,
       ...options,
       mode: "record",
       tools,
       agent: script === undefined ? BUILT_IN : scriptOnTape(folder, script),
-      signal: io.signal,
       ...(tools && { cwd: workspace }),
       ...(keeps && files !== undefined && {
         workspace: { ready: () => {}, keep: () => renameSync(files, join(folder, "files")), drop: () => {} },

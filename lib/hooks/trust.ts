@@ -151,9 +151,10 @@ export function trust(dir: string, env: Environment, only?: Trustable): Trust {
   const now = things.map((thing) => [thing, filesOf(real, thing)] as const);
   const files = { ...kept, ...Object.assign({}, ...now.map(([, found]) => found)) };
   const hashes = now.flatMap(([thing, found]) => Object.keys(found).length === 0 ? [] : [[thing, hashOf(found)]]);
+  const { [only ?? ""]: _, ...others } = only === undefined ? {} : before?.hashes ?? {};
   return write({
     dir: real,
-    hashes: { ...(only && before?.hashes), ...Object.fromEntries(hashes) },
+    hashes: { ...others, ...Object.fromEntries(hashes) },
     files,
     guards: Object.keys(files).filter((file) => guards(real, file)),
     fixtures: before?.fixtures === true || (only === undefined && existsSync(join(real, "fixtures"))),

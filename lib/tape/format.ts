@@ -20,6 +20,10 @@ export interface Header {
   readonly chosen?: readonly string[];
   /** The files of the agent's own hook folders that were loaded. */
   readonly hooks?: readonly string[];
+  /** The permission mode and rules by which calls were decided, and are again; absent: the agent's own. */
+  readonly permissions?: { readonly [part: string]: Json };
+  /** The sandbox in which commands ran, and run again. */
+  readonly sandbox?: { readonly [part: string]: Json };
   /** Whether tool results are on the tape, to be served from it. */
   readonly tools: boolean;
   readonly normalise?: readonly Normaliser[];

@@ -33,6 +33,8 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     agent: "a text?",
     chosen: "a list?",
     hooks: "a list?",
+    permissions: "an object?",
+    sandbox: "an object?",
     tools: "true or false",
     normalise: "a list?",
   },

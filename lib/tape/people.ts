@@ -1,6 +1,7 @@
 import type { Refusal, Refusals } from "../core/permission.ts";
 import type { TapeSession } from "./session.ts";
 import type { Json } from "../core/messages.ts";
+import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { Asker } from "../tools/asker.ts";
 import { canonical } from "./canonical.ts";
 
@@ -49,11 +50,8 @@ export class LaneRefusals implements Refusals {
  * to the same question when it was recorded. Undefined if there is neither.
  */
 export function tapedAsker(session: TapeSession, person: Asker | undefined): Asker | undefined {
-  const { program, recording, mask } = session;
-  const known = new Map<string, Json[]>();
-  for (const { asked, answer } of program?.tape.answers ?? []) {
-    known.set(canonical(asked), [...known.get(canonical(asked)) ?? [], answer]);
-  }
+  const { recording, mask } = session;
+  const known = answersOf(session, (asked) => !isPermission(asked));
   if (known.size === 0 && (session.isOffline || !person)) return person;
   const said = async <T>(asked: object, ask: () => Promise<T | undefined> | undefined): Promise<T | undefined> => {
     const recorded = known.get(canonical(mask.on(asked)))?.shift();
@@ -65,4 +63,41 @@ export function tapedAsker(session: TapeSession, person: Asker | undefined): Ask
     answer: (questions, signal) => said(questions, () => person?.answer(questions, signal)),
     approve: (request, signal) => said(request, () => person?.approve(request, signal)),
   };
+}
+
+/**
+ * Answers whether a call may run, in a run on a tape: a person, whose answers are recorded, or what the person answered
+ * when it was recorded. A replay asks no person.
+ */
+export function tapedPermissions(
+  session: TapeSession,
+  person: PermissionAsker | undefined,
+): PermissionAsker | undefined {
+  const { recording, mask } = session;
+  const known = answersOf(session, isPermission);
+  const present = session.isOffline ? undefined : person;
+  if (known.size === 0 && !present) return undefined;
+  return async (question, signal) => {
+    const asked = { permission: question.tool_name, input: question.input as Json };
+    const recorded = known.get(canonical(mask.on(asked)))?.shift();
+    const answer = recorded === undefined
+      ? await present?.(question, signal)
+      : mask.off(recorded) as unknown as PermissionReply;
+    if (answer === undefined) return { behavior: "deny", reason: "a replay asks no person" };
+    recording.answers.push({ asked, answer: { ...answer } });
+    return answer;
+  };
+}
+
+function isPermission(asked: Json): boolean {
+  return typeof asked === "object" && asked !== null && "permission" in asked;
+}
+
+/** The answers of a tape by what was asked, in order. */
+function answersOf({ program }: TapeSession, which: (asked: Json) => boolean): Map<string, Json[]> {
+  const known = new Map<string, Json[]>();
+  for (const { asked, answer } of program?.tape.answers ?? []) {
+    if (which(asked)) known.set(canonical(asked), [...known.get(canonical(asked)) ?? [], answer]);
+  }
+  return known;
 }

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./_workspace.ts";
 import type { Cuts } from "./cuts.ts";
@@ -12,10 +13,10 @@ import { readTape, TapeError } from "./read.ts";
 import { mask } from "./redact/mask.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { redactor } from "./redact/redact.ts";
-import { type Replayable, type ReplayHooks, runOnTape, type RunSoFar } from "./run-on-tape.ts";
+import { type RecordedBy, type Replayable, type ReplayHooks, runOnTape, type RunSoFar } from "./run-on-tape.ts";
 import type { Tape } from "./tape.ts";
 
-export interface ReplayOptions {
+export interface ReplayOptions extends Readonly<RecordedBy> {
   /** @default "replay" */
   readonly mode?: Exclude<TapeMode, "live">;
   readonly wire?: boolean;
@@ -64,6 +65,7 @@ export async function runFixture(
 ): Promise<FixtureRun> {
   const { mode = "replay" } = options;
   const tape = mode === "record" ? undefined : await knownTape(fixture);
+  if (tape?.header.sandbox) await expectSandbox(fixture);
   const prompts = options.prompts ?? tape?.prompts ?? [];
   if (prompts.length === 0) {
     const why = tape // which has prompts, unless it was imported
@@ -82,6 +84,16 @@ export async function runFixture(
   const { brokenAgain } = await import("./fault/kept-faults.ts");
   const broke = await brokenAgain(fixture, agent, given(options, "wire", "signal"));
   return { ...done, ms, ...(broke !== undefined && { broke }) };
+}
+
+/** @throws {TapeError} if commands cannot run in a sandbox here, as they did when the fixture was recorded */
+async function expectSandbox({ name }: Fixture): Promise<void> {
+  const { openSandbox } = await import("../permissions/sandbox.ts");
+  try {
+    await openSandbox({ mode: "workspace", roots: [tmpdir()] });
+  } catch (error) {
+    throw new TapeError(`${name} was not run, as it was recorded in a sandbox: ${(error as Error).message}`);
+  }
 }
 
 /** What a tape has as placeholders is asked for with the places of here, as it was. */
@@ -119,7 +131,7 @@ async function runIn(
       onReport: (report) => ended.report = report,
       onError: (error) => ended.error = error,
     },
-    ...given(options, "on", "hooks", "model", "rollout", "signal"),
+    ...given(options, "on", "hooks", "model", "rollout", "signal", "permissions", "ask", "asker"),
   }, run);
   const { events } = run;
   const result = run.results.at(-1)!;
@@ -155,7 +167,6 @@ const LACKING: { readonly [choice: string]: string } = {
   hooks: "it was recorded with hooks that are not the agent's own: pass them with --hooks",
   limits: "it was recorded with limits that are not the agent's own: set them in the agent",
   mcp: "it was recorded with MCP servers that are not the agent's own: name them in the agent",
-  sandbox: "it was recorded with a sandbox that is not the agent's own: set it in the agent",
   past: "it continued an earlier session, which is not on the tape: record a run that starts a new session",
 };
 

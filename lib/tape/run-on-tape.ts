@@ -1,5 +1,8 @@
 import type { HookRecord } from "../core/hook.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
+import type { PermissionAsker } from "../permissions/gate.ts";
+import type { Permissions } from "../permissions/rules.ts";
+import type { Asker } from "../tools/asker.ts";
 import type { TapeOptions } from "./options.ts";
 
 /** The part of an agent that a run on a tape needs: `agent({...})` has it. */
@@ -20,10 +23,16 @@ interface OnTapeOptions {
   model?: string;
   rollout?: string;
   signal?: AbortSignal;
+  permissions?: Permissions;
+  ask?: PermissionAsker;
+  asker?: Asker;
   hooks?: (runner: any) => () => Promise<readonly HookRecord[]>;
 }
 
 export type ReplayHooks = NonNullable<OnTapeOptions["hooks"]>;
+
+/** What decides about the calls of a new recording; a tape that is replayed has its own. */
+export type RecordedBy = Pick<OnTapeOptions, "permissions" | "ask" | "asker">;
 
 /** What a run has done so far. */
 export interface RunSoFar {

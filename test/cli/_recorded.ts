@@ -14,7 +14,8 @@ import { agent } from "${join(ROOT, "lib/index.ts")}";
 import { Bash, Edit, Read } from "${join(ROOT, "lib/tools/index.ts")}";
 export default agent({ from: import.meta.url, system: ${
   JSON.stringify(system)
-}, tools: [Read, Edit, Bash], hooks: "./hooks" });
+}, tools: [Read, Edit, Bash], hooks: "./hooks",
+  permissions: { mode: "bypassPermissions" } });
 `;
 /** Put behind it, the agent is also a script that is run by itself. */
 export const MAIN = 'import { default as self } from "./agent.ts";\nif (import.meta.main) await self.main();\n';

@@ -179,7 +179,7 @@ test("drift of a run that had hooks of its own names them", LONG, async () => {
 });
 
 test(
-  "drift of a run that had limits or a sandbox of its own, or went on with an earlier one, says so",
+  "a replay is in the sandbox of its recording; drift of a run that had limits of its own, or an earlier session, says so",
   LONG,
   async () => {
     using here = place({ "agent.ts": `${agentScript(SYSTEM)}${MAIN}`, "hooks/stop.ts": HOOK, "tea.md": "green\n" });
@@ -192,10 +192,8 @@ test(
     here.put({ "boxed.ts": `import self from "./agent.ts";\nawait self.run("look", { sandbox: "workspace" });\n` });
     const boxed = await taped(here, [...OUR_RUNTIME, join(here.cwd, "boxed.ts")]);
     assert.equal(boxed.code, 0, boxed.err);
-    assert.match(
-      (await here.crochet(["replay", "--trust"])).out,
-      /recorded with a sandbox that is not the agent's own: set it in the agent\n/,
-    );
+    const again = await here.crochet(["replay", "--trust"]);
+    assert.equal(again.code, 0, again.out);
     rmSync(join(here.cwd, "fixtures"), { recursive: true });
     const later = await taped(here, script("--resume", "last"));
     assert.equal(later.code, 0, later.err);

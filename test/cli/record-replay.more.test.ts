@@ -238,7 +238,7 @@ test("CROCHET_TAPE and its mode record and replay a script that is run by itself
     ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
   });
   assert.deepEqual([again.code, again.out], [0, "hello there\n"], again.err);
-  const all = await here.crochet(["replay"], { CI: "true" });
+  const all = await here.crochet(["replay", "--trust"], { CI: "true" });
   assert.match(all.out, /^fixture .*\nx +ok +2\/2 /, "it has its agent and its files");
   assert.equal(existsSync(join(here.cwd, "fixtures/x/files/agent.ts")), false);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { RunOptions } from "../../lib/agent/options.ts";
@@ -56,46 +56,50 @@ test("one call that a person let through and one that was refused stay what they
   });
 });
 
-test("refusals by the agent's own rules are not on the tape: if the rules change, the replay drifts", async () => {
+test("a replay decides by the tape's header: not by rules that a run brings along, nor by ones that changed since", async () => {
   await inFolder(async (folder) => {
     const path = join(folder, "kept");
     await take(subject(REPLIES, { permissions: { deny: ["Note"] } }), { folder, tape: { path, mode: "record" } });
-    assert.doesNotMatch(readFileSync(join(path, "tape.jsonl"), "utf8"), /"refused":/);
-    const { report } = await take(subject([]), { folder, tape: { path } });
-    assert.equal(report!.divergences[0]!.cause, "tool");
-  });
-});
-
-test("a tape never lets through what the rules here refuse or ask about", async () => {
-  await inFolder(async (folder) => {
-    const path = join(folder, "kept");
-    const allowed: RunOptions = { permissions: { ask: ["Note"] }, ask: () => Promise.resolve({ behavior: "allow" }) };
-    await take(subject(REPLIES), { folder, tape: { path, mode: "record" }, run: allowed });
-    for (const permissions of [{ ask: ["Note"] }, { deny: ["Note"] }]) {
-      const { files, report } = await take(subject([]), { folder, tape: { path }, run: { permissions } });
-      assert.deepEqual([files.has("notes.txt"), report!.ok], [false, false]);
+    assert.match(readFileSync(join(path, "tape.jsonl"), "utf8"), /"permissions":\{"deny":\["Note"\]\}/);
+    for (const run of [{}, { permissions: { allow: ["Note"] } }] as RunOptions[]) {
+      const { files, report } = await take(subject([]), { folder, tape: { path }, run });
+      assert.deepEqual([files.has("notes.txt"), report!.ok], [false, true]);
     }
   });
 });
 
-test("drift says so if a person had allowed a call, as a replay asks no person", async () => {
+test("each answer of a person is on the tape: a replay asks no person and does the same", async () => {
   await inFolder(async (folder) => {
-    const path = join(folder, "kept");
     const asking: AgentOptions[] = [
       { permissions: { ask: ["Note"] } },
       { hooks: { preToolUse: () => ask("really?") } },
     ];
     for (const [i, more] of asking.entries()) {
-      const tape = { path: `${path}${i}` };
-      const run: RunOptions = { ask: () => Promise.resolve({ behavior: "allow" }) };
+      const tape = { path: join(folder, `kept${i}`) };
+      let asked = 0;
+      const run: RunOptions = { ask: () => Promise.resolve({ behavior: asked++ === 0 ? "allow" : "deny" }) };
       const was = await take(subject(REPLIES, more), { folder, tape: { ...tape, mode: "record" }, run });
-      assert.equal(was.files.get("notes.txt"), "one\ntwo\n");
-      const { report } = await take(subject([], more), { folder, tape });
-      assert.match(
-        report!.divergences[0]!.words,
-        /, as it is refused here: a replay asks no person, so a rule of the agent, or the hook that asks, must/,
-      );
+      const never: RunOptions = { ask: () => Promise.reject(new Error("asked")) };
+      const is = await take(subject([], more), { folder, tape, run: never });
+      assert.deepEqual([asked, is.report!.ok], [2, true]);
+      assert.deepEqual(is.files, was.files);
+      assert.equal(is.files.get("notes.txt"), "one\n");
     }
+  });
+});
+
+test("an older tape, without rules and answers, replays by the agent's own rules, else without any, and drift says so", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "kept");
+    const file = join(path, "tape.jsonl");
+    const run: RunOptions = { permissions: { ask: ["Note"] }, ask: () => Promise.resolve({ behavior: "allow" }) };
+    await take(subject(REPLIES), { folder, tape: { path, mode: "record" }, run });
+    const lines = readFileSync(file, "utf8").split("\n").filter((line) => !line.startsWith('{"asked"'));
+    writeFileSync(file, lines.join("\n").replace(/"permissions":\{[^}]*\},/, ""));
+    const plain = await take(subject([]), { folder, tape: { path }, run: { permissions: { deny: ["Note"] } } });
+    assert.deepEqual([plain.files.get("notes.txt"), plain.report!.ok], ["one\ntwo\n", true]);
+    const { report } = await take(subject([], { permissions: { ask: ["Note"] } }), { folder, tape: { path } });
+    assert.match(report!.divergences[0]!.words, /, as it is refused here: a replay asks no person/);
   });
 });
 

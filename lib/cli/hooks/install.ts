@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { nearest } from "../../core/names.ts";
 import { HookFolder } from "../../hooks/folder.ts";
@@ -53,7 +52,7 @@ function finish(plan: Installation, { place }: Asked, flags: Flags["flags"], io:
   const keepTrust = ours && changed && !dry &&
     (plan.before === undefined || standings(cwd, env).some((s) => s.thing === thing && s.state === "trusted"));
   if (!dry) carryOut(plan, env);
-  if (keepTrust && existsSync(join(cwd, thing))) trust(cwd, env, thing);
+  if (keepTrust) trust(cwd, env, thing);
   if (flags.json) {
     io.out(
       `${

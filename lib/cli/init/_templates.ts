@@ -34,6 +34,7 @@ const helper = agent({
   system: "You help in this directory. Look before you change something, and check what you did.",
   tools: [Read, Write, Edit, Glob, Grep, Bash],
   hooks: "./hooks",
+  permissions: { mode: "acceptEdits" }, // edits in this directory run unasked, commands that change something ask
 });
 export default helper;
 if (import.meta.main) await helper.main();

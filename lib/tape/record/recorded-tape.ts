@@ -38,7 +38,7 @@ export function refusal(
 
 /** The header of a new tape. */
 export function headerOf(
-  { seen: { url, answer, sdk, api }, chosen, hooks }: Recording,
+  { seen: { url, answer, sdk, api }, chosen, hooks, permissions, sandbox }: Recording,
   seed: string,
   epoch: number,
   { agent, tools = false, normalise = [], source }: TapeOptions,
@@ -58,6 +58,8 @@ export function headerOf(
     ...(agent !== undefined && { agent }),
     ...(chosen.size > 0 && { chosen: [...chosen] }),
     ...(hooks.length > 0 && { hooks }),
+    ...(permissions && { permissions }),
+    ...(sandbox && { sandbox }),
     tools,
     ...(normalise.length > 0 && { normalise }),
   };

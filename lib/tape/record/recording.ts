@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import type { AnswerFact, InboxFact, MemoryFact, RefusalFact, ToolFact } from "../format.ts";
+import type { AnswerFact, Header, InboxFact, MemoryFact, RefusalFact, ToolFact } from "../format.ts";
 import type { LiveCall, WireFacts } from "./record.ts";
 import type { SecretKind } from "../redact/secrets.ts";
 import { withOtherTexts } from "../tools.ts";
@@ -27,6 +27,9 @@ export class Recording {
   readonly chosen = new Set<string>();
   /** The files of the agent's own hook folders, by name. */
   hooks: readonly string[] = [];
+  /** By what calls were decided, masked. */
+  permissions?: Header["permissions"];
+  sandbox?: Header["sandbox"];
   memory?: MemoryFact;
   git?: string;
   readonly files = new Map<string, string>();
