@@ -191,7 +191,10 @@ class Reading {
     const loosens = ["allow", "defaultMode", "additionalDirectories"].filter((key) => given[key] !== undefined);
     if (broken !== undefined && loosens.length > 0) {
       const which = loosens.join(", ");
-      wrong("permissions", `Cannot use ${which} of this file, only its deny and ask rules: fix ${broken}`);
+      wrong(
+        "permissions",
+        `Cannot use ${which} as a hook of this file is broken, only its deny and ask rules hold: fix ${broken}`,
+      );
     }
     const lists = broken === undefined ? ["allow", "ask", "deny"] as const : ["ask", "deny"] as const;
     for (const list of lists) {

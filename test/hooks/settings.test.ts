@@ -326,7 +326,7 @@ test("a file with an entry that cannot be a hook allows nothing; its deny and as
     assert.deepEqual(all.permissions, { allow: ["Edit"], ask: ["Bash(git push *)"], deny: ["Bash(rm *)"] });
     assert.match(
       messages(all).at(-1)!,
-      /permissions: Cannot use allow, defaultMode, additionalDirectories of this file, only its deny and ask rules: fix hooks/,
+      /permissions: Cannot use allow, defaultMode, additionalDirectories as a hook of this file is broken, only its deny and ask rules hold: fix hooks/,
     );
   }
   const well = {
