@@ -229,6 +229,20 @@ test("permissions of a project's config count only once a person has trusted it"
   assert.ok(existsSync(join(here.cwd, "made")));
 });
 
+test("U16: a run does not start without a trusted guard as it was, and starts without another hook that changed", async () => {
+  const hook = "export default () => {};\n";
+  using here = place({ "hooks/pre-tool-use.guard.ts": hook, "hooks/stop.other.ts": hook });
+  assert.equal((await here.crochet(["trust"])).code, 0);
+  here.put({ "hooks/stop.other.ts": `${hook}// changed` });
+  const without = await crochet(here, ["run", "go"], [{ text: "ok" }]);
+  assert.equal(without.code, 0);
+  assert.match(without.err, /hooks\/stop\.other\.ts has changed since it was trusted/);
+  here.put({ "hooks/pre-tool-use.guard.ts": `${hook}// changed` });
+  const { code, err } = await here.crochet(["run", "go"], { ANTHROPIC_API_KEY: "not-a-key" });
+  assert.equal(code, 1);
+  assert.match(err, /^crochet: Cannot start: hooks\/pre-tool-use\.guard\.ts has changed since it was trusted/);
+});
+
 test("limits of a config that is not trusted never count", async () => {
   using here = place({ ".crochet/config.yaml": "limits: { iterations: 1 }\n" });
   const run = async () =>
