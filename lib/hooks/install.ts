@@ -7,7 +7,6 @@ import { sha256 } from "../files/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
 import type { Listened } from "./file/record.ts";
-import type { Host } from "./hosts/host.ts";
 import { HOST_NAMES, hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { OWN_TYPE } from "./settings.ts";
 import { ownCommand } from "./installing/own-command.ts";
@@ -104,7 +103,7 @@ function momentsOf({ file, record }: Installable): { readonly on: Listened; read
 
 function entriesOf(hook: Installable, host: HostName): HostEntry[] {
   const { file, record } = hook;
-  const { toolMatcher, patternMatcher, second, named, async, onFailure } = settingsOf(host);
+  const { toolMatcher, patternMatcher, second, named, async, onFailure } = HOSTS[host].settings;
   // By its own name, which says when it runs: the target of a link may have any name.
   const command = hookCommand(file.at, host);
   return momentsOf(hook).flatMap(({ on, event }) => {
@@ -166,12 +165,8 @@ export function installedFile(command: string): string | undefined {
   return found?.startsWith("'") ? found.slice(1, -1).replaceAll("'\\''", "'") : found;
 }
 
-function settingsOf(host: HostName): Host["settings"] {
-  return HOSTS[host].settings;
-}
-
 function settingsPath({ host, scope, cwd, env }: Place): string {
-  return join(scope === "user" ? homeOf(env) : realOr(cwd), settingsOf(host).files[0]!);
+  return join(scope === "user" ? homeOf(env) : realOr(cwd), HOSTS[host].settings.files[0]!);
 }
 
 interface Kept {

@@ -1,18 +1,16 @@
-import { type Clock, systemClock } from "../core/clock.ts";
 import type { AnyEvent } from "../core/events.ts";
-import { Context, type Hook, type HookEnv } from "../core/hook.ts";
+import type { Context, Hook, HookContext } from "../core/hook.ts";
 import type { Model } from "../core/model.ts";
-import type { HostName } from "./hosts/index.ts";
+import { type HostName, loadHost } from "./hosts/names.ts";
 import { type HostEvent, readEvent } from "./hosts/read-event.ts";
 import type { Served } from "./hosts/write-answer.ts";
-
-type Variables = Readonly<Record<string, string | undefined>>;
+import type { ServedEnv } from "./serving/env.ts";
 
 export interface ServeOptions {
   readonly host: HostName;
   /** For a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
   readonly event?: string | undefined;
-  readonly env: Variables;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Read only when needed: asking for it may be what starts listening for signals. */
   readonly signal: AbortSignal;
   /** Makes the model for prompt hooks. They are off if absent. */
@@ -32,7 +30,7 @@ export interface Serving {
 export interface AskedModule {
   readonly loaded: { readonly default?: unknown; readonly config?: unknown };
   /** Absent if it was not asked, as its config may rule out the event. */
-  readonly asked?: { readonly ctx: Context; readonly answer?: unknown; readonly error?: unknown };
+  readonly asked?: { readonly ctx: Context | undefined; readonly answer?: unknown; readonly error?: unknown };
 }
 
 const SILENCE: Served = { stdout: "", stderr: "", code: 0 };
@@ -47,32 +45,59 @@ export async function serve(path: string, stdin: string, options: ServeOptions):
   try {
     const input = JSON.parse(stdin);
     if (typeof input.hook_event_name !== "string") throw new TypeError("it has no hook_event_name");
-    heard = readEvent(input, options.host);
+    heard = readEvent(input, await loadHost(options.host));
   } catch (error) {
     const stderr = `Cannot serve ${path}: stdin is not an event: ${(error as Error).message}\n`;
     return { stdout: "", stderr, code: 1 };
   }
   if (!heard) return SILENCE;
-  const env = new ServedEnv(heard, options);
-  const module = await askModule(path, heard, env, options.event);
-  const served = isSilent(module, env)
-    ? SILENCE
-    : await (await import("./serving/answer.ts")).answered({ path, stdin, heard, env, options }, module);
-  const lost = env.keepValues();
+  const context = new LazyContext(heard, options, path.slice(path.lastIndexOf("/") + 1));
+  const module = await askModule(path, heard, context, options);
+  const silent = isSilent(module) && !context.made?.env.logged.length;
+  const served = silent ? SILENCE : await answerOf(module, { path, stdin, heard, options, env: await context.env() });
+  const lost = context.made?.env.keepValues() ?? "";
   return lost === "" ? served : { ...served, stderr: served.stderr + lost };
+}
+
+async function answerOf(module: AskedModule | undefined, serving: Serving): Promise<Served> {
+  return await (await import("./serving/answer.ts")).answered(serving, module);
+}
+
+/** The context of a hook, loaded when the hook first uses it: most do not. */
+class LazyContext {
+  readonly #make: (from: typeof import("./serving/env.ts")) => { readonly env: ServedEnv; readonly ctx: Context };
+  made: { readonly env: ServedEnv; readonly ctx: Context } | undefined;
+
+  constructor(heard: HostEvent, options: ServeOptions, hook: string) {
+    this.#make = ({ servedContext }) => this.made ??= servedContext(heard, options, hook);
+  }
+
+  async env(): Promise<ServedEnv> {
+    return this.#make(await import("./serving/env.ts")).env;
+  }
+
+  get ctx(): HookContext {
+    return new Proxy({} as HookContext, { get: (_, key) => Reflect.get(this.#now().ctx, key) });
+  }
+
+  /** A hook does not wait for its context, so it is not imported. */
+  #now(): { readonly ctx: Context } {
+    const load = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+    return this.made ?? this.#make(load(`./serving/env${import.meta.url.slice(-3)}`));
+  }
 }
 
 /** Imports a module and asks it, if its file name says that it listens; undefined for any other hook file. */
 async function askModule(
   path: string,
   heard: HostEvent,
-  env: ServedEnv,
-  moment: string | undefined,
+  context: LazyContext,
+  options: ServeOptions,
 ): Promise<AskedModule | undefined> {
   const name = path.slice(path.lastIndexOf("/") + 1);
   // An import would read the characters ? # % as parts of a URL.
   if (!isModule(name) || path.includes("?") || path.includes("#") || path.includes("%")) return undefined;
-  if (!listens(moment ?? name, heard)) return undefined;
+  if (!listens(options.event ?? name, heard)) return undefined;
   let loaded: AskedModule["loaded"];
   try {
     loaded = await import(path);
@@ -81,13 +106,13 @@ async function askModule(
   }
   const { default: hook, config = {} } = loaded;
   if (typeof hook !== "function" || !isPlain(config)) return { loaded };
-  const ctx = new Context(env, name);
   try {
-    const answer = (hook as Hook)(stamped(heard, env), ctx) as unknown;
-    const later = typeof (answer as Promise<unknown> | undefined)?.then === "function";
-    return { loaded, asked: { ctx, answer: later ? await inTime(answer, ctx, env, config.timeout ?? 60) : answer } };
+    const given = (hook as Hook)(stamped(heard), context.ctx) as unknown;
+    const later = typeof (given as Promise<unknown> | undefined)?.then === "function";
+    const answer = later ? await inTime(given, context, options.signal, config.timeout ?? 60) : given;
+    return { loaded, asked: { ctx: context.made?.ctx, answer } };
   } catch (error) {
-    return { loaded, asked: { ctx, error } };
+    return { loaded, asked: { ctx: context.made?.ctx, error } };
   }
 }
 
@@ -100,7 +125,7 @@ function listens(file: string, { fired, parent_agent_id, toolNames }: HostEvent)
   const dot = file.indexOf(".");
   const stem = dot < 0 ? file : file.slice(0, dot);
   const dash = stem.indexOf("-");
-  const head = dash <= 4 && Number(stem.slice(0, dash)) >= 0 ? stem.slice(dash + 1) : stem;
+  const head = dash > 0 && dash <= 4 && Number(stem.slice(0, dash)) >= 0 ? stem.slice(dash + 1) : stem;
   const at = head.indexOf("@");
   const event = at < 0 ? head : head.slice(0, at);
   if (at >= 0 && !head.slice(at + 1).split("+").some((tool) => toolNames.includes(tool))) return false;
@@ -135,8 +160,7 @@ function isPlain(config: unknown): config is { readonly timeout?: number } {
 }
 
 /** The event with what every event has, frozen: only its answer speaks for a hook. */
-function stamped({ fired }: HostEvent, env: ServedEnv): AnyEvent {
-  const { session_id, agent_id, parent_agent_id, agent_type, turn_id } = env;
+function stamped({ fired, session_id, agent_id, parent_agent_id, agent_type, turn_id }: HostEvent): AnyEvent {
   return frozen({
     ...fired,
     event_id: `${agent_id}:0`,
@@ -152,17 +176,17 @@ function frozen(value: object): object {
   return Object.freeze(value);
 }
 
-async function inTime(answer: unknown, ctx: Context, env: ServedEnv, seconds: number): Promise<unknown> {
+async function inTime(answer: unknown, context: LazyContext, signal: AbortSignal, seconds: number): Promise<unknown> {
   const over = new AbortController();
   const end = new Promise<never>((_, reject) => {
     const giveUp = (why: string) => {
       const error = new Error(why);
-      ctx.expire(error);
+      context.made?.ctx.expire(error);
       reject(error);
     };
     const timer = setTimeout(() => giveUp(`it took longer than its limit of ${seconds} s`), seconds * 1000);
     over.signal.addEventListener("abort", () => clearTimeout(timer));
-    env.signal.addEventListener("abort", () => giveUp("it was interrupted"), { signal: over.signal });
+    signal.addEventListener("abort", () => giveUp("it was interrupted"), { signal: over.signal });
   });
   try {
     return await Promise.race([answer, end]);
@@ -171,133 +195,9 @@ async function inTime(answer: unknown, ctx: Context, env: ServedEnv, seconds: nu
   }
 }
 
-function isSilent(module: AskedModule | undefined, env: ServedEnv): boolean {
+function isSilent(module: AskedModule | undefined): boolean {
   const { asked } = module ?? {};
   if (!asked || "error" in asked || (asked.answer !== undefined && asked.answer !== null)) return false;
-  const { said, inputs, aborted } = asked.ctx;
-  return !said && !inputs && aborted === undefined && env.logged.length === 0;
-}
-
-/** What a hook runs in when another host asks it. */
-export class ServedEnv implements HookEnv {
-  readonly session_id: string;
-  readonly agent_id: string;
-  readonly parent_agent_id: string | undefined;
-  readonly agent_type: string | undefined;
-  readonly turn_id: string;
-  readonly cwd: string;
-  readonly clock: Clock = systemClock;
-  readonly sequence: { next: number } = { next: 0 };
-  /** What the hook logged: for stderr. */
-  readonly logged: string[] = [];
-  readonly #options: Pick<ServeOptions, "env" | "signal">;
-  #values: { readonly map: Map<string, unknown>; readonly before: ReadonlyMap<string, string> } | undefined;
-
-  constructor(heard: HostEvent, options: Pick<ServeOptions, "env" | "signal">) {
-    this.session_id = heard.session_id;
-    this.agent_id = heard.agent_id;
-    this.parent_agent_id = heard.parent_agent_id;
-    this.agent_type = heard.agent_type;
-    this.turn_id = heard.turn_id;
-    this.cwd = heard.cwd || process.cwd();
-    this.#options = options;
-  }
-
-  get signal(): AbortSignal {
-    return this.#options.signal;
-  }
-
-  readonly exec: NonNullable<HookEnv["exec"]> = async (...args) => (await import("./process/process.ts")).exec(...args);
-
-  log(hook: string, message: string): void {
-    this.logged.push(`${hook}: ${message}\n`);
-  }
-
-  /** Shared by all hooks of a session, though each event has its own process: what is JSON is kept between them. */
-  get values(): Map<string, unknown> {
-    if (!this.#values) {
-      const texts = readValues(this.#folder());
-      const map = new Map([...texts].map(([key, text]) => [key, JSON.parse(text) as unknown]));
-      this.#values = { map, before: texts };
-    }
-    return this.#values.map;
-  }
-
-  /**
-   * Writes what has changed, one file per key: hosts run hooks in parallel, and none must undo the work of another.
-   * Gives a line for each value that cannot be kept; the hook's answer still counts.
-   */
-  keepValues(): string {
-    if (!this.#values) return "";
-    const { map, before } = this.#values;
-    const folder = this.#folder();
-    let problems = "";
-    for (const key of new Set([...map.keys(), ...before.keys()])) {
-      try {
-        const text = JSON.stringify(map.get(key));
-        if (text !== before.get(key)) writeValue(folder, key, text);
-      } catch (error) {
-        problems += `Cannot keep the value '${key}': ${(error as Error).message}\n`;
-      }
-    }
-    return problems;
-  }
-
-  /** As `userState()`, without what that loads. */
-  #folder(): string {
-    const { CROCHET_HOME: given, HOME: home } = this.#options.env;
-    const root = given?.startsWith("/") ? given : `${home || process.getBuiltinModule("node:os").homedir()}/.crochet`;
-    return `${root}/values/${encodeURIComponent(this.session_id || "none").replaceAll(".", "%2E")}`;
-  }
-}
-
-/** A session that no hook has written to for this long is over. */
-const KEPT_MS = 7 * 24 * 3600 * 1000;
-
-/** Loaded when a hook uses its values: it would be most of what starting costs. */
-function fs(): typeof import("node:fs") {
-  return process.getBuiltinModule("node:fs");
-}
-
-function readValues(folder: string): Map<string, string> {
-  const { readdirSync, readFileSync } = fs();
-  const values = new Map<string, string>();
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch {
-    return values;
-  }
-  for (const name of names) {
-    try {
-      const { key, value } = JSON.parse(readFileSync(`${folder}/${name}`, "utf8")) as { key: string; value: unknown };
-      values.set(key, JSON.stringify(value));
-    } catch {
-      // Another hook is writing it: its key is not there yet.
-    }
-  }
-  return values;
-}
-
-function writeValue(folder: string, key: string, text: string | undefined): void {
-  const { mkdirSync, renameSync, rmSync, writeFileSync } = fs();
-  const { createHash } = process.getBuiltinModule("node:crypto");
-  const path = `${folder}/${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`;
-  if (text === undefined) return rmSync(path, { force: true });
-  if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) removeOld(folder);
-  const beside = `${path}.${process.pid}`;
-  writeFileSync(beside, `{"key":${JSON.stringify(key)},"value":${text}}`, { mode: 0o600 });
-  renameSync(beside, path);
-}
-
-/** Removes the values of sessions that are over. */
-function removeOld(folder: string): void {
-  const { readdirSync, rmSync, statSync } = fs();
-  const all = folder.slice(0, folder.lastIndexOf("/"));
-  for (const name of readdirSync(all)) {
-    const path = `${all}/${name}`;
-    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > KEPT_MS) {
-      rmSync(path, { recursive: true, force: true });
-    }
-  }
+  const { said, inputs, aborted } = asked.ctx ?? {};
+  return !said && !inputs && aborted === undefined;
 }

@@ -6,6 +6,7 @@ import { agent } from "../../lib/agent.ts";
 import { compileMatcher } from "../../lib/hooks/match.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { EVENT_NAMES, resolveEvent } from "../../lib/core/names.ts";
+import { HOSTS as TABLES } from "../../lib/hooks/hosts/index.ts";
 import { readEvent } from "../../lib/hooks/hosts/read-event.ts";
 import {
   conversationArbitrary,
@@ -95,7 +96,7 @@ test("an event of a host is always read as one of ours by what serves hooks to t
       fc.assert(
         fc.property(eventArbitrary(name, { host }), (wire: WireEvent) => {
           assert.equal(wire.hook_event_name, name);
-          const heard = readEvent(JSON.parse(JSON.stringify(wire)), host);
+          const heard = readEvent(JSON.parse(JSON.stringify(wire)), TABLES[host]);
           assert.ok(heard, `${name} of ${host} is not known`);
           assert.equal(heard.session_id, wire.session_id);
           assert.equal(heard.cwd, wire.cwd);

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { homeOf, shortPath } from "../../hooks/file/places.ts";
 import { installedFile } from "../../hooks/install.ts";
-import type { Host } from "../../hooks/hosts/host.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { loadSettings, readSettings } from "../../hooks/settings.ts";
 import { isObject } from "../../core/json.ts";
@@ -11,7 +10,7 @@ import { broken, type Check, ok, parted, warning } from "./_check.ts";
 
 /** Where hosts keep their hooks, in a project and in a home. */
 const FILES = HOST_NAMES.flatMap((host) =>
-  (HOSTS[host] as Host).settings.files.filter((file) => file.endsWith(".json")).map((file) => ({ host, file }))
+  HOSTS[host].settings.files.filter((file) => file.endsWith(".json")).map((file) => ({ host, file }))
 );
 
 /** The settings of other hosts, entry by entry: nothing in them is run. */

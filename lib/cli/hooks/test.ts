@@ -6,6 +6,7 @@ import type { AnyEvent, EventName, Fired } from "../../core/events.ts";
 import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { isObject, parsed } from "../../core/json.ts";
 import { exec } from "../../hooks/process/process.ts";
+import { claude } from "../../hooks/hosts/claude.ts";
 import { readEvent } from "../../hooks/hosts/read-event.ts";
 import type { HookHost } from "../../hooks/process/host.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
@@ -178,7 +179,7 @@ function eventFor(
   const base = wireInput({ ...sample, ...stamp } as unknown as AnyEvent, cwd, {}, file.event);
   const wire = structuredClone({ ...base, ...given }) as Json;
   for (const set of sets) change(wire, set);
-  const heard = readEvent(wire, "claude");
+  const heard = readEvent(wire, claude);
   if (!heard) throw new UsageError(`Cannot fire '${wire.hook_event_name}' as there is no such event`);
   const { transcript_path, prompt_id, permission_mode } = wire as WireFacts;
   facts.now = {

@@ -1,6 +1,5 @@
 import type { EventFields, EventName, Fired } from "../../core/events.ts";
 import type { Host } from "./host.ts";
-import { type HostName, HOSTS } from "./index.ts";
 
 /** An event of a host, read as one of ours. */
 export interface HostEvent {
@@ -21,8 +20,8 @@ export interface HostEvent {
 type Input = { readonly [field: string]: unknown };
 
 /** Reads what a host wrote to a hook's stdin; undefined for an event that no hook file can have. */
-export function readEvent(input: Input, host: HostName): HostEvent | undefined {
-  const { events, tools, toolAliases }: Host = HOSTS[host];
+export function readEvent(input: Input, host: Host): HostEvent | undefined {
+  const { events, tools, toolAliases } = host;
   const wireName = text(input.hook_event_name);
   const name = events[wireName]?.ours?.[0] ?? kebab(wireName);
   const tool = text(input.tool_name);

@@ -1,7 +1,7 @@
 import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { type Opinion, unusable } from "../../core/verdict.ts";
-import type { Ability, Host } from "./host.ts";
+import type { Ability } from "./host.ts";
 import { hostEvent, type HostName, HOSTS } from "./index.ts";
 
 /** What a served hook writes, and its exit code. */
@@ -12,7 +12,7 @@ export interface Served {
 }
 
 function ability({ event }: AnyEvent, host: HostName): (what: Ability) => boolean {
-  const { events }: Host = HOSTS[host];
+  const { events } = HOSTS[host];
   const can = events[hostEvent(host, event) ?? ""]?.can ?? [];
   return (what) => can.includes(what);
 }
@@ -59,7 +59,7 @@ function without<K extends keyof Opinion>(opinion: Opinion, key: K): Opinion {
 
 /** @throws {Error} if the host cannot put the new value in the place of the old one */
 function checkValue(value: unknown, event: AnyEvent, host: HostName): void {
-  const { answers, newResult }: Host = HOSTS[host];
+  const { answers, newResult } = HOSTS[host];
   if (event.event === "post-tool-use") {
     if (value === null || newResult(value, event) !== undefined) return;
     throw unusable(event.event, `its new result does not have the form of ${event.tool_name}'s results`);
@@ -90,7 +90,7 @@ function withReason(folded: Folded): Folded {
 
 /** What was decided, as the host reads it. */
 export function writeAnswer(given: Folded, event: AnyEvent, host: HostName, wireName: string): Served {
-  const { answers, decided }: Host = HOSTS[host];
+  const { answers, decided } = HOSTS[host];
   const folded = withReason(preventing(given, event, host));
   const can = ability(event, host);
   const end = can("halt") || !can("deny") ? folded.abort ?? folded.halt : undefined;

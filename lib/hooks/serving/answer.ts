@@ -80,7 +80,7 @@ async function loaded(
 
 /** What the module did when it was asked first. */
 function repeated(asked: NonNullable<AskedModule["asked"]>, ctx: Context): ReturnType<Hook> {
-  const { said, inputs, aborted } = asked.ctx;
+  const { said, inputs, aborted } = asked.ctx ?? {};
   if (said) ctx.said = said;
   if (inputs) ctx.inputs = inputs;
   ctx.aborted = aborted;

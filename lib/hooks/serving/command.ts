@@ -4,7 +4,6 @@ import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import type { HookContext, HookRecord } from "../../core/hook.ts";
 import { NO_OPINION, type Opinion } from "../../core/verdict.ts";
 import { readHeader } from "../file/config.ts";
-import type { Host } from "../hosts/host.ts";
 import { HOSTS } from "../hosts/index.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import { failed } from "../process/answer.ts";
@@ -28,7 +27,7 @@ export function servedCommand(file: HookFile, stdin: string, heard: HostEvent, o
   let ended: Ran | undefined;
   const facts = factsOf(stdin);
   const run = async (event: AnyEvent, ctx: HookContext): Promise<Ran> => {
-    const input = !(HOSTS[options.host] as Host).likeClaude
+    const input = !HOSTS[options.host].likeClaude
       ? `${JSON.stringify(wireInput(event, heard.cwd, facts, file.event))}\n`
       : stdin.endsWith("\n")
       ? stdin

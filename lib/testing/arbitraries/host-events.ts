@@ -2,7 +2,7 @@ import type { Arbitrary } from "fast-check";
 import type { AnyEvent } from "../../core/events.ts";
 import { kebab } from "../../core/names.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
-import type { EventSetting, Host, WireEvent } from "../../hooks/hosts/host.ts";
+import type { EventSetting, WireEvent } from "../../hooks/hosts/host.ts";
 import { hostEvent, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import type { FastCheck } from "./fast-check.ts";
 import { pathArbitrary, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
@@ -185,7 +185,7 @@ function without(fields: Fields, gone: readonly string[]): Fields {
 
 /** Our name for a host's event. */
 export function ourName(name: string, host: HostName): string {
-  const { events, likeClaude }: Host = HOSTS[host];
+  const { events, likeClaude } = HOSTS[host];
   if (likeClaude) return kebab(name);
   const ours = events[name]?.ours?.[0] ?? kebab(name);
   if (hostEvent(host, ours) !== undefined) return ours;

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from "node:fs";
-import type { Host } from "../../hooks/hosts/host.ts";
 import { HOSTS } from "../../hooks/hosts/index.ts";
 import { withPlaceholders } from "../../hooks/process/environment.ts";
 import { runProcess } from "../../hooks/process/process.ts";
@@ -51,7 +50,7 @@ async function begin(setup: Setup): Promise<(question: Question) => Promise<Answ
 /** Runs a command as its host would: the event on stdin, in a session and group of its own. */
 function command({ target, place, host, env }: Setup): Asked {
   const { command, args } = target as Target & { type: "command" };
-  const { sessionVariable, lineFeed }: Host["process"] = HOSTS[host].process;
+  const { sessionVariable, lineFeed } = HOSTS[host].process;
   const ask: Asked["ask"] = async ({ event, limit }) => {
     const session = String(event.session_id ?? "");
     const own = {

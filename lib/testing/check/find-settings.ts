@@ -8,7 +8,6 @@ import { splitFrontMatter } from "../../files/front-matter.ts";
 import { homeOf } from "../../hooks/file/places.ts";
 import { readToml } from "../../hooks/turn-command.ts";
 import { readYaml } from "../../hooks/rule/yaml.ts";
-import type { Host } from "../../hooks/hosts/host.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { type Handler, readHandler } from "../../hooks/setting/handler.ts";
 import { readSettings } from "../../hooks/settings.ts";
@@ -283,6 +282,6 @@ function oddTimeout(given: number | undefined, host: HostName): readonly Violati
 
 /** Seconds it has, as in its host. */
 function timeoutOf({ timeout }: Command, event: string, host: HostName): number {
-  const { second, timeout: standard }: Host["settings"] = HOSTS[host].settings;
+  const { second, timeout: standard } = HOSTS[host].settings;
   return timeout === undefined ? standard(event) : timeout / second;
 }

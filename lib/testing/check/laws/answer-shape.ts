@@ -1,6 +1,5 @@
 import { isObject } from "../../../core/json.ts";
 import { nearest } from "../../../core/names.ts";
-import type { Host } from "../../../hooks/hosts/host.ts";
 import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import type { Violation } from "../report.ts";
 import { violationsOf } from "./judged.ts";
@@ -55,7 +54,7 @@ const FOREIGN: { readonly [key: string]: string } = {
 };
 
 function topKeys(json: Json, given: Json, event: string, host: HostName): Violation[] {
-  const { top, strict }: Host["answers"] = HOSTS[host].answers;
+  const { top, strict } = HOSTS[host].answers;
   return Object.keys(json).filter((key) => !top.includes(key)).flatMap((key): Violation[] => {
     if (Object.hasOwn(given, key) && !strict) return [];
     if (INSIDE.includes(key) || key === "additional_context") {
@@ -85,7 +84,7 @@ function near(key: string, known: readonly string[]): string | undefined {
 }
 
 function specific(inside: Json, event: string, host: HostName): Violation[] {
-  const { events, answers: { namesEvent } }: Host = HOSTS[host];
+  const { events, answers: { namesEvent } } = HOSTS[host];
   const known = Object.hasOwn(events, event) ? events[event]!.output : undefined;
   const { hookEventName: named } = inside;
   const found: Violation[] = [];
@@ -126,7 +125,7 @@ function insteadAt(event: string, key: string, known: readonly string[]): string
 
 function decision({ decision: given, reason }: Json, event: string, host: HostName): Violation[] {
   if (given === undefined) return [];
-  const { events, answers: { decisions } }: Host = HOSTS[host];
+  const { events, answers: { decisions } } = HOSTS[host];
   if (!decisions.includes(given as string)) {
     const message = `Its decision ${JSON.stringify(given)} is not one of ${decisions.join(", ")}: ${DROPPED}`;
     return [fault("wrong-value", message, `write one of ${decisions.join(", ")}, or leave it out`)];
@@ -146,7 +145,7 @@ function decision({ decision: given, reason }: Json, event: string, host: HostNa
 }
 
 function permission(inside: Json, event: string, host: HostName): Violation[] {
-  const { permissions }: Host["answers"] = HOSTS[host].answers;
+  const { permissions } = HOSTS[host].answers;
   const { permissionDecision: given, decision: behavior } = inside;
   if (given !== undefined && permissions.length > 0 && !permissions.includes(given as string)) {
     const message = `Its permissionDecision ${JSON.stringify(given)} is not one of ${

@@ -95,7 +95,7 @@ export function opinionOf(ran: RanCommand, event: Json, host: HostName, outputDi
 }
 
 function asClaude(ran: RanCommand, event: Json, outputDir: string): Opinion {
-  const heard = readEvent(event, "claude");
+  const heard = readEvent(event, HOSTS.claude);
   if (!heard) return {};
   const { fired, session_id, agent_id, parent_agent_id, agent_type, turn_id, cwd, wireName } = heard;
   const env: HookEnv = {

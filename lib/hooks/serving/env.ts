@@ -1,0 +1,135 @@
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { Context, type HookEnv } from "../../core/hook.ts";
+import type { HostEvent } from "../hosts/read-event.ts";
+import type { ServeOptions } from "../serve.ts";
+
+/** The context of a module, in the environment in which another host asks it. */
+export function servedContext(heard: HostEvent, options: ServeOptions, hook: string): { env: ServedEnv; ctx: Context } {
+  const env = new ServedEnv(heard, options);
+  return { env, ctx: new Context(env, hook) };
+}
+
+/** What a hook runs in when another host asks it. */
+export class ServedEnv implements HookEnv {
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly parent_agent_id: string | undefined;
+  readonly agent_type: string | undefined;
+  readonly turn_id: string;
+  readonly cwd: string;
+  readonly clock: Clock = systemClock;
+  readonly sequence: { next: number } = { next: 0 };
+  /** What the hook logged: for stderr. */
+  readonly logged: string[] = [];
+  readonly #options: Pick<ServeOptions, "env" | "signal">;
+  #values: { readonly map: Map<string, unknown>; readonly before: ReadonlyMap<string, string> } | undefined;
+
+  constructor(heard: HostEvent, options: Pick<ServeOptions, "env" | "signal">) {
+    this.session_id = heard.session_id;
+    this.agent_id = heard.agent_id;
+    this.parent_agent_id = heard.parent_agent_id;
+    this.agent_type = heard.agent_type;
+    this.turn_id = heard.turn_id;
+    this.cwd = heard.cwd || process.cwd();
+    this.#options = options;
+  }
+
+  get signal(): AbortSignal {
+    return this.#options.signal;
+  }
+
+  readonly exec: NonNullable<HookEnv["exec"]> = async (...args) =>
+    (await import("../process/process.ts")).exec(...args);
+
+  log(hook: string, message: string): void {
+    this.logged.push(`${hook}: ${message}\n`);
+  }
+
+  /** Shared by all hooks of a session, though each event has its own process: what is JSON is kept between them. */
+  get values(): Map<string, unknown> {
+    if (!this.#values) {
+      const texts = readValues(this.#folder());
+      const map = new Map([...texts].map(([key, text]) => [key, JSON.parse(text) as unknown]));
+      this.#values = { map, before: texts };
+    }
+    return this.#values.map;
+  }
+
+  /**
+   * Writes what has changed, one file per key: hosts run hooks in parallel, and none must undo the work of another.
+   * Gives a line for each value that cannot be kept; the hook's answer still counts.
+   */
+  keepValues(): string {
+    if (!this.#values) return "";
+    const { map, before } = this.#values;
+    const folder = this.#folder();
+    let problems = "";
+    for (const key of new Set([...map.keys(), ...before.keys()])) {
+      try {
+        const text = JSON.stringify(map.get(key));
+        if (text !== before.get(key)) writeValue(folder, key, text);
+      } catch (error) {
+        problems += `Cannot keep the value '${key}': ${(error as Error).message}\n`;
+      }
+    }
+    return problems;
+  }
+
+  /** As `userState()`, without what that loads. */
+  #folder(): string {
+    const { CROCHET_HOME: given, HOME: home } = this.#options.env;
+    const root = given?.startsWith("/") ? given : `${home || process.getBuiltinModule("node:os").homedir()}/.crochet`;
+    return `${root}/values/${encodeURIComponent(this.session_id || "none").replaceAll(".", "%2E")}`;
+  }
+}
+
+/** A session that no hook has written to for this long is over. */
+const KEPT_MS = 7 * 24 * 3600 * 1000;
+
+/** Loaded when a hook uses its values: it would be most of what starting costs. */
+function fs(): typeof import("node:fs") {
+  return process.getBuiltinModule("node:fs");
+}
+
+function readValues(folder: string): Map<string, string> {
+  const { readdirSync, readFileSync } = fs();
+  const values = new Map<string, string>();
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return values;
+  }
+  for (const name of names) {
+    try {
+      const { key, value } = JSON.parse(readFileSync(`${folder}/${name}`, "utf8")) as { key: string; value: unknown };
+      values.set(key, JSON.stringify(value));
+    } catch {
+      // Another hook is writing it: its key is not there yet.
+    }
+  }
+  return values;
+}
+
+function writeValue(folder: string, key: string, text: string | undefined): void {
+  const { mkdirSync, renameSync, rmSync, writeFileSync } = fs();
+  const { createHash } = process.getBuiltinModule("node:crypto");
+  const path = `${folder}/${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`;
+  if (text === undefined) return rmSync(path, { force: true });
+  if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) removeOld(folder);
+  const beside = `${path}.${process.pid}`;
+  writeFileSync(beside, `{"key":${JSON.stringify(key)},"value":${text}}`, { mode: 0o600 });
+  renameSync(beside, path);
+}
+
+/** Removes the values of sessions that are over. */
+function removeOld(folder: string): void {
+  const { readdirSync, rmSync, statSync } = fs();
+  const all = folder.slice(0, folder.lastIndexOf("/"));
+  for (const name of readdirSync(all)) {
+    const path = `${all}/${name}`;
+    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > KEPT_MS) {
+      rmSync(path, { recursive: true, force: true });
+    }
+  }
+}
