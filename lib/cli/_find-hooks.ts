@@ -13,7 +13,7 @@ import { type Io, UsageError } from "./_io.ts";
 import { privateDir } from "./_project.ts";
 
 /** The hooks a working directory brings along, for one session: found before it begins, bound to it when it does. */
-interface FoundHooks {
+export interface FoundHooks {
   readonly first: Found;
   readonly hooks: (runner: HookRunner) => () => Promise<readonly HookRecord[]>;
 }
