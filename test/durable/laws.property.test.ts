@@ -158,7 +158,7 @@ test("law 5: a family of agents that dies in the middle of steps always ends the
         at,
         (engine) => run(engine, asked),
       );
-      assert.deepEqual(result, whole);
+      assert.deepEqual(withoutMarks(result), withoutMarks(whole));
       assert.deepEqual(engines.flatMap(({ broken }) => broken), []);
       assertFinishedOnce(engines);
       assert.equal(new Set(asked).size, 1);
