@@ -46,16 +46,25 @@ export const SEED_TOOLS: ReadonlyMap<string, string> = new Map([
 
 type Naming = Pick<HookRecord, "name" | "on" | "namedTools" | "namedFields">;
 
-/** What a hook names that is close to a tool or field, but is none: it would never match. `own` are the agent's tools. */
+/** What a hook names that is not a tool or field, so that it would never match. `own` are the agent's tools, if they are known. */
 export function nameWarnings(record: Naming, own: ToolFields = {}): string[] {
   const tools = record.namedTools ?? [];
   const meant = [
     ...tools.map((name) => [`tool '${name}'`, nearTool(name, own)]),
     ...(record.namedFields ?? []).map((name) => [`field '${name}'`, nearField(name, record, own)]),
   ];
-  return meant.flatMap(([what, near]) =>
+  const misspelt = meant.flatMap(([what, near]) =>
     near === undefined ? [] : [`Hook ${record.name} names ${what}, which does not exist: did you mean '${near}'?`]
   );
+  const unknown = Object.keys(own).length === 0
+    ? []
+    : notBuiltIn(record).filter((name) =>
+      !name.startsWith("mcp__") && !Object.hasOwn(own, name) && nearTool(name, own) === undefined
+    );
+  return [
+    ...misspelt,
+    ...unknown.map((name) => `Hook ${record.name} names tool '${name}', which this agent does not have`),
+  ];
 }
 
 /** The tools a hook names that are not built in: those of MCP servers, of scripts and of other hosts. */

@@ -134,8 +134,12 @@ test("crochet init adds itself to a package.json that is there, if a person agre
   const text = '{\n\t"name": "mine",\n\t"dependencies": {\n\t\t"zod": "4.6.7"\n\t}\n}\n';
   for (const answer of ["y", "n"]) {
     using folder = scratch({ "package.json": text, "agent.ts": "export default 1;\n" });
-    await using terminal = new Pty([...CROCHET, "init"], { cwd: folder.path, env: { HOME: folder.path } });
-    await terminal.until(/Add "crochet"[^]*\[Y\/\s*n\]/);
+    await using terminal = new Pty([...CROCHET, "init"], {
+      cwd: folder.path,
+      env: { HOME: folder.path },
+      columns: 400,
+    });
+    await terminal.until(/Add "crochet".*\[Y\/n\]/);
     terminal.send(`${answer}\r`);
     await terminal.until(/Next/);
     const { dependencies } = JSON.parse(readFileSync(join(folder.path, "package.json"), "utf8"));

@@ -114,6 +114,8 @@ test("an agent warns once of a hook that names no tool of its own, and knows its
   using here = place({
     "hooks/pre-tool-use@Deplyo.sh": "exit 0\n",
     "hooks/pre-tool-use@Deploy.sh": "exit 0\n",
+    "hooks/pre-tool-use@Frobnicate.sh": "exit 0\n",
+    "hooks/pre-tool-use@WebFetch+mcp__db__query.sh": "exit 0\n",
     "hooks/pre-tool-use.rules": `args.target equals "x" and args.comands equals "y" ${DENY}\n`,
   });
   const deploy: Tool = {
@@ -130,6 +132,7 @@ test("an agent warns once of a hook that names no tool of its own, and knows its
   });
   assert.deepEqual(warnings, [
     "Hook pre-tool-use@Deplyo.sh names tool 'Deplyo', which does not exist: did you mean 'Deploy'?",
+    "Hook pre-tool-use@Frobnicate.sh names tool 'Frobnicate', which this agent does not have",
   ]);
 });
 
