@@ -93,7 +93,7 @@ export type {
 export type { DefinitionsOptions } from "./hooks/definitions.ts";
 export { definitions, promptGate, promptStop } from "./hooks/on-demand.ts";
 export type { PromptOptions } from "./hooks/prompt.ts";
-export type { Middleware } from "./anthropic/middleware.ts";
+export type { Middleware } from "./http/middleware.ts";
 export type { McpOptions, McpProcess, McpRemote, McpServer } from "./mcp/servers.ts";
 export type { PermissionAsker, PermissionReply } from "./permissions/gate.ts";
 export type { PermissionMode, Permissions } from "./permissions/rules.ts";

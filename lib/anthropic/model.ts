@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import type { BaseAnthropic, ClientOptions } from "@anthropic-ai/sdk/client";
-import { abortedError, callError } from "./errors.ts";
-import { boundedFetch } from "./refusal.ts";
+import { abortedError, callError } from "../http/errors.ts";
+import { boundedFetch } from "../http/refusal.ts";
 import { requestWriter } from "./request-bytes.ts";
-import { type OpenReply, replyStream } from "./reply-stream.ts";
+import { type OpenReply, replyStream } from "../http/reply-stream.ts";
 import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
-import type { Middleware } from "./middleware.ts";
+import type { Middleware } from "../http/middleware.ts";
 
 /** The model an agent talks to when none is named. */
 export const DEFAULT_MODEL = "claude-opus-5-5";

@@ -1,4 +1,4 @@
-import { eventParser } from "../anthropic/sse.ts";
+import { eventParser } from "../http/sse.ts";
 import type { ModelEvent } from "../core/model.ts";
 import type { TapeEvent } from "./tape.ts";
 

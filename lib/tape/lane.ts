@@ -1,4 +1,4 @@
-import { abortedError } from "../anthropic/errors.ts";
+import { abortedError } from "../http/errors.ts";
 import { wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Late } from "../core/hook.ts";

@@ -1,4 +1,4 @@
-import { abortedError, callError } from "../anthropic/errors.ts";
+import { abortedError, callError } from "../http/errors.ts";
 import {
   type AnswerAtOnce,
   AT_ONCE,

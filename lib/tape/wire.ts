@@ -1,5 +1,5 @@
 import { connectionError } from "../anthropic/model.ts";
-import type { Middleware } from "../anthropic/middleware.ts";
+import type { Middleware } from "../http/middleware.ts";
 import type { LaneClock } from "./clock.ts";
 import { cut } from "./cuts.ts";
 import { type Difference, differs, firstDifference } from "./drift/difference.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { errorType } from "../anthropic/api-errors.ts";
+import { errorType } from "../http/api-errors.ts";
 import { type Model, ModelError, type ModelRequest } from "../core/model.ts";
 import { checkOptions } from "../files/options.ts";
 import { readScript, SCRIPT_OPTIONS, type ScriptEntry, type ScriptOptions, sentEvents } from "./_script.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import Anthropic, { betaRefusalFallbackMiddleware } from "@anthropic-ai/sdk";
 import type { Middleware as SdkMiddleware, MiddlewareContext as SdkContext } from "@anthropic-ai/sdk/client";
 import { anthropic } from "../../lib/anthropic/model.ts";
-import type { Middleware, MiddlewareContext } from "../../lib/anthropic/middleware.ts";
+import type { Middleware, MiddlewareContext } from "../../lib/http/middleware.ts";
 import { besideCopy } from "../_copy.ts";
 
 // Held by the type check: each is the other's, parameters too, though ours names nothing of the SDK.

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
-import { eventParser } from "../../lib/anthropic/sse.ts";
+import { eventParser } from "../../lib/http/sse.ts";
 import { readClaude } from "../../lib/hooks/hosts/claude-answer.ts";
 import { readDefinition, readPrompt } from "../../lib/hooks/prompting/read-answer.ts";
 import { type EventName, EVENTS } from "../../lib/core/events.ts";

@@ -7,8 +7,8 @@ import { filesUnder, LIB } from "./_files.ts";
 /** Layers from the ground up: a file may import from its own layer's folder and from layers below. */
 const LAYERS: readonly (readonly string[])[] = [
   ["core"],
-  ["files", "regex"],
-  ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic", "mcp", "telemetry"],
+  ["files", "regex", "http"],
+  ["hooks", "tools", "permissions", "transcript", "tape", "testing", "anthropic", "openai", "mcp", "telemetry"],
   ["agent"],
   ["durable", "monitor", "view", "cli", "index"],
 ];

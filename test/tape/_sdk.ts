@@ -1,5 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
-import type { Middleware } from "../../lib/anthropic/middleware.ts";
+import type { Middleware } from "../../lib/http/middleware.ts";
 import { LaneClock } from "../../lib/tape/clock.ts";
 import type { Call } from "../../lib/tape/tape.ts";
 import { serveAttempts } from "../../lib/tape/wire.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agent, type AgentOptions, anthropic, type Model, type Result } from "../../lib/index.ts";
-import type { Middleware } from "../../lib/anthropic/middleware.ts";
+import type { Middleware } from "../../lib/http/middleware.ts";
 import { readTape } from "../../lib/tape/read.ts";
 import { scripted, type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { serve } from "../_server.ts";

@@ -1,5 +1,5 @@
 import type { ModelEvent } from "../../core/model.ts";
-import { errorType } from "../../anthropic/api-errors.ts";
+import { errorType } from "../../http/api-errors.ts";
 import { type FaultPlace, isInput, placeOf, replyEvents } from "./fault-place.ts";
 import { type Fault, FAULTS, kindOf } from "./fault.ts";
 import type { Attempt, Call, TapeEvent } from "../tape.ts";

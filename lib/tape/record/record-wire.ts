@@ -1,5 +1,5 @@
 import { thrownWords } from "../../core/thrown.ts";
-import type { Middleware } from "../../anthropic/middleware.ts";
+import type { Middleware } from "../../http/middleware.ts";
 import { type Chunk, framesOf } from "../frames.ts";
 import { type Attempt, KEPT_HEADERS } from "../tape.ts";
 

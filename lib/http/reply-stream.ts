@@ -1,5 +1,5 @@
 import { abortedError } from "./errors.ts";
-import { eventParser } from "./sse.ts";
+import { type EventParser, eventParser } from "./sse.ts";
 import { ModelError, type ModelEvent } from "../core/model.ts";
 
 /** An answer that has begun, and the means to end it. */
@@ -14,6 +14,16 @@ export interface ReplyOptions {
   readonly idleTimeout: number;
   /** Milliseconds after which one is given up that brings nothing but signs of life: pings, comments, bits of an event. */
   readonly timeout: number;
+  /** Reads what a response sends. @default the events of the Messages API */
+  readonly parser?: (response: Response) => ReplyParser;
+  /** The variable that says where the server is. @default ANTHROPIC_BASE_URL */
+  readonly variable?: string;
+}
+
+/** A parser that may keep what it reads to itself until the reply has ended. */
+export interface ReplyParser extends EventParser {
+  /** Whether the last chunk said more than that the server is alive, if its events do not show it. */
+  saidMore?(): boolean;
 }
 
 /** A longer one would fire at once. */
@@ -34,11 +44,17 @@ export function replyStream(open: () => Promise<OpenReply>, options: ReplyOption
 /** What each chunk completes, in one go: one await for many events is what makes long replies cheap. */
 async function* batches(
   open: () => Promise<OpenReply>,
-  { signal, idleTimeout, timeout }: ReplyOptions,
+  { signal, idleTimeout, timeout, parser: parserFor = streamParser, variable = "ANTHROPIC_BASE_URL" }: ReplyOptions,
 ): AsyncGenerator<readonly ModelEvent[], void> {
   const { response, connection } = await open();
-  const reader = bodyOf(response, connection).getReader();
-  const parser = eventParser();
+  let parser: ReplyParser;
+  try {
+    parser = parserFor(response);
+  } catch (error) {
+    connection.abort();
+    throw error;
+  }
+  const reader = (response.body ?? new ReadableStream({ start: (body) => body.close() })).getReader();
   let waitingSince = performance.now(); // Infinity while the consumer is at work: its time is not silence
   let saidSomething = waitingSince;
   let size = 0;
@@ -67,11 +83,11 @@ async function* batches(
       if (stalled) throw stalledError(idleTimeout);
       finished = done;
       size += value?.length ?? 0;
-      if (size > LONGEST_REPLY) throw endlessError();
+      if (size > LONGEST_REPLY) throw endlessError(variable);
       const events = done ? parser.end() : parser.push(value);
       if (events.length > 0) yield events;
       const now = performance.now();
-      if (events.some(({ type }) => type !== "ping")) saidSomething = now;
+      if (events.some(({ type }) => type !== "ping") || parser.saidMore?.()) saidSomething = now;
       else if (now - saidSomething > timeout) throw onlyAliveError(timeout);
     }
   } catch (error) {
@@ -106,15 +122,19 @@ function eachOf<T>(batches: AsyncGenerator<readonly T[], void>): AsyncIterableIt
   };
 }
 
-function bodyOf(response: Response, connection: AbortController): ReadableStream<Uint8Array> {
-  const type = response.headers.get("content-type") ?? "";
-  if (response.body && !/json|html/.test(type)) return response.body;
-  connection.abort();
-  throw new ModelError(
-    `Cannot read the model's reply as it is not a stream of events but '${type}': check ANTHROPIC_BASE_URL`,
-    {
-      code: "not_a_stream",
-    },
+function streamParser(response: Response): ReplyParser {
+  if (!response.body || /json|html/.test(typeOf(response))) throw notAStream(response, "ANTHROPIC_BASE_URL");
+  return eventParser();
+}
+
+function typeOf({ headers }: Response): string {
+  return headers.get("content-type") ?? "";
+}
+
+export function notAStream(response: Response, variable: string): ModelError {
+  return new ModelError(
+    `Cannot read the model's reply as it is not a stream of events but '${typeOf(response)}': check ${variable}`,
+    { code: "not_a_stream" },
   );
 }
 
@@ -137,9 +157,9 @@ function onlyAliveError(timeout: number): ModelError {
   );
 }
 
-function endlessError(): ModelError {
+function endlessError(variable: string): ModelError {
   return new ModelError(
-    `Cannot read the model's reply as it is longer than ${LONGEST_REPLY} bytes: check ANTHROPIC_BASE_URL`,
+    `Cannot read the model's reply as it is longer than ${LONGEST_REPLY} bytes: check ${variable}`,
     { code: "grammar" },
   );
 }

@@ -1,30 +1,37 @@
 import { ModelError, type ModelEvent } from "../core/model.ts";
 
 /** Turns the bytes of a streamed reply into its events. Where the bytes are cut makes no difference. */
-export interface EventParser {
+export interface EventParser<Event = ModelEvent> {
   /** The events that are complete with this chunk. */
-  push(chunk: Uint8Array): ModelEvent[];
+  push(chunk: Uint8Array): Event[];
   /** What the stream still held when it ended: a last event without its blank line is one, half an event is not. */
-  end(): ModelEvent[];
+  end(): Event[];
 }
+
+/** What an API makes of the data of one event; undefined: nothing. A closing `[DONE]` comes as `DONE`. */
+export type EventReader<Event> = (value: unknown, name: string) => Event | undefined;
+
+/** Stands for the line `[DONE]`, which is not JSON. */
+export const DONE: unique symbol = Symbol("[DONE]");
 
 /** The characters of one event at most: no reply has such a one, and memory ends. */
 const LONGEST_EVENT = 64 * 1024 * 1024;
 
 /**
- * Reads server-sent events as the Messages API and the gateways before it really send them: padded, with any line
- * ending, with or without `event:` lines, blank lines or a closing `[DONE]`.
+ * Reads server-sent events as APIs and the gateways before them really send them: padded, with any line ending, with or
+ * without `event:` lines, blank lines or a closing `[DONE]`, an error in a line `error:`.
  *
  * @throws {ModelError} in `push` and `end`, if a whole event is not JSON
  */
-export function eventParser(): EventParser {
+export function eventParser(): EventParser;
+export function eventParser<Event>(read: EventReader<Event>): EventParser<Event>;
+export function eventParser(read: EventReader<unknown> = messagesEvent): EventParser<unknown> {
   const decoder = new TextDecoder();
-  let found: ModelEvent[] = [];
+  const found: unknown[] = [];
   let line = ""; // the start of a line whose end has not come yet; only ever appended to, so a long line stays linear
   let name = "";
   let data: string | undefined;
   let ending = false;
-  let mistake: ModelError | undefined;
   let heldReturn = false; // a chunk ended in '\r': a '\n' may follow and belong to it
 
   function text(decoded: string, last: boolean): string {
@@ -59,10 +66,15 @@ export function eventParser(): EventParser {
       const part = source.slice(from + 5, to);
       data = data === undefined ? part : data + "\n" + part;
     } else if (source.startsWith("event:", from)) name = source.slice(from + 6, to);
+    else if (source.startsWith("error:", from)) {
+      closeEvent();
+      name = "error";
+      data = source.slice(from + 6, to);
+    }
   }
 
   function closeEvent(): void {
-    if (data !== undefined) readEvent(data, name, ending, found);
+    if (data !== undefined) readEvent(data, name);
     name = "";
     data = undefined;
   }
@@ -75,57 +87,66 @@ export function eventParser(): EventParser {
     closeEvent();
   }
 
-  /** What was found before a mistake is given first, whatever the chunks: the mistake is thrown by the next call. */
-  function taking(read: () => void): ModelEvent[] {
-    if (mistake) throw mistake;
+  /** Padding needs no care: JSON allows spaces around a value. */
+  function readEvent(data: string, name: string): void {
+    let value: unknown;
+    try {
+      value = JSON.parse(data);
+    } catch {
+      if (data.trim() === "[DONE]") value = DONE;
+      else if (data.includes("\n")) { // some gateways leave out the blank lines: then each line is an event
+        for (const part of data.split("\n")) readEvent(part, name);
+        return;
+      } else if (name.trim() === "error") value = data.trim();
+      else if (ending) return; // the stream was cut in the middle of it
+      else throw notJson(data);
+    }
+    const event = read(value, name.trim());
+    if (event !== undefined) found.push(event);
+  }
+
+  return afterMistakes(found, {
+    push: (chunk) => addText(text(decoder.decode(chunk, { stream: true }), false)),
+    end: endText,
+  });
+}
+
+/** What was found before a mistake is given first, whatever the chunks: the mistake is thrown by the next call. */
+export function afterMistakes<Event>(
+  found: Event[],
+  reading: { push(chunk: Uint8Array): void; end(): void },
+): EventParser<Event> {
+  let mistake: unknown;
+  const taking = (read: () => void): Event[] => {
+    if (mistake !== undefined) throw mistake;
     try {
       read();
     } catch (error) {
-      mistake = error as ModelError;
+      mistake = error;
       if (found.length === 0) throw mistake;
     }
-    const events = found;
-    found = [];
-    return events;
-  }
-
-  return {
-    push: (chunk) => taking(() => addText(text(decoder.decode(chunk, { stream: true }), false))),
-    end: () => taking(endText),
+    return found.splice(0);
   };
+  return { push: (chunk) => taking(() => reading.push(chunk)), end: () => taking(() => reading.end()) };
 }
 
 function tooLong(): ModelError {
   return new ModelError(
-    `Cannot read the model's reply as an event of its stream is longer than ${LONGEST_EVENT} characters: check ANTHROPIC_BASE_URL`,
+    `Cannot read the model's reply as an event of its stream is longer than ${LONGEST_EVENT} characters: check the base URL`,
     { code: "grammar" },
   );
 }
 
-/** Padding needs no care: JSON allows spaces around a value. */
-function readEvent(data: string, name: string, last: boolean, found: ModelEvent[]): void {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    if (data.trim() === "[DONE]") return;
-    if (data.includes("\n")) { // some gateways leave out the blank lines: then each line is an event
-      for (const part of data.split("\n")) readEvent(part, name, last, found);
-      return;
-    }
-    if (name.trim() === "error") value = data.trim();
-    else if (last) return; // the stream was cut in the middle of it
-    else {
-      throw new ModelError(
-        `Cannot read the model's reply as an event of its stream is not JSON: ${data.slice(0, 200)}`,
-        {
-          code: "grammar",
-          retryable: true,
-        },
-      );
-    }
-  }
-  found.push(isEvent(value) ? value : named(value, name.trim()));
+function notJson(data: string): ModelError {
+  return new ModelError(`Cannot read the model's reply as an event of its stream is not JSON: ${data.slice(0, 200)}`, {
+    code: "grammar",
+    retryable: true,
+  });
+}
+
+function messagesEvent(value: unknown, name: string): ModelEvent | undefined {
+  if (value === DONE) return undefined;
+  return isEvent(value) ? value : named(value, name);
 }
 
 function isEvent(value: unknown): value is ModelEvent {

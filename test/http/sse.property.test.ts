@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { eventParser } from "../../lib/anthropic/sse.ts";
+import { eventParser } from "../../lib/http/sse.ts";
 import { anthropic } from "../../lib/anthropic/model.ts";
 import { type Block, user } from "../../lib/core/messages.ts";
 import type { ModelEvent } from "../../lib/core/model.ts";
