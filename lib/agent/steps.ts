@@ -1,5 +1,5 @@
 import { account, type HookCall } from "../core/account.ts";
-import type { EventName, Fired } from "../core/events.ts";
+import type { Fired } from "../core/events.ts";
 import { type Folded, IN_BACKGROUND } from "../core/fold.ts";
 import type { Late } from "../core/hook.ts";
 import { type Message, text, type TextBlock } from "../core/messages.ts";
@@ -117,7 +117,7 @@ const workLater = new WeakSet<Run>();
 async function hookStep(
   engine: Engine,
   run: Run,
-  event: Fired<EventName>,
+  event: Fired,
   next: () => Promise<Folded>,
 ): Promise<Folded> {
   const { state } = run;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { checkPrices, type Prices } from "../anthropic/prices.ts";
 import { isObject } from "../core/json.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
-import { nearest } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import { readBrought } from "../hooks/file/brought.ts";
 import { userState } from "../hooks/file/places.ts";
 import { distrust } from "../hooks/trust.ts";

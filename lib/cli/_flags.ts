@@ -1,4 +1,4 @@
-import { nearest } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import { wrap } from "./show/width.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
 

@@ -29,7 +29,7 @@ export function group(name: string, actions: Actions, options: Options): Group {
     }
     const action = Object.hasOwn(actions, word!) ? actions[word!] : undefined;
     if (action) return await (await action[1]()).default(rest, io);
-    const { nearest } = await import("../core/names.ts");
+    const { nearest } = await import("../files/nearest.ts");
     const near = nearest(word!, Object.keys(actions));
     throw new UsageError(`Unknown command '${name} ${word}': did you mean 'crochet ${name} ${near}'?`);
   };

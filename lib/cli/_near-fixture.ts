@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { nearest } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import { findFixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
 
 /** The name that was probably meant; undefined if none is similar. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
-import { nearest } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import { fileUrl } from "../files/file-url.ts";
 import { loadingScript } from "../files/loading-script.ts";
 import { type Io, UsageError } from "./_io.ts";

@@ -47,7 +47,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     const all = commands();
     const command = Object.hasOwn(all, name) ? all[name] : undefined;
     if (!command) {
-      const { nearest } = await import("../core/names.ts");
+      const { nearest } = await import("../files/nearest.ts");
       const near = nearest(name, [...Object.keys(all), "help", "--help", "--json", "--version"]);
       throw new UsageError(`Unknown command '${name}': did you mean 'crochet ${near}'?`);
     }

@@ -1,4 +1,4 @@
-import { nearest } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";

@@ -7,7 +7,7 @@ import type { Message } from "./messages.ts";
  * Gives an event what every event has and freezes it: hooks share it, none can change it. Takes the given object
  * over. What reads the whole history is a getter there and stays one, of a snapshot: few hooks look.
  */
-export function stamp(fired: Fired<EventName>, env: HookEnv): AnyEvent {
+export function stamp(fired: Fired, env: HookEnv): AnyEvent {
   const event = fired as unknown as Record<string, unknown>;
   const { of = env.parent_agent_id === undefined ? env.session_id : env.agent_id } = env.sequence;
   event.event_id = `${of}:${env.sequence.next++}`;

@@ -16,15 +16,15 @@ export interface FireOptions {
  * Asks the hooks of one event, one after the other, and folds what they say. Order never depends on speed:
  * priority, then place in the list.
  */
-export async function fire<N extends EventName>(
+export async function fire(
   records: readonly HookRecord[],
-  fired: Fired<N>,
+  fired: Fired,
   env: HookEnv,
   options: FireOptions = {},
 ): Promise<Folded> {
   const listening = listeners(records, fired.event);
   if (listening.length === 0) return NOTHING;
-  const fold = new Fold(stamp(fired as Fired<EventName>, env));
+  const fold = new Fold(stamp(fired, env));
   let gates = 0;
   for (const hook of listening) {
     if (hook.mode !== "gate") continue;

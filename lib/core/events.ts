@@ -1,91 +1,5 @@
 import type { Block, Json, Message, Usage } from "./messages.ts";
 
-/**
- * The ONE table of events. `subject` is the field that `modify` replaces (null: nothing can be modified);
- * `deny` says what a denial does: it `prevents` the thing, is one of several that `collect` reasons, or is
- * `ignored` with a warning. `match` is the field a matcher is compared with (null: matchers are ignored).
- * `scope` is which agents a hook sees by default; `aliases` are other names of the same moment, some of them
- * narrower (a scope or an outcome).
- */
-export const EVENTS = {
-  "session-start": { match: "source", subject: null, deny: "ignored", ask: false, scope: "root", aliases: {} },
-  "user-prompt-submit": { match: null, subject: "prompt", deny: "prevents", ask: false, scope: "root", aliases: {} },
-  "agent-start": {
-    match: "agent_type",
-    subject: "task",
-    deny: "prevents",
-    ask: false,
-    scope: "all",
-    aliases: { "subagent-start": { scope: "sub" } },
-  },
-  "turn-start": {
-    match: null,
-    subject: "turn",
-    deny: "prevents",
-    ask: false,
-    scope: "all",
-    aliases: { "pre-generation": {} },
-  },
-  "iteration": {
-    match: null,
-    subject: "request",
-    deny: "prevents",
-    ask: false,
-    scope: "all",
-    aliases: { "pre-iteration": {} },
-  },
-  "pre-tool-use": { match: "tool_name", subject: "input", deny: "prevents", ask: true, scope: "all", aliases: {} },
-  "permission-request": {
-    match: "tool_name",
-    subject: "input",
-    deny: "prevents",
-    ask: false,
-    scope: "all",
-    aliases: {},
-  },
-  "tool-denied": { match: "tool_name", subject: null, deny: "ignored", ask: false, scope: "all", aliases: {} },
-  "post-tool-use": {
-    match: "tool_name",
-    subject: "result",
-    deny: "collects",
-    ask: false,
-    scope: "all",
-    aliases: { "post-tool-use-failure": { outcome: "failure" } },
-  },
-  "stop": {
-    match: "agent_type",
-    subject: null,
-    deny: "collects",
-    ask: false,
-    scope: "root",
-    aliases: { "subagent-stop": { scope: "sub" } },
-  },
-  "turn-end": {
-    match: null,
-    subject: null,
-    deny: "ignored",
-    ask: false,
-    scope: "all",
-    aliases: { "post-generation": {} },
-  },
-  "agent-stop": { match: null, subject: null, deny: "ignored", ask: false, scope: "all", aliases: { "cleanup": {} } },
-  "session-end": { match: "reason", subject: null, deny: "ignored", ask: false, scope: "root", aliases: {} },
-  "model-switch": {
-    match: "new_model",
-    subject: "new_model",
-    deny: "prevents",
-    ask: true,
-    scope: "all",
-    aliases: { "pre-model-switch": {} },
-  },
-  "error": { match: "tool", subject: "retry", deny: "prevents", ask: false, scope: "all", aliases: {} },
-  "pre-compact": { match: "trigger", subject: "instructions", deny: "prevents", ask: false, scope: "all", aliases: {} },
-  "notification": { match: "notification_type", subject: null, deny: "ignored", ask: false, scope: "all", aliases: {} },
-  "checkpoint": { match: "checkpoint_type", subject: null, deny: "ignored", ask: false, scope: "all", aliases: {} },
-  "memory-update": { match: "file_path", subject: null, deny: "ignored", ask: false, scope: "all", aliases: {} },
-  "agent-prompt": { match: "prompt_type", subject: null, deny: "ignored", ask: false, scope: "all", aliases: {} },
-} as const satisfies Record<string, EventRow>;
-
 export interface EventRow {
   readonly match: string | null;
   readonly subject: string | null;
@@ -94,6 +8,59 @@ export interface EventRow {
   readonly scope: Scope;
   readonly aliases: { readonly [alias: string]: { readonly scope?: Scope; readonly outcome?: Outcome } };
 }
+
+/** An event of all agents that only observes. */
+const PLAIN = { match: null, subject: null, deny: "ignored", ask: false, scope: "all", aliases: {} } as const;
+
+function row<const R extends Partial<EventRow>>(given: R): Omit<typeof PLAIN, keyof R> & R {
+  return { ...PLAIN, ...given };
+}
+
+/**
+ * The ONE table of events; a row says what is not as in `PLAIN`. `subject` is the field that `modify` replaces (null:
+ * nothing can be modified); `deny` says what a denial does: it `prevents` the thing, is one of several that `collect`
+ * reasons, or is `ignored` with a warning. `match` is the field a matcher is compared with (null: matchers are
+ * ignored). `scope` is which agents a hook sees by default; `aliases` are other names of the same moment, some of them
+ * narrower (a scope or an outcome).
+ */
+export const EVENTS = {
+  "session-start": row({ match: "source", scope: "root" }),
+  "user-prompt-submit": row({ subject: "prompt", deny: "prevents", scope: "root" }),
+  "agent-start": row({
+    match: "agent_type",
+    subject: "task",
+    deny: "prevents",
+    aliases: { "subagent-start": { scope: "sub" } },
+  }),
+  "turn-start": row({ subject: "turn", deny: "prevents", aliases: { "pre-generation": {} } }),
+  "iteration": row({ subject: "request", deny: "prevents", aliases: { "pre-iteration": {} } }),
+  "pre-tool-use": row({ match: "tool_name", subject: "input", deny: "prevents", ask: true }),
+  "permission-request": row({ match: "tool_name", subject: "input", deny: "prevents" }),
+  "tool-denied": row({ match: "tool_name" }),
+  "post-tool-use": row({
+    match: "tool_name",
+    subject: "result",
+    deny: "collects",
+    aliases: { "post-tool-use-failure": { outcome: "failure" } },
+  }),
+  "stop": row({ match: "agent_type", deny: "collects", scope: "root", aliases: { "subagent-stop": { scope: "sub" } } }),
+  "turn-end": row({ aliases: { "post-generation": {} } }),
+  "agent-stop": row({ aliases: { "cleanup": {} } }),
+  "session-end": row({ match: "reason", scope: "root" }),
+  "model-switch": row({
+    match: "new_model",
+    subject: "new_model",
+    deny: "prevents",
+    ask: true,
+    aliases: { "pre-model-switch": {} },
+  }),
+  "error": row({ match: "tool", subject: "retry", deny: "prevents" }),
+  "pre-compact": row({ match: "trigger", subject: "instructions", deny: "prevents" }),
+  "notification": row({ match: "notification_type" }),
+  "checkpoint": row({ match: "checkpoint_type" }),
+  "memory-update": row({ match: "file_path" }),
+  "agent-prompt": row({ match: "prompt_type" }),
+};
 
 export type Scope = "root" | "sub" | "all";
 
@@ -129,105 +96,111 @@ export interface ToolResult {
 }
 
 /** The fields each event adds to what every event has. */
-export interface EventFields {
+export type EventFields = { readonly [N in keyof Fields]: Readonly<Fields[N]> };
+
+interface Fields {
   "session-start": {
-    readonly source: "startup" | "resume" | "fork" | "clear" | "compact";
-    readonly model: string;
-    readonly profile: string | null;
-    readonly config: Json | null;
+    source: "startup" | "resume" | "fork" | "clear" | "compact";
+    model: string;
+    profile: string | null;
+    config: Json | null;
   };
-  "user-prompt-submit": { readonly prompt: string };
-  "agent-start": { readonly task: string; readonly agent_type: string };
-  "turn-start": {
-    readonly trigger: Trigger;
-    readonly prompt: string;
-    readonly turn: { readonly system: string; readonly messages: readonly Message[] };
-  };
+  "user-prompt-submit": { prompt: string };
+  "agent-start": { task: string; agent_type: string };
+  "turn-start": { trigger: Trigger; prompt: string; turn: Shown };
   "iteration": {
     /** Zero-based in the turn; starts again after a stop hook sent the agent back. */
-    readonly iteration: number;
+    iteration: number;
     /** Zero-based in the run; never starts again. */
-    readonly total_iterations: number;
+    total_iterations: number;
     /** What the run has used so far. */
-    readonly usage: Usage;
-    readonly request: { readonly system: string; readonly messages: readonly Message[] };
+    usage: Usage;
+    request: Shown;
   };
   "pre-tool-use": ToolFields;
-  "permission-request": ToolFields & { readonly reason: string; readonly permission_suggestions: readonly Json[] };
-  "tool-denied": ToolFields & { readonly reason: string; readonly denied_by: string };
+  "permission-request": ToolFields & { reason: string; permission_suggestions: readonly Json[] };
+  "tool-denied": ToolFields & { reason: string; denied_by: string };
   "post-tool-use": ToolFields & {
-    readonly result: ToolResult;
-    readonly outcome: Outcome;
-    readonly failed: boolean;
-    readonly error: string | null;
-    readonly duration_ms: number;
+    result: ToolResult;
+    outcome: Outcome;
+    failed: boolean;
+    error: string | null;
+    duration_ms: number;
   };
   "stop": {
-    readonly last_assistant_message: string;
+    last_assistant_message: string;
     /** The messages this turn has added. */
-    readonly messages: readonly Message[];
-    readonly usage: Usage;
+    messages: readonly Message[];
+    usage: Usage;
     /** True once a stop hook has sent the agent back in this turn. */
-    readonly stop_hook_active: boolean;
+    stop_hook_active: boolean;
     /** How often this run was continued by anything but a person. */
-    readonly continuations: number;
+    continuations: number;
     /** Continuations in a row without an executed tool between them. */
-    readonly stalled: number;
+    stalled: number;
     /** Idle continuations that will still be honoured; null: no limit. */
-    readonly remaining: number | null;
-    readonly agent_type: string;
+    remaining: number | null;
+    agent_type: string;
   };
   "turn-end": {
-    readonly trigger: Trigger;
-    readonly stop: Stop;
-    readonly last_assistant_message: string;
-    readonly messages: readonly Message[];
-    readonly usage: Usage;
+    trigger: Trigger;
+    stop: Stop;
+    last_assistant_message: string;
+    messages: readonly Message[];
+    usage: Usage;
   };
-  "agent-stop": { readonly stop: Stop; readonly result: string; readonly agent_type: string };
-  "session-end": { readonly reason: string; readonly duration_ms: number };
+  "agent-stop": { stop: Stop; result: string; agent_type: string };
+  "session-end": { reason: string; duration_ms: number };
   "model-switch": {
-    readonly old_model: string | null;
-    readonly new_model: string;
-    readonly reason: string | null;
-    readonly profile: string | null;
-    readonly triggered_by: "user" | "automatic" | "fallback";
+    old_model: string | null;
+    new_model: string;
+    reason: string | null;
+    profile: string | null;
+    triggered_by: "user" | "automatic" | "fallback";
   };
   "error": {
-    readonly error_type: string;
-    readonly error_message: string;
-    readonly tool: string | null;
-    readonly stack_trace: string | null;
-    readonly severity: "warning" | "error" | "critical";
+    error_type: string;
+    error_message: string;
+    tool: string | null;
+    stack_trace: string | null;
+    severity: "warning" | "error" | "critical";
     /** Whether `modify(true)` would be honoured: model calls, and tools that change nothing. */
-    readonly retry: boolean;
+    retry: boolean;
   };
-  "pre-compact": { readonly trigger: "manual" | "auto"; readonly instructions: string };
-  "notification": { readonly message: string; readonly notification_type: string; readonly title: string | null };
+  "pre-compact": { trigger: "manual" | "auto"; instructions: string };
+  "notification": { message: string; notification_type: string; title: string | null };
   "checkpoint": {
-    readonly checkpoint_id: string;
-    readonly checkpoint_type: "auto" | "manual" | "periodic";
-    readonly message_count: number;
-    readonly duration_since_last_ms: number | null;
-    readonly storage_path: string | null;
+    checkpoint_id: string;
+    checkpoint_type: "auto" | "manual" | "periodic";
+    message_count: number;
+    duration_since_last_ms: number | null;
+    storage_path: string | null;
   };
   "memory-update": {
-    readonly file_path: string;
-    readonly update_type: "created" | "modified" | "deleted";
-    readonly content_size: number | null;
-    readonly previous_hash: string | null;
-    readonly new_hash: string | null;
+    file_path: string;
+    update_type: "created" | "modified" | "deleted";
+    content_size: number | null;
+    previous_hash: string | null;
+    new_hash: string | null;
   };
-  "agent-prompt": { readonly prompt_type: "plan_approval" | "question" | "permission"; readonly message: string };
+  "agent-prompt": { prompt_type: "plan_approval" | "question" | "permission"; message: string };
 }
 
+/** What the model would be shown. */
+interface Shown {
+  readonly system: string;
+  readonly messages: readonly Message[];
+}
+
+type Input = { readonly [key: string]: unknown };
+
 interface ToolFields {
-  readonly tool_name: string;
+  tool_name: string;
   /** The input as it stands after the hooks before this one. */
-  readonly input: { readonly [key: string]: unknown };
+  input: Input;
   /** The input as the model gave it. */
-  readonly original_input: { readonly [key: string]: unknown };
-  readonly tool_use_id: string;
+  original_input: Input;
+  tool_use_id: string;
 }
 
 /** What `modify` replaces, by event. An event that is not here cannot be modified. */
@@ -236,8 +209,8 @@ export interface Subjects {
   "agent-start": string;
   "turn-start": { readonly system?: string; readonly messages?: readonly Message[] };
   "iteration": { readonly system?: string; readonly append?: string | readonly Message[] };
-  "pre-tool-use": { readonly [key: string]: unknown };
-  "permission-request": { readonly [key: string]: unknown };
+  "pre-tool-use": Input;
+  "permission-request": Input;
   /** A whole result, a bare string for its content, or null to restore what the tool gave. */
   "post-tool-use": ToolResult | string | null;
   "model-switch": string;
@@ -264,14 +237,4 @@ export type EventOf<N extends EventName> = { [K in N]: EventBase & { readonly ev
 export type AnyEvent = EventOf<EventName>;
 
 /** What a caller fires: the engine adds the rest. */
-export type Fired<N extends EventName> = { [K in N]: { readonly event: K } & EventFields[K] }[N];
-
-/** The fields an event may be fired without, and what they are then (S3.3–S3.9). */
-export const DEFAULTS: { readonly [N in EventName]?: Partial<EventFields[N]> } = {
-  "session-start": { source: "startup", model: "", profile: null, config: null },
-  "error": { tool: null, stack_trace: null, severity: "error", retry: false },
-  "checkpoint": { checkpoint_type: "auto", message_count: 0, duration_since_last_ms: null, storage_path: null },
-  "model-switch": { reason: null, profile: null, triggered_by: "user" },
-  "memory-update": { update_type: "modified", content_size: null, previous_hash: null, new_hash: null },
-  "notification": { title: null },
-};
+export type Fired<N extends EventName = EventName> = { [K in N]: { readonly event: K } & EventFields[K] }[N];

@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { AnyEvent, EventName, EventOf } from "./events.ts";
 import type { Model, Reply } from "./model.ts";
-import { expectEvent, type ResolvedName } from "./names.ts";
+import { type ResolvedName, resolveEvent } from "./names.ts";
 import { type Answer, type Opinion, readNative, type Said } from "./verdict.ts";
 
 /**
@@ -19,34 +19,6 @@ export type Hook<N extends EventName = EventName> = (
   event: EventOf<N>,
   ctx: HookContext,
 ) => Answer<N> | Promise<Answer<N>>;
-
-export type SessionStartHook = Hook<"session-start">;
-export type UserPromptSubmitHook = Hook<"user-prompt-submit">;
-export type AgentStartHook = Hook<"agent-start">;
-export type SubagentStartHook = AgentStartHook;
-export type TurnStartHook = Hook<"turn-start">;
-export type PreGenerationHook = TurnStartHook;
-export type IterationHook = Hook<"iteration">;
-export type PreIterationHook = IterationHook;
-export type PreToolUseHook = Hook<"pre-tool-use">;
-export type PermissionRequestHook = Hook<"permission-request">;
-export type ToolDeniedHook = Hook<"tool-denied">;
-export type PostToolUseHook = Hook<"post-tool-use">;
-export type PostToolUseFailureHook = PostToolUseHook;
-export type StopHook = Hook<"stop">;
-export type SubagentStopHook = StopHook;
-export type TurnEndHook = Hook<"turn-end">;
-export type PostGenerationHook = TurnEndHook;
-export type AgentStopHook = Hook<"agent-stop">;
-export type CleanupHook = AgentStopHook;
-export type SessionEndHook = Hook<"session-end">;
-export type ModelSwitchHook = Hook<"model-switch">;
-export type ErrorHook = Hook<"error">;
-export type PreCompactHook = Hook<"pre-compact">;
-export type NotificationHook = Hook<"notification">;
-export type CheckpointHook = Hook<"checkpoint">;
-export type MemoryUpdateHook = Hook<"memory-update">;
-export type AgentPromptHook = Hook<"agent-prompt">;
 
 /** Which spelling of a verdict a hook speaks. It belongs to the hook's kind, so no object ever means two things. */
 export type Dialect = "native" | "claude" | "prompt" | "definition";
@@ -110,9 +82,11 @@ export function hookOn<N extends EventName>(
   run: Hook<N>,
   given: Partial<HookRecord> = {},
 ): HookRecord {
+  const found = typeof on === "string" ? resolveEvent(on) : undefined;
+  if (typeof on === "string" && !found) throw new TypeError(`Cannot hook event '${on}' as there is no such event`);
   return {
     name: run.name || "hook",
-    on: typeof on === "string" ? [expectEvent(on)] : on,
+    on: found ? [found] : on as readonly ResolvedName[],
     kind: "module",
     dialect: "native",
     priority: 100,

@@ -54,7 +54,7 @@ export interface Around {
   /** One run of a tool, which never throws. `next` can be given another way to start agents than the session's. */
   tool?(run: Run, call: ToolRun, next: (spawn?: Spawn) => Promise<ToolEnd>): Promise<ToolEnd>;
   /** The hooks of one event. */
-  hooks?(run: Run, event: Fired<EventName>, next: () => Promise<Folded>): Promise<Folded>;
+  hooks?(run: Run, event: Fired, next: () => Promise<Folded>): Promise<Folded>;
   /** A model call of a hook. */
   hookModel?(model: Model): Model;
   /** Other work whose outcome decides how the run goes on. */
@@ -243,13 +243,13 @@ export class Run implements HookEnv {
   }
 
   /** Fires an event, reports what came of it, and ends the run if a hook wants that. Without hooks it costs no promise. */
-  fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Folded | Promise<Folded> {
+  fire(fired: Fired, options?: FireOptions & { final?: boolean }): Folded | Promise<Folded> {
     if (isHeard(this.hooks, fired.event)) return this.#fire(fired, options);
     if (!options?.final) this.check();
     return NOTHING;
   }
 
-  async #fire<N extends EventName>(fired: Fired<N>, options?: FireOptions & { final?: boolean }): Promise<Folded> {
+  async #fire(fired: Fired, options?: FireOptions & { final?: boolean }): Promise<Folded> {
     // What cleans up must run to its end even when the run was interrupted.
     const env: HookEnv = options?.final ? Object.create(this, { signal: { value: this.closing } }) : this;
     const asking = () => fire(this.hooks, fired, env, options);
@@ -276,10 +276,10 @@ export class Run implements HookEnv {
   }
 
   /** Hooks never throw. If an engine does while the run cleans up, it ends as it would have ended without hooks. */
-  #around<N extends EventName>(fired: Fired<N>, asking: () => Promise<Folded>, final = false): Promise<Folded> {
+  #around(fired: Fired, asking: () => Promise<Folded>, final = false): Promise<Folded> {
     const { around } = this.agent;
     if (!around?.hooks) return asking();
-    const folded = around.hooks(this, fired as Fired<EventName>, asking);
+    const folded = around.hooks(this, fired, asking);
     return final ? folded.catch(() => NOTHING) : folded;
   }
 

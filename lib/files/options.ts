@@ -1,5 +1,5 @@
 import { isObject } from "../core/json.ts";
-import { nearest } from "../core/names.ts";
+import { nearest } from "./nearest.ts";
 import { shown } from "../core/shown.ts";
 
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */

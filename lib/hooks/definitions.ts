@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { readDefinition } from "./prompting/read-answer.ts";
 import type { AnyEvent } from "../core/events.ts";
 import type { Hook, HookRecord } from "../core/hook.ts";
-import { nearest } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import { type Opinion, readNative } from "../core/verdict.ts";
 import { type Definition, DefinitionReader, type Path } from "./definition/definition.ts";
 import { definitionCommand } from "./definition/definition-command.ts";

@@ -1,5 +1,6 @@
 import type { HookRecord } from "../core/hook.ts";
-import { kebab, nearest } from "../core/names.ts";
+import { kebab } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import { isAboutTool } from "./file/record.ts";
 import { sampleEvent } from "./samples.ts";
 

@@ -3,9 +3,9 @@ import { systemClock } from "../core/clock.ts";
 import { type CodeHooks, codeHooks } from "./code-hooks.ts";
 import { fire } from "../core/dispatch.ts";
 import type { Folded } from "../core/fold.ts";
-import { DEFAULTS, type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
+import { type EventFields, type EventName, EVENTS, type Fired } from "../core/events.ts";
 import type { HookEnv, HookRecord, HookRun } from "../core/hook.ts";
-import { expectEvent } from "../core/names.ts";
+import { expectEvent } from "../files/nearest.ts";
 import { actionOf } from "../core/verdict.ts";
 
 /** What one hook answered, for hosts that want each answer and not the sum. */
@@ -122,7 +122,7 @@ export class HookRegistry {
     if (this.problem !== undefined) throw new Error(this.problem);
     const { event } = expectEvent(firing.event);
     const input = "input" in firing ? { original_input: firing.input, tool_use_id: "" } : {};
-    const fired = thaw({ ...DEFAULTS[event], ...input, ...firing, event }) as unknown as Fired<N>;
+    const fired = thaw({ ...DEFAULTS[event], ...input, ...firing, event }) as unknown as Fired;
     for (const field of Object.values(fired)) freeze(field);
     const folded = await fire(this.#records, fired, this.#env(where));
     if (event === "session-end") this.#values.delete(where.session_id ?? "");
@@ -207,3 +207,13 @@ function resultsOf(folded: Folded): HookResult[] {
     };
   });
 }
+
+/** The fields an event may be fired without, and what they are then (S3.3–S3.9). */
+export const DEFAULTS: { readonly [N in EventName]?: Partial<EventFields[N]> } = {
+  "session-start": { source: "startup", model: "", profile: null, config: null },
+  "error": { tool: null, stack_trace: null, severity: "error", retry: false },
+  "checkpoint": { checkpoint_type: "auto", message_count: 0, duration_since_last_ms: null, storage_path: null },
+  "model-switch": { reason: null, profile: null, triggered_by: "user" },
+  "memory-update": { update_type: "modified", content_size: null, previous_hash: null, new_hash: null },
+  "notification": { title: null },
+};

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
-import { EVENT_NAMES, kebab, nearest, pascal, resolveEvent } from "../core/names.ts";
+import { EVENT_NAMES, kebab, pascal, resolveEvent } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
 import { positionOf } from "./file/load-error.ts";
 import { type Environment, shortPath } from "./file/places.ts";

@@ -1,4 +1,4 @@
-import { nearest } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import { HookLoadError } from "./file/load-error.ts";
 
 export type TurnTable = "turn_start" | "turn_end";

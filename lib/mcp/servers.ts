@@ -1,5 +1,5 @@
 import { isObject } from "../core/json.ts";
-import { nearest } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 
 /** A server that is started as a process and spoken to over its stdin and stdout. */
 export interface McpProcess {

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { totalTokens } from "../core/messages.ts";
-import { nearest } from "../core/names.ts";
+import { nearest } from "../files/nearest.ts";
 import { HAS_READ, workspaceOf } from "./tool-state.ts";
 import { splitFrontMatter } from "../files/front-matter.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput, type ToolSession } from "../core/tool.ts";

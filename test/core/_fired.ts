@@ -60,11 +60,7 @@ export const post = on("post-tool-use");
 export const stop = on("stop");
 
 /** Fires a copy: the engine takes over what it is given. */
-export function folded<N extends EventName>(
-  records: readonly HookRecord[],
-  fired: Fired<N>,
-  where = env(),
-): Promise<Folded> {
+export function folded(records: readonly HookRecord[], fired: Fired, where = env()): Promise<Folded> {
   return within(fire(records, { ...fired }, where));
 }
 

@@ -8,7 +8,7 @@ import { type AgentSpec, newSessionState, type SessionState } from "../../lib/co
 import { type Limits, limitsOf } from "../../lib/core/limits.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
-import { expectEvent } from "../../lib/core/names.ts";
+import { expectEvent } from "../../lib/files/nearest.ts";
 import type { Result, RunEvent } from "../../lib/core/run-events.ts";
 import { openSession, type Session } from "../../lib/core/session.ts";
 import type { Effect, Tool, ToolContext, ToolReturn } from "../../lib/core/tool.ts";

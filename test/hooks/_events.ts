@@ -1,6 +1,7 @@
 import { stamp } from "../../lib/core/_event.ts";
 import { systemClock } from "../../lib/core/clock.ts";
-import { type AnyEvent, DEFAULTS, type EventName } from "../../lib/core/events.ts";
+import type { AnyEvent, EventName } from "../../lib/core/events.ts";
+import { DEFAULTS } from "../../lib/hooks/registry.ts";
 import { Context, type HookEnv } from "../../lib/core/hook.ts";
 
 /** Where a hook of a test runs, with what a test gives it. */

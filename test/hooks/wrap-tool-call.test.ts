@@ -4,7 +4,7 @@ import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readDefinition } from "../../lib/hooks/prompting/read-answer.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import { sessionHooks, ToolDeniedError, wrapToolCall } from "../../lib/hooks/wrap-tool-call.ts";
-import { expectEvent } from "../../lib/core/names.ts";
+import { expectEvent } from "../../lib/files/nearest.ts";
 import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { ask, deny, modify } from "../../lib/core/verdict.ts";
 import type { HookConfig, HookMatcher, HookResult, HookType } from "../../lib/index.ts";

@@ -1,7 +1,7 @@
 import type { AgentSession } from "../../agent/options.ts";
 import { price, PRICED_MODELS } from "../../anthropic/prices.ts";
 import { NO_USAGE } from "../../core/messages.ts";
-import { nearest } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
 import { eventNames, kindWords } from "../_find-hooks.ts";
 import { UsageError } from "../_io.ts";

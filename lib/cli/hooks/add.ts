@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nearest } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
 import { standings, trust } from "../../hooks/trust.ts";
 import { sidecarsOf } from "../../testing/examples/read.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { expectEvent } from "../../core/names.ts";
+import { expectEvent } from "../../files/nearest.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { type Fire, firesOf, ledgers, sayRun } from "../_ledger.ts";

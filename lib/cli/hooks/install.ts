@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { nearest } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 import { HookFolder } from "../../hooks/folder.ts";
 import { HOST_NAMES, isHost } from "../../hooks/hosts/index.ts";
 import { carryOut, type Installation, type Place, planInstall, planUninstall } from "../../hooks/install.ts";

@@ -1,5 +1,5 @@
 import type { OnError } from "../../core/hook.ts";
-import { nearest } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 import { HookLoadError } from "../file/load-error.ts";
 import type { YamlText } from "../rule/yaml.ts";
 import { HOOK_TYPES, type HookType } from "./hook-config.ts";

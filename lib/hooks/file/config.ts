@@ -1,6 +1,6 @@
 import type { Scope } from "../../core/events.ts";
 import type { HookRecord, OnError } from "../../core/hook.ts";
-import { nearest } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 
 /** What a hook file may say about itself: a module's `config` export, or the header line of any other text hook. */
 export interface HookConfig {

@@ -10,7 +10,7 @@ import {
   type Rule,
   scalarText,
 } from "./rule.ts";
-import { nearest } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 
 /**
  * Reads rules in their one-line form:

@@ -1,4 +1,4 @@
-import { nearest } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 import { shown } from "../../core/shown.ts";
 import { MAIN, type Tape } from "../tape.ts";
 import { blocksOf, type NamedBlock } from "./fault-place.ts";

@@ -1,6 +1,7 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent, EventName, EventOf } from "../../core/events.ts";
-import { expectEvent, pascal, type ResolvedName } from "../../core/names.ts";
+import { pascal, type ResolvedName } from "../../core/names.ts";
+import { expectEvent } from "../../files/nearest.ts";
 import type { EventSetting, WireEvent } from "../../hooks/hosts/host.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost } from "../../hooks/hosts/index.ts";
 import { fieldsArbitrary, type Wanted } from "./event-fields.ts";

@@ -1,5 +1,6 @@
 import { isObject } from "../../core/json.ts";
-import { kebab, nearest, resolveEvent } from "../../core/names.ts";
+import { kebab, resolveEvent } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 import { type Expected, readExpected, sayExpected } from "./expectation.ts";
 
 type Fields = { readonly [field: string]: unknown };

@@ -1,6 +1,7 @@
 import { isAbsolute, join } from "node:path";
 import type { EventName } from "../../core/events.ts";
-import { kebab, nearest, pascal, type ResolvedName, resolveEvent } from "../../core/names.ts";
+import { kebab, pascal, type ResolvedName, resolveEvent } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
 
 type Fields = { readonly [field: string]: unknown };

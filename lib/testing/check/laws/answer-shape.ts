@@ -1,5 +1,5 @@
 import { isObject } from "../../../core/json.ts";
-import { nearest } from "../../../core/names.ts";
+import { nearest } from "../../../files/nearest.ts";
 import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import type { Violation } from "../report.ts";
 import { violationsOf } from "./judged.ts";
