@@ -1,7 +1,9 @@
 import { relative } from "node:path";
 import type { Case } from "../tape/drift/report.ts";
 import { faultText, PRESETS } from "../tape/fault/fault.ts";
-import { invariantsOf, notSurvived, readFaultFile, saveFaults, stillBroken } from "../tape/fault/kept-faults.ts";
+import { INVARIANTS } from "../tape/fault/invariants.ts";
+import { invariantsOf, Tally } from "../tape/fault/judge.ts";
+import { notSurvived, readFaultFile, saveFaults, stillBroken } from "../tape/fault/kept-faults.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
 import { underFaults } from "../tape/fault/under-faults.ts";
@@ -13,6 +15,7 @@ import { writeJunit } from "./_junit-file.ts";
 import { mistyped, nearFixture } from "./_near-fixture.ts";
 import { wordsOf } from "./_process.ts";
 import { ProgressLine } from "./_progress.ts";
+import { unreachedShared } from "./_shared-invariants.ts";
 import { table } from "./_table.ts";
 
 /** What `--faults` asks for: a number of schedules, or a preset. */
@@ -50,6 +53,7 @@ interface Searched extends SearchResult {
   readonly name: string;
   readonly seconds: number;
   readonly error?: string;
+  readonly shared?: { readonly [name: string]: boolean };
 }
 
 /** Searches fixtures, one after the other, for faults their agents do not survive. Exit code 1 if one was found. */
@@ -75,6 +79,7 @@ export async function replayFaults(
     results.push({ ...result, seconds: (performance.now() - began) / 1000 });
   }
   if (!flags.json) progress.end();
+  results.push(...unreachedShared(fixtures, results, io.cwd).map((one) => ({ ...one, runs: 0, seed: 0 })));
   if (flags.json) io.out(`${JSON.stringify(results.map(asData))}\n`);
   else show(results, asked, io);
   if (flags.junit !== undefined) writeJunit(results.map((one) => asCase(one, asked)), flags.junit, io);
@@ -93,18 +98,26 @@ async function searched(
   try {
     const agent = await fixtureAgent(fixture, io.signal);
     const tape = await readTape(path);
-    const options = { files, wire: flags.wire === true, invariants: await invariantsOf(fixture), signal: io.signal };
+    const tally = new Tally(await invariantsOf(fixture));
+    const invariants = [...INVARIANTS, ...tally.all];
+    const options = { files, wire: flags.wire === true, invariants, signal: io.signal };
+    const survived = () => ({
+      name,
+      ...(!io.signal.aborted && tally.unreached !== undefined && { error: tally.unreached }),
+      ...(!io.signal.aborted && { shared: tally.sharedReached }),
+    });
     if (preset === undefined) {
       const still = await stillBroken(fixture, agent, options);
       if (still) return { name, runs: 0, seed: 0, found: still, file: fixture.faults };
       const search = { ...options, runs, path, ...(seed !== undefined && { seed }) };
-      return { name, ...await searchFaults(agent, tape, search) };
+      const found = await searchFaults(agent, tape, search);
+      return { ...(found.found ? { name } : survived()), ...found };
     }
     readFaultFile(fixture.faults);
     const faults = PRESETS[preset]!.faults(tape);
     if (faults.length === 0) return { name, runs: 0, seed: 0 };
     const { broken: [first] } = await underFaults(agent, tape, faults, options);
-    if (!first) return { name, runs: 1, seed: 0 };
+    if (!first) return { ...survived(), runs: 1, seed: 0 };
     const found = { broke: `${first.invariant}: ${first.seen}`, faults };
     await saveFaults(fixture.faults, found);
     return { name, runs: 1, seed: 0, found, file: fixture.faults };
@@ -113,7 +126,7 @@ async function searched(
   }
 }
 
-function asData({ found, seconds: _, ...rest }: Searched): object {
+function asData({ found, seconds: _, shared: __, ...rest }: Searched): object {
   return found ? { ...rest, broke: found.broke, faults: found.faults.map(faultText) } : rest;
 }
 

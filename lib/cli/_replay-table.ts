@@ -1,6 +1,7 @@
 import { shellWord } from "../core/shown.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
 import { type Case, type Ink, renewalOfAll, reportLines, shownOnce } from "../tape/drift/report.ts";
+import type { FixtureRun } from "../tape/run-fixture.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import type { Flags } from "./_flags.ts";
 import type { Io } from "./_io.ts";
@@ -9,6 +10,7 @@ import { table } from "./_table.ts";
 /** What came of a fixture that was replayed. */
 export interface Outcome extends Case {
   readonly shadow: readonly ShadowVerdict[];
+  readonly shared?: NonNullable<FixtureRun["shared"]>;
 }
 
 /** The command that records again what has drifted of what was asked for. */

@@ -78,6 +78,10 @@ export default command(USAGE, async ({ words, flags }, io) => {
       (fixture) => outcomeOf(fixture, normalise, flags, io),
     )
     : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
+  if (outcomes.some(({ shared }) => shared)) {
+    const { unreachedShared } = await import("./_shared-invariants.ts");
+    outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
+  }
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else {
     const ink = io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN;
@@ -172,7 +176,7 @@ async function outcomeOf(
       ...declared,
       ...(folder !== undefined && { hooks: shadowed?.hooks ?? await hooksOf(folder) }),
     };
-    let { report, ms, broke } = await runFixture(fixture, agent, options);
+    let { report, ms, broke, shared } = await runFixture(fixture, agent, options);
     // What was not replayed to its end has not drifted, and needs no recording.
     if (io.signal.aborted && !report.ok) throw new Error(INTERRUPTED);
     if (flags.update && (!report.ok || options.normalise)) {
@@ -183,10 +187,10 @@ async function outcomeOf(
       if (!report.ok) io.err(`recording ${fixture.name} again${where}: ${renewalText(report)}\n`);
       shadow.length = 0; // of the run that is kept, each verdict once
       const update = () => runFixture(fixture, agent, { ...options, mode: "update", ...here });
-      ({ report, ms, broke } = await (here.cwd === undefined ? update() : oneByOne(update)));
+      ({ report, ms, broke, shared } = await (here.cwd === undefined ? update() : oneByOne(update)));
     }
     if (broke !== undefined) throw new Error(broke);
-    return { name: fixture.name, seconds: ms / 1000, report, shadow };
+    return { name: fixture.name, seconds: ms / 1000, report, shadow, ...(shared && { shared }) };
   } catch (error) {
     const message = flags.debug && error instanceof Error ? error.stack! : wordsOf(error);
     return { name: fixture.name, seconds: (performance.now() - began) / 1000, error: message, shadow };

@@ -4,6 +4,8 @@ import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./_workspace.ts";
 import type { Cuts } from "./cuts.ts";
 import type { DriftReport, FileDrift } from "./drift/drift.ts";
+import type { Observed } from "./fault/invariants.ts";
+import { invariantsOf, judge, Tally } from "./fault/judge.ts";
 import { type Fixture, inScratch } from "./fixture.ts";
 import type { EndFact } from "./format.ts";
 import { programOf } from "./match.ts";
@@ -13,7 +15,9 @@ import { readTape, TapeError } from "./read.ts";
 import { mask } from "./redact/mask.ts";
 import { namesPlace, placer, placesHere } from "./redact/places.ts";
 import { redactor } from "./redact/redact.ts";
+import { eventsOf } from "./reply.ts";
 import { type RecordedBy, type Replayable, type ReplayHooks, runOnTape, type RunSoFar } from "./run-on-tape.ts";
+import { runSeen, withRootNamed } from "./seen.ts";
 import type { Tape } from "./tape.ts";
 
 export interface ReplayOptions extends Readonly<RecordedBy> {
@@ -37,20 +41,27 @@ export interface ReplayOptions extends Readonly<RecordedBy> {
   readonly workspace?: NonNullable<TapeOptions["workspace"]>;
   /** After a run without drift, try the faults again that are kept beside the tape. @default false */
   readonly keptFaults?: boolean;
+  /** Called with the workspace as the run left it, before it is deleted. */
+  readonly left?: (root: string, run: Omit<FixtureRun, "ms">) => Promise<void>;
 }
 
 /** What came of a fixture's run. */
 export interface FixtureRun {
   /** Its workspace; a scratch workspace is already deleted. */
   readonly root: string;
+  /** Of the last prompt. */
   readonly result: Result;
+  /** One for each prompt. */
+  readonly results: readonly Result[];
   readonly report: DriftReport;
   readonly events: readonly RunEvent[];
   /** The scratch workspace as the run left it: text by path. */
   readonly files: ReadonlyMap<string, string>;
   readonly ms: number;
-  /** Which of the kept faults the agent did not survive, in a sentence. */
+  /** Which invariant does not hold, or which of the kept faults the agent did not survive, in a sentence. */
   readonly broke?: string;
+  /** Whether each shared invariant that must be put to the test was: it fails if no fixture does. */
+  readonly shared?: { readonly [name: string]: boolean };
 }
 
 /**
@@ -80,10 +91,58 @@ export async function runFixture(
   };
   const done = await (options.cwd === undefined ? inScratch(fixture.files, run, tape?.files) : run(options.cwd));
   const ms = performance.now() - began;
-  if (!options.keptFaults || !done.report.ok || !existsSync(fixture.faults)) return { ...done, ms };
-  const { brokenAgain } = await import("./fault/kept-faults.ts");
-  const broke = await brokenAgain(fixture, agent, given(options, "wire", "signal"));
-  return { ...done, ms, ...(broke !== undefined && { broke }) };
+  if (mode === "record" || !done.report.ok) return { ...done, ms };
+  return { ...done, ms, ...await judgedRun(fixture, agent, done, options) };
+}
+
+/** Judges a run by the invariants of its fixture, then the same agent under the faults that are kept. */
+async function judgedRun(
+  fixture: Fixture,
+  agent: Replayable,
+  done: Omit<FixtureRun, "ms">,
+  options: ReplayOptions,
+): Promise<Pick<FixtureRun, "broke" | "shared">> {
+  const tally = new Tally(await invariantsOf(fixture));
+  const keptFaults = options.keptFaults === true && existsSync(fixture.faults);
+  if (tally.all.length === 0 && !keptFaults) return {};
+  const fails = (why: string) => ({ broke: `Cannot accept the agent of '${fixture.name}': ${why}` });
+  const [broken] = judge(tally.all, observedOn(await readTape(fixture.tape), done)).filter(({ seen }) =>
+    seen !== undefined
+  );
+  if (broken) return fails(`${broken.invariant}: ${withRootNamed(done.root)(broken.seen)}`);
+  if (keptFaults) {
+    const [{ brokenAgain }, { INVARIANTS }] = await Promise.all([
+      import("./fault/kept-faults.ts"),
+      import("./fault/invariants.ts"),
+    ]);
+    const invariants = [...INVARIANTS, ...tally.all];
+    const broke = await brokenAgain(fixture, agent, { invariants, ...given(options, "wire", "signal") });
+    if (broke !== undefined) return { broke };
+  }
+  return {
+    ...(tally.unreached !== undefined && fails(tally.unreached)),
+    ...(tally.shared.length > 0 && { shared: tally.sharedReached }),
+  };
+}
+
+/** What invariants see of a run on which no faults fell: what was asked and said is on its tape. */
+export function observedOn(tape: Tape, { root, events, results, files }: Omit<FixtureRun, "ms">): Observed {
+  const said = tape.calls.flatMap(({ lane, attempts }) =>
+    attempts.map((one) => ({ lane, events: eventsOf(one).events }))
+  );
+  return {
+    tape,
+    run: {
+      said,
+      asked: tape.calls.map(({ lane, request: { messages } }) => ({ lane, messages })),
+      writes: new Map(tape.tools.map(({ name, effect }) => [name, effect === "write"])),
+      stuck: { aborted: false },
+    },
+    events,
+    results,
+    files,
+    ...runSeen(events, withRootNamed(root)),
+  };
 }
 
 /** @throws {TapeError} if commands cannot run in a sandbox here, as they did when the fixture was recorded */
@@ -146,7 +205,9 @@ async function runIn(
   ];
   // A directory that is worked in itself may be of any size, and is there to be looked at.
   const files = options.cwd === undefined ? readFiles(cwd) : new Map<string, string>();
-  return { root: cwd, result, report: { ...report, notes }, events, files };
+  const done = { root: cwd, result, results: run.results, report: { ...report, notes }, events, files };
+  await options.left?.(cwd, done);
+  return done;
 }
 
 /** What a run warned of, such as a hook or a server that failed: that may be why it is another one. */

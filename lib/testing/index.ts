@@ -8,6 +8,7 @@ export { type Imported, importRecording } from "../tape/import/import.ts";
 export { type Invariant, INVARIANTS, type Observed } from "../tape/fault/invariants.ts";
 export { readTape } from "../tape/read.ts";
 export { redact } from "../tape/redact/redact.ts";
+export type { ReplayedCall, ReplayedHook, RunSeen } from "../tape/seen.ts";
 export type { Tape } from "../tape/tape.ts";
 export { type Faultable, type UnderFaults, underFaults, type UnderFaultsOptions } from "../tape/fault/under-faults.ts";
 export { conversationArbitrary, type ConversationOptions } from "./arbitraries/conversation.ts";
@@ -40,14 +41,7 @@ export {
 } from "./examples/run.ts";
 export { faults, rechunk } from "./faults.ts";
 export { type HookMatchers, matchers } from "./matchers.ts";
-export {
-  replay,
-  type Replayed,
-  type ReplayedCall,
-  type ReplayedHook,
-  ReplayError,
-  type ReplayTestOptions,
-} from "./replay.ts";
+export { replay, type Replayed, ReplayError, type ReplayTestOptions } from "./replay.ts";
 export { scripted, type ScriptedModel } from "./scripted.ts";
 export { searchFaults, type SearchOptions, type SearchResult } from "./search-faults.ts";
 export { type ScriptedServer, scriptedServer, type ScriptedServerOptions, type ServedRequest } from "./server.ts";

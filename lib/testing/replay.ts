@@ -1,8 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
-import type { CallOutcome, Result, RunEvent } from "../core/run-events.ts";
-import type { EventName } from "../core/events.ts";
-import { isToolUse } from "../core/messages.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
 import { shellWord, shown } from "../core/shown.ts";
 import type { Cuts } from "../tape/cuts.ts";
@@ -11,10 +9,9 @@ import { findFixture, type Fixture } from "../tape/fixture.ts";
 import { isCi } from "../tape/options.ts";
 import { scriptOf } from "../tape/record/recorded-from.ts";
 import { reportLines } from "../tape/drift/report.ts";
-import { rootNamed } from "../tape/redact/places.ts";
-import { mapTexts } from "../tape/redact/redact.ts";
 import { type FixtureRun, runFixture } from "../tape/run-fixture.ts";
 import type { Replayable } from "../tape/run-on-tape.ts";
+import { type RunSeen, runSeen, withRootNamed } from "../tape/seen.ts";
 
 export interface ReplayTestOptions {
   /** The prompt; needed to record a fixture. @default what was recorded */
@@ -35,35 +32,10 @@ export interface ReplayTestOptions {
   on?: (event: RunEvent) => void;
 }
 
-/** One tool call of a replayed run. */
-export interface ReplayedCall {
-  readonly id: string;
-  readonly name: string;
-  /** The tool's input; if it did not run, as it was denied or its input was invalid, what the model sent. */
-  readonly input: any;
-  readonly outcome: CallOutcome;
-  readonly content: string;
-  readonly response?: any;
-}
-
-/** What one hook answered. */
-export interface ReplayedHook {
-  readonly hook: string;
-  readonly event: EventName;
-  /** `failed` if it gave no usable answer. */
-  readonly decision: string;
-  /** Its own words, or why it failed. */
-  readonly reason?: string;
-}
-
 /** A replayed run: its Result, and what it did. Its workspace, which is deleted, is `{ROOT}` in all texts. */
-export interface Replayed extends Result {
-  /** The tool calls, in the order they ended; only those of one tool if it is named. */
-  calls(tool?: string): ReplayedCall[];
+export interface Replayed extends Result, RunSeen {
   /** The workspace as the run left it: text by path. */
   readonly files: { readonly [path: string]: string };
-  /** What hooks answered, in order. */
-  readonly hooks: readonly ReplayedHook[];
   readonly report: DriftReport;
 }
 
@@ -169,34 +141,11 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
 }
 
 function replayed({ root, result, report, events, files }: FixtureRun): Replayed {
-  const named = rootNamed(root);
-  const shown = <T>(value: T): T => mapTexts(value, (text) => named(text));
-  const ran = new Map(events.flatMap((e) => e.type === "tool_start" ? [[e.id, e.input]] : []));
-  const given = new Map(
-    events.flatMap((e) => e.type === "message" ? e.message.content.filter(isToolUse) : [])
-      .map(({ id, input }) => [id, input]),
-  );
-  const calls = shown(events.flatMap((e): ReplayedCall[] => {
-    if (e.type !== "tool_end") return [];
-    const { id, name, outcome, content, response } = e;
-    return [{
-      id,
-      name,
-      input: ran.get(id) ?? given.get(id),
-      outcome,
-      content,
-      ...(response !== undefined && { response }),
-    }];
-  }));
+  const shown = withRootNamed(root);
   return {
     ...shown(result),
-    calls: (tool) => tool === undefined ? calls : calls.filter((call) => call.name === tool),
     files: shown(Object.fromEntries(files)),
-    hooks: shown(events.flatMap((e): ReplayedHook[] => {
-      if (e.type !== "hook_end") return [];
-      const { hook, event, decision, failure, reason = failure } = e;
-      return [{ hook, event, decision, ...(reason !== undefined && { reason }) }];
-    })),
+    ...runSeen(events, shown),
     report,
   };
 }

@@ -6,11 +6,13 @@ import { canonical } from "../canonical.ts";
 import type { FaultRun, ServedReply } from "./fault-run.ts";
 import { replyEvents } from "./fault-place.ts";
 import { accumulated } from "../import/accumulate.ts";
+import type { RunSeen } from "../seen.ts";
 import type { Tape } from "../tape.ts";
 
-/** What was seen of a run under faults. */
-export interface Observed {
+/** What was seen of a run. */
+export interface Observed extends RunSeen {
   readonly tape: Tape;
+  /** What was asked and answered: on the way to the agent if faults fall on it, otherwise as the tape has it. */
   readonly run: Pick<FaultRun, "said" | "asked" | "writes"> & { readonly stuck: { readonly aborted: boolean } };
   readonly events: readonly RunEvent[];
   /** One for each prompt; fewer if the run did not get that far. */
@@ -27,12 +29,24 @@ export class NotOver extends Error {
 }
 
 /** What must hold in every run, whatever goes wrong: a sentence, and a check that says what broke it. */
-export interface Invariant {
+interface Always {
   readonly name: string;
+  /** Whether a run puts it to the test; at least one must. @default every run does */
+  readonly when?: (observed: Observed) => boolean;
   readonly broken: (observed: Observed) => string | undefined;
+  readonly sometimes?: undefined;
 }
 
-/** The invariants that every agent made with this toolkit is held to. */
+/** What must be true in at least one run. */
+interface Sometimes {
+  readonly name: string;
+  readonly sometimes: (observed: Observed) => boolean;
+  readonly when?: undefined;
+}
+
+export type Invariant = Always | Sometimes;
+
+/** The invariants that every agent made with this toolkit is held to while faults fall on it. */
 export const INVARIANTS: readonly Invariant[] = [
   { name: "no tool runs on input that does not strictly parse", broken: ranUnparsed },
   { name: "a cut turn never enters history", broken: keptCut },

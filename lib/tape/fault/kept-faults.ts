@@ -1,44 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { shellWord } from "../../core/shown.ts";
-import { importProblem } from "../../files/import-problem.ts";
 import { type Fault, faultText, readFault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import type { Fixture } from "../fixture.ts";
-import { type Invariant, INVARIANTS } from "./invariants.ts";
 import { readTape } from "../read.ts";
 import type { Tape } from "../tape.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
-
-const OWN = ["ts", "js", "mjs"].map((kind) => `invariants.${kind}`);
-
-/**
- * What must hold in every run of a fixture: the default invariants, and those its own `invariants.ts`, `.js` or `.mjs`
- * exports.
- *
- * @throws {TypeError} if that file cannot be loaded or exports something else
- */
-export async function invariantsOf({ folder }: Fixture): Promise<readonly Invariant[]> {
-  const path = OWN.map((name) => join(folder, name)).find((file) => existsSync(file));
-  if (path === undefined) return INVARIANTS;
-  const { default: own } = await load(path);
-  if (Array.isArray(own) && own.every((one) => typeof one?.name === "string" && typeof one.broken === "function")) {
-    return [...INVARIANTS, ...own];
-  }
-  throw new TypeError(
-    `Cannot use ${path} as it exports no list of invariants: export default [{ name, broken: (observed) => ... }]`,
-  );
-}
-
-async function load(path: string): Promise<{ default?: readonly Invariant[] }> {
-  try {
-    return await import(pathToFileURL(path).href);
-  } catch (error) {
-    const { words, place } = importProblem(error);
-    throw new TypeError(`Cannot load '${path}' as ${words}${place === undefined ? "" : `: ${place}`}`);
-  }
-}
 
 /**
  * Tries again the faults that a search has kept beside a tape. What an agent still does not survive, in a sentence;
@@ -49,7 +16,7 @@ async function load(path: string): Promise<{ default?: readonly Invariant[] }> {
 export async function brokenAgain(
   fixture: Fixture,
   agent: Faultable,
-  options: Pick<UnderFaultsOptions, "wire" | "signal"> = {},
+  options: Pick<UnderFaultsOptions, "invariants" | "wire" | "signal"> = {},
 ): Promise<string | undefined> {
   const still = await stillBroken(fixture, agent, options);
   return still && notSurvived(fixture.name, still, fixture.faults);
@@ -59,16 +26,15 @@ export async function brokenAgain(
 export async function stillBroken(
   fixture: Fixture,
   agent: Faultable,
-  options: Pick<UnderFaultsOptions, "wire" | "signal"> = {},
+  options: Pick<UnderFaultsOptions, "invariants" | "wire" | "signal"> = {},
 ): Promise<SavedFaults | undefined> {
   const kept = readFaultFile(fixture.faults);
   if (kept.length === 0) return undefined;
   const { files } = fixture;
   const tape = await readTape(fixture.tape);
-  const invariants = await invariantsOf(fixture);
   for (const { faults } of kept) refuseMisplaced(fixture, tape, faults);
   for (const { faults } of kept) {
-    const { broken: [first] } = await underFaults(agent, tape, faults, { ...options, files, invariants });
+    const { broken: [first] } = await underFaults(agent, tape, faults, { ...options, files });
     if (first) return { broke: `${first.invariant}: ${first.seen}`, faults };
   }
   return undefined;

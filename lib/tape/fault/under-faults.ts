@@ -5,13 +5,13 @@ import { shown } from "../../core/shown.ts";
 import type { Fault } from "./fault.ts";
 import { FaultRun } from "./fault-run.ts";
 import { expectTape, MAIN, type Tape } from "../tape.ts";
-import { rootNamed } from "../redact/places.ts";
-import { mapTexts } from "../redact/redact.ts";
 import { inScratch } from "../fixture.ts";
 import { readFiles } from "../_workspace.ts";
+import { judge } from "./judge.ts";
 import { type Invariant, INVARIANTS, NotOver, type Observed } from "./invariants.ts";
 import type { TapeOptions } from "../options.ts";
 import { type Replayable, runOnTape, type RunSoFar } from "../run-on-tape.ts";
+import { runSeen, withRootNamed } from "../seen.ts";
 
 /** The part of an agent that it needs: `agent({...})` has it. */
 export type Faultable = Pick<Replayable, "open">;
@@ -80,31 +80,14 @@ export async function underFaults(
   checkOptions(options, UNDER_FAULTS, "run under faults");
   const run = new FaultRun(tape, faults);
   return await inScratch(options.files, async (cwd) => {
-    const observed: Observed = { ...await observe(agent, tape, run, cwd, options), files: readFiles(cwd) };
+    const observed = await observe(agent, tape, run, cwd, options);
     if (options.signal?.aborted) throw new Error("Cannot judge the run as it was interrupted: run it again");
-    const named = rootNamed(cwd);
-    const broken = (options.invariants ?? INVARIANTS).flatMap(({ name, broken }) => {
-      const seen = judgedBy(name, () => broken(observed));
-      return seen === undefined ? [] : [{ invariant: name, seen: named(seen) }];
-    });
-    const result = mapTexts(observed.results.at(-1), (text) => named(text));
+    const shown = withRootNamed(cwd);
+    const broken = judge(options.invariants ?? INVARIANTS, observed)
+      .flatMap(({ invariant, seen }) => seen === undefined ? [] : [{ invariant, seen: shown(seen) }]);
+    const result = shown(observed.results.at(-1));
     return { faults, broken, result, observed };
   }, tape.files);
-}
-
-/** A rule that throws, or answers something else, is broken itself: whose it is must be seen. */
-function judgedBy(name: string, broken: () => unknown): string | undefined {
-  let seen: unknown;
-  try {
-    seen = broken();
-  } catch (error) {
-    throw new TypeError(`Cannot judge a run by invariant '${name}' as it threw: ${(error as Error).message}`);
-  }
-  if (seen === undefined || typeof seen === "string") return seen;
-  const answer = seen instanceof Promise ? "a promise" : JSON.stringify(seen);
-  throw new TypeError(
-    `Cannot judge a run by invariant '${name}' as 'broken' returned ${answer}: return a string if it is broken, otherwise undefined`,
-  );
 }
 
 async function observe(
@@ -113,7 +96,7 @@ async function observe(
   run: FaultRun,
   cwd: string,
   { wire, cutAt, signal }: UnderFaultsOptions,
-): Promise<Omit<Observed, "files">> {
+): Promise<Observed> {
   const soFar: RunSoFar = { events: [], results: [] };
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), LONGEST);
@@ -137,7 +120,8 @@ async function observe(
     clearTimeout(timer);
   }
   if (timeout.signal.aborted) thrown ??= new NotOver(`It was not over after ${LONGEST / 1000} s`);
-  return { tape, run, ...soFar, ...(thrown !== undefined && { thrown }) };
+  const seen = runSeen(soFar.events, withRootNamed(cwd));
+  return { tape, run, ...soFar, ...seen, files: readFiles(cwd), ...(thrown !== undefined && { thrown }) };
 }
 
 /** What a person asked; of a tape that does not say it, what the first request begins with. */
