@@ -5,7 +5,7 @@ import { limitsOf } from "./core/limits.ts";
 import type { Result } from "./core/run-events.ts";
 import type { Tool } from "./core/tool.ts";
 import { asTool } from "./tools/make-tool.ts";
-import { isLoadingScript } from "./files/loading-script.ts";
+import { isLoadingScript } from "./files/importing.ts";
 import { checkMcp } from "./mcp/servers.ts";
 import { checkPrices } from "./anthropic/prices.ts";
 import { memoryStore } from "./transcript/memory.ts";

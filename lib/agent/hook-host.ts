@@ -1,8 +1,7 @@
 import type { RunEvent } from "../core/run-events.ts";
-import { ENV_FILE } from "../tools/tool-state.ts";
+import { ENV_FILE, runningTasks } from "../tools/tool-state.ts";
 import type { HookHost } from "../hooks/process/host.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
-import { runningTasks } from "../tools/background-tasks.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
 import type { ToolSet } from "./tool-set.ts";
 

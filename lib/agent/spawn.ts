@@ -9,9 +9,8 @@ import type { Result, RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import { sha256 } from "../files/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
-import { HAD_SHELL, INHERITED, SHELL, shellCwd } from "../tools/tool-state.ts";
+import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-state.ts";
 import type { TapeLane } from "../tape/lane.ts";
-import { listTasks } from "../tools/background-tasks.ts";
 import { resumable } from "../transcript/resume.ts";
 import type { SessionStore } from "../transcript/minimal.ts";
 import { hashOf, type Transcript } from "../transcript/store.ts";
@@ -262,7 +261,7 @@ async function live(
     const result = await session.prompt(request.prompt, { signal, trigger: stored ? "resume" : "user" });
     await keep.ended(result);
     if (result.error) {
-      const { failureOf } = await import("../tools/agent-report.ts");
+      const { failureOf } = await import("../tools/agent.ts");
       throw new ToolError(failureOf({ agent_id: id, type: request.type }, result.error.message), {
         code: "agent_error",
       });
@@ -303,7 +302,7 @@ function inherited(state: ReadonlyMap<string, unknown>): Map<string, unknown> {
 /** What an agent in the background has to say in the end; never an error. */
 function lateReport(work: Promise<Spawned>, { agent_id, type }: Spawned): Promise<string> {
   const who = `Agent ${agent_id} (${type}) that worked in the background`;
-  const words = async (spawned: Spawned) => (await import("../tools/agent-report.ts")).reportOf(spawned);
+  const words = async (spawned: Spawned) => (await import("../tools/agent.ts")).reportOf(spawned);
   return work.then(
     async (spawned) => `${who} has ended and says:\n\n${await words(spawned)}`,
     (error) => `${who} has failed: ${(error as Error).message}`,

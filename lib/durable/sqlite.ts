@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { DatabaseSync } from "node:sqlite";
 import type { Engine } from "../agent/engine.ts";
-import { makePrivate } from "../files/private-file.ts";
+import { makePrivate } from "../files/state-dir.ts";
 
 /** A question that waits for a person. */
 export interface OpenQuestion {

@@ -1,10 +1,9 @@
 import { Buffer } from "node:buffer";
-import type { Stats } from "node:fs";
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, mkdir, rmdir } from "node:fs/promises";
 import * as disk from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { hold } from "./hold.ts";
+import { hold } from "./confine.ts";
 import { isGone, thisOwner } from "./owner.ts";
 import { pieces, type Splice, splicedLength } from "./splices.ts";
 
@@ -198,4 +197,16 @@ async function sweep(directory: string, system: Disk): Promise<void> {
     const age = await system.lstat(path).then((stat) => Date.now() - stat.mtimeMs, () => 0);
     if (isGone(owner, age)) await system.unlink(path).catch(() => {});
   }
+}
+
+/** Makes the directories a file needs, and answers how to take back those that were not there before. */
+export async function makeParents(file: string): Promise<() => Promise<void>> {
+  const made = await mkdir(dirname(file), { recursive: true });
+  return async () => {
+    if (made === undefined) return;
+    // Not recursive: a directory that now holds other files is not ours to remove.
+    for (let directory = dirname(file); directory.length >= made.length; directory = dirname(directory)) {
+      await rmdir(directory).catch(() => {});
+    }
+  };
 }

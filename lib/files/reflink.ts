@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
-import { makeParents } from "./parents.ts";
+import { makeParents } from "./commit.ts";
 
 /** Devices that were found not to share blocks. */
 const unable = new Set<number>();

@@ -1,4 +1,5 @@
-import { join, resolve } from "node:path";
+import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 
 /** Where a project's state lives: `.crochet` in it, or `CROCHET_HOME`. */
 export function stateDir(
@@ -6,4 +7,12 @@ export function stateDir(
   { CROCHET_HOME: home }: { readonly [name: string]: string | undefined } = process.env,
 ): string {
   return home ? resolve(cwd, home) : join(cwd, ".crochet");
+}
+
+/** Makes a file that only its owner may read, or makes it so; what SQLite puts beside its file gets the same rights. */
+export function makePrivate(path: string): void {
+  if (path === ":memory:") return;
+  mkdirSync(dirname(path), { recursive: true });
+  closeSync(openSync(path, "a", 0o600));
+  chmodSync(path, 0o600);
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readPrompt } from "./prompting/read-answer.ts";
+import { jsonInText, readPrompt } from "./prompting/read-answer.ts";
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext, HookRecord } from "../core/hook.ts";
 import { textOf, user } from "../core/messages.ts";
@@ -12,7 +12,6 @@ import { checkedConfig, type HookConfig, readHeader } from "./file/config.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, recordBase } from "./file/record.ts";
 import { projection } from "./process/wire.ts";
-import { jsonInText } from "./prompting/read-answer.ts";
 import { CACHE_SECONDS, ResponseCache, SharedCalls } from "./prompting/shared-calls.ts";
 import { compileTemplate, type Template } from "./prompting/template.ts";
 import { readYaml } from "./rule/yaml.ts";

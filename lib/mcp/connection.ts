@@ -5,10 +5,9 @@ import { checkSchema } from "../tools/schema.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { withoutSecrets } from "../hooks/process/environment.ts";
 import { crochetVersion } from "../files/version.ts";
-import { toolNames } from "./names.ts";
+import { isRemote, type McpServer, toolNames } from "./servers.ts";
 import { blocksOf, outputOf } from "./results.ts";
 import { inputParser } from "./schema.ts";
-import { isRemote, type McpServer } from "./servers.ts";
 import { StdioTransport } from "./stdio.ts";
 
 export type Sdk = typeof import("@modelcontextprotocol/client");

@@ -1,7 +1,6 @@
 import type { Tool } from "../core/tool.ts";
 import { McpConnection, type Sdk } from "./connection.ts";
-import { serverPart } from "./names.ts";
-import type { McpOptions } from "./servers.ts";
+import { type McpOptions, serverPart } from "./servers.ts";
 
 export interface McpHost {
   readonly cwd: string;

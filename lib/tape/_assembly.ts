@@ -35,7 +35,7 @@ interface Conversation {
 /** Makes the error for what is wrong in a line. */
 type Refuse = (why: string, line?: number) => Error;
 
-/** Puts a tape together from its lines, in their order: what `_facts.ts` does, undone. */
+/** Puts a tape together from its lines, in their order: what `write.ts` does, undone. */
 export class Assembly {
   readonly #header: Header;
   readonly #refuse: Refuse;

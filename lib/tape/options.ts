@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Cuts } from "./cuts.ts";
+import type { Cuts } from "./frames.ts";
 import type { DriftReport } from "./drift/drift.ts";
 import type { FaultRun } from "./fault/fault-run.ts";
 import type { Normaliser } from "./normalise.ts";

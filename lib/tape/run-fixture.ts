@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { hashFiles, readFiles } from "./_workspace.ts";
-import type { Cuts } from "./cuts.ts";
+import type { Cuts } from "./frames.ts";
 import type { DriftReport, FileDrift } from "./drift/drift.ts";
 import type { Observed } from "./fault/invariants.ts";
 import { invariantsOf, judge, Tally } from "./fault/judge.ts";

@@ -1,10 +1,9 @@
 import { connectionError } from "../anthropic/model.ts";
 import type { Middleware } from "../http/middleware.ts";
 import type { LaneClock } from "./clock.ts";
-import { cut } from "./cuts.ts";
+import { cut, frameOf } from "./frames.ts";
 import { type Difference, differs, firstDifference } from "./drift/difference.ts";
 import { isSameRequest } from "./canonical.ts";
-import { frameOf } from "./frames.ts";
 import type { Mask } from "./redact/mask.ts";
 import type { Normalise } from "./normalise.ts";
 import { wireHeaders } from "./record/record.ts";

@@ -1,12 +1,17 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Json, Message } from "../core/messages.ts";
 import { blobsOf, holdsBlob, toBlobs } from "./_blobs.ts";
+import { packEvents } from "./_pack.ts";
+import { canonical, hash, headText, link, messageText } from "./canonical.ts";
 import { sweep, writeWhole } from "./drafts.ts";
-import { factsOf } from "./_facts.ts";
+import type { CallFact, ClockFact, Fact, Header, HeadFact, SpecFact } from "./format.ts";
 import { factLine } from "./lines.ts";
+import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { type Finding, type Redactor, redactor } from "./redact/redact.ts";
 import { scanFacts, whatIs } from "./redact/scan.ts";
-import type { Tape } from "./tape.ts";
+import { echoOf, toolIds } from "./reply.ts";
+import { type Call, lateInbox, MAIN, type Tape } from "./tape.ts";
 
 interface WriteOptions {
   /** Writes over a tape that is there. @default false */
@@ -76,4 +81,192 @@ function refuseSecrets(path: string, found: readonly Finding[]): void {
     ? "keep it out of the run, as a binary file cannot be redacted"
     : "keep it out of the run, or record with --redact";
   throw new Error(`Cannot write tape ${path} as ${first.path} shows ${whatIs(first)}${more}: ${fix}`);
+}
+
+/** A tape's lines: lane by lane, so that two recordings of one run differ only in what differed. */
+export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
+  const prompts = tape.prompts.map((prompt, i) => ({ prompt, ...(tape.models?.[i] && { model: tape.models[i] }) }));
+  const facts: (Header | Fact)[] = [tape.header, ...prompts];
+  if (tape.memory) facts.push(tape.memory);
+  if (tape.git !== undefined) facts.push({ git: tape.git });
+  for (const [file, text] of Object.entries(tape.files ?? {})) facts.push({ file, text });
+  facts.push(...tape.answers ?? []);
+  const known = new KnownConversations(normaliserOf(tape.header.normalise));
+  const heads = new Heads();
+  for (const lane of lanesOf(tape)) {
+    const clocks = tape.clocks.filter((c) => c.clock === lane).sort((a, b) => a.step - b.step);
+    const tools = tape.tools.filter((t) => t.lane === lane);
+    const refusals = tape.refusals?.filter((r) => r.lane === lane) ?? [];
+    for (const call of tape.calls.filter((c) => c.lane === lane)) {
+      facts.push(...takeUntil(clocks, call.at));
+      const { head, fresh } = heads.of(call);
+      facts.push(...fresh);
+      const echo = await echoOf(call);
+      facts.push(known.add(call, head, echo), ...attemptFacts(call));
+      if (!echo) continue;
+      const ids = toolIds(echo);
+      facts.push(...taken(tools, ids, (t) => t.tool), ...taken(refusals, ids, (r) => r.refused));
+    }
+    const inboxes = [lane, lateInbox(lane)].flatMap((inbox) =>
+      (tape.inboxes ?? []).filter((fact) => fact.inbox === inbox).sort((a, b) => a.take - b.take)
+    );
+    facts.push(...clocks, ...tools, ...refusals, ...inboxes);
+  }
+  if (tape.end) facts.push(tape.end);
+  return facts;
+}
+
+/** The lanes of a tape: the agent's own first, the others by name. */
+function lanesOf({ calls, clocks, tools }: Tape): string[] {
+  const names = new Set([...calls.map((c) => c.lane), ...clocks.map((c) => c.clock), ...tools.map((t) => t.lane)]);
+  return [...names].sort((a, b) => a === MAIN ? -1 : b === MAIN ? 1 : a < b ? -1 : 1);
+}
+
+function takeUntil(clocks: ClockFact[], at: number): ClockFact[] {
+  const end = clocks.findIndex((c) => c.now > at);
+  return clocks.splice(0, end < 0 ? clocks.length : end);
+}
+
+/** The first fact of each id: one that was tried again, or whose id comes again, has more. */
+function taken<T extends Fact>(facts: T[], ids: readonly string[], idOf: (fact: T) => string): T[] {
+  return ids.flatMap((id) => {
+    const at = facts.findIndex((fact) => idOf(fact) === id);
+    return at < 0 ? [] : facts.splice(at, 1);
+  });
+}
+
+function attemptFacts({ id, attempts, error }: Call): Fact[] {
+  const facts: Fact[] = attempts.map(({ status, headers, events, body, ended, why, waited, took }, i) => ({
+    events: id,
+    attempt: i + 1,
+    ...(status !== undefined && { status }),
+    ...(headers && { headers }),
+    ...(ended && { ended }),
+    ...(why !== undefined && { why }),
+    ...(waited && { waited }),
+    took,
+    ...(events && packEvents(events)),
+    ...(body !== undefined && { body }),
+  }));
+  if (error) {
+    const { code, message, retryable, retryAfter } = error;
+    facts.push({
+      error: id,
+      code,
+      message,
+      ...(retryable && { retryable }),
+      ...(retryAfter !== undefined && { retryAfter }),
+    });
+  }
+  return facts;
+}
+
+/** The heads of a tape, each written once. */
+class Heads {
+  readonly #numbers = new Map<string, number>();
+  readonly #specs = new Set<string>();
+
+  of({ request }: Call): { head: HeadFact; fresh: Fact[] } {
+    const { model, params, system, tools, wire } = request;
+    const specs = tools.map((tool) =>
+      ({ spec: `${tool.name}@${hash(canonical(tool)).slice(0, 8)}`, tool }) as SpecFact
+    );
+    const text = canonical([headText(request), wire ?? null]);
+    const number = this.#numbers.get(text) ?? this.#numbers.size + 1;
+    const [only] = system;
+    const plain = system.length === 1 && only!.type === "text" && Object.keys(only!).length === 2;
+    const head: HeadFact = {
+      head: number,
+      model,
+      params: params as HeadFact["params"],
+      ...(system.length > 0 && { system: plain ? (only as { text: string }).text : system as readonly Json[] }),
+      ...(tools.length > 0 && { tools: specs.map((s) => s.spec) }),
+      ...(wire && { wire }),
+    };
+    if (this.#numbers.has(text)) return { head, fresh: [] };
+    this.#numbers.set(text, number);
+    const unseen = specs.filter((s) => !this.#specs.has(s.spec));
+    for (const { spec } of unseen) this.#specs.add(spec);
+    return { head, fresh: [...unseen, head] };
+  }
+}
+
+interface ConversationNode {
+  readonly next: Map<string, ConversationNode>;
+  /** The chain of hashes up to here, by head. */
+  readonly keys: Map<number, string>;
+  /** The last call whose request came this far, and the one whose reply ends here. */
+  owner?: { readonly id: string; readonly length: number };
+  replyOf?: string;
+}
+
+/** Every conversation so far, by its messages: finds what a request has in common with an earlier one. */
+class KnownConversations {
+  readonly #root: ConversationNode = { next: new Map(), keys: new Map() };
+  readonly #normalise: Normalise | undefined;
+  readonly #echoes = new Map<string, string>();
+  readonly #texts = new WeakMap<Message, string>();
+
+  constructor(normalise: Normalise | undefined) {
+    this.#normalise = normalise;
+  }
+
+  add(call: Call, { head }: HeadFact, echo: Message | undefined): CallFact {
+    const { id, request: { messages }, at } = call;
+    const texts = messages.map((message) => this.#text(message));
+    let node = this.#root;
+    let depth = 0;
+    for (; depth < texts.length; depth++) {
+      const next = node.next.get(texts[depth]!);
+      if (!next) break;
+      node = next;
+    }
+    const shared = this.#shared(node, depth);
+    const rest = messages.slice(depth).map((message, i) => this.#written(message, texts[depth + i]!));
+    const key = this.#insert(call, head, texts, echo);
+    return { call: id, head, ...shared.from, add: [...shared.add, ...rest], key, at };
+  }
+
+  #text(message: Message): string {
+    let text = this.#texts.get(message);
+    if (text === undefined) this.#texts.set(message, text = messageText(message));
+    return text;
+  }
+
+  #shared(node: ConversationNode, depth: number): { from: Pick<CallFact, "parent" | "keep">; add: Json[] } {
+    if (depth === 0) return { from: {}, add: [] };
+    if (node.replyOf !== undefined) return { from: { parent: node.replyOf }, add: ["$echo"] };
+    const { id, length } = node.owner!;
+    return { from: { parent: id, ...(depth < length && { keep: depth }) }, add: [] };
+  }
+
+  #written(message: Message, text: string): Json {
+    const echo = message.role === "assistant" ? this.#echoes.get(text) : undefined;
+    return echo === undefined ? message as unknown as Json : { $echo: echo };
+  }
+
+  /** Each link of the chain is made once, however often its conversation goes on. */
+  #insert({ id, request }: Call, head: number, texts: readonly string[], echo: Message | undefined): string {
+    let node = this.#root;
+    let key = link(undefined, headText(normalisedHead(request, this.#normalise)));
+    const owner = { id, length: texts.length };
+    for (const [i, text] of texts.entries()) {
+      node = nextNode(node, text);
+      node.owner = owner;
+      const known = node.keys.get(head);
+      if (known === undefined) node.keys.set(head, key = link(key, comparedText(request, i, this.#normalise) ?? text));
+      else key = known;
+    }
+    if (!echo) return key;
+    const text = this.#text(echo);
+    nextNode(node, text).replyOf = id;
+    if (!this.#echoes.has(text)) this.#echoes.set(text, id);
+    return key;
+  }
+}
+
+function nextNode(node: ConversationNode, text: string): ConversationNode {
+  let next = node.next.get(text);
+  if (!next) node.next.set(text, next = { next: new Map(), keys: new Map() });
+  return next;
 }

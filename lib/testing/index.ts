@@ -1,6 +1,6 @@
 export type { ScriptedReply, ScriptedTool } from "./_reply-events.ts";
 export type { ScriptEntry, ScriptOptions, ScriptRoute } from "./_script.ts";
-export type { Cuts } from "../tape/cuts.ts";
+export type { Cuts } from "../tape/frames.ts";
 export type { Divergence, DriftReport } from "../tape/drift/drift.ts";
 export { type Census, census, type Coverage } from "../tape/census.ts";
 export { type Fault, faultText, readFault } from "../tape/fault/fault.ts";

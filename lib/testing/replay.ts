@@ -3,7 +3,7 @@ import { dirname, relative, resolve } from "node:path";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
 import { shellWord, shown } from "../core/shown.ts";
-import type { Cuts } from "../tape/cuts.ts";
+import type { Cuts } from "../tape/frames.ts";
 import type { DriftReport } from "../tape/drift/drift.ts";
 import { findFixture, type Fixture } from "../tape/fixture.ts";
 import { isCi } from "../tape/options.ts";

@@ -8,7 +8,7 @@ import type { Block } from "../core/messages.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
 import { checkOptions } from "../files/options.ts";
 import { readReply } from "../core/reply.ts";
-import { checkCuts, cut, type Cuts } from "../tape/cuts.ts";
+import { checkCuts, cut, type Cuts } from "../tape/frames.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
 import {
   type Answer,

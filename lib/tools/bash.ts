@@ -1,8 +1,17 @@
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
-import { CWD, ENV_FILE, HAD_SHELL, SANDBOX, SHELL, shellCwd, workspaceOf } from "./tool-state.ts";
+import {
+  type BackgroundTask,
+  CWD,
+  ENV_FILE,
+  HAD_SHELL,
+  listTasks,
+  SANDBOX,
+  SHELL,
+  shellCwd,
+  workspaceOf,
+} from "./tool-state.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
-import { type BackgroundTask, listTasks } from "./background-tasks.ts";
 import type { AgentShell, BackgroundRun } from "./shell/agent-shell.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 

@@ -14,7 +14,7 @@ export type { StandaloneOptions } from "./standalone.ts";
 export { Bash, bash, bashTool, closeShell } from "./bash.ts";
 export type { BashInput, BashOptions, BashResponse } from "./bash.ts";
 export { BashOutput, KillShell } from "./background.ts";
-export { type BackgroundTask, backgroundTasks } from "./background-tasks.ts";
+export { type BackgroundTask, backgroundTasks } from "./tool-state.ts";
 export type { BashOutputResponse } from "./background.ts";
 export type { Sandbox } from "../permissions/sandbox.ts";
 export { Read, read } from "./read.ts";

@@ -4,7 +4,7 @@ import { absolute } from "../files/confine.ts";
 import { refreshRead } from "../files/read-record.ts";
 import type { Hunk } from "./edit/diff.ts";
 import { checkObject, checkPath, checkText } from "./edit/edit-call.ts";
-import type { ChangeReport } from "./edit/report.ts";
+import type { ChangeReport } from "./edit/edit-file.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
 export interface WriteInput {
@@ -66,7 +66,7 @@ export const Write: Tool<WriteInput> = {
     prepare: (input, { cwd }) => ({ ...input, file_path: absolute(input.file_path, cwd) }),
     settled: refreshRead,
     run: async (input, context) => {
-      const { writeFile } = await import("./edit/write-file.ts");
+      const { writeFile } = await import("./edit/edit-file.ts");
       const { written, content, original } = await writeFile(parseWrite(input), context);
       const response: WriteResponse = {
         type: written.type,
@@ -107,7 +107,7 @@ function parseWrite(input: unknown): WriteInput {
  */
 export async function write(input: WriteInput, options: StandaloneOptions = {}): Promise<WriteReport> {
   const call = parseWrite(input);
-  const { writeFile } = await import("./edit/write-file.ts");
+  const { writeFile } = await import("./edit/edit-file.ts");
   const { written } = await writeFile(call, standaloneContext("Write", input, options));
   return written;
 }

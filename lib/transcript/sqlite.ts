@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { DatabaseSync } from "node:sqlite";
-import { makePrivate } from "../files/private-file.ts";
+import { makePrivate } from "../files/state-dir.ts";
 import { claim } from "./_claim.ts";
 import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
 

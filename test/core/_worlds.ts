@@ -1,6 +1,5 @@
 import fc from "fast-check";
-import type { EventName } from "../../lib/core/events.ts";
-import { EVENTS } from "../../lib/core/events.ts";
+import { type EventName, EVENTS } from "../../lib/core/events.ts";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import type { Limits } from "../../lib/core/limits.ts";
 import type { ScriptedReply } from "../../lib/testing/index.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { edit, grep, read } from "crochet/tools";
 import { commit } from "../../lib/files/commit.ts";
-import { hold } from "../../lib/files/hold.ts";
+import { hold } from "../../lib/files/confine.ts";
 import { rounds } from "../_counts.ts";
 import { RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { importProblem } from "../../lib/files/import-problem.ts";
+import { importProblem } from "../../lib/files/importing.ts";
 
 const unread = (extension: string) =>
   Object.assign(new TypeError(`Unknown file extension "${extension}" for /repo/a${extension}`), {

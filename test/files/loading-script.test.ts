@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { OUR_RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 
-const ours = fileURLToPath(new URL("../../lib/files/loading-script.ts", import.meta.url));
+const ours = fileURLToPath(new URL("../../lib/files/importing.ts", import.meta.url));
 
 test("only the script that ended the process is told of, not one that was loaded before it", () => {
   using folder = scratch({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { toolNames } from "../../lib/mcp/names.ts";
+import { toolNames } from "../../lib/mcp/servers.ts";
 import { decide } from "../../lib/permissions/rules.ts";
 import { tries } from "../_counts.ts";
 

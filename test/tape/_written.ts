@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { parseTape } from "../../lib/tape/read.ts";
 import { echoOf } from "../../lib/tape/reply.ts";
-import { factsOf } from "../../lib/tape/_facts.ts";
+import { factsOf } from "../../lib/tape/write.ts";
 import { factLine } from "../../lib/tape/lines.ts";
 import type { Call, Tape } from "../../lib/tape/tape.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { responseText } from "../../lib/tape/import/body.ts";
+import { responseText } from "../../lib/tape/import/exchange.ts";
 import { readRecording } from "../../lib/tape/import/read.ts";
 import { normaliserOf } from "../../lib/tape/normalise.ts";
 import { readTape, TapeError } from "../../lib/tape/read.ts";

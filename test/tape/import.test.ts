@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readDocuments } from "../../lib/tape/import/yaml.ts";
+import { readDocuments } from "../../lib/tape/import/read.ts";
 import { importRecording } from "../../lib/tape/import/import.ts";
 import { FORMATS } from "../../lib/tape/import/formats.ts";
 import { replyOf } from "../../lib/tape/reply.ts";

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { BashOutput, type BashOutputResponse, KillShell } from "../../lib/tools/background.ts";
-import { backgroundTasks } from "../../lib/tools/background-tasks.ts";
+import { backgroundTasks } from "../../lib/tools/tool-state.ts";
 import { Bash, type BashResponse, closeShell } from "../../lib/tools/bash.ts";
 import { tries } from "../_counts.ts";
 import { RUNTIME } from "../_runtime.ts";

@@ -1,4 +1,4 @@
-import { fileUrl } from "../../files/file-url.ts";
+import { fileUrl } from "../../files/importing.ts";
 
 /** A hooks folder as its modules see it. */
 export interface ModuleFolder {
@@ -108,7 +108,7 @@ type Resolve = (
 
 /** What went wrong, in one line, without the names we gave to tell versions apart. */
 async function importMessage(error: unknown): Promise<string> {
-  const { importProblem } = await import("../../files/import-problem.ts");
+  const { importProblem } = await import("../../files/importing.ts");
   const errors: unknown[] = error instanceof AggregateError ? error.errors : [error];
   return errors.map((e) => {
     const { words, place } = importProblem(e);

@@ -1,12 +1,11 @@
 import { join } from "node:path";
-import { readClaude } from "../hosts/claude-answer.ts";
+import { asyncLine, readClaude, readStdout } from "../hosts/claude-answer.ts";
 import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import type { HookContext } from "../../core/hook.ts";
 import { kebab } from "../../core/names.ts";
 import { type Opinion, type Said, unusable, UnusableAnswer } from "../../core/verdict.ts";
 import { type HookHost, outputFolder, persisted } from "./host.ts";
 import { howEnded, type Ran } from "./process.ts";
-import { asyncLine, readStdout } from "../hosts/claude-answer.ts";
 import { wireName } from "./wire.ts";
 import { complaint, inHostWords, lateWords, plainWords, type Speaker } from "./words.ts";
 

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { readClaude } from "../hosts/claude-answer.ts";
+import { asyncLine, readClaude, readStdout } from "../hosts/claude-answer.ts";
 import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import type { HookContext, HookRecord } from "../../core/hook.ts";
 import { NO_OPINION, type Opinion } from "../../core/verdict.ts";
@@ -10,7 +10,6 @@ import { failed } from "../process/answer.ts";
 import { type Ran, runProcess } from "../process/process.ts";
 import { programOf } from "../process/program.ts";
 import { recordBase } from "../file/record.ts";
-import { asyncLine, readStdout } from "../hosts/claude-answer.ts";
 import { wireInput, wireName } from "../process/wire.ts";
 import type { HookFile } from "../discover.ts";
 import type { ServeOptions } from "../serve.ts";

@@ -1,7 +1,6 @@
 import type { ModelEvent } from "../../core/model.ts";
 import { errorType } from "../../http/api-errors.ts";
-import { type FaultPlace, isInput, placeOf, replyEvents } from "./fault-place.ts";
-import { type Fault, FAULTS, kindOf } from "./fault.ts";
+import { type Fault, type FaultPlace, FAULTS, isInput, kindOf, placeOf, replyEvents } from "./fault.ts";
 import type { Attempt, Call, TapeEvent } from "../tape.ts";
 
 /**

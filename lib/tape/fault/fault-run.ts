@@ -3,8 +3,7 @@ import type { ModelEvent } from "../../core/model.ts";
 import type { Tool } from "../../core/tool.ts";
 import { keyOf } from "../canonical.ts";
 import { callsUnder, isForGood } from "./_fault-apply.ts";
-import { checkFault, type Fault, faultText } from "./fault.ts";
-import { blocksOf } from "./fault-place.ts";
+import { blocksOf, checkFault, type Fault, faultText } from "./fault.ts";
 import { type Call, MAIN, type Tape, type TapeRequest } from "../tape.ts";
 
 /** What a model said in one lane, as the agent was given it. */

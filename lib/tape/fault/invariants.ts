@@ -4,7 +4,7 @@ import type { Result, RunEvent } from "../../core/run-events.ts";
 import { thrownWords } from "../../core/thrown.ts";
 import { canonical } from "../canonical.ts";
 import type { FaultRun, ServedReply } from "./fault-run.ts";
-import { replyEvents } from "./fault-place.ts";
+import { replyEvents } from "./fault.ts";
 import { accumulated } from "../import/accumulate.ts";
 import type { RunSeen } from "../seen.ts";
 import type { Tape } from "../tape.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { thrownWords } from "../../core/thrown.ts";
-import { importProblem } from "../../files/import-problem.ts";
+import { importProblem } from "../../files/importing.ts";
 import type { Fixture } from "../fixture.ts";
 import type { Invariant, Observed } from "./invariants.ts";
 

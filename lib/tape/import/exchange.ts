@@ -1,3 +1,6 @@
+import { Buffer } from "node:buffer";
+import { brotliDecompressSync, constants, gunzipSync, inflateSync } from "node:zlib";
+import * as zlib from "node:zlib";
 import { isObject } from "../../core/json.ts";
 
 /** One recorded request and its response. Header names are in lower case. */
@@ -47,4 +50,126 @@ export type JsonObject = { readonly [key: string]: unknown };
 /** The value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
+}
+
+/** An exchange as its recorder wrote it: each part may have any of the known forms. */
+interface WrittenExchange {
+  /** @default "POST" */
+  readonly method?: unknown;
+  /** Absent if the file holds responses only. */
+  readonly url?: unknown;
+  readonly requestHeaders?: unknown;
+  readonly request?: unknown;
+  readonly status: unknown;
+  readonly headers?: unknown;
+  /** The body of the response, read on demand. */
+  readonly body: () => unknown;
+  /** When it was recorded. @default the `date` header of the response */
+  readonly at?: unknown;
+  /** In milliseconds. @default what the API reports */
+  readonly took?: unknown;
+}
+
+export function exchangeOf(written: WrittenExchange): Exchange {
+  const headers = headersOf(written.headers);
+  const at = Date.parse(String(written.at ?? headers.date));
+  const took = Number(written.took ?? headers["x-envoy-upstream-service-time"]);
+  return {
+    method: String(written.method ?? "POST").toUpperCase(),
+    ...(written.url !== undefined && { url: String(written.url) }),
+    requestHeaders: headersOf(written.requestHeaders),
+    request: requestBody(written.request),
+    status: Number(written.status),
+    headers,
+    body: responseText(written.body, headers["content-encoding"]),
+    ...(!Number.isNaN(at) && { at }),
+    ...(took >= 0 && { took: Math.round(took) }),
+  };
+}
+
+/** Reads the text of a response when it is first wanted: other exchanges may hold anything. */
+export function responseText(value: () => unknown, encoding: string | undefined): () => string {
+  let text: string | undefined;
+  return () => text ??= textOfBody(value(), encoding);
+}
+
+/** The parsed body of a request; undefined if there is none, or it is not JSON. */
+function requestBody(value: unknown): unknown {
+  try {
+    return JSON.parse(textOfBody(value, undefined));
+  } catch {
+    return undefined;
+  }
+}
+
+function textOfBody(value: unknown, encoding: string | undefined): string {
+  try {
+    return Buffer.from(decompressed(bytesOf(value), encoding?.toLowerCase() ?? "")).toString("utf8");
+  } catch (error) {
+    throw new ImportRefused(`it has a body that cannot be decompressed: ${(error as Error).message}`);
+  }
+}
+
+/** The bytes of a body: text, bytes, a parsed value, or one of the wrappers of VCR libraries. */
+function bytesOf(value: unknown): Uint8Array {
+  if (value === undefined || value === null) return new Uint8Array();
+  if (typeof value === "string") return Buffer.from(value);
+  if (value instanceof Uint8Array) return value;
+  if (isObject(value) && typeof value.base64_string === "string") return Buffer.from(value.base64_string, "base64");
+  if (isObject(value) && "string" in value) {
+    const { string, encoding } = value;
+    return typeof string === "string" && encoding === "ASCII-8BIT" ? fromByteText(string) : bytesOf(string);
+  }
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** Ruby writes bytes as escapes (`\xE2\x80`), which YAML reads as one character each. */
+function fromByteText(text: string): Uint8Array {
+  // deno-lint-ignore no-control-regex
+  return Buffer.from(text, /^[\u0000-\u00ff]*$/.test(text) ? "latin1" : "utf8");
+}
+
+/** A body that decompresses to more than this was made to fill the memory. */
+const LARGEST = 64 * 1024 * 1024;
+
+/** The bytes decide, as `content-encoding` often stays when a recorder decompressed the body. */
+function decompressed(bytes: Uint8Array, encoding: string): Uint8Array {
+  const capped = { maxOutputLength: LARGEST };
+  // A stream that was cut has no trailer.
+  const lenient = { ...capped, finishFlush: constants.Z_SYNC_FLUSH };
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return gunzipSync(bytes, lenient);
+  if (isText(bytes)) return bytes;
+  if (encoding === "br") return nonEmpty(brotliDecompressSync(bytes, capped));
+  if (encoding === "zstd") return zlib.zstdDecompressSync(bytes, capped);
+  if (encoding === "deflate") return inflateSync(bytes, lenient);
+  return bytes;
+}
+
+/** Deno returns nothing for a Brotli body that is cut, where Bun and Node throw. */
+function nonEmpty(bytes: Uint8Array): Uint8Array {
+  if (bytes.length === 0) throw new Error("Unexpected end of file");
+  return bytes;
+}
+
+function isText(bytes: Uint8Array): boolean {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, 4096), { stream: true });
+    // deno-lint-ignore no-control-regex
+    return !/[\u0000-\u0008\u000e-\u001f]/.test(text);
+  } catch {
+    return false;
+  }
+}
+
+/** Headers as an object, a list of `{ name, value }`, or a flat list, with names in lower case. */
+function headersOf(value: unknown): { [name: string]: string } {
+  const pairs: (readonly [name: unknown, value: unknown])[] = !Array.isArray(value)
+    ? Object.entries(isObject(value) ? value : {})
+    : value.every(isObject)
+    ? value.map((header) => [header.name, header.value])
+    : value.flatMap((name, i) => i % 2 === 0 ? [[name, value[i + 1]]] : []);
+  return Object.fromEntries(pairs.flatMap(([name, given]) => {
+    const text = Array.isArray(given) ? given.map(String).join(", ") : given;
+    return text === undefined || text === null ? [] : [[String(name).toLowerCase(), String(text)]];
+  }));
 }

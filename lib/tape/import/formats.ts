@@ -2,9 +2,9 @@ import { Buffer } from "node:buffer";
 import { errorStatus } from "../../http/api-errors.ts";
 import { isObject, parsed } from "../../core/json.ts";
 import { beginsAsStream } from "./accumulate.ts";
-import { exchangeOf } from "./body.ts";
 import {
   type Exchange,
+  exchangeOf,
   type Format,
   ImportRefused,
   type JsonObject,

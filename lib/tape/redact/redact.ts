@@ -1,7 +1,15 @@
 import { homedir } from "node:os";
 import { sha256 } from "../../files/sha256.ts";
-import { encodedForms, secretsOf, secretsOfFolder } from "./known-secrets.ts";
-import { isNamedSecret, looksRandom, SECRET_PATTERNS, type SecretKind, UUID } from "./secrets.ts";
+import {
+  encodedForms,
+  isNamedSecret,
+  looksRandom,
+  SECRET_PATTERNS,
+  type SecretKind,
+  secretsOf,
+  secretsOfFolder,
+  UUID,
+} from "./secrets.ts";
 
 interface RedactorOptions {
   /** Variables whose values are secret if their name says so. @default the process's environment */

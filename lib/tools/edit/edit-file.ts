@@ -1,12 +1,15 @@
+import { Buffer } from "node:buffer";
+import { basename } from "node:path";
 import { ToolError } from "../../core/tool.ts";
-import { planEdit } from "./apply-edit.ts";
-import type { EditCall } from "./edit-call.ts";
-import { type Encoding, encodingOf } from "../../files/encoding.ts";
 import { type Changed, changeFile, type FileContext } from "../../files/change-file.ts";
+import { decode, type Encoding, encodingOf } from "../../files/encoding.ts";
 import type { Eol } from "../../files/line-breaks.ts";
 import { changedSinceRead } from "../../files/read-record.ts";
-import { type ChangeReport, draw, type Drawn, notesOn, originalFile, report } from "./report.ts";
-import { applySplices, composeSplices, type Splice } from "../../files/splices.ts";
+import { applySplices, composeSplices, linesAfter, type Splice, spliceBetween } from "../../files/splices.ts";
+import { LARGE } from "../../files/undo-log.ts";
+import { planEdit } from "./apply-edit.ts";
+import { type Hunk, hunksOf, unifiedDiff } from "./diff.ts";
+import type { EditCall } from "./edit-call.ts";
 
 /** What an edit came to. */
 export interface EditReport extends ChangeReport {
@@ -111,4 +114,130 @@ function confirmation({ path, replacements, lines, eol }: EditReport, { plan }: 
   return `The file ${path} has been updated: ${times} at ${lines.length === 1 ? "line" : "lines"} ${shown}${
     breaks ? EOL_NOTE[eol] : ""
   }`;
+}
+
+/** What a change came to, whichever tool made it. */
+export interface ChangeReport {
+  /** The file's absolute path as it was asked for. */
+  readonly path: string;
+  /** The line on which each replacement starts, after the change. */
+  readonly lines: readonly number[];
+  /** The change as a unified diff of the bytes on disk; empty if the changed lines are too long to show. */
+  readonly diff: string;
+  readonly hunks: readonly Hunk[];
+  /** Whether the bytes were other than those last read; undefined if the file was never read. */
+  readonly changedSinceRead: boolean | undefined;
+  /** The file has several names, so it was written in place, where a crash could have damaged it. */
+  readonly hardLinked: boolean;
+  /** Whether undo can take this back. */
+  readonly undoable: boolean;
+}
+
+/** What can be worked out while the file is being written. */
+interface Drawn {
+  readonly lines: readonly number[];
+  readonly hunks: readonly Hunk[] | undefined;
+}
+
+type DiffPackage = typeof import("diff");
+
+/** Past 8 MiB the diff shows the changed lines alone. */
+function draw(before: Uint8Array, splices: readonly Splice[], encoding: Encoding, diff: DiffPackage): Drawn {
+  const context = before.length > LARGE ? 0 : 3;
+  return { lines: linesAfter(before, splices, encoding), hunks: hunksOf(before, splices, { encoding, context, diff }) };
+}
+
+function report(changed: Changed<unknown>, { lines, hunks = [] }: Drawn, diff: DiffPackage): ChangeReport {
+  const { place, changedSinceRead, hardLinked, notUndoable } = changed;
+  return {
+    path: place.path,
+    lines,
+    diff: hunks.length === 0 ? "" : unifiedDiff(basename(place.path), hunks, diff),
+    hunks,
+    changedSinceRead,
+    hardLinked,
+    undoable: notUndoable === undefined,
+  };
+}
+
+/** The old text for hooks that want it: left out of results for a file over 8 MiB. */
+function originalFile(before: Uint8Array, encoding: Encoding): { originalFile?: string } {
+  return before.length > LARGE ? {} : { originalFile: decode(before, encoding) };
+}
+
+/** What the model should know beside that it worked; one line each. */
+function notesOn(changed: Changed<unknown>, drawn: Drawn): string[] {
+  const notes: string[] = [];
+  if (changed.changedSinceRead === true) {
+    notes.push("(note: the file had changed on disk since it was read, so it holds other changes you have not seen)");
+  }
+  if (changed.hardLinked) {
+    notes.push("(the file has several hard links, so it was written in place and not replaced at once)");
+  }
+  if (drawn.hunks === undefined) notes.push("(no diff is shown: the changed lines are too long)");
+  if (changed.notUndoable !== undefined) notes.push(`(undo cannot take this back: ${changed.notUndoable})`);
+  return notes;
+}
+
+interface WritePlan {
+  readonly splices: readonly Splice[];
+}
+
+/** Writes a whole file, and draws what changed. Loaded by the first call of Write. */
+export async function writeFile(
+  { file_path, content }: { readonly file_path: string; readonly content: string },
+  context: FileContext,
+) {
+  const diff = await import("diff");
+  const bytes = Buffer.from(content, "utf8");
+  let drawn: Drawn | undefined;
+  const changed = await changeFile<WritePlan>(file_path, context, {
+    verb: "write",
+    create: true,
+    known: true,
+    plan: (before) => ({ splices: before ? spliceBetween(before, bytes) : [{ start: 0, end: 0, bytes }] }),
+    meanwhile: (before, { splices }) => drawn = drawWrite(before, bytes, splices, diff),
+  });
+  const type = changed.before === undefined ? "create" as const : "update" as const;
+  return {
+    written: { ...report(changed, drawn!, diff), type },
+    content: [
+      `The file ${changed.place.path} has been ${type}d`,
+      ...overwriteNotes(changed),
+      ...notesOn(changed, drawn!),
+    ].join("\n"),
+    original: () =>
+      changed.before === undefined
+        ? { originalFile: null }
+        : originalFile(changed.before, textEncoding(changed.before)),
+  };
+}
+
+/** A file in another encoding becomes UTF-8, so the two are compared as text. */
+function drawWrite(
+  before: Uint8Array | undefined,
+  now: Uint8Array,
+  splices: readonly Splice[],
+  diff: typeof import("diff"),
+): Drawn {
+  if (before === undefined) return draw(new Uint8Array(), splices, "bytes", diff);
+  const encoding = textEncoding(before);
+  if (encoding === "bytes") return draw(before, splices, "bytes", diff);
+  const text = Buffer.from(decode(before, encoding), "utf8");
+  return draw(text, spliceBetween(text, now), "bytes", diff);
+}
+
+function textEncoding(bytes: Uint8Array): Encoding {
+  const encoding = encodingOf(bytes);
+  return encoding === "utf32" ? "bytes" : encoding;
+}
+
+function overwriteNotes({ before, changedSinceRead }: Changed<WritePlan>): string[] {
+  if (before === undefined) return [];
+  const notes: string[] = [];
+  if (changedSinceRead === undefined) {
+    notes.push("(note: the file was there and had not been read; its old content is gone from the disk)");
+  }
+  if (textEncoding(before) !== "bytes") notes.push("(note: the file was UTF-16 and is UTF-8 now)");
+  return notes;
 }

@@ -4,7 +4,7 @@ import { access, constants } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
 import { ToolError } from "../../core/tool.ts";
-import { hold } from "../../files/hold.ts";
+import { hold } from "../../files/confine.ts";
 
 let found: Promise<string | undefined> | undefined;
 

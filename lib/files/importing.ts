@@ -1,0 +1,82 @@
+/** For the process, whichever copy of this package asks: a script may bring its own. */
+const LOADING = Symbol.for("crochet.loading-scripts");
+const loading: Set<string> = (globalThis as { [LOADING]?: Set<string> })[LOADING] ??= new Set();
+/** The scripts that are still waited for. */
+const awaited = new Set<string>();
+
+/** Whether a command loads a script for what it exports, which then is not the program itself. */
+export function isLoadingScript(): boolean {
+  return loading.size > 0;
+}
+
+/**
+ * Loads a script for what it exports. Meanwhile its `agent.main()` does nothing: a replay would ask the real model. One
+ * that ends the process is reported: it would look as if all had gone well. `until` rejects once it is no longer waited
+ * for; it may go on loading.
+ */
+export async function loadingScript<T>(
+  path: string,
+  load: () => Promise<T>,
+  until?: (loaded: Promise<unknown>) => Promise<never>,
+): Promise<T> {
+  process.on("exit", ended);
+  loading.add(path);
+  awaited.add(path);
+  const done = () => loading.delete(path);
+  try {
+    const loaded = load();
+    loaded.then(done, done);
+    return await (until ? Promise.race([loaded, until(loaded)]) : loaded);
+  } finally {
+    awaited.delete(path);
+    process.off("exit", ended);
+  }
+}
+
+function ended(code: number): void {
+  if (code !== 0 || awaited.size === 0) return;
+  const scripts = [...awaited].map((path) => `'${path}'`).join(" or ");
+  awaited.clear(); // of several that are loaded together one has done it
+  process.exitCode = 1;
+  console.error(`crochet: Cannot load ${scripts} as it ended the process: do that only if (import.meta.main)`);
+}
+
+/** Characters that an address does not write in another way. */
+const PLAIN = /^[\w./@+-]+$/;
+
+/** The address of a file, given by its whole path. `node:url` takes longer to load than most scripts: few need it. */
+export function fileUrl(path: string): string {
+  return PLAIN.test(path) ? `file://${path}` : process.getBuiltinModule("node:url").pathToFileURL(path).href;
+}
+
+/** Why a module could not be imported, in one line. */
+export interface ImportProblem {
+  readonly words: string;
+  /** `file:line:column`, if the runtime knows it. */
+  readonly place?: string;
+}
+
+/** What Bun adds to an error of a module that it cannot read. */
+interface Unread {
+  readonly message?: string;
+  readonly code?: string;
+  readonly position?: { readonly file: string; readonly line: number; readonly column: number } | null;
+}
+
+/** Says what the error of an `import()` means for the author of the module. */
+export function importProblem(error: unknown): ImportProblem {
+  // Of several mistakes Bun only counts: the first is where to begin.
+  if (error instanceof AggregateError && error.errors.length > 0) return importProblem(error.errors[0]);
+  const { message = String(error), code, position } = (error ?? {}) as Unread;
+  if (code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts\b/.test(message)) {
+    return { words: "this Node reads no TypeScript: run it with Bun, Deno, or Node 22.18 or newer" };
+  }
+  const words = message.split("\n", 1)[0]!;
+  if (
+    error instanceof SyntaxError &&
+    /^(Cannot use import statement outside a module|Unexpected token 'export')$/.test(words)
+  ) {
+    return { words: `Node takes it for CommonJS: put "type": "module" into package.json, or name it .mts or .mjs` };
+  }
+  return position ? { words, place: `${position.file}:${position.line}:${position.column}` } : { words };
+}
