@@ -1,4 +1,6 @@
 import type { Io } from "./_io.ts";
+import { oneLine } from "./show/text.ts";
+import { cut } from "./show/width.ts";
 
 /** How many items are worked on at a time, and what ends it. */
 interface Pace {
@@ -30,4 +32,24 @@ export async function eachOf<I, O>(
 /** Reports how many items an abort left out. */
 export function tellLeft(left: number, all: number, done: string, { err }: Pick<Io, "err">): void {
   if (left > 0) err(`crochet: interrupted: ${left} of ${all} were not ${done}\n`);
+}
+
+/** One line that is written over while work goes on, for who watches; none in a file, or on a terminal that cannot. */
+export class ProgressLine {
+  readonly #io: Io;
+  readonly #shows: boolean;
+
+  constructor(io: Io) {
+    this.#io = io;
+    this.#shows = io.tty && process.stderr.isTTY === true && io.env.TERM !== "dumb";
+  }
+
+  /** What does not fit is cut off: a row too long could not be written over. */
+  show(text: string): void {
+    if (this.#shows) this.#io.err(`\r\u001b[K${cut(oneLine(text), (process.stderr.columns || 80) - 1)}`);
+  }
+
+  end(): void {
+    if (this.#shows) this.#io.err("\r\u001b[K");
+  }
 }

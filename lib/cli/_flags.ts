@@ -1,6 +1,6 @@
 import { nearest } from "../files/nearest.ts";
-import { wrap } from "./show/width.ts";
 import { type Command, EXIT, type Io, UsageError } from "./_io.ts";
+import { wrap } from "./show/width.ts";
 
 /** How a command is called: the whole of its `--help`. */
 export interface Usage {
@@ -122,4 +122,54 @@ const COLUMNS = 80;
 /** A text in lines that begin below each other. */
 export function inLines(text: string, indent: number): string {
   return wrap(text, COLUMNS - indent, 0).join(`\n${" ".repeat(indent)}`);
+}
+
+/** The actions of a command of several words, each with what it is for; loaded when called. */
+export type Actions = {
+  readonly [name: string]: readonly [about: string, load: () => Promise<{ readonly default: Command }>];
+};
+
+/** A command of several words. */
+export type Group = Command & { readonly actions: Actions };
+
+interface GroupOptions {
+  /** The action without a second word. @default it lists the actions */
+  readonly bare?: string;
+  readonly example: string;
+}
+
+/** A command that hands its second word to one of `actions`. */
+export function group(name: string, actions: Actions, options: GroupOptions): Group {
+  const { bare } = options;
+  const command: Command = async (args, io) => {
+    const [word, ...rest] = args;
+    if (word === "--help" || word === "-h" || word === "help" || (word === undefined && bare === undefined)) {
+      io.out(groupHelp(name, actions, options));
+      return EXIT.ok;
+    }
+    if (bare !== undefined && (word === undefined || word.startsWith("-"))) {
+      return await (await actions[bare]![1]()).default(args, io);
+    }
+    const action = Object.hasOwn(actions, word!) ? actions[word!] : undefined;
+    if (action) return await (await action[1]()).default(rest, io);
+    const near = nearest(word!, Object.keys(actions));
+    throw new UsageError(`Unknown command '${name} ${word}': did you mean 'crochet ${name} ${near}'?`);
+  };
+  return Object.assign(command, { actions });
+}
+
+function groupHelp(name: string, actions: Actions, { bare, example }: GroupOptions): string {
+  const names = Object.keys(actions);
+  const width = Math.max(...names.map((one) => one.length)) + 2;
+  return [
+    `crochet ${name} [action]`,
+    "",
+    ...Object.entries(actions).map(([one, [about]]) => `  ${one.padEnd(width)}${inLines(about, 2 + width)}`),
+    "",
+    `crochet ${name} <action> --help shows more${bare === undefined ? "" : `; the default action is '${bare}'`}`,
+    "",
+    "Example",
+    `  ${example}`,
+    "",
+  ].join("\n");
 }

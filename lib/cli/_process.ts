@@ -1,6 +1,6 @@
-import { ownLog } from "./_aside.ts";
-import { harmless } from "./_harmless.ts";
+import { ownLog } from "./_runtime.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
+import { harmless } from "./show/text.ts";
 
 /**
  * The process as a command sees it; the first Ctrl-C interrupts, the second kills. With `careful`, output that does not

@@ -4,19 +4,18 @@ import { faultText, PRESETS } from "../tape/fault/fault.ts";
 import { INVARIANTS } from "../tape/fault/invariants.ts";
 import { invariantsOf, Tally } from "../tape/fault/judge.ts";
 import { notSurvived, readFaultFile, saveFaults, stillBroken } from "../tape/fault/kept-faults.ts";
+import { underFaults } from "../tape/fault/under-faults.ts";
 import type { Fixture } from "../tape/fixture.ts";
 import { readTape } from "../tape/read.ts";
-import { underFaults } from "../tape/fault/under-faults.ts";
 import { searchFaults, type SearchResult } from "../testing/search-faults.ts";
-import { fixtureAgent } from "./_fixture-agent.ts";
+import { ProgressLine } from "./_each-of.ts";
+import { fixtureAgent, mistyped, nearFixture } from "./_fixtures.ts";
 import { type Flags, refuseTogether } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { writeJunit } from "./_junit-file.ts";
-import { mistyped, nearFixture } from "./_near-fixture.ts";
 import { wordsOf } from "./_process.ts";
-import { ProgressLine } from "./_progress.ts";
+import { writeJunit } from "./_replay-table.ts";
+import { table } from "./show/width.ts";
 import { unreachedShared } from "./_shared-invariants.ts";
-import { table } from "./_table.ts";
 
 /** What `--faults` asks for: a number of schedules, or a preset. */
 interface FaultsAsked {

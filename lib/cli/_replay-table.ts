@@ -1,11 +1,13 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
-import type { DriftReport } from "../tape/drift/drift.ts";
-import { type Case, type Ink, renewalOfAll, reportLines, shownOnce } from "../tape/drift/report.ts";
 import type { FixtureRun } from "../tape/run-fixture.ts";
+import type { DriftReport } from "../tape/drift/drift.ts";
+import { type Case, type Ink, junit, renewalOfAll, reportLines, shownOnce } from "../tape/drift/report.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
 import type { Flags } from "./_flags.ts";
 import type { Io } from "./_io.ts";
-import { table } from "./_table.ts";
+import { table } from "./show/width.ts";
 
 /** What came of a fixture that was replayed. */
 export interface Outcome extends Case {
@@ -59,4 +61,16 @@ function shadowTable(verdicts: readonly ShadowVerdict[]): string {
     reason.trim().replaceAll(/\s+/g, " ").slice(0, 100),
   ]);
   return table(["  hook", "event", "would", "why"], rows);
+}
+
+/** Writes the report that `--junit <file>` asks for. Last of all: what a command found is told even where this fails. */
+export function writeJunit(cases: readonly Case[], file: unknown, { cwd }: Io): void {
+  const path = resolve(cwd, String(file));
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, junit(cases));
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new Error(`Cannot write the JUnit report ${path} as ${why}: give --junit a file that can be written`);
+  }
 }

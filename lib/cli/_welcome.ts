@@ -1,12 +1,13 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Environment, shortPath } from "../hooks/file/places.ts";
-import { isSkipped } from "../hooks/file/file-name.ts";
-import { type Standing, standings } from "../hooks/trust.ts";
 import { crochetVersion } from "../files/version.ts";
+import { isSkipped } from "../hooks/file/file-name.ts";
+import { type Environment, shortPath } from "../hooks/file/places.ts";
+import { type Standing, standings } from "../hooks/trust.ts";
 import { FIXTURES, fixturesIn } from "../tape/fixture.ts";
+import { agentScripts } from "./_find-hooks.ts";
 import type { Io } from "./_io.ts";
-import { coloursFor } from "./show/colours.ts";
+import { coloursFor } from "./show/text.ts";
 
 /** What a directory has for us, judged by names alone: nothing in it is run. */
 interface Here {
@@ -24,7 +25,7 @@ interface Here {
 function lookAround(dir: string, env: Environment): Here {
   return {
     dir,
-    agents: agentsIn(dir),
+    agents: agentScripts(dir),
     hooks: names(join(dir, "hooks")).filter((name) => !isSkipped(name)).length,
     standings: standings(dir, env),
     fixtures: fixturesIn(join(dir, FIXTURES)).length,
@@ -89,27 +90,6 @@ function screen(here: Here, version: string, env: Environment, bold: (text: stri
 
 function untrusted(one: Standing | undefined): string {
   return one === undefined || one.state === "trusted" ? "" : ` (${one.state})`;
-}
-
-const SCRIPT = /\.(ts|js|mjs)$/;
-
-/** Scripts here that make an agent, judged by their beginning. */
-function agentsIn(dir: string): string[] {
-  return names(dir).filter((name) => SCRIPT.test(name) && !/\.(d|test)\.\w+$/.test(name)).slice(0, 50)
-    .filter((name) => /from\s+["']crochet["'][^]*\bagent\(/.test(beginning(join(dir, name))));
-}
-
-function beginning(path: string): string {
-  const buffer = new Uint8Array(4096);
-  let file: number | undefined;
-  try {
-    file = openSync(path, "r");
-    return new TextDecoder().decode(buffer.subarray(0, readSync(file, buffer)));
-  } catch {
-    return "";
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
 }
 
 function names(dir: string): string[] {

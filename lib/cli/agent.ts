@@ -3,13 +3,12 @@ import type { EventFields } from "../core/events.ts";
 import { ownCommand } from "../hooks/installing/own-command.ts";
 import { exec } from "../hooks/process/process.ts";
 import { HookRegistry } from "../hooks/registry.ts";
-import { agentsDir, beginLog, isAgentId, readEvents } from "../monitor/log.ts";
-import { noteEvent } from "../monitor/note.ts";
+import { beginLog, readEvents } from "../monitor/log.ts";
+import { agentsDir, isAgentId, logOf, noteEvent } from "../monitor/note.ts";
 import { prepareSettings, readOnPrompt, storeOnPrompt } from "../monitor/settings.ts";
 import { onPromptFor, readConfig } from "./_config.ts";
 import { hooksHere } from "./_find-hooks.ts";
-import { command, type Usage } from "./_flags.ts";
-import { group } from "./_group.ts";
+import { command, group, type Usage } from "./_flags.ts";
 import { EXIT, UsageError } from "./_io.ts";
 
 const SETTINGS: Usage = {
@@ -34,7 +33,7 @@ const settings = command(SETTINGS, async ({ words: [id], flags }, io) => {
   const path = prepareSettings(dir, id, workspace, ownCommand("monitor/note"));
   const onPrompt = readOnPrompt(flags.onPrompt) ?? await onPromptFor(await readConfig(workspace, io), io.env);
   storeOnPrompt(dir, id, onPrompt, ownCommand("cli/main", "agent", "prompt", id));
-  beginLog(dir, id, { type: "start", workspace, at: new Date().toISOString() });
+  beginLog(logOf(dir, id), { type: "start", workspace, at: new Date().toISOString() });
   io.out(`${path}\n`);
   return EXIT.ok;
 });
@@ -49,7 +48,7 @@ const PROMPT: Usage = {
 };
 
 const prompt = command(PROMPT, async ({ words: [id] }, io) => {
-  const start = isAgentId(id) && readEvents(agentsDir(io.env), id).findLast((event) => event.type === "start");
+  const start = isAgentId(id) && readEvents(logOf(agentsDir(io.env), id)).findLast((event) => event.type === "start");
   if (!start || start.workspace === undefined) {
     throw new UsageError(`Unknown agent '${id ?? ""}': 'crochet agent settings <id>' starts watching one`);
   }

@@ -1,7 +1,181 @@
-import { group } from "./_group.ts";
+import { basename } from "node:path";
+import { agentsDir } from "../monitor/note.ts";
+import { allStandings, hasEnded, type Standing } from "../monitor/standing.ts";
+import { command, group, type Usage } from "./_flags.ts";
+import { EXIT, type Io } from "./_io.ts";
+import { hasPerson, openKeyboard } from "./chat/keys.ts";
+import { type Colours, coloursFor, harmlessRow, oneLine, several } from "./show/text.ts";
+import { cut, displayWidth } from "./show/width.ts";
+
+const USAGE: Usage = {
+  name: "agents ls",
+  words: "",
+  about: "Shows the runs of crochet and the agents that are watched: what each is doing, since when, and what it asks.",
+  flags: [
+    ["--watch", "keep showing; q or Ctrl-C ends it"],
+    ["--all", "also those that have ended"],
+    ["--json", "print data"],
+  ],
+  example: "crochet agents",
+};
+
+const NONE = "no agents are running: 'crochet run' starts one, 'crochet agent --help' shows how to watch others\n";
+
+const ls = command(USAGE, async ({ flags }, io) => {
+  const look = () => standings(io, flags.all === true);
+  const json = flags.json === true;
+  if (flags.watch && io.tty && !json) return await watchAgents(look, io);
+  const show = () => {
+    const rows = look();
+    if (json) return `${JSON.stringify(rows)}\n`;
+    const columns = io.tty ? process.stdout.columns : Infinity;
+    return rows.length === 0 ? NONE : agentsTable(rows, { columns, colours: coloursFor(io.tty, io.env) });
+  };
+  if (flags.watch) return await follow(show, io);
+  io.out(show());
+  return EXIT.ok;
+});
+
+function standings(io: Io, all: boolean): Standing[] {
+  return allStandings(agentsDir(io.env)).filter((one) => all || !hasEnded(one));
+}
+
+const EVERY_MS = 500;
+
+/** For another program: prints the table whenever it has changed. */
+async function follow(show: () => string, io: Io): Promise<number> {
+  let last = "";
+  while (!io.signal.aborted) {
+    const now = show();
+    if (now !== last) io.out(now);
+    last = now;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, EVERY_MS);
+      io.signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      }, { once: true });
+    });
+  }
+  return EXIT.interrupted;
+}
+
+interface TableOptions {
+  readonly columns: number;
+  readonly colours: Colours;
+  /** @default the time now */
+  readonly now?: number;
+}
+
+/** Agents as rows: id, state, since when, and what each asks or works on; a narrow terminal loses the end of a row. */
+export function agentsTable(all: readonly Standing[], { columns, colours, now = Date.now() }: TableOptions): string {
+  const rows = all.map((one) => [shortId(one.id), stateWords(one), age(one.since, now), about(one)]);
+  const head = ["agent", "state", "since", "asks"];
+  const widths = head.slice(0, -1).map((title, i) =>
+    Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[i]!)))
+  );
+  const line = (cells: readonly string[], paint: (text: string, i: number) => string) => {
+    let room = columns;
+    const parts = cells.map((cell, i) => {
+      const text = cut(cell, Math.max(0, room));
+      const padding = i < widths.length ? Math.min(widths[i]! - displayWidth(text) + 2, room - displayWidth(text)) : 0;
+      room -= displayWidth(text) + Math.max(0, padding);
+      return paint(text, i) + " ".repeat(Math.max(0, padding));
+    });
+    return `${parts.join("").trimEnd()}\n`;
+  };
+  const colourOf = ({ state }: Standing) =>
+    ({
+      working: colours.green,
+      waiting: colours.yellow,
+      prompting: colours.magenta,
+      stopped: colours.dim,
+      failed: colours.red,
+    })[state];
+  return line(head, (text) => colours.dim(text)) +
+    rows.map((row, n) =>
+      line(row, (text, i) => i === 0 ? colours.bold(text) : i === 1 ? colourOf(all[n]!)(text) : text)
+    ).join("");
+}
+
+/** A session's id by its beginning, as `git` shows a commit; a name that a person chose is whole. */
+function shortId(id: string): string {
+  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(id) ? id.slice(0, 8) : oneLine(id);
+}
+
+function stateWords(one: Standing): string {
+  return one.state === "prompting" ? `prompting(${one.prompt_type})` : one.state;
+}
+
+function about(one: Standing): string {
+  if (one.state === "prompting") return oneLine(one.message);
+  const where = one.workspace === undefined ? "" : basename(one.workspace);
+  return oneLine([one.name, where && `in ${where}`].filter(Boolean).join(" "));
+}
+
+/** How long ago, in its largest unit. */
+function age(since: string, now: number): string {
+  const seconds = Math.max(0, Math.floor((now - Date.parse(since)) / 1000));
+  if (!Number.isFinite(seconds)) return "";
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
+}
+
+const SCREEN_ON = "\u001b[?1049h\u001b[?25l";
+const SCREEN_OFF = "\u001b[?25h\u001b[?1049l";
+
+/** A live table on a screen of its own; what was on the terminal is there again afterwards. */
+async function watchAgents(look: () => readonly Standing[], io: Io): Promise<number> {
+  const colours = coloursFor(io.tty, io.env);
+  const { promise: left, resolve: leave } = Promise.withResolvers<number>();
+  const { out: write } = io.draw ?? io;
+  let last = "";
+  const draw = () => {
+    const { columns = 80, rows = 24 } = process.stdout;
+    const all = look();
+    const foot = cut(`${several(all.length, "agent")} · q quits`, columns);
+    const lines = all.length === 0 ? ["no agents are running"] : agentsTable(all, { columns, colours }).split("\n");
+    const room = Math.max(1, rows - 2);
+    const shown = lines.filter((line) => line !== "").slice(0, room);
+    // Each row is written over and its rest cleared: nothing is ever blank in between.
+    const frame = `\u001b[H${
+      [...shown, "", colours.dim(foot)].map((row) => `${harmlessRow(row)}\u001b[K`).join("\r\n")
+    }\u001b[J`;
+    if (frame !== last) write(frame);
+    last = frame;
+  };
+  const again = () => {
+    last = "";
+    draw();
+  };
+  const keyboard = hasPerson(io.tty, io.env)
+    ? openKeyboard({
+      onKey: (key) => {
+        if (key.name === "ctrl-c" || key.text === "q") leave(EXIT.ok);
+      },
+      onGone: () => leave(EXIT.interrupted),
+      write,
+    })
+    : undefined;
+  const interrupted = () => leave(EXIT.interrupted);
+  io.signal.addEventListener("abort", interrupted, { once: true });
+  write(SCREEN_ON);
+  draw();
+  const timer = setInterval(draw, EVERY_MS);
+  process.stdout.on("resize", again);
+  try {
+    return await left;
+  } finally {
+    clearInterval(timer);
+    process.stdout.off("resize", again);
+    keyboard?.close();
+    write(SCREEN_OFF);
+  }
+}
 
 /** Agents at a glance: our own runs, and agents of other hosts that are watched. */
 export default group("agents", {
-  ls: ["what each agent is doing, since when, and what it asks", () => import("./agents/ls.ts")],
+  ls: ["what each agent is doing, since when, and what it asks", async () => ({ default: ls })],
   answer: ["answer an agent that waits for a person", () => import("./agents/answer.ts")],
 }, { bare: "ls", example: "crochet agents" });

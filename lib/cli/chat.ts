@@ -8,14 +8,11 @@ import { ASKING, RUN_FLAGS, runOptions, type StoredRunOptions } from "./_run-opt
 import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { permissionAsker, personAsker } from "./chat/asking.ts";
 import { type ChatState, completed, isCommand, runCommand, worksAtOnce } from "./chat/commands.ts";
-import { PromptDesk } from "./chat/desk.ts";
-import { History } from "./chat/history.ts";
-import type { Key } from "./chat/keys.ts";
+import { History, PromptDesk } from "./chat/desk.ts";
+import { hasPerson, type Key } from "./chat/keys.ts";
 import { Stage } from "./chat/stage.ts";
-import { hasPerson } from "./chat/terminal.ts";
-import { coloursFor } from "./show/colours.ts";
 import { closing, Tally } from "./show/tally.ts";
-import { oneLine, plainText, several } from "./show/text.ts";
+import { coloursFor, oneLine, plainText, several } from "./show/text.ts";
 import { chop, cut, wrap } from "./show/width.ts";
 
 const USAGE: Usage = {

@@ -1,9 +1,30 @@
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { isObject } from "../core/json.ts";
+import { shellWord } from "../core/shown.ts";
+import { onPath } from "../files/on-path.ts";
+import { stateDir } from "../files/state-dir.ts";
+import { crochetVersion, runtimeVersion } from "../files/version.ts";
+import { missingProgram } from "../hooks/process/program.ts";
+import { areFixturesTrusted, standings } from "../hooks/trust.ts";
+import { homeOf, shortPath, userState } from "../hooks/file/places.ts";
+import { HOST_NAMES, type HostName, HOSTS } from "../hooks/hosts/index.ts";
+import { installedFile } from "../hooks/install.ts";
+import { loadSettings, readSettings } from "../hooks/settings.ts";
+import { openSandbox } from "../permissions/sandbox.ts";
+import { reportLines } from "../tape/drift/report.ts";
+import { type Fixture, FIXTURES, fixturesIn } from "../tape/fixture.ts";
+import { readTape } from "../tape/read.ts";
+import { runFixture } from "../tape/run-fixture.ts";
+import { CONFIG_FILE, readConfig } from "./_config.ts";
+import { agentScripts, besideWords, hooksHere } from "./_find-hooks.ts";
+import { fixtureAgent } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
-import { EXIT } from "./_io.ts";
-import type { Check } from "./doctor/_check.ts";
+import { EXIT, type Io } from "./_io.ts";
 import { projectOf } from "./_project.ts";
-import { coloursFor } from "./show/colours.ts";
-import { plainText } from "./show/text.ts";
+import { coloursFor, plainText, several } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "doctor",
@@ -21,9 +42,6 @@ const USAGE: Usage = {
 /** Exit code 1 if something is broken; something that is only missing is a warning. */
 export default command(USAGE, async ({ flags }, io) => {
   const cwd = projectOf(flags, io);
-  const { machineChecks } = await import("./doctor/_machine.ts");
-  const { projectChecks } = await import("./doctor/_project.ts");
-  const { hostChecks } = await import("./doctor/_hosts.ts");
   const checks = [
     ...await machineChecks(cwd, io.env),
     ...await projectChecks(cwd, io, flags.replay === true),
@@ -44,4 +62,303 @@ function shown(checks: readonly Check[], { green, yellow, red, dim }: ReturnType
   ]);
   const count = (state: Check["state"]) => checks.filter((check) => check.state === state).length;
   return `${lines.join("\n")}\n\n${count("broken")} broken, ${count("warning")} to look at, ${count("ok")} fine\n`;
+}
+
+/** One thing that was looked at. */
+interface Check {
+  readonly about: string;
+  readonly state: "ok" | "warning" | "broken";
+  /** What was seen; never a secret. */
+  readonly words: string;
+  readonly fix?: string;
+}
+
+const ok = (about: string, words: string): Check => ({ about, state: "ok", words });
+const warning = (about: string, words: string, fix: string): Check => ({
+  about,
+  state: "warning",
+  words,
+  fix,
+});
+const broken = (about: string, words: string, fix?: string): Check => ({
+  about,
+  state: "broken",
+  words,
+  ...(fix !== undefined && { fix }),
+});
+
+/** Splits "what: the fix"; a message without a fix is all words. */
+function parted(message: string): { words: string; fix?: string } {
+  const at = message.lastIndexOf(": ");
+  return at < 0 ? { words: message } : { words: message.slice(0, at), fix: message.slice(at + 2) };
+}
+
+/** What the machine and the environment have for us. */
+async function machineChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
+  return [
+    ok("crochet", `${crochetVersion()} on ${runtimeVersion()}, ${process.platform} ${process.arch}`),
+    runtimes(env),
+    keyCheck(cwd, env),
+    await sandboxCheck(),
+    program("git", ["--version"], "install git: hooks and agents that look at changes need it"),
+    await ripgrep(),
+    ...[stateDir(cwd, env), userState(env)].map((dir) => writable(dir, env)).filter((check) => check.state !== "ok"),
+  ];
+}
+
+/** What a person starts scripts with: `crochet` itself may run on a Bun that is not on their PATH. */
+function runtimes(env: Io["env"]): Check {
+  const found = ["bun", "deno"].filter((name) => onPath(name, env));
+  if (found.length > 0) return ok("runtime", `${found.join(" and ")} on the PATH`);
+  return warning(
+    "runtime",
+    "neither bun nor deno is on the PATH, so scripts and hooks tests do not start by themselves",
+    "npm install --global bun; 'crochet run agent.ts' works without, and Node 24.2 or newer runs a script too",
+  );
+}
+
+/** Whether a key is set, never the key itself. */
+function keyCheck(cwd: string, env: Io["env"]): Check {
+  const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL } = env;
+  const at = ANTHROPIC_BASE_URL ? `, for ${hostOf(ANTHROPIC_BASE_URL)}` : "";
+  if (ANTHROPIC_API_KEY) return ok("key", `ANTHROPIC_API_KEY is set${at}`);
+  return warning(
+    "key",
+    "ANTHROPIC_API_KEY is not set: models cannot be called, but replay, tests and hooks work",
+    existsSync(join(cwd, ".env"))
+      ? "export ANTHROPIC_API_KEY=… (a .env of a directory is not read: set -a; . ./.env; set +a)"
+      : "export ANTHROPIC_API_KEY=…",
+  );
+}
+
+/** A URL may carry a name and a password. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "an ANTHROPIC_BASE_URL that is not a URL";
+}
+
+async function sandboxCheck(): Promise<Check> {
+  const root = mkdtempSync(join(tmpdir(), "crochet-doctor-"));
+  try {
+    await openSandbox({ mode: "workspace", roots: [root] });
+    return ok("sandbox", "bubblewrap starts: commands can be confined to the workspace");
+  } catch (error) {
+    const { words, fix = "run without sandbox" } = parted((error as Error).message);
+    return warning("sandbox", words, fix);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+async function ripgrep(): Promise<Check> {
+  const { findRipgrep } = await import("../tools/search/ripgrep.ts");
+  const path = await findRipgrep();
+  const fix = "install ripgrep, or crochet again with its optional dependencies: Grep needs it";
+  return path === undefined ? warning("ripgrep", "not installed", fix) : program(path, ["--version"], fix, "ripgrep");
+}
+
+function program(path: string, args: readonly string[], fix: string, about = path): Check {
+  const { status, stdout } = spawnSync(path, args, { encoding: "utf8", timeout: 10_000 });
+  if (status === 0) return ok(about, stdout.split("\n", 1)[0]!.trim());
+  return warning(about, `'${path}' does not start`, fix);
+}
+
+function writable(dir: string, env: Io["env"]): Check {
+  let at = dir;
+  while (!existsSync(at) && at !== dirname(at)) at = dirname(at);
+  try {
+    accessSync(at, constants.W_OK);
+    return ok("state", dir);
+  } catch {
+    const fix = dir.startsWith(homeOf(env))
+      ? `make ${at} writable for you`
+      : "set CROCHET_HOME to a directory of yours";
+    return broken("state", `${at} cannot be written, so no run can be kept`, fix);
+  }
+}
+
+/** What a project has, and whether it works. */
+async function projectChecks(cwd: string, io: Io, replay: boolean): Promise<Check[]> {
+  return [
+    ...trustChecks(cwd, io),
+    ...await configChecks(cwd, io),
+    ...await hookChecks(cwd, io),
+    ...await fixtureChecks(cwd, io, replay),
+  ];
+}
+
+function trustChecks(cwd: string, io: Io): Check[] {
+  return standings(cwd, io.env).map(({ thing, state, why }) => {
+    if (state === "trusted") return ok("trust", `${thing} is trusted`);
+    if (state === "refused") return broken("trust", `${thing} is not read: ${why}`, "put a plain file in its place");
+    const how = state === "changed" ? "has changed since it was trusted" : "is not trusted";
+    const runs = thing === "hooks" ? "'crochet run' without a script loads nothing of it" : "nothing in it runs";
+    return warning("trust", `${thing} ${how}, so ${runs}`, "look at it, then run 'crochet trust'");
+  });
+}
+
+async function configChecks(cwd: string, io: Io): Promise<Check[]> {
+  if (!existsSync(join(cwd, CONFIG_FILE))) return [];
+  try {
+    await readConfig(cwd, { env: io.env, err: () => {} });
+    return [ok("config", `${CONFIG_FILE} is valid`)];
+  } catch (error) {
+    return [broken("config", (error as Error).message)];
+  }
+}
+
+/** Settings have checks of their own. */
+async function hookChecks(cwd: string, io: Io): Promise<Check[]> {
+  const { listed, problems, warnings } = await hooksHere(cwd, {}, io);
+  const own = problems.filter((problem) => !/settings(\.local)?\.json/.test(problem));
+  const loads = ok("hooks", `'crochet run' without a script loads ${several(listed.length, "hook")}`);
+  const scripts = agentScripts(cwd).map((script) => ok("hooks", besideWords(script)));
+  const names = warnings.map((message) => {
+    const { words, fix } = parted(message);
+    return warning("hooks", words, fix!);
+  });
+  const wrong = own.map((problem) => {
+    const { words, fix } = parted(problem);
+    return broken("hooks", words, fix);
+  });
+  for (const { record, path } of listed) {
+    const program = record.kind === "command" && path !== undefined ? missingProgram(path, io.env) : undefined;
+    if (program) {
+      wrong.push(broken("hooks", `${record.name} needs ${program}, which is not installed`, `install ${program}`));
+    }
+  }
+  return [...(wrong.length === 0 ? [loads] : wrong), ...names, ...scripts];
+}
+
+/** How long all replays together may take: the rest is left to `crochet replay`. */
+const PATIENCE_MS = 10_000;
+
+async function fixtureChecks(cwd: string, io: Io, replay: boolean): Promise<Check[]> {
+  const found = fixturesIn(join(cwd, FIXTURES));
+  if (found.length === 0) return [];
+  // A replay runs the project's own code, so it waits for trust as hooks do.
+  const trusted = replay || areFixturesTrusted(cwd, io.env);
+  const end = performance.now() + PATIENCE_MS;
+  const checks: Check[] = [];
+  let fine = 0;
+  let left = 0;
+  for (const fixture of found) {
+    const run = trusted && performance.now() < end && !io.signal.aborted;
+    const problem = await fixtureProblem(fixture, run, io);
+    if (problem) checks.push(problem);
+    else if (run) fine++;
+    else left++;
+  }
+  if (fine > 0) checks.push(ok("fixtures", `${fine} of ${found.length} replay as recorded`));
+  if (left > 0) {
+    const why = trusted ? "as time ran out" : "as its fixtures are not trusted";
+    checks.push(
+      warning("fixtures", `${left} of ${found.length} can be read and were not replayed ${why}`, "crochet replay"),
+    );
+  }
+  return checks;
+}
+
+async function fixtureProblem(fixture: Fixture, run: boolean, io: Io): Promise<Check | undefined> {
+  try {
+    if (!run) {
+      await readTape(fixture.tape);
+      return undefined;
+    }
+    const { report } = await runFixture(fixture, await fixtureAgent(fixture, io.signal), { signal: io.signal });
+    if (report.ok) return undefined;
+    const [first = "it is not the recorded run"] = reportLines(report).map((line) => line.trim()).filter(Boolean);
+    return broken(
+      "fixtures",
+      `${fixture.name} is stale: ${first}`,
+      `crochet replay ${shellWord(fixture.name)} shows more`,
+    );
+  } catch (error) {
+    return broken("fixtures", `${fixture.name}: ${(error as Error).message}`);
+  }
+}
+
+/** Where hosts keep their hooks, in a project and in a home. */
+const FILES = HOST_NAMES.flatMap((host) =>
+  HOSTS[host].settings.files.filter((file) => file.endsWith(".json")).map((file) => ({ host, file }))
+);
+
+/** The settings of other hosts, entry by entry: nothing in them is run. */
+async function hostChecks(cwd: string, env: Io["env"]): Promise<Check[]> {
+  const home = homeOf(env);
+  const found = [...new Set([cwd, home])].flatMap((dir) =>
+    FILES.map(({ host, file }) => ({ host, path: join(dir, file) }))
+  )
+    .filter(({ path }) => existsSync(path));
+  const checks: Check[] = [];
+  for (const { host, path } of found) {
+    const name = shortPath(path, cwd, env);
+    const problems = await problemsOf(host, path, cwd);
+    checks.push(...problems.map((check) => ({ ...check, about: name })));
+    if (problems.length === 0) checks.push(ok(name, `${host} can read it`));
+  }
+  return checks;
+}
+
+async function problemsOf(host: HostName, path: string, cwd: string): Promise<Check[]> {
+  const file = { path };
+  let settings: Readonly<Record<string, unknown>>;
+  try {
+    settings = await readSettings(file) ?? {};
+  } catch (error) {
+    return [broken("", (error as Error).message, `fix the JSON by hand: ${host} cannot read any of it`)];
+  }
+  const gone = commandsIn(settings.hooks).flatMap(({ at, command }) => goneCheck(host, at, command) ?? []);
+  if (!HOSTS[host].likeClaude) return [...shapeProblems(settings.hooks), ...gone];
+  const { problems } = await loadSettings([file], { projectDir: cwd });
+  return [
+    ...problems.map(({ level, message }) => {
+      const { words, fix } = parted(message.replace(/^\S+\.json:? ?/, ""));
+      return level === "error" ? broken("", words, fix) : warning("", words, fix ?? "look at the entry");
+    }),
+    ...gone,
+  ];
+}
+
+interface FoundCommand {
+  /** Where it stands, such as `hooks.Stop[0].hooks[1]`. */
+  readonly at: string;
+  readonly command: string;
+}
+
+function commandsIn(hooks: unknown): FoundCommand[] {
+  if (!isObject(hooks)) return [];
+  return Object.entries(hooks).flatMap(([event, groups]) =>
+    (Array.isArray(groups) ? groups : []).flatMap((group, g) =>
+      (Array.isArray(group?.hooks) ? group.hooks : []).flatMap((hook: { command?: unknown }, h: number) =>
+        typeof hook?.command === "string" ? [{ at: `hooks.${event}[${g}].hooks[${h}]`, command: hook.command }] : []
+      )
+    )
+  );
+}
+
+/** An entry that 'hooks install' wrote and that can no longer start. */
+function goneCheck(host: HostName, at: string, command: string): Check | undefined {
+  const file = installedFile(command);
+  if (file === undefined) return undefined;
+  const [, quoted, bare] = /^(?:'((?:[^']|'\\'')+)'|(\S+))/.exec(command) ?? [];
+  const missing = [quoted ?? bare, file].find((path) => path?.startsWith("/") && !existsSync(path));
+  if (missing === undefined) return undefined;
+  return broken("", `${at} starts ${missing}, which is gone`, `crochet hooks install --for ${host} writes it again`);
+}
+
+/** The form of settings that are not like Claude Code's, as far as their hooks depend on it. */
+function shapeProblems(hooks: unknown): Check[] {
+  if (hooks === undefined) return [];
+  if (!isObject(hooks)) return [broken("", "hooks is not an object", 'write { "hooks": { "BeforeTool": [ … ] } }')];
+  return Object.entries(hooks).flatMap(([event, groups]) => {
+    // Beside its events there are switches, such as `enabled`.
+    if (!Array.isArray(groups)) return [];
+    return groups.flatMap((group: unknown, i) => {
+      const at = `hooks.${event}[${i}]`;
+      if (event === "disabled") return [];
+      return isObject(group) && Array.isArray(group.hooks)
+        ? []
+        : [broken("", `${at} has no list of hooks`, `write { "matcher": "…", "hooks": [ … ] } at ${at}`)];
+    });
+  });
 }

@@ -1,4 +1,4 @@
-import { type Actions, group } from "./_group.ts";
+import { type Actions, group } from "./_flags.ts";
 
 /** What can be done with fixtures; each is loaded only when it is asked for. */
 const ACTIONS: Actions = {
@@ -10,7 +10,6 @@ const ACTIONS: Actions = {
   import: ["make tapes of other tools' recordings", () => import("./fixtures/import.ts")],
   census: ["what the tapes cover of the API, and what they lack", () => import("./fixtures/census.ts")],
   scan: ["search fixtures for secrets; exit code 1 where one shows", () => import("./fixtures/scan.ts")],
-  prune: ["remove blobs that no tape needs, and what killed recordings have left", () => import("./fixtures/prune.ts")],
 };
 
 export default group("fixtures", ACTIONS, { bare: "ls", example: "crochet fixtures" });

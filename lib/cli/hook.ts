@@ -1,7 +1,6 @@
 import type { Served } from "../hooks/hosts/write-answer.ts";
 import type { ServeOptions } from "../hooks/serve.ts";
-import { outliveStrays, printAside } from "./_aside.ts";
-import { keepCompiled } from "./_compiled.ts";
+import { keepCompiled, outliveStrays, printAside } from "./_runtime.ts";
 import type { Usage } from "./_flags.ts";
 import type { Command, Io } from "./_io.ts";
 

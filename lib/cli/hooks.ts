@@ -1,4 +1,4 @@
-import { type Actions, group } from "./_group.ts";
+import { type Actions, group } from "./_flags.ts";
 
 /** The actions on hooks; each is loaded when called. */
 const ACTIONS: Actions = {

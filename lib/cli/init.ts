@@ -17,7 +17,7 @@ import { ownArgv } from "../hooks/installing/own-command.ts";
 import { trust, trustFixtures } from "../hooks/trust.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { isFound, PACKAGE } from "./_own-copy.ts";
+import { isFound, PACKAGE } from "./_script.ts";
 import {
   commands,
   denoJson,

@@ -1,4 +1,4 @@
-import type { Actions } from "./_group.ts";
+import type { Actions } from "./_flags.ts";
 import type { Io } from "./_io.ts";
 
 /** Every command with what it does; each is loaded only when it is called. */
@@ -7,7 +7,7 @@ export const commands = (): Actions => ({
   chat: ["talk with an agent", () => import("./chat.ts")],
   record: ["run an agent and keep the run as a fixture", () => import("./record.ts")],
   replay: ["run recorded agents again, without calling a model", () => import("./replay.ts")],
-  fixtures: ["list, show, scan and prune recorded runs", () => import("./fixtures.ts")],
+  fixtures: ["list, show, import and scan recorded runs", () => import("./fixtures.ts")],
   tool: ["run one tool by hand", () => import("./tool.ts")],
   agent: ["prepare another host's agent to be watched", () => import("./agent.ts")],
   agents: ["what each running or watched agent is doing", () => import("./agents.ts")],
@@ -17,10 +17,6 @@ export const commands = (): Actions => ({
   trust: ["allow the hooks of a directory to run", () => import("./trust.ts")],
   doctor: ["find what is broken or missing, and how to fix it", () => import("./doctor.ts")],
   init: ["scaffold an agent with a hook and a test", () => import("./init.ts")],
-  completions: [
-    "print a shell script that completes commands and flags",
-    async () => (await import("./completions.ts")).completing(commands()),
-  ],
   worker: ["serve agents to a durable engine", () => import("./worker.ts")],
   hook: ["serve one hook file as a command hook of another host", () => import("./hook.ts")],
 });
@@ -97,10 +93,10 @@ export async function begin(): Promise<void> {
   }
   refuseOldNode();
   if (args[0] === "hook") process.exit(await (await import("./hook.ts")).hookProcess(args.slice(1)));
-  if (!("Bun" in globalThis)) (await import("./_aside.ts")).outliveStrays();
+  const { boundCompiled, consoleAside, keepCompiled, outliveStrays } = await import("./_runtime.ts");
+  if (!("Bun" in globalThis)) outliveStrays();
   // What scripts, tools and hooks print is not part of a command's output.
-  (await import("./_aside.ts")).consoleAside();
-  const { boundCompiled, keepCompiled } = await import("./_compiled.ts");
+  consoleAside();
   keepCompiled();
   const { drained, processIo } = await import("./_process.ts");
   const code = await main(args, processIo({ careful: true }));

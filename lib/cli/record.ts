@@ -1,30 +1,44 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../agent/options.ts";
 import { isInside } from "../files/confine.ts";
 import { realOr } from "../hooks/file/places.ts";
 import { trustFixtures } from "../hooks/trust.ts";
 import { draftIn, sweep } from "../tape/drafts.ts";
-import { fixtureAt, FIXTURES, nameFor, scriptOnTape } from "../tape/fixture.ts";
-import { keepFiles } from "../tape/record/keep-files.ts";
-import { isCi } from "../tape/options.ts";
 import { priceOf } from "../tape/drift/drift.ts";
 import { priceText } from "../tape/drift/report.ts";
+import { fixtureAt, FIXTURES, nameFor, scriptOnTape } from "../tape/fixture.ts";
+import { type Normaliser, normaliserOf } from "../tape/normalise.ts";
+import { isCi } from "../tape/options.ts";
 import { readTape } from "../tape/read.ts";
+import { keepFiles } from "../tape/record/keep-files.ts";
 import { redactor } from "../tape/redact/redact.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import { BUILT_IN } from "../tape/tape.ts";
 import { checkWritable } from "../tape/write.ts";
+import { filesBelow } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
-import { keptTests } from "./_kept-tests.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { NORMALISE, normaliserAsked } from "./_normaliser.ts";
-import { promptOf } from "./_prompt.ts";
-import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { projectOf } from "./_project.ts";
-import { rulesHere, RUN_FLAGS } from "./_run-options.ts";
+import { promptOf, rulesHere, RUN_FLAGS } from "./_run-options.ts";
+import { builtIn, loadAgent, scriptAndWords } from "./_script.ts";
 import { RefusedCalls } from "./show/refusals.ts";
 import { plainText } from "./show/text.ts";
+
+/** `--normalise`, as the usage of a command has it. */
+export const NORMALISE =
+  "a difference that does not count, in texts at a path: 'day=messages.**=\\d+ days ago'; the tape keeps it";
+
+/** Reads `--normalise <name=path=pattern>`. */
+export function normaliserAsked(value: string | boolean): { normalise: readonly Normaliser[] } {
+  const [, name = "", path = "", pattern = ""] = /^([^=]*)=([^=]*)=(.*)$/s.exec(String(value)) ?? [];
+  if (pattern === "") {
+    throw new UsageError(`Cannot read --normalise '${value}' as it is not <name=path=pattern>: 'day=messages.**=\\d+'`);
+  }
+  const normalise = [{ name, path, pattern }];
+  normaliserOf(normalise);
+  return { normalise };
+}
 
 const USAGE: Usage = {
   name: "record",
@@ -183,4 +197,26 @@ async function recordInto(
     rmSync(draft, { recursive: true, force: true });
     if (readdirSync(folder).length === 0) rmdirSync(folder);
   }
+}
+
+/** What Bun, Deno and vitest take for tests by their names. */
+const TEST = /(?:^|[._])(?:test|spec)\.[cm]?[jt]sx?$/;
+/** Where a project says what its tests are. */
+const SETTINGS = ["bunfig.toml", "deno.json", "deno.jsonc", "package.json", "vitest.config.ts", "vitest.config.js"];
+
+/**
+ * Warns of tests among the files that were kept with a fixture: from now on they would run, and fail, as tests of the
+ * project. Undefined where there are none, or the project's settings speak of fixtures.
+ */
+function keptTests(files: string, cwd: string): string | undefined {
+  const [first, ...more] = (existsSync(files) ? filesBelow(files) : []).filter((path) => TEST.test(basename(path)));
+  if (first === undefined || SETTINGS.some((name) => speaksOfFixtures(join(cwd, name)))) return undefined;
+  const others = more.length === 0 ? "" : ` and ${more.length} more`;
+  return `'bun test' and 'deno test' will run ${relative(cwd, first)}${others}, which only the recorded run needs: ` +
+    `put pathIgnorePatterns = ["${FIXTURES}/**"] below [test] of bunfig.toml, ` +
+    `or "test": { "exclude": ["${FIXTURES}/"] } into deno.json`;
+}
+
+function speaksOfFixtures(path: string): boolean {
+  return existsSync(path) && readFileSync(path, "utf8").includes(FIXTURES);
 }

@@ -1,22 +1,20 @@
 import { existsSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { shellWord } from "../core/shown.ts";
-import { findFixture, type Fixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
 import { PLAIN, renewalText } from "../tape/drift/report.ts";
+import { findFixture, type Fixture, FIXTURES, fixturesIn, nameIn } from "../tape/fixture.ts";
 import { refuseInCi } from "../tape/options.ts";
 import { readHeader } from "../tape/read.ts";
 import { type ReplayOptions, runFixture } from "../tape/run-fixture.ts";
 import type { ReplayHooks } from "../tape/run-on-tape.ts";
 import type { ShadowVerdict } from "../tape/shadow.ts";
-import { eachOf, tellLeft } from "./_each-of.ts";
-import { fixtureAgent } from "./_fixture-agent.ts";
-import { expectTrusted } from "./_fixture-trust.ts";
+import { eachOf, ProgressLine, tellLeft } from "./_each-of.ts";
+import { expectTrusted, fixtureAgent, nearFixture } from "./_fixtures.ts";
 import { command, type Flags, inLines, refuseTogether, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { wordsOf } from "./_process.ts";
-import type { ProgressLine } from "./_progress.ts";
-import { type Outcome, showOutcomes } from "./_replay-table.ts";
+import { type Outcome, showOutcomes, writeJunit } from "./_replay-table.ts";
+import { coloursFor } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "replay",
@@ -58,39 +56,37 @@ export default command(USAGE, async ({ words, flags }, io) => {
     const { faultsAsked, noPreset, replayFaults } = await import("./_replay-faults.ts");
     const { asked, word } = faultsAsked(flags.faults);
     if (word !== undefined && fixturesNamed(word, io).length === 0) throw noPreset(word, io);
-    const fixtures = await fixturesFor(word === undefined ? words : [word, ...words], io);
+    const fixtures = fixturesFor(word === undefined ? words : [word, ...words], io);
     expectTrusted(fixtures, flags, io);
     return await replayFaults(fixtures, asked, flags, io);
   }
   if (flags.seed !== undefined) {
     throw new UsageError("Cannot replay with --seed as nothing is searched: add --faults");
   }
-  const normalise = flags.normalise === undefined
-    ? {}
-    : (await import("./_normaliser.ts")).normaliserAsked(flags.normalise);
-  const fixtures = await fixturesFor(words, io);
+  const normalise = flags.normalise === undefined ? {} : (await import("./record.ts")).normaliserAsked(flags.normalise);
+  const fixtures = fixturesFor(words, io);
   if (flags.on === undefined) expectTrusted(fixtures, flags, io);
   const outcomes = flags.on === undefined
     ? await replayHere(
       fixtures,
       io,
-      !flags.json && io.tty && fixtures.length > 1 ? new (await import("./_progress.ts")).ProgressLine(io) : undefined,
+      !flags.json && io.tty && fixtures.length > 1 ? new ProgressLine(io) : undefined,
       (fixture) => outcomeOf(fixture, normalise, flags, io),
     )
-    : await (await import("./_replay-on.ts")).replayOn<Outcome>(fixtures, flags, io);
-  if (outcomes.some(({ shared }) => shared)) {
-    const { unreachedShared } = await import("./_shared-invariants.ts");
-    outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
-  }
+    : await (await import("./_durable.ts")).replayOn<Outcome>(fixtures, flags, io);
   if (flags.json) io.out(`${JSON.stringify(outcomes)}\n`);
   else {
-    const ink = io.tty ? (await import("./show/colours.ts")).coloursFor(true, io.env) : PLAIN;
+    const ink = io.tty ? coloursFor(true, io.env) : PLAIN;
     showOutcomes(outcomes, { words, flags }, io, ink);
+    if (outcomes.some(({ shared }) => shared)) {
+      const { unreachedShared } = await import("./_shared-invariants.ts");
+      outcomes.push(...unreachedShared(fixtures, outcomes, io.cwd).map((one) => ({ ...one, shadow: [] })));
+    }
   }
   if (flags.shadow && !flags.json && outcomes.every(({ shadow }) => shadow.length === 0)) {
     io.out(`\nThe hooks of '${flags.hooks}' would have done nothing\n`);
   }
-  if (flags.junit !== undefined) (await import("./_junit-file.ts")).writeJunit(outcomes, flags.junit, io);
+  if (flags.junit !== undefined) writeJunit(outcomes, flags.junit, io);
   if (io.signal.aborted) {
     tellLeft(fixtures.length - outcomes.length, fixtures.length, "replayed", io);
     return EXIT.interrupted;
@@ -109,30 +105,24 @@ async function expectHooks(given: string, io: Io): Promise<void> {
   if (files.length + problems.length === 0) throw refuse("there is none in it: name the folder that has the files");
 }
 
-async function fixturesFor(words: readonly string[], io: Io): Promise<Fixture[]> {
+function fixturesFor(words: readonly string[], io: Io): Fixture[] {
   if (words.length === 0) {
     const found = fixturesIn(resolve(io.cwd, FIXTURES));
     if (found.length > 0) return found;
-    const elsewhere = (await import("./_near-fixture.ts")).foldersOfFixtures(io.cwd);
-    const fix = elsewhere.length === 0
-      ? `crochet record agent.ts "<prompt>"`
-      : `crochet replay ${elsewhere.map(shellWord).join(" ")}`;
-    throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: ${fix}`);
+    throw new UsageError(`Cannot replay as there is no fixture in ${FIXTURES}/: crochet record agent.ts "<prompt>"`);
   }
-  const found: Fixture[] = [];
-  for (const word of words) found.push(...await fixturesOf(word, io));
+  const found = words.flatMap((word) => fixturesOf(word, io));
   return found.filter(({ tape }, i) => found.findIndex((other) => other.tape === tape) === i)
     // Several packages may have fixtures with the same name.
     .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
 }
 
-async function fixturesOf(given: string, io: Io): Promise<Fixture[]> {
+function fixturesOf(given: string, io: Io): Fixture[] {
   const found = fixturesNamed(given, io);
   if (found.length > 0) return found;
-  const near = (await import("./_near-fixture.ts")).nearFixture(given, io.cwd);
-  const fix = near === undefined
-    ? `crochet record <agent.ts> "<prompt>" --fixture ${findFixture(given, io.cwd).name}`
-    : `did you mean '${near}'?`;
+  const { name } = findFixture(given, io.cwd);
+  const near = nearFixture(given, io.cwd);
+  const fix = near ? `did you mean '${near}'?` : `crochet record <agent.ts> "<prompt>" --fixture ${name}`;
   throw new UsageError(`Cannot replay '${given}' as there is no such fixture: ${fix}`);
 }
 

@@ -2,13 +2,12 @@ import { relative } from "node:path";
 import type { Agent, RunOptions } from "../agent/options.ts";
 import type { Stop } from "../core/events.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
-import { consoleAside } from "./_aside.ts";
+import { consoleAside } from "./_runtime.ts";
 import { command, helpText, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { endAtSecondInterrupt, guarded, processIo } from "./_process.ts";
-import { promptOf } from "./_prompt.ts";
-import { ASKING, type Call, RUN_FLAGS, runOptions } from "./_run-options.ts";
-import { plainText } from "./show/text.ts";
+import { ASKING, type Call, promptOf, RUN_FLAGS, runOptions } from "./_run-options.ts";
+import { coloursFor, plainText } from "./show/text.ts";
 
 const PIPED = "Piped input is added to the prompt; use - as the prompt for piped input alone.";
 
@@ -104,7 +103,6 @@ async function startHere(agent: Agent, prompt: string, call: Call) {
 /** Shows what hooks run, write, answer and pass to the model. */
 async function hookView(write: (text: string) => void, io: Io): Promise<(event: RunEvent) => void> {
   const { terminalView } = await import("./show/view.ts");
-  const { coloursFor } = await import("./show/colours.ts");
   const see = terminalView(write, coloursFor(false, io.env));
   const shown: readonly RunEvent["type"][] = ["exec", "hook_output", "hook_end", "hook_input", "system_message"];
   return (event) => void (shown.includes(event.type) && see(event));

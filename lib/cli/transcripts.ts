@@ -2,11 +2,10 @@ import { nearest } from "../files/nearest.ts";
 import type { TranscriptStore } from "../transcript/store.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
-import { coloursFor } from "./show/colours.ts";
-import { messageLines } from "./show/message.ts";
-import { dollars, plainText, several } from "./show/text.ts";
 import { projectOf } from "./_project.ts";
-import { lastId, projectStore, storedSessions } from "./_sessions.ts";
+import { lastId, projectStore, storedSessions } from "./_stored.ts";
+import { messageLines } from "./show/message.ts";
+import { coloursFor, dollars, plainText, several } from "./show/text.ts";
 
 const USAGE: Usage = {
   name: "transcripts",

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { allTrusted, hookImports, revoke, standings, trust, type TrustedFile, trustedFiles } from "../hooks/trust.ts";
 import { FIXTURES } from "../tape/fixture.ts";
-import { fixtureScripts } from "./_fixture-trust.ts";
+import { fixtureScripts } from "./_fixtures.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 

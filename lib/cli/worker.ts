@@ -52,7 +52,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
 /** One fixture, as `crochet replay --json` reports it. */
 async function replayed(request: unknown, trusted: boolean, io: Io): Promise<unknown> {
   const { name, tape, args } = request as { name: string; tape: string; args: readonly string[] };
-  const { tapeSign } = await import("./_replay-on.ts");
+  const { tapeSign } = await import("./_durable.ts");
   const error = (message: string) => ({ name, seconds: 0, error: message, shadow: [] });
   if (tapeSign(name, io.cwd) !== tape) {
     return error(`Cannot replay ${name} as this worker has another tape of it, or none`);

@@ -1,12 +1,12 @@
 import type * as Sdk from "@restatedev/restate-sdk/fetch";
+import type { Engine } from "../agent/engine.ts";
 import type { Agent, AgentSession } from "../agent/options.ts";
 import type { Below } from "../agent/spawn.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { MinimalStore } from "../transcript/minimal.ts";
 import { type Entry, transcriptOf, type TranscriptStore } from "../transcript/store.ts";
-import { Feed } from "./_feed.ts";
-import { restateEngine } from "./_on-restate.ts";
-import { type BelowRequest, type RunRequest, serviceOf } from "./_wire.ts";
+import { Pump } from "./_pump.ts";
+import { type BelowRequest, DESK, type RemoteOptions, type RunRequest, serviceOf } from "./_wire.ts";
 
 /**
  * A step may take as long as both together; one that takes longer is cut and begun again. While it waits for a person
@@ -131,4 +131,112 @@ function entryStore(key: string, entries: Entry[]): MinimalStore {
     append: async (id, more) => void of(id).push(...more),
     load: async (id) => of(id).length === 0 ? undefined : transcriptOf(of(id)),
   };
+}
+
+/** How long events are gathered before they are sent. */
+const EVERY_MS = 100;
+
+/** Sends the events of a session to its followers, outside its journal: an event that is late or lost changes nothing. */
+export class Feed {
+  readonly #url: string | undefined;
+  #events: RunEvent[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #sent: Promise<void> = Promise.resolve();
+
+  constructor(ingress: string | undefined, session: string) {
+    this.#url = ingress && `${ingress.replace(/\/$/, "")}/${DESK}/${encodeURIComponent(session)}/tell`;
+  }
+
+  tell(event: RunEvent): void {
+    if (!this.#url) return;
+    const last = this.#events.at(-1);
+    if (event.type === "text" && last?.type === "text" && last.agent_id === event.agent_id) {
+      this.#events[this.#events.length - 1] = { ...last, text: last.text + event.text };
+    } else this.#events.push(event);
+    this.#timer ??= setTimeout(() => void this.flush(), EVERY_MS);
+  }
+
+  /** Sends what is there; with `last`, nothing more will come. */
+  flush(last = false): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const events = this.#events.splice(0);
+    if (!this.#url || (events.length === 0 && !last)) return this.#sent;
+    const url = this.#url;
+    return this.#sent = this.#sent.then(async () => {
+      const body = JSON.stringify({ events, last });
+      const headers = { "content-type": "application/json" };
+      await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(10_000) })
+        .then((response) => response.body?.cancel())
+        .catch(() => {}); // a run whose ingress is gone has no followers
+    });
+  }
+}
+
+/** A step that fails for the engine's own reasons is tried this often; failures of tools and models are results. */
+const RETRIES = { maxRetryAttempts: 3, initialRetryInterval: 200 };
+
+interface OnRestate {
+  readonly service: string;
+  readonly options: RemoteOptions | undefined;
+  readonly follow: string | undefined;
+  /** Called when the first step is really run: what happened before was reported by an earlier attempt. */
+  readonly onLive: (after: "begin" | "replay") => void;
+}
+
+/** One attempt at one invocation, as an engine. */
+function restateEngine(
+  sdk: typeof Sdk,
+  ctx: Sdk.ObjectContext,
+  { service, options, follow, onLive }: OnRestate,
+): { readonly engine: Engine; readonly pump: Pump } {
+  const pump = new Pump(
+    (promises) => sdk.RestatePromise.race(promises) as Sdk.RestatePromise<never>,
+    (error) => error instanceof sdk.CancelledError,
+  );
+  const json = sdk.serde.json;
+  let steps = 0;
+  let live = false;
+  const step = <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    // What a run begins with is its input and its object's state, which the engine gives it again.
+    if (name.startsWith("begin:")) return work();
+    const isFirst = steps++ === 0;
+    return pump.wait(
+      ctx.run(name, async () => {
+        if (!live) onLive(isFirst ? "begin" : "replay");
+        live = true;
+        return (await work() ?? null) as T;
+      }, RETRIES as Sdk.RunOptions<T>),
+    );
+  };
+  const engine: Engine = {
+    step,
+    spawn: <R>(agentId: string, asked: unknown) => {
+      const parameter = { asked, options, follow } as BelowRequest;
+      return pump.wait(
+        ctx.genericCall<BelowRequest, R>({
+          service,
+          method: "below",
+          key: agentId,
+          parameter,
+          inputSerde: json as Sdk.Serde<BelowRequest>,
+          outputSerde: json as Sdk.Serde<R>,
+        }),
+      );
+    },
+    sleep: (ms) => pump.wait(ctx.sleep(Math.ceil(ms))),
+    async wait<T>(name: string, announce: (token: string) => Promise<void>, about: unknown = null): Promise<T> {
+      const { id, promise } = ctx.awakeable<T>();
+      const { agent_id = ctx.key } = about as { agent_id?: string };
+      const parameter = { token: id, about };
+      const inputSerde = json as Sdk.Serde<unknown>;
+      ctx.genericSend({ service: DESK, method: "ask", key: agent_id, parameter, inputSerde });
+      await step(`announce:${name}`, async () => {
+        await announce(id);
+        return null;
+      });
+      return await pump.wait(promise);
+    },
+  };
+  return { engine, pump };
 }

@@ -1,27 +1,29 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { jsonLines } from "../transcript/line-log.ts";
-import { logOf } from "./note.ts";
 import { type AgentEvent, stateOf } from "./state.ts";
 
-export { agentsDir, isAgentId } from "./note.ts";
+/** The file of an agent's events, and the folder where processes that must be quick write one file per event. */
+export interface AgentLog {
+  readonly lines: string;
+  readonly notes: string;
+}
 
 /** Adds an event as one line in one write, so that writers need no lock and readers never see half a line. */
-export function appendEvent(dir: string, id: string, event: AgentEvent): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  appendFileSync(logOf(dir, id).lines, `${JSON.stringify(event)}\n`, { mode: 0o600 });
+export function appendEvent({ lines }: AgentLog, event: AgentEvent): void {
+  mkdirSync(dirname(lines), { recursive: true, mode: 0o700 });
+  appendFileSync(lines, `${JSON.stringify(event)}\n`, { mode: 0o600 });
 }
 
 /** Starts a new log for an agent. If the agent ran before, its old log is over. */
-export function beginLog(dir: string, id: string, event: AgentEvent): void {
-  const { lines, notes } = logOf(dir, id);
-  rmSync(lines, { force: true });
-  rmSync(notes, { recursive: true, force: true });
-  appendEvent(dir, id, event);
+export function beginLog(log: AgentLog, event: AgentEvent): void {
+  rmSync(log.lines, { force: true });
+  rmSync(log.notes, { recursive: true, force: true });
+  appendEvent(log, event);
 }
 
 /** The events of an agent so far, in order; lines that cannot be read are left out. */
-export function readEvents(dir: string, id: string): AgentEvent[] {
-  const { lines, notes } = logOf(dir, id);
+export function readEvents({ lines, notes }: AgentLog): AgentEvent[] {
   const texts = [lines, ...namesIn(notes).sort().map((name) => `${notes}/${name}`)].map(textOf);
   // By time; events of the same time stay in the order they were written.
   return jsonLines<AgentEvent>(texts.join("\n")).values.filter((event) => event?.at !== undefined).sort((a, b) =>
@@ -30,8 +32,8 @@ export function readEvents(dir: string, id: string): AgentEvent[] {
 }
 
 /** Whether a permission prompt would become what the agent waits for: it never replaces a question or a plan. */
-export function takesPermission(dir: string, id: string): boolean {
-  const now = stateOf(readEvents(dir, id));
+export function takesPermission(log: AgentLog): boolean {
+  const now = stateOf(readEvents(log));
   const asks = now?.state === "prompting" && now.prompt_type !== "permission";
   return !asks && now?.state !== "stopped" && now?.state !== "failed";
 }

@@ -3,6 +3,7 @@
  * the agent (S2.8). A watched agent's settings start this file for each event, and loading is nearly all it does, so it
  * imports nothing (node:fs alone takes more than half as long to load as the runtime).
  */
+import type { AgentLog } from "./log.ts";
 import type { AgentEvent, PromptType } from "./state.ts";
 
 /** What happens when an agent begins to wait for a decision: notify a person, run a command, or nothing. */
@@ -21,8 +22,8 @@ export function isAgentId(id: unknown): id is string {
   return typeof id === "string" && /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/.test(id) && !id.includes("..");
 }
 
-/** The file of an agent's events, and the folder where processes that must be quick write one file per event. */
-export function logOf(dir: string, id: string): { readonly lines: string; readonly notes: string } {
+/** The log of an agent. */
+export function logOf(dir: string, id: string): AgentLog {
   return { lines: `${dir}/${id}.jsonl`, notes: `${dir}/${id}.notes` };
 }
 
@@ -50,11 +51,12 @@ export async function noteEvent([name, id]: readonly string[], env: Environment)
   try {
     if (!isAgentId(id)) return;
     const dir = agentsDir(env);
+    const log = logOf(dir, id);
     const event = eventOf(name, await readInput());
     if (!event) return;
     const counts = event.type === "prompt" &&
-      (event.prompt_type !== "permission" || await (await import("./log.ts")).takesPermission(dir, id));
-    const file = `${logOf(dir, id).notes}/${event.at}-${process.pid}.json`;
+      (event.prompt_type !== "permission" || await (await import("./log.ts")).takesPermission(log));
+    const file = `${log.notes}/${event.at}-${process.pid}.json`;
     await writeNote(file, JSON.stringify(event)).catch(() => {});
     if (!counts) return;
     const { onPrompt, fire } = await onPromptOf(dir, id);

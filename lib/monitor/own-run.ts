@@ -4,7 +4,7 @@ import type { RunEvent } from "../core/run-events.ts";
 import { thisOwner } from "../files/owner.ts";
 import { redact } from "../tape/redact/redact.ts";
 import { appendEvent, beginLog } from "./log.ts";
-import { agentsDir, type OnPrompt, promptTypeOf, questionIn, startAction } from "./note.ts";
+import { agentsDir, logOf, type OnPrompt, promptTypeOf, questionIn, startAction } from "./note.ts";
 import { type AgentEvent, nextState, type PromptType } from "./state.ts";
 
 interface OwnRunOptions {
@@ -106,7 +106,7 @@ class OwnRunLog {
     const { workspace } = this.#options;
     const event = { type: "start", workspace, name: this.#name, owner: thisOwner(), at: now() } as const;
     this.#state = nextState(undefined, event);
-    quietly(() => beginLog(this.#dir, id, event));
+    quietly(() => beginLog(logOf(this.#dir, id), event));
   }
 
   /** A question without an asker to answer it outlives the turn. */
@@ -133,7 +133,7 @@ class OwnRunLog {
     if (this.#id === undefined) return;
     const timed = { ...event, at: now() } as AgentEvent;
     this.#state = nextState(this.#state, timed);
-    quietly(() => appendEvent(this.#dir, this.#id!, timed));
+    quietly(() => appendEvent(logOf(this.#dir, this.#id!), timed));
   }
 }
 

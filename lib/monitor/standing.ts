@@ -1,5 +1,6 @@
 import { isGone } from "../files/owner.ts";
 import { agentIds, readEvents } from "./log.ts";
+import { logOf } from "./note.ts";
 import { type AgentEvent, type AgentState, stateOf } from "./state.ts";
 
 /** The state of one watched agent. */
@@ -13,7 +14,7 @@ export function allStandings(dir: string): Standing[] {
 }
 
 function standingOf(dir: string, id: string): Standing | undefined {
-  const events = readEvents(dir, id);
+  const events = readEvents(logOf(dir, id));
   const state = stateOf(events);
   if (!state) return undefined;
   const { name, workspace } = startOf(events) ?? {};

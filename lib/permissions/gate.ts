@@ -1,8 +1,10 @@
+import { relative } from "node:path";
 import type { Permission, PermissionCall, Permit } from "../core/permission.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
-import { parseRule } from "./parse-rule.ts";
-import { rulesThatAllow } from "./_suggest.ts";
-import { checkedMode, decide, hiddenFrom, type Permissions, type SearchedPlace } from "./rules.ts";
+import { inside, realPath } from "./_path-rule.ts";
+import { type BashCommand, readBash } from "./bash-line.ts";
+import { EDITS, isRule, parseRule } from "./parse-rule.ts";
+import { checkedMode, decide, hiddenFrom, type Permissions, type RuledCall, type SearchedPlace } from "./rules.ts";
 
 /** What a person is asked. */
 export interface PermissionQuestion extends PermissionCall {
@@ -142,4 +144,43 @@ function asked(call: PermissionCall, { reason, rule }: Permission, rules: readon
     ? `Nobody can be asked here, and ${reason}. What would allow it: permissions.allow ${JSON.stringify(rules)}`
     : `Nobody can be asked here, and ${reason}.${rule ? ` No allow rule can change that: take ${rule} away` : ""}`;
   return `${words}\n${mend}`;
+}
+
+/** The narrowest rules we can think of that would let a call run; none where no allow rule can. */
+export function rulesThatAllow(permissions: Permissions, call: RuledCall): string[] {
+  const allowed = (rules: readonly string[]) =>
+    decide({ ...permissions, allow: [...permissions.allow ?? [], ...rules] }, call).behavior === "allow";
+  for (const rules of [proposals(permissions, call), [call.tool_name]]) {
+    if (rules.length > 0 && allowed(rules)) return rules.filter((rule) => !allowed(rules.filter((r) => r !== rule)));
+  }
+  return [];
+}
+
+function proposals(permissions: Permissions, call: RuledCall): string[] {
+  const input = (call.input ?? {}) as Record<string, unknown>;
+  const root = permissions.roots?.[0] ?? call.cwd;
+  if (EDITS.has(call.tool_name)) {
+    const path = input.file_path ?? input.notebook_path ?? input.path;
+    return typeof path === "string" ? [editRule(path, root)] : [];
+  }
+  if (call.tool_name !== "Bash") return [];
+  const { commands = [] } = readBash(String(input.command ?? ""), call.cwd, permissions.roots ?? [call.cwd]);
+  const writes = commands.flatMap(({ opens }) => opens.filter(({ kind }) => kind === "write"));
+  const rules = [...commands.map(commandRule), ...writes.map(({ path }) => editRule(path, root))];
+  return [...new Set(rules)].filter(isRule);
+}
+
+/** The program and its sub-command, as people think of them: `git push *`, `npm run *`, `ls *`. */
+function commandRule({ words, source }: BashCommand): string {
+  const odd = words.findIndex((word) => !/^[\w./:@=+-]+$/.test(word));
+  const plain = words.slice(0, odd < 0 ? undefined : odd);
+  const keep = /^[a-z][\w:-]*$/.test(plain[1] ?? "") ? 2 : 1;
+  return plain.length === 0 ? `Bash(${source})` : `Bash(${plain.slice(0, keep).join(" ")} *)`;
+}
+
+function editRule(path: string, root: string): string {
+  const real = realPath(path);
+  const from = realPath(root);
+  const shown = inside(real, from) ? `/${relative(from, real)}` : `/${real}`;
+  return `Edit(${shown.replace(/[\\*?[\]{}!#]/g, "\\$&")})`;
 }

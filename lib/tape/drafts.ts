@@ -13,7 +13,7 @@ export function draftIn(folder: string): string {
 }
 
 /** What ended processes left in a folder. */
-export function leftIn(folder: string): string[] {
+function leftIn(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.startsWith(MARK)).map((name) => join(folder, name)).filter(isLeft);
 }
 

@@ -76,18 +76,6 @@ async function blamed(error: UnknownLine, text: string): Promise<TapeError> {
   );
 }
 
-/** Whether a text may be that of a tape: it begins like one, or is not fetched. */
-export function mayBeTape(text: string): boolean {
-  return text.startsWith('{"tape":') || text.startsWith(LFS);
-}
-
-/** What a tape's file says, usable or not. @throws {TapeError} if it is incomplete */
-export function wholeText(path: string): string {
-  const text = textOf(path);
-  refuseTorn(text, refusalOf(path));
-  return text;
-}
-
 /** The lines of a tape that has been read whole, with the texts in their places that lie beside it. */
 export function readLines(path: string): (Header | Fact)[] {
   const folder = blobsOf(path);

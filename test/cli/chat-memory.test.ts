@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { forgetRule, rememberedRules, rememberRules } from "../../lib/cli/_remembered-rules.ts";
-import { History } from "../../lib/cli/chat/history.ts";
+import { forgetRule, rememberedRules, rememberRules } from "../../lib/cli/_stored.ts";
+import { History } from "../../lib/cli/chat/desk.ts";
 import { place } from "../_place.ts";
 
 /** What the arrow up brings, from the newest on. */

@@ -18,7 +18,7 @@ test("crochet alone says what it is, what it found and what to type next, in pla
 
 test("crochet alone counts what is there, and offers the commands that fit it", async () => {
   using here = place({
-    "agent.ts": `import { agent } from "crochet";\nexport default agent({});\n`,
+    "agent.ts": `import { agent } from "crochet";\nexport default agent({ from: import.meta.url });\n`,
     "other.ts": "export {};\n",
     "hooks/stop.ts": "export default () => undefined;\n",
     "hooks/_shared.ts": "export {};\n",

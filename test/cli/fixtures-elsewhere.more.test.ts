@@ -5,12 +5,11 @@ import { test } from "node:test";
 import type { Command } from "../../lib/cli/_io.ts";
 import fixtures from "../../lib/cli/fixtures.ts";
 import replay from "../../lib/cli/replay.ts";
-import { crochet } from "../_crochet.ts";
 import { place } from "../_place.ts";
 import { agentScript, HOOK, LONG, recorded, SYSTEM } from "./_recorded.ts";
 
 test(
-  "fixtures of one name in packages beside each other are told apart, and what is told of one finds it",
+  "fixtures of one name in several packages are reported by their paths, which name them",
   LONG,
   async () => {
     using here = place();
@@ -54,7 +53,7 @@ test("an agent that was moved is found again by what the refusal says", LONG, as
   assert.equal((await here.crochet(["replay", "--trust"])).code, 0);
 });
 
-test("a mistyped name of a fixture is told the nearest there is, by every command that takes one", async () => {
+test("every command that takes a fixture suggests the nearest name for a mistyped one", async () => {
   using w = place({ "fixtures/hello/tape.jsonl": "{}\n", "packages/a/fixtures/greet/tape.jsonl": "{}\n" });
   const cases: [command: Command, words: string[], told: RegExp][] = [
     [replay, ["helo"], /no such fixture: did you mean 'hello'\?\n$/],
@@ -64,10 +63,6 @@ test("a mistyped name of a fixture is told the nearest there is, by every comman
     [replay, ["--faults", "helo"], /or a preset: did you mean 'hello'\?\n$/],
     [replay, ["--faults", "overloded"], /or a preset: did you mean 'overloaded'\?\n$/],
     [fixtures, ["show", "helo"], /no such fixture: did you mean 'hello'\?\n$/],
-    ...["ls", "census", "scan", "prune"].flatMap((action): [Command, string[], RegExp][] => [
-      [fixtures, [action, "hello"], /no such folder: did you mean 'fixtures\/hello'\?\n$/],
-      [fixtures, [action, "packages/a/fixtrues"], /no such folder: did you mean 'packages\/a\/fixtures'\?\n$/],
-    ]),
   ];
   for (const [command, words, told] of cases) {
     const { code, err } = await w.call(command, ...words);
@@ -76,33 +71,9 @@ test("a mistyped name of a fixture is told the nearest there is, by every comman
   }
 });
 
-test("where there are no fixtures, who looks for them is told where there are some, above or below", async () => {
-  using w = place();
-  for (const name of ["black", "green tea"]) w.put({ [`packages/${name}/fixtures/fix/tape.jsonl`]: "{}\n" });
-  w.put({ "packages/black/src/leaf.ts": "", "node_modules/other/fixtures/fix/tape.jsonl": "{}\n" });
-  const cases: [dir: string, folders: string[]][] = [
-    [".", ["packages/black/fixtures", "'packages/green tea/fixtures'"]],
-    ["packages/black/src", ["../fixtures"]],
-    ["packages/black/fixtures", ["."]],
-  ];
-  for (const [dir, folders] of cases) {
-    const call = (...args: string[]) => crochet(args, { cwd: join(w.cwd, dir), env: { HOME: w.home } });
-    const refused = await call("replay");
-    assert.deepEqual([refused.code, refused.err], [
-      2,
-      `crochet: Cannot replay as there is no fixture in fixtures/: crochet replay ${folders.join(" ")}\n`,
-    ]);
-    const listed = await call("fixtures");
-    assert.deepEqual(
-      listed.out.split("\n").filter((line) => line !== ""),
-      folders.map((path) => `1 fixture in ${path.replaceAll("'", "")}: crochet fixtures ls ${path}`),
-    );
-  }
+test("a project stands for its fixtures, and a directory without any says how to record one", async () => {
+  using w = place({ "packages/black/fixtures/fix/tape.jsonl": "{}\n" });
   const project = await w.call(replay, "--trust", "packages/black");
-  assert.match(project.out, /^fixture.*\npackages\/black\/fixtures\/fix +error /, "a project stands for its fixtures");
-  using bare = place();
-  assert.match(
-    (await bare.call(replay)).err,
-    /there is no fixture in fixtures\/: crochet record agent\.ts "<prompt>"\n$/,
-  );
+  assert.match(project.out, /^fixture.*\npackages\/black\/fixtures\/fix +error /);
+  assert.match((await w.call(replay)).err, /there is no fixture in fixtures\/: crochet record agent\.ts "<prompt>"\n$/);
 });

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
-import { basename, join } from "node:path";
+import { chmodSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import fixtures from "../../lib/cli/fixtures.ts";
 import { censusText } from "../../lib/cli/fixtures/census.ts";
-import prune from "../../lib/cli/fixtures/prune.ts";
 import { census } from "../../lib/tape/census.ts";
-import { draftIn } from "../../lib/tape/drafts.ts";
 import { fixturesIn } from "../../lib/tape/fixture.ts";
 import { agent, anthropic, tool } from "../../lib/index.ts";
 import { scripted, scriptedServer } from "../../lib/testing/index.ts";
@@ -17,7 +15,7 @@ import { sharedData } from "../_shared.ts";
 import { LONG, recorded } from "./_recorded.ts";
 
 test(
-  "fixtures ls, show, scan and prune: what is there, as a conversation, with secrets and orphans found",
+  "fixtures ls, show and scan: what is there, as a conversation, with secrets found",
   LONG,
   async () => {
     using here = place();
@@ -38,9 +36,6 @@ test(
     here.put({ [`fixtures/blobs/${orphan}`]: `AKIA${"A1".repeat(8)}` });
     const found = await here.crochet(["fixtures", "scan", "--json"]);
     assert.deepEqual([found.code, JSON.parse(found.out).found.length], [1, 1]);
-    assert.equal((await here.crochet(["fixtures", "prune", "--dry-run"])).out, `blobs/${orphan}\n1 blob to remove\n`);
-    assert.equal((await here.crochet(["fixtures", "prune"])).out, `blobs/${orphan}\n1 blob removed\n`);
-    assert.equal((await here.crochet(["fixtures", "scan"])).code, 0);
     assert.match((await here.crochet(["fixtures", "shwo"])).err, /did you mean 'crochet fixtures show'\?/);
     assert.match(
       (await here.crochet(["replay", "nothing"])).err,
@@ -54,67 +49,6 @@ test(
     ], [1, true]);
   },
 );
-
-test("prune never removes a blob where a tape is cut, empty or not fetched: nobody knows which it needs", async () => {
-  const blob = `fixtures/blobs/${"a".repeat(64)}`;
-  const whole = `{"prompt":{"$blob":"${"a".repeat(64)}"}}\n`;
-  const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
-  const cases: [tape: string, told: RegExp][] = [
-    ["", /as it is empty: take it/],
-    [whole.slice(0, 12), /as its last line is cut off: take it/],
-    [pointer, /as Git LFS has not fetched it: git lfs pull/],
-  ];
-  using w = place({ [blob]: "long" });
-  const refuses = async (file: string, tape: string, told: RegExp) => {
-    w.put({ [file]: tape });
-    const { code, err } = await w.call(prune);
-    assert.deepEqual([code, told.test(err), existsSync(join(w.cwd, blob))], [1, true, true], err);
-  };
-  for (const [tape, told] of cases) await refuses("fixtures/x/tape.jsonl", tape, told);
-  w.put({ "fixtures/x/tape.jsonl": '{"prompt":"short"}\n' });
-  await refuses("fixtures/y.jsonl", pointer, /y\.jsonl as Git LFS/);
-  await refuses("fixtures/y.jsonl", '{"tape":1,"source"', /y\.jsonl as its last line is cut off/);
-  w.put({ "fixtures/y.jsonl": '{"data":' }); // no tape
-  w.put({ "fixtures/x/tape.jsonl": `<<<<<<< HEAD\n=======\n${whole}>>>>>>> theirs\n` });
-  assert.deepEqual(
-    [(await w.call(prune)).out, existsSync(join(w.cwd, blob))],
-    ["0 blobs removed\n", true],
-    "of both sides",
-  );
-});
-
-test("prune never removes what a tape of any name needs, nor what is no blob", async () => {
-  using w = place();
-  const [used, deep, linked, orphan] = ["a", "b", "c", "d"].map((digit) => digit.repeat(64));
-  w.put({ "fixtures/x/second.jsonl": `{"prompt":{"$blob":"${used}"}}\n` });
-  w.put({ "fixtures/group/y/tape.jsonl": `{"prompt": {"$blob": "${deep}"}}\n` });
-  w.put({ "elsewhere/tape.jsonl": `{"prompt":{"$blob":"${linked}"}}\n` });
-  symlinkSync("../elsewhere", join(w.cwd, "fixtures/z"));
-  for (const loop of ["itself", "."]) symlinkSync(loop, join(w.cwd, "fixtures", `to-${loop}`));
-  symlinkSync("to-itself", join(w.cwd, "fixtures/itself"));
-  for (const name of [used, deep, linked, orphan, "tape.jsonl", "files/notes.md"]) {
-    w.put({ [`fixtures/blobs/${name}`]: "text" });
-  }
-  assert.match((await w.call(prune, "nowhere")).err, /Cannot prune 'nowhere' as there is no such folder/);
-  const { out } = await w.call(prune);
-  assert.equal(out, `blobs/${orphan}\n1 blob removed\n`);
-  const kept = [used, deep, linked, "files", "tape.jsonl"];
-  assert.deepEqual(readdirSync(join(w.cwd, "fixtures/blobs")).sort(), kept.sort());
-});
-
-test("prune removes what a killed recording has left, with its fixture where that is all of it", async () => {
-  using w = place();
-  const mine = basename(draftIn(w.cwd));
-  const left = mine.replace(/\d+/, "999999999");
-  w.put({ [`fixtures/a/${left}/files/x`]: "", [`fixtures/b/${left}/files/x`]: "", "fixtures/b/tape.jsonl": "" });
-  w.put({ [`fixtures/blobs/${left}`]: "", [`fixtures/c/${mine}/files/x`]: "" });
-  const names = [`a/${left}`, `b/${left}`, `blobs/${left}`];
-  const dry = await w.call(prune, "--dry-run", "--json");
-  assert.deepEqual(JSON.parse(dry.out), { removed: names });
-  assert.equal((await w.call(prune)).out, `0 blobs removed\n${names.join("\n")}\n3 unfinished recordings removed\n`);
-  assert.deepEqual(readdirSync(join(w.cwd, "fixtures")).sort(), ["b", "c"]);
-  assert.deepEqual(readdirSync(join(w.cwd, "fixtures/b")), ["tape.jsonl"]);
-});
 
 test("a fixture that is there by a link is never passed over, nor one that may not be looked at", async () => {
   using w = place({ "elsewhere/tape.jsonl": "{}\n", "fixtures/locked/tape.jsonl": "{}\n", "fixtures/none/x": "" });
@@ -232,7 +166,7 @@ test("fixtures ls prints prices as numbers for scripts: dollars, or null where a
   assert.equal(unknown.price, null);
 });
 
-test("fixtures in a folder of their own are told by ls, and their blobs pruned as well", async () => {
+test("ls names the folders that hold more fixtures", async () => {
   using w = place({ "old/hi.txt": STREAM });
   await w.call(fixtures, "import", "old");
   assert.equal(
@@ -245,15 +179,11 @@ test("fixtures in a folder of their own are told by ls, and their blobs pruned a
     /^fixture [\s\S]*\nhi +1 +1 +< \$0\.01 +\? +imported from hi\.txt /,
   );
   assert.match((await w.call(fixtures, "ls", "fixtures/imported/hi")).out, /^fixture [^\n]*\nhi +1 [^\n]*\n$/);
-  const orphan = "d".repeat(64);
-  w.put({ [`fixtures/imported/blobs/${orphan}`]: "text", [`fixtures/mine/blobs/${orphan}`]: "no fixture is here" });
-  assert.equal((await w.call(prune)).out, `imported/blobs/${orphan}\n1 blob removed\n`);
-  assert.deepEqual(readdirSync(join(w.cwd, "fixtures/mine/blobs")), [orphan]);
 });
 
-test("ls, census, scan and prune never pass over a folder that is named: what is none, or one too many, is refused", async () => {
+test("ls, census and scan refuse a word that is not a folder, and a second folder", async () => {
   using w = place({ "fixtures/a.txt": "a", "more/b.txt": `AKIA${"A1".repeat(8)}` });
-  for (const action of ["ls", "census", "scan", "prune"]) {
+  for (const action of ["ls", "census", "scan"]) {
     const cases: [words: string[], why: RegExp][] = [
       [["nowhere"], /^crochet: Cannot \w+ 'nowhere' as there is no such folder\n$/],
       [["fixtures/a.txt"], /^crochet: Cannot \w+ 'fixtures\/a\.txt' as it is not a folder\n$/],

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type ScriptedServer, scriptedServer } from "crochet/testing";
-import { everyCommand, type Typed } from "../../lib/cli/_group.ts";
+import type { Actions, Group } from "../../lib/cli/_flags.ts";
+import type { Command } from "../../lib/cli/_io.ts";
 import { commands, main } from "../../lib/cli/main.ts";
 import { CROCHET, ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
@@ -15,6 +16,25 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = scratch();
 const root = folder.path;
 after(() => folder[Symbol.dispose]());
+
+/** One command as a person types it. */
+interface Typed {
+  readonly path: readonly string[];
+  readonly usage: Command["usage"];
+}
+
+/** Every command and action. */
+async function everyCommand(actions: Actions, above: readonly string[] = []): Promise<Typed[]> {
+  const found: Typed[] = [];
+  for (const [name, [, load]] of Object.entries(actions)) {
+    const { default: command } = await load();
+    const path = [...above, name];
+    found.push({ path, usage: command.usage });
+    const { actions: below } = command as Partial<Group>;
+    if (below) found.push(...await everyCommand(below, path));
+  }
+  return found;
+}
 
 async function help(path: readonly string[]): Promise<string> {
   using here = place();

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { agent, type RunEvent } from "crochet";
 import { scripted, type ScriptedReply, scriptedServer } from "crochet/testing";
 import { Agent, Glob } from "crochet/tools";
-import { coloursFor } from "../../lib/cli/show/colours.ts";
+import { coloursFor } from "../../lib/cli/show/text.ts";
 import { terminalView } from "../../lib/cli/show/view.ts";
 import { CROCHET } from "../_crochet.ts";
 import { place } from "../_place.ts";

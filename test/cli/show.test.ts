@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, keepGoing, type RunEvent } from "crochet";
 import { scripted } from "crochet/testing";
-import { harmless } from "../../lib/cli/_harmless.ts";
-import { coloursFor } from "../../lib/cli/show/colours.ts";
 import { messageLines } from "../../lib/cli/show/message.ts";
 import { RefusedCalls } from "../../lib/cli/show/refusals.ts";
 import { Screen } from "../../lib/cli/show/screen.ts";
+import { coloursFor, harmless } from "../../lib/cli/show/text.ts";
 import { RunView, terminalView } from "../../lib/cli/show/view.ts";
 
 const PLAIN = coloursFor(false, {});

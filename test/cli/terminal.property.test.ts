@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import xterm from "@xterm/headless";
 import fc from "fast-check";
 import { type Key, KeyReader } from "../../lib/cli/chat/keys.ts";
 import { LineEditor } from "../../lib/cli/chat/line-editor.ts";
-import { harmless } from "../../lib/cli/_harmless.ts";
 import { Screen } from "../../lib/cli/show/screen.ts";
-import { firstLine, openText, plainText } from "../../lib/cli/show/text.ts";
+import { firstLine, harmless, openText, plainText } from "../../lib/cli/show/text.ts";
 import { chop, cut, displayWidth, wrap } from "../../lib/cli/show/width.ts";
 import { rounds } from "../_counts.ts";
-import xterm from "@xterm/headless";
 
 const check = (property: fc.IProperty<any> | fc.IAsyncProperty<any>, numRuns = rounds(150, 3000)) =>
   fc.assert(property as fc.IAsyncProperty<any>, { numRuns });

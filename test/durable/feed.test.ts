@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { text as textOf } from "node:stream/consumers";
 import { test } from "node:test";
 import type { RunEvent } from "../../lib/core/run-events.ts";
-import { Feed } from "../../lib/durable/_feed.ts";
+import { Feed } from "../../lib/durable/_agent-object.ts";
 import { serve } from "../_server.ts";
 
 const words = (agent_id: string, text: string) => ({ type: "text", agent_id, text }) as RunEvent;

@@ -50,14 +50,6 @@ test("only the public API and the agent are files beside the folders", () => {
   assert.deepEqual(readdirSync(LIB).filter((name) => name.includes(".")).sort(), ["agent.ts", "index.ts"]);
 });
 
-/** Circles closed by a dynamic import that are meant, each by its files. */
-const CIRCLES = [
-  // What a watched agent starts for each event loads nothing else until it must.
-  "monitor/log.ts, monitor/note.ts",
-  // Most hook files are served without what only some need.
-  "hooks/serving/serve-answer.ts, hooks/serving/serve-whole.ts",
-];
-
 /** The circles among files, each as its files in order: two files are in one if each reaches the other. */
 function circles(edges: readonly { readonly from: string; readonly to: string }[]): string[] {
   const next = Map.groupBy(edges, ({ from }) => from);
@@ -75,11 +67,11 @@ function circles(edges: readonly { readonly from: string; readonly to: string }[
   return [...new Set(found)];
 }
 
-test("files never import each other in a circle, but for types and dynamic imports that are meant", () => {
+test("files never import each other in a circle, but for types", () => {
   assert.deepEqual(circles([{ from: "a", to: "b" }, { from: "b", to: "a" }, { from: "b", to: "c" }]), ["a, b"]);
   const values = imports.filter(({ isType }) => !isType);
   assert.ok(values.length > 500 && values.length < imports.length, "the search tells types from values");
-  assert.deepEqual(circles(values).filter((circle) => !CIRCLES.includes(circle)), []);
+  assert.deepEqual(circles(values), []);
 });
 
 test("the core never imports anything of ours but itself", () => {

@@ -1,12 +1,13 @@
-import fc from "fast-check";
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agentsTable } from "../../lib/cli/agents/ls.ts";
-import { coloursFor } from "../../lib/cli/show/colours.ts";
+import fc from "fast-check";
+import { agentsTable } from "../../lib/cli/agents.ts";
+import { coloursFor } from "../../lib/cli/show/text.ts";
 import { displayWidth } from "../../lib/cli/show/width.ts";
 import { appendEvent } from "../../lib/monitor/log.ts";
+import { logOf } from "../../lib/monitor/note.ts";
 import type { Standing } from "../../lib/monitor/standing.ts";
 import { rounds } from "../_counts.ts";
 import { CROCHET } from "../_crochet.ts";
@@ -76,7 +77,7 @@ for (const columns of [80, 24]) {
     const dir = join(here.home, ".crochet/agents");
     mkdirSync(dir, { recursive: true });
     const now = () => new Date().toISOString();
-    appendEvent(dir, "fixer", { type: "start", at: now() });
+    appendEvent(logOf(dir, "fixer"), { type: "start", at: now() });
     await using pty = new Pty([...CROCHET, "agents", "--watch"], {
       cwd: here.cwd,
       env: { HOME: here.home, NO_COLOR: "1" },
@@ -84,7 +85,12 @@ for (const columns of [80, 24]) {
       rows: 10,
     });
     await pty.until(/fixer\s+working/);
-    appendEvent(dir, "fixer", { type: "prompt", prompt_type: "question", message: "Which one of them?", at: now() });
+    appendEvent(logOf(dir, "fixer"), {
+      type: "prompt",
+      prompt_type: "question",
+      message: "Which one of them?",
+      at: now(),
+    });
     const screen = await pty.until(columns === 80 ? /prompting\(question\)\s+\d s\s+Which one of them\?/ : /prompting/);
     for (const row of screen.split("\n")) assert.ok(row.length <= columns);
     assert.match(screen, /1 agent · q quits/);

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { PermissionAsker, PermissionQuestion } from "../../permissions/gate.ts";
 import type { Answers, Asker, PlanReply, PlanRequest, Question } from "../../tools/asker.ts";
-import type { Io } from "../_io.ts";
-import { rememberRules } from "../_remembered-rules.ts";
 import { callSubject, pathFrom } from "../../view/calls.ts";
-import { diffRows, hunksBetween } from "../show/diff.ts";
+import type { Io } from "../_io.ts";
+import { rememberRules } from "../_stored.ts";
 import { openText, plainText } from "../show/text.ts";
+import { diffRows, hunksBetween } from "../show/view.ts";
 import { chop, wrap } from "../show/width.ts";
 import type { Stage } from "./stage.ts";
 import { choose, Entry, type Option } from "./widgets.ts";

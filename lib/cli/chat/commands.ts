@@ -5,12 +5,10 @@ import { nearest } from "../../files/nearest.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
 import { eventNames, kindWords } from "../_find-hooks.ts";
 import { UsageError } from "../_io.ts";
-import { forgetRule, rememberedRules } from "../_remembered-rules.ts";
-import { ownSessions } from "../_sessions.ts";
-import { table } from "../_table.ts";
+import { forgetRule, ownSessions, rememberedRules } from "../_stored.ts";
 import type { Tally } from "../show/tally.ts";
 import { count, dollars, oneLine, openText, plainText, several } from "../show/text.ts";
-import { cut } from "../show/width.ts";
+import { cut, table } from "../show/width.ts";
 import type { Stage } from "./stage.ts";
 import { choose } from "./widgets.ts";
 

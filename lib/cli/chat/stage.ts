@@ -1,10 +1,9 @@
 import type { RunEvent } from "../../core/run-events.ts";
 import type { Io } from "../_io.ts";
-import { type Colours, coloursFor } from "../show/colours.ts";
 import { type Cursor, Screen } from "../show/screen.ts";
+import { type Colours, coloursFor } from "../show/text.ts";
 import { RunView } from "../show/view.ts";
-import type { Key } from "./keys.ts";
-import { type Keyboard, openKeyboard } from "./terminal.ts";
+import { type Key, type Keyboard, openKeyboard } from "./keys.ts";
 import type { Widget } from "./widgets.ts";
 
 interface StageOptions {

@@ -1,5 +1,5 @@
-import type { Colours } from "../show/colours.ts";
 import type { Cursor } from "../show/screen.ts";
+import type { Colours } from "../show/text.ts";
 import { cut, wrap } from "../show/width.ts";
 import type { Key } from "./keys.ts";
 import { LineEditor } from "./line-editor.ts";

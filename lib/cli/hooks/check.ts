@@ -6,11 +6,11 @@ import { standings } from "../../hooks/trust.ts";
 import { xml } from "../../tape/drift/report.ts";
 import type { CheckOptions } from "../../testing/check/check.ts";
 import type { CheckReport, Finding, HookReport, Termination } from "../../testing/check/report.ts";
+import { ProgressLine } from "../_each-of.ts";
 import { command, type Flags, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";
-import { type Colours, coloursFor } from "../show/colours.ts";
-import { several } from "../show/text.ts";
+import { type Colours, coloursFor, several } from "../show/text.ts";
 import { wrap } from "../show/width.ts";
 
 const USAGE: Usage = {
@@ -44,14 +44,11 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const options = optionsOf(flags, cwd, io);
   const { check } = await import("../../testing/check/check.ts");
   const began = performance.now();
-  const progress = io.tty && !flags.json && !flags.junit ? new Progress(io) : undefined;
-  const found = await check(paths, {
-    ...options,
-    ...(progress && { onProgress: progress.tick, onHook: ({ hook }) => progress.end(hook) }),
-  }).catch((error) => {
+  const line = flags.json || flags.junit ? undefined : new ProgressLine(io);
+  const found = await check(paths, { ...options, ...(line && progressOn(line)) }).catch((error) => {
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
   });
-  progress?.clear();
+  line?.end();
   const report = { ...found, ok: found.ok && untrusted.length === 0, problems: [...untrusted, ...found.problems] };
   if (report.hooks.length === 0 && report.problems.length === 0) {
     throw new UsageError(
@@ -111,35 +108,20 @@ function number(name: string, given: string | boolean | undefined): { [name: str
   throw new UsageError(`Cannot read --${name} ${given}: it is not a number`);
 }
 
-/** One line that is written over and over while hooks are asked. */
-class Progress {
-  readonly #io: Io;
-  readonly #runs = new Map<string, number>();
-  #done = 0;
-  #shown = 0;
-
-  constructor(io: Io) {
-    this.#io = io;
-  }
-
-  readonly tick = (hook: string, runs: number): void => {
-    this.#runs.set(hook, runs);
-    const now = Date.now();
-    if (now - this.#shown < 80) return;
-    this.#shown = now;
-    const each = [...this.#runs].map(([name, n]) => `${name} ${n}`).join(" · ");
-    const width = (process.stdout.columns || 80) - 1;
-    this.#io.err(`\r\u001b[2K${`checking  ${this.#done} done  ${each}`.slice(0, width)}`);
+/** Shows which hooks are asked, and how often each was. */
+function progressOn(line: ProgressLine): Pick<CheckOptions, "onProgress" | "onHook"> {
+  const asked = new Map<string, number>();
+  let done = 0;
+  return {
+    onProgress: (hook, runs) => {
+      asked.set(hook, runs);
+      line.show(`checking  ${done} done  ${[...asked].map(([name, n]) => `${name} ${n}`).join(" · ")}`);
+    },
+    onHook: ({ hook }) => {
+      asked.delete(hook);
+      done++;
+    },
   };
-
-  end(hook: string): void {
-    this.#runs.delete(hook);
-    this.#done++;
-  }
-
-  clear(): void {
-    this.#io.err("\r\u001b[2K");
-  }
 }
 
 /** Lines of a play or of rewritings that are shown; the rest is in the data. */

@@ -3,14 +3,14 @@ import { resolve } from "node:path";
 import type { Agent } from "../../agent/options.ts";
 import { notBuiltIn } from "../../hooks/known-names.ts";
 import type { Found, Listed } from "../../hooks/sources.ts";
+import { readRollout } from "../../transcript/rollout.ts";
 import { agentScripts, besideWords, eventNames, hooksHere, kindWords } from "../_find-hooks.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, type Io, UsageError } from "../_io.ts";
 import { firesOf, ledgers, sayRun } from "../_ledger.ts";
 import { projectOf } from "../_project.ts";
 import { loadAgent } from "../_script.ts";
-import { table } from "../_table.ts";
-import { readRollout } from "../../transcript/rollout.ts";
+import { table } from "../show/width.ts";
 
 const USAGE: Usage = {
   name: "hooks ls",

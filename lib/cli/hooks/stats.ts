@@ -1,9 +1,9 @@
+import { readRollout } from "../../transcript/rollout.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT } from "../_io.ts";
 import { firesOf, ledgers } from "../_ledger.ts";
 import { projectOf, rolloutId } from "../_project.ts";
-import { table } from "../_table.ts";
-import { readRollout } from "../../transcript/rollout.ts";
+import { table } from "../show/width.ts";
 
 const USAGE: Usage = {
   name: "hooks stats",

@@ -2,8 +2,7 @@ import { pascal } from "../../core/names.ts";
 import type { RunEvent } from "../../core/run-events.ts";
 import type { ExecRecord } from "../../hooks/toml.ts";
 import { hasActed, hookOutcome } from "../../view/ledger.ts";
-import type { Colours } from "./colours.ts";
-import { elapsed, firstLine, plainText } from "./text.ts";
+import { type Colours, elapsed, firstLine, plainText } from "./text.ts";
 
 type EventOf<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 

@@ -6,8 +6,7 @@ import {
   type Message,
   type ToolUseBlock,
 } from "../../core/messages.ts";
-import type { Colours } from "./colours.ts";
-import { plainText } from "./text.ts";
+import { type Colours, plainText } from "./text.ts";
 
 /** A message of a stored conversation as lines: text, calls and results. */
 export function messageLines({ role, content }: Message, { bold, cyan, dim, green, red }: Colours): string[] {

@@ -1,4 +1,4 @@
-import { harmlessRow } from "../_harmless.ts";
+import { harmlessRow } from "./text.ts";
 import { displayWidth } from "./width.ts";
 
 /** The position of the cursor in the rows that change, where the user types. */

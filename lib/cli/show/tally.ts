@@ -1,7 +1,6 @@
 import { addUsage, NO_USAGE, type Usage } from "../../core/messages.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
-import type { Colours } from "./colours.ts";
-import { count, dollars, elapsed, several } from "./text.ts";
+import { type Colours, count, dollars, elapsed, several } from "./text.ts";
 
 /** All tokens of a call: the prompt, cached or not, and the reply. */
 function tokensOf(usage: Usage): number {

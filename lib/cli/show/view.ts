@@ -1,13 +1,10 @@
 import type { RunEvent } from "../../core/run-events.ts";
 import { type OpenRow, RunRows } from "../../view/rows.ts";
-import { harmlessRow } from "../_harmless.ts";
-import type { Colours } from "./colours.ts";
-import { diffRows } from "./diff.ts";
+import type { DiffHunk } from "../../view/shape.ts";
 import { decisionLine, HOOK, HookOutput, hookTitle, inputLines } from "./hook-lines.ts";
 import { Tally } from "./tally.ts";
-import { clock, count, elapsed, lastLine, oneLine, openText, plainText } from "./text.ts";
-import { TextFlow } from "./text-flow.ts";
-import { cut, displayWidth, wrap } from "./width.ts";
+import { clock, type Colours, count, elapsed, harmlessRow, lastLine, oneLine, openText, plainText } from "./text.ts";
+import { chop, cut, displayWidth, wrap } from "./width.ts";
 
 interface RunViewOptions {
   /** Prints rows that stay. */
@@ -252,3 +249,111 @@ function callRow(row: OpenRow, outcome: string, columns: number, colours: Colour
 }
 
 const now = () => performance.now();
+
+/**
+ * The text of a model while it streams: complete lines are returned as rows, the rest is the line being written. Prose
+ * is wrapped between words; fenced code stays as it is, so that it can be copied.
+ */
+class TextFlow {
+  #rest = "";
+  #fenced = false;
+  /** Empty lines are held back until something follows them. */
+  #empty = 0;
+  #hasText = false;
+
+  /** Takes more text; returns the rows that are complete. */
+  take(text: string, columns: number, colours: Colours): string[] {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop()!;
+    return lines.flatMap((line) => this.#line(line, columns, colours));
+  }
+
+  /** The rest as rows, at the end of the text. */
+  end(columns: number, colours: Colours): string[] {
+    const rows = this.#rest === "" ? [] : this.#line(this.#rest, columns, colours);
+    this.#rest = "";
+    this.#fenced = false;
+    this.#empty = 0;
+    this.#hasText = false;
+    return rows;
+  }
+
+  /** The last rows of the line that is being written, at most `most`. */
+  now(columns: number, most: number, colours: Colours): string[] {
+    const line = shown(this.#rest);
+    if (line.trim() === "") return [];
+    const rows = this.#fenced ? chop(line, columns) : wrap(line, columns).map((row) => styled(row, colours));
+    return [...Array<string>(this.#empty).fill(""), ...rows].slice(-most);
+  }
+
+  #line(given: string, columns: number, colours: Colours): string[] {
+    const line = shown(given).trimEnd();
+    if (line === "") {
+      if (this.#hasText) this.#empty++;
+      return [];
+    }
+    const before = Array<string>(this.#empty).fill("");
+    this.#empty = 0;
+    this.#hasText = true;
+    if (/^\s*(```|~~~)/.test(line)) {
+      this.#fenced = !this.#fenced;
+      return [...before, colours.dim(line)];
+    }
+    return this.#fenced ? [...before, line] : [...before, ...wrap(line, columns).map((row) => styled(row, colours))];
+  }
+}
+
+function shown(line: string): string {
+  return plainText(line).replaceAll("\t", "    ");
+}
+
+/** A little Markdown: only marks that a colour can replace. */
+function styled(row: string, { coloured, bold, cyan }: Colours): string {
+  if (!coloured) return row;
+  if (/^#{1,6} /.test(row)) return bold(row.replace(/^#+ /, ""));
+  return row.replace(/`([^`]+)`|\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, code, strong) => code ? cyan(code) : bold(strong));
+}
+
+/** How many rows of a change are shown by default. */
+const MOST_ROWS = 24;
+
+interface DiffOptions {
+  readonly columns: number;
+  readonly colours: Colours;
+  /** How many rows at most. @default 24 */
+  readonly most?: number;
+  /** Long lines continue in the next row instead of being cut: for a change that a person must approve. @default false */
+  readonly whole?: boolean;
+}
+
+/** What an edit did to a file, as rows with line numbers: removed lines in red, added ones in green. */
+export function diffRows(
+  hunks: readonly DiffHunk[],
+  { columns, colours, most = MOST_ROWS, whole = false }: DiffOptions,
+): string[] {
+  const digits = String(Math.max(...hunks.map((h) => Math.max(h.oldStart, h.newStart) + h.lines.length), 1));
+  const rows = hunks.flatMap((hunk, i) => {
+    let { oldStart: old, newStart: now } = hunk;
+    const shown = hunk.lines.filter((line) => !line.startsWith("\\")).flatMap((line) => {
+      const [sign, text] = [line[0], openText(line.slice(1)).trimEnd()];
+      const number = String(sign === "-" ? old : now).padStart(digits.length);
+      if (sign !== "+") old++;
+      if (sign !== "-") now++;
+      const before = `    ${number} ${sign} `;
+      const room = Math.max(4, columns - before.length);
+      const parts = whole ? chop(text, room) : [cut(text, room)];
+      const tone = sign === "-" ? colours.red : sign === "+" ? colours.green : colours.dim;
+      return parts.map((part, n) => tone(`${n === 0 ? before : " ".repeat(before.length)}${part}`));
+    });
+    return i === 0 ? shown : [colours.dim(`    ${"⋮".padStart(digits.length)}`), ...shown];
+  });
+  if (rows.length <= most) return rows;
+  const hidden = rows.length - most + 1;
+  return [...rows.slice(0, most - 1), colours.dim(`    … ${hidden} more lines`)];
+}
+
+/** The change between two texts; loads the package at first use. */
+export async function hunksBetween(before: string, after: string): Promise<DiffHunk[]> {
+  const { structuredPatch } = await import("diff");
+  return structuredPatch("", "", before, after, "", "", { context: 2 })?.hunks ?? [];
+}

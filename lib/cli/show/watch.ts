@@ -2,12 +2,11 @@ import type { RunOptions } from "../../agent/options.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
 import type { Io } from "../_io.ts";
 import { permissionAsker, personAsker } from "../chat/asking.ts";
+import { hasPerson } from "../chat/keys.ts";
 import { Stage } from "../chat/stage.ts";
-import { hasPerson } from "../chat/terminal.ts";
-import { coloursFor } from "./colours.ts";
 import { Screen } from "./screen.ts";
 import { closing, takenBy } from "./tally.ts";
-import { plainText } from "./text.ts";
+import { coloursFor, plainText } from "./text.ts";
 import { RunView, terminalView } from "./view.ts";
 import { wrap } from "./width.ts";
 

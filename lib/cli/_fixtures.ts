@@ -1,0 +1,157 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { Agent } from "../agent/options.ts";
+import { nearest } from "../files/nearest.ts";
+import { isInside } from "../files/confine.ts";
+import { realOr } from "../hooks/file/places.ts";
+import { areFixturesTrusted } from "../hooks/trust.ts";
+import {
+  findFixture,
+  type Fixture,
+  fixtureAt,
+  FIXTURES,
+  fixturesIn,
+  hasTape,
+  nameIn,
+  scriptFromTape,
+} from "../tape/fixture.ts";
+import { readHeader } from "../tape/read.ts";
+import { BUILT_IN } from "../tape/tape.ts";
+import type { Flags } from "./_flags.ts";
+import { type Io, UsageError } from "./_io.ts";
+import { builtIn, loadAgent } from "./_script.ts";
+
+/** How long a script may take to load: as long as a hook may take. */
+const MOST_SECONDS = 60;
+
+/** The agent of a fixture: its own `agent.ts`, or the one its tape was recorded with. */
+export async function fixtureAgent(fixture: Fixture, signal?: AbortSignal): Promise<Agent> {
+  const { name, folder, tape } = fixture;
+  const patience = signal && { signal, seconds: MOST_SECONDS };
+  const own = join(folder, "agent.ts");
+  if (existsSync(own)) return await loadAgent(own, patience);
+  const script = tapeScript(fixture);
+  if (script === BUILT_IN) return await builtIn();
+  if (script === undefined) {
+    throw new UsageError(`Cannot replay ${name} as it names no agent: put an agent.ts into ${folder}`);
+  }
+  if (existsSync(script)) return await loadAgent(script, patience);
+  throw new UsageError(
+    `Cannot replay ${name} as its agent ${script} is not there any more: put it back, ` +
+      `or let "agent" in the first line of ${tape} say where it is now, seen from there`,
+  );
+}
+
+/** The project of a fixture: the nearest folder above `fixtures/` or `.crochet/`, else the one the fixture lies in. */
+function fixtureProject(folder: string): string {
+  const real = realOr(folder);
+  for (let path = real; dirname(path) !== path; path = dirname(path)) {
+    if (path !== real && [FIXTURES, ".crochet"].includes(basename(path))) return dirname(path);
+  }
+  return dirname(real);
+}
+
+/** @throws {Error} if what fixtures name may not be run: they came with a checkout that the user has not trusted */
+export function expectTrusted(fixtures: readonly Fixture[], { trust }: Flags["flags"], io: Io): void {
+  if (trust === true) return;
+  const projects = new Set(fixtures.map(({ folder }) => fixtureProject(folder)));
+  const [first] = [...projects].filter((project) => !areFixturesTrusted(project, io.env));
+  if (first === undefined) return;
+  const dir = first === realOr(io.cwd) ? "" : ` ${relative(io.cwd, first) || "."}`;
+  throw new Error(
+    `Cannot replay: the fixtures of ${first} are not trusted, and a replay runs their agents and tools: ` +
+      `look at them, then run 'crochet trust${dir}', or add --trust for this call`,
+  );
+}
+
+/**
+ * The script that a tape names.
+ *
+ * @throws {Error} if it leads out of the fixture's project
+ */
+function tapeScript({ name, folder, tape }: Fixture): string | undefined {
+  const { agent } = readHeader(tape);
+  if (agent === undefined || agent === BUILT_IN) return agent;
+  const script = scriptFromTape(folder, agent);
+  const project = fixtureProject(folder);
+  if (isInside(realOr(script), project)) return script;
+  throw new Error(
+    `Cannot replay ${name}: its tape names the agent ${script}, which is outside the project ${project}: ` +
+      `put an agent.ts into ${folder}`,
+  );
+}
+
+/** What a replay of a project's fixtures would run, from the project. */
+export function fixtureScripts(project: string): string[] {
+  const named = fixturesIn(join(project, FIXTURES)).flatMap((fixture) => {
+    try {
+      const own = join(fixture.folder, "agent.ts");
+      const script = existsSync(own) ? own : tapeScript(fixture);
+      return script === undefined || script === BUILT_IN ? [] : [script];
+    } catch {
+      return []; // replaying it says what is wrong
+    }
+  });
+  const folders = [join(project, FIXTURES), ...fixturesIn(join(project, FIXTURES)).map(({ folder }) => folder)];
+  const beside = folders.flatMap((folder) =>
+    readdirSync(folder).filter((file) => /^(invariants|grade)\.[^.]+$/.test(file)).map((file) => join(folder, file))
+  );
+  return [...new Set([...named, ...beside].map((path) => relative(project, path)))].sort();
+}
+
+/** The name that was probably meant; undefined if none is similar. */
+export function mistyped(word: string, names: readonly string[]): string | undefined {
+  return nearest(word, names, Math.ceil(word.length / 3));
+}
+
+/** The fixture that was meant, as the command line finds it. */
+export function nearFixture(given: string, cwd: string): string | undefined {
+  const { folder } = findFixture(given, cwd);
+  const near = mistyped(basename(folder), fixturesIn(dirname(folder)).map(({ name }) => name));
+  return near === undefined ? undefined : nameIn(cwd, join(dirname(folder), near));
+}
+
+interface Named {
+  /** What is done with it, for messages. */
+  readonly verb: string;
+  /** Whether the folder of fixtures itself may be missing. @default it may not */
+  readonly mayLack?: true;
+}
+
+/**
+ * The folder that is named, else that of the fixtures. Another word is refused: a gate that passed over the second
+ * folder would stand open.
+ */
+export function folderOf([given, second]: readonly string[], { cwd }: Io, { verb, mayLack }: Named): string {
+  if (second !== undefined) {
+    throw new UsageError(`Cannot ${verb} '${second}' too as one folder is taken at a time: call it once for each`);
+  }
+  const folder = resolve(cwd, given ?? FIXTURES);
+  const found = statSync(folder, { throwIfNoEntry: false });
+  const lacks = found === undefined && !(mayLack && given === undefined);
+  const refuse = (why: string) => new UsageError(`Cannot ${verb} '${given ?? FIXTURES}' as ${why}`);
+  if (lacks) throw refuse("there is no such folder");
+  if (found && !found.isDirectory()) throw refuse("it is not a folder");
+  return folder;
+}
+
+/** Folders in a folder that hold fixtures, such as imported ones, with how many. */
+export function groupsIn(folder: string): { path: string; count: number }[] {
+  if (!existsSync(folder)) return [];
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const groups = folders.map(({ name }) => join(folder, name)).filter((path) => !hasTape(fixtureAt(path)))
+    .sort();
+  return groups.map((path) => ({ path, count: fixturesIn(path).length })).filter(({ count }) => count > 0);
+}
+
+const SKIPPED = new Set(["node_modules", ".git"]);
+
+/** Every file below a folder, in order; links are not followed, as they may lead out of it or round in a circle. */
+export function filesBelow(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => a.name < b.name ? -1 : 1);
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
