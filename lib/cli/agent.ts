@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { EventFields } from "../core/events.ts";
-import { ownCommand } from "../hooks/installing/own-command.ts";
+import { ownCommand } from "../hooks/own-command.ts";
 import { exec } from "../hooks/process/process.ts";
 import { HookRegistry } from "../hooks/registry.ts";
 import { beginLog, readEvents } from "../monitor/log.ts";

@@ -70,7 +70,7 @@ async function readArgs(args: readonly string[]): Promise<Asked | undefined> {
     throw new TypeError(`Cannot serve ${words.length} files: name one, as in crochet hook hooks/stop.sh`);
   }
   const host = flags.dialect ?? "claude";
-  const { HOST_NAMES, isHost } = await import("../hooks/hosts/names.ts");
+  const { HOST_NAMES, isHost } = await import("../hooks/hosts/host.ts");
   if (!isHost(host)) throw new TypeError(`Unknown host '${host}' in --dialect: expected ${HOST_NAMES.join(", ")}`);
   return { file, host, event: flags.event };
 }

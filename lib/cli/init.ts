@@ -13,7 +13,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../core/shown.ts";
 import { onPath } from "../files/on-path.ts";
 import { crochetVersion } from "../files/version.ts";
-import { ownArgv } from "../hooks/installing/own-command.ts";
+import { ownArgv } from "../hooks/own-command.ts";
 import { trust, trustFixtures } from "../hooks/trust.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";

@@ -1,16 +1,16 @@
+import type { Node } from "jsonc-parser";
 import { existsSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { failurePolicy } from "../core/dispatch.ts";
 import { type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
+import { isObject } from "../core/json.ts";
 import { sha256 } from "../files/sha256.ts";
 import type { HookFile } from "./discover.ts";
 import { type Environment, homeOf, realOr, stateFile, writeWhole } from "./file/places.ts";
 import type { Listened } from "./file/record.ts";
 import { HOST_NAMES, hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
-import { OWN_TYPE } from "./settings.ts";
-import { ownCommand } from "./installing/own-command.ts";
-import { type HostEntry, withEntries, withoutEntries } from "./installing/settings-edit.ts";
+import { ownCommand } from "./own-command.ts";
 
 /** A hook file with the record it compiled to, which knows its config. */
 export interface Installable {
@@ -217,33 +217,187 @@ function removeIfEmpty(folder: string): void {
   }
 }
 
+/** One hook in another host's settings. */
+export interface HostEntry {
+  readonly event: string;
+  readonly matcher?: string | undefined;
+  readonly hook: { readonly type: "command"; readonly command: string; readonly [field: string]: unknown };
+}
+
+type Hooks = { readonly [event: string]: readonly Group[] };
+type Group = { readonly matcher?: string; readonly hooks: readonly { readonly command?: unknown }[] };
+
 /**
- * The settings with those hooks marked that serve a file which is loaded already: installed for the host, found by
- * us too. A hook is one hook, whichever way it was found.
+ * The text of a settings file with hooks added at the ends of their lists: what is there stays, to the byte. A hook
+ * that is there already is not added again.
+ *
+ * @throws {Error} if the text is not a settings file
  */
-export async function markOwn(text: string, isLoaded: (path: string) => boolean): Promise<string> {
-  const { parse } = await import("jsonc-parser");
-  const errors: [] = [];
-  const settings = parse(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true }) as Settings | undefined;
-  if (errors.length > 0 || typeof settings?.hooks !== "object" || settings.hooks === null) return text;
-  let marked = false;
-  for (const groups of Object.values(settings.hooks)) {
-    for (const group of Array.isArray(groups) ? groups as (Group | null)[] : []) {
-      for (const hook of Array.isArray(group?.hooks) ? group.hooks : []) {
-        const file = typeof hook?.command === "string" ? installedFile(hook.command) : undefined;
-        if (file === undefined || !isLoaded(file)) continue;
-        hook!.type = OWN_TYPE;
-        marked = true;
-      }
+export async function withEntries(text: string, entries: readonly HostEntry[]): Promise<string> {
+  const edit = await opened(text);
+  for (const { event, matcher, hook } of entries) {
+    const hooks = hooksIn(edit);
+    const isSame = (group: Group) => group.matcher === matcher && group.hooks.some((h) => h.command === hook.command);
+    if (hooks?.[event]?.some(isSame)) continue;
+    const group = { ...(matcher !== undefined && { matcher }), hooks: [hook] };
+    if (!hooks) edit.append([], { [event]: [group] }, "hooks");
+    else if (!hooks[event]) edit.append(["hooks"], [group], event);
+    else edit.append(["hooks", event], group);
+  }
+  return closed(edit, text);
+}
+
+/** The text without the hooks that are meant, and without the lists that held nothing else. */
+export async function withoutEntries(text: string, isMeant: (entry: HostEntry) => boolean): Promise<string> {
+  const edit = await opened(text);
+  const found = hooksIn(edit) ?? {};
+  let took = false;
+  for (const [event, groups] of Object.entries(found)) {
+    const before = groups.length;
+    let left = before;
+    for (let g = before - 1; g >= 0; g--) {
+      const { matcher, hooks } = groups[g]!;
+      const meant = hooks.flatMap((hook, i) => isCommand(hook) && isMeant({ event, matcher, hook }) ? [i] : []);
+      if (meant.length === 0) continue;
+      took = true;
+      if (meant.length === hooks.length) {
+        edit.remove(["hooks", event, g]);
+        left--;
+      } else for (const i of meant.reverse()) edit.remove(["hooks", event, g, "hooks", i]);
+    }
+    if (left === 0 && before > 0) edit.remove(["hooks", event]);
+  }
+  if (took && Object.keys(hooksIn(edit)!).length === 0) edit.remove(["hooks"]);
+  return closed(edit, text);
+}
+
+function isCommand(hook: Group["hooks"][number]): hook is HostEntry["hook"] {
+  return typeof hook.command === "string";
+}
+
+const EMPTY = "{}\n";
+const MARK = "\uFEFF";
+
+async function opened(text: string): Promise<JsonText> {
+  const bare = text.startsWith(MARK) ? text.slice(1) : text;
+  return new JsonText(bare.trim() === "" ? EMPTY : bare, await import("jsonc-parser"));
+}
+
+function closed({ text }: JsonText, before: string): string {
+  const mark = before.startsWith(MARK) ? MARK : "";
+  return text === EMPTY && before.slice(mark.length).trim() === "" ? before : mark + text;
+}
+
+/** The hooks of the settings. Refuses what it would have to guess about. */
+function hooksIn(edit: JsonText): Hooks | undefined {
+  const wrong = (what: string) => new Error(`Cannot change the settings as ${what}: fix that first`);
+  const value = edit.value();
+  if (!isObject(value)) throw wrong("they are not an object");
+  const { hooks } = value;
+  if (hooks === undefined) return undefined;
+  if (!isObject(hooks)) throw wrong("'hooks' is not an object");
+  for (const [event, groups] of Object.entries(hooks)) {
+    const isGroup = (group: unknown) => isObject(group) && Array.isArray(group.hooks) && group.hooks.every(isObject);
+    if (!Array.isArray(groups) || !groups.every(isGroup)) {
+      throw wrong(`'hooks.${event}' is not a list of { "hooks": [ … ] }`);
     }
   }
-  return marked ? JSON.stringify(settings) : text;
+  return hooks as Hooks;
 }
 
-interface Settings {
-  hooks?: { [event: string]: unknown } | null;
-}
+type Path = readonly (string | number)[];
 
-interface Group {
-  hooks?: ({ type?: string; command?: unknown } | null)[];
+/**
+ * A JSON text, comments and all, that is changed by putting text in and taking text out: what is not meant stays as it
+ * is, to the byte.
+ */
+export class JsonText {
+  readonly #jsonc: typeof import("jsonc-parser");
+  readonly #style: { readonly eol: string; readonly indent: string };
+  text: string;
+
+  constructor(text: string, jsonc: typeof import("jsonc-parser")) {
+    this.text = text;
+    this.#jsonc = jsonc;
+    this.#style = { eol: text.includes("\r\n") ? "\r\n" : "\n", indent: /\n([ \t]+)\S/.exec(text)?.[1] ?? "  " };
+  }
+
+  /** @throws {Error} that says where the text is not JSON */
+  value(): unknown {
+    const errors: { error: number; offset: number; length: number }[] = [];
+    const value: unknown = this.#jsonc.parse(this.text, errors, { allowTrailingComma: true });
+    if (errors.length > 0) {
+      const { error, offset } = errors[0]!;
+      const line = this.text.slice(0, offset).split("\n").length;
+      throw new Error(
+        `Cannot change it as it is not valid JSON: ${this.#jsonc.printParseErrorCode(error)} in line ${line}`,
+      );
+    }
+    return value;
+  }
+
+  /** Adds an element to the list at a path, or a property to the object, after all others. */
+  append(path: Path, value: unknown, key?: string): void {
+    const node = this.#at(path);
+    const end = node.offset + node.length - 1;
+    const inner = this.text.slice(node.offset, end).trimEnd();
+    const oneLine = node.children!.length > 0 && !this.text.slice(node.offset, end).includes("\n");
+    const depth = path.length + 1;
+    const name = key === undefined ? "" : `${JSON.stringify(key)}:${oneLine ? "" : " "}`;
+    const item = name + (oneLine ? JSON.stringify(value) : this.#printed(value, depth));
+    const place = node.offset + inner.length;
+    const last = node.children!.at(-1);
+    const separate = last !== undefined && this.#comma(last.offset + last.length, end) === undefined;
+    const before = oneLine ? "" : this.#newLine(depth);
+    const closing = oneLine || this.text.slice(place, end).includes("\n") ? "" : this.#newLine(depth - 1);
+    this.#splice(place, place, `${before}${item}${closing}`);
+    if (separate) this.#splice(last!.offset + last!.length, last!.offset + last!.length, ",");
+  }
+
+  /** Takes out an element or a property with its comma and the blanks before it. */
+  remove(path: Path): void {
+    const found = this.#at(path);
+    const node = found.parent?.type === "property" ? found.parent : found;
+    const siblings = node.parent!.children!;
+    const index = siblings.indexOf(node);
+    const end = node.offset + node.length;
+    const outer = node.parent!.offset + node.parent!.length - 1;
+    const after = this.#comma(end, siblings[index + 1]?.offset ?? outer);
+    const before = siblings[index - 1];
+    const start = node.offset - (/\s*$/.exec(this.text.slice(0, node.offset))![0].length);
+    if (after !== undefined) this.#splice(after, after + 1, "");
+    // An object or list that is empty now is closed where it was opened.
+    const tail = siblings.length === 1 ? /^\s*/.exec(this.text.slice(end, outer))![0].length : 0;
+    this.#splice(start, end + tail, "");
+    if (after !== undefined || !before) return;
+    const comma = this.#comma(before.offset + before.length, start);
+    if (comma !== undefined) this.#splice(comma, comma + 1, "");
+  }
+
+  #at(path: Path): Node {
+    const root = this.#jsonc.parseTree(this.text, [], { allowTrailingComma: true });
+    const node = root && this.#jsonc.findNodeAtLocation(root, [...path]);
+    if (!node) throw new Error(`Cannot change '${path.join(".")}' as it is not there`);
+    return node;
+  }
+
+  /** Where the comma between two places is: not one in a comment. */
+  #comma(from: number, to: number): number | undefined {
+    const scanner = this.#jsonc.createScanner(this.text, true);
+    scanner.setPosition(from);
+    const comma: number = 5; // SyntaxKind.CommaToken, whose enum is a type alone
+    return scanner.scan() === comma && scanner.getTokenOffset() < to ? scanner.getTokenOffset() : undefined;
+  }
+
+  #printed(value: unknown, depth: number): string {
+    return JSON.stringify(value, null, this.#style.indent).replaceAll("\n", this.#newLine(depth));
+  }
+
+  #newLine(depth: number): string {
+    return this.#style.eol + this.#style.indent.repeat(depth);
+  }
+
+  #splice(from: number, to: number, text: string): void {
+    this.text = this.text.slice(0, from) + text + this.text.slice(to);
+  }
 }

@@ -27,7 +27,7 @@ async function isolated(
   host: HookHost,
 ): Promise<KindParts> {
   const { commandHook } = await import("./command.ts");
-  const { ownArgv } = await import("./installing/own-command.ts");
+  const { ownArgv } = await import("./own-command.ts");
   const [command, ...args] = ownArgv("cli/hook", file.path);
   const call = { name: file.name, command, args, label: file.name, registered: file.event, timeout };
   return { ...commandHook({ ...call, async: mode === "async" }, host), kind: "module" };

@@ -1,7 +1,7 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
 import type { Model } from "../core/model.ts";
-import { type HostName, loadHost } from "./hosts/names.ts";
+import { type HostName, loadHost } from "./hosts/host.ts";
 import { type HostEvent, readEvent } from "./hosts/read-event.ts";
 import type { Served } from "./hosts/write-answer.ts";
 import type { ServedEnv } from "./serving/env.ts";

@@ -23,9 +23,6 @@ export interface SettingsProblem {
   readonly message: string;
 }
 
-/** The type of an entry that serves a hook file of ours: the file is loaded itself. */
-export const OWN_TYPE = "crochet";
-
 /** A hook that was read and never fires here, and why. */
 export interface NeverFires {
   readonly name: string;
@@ -55,8 +52,10 @@ export async function loadSettings(
   host: HookHost,
   prompt: PromptModel = { model: undefined },
   warn: (message: string) => void = () => {},
+  /** Whether a command serves a hook file that is loaded already: a hook is one hook, however it was found. */
+  isLoaded: (command: string) => boolean = () => false,
 ): Promise<LoadedSettings> {
-  const reading = new Reading(host);
+  const reading = new Reading(host, isLoaded);
   for (const file of files) {
     try {
       const settings = await readSettings(file);
@@ -87,13 +86,15 @@ class Reading {
   disabled = false;
   readonly #projectDir: string;
   readonly #env: Environment;
+  readonly #isLoaded: (command: string) => boolean;
   readonly #rules: { allow: string[]; ask: string[]; deny: string[] } = { allow: [], ask: [], deny: [] };
   readonly #folders: string[] = [];
   #mode: Permissions["mode"];
 
-  constructor({ projectDir, env = process.env }: HookHost) {
+  constructor({ projectDir, env = process.env }: HookHost, isLoaded: (command: string) => boolean) {
     this.#projectDir = projectDir;
     this.#env = env;
+    this.#isLoaded = isLoaded;
   }
 
   /** How a file is called in names and messages. */
@@ -170,6 +171,7 @@ class Reading {
       this.never.push({ name, event, type, source: file.path, why });
       this.problem(file, "warning", at, `The hook never fires here as ${why}`);
     };
+    if ("command" in handler && this.#isLoaded(handler.command)) return never("the file it serves is loaded already");
     if ("unsupported" in handler) return never(`hooks of type '${type}' are not run here`);
     const on = resolveEvent(event);
     if (!on) return never(unknownEvent(event));

@@ -233,23 +233,24 @@ export class HookSources {
     this.#tellRefused(this.#settings, problems, unloaded);
     const texts = this.#settings.filter((one) => one.text !== undefined);
     if (texts.length === 0 && this.#given.length === 0) return { listed: [], permissions: {}, off: false };
-    const { loadSettings, OWN_TYPE } = await import("./settings.ts");
+    const { loadSettings } = await import("./settings.ts");
     const { cwd, env, host = { projectDir: cwd }, prompt, warn } = this.#options;
-    const marked = await Promise.all(texts.map(async ({ path, scope, text }) => {
-      if (!text!.includes(" --dialect ")) return { path, scope, text: text! };
-      const { markOwn } = await import("./install.ts");
-      return { path, scope, text: await markOwn(text!, (file) => paths.has(realOr(file))) };
-    }));
     const given = this.#given.map((text) => ({ path: "--settings", scope: "command line" as const, text }));
-    const all = [...marked, ...given];
-    const loaded = await loadSettings(all, host, prompt, warn);
-    const own = loaded.never.filter((never) => never.type === OWN_TYPE);
+    const all = [...texts.map(({ path, scope, text }) => ({ path, scope, text: text! })), ...given];
+    const { installedFile } = all.some(({ text }) => text.includes(" --dialect "))
+      ? await import("./install.ts")
+      : { installedFile: () => undefined };
+    const isLoaded = (command: string) => {
+      const file = installedFile(command);
+      return file !== undefined && paths.has(realOr(file));
+    };
+    const loaded = await loadSettings(all, host, prompt, warn, isLoaded);
     problems.push(...loaded.problems.filter(({ level }) => level === "error").map(({ message }) => message));
     unloaded.push(...loaded.never.map((never) => ({
       name: never.name,
       event: never.event,
       source: shortPath(never.source, cwd, env),
-      why: own.includes(never) ? "the file it serves is loaded already" : never.why,
+      why: never.why,
     })));
     const scopeOf = new Map(all.map(({ path, scope }) => [path, scope]));
     const listed = loaded.records.map((record) => ({

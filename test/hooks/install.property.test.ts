@@ -1,13 +1,12 @@
+import fc from "fast-check";
+import { parse, visit } from "jsonc-parser";
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import fc from "fast-check";
-import { parse, visit } from "jsonc-parser";
 import type { HookRecord } from "../../lib/core/hook.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import { recordBase } from "../../lib/hooks/file/record.ts";
-import { carryOut, planInstall, planUninstall } from "../../lib/hooks/install.ts";
-import { withEntries, withoutEntries } from "../../lib/hooks/installing/settings-edit.ts";
+import { carryOut, planInstall, planUninstall, withEntries, withoutEntries } from "../../lib/hooks/install.ts";
 import { tries } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
 

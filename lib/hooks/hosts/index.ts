@@ -1,10 +1,9 @@
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import { gemini } from "./gemini.ts";
-import type { Host } from "./host.ts";
-import { HOST_NAMES, type HostName } from "./names.ts";
+import { type Host, HOST_NAMES, type HostName } from "./host.ts";
 
-export { HOST_NAMES, type HostName, isHost } from "./names.ts";
+export { HOST_NAMES, type HostName, isHost } from "./host.ts";
 
 /** The tables of all hosts. */
 export const HOSTS: { readonly [H in HostName]: Host } = { claude, codex, gemini };

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { shellWord } from "../../core/shown.ts";
+import { shellWord } from "../core/shown.ts";
 
 type Script = "cli/main" | "cli/hook" | "monitor/note";
 
@@ -11,7 +11,7 @@ const WORDS: { readonly [script in Script]?: readonly string[] } = { "cli/main":
 /** The command that starts a script of ours: runtime and script by their absolute paths, so that no PATH has a say. */
 export function ownArgv(script: Script, ...args: readonly string[]): [runtime: string, ...args: string[]] {
   const self = fileURLToPath(import.meta.url);
-  const lib = dirname(dirname(dirname(self)));
+  const lib = dirname(dirname(self));
   const root = dirname(lib);
   const file = join(lib, `${script}${self.endsWith(".ts") ? ".ts" : ".js"}`);
   if ("Bun" in globalThis) return [process.execPath, ...alone(root), file, ...args];
