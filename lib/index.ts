@@ -24,13 +24,7 @@ export {
 } from "./core/events.ts";
 export type { Hook, HookContext, HookRecord } from "./core/hook.ts";
 export type * from "./hooks/event-hooks.ts";
-export {
-  type OnErrorReply,
-  type SessionHooks,
-  sessionHooks,
-  ToolDeniedError,
-  wrapToolCall,
-} from "./hooks/wrap-tool-call.ts";
+export { type OnErrorReply, type SessionHooks, sessionHooks, ToolDeniedError, wrapToolCall } from "./hooks/registry.ts";
 export type { Engine, Step } from "./agent/engine.ts";
 export type { Limits } from "./core/limits.ts";
 export type { Block, Message, Usage } from "./core/messages.ts";
@@ -59,7 +53,7 @@ export type {
   HookMatcher,
   HookRule,
   HookType,
-} from "./hooks/definition/hook-config.ts";
+} from "./hooks/definition.ts";
 export type { DefinitionsOptions } from "./hooks/definitions.ts";
 export { definitions, promptGate, promptStop } from "./hooks/on-demand.ts";
 export type { PromptOptions } from "./hooks/prompt.ts";

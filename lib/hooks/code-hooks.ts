@@ -7,7 +7,7 @@ import { shown } from "../core/shown.ts";
 import type { Answer } from "../core/verdict.ts";
 
 /** An object that hears every event. */
-export interface HookObject {
+interface HookObject {
   readonly name?: string;
   onEvent(event: AnyEvent, ctx: HookContext): unknown;
 }

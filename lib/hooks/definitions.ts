@@ -1,26 +1,32 @@
 import { readFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import { readDefinition } from "./prompting/read-answer.ts";
-import type { AnyEvent } from "../core/events.ts";
+import { basename, dirname, isAbsolute, relative, resolve } from "node:path";
+import { type AnyEvent, EVENTS } from "../core/events.ts";
 import type { Hook, HookRecord } from "../core/hook.ts";
-import { nearest } from "../files/nearest.ts";
-import { type Opinion, readNative } from "../core/verdict.ts";
-import { type Definition, DefinitionReader, type Path } from "./definition/definition.ts";
-import { definitionCommand } from "./definition/definition-command.ts";
-import { conditionsOf, momentsOf } from "./definition/definition-match.ts";
-import type { HookDefinitions } from "./definition/hook-config.ts";
-import { type KindParts, listedNames } from "./file/record.ts";
-import { nameWarnings, SEED_TOOLS } from "./known-names.ts";
-import type { HookHost } from "./process/host.ts";
+import type { ResolvedName } from "../core/names.ts";
+import { NO_OPINION, type Opinion, readNative, UnusableAnswer } from "../core/verdict.ts";
+import { expectEvent, nearest } from "../files/nearest.ts";
+import {
+  type Definition,
+  type DefinitionMatcher,
+  DefinitionReader,
+  type HookDefinitions,
+  type Path,
+} from "./definition.ts";
 import { HookLoadError } from "./file/load-error.ts";
+import { type KindParts, listedNames, matcherOf } from "./file/record.ts";
+import { compileGlob } from "./glob.ts";
+import { readStdout } from "./hosts/claude-answer.ts";
+import { nameWarnings, SEED_TOOLS } from "./known-names.ts";
+import { hookEnvironment, hookFolder, type HookHost, outputFolder } from "./process/host.ts";
+import { howEnded, type Ran, runProcess, startedBy } from "./process/process.ts";
 import { programAt } from "./process/program.ts";
-import { parseRules } from "./rule/rule-language.ts";
-import { type Condition, isToolTest } from "./rule/rule.ts";
-import { readRules } from "./rule/rule-yaml.ts";
-import { compileTemplate } from "./prompting/template.ts";
-import { readYaml, type YamlText } from "./rule/yaml.ts";
+import { type Projection, projection } from "./process/wire.ts";
 import { type PromptModel, promptRecord, warnOff, withoutModel } from "./prompt.ts";
+import { readDefinition } from "./read-answer.ts";
+import { type Condition, isToolTest, parseRules, readRules } from "./rule-text.ts";
 import { compileRules } from "./rules.ts";
+import { compileTemplate } from "./template.ts";
+import { readYaml, type YamlText } from "./yaml.ts";
 
 export interface DefinitionsOptions {
   /** Where relative scripts and path patterns begin. @default the folder of the file */
@@ -232,4 +238,147 @@ function internalParts(name: string, { internal = {}, reader, path }: Place): Pa
 function readInternal(raw: unknown, { event }: AnyEvent): Opinion {
   const isDefinition = typeof raw === "object" && raw !== null && "modified_data" in raw;
   return isDefinition ? readDefinition(raw, event) : readNative(raw, event);
+}
+
+/**
+ * A command of a definition: the event as one line of JSON on stdin, `{action, reason, modified_data}` on stdout.
+ * Nothing printed is no opinion; exit code 2 is a denial with stderr as its reason.
+ */
+function definitionCommand(
+  { name, command, args }: { name: string; command: string; args?: readonly string[] },
+  host: HookHost,
+): KindParts {
+  return {
+    kind: "command",
+    dialect: "definition",
+    async run(event, ctx) {
+      const { onOutput } = host;
+      const start = { host, event, ctx };
+      const cwd = hookFolder(start);
+      const place = { command, args, cwd, env: hookEnvironment(start, cwd) };
+      return runProcess({
+        ...(host.confine ? startedBy(await host.confine(), place) : place),
+        input: `${JSON.stringify(written(event))}\n`,
+        signal: ctx.signal,
+        outputDir: () => outputFolder(host, event.session_id),
+        onOutput: onOutput && ((stream, text) => onOutput({ hook: name, event, stream, text })),
+      });
+    },
+    read: (raw, event) => readRan(raw as Ran, event),
+  };
+}
+
+/** The event under its names on the wire and under those of rules and templates, with the fields of S3.34 and S3.35. */
+function written(event: AnyEvent): object {
+  const projected = projection(event);
+  const { tool, args, result, path, error, duration_ms, event_type, profile, config, exit_reason } = projected;
+  // A definition sees both outcomes under one name (S3.34).
+  const seed = event.event === "post-tool-use" ? { event: "PostToolUse" } : {};
+  const named = { ...seed, tool, args, result, path, error, duration_ms, event_type, profile, config, exit_reason };
+  return { ...JSON.parse(JSON.stringify(projected)), ...named };
+}
+
+function readRan(ran: Ran, event: AnyEvent): Opinion {
+  if (ran.ended) throw new UnusableAnswer("Cannot read an answer as the command was ended before it gave one");
+  const words = ran.stderr.trim();
+  if (ran.code === 2) return { ...(words !== "" && { reason: words }), ...beside(ran, event), decision: "deny" };
+  const printed = readStdout(ran.stdout);
+  if ("json" in printed) return readPrinted(printed.json, event);
+  if (ran.code === 0) return NO_OPINION;
+  throw new UnusableAnswer(`Cannot read an answer as the command ${howEnded(ran)}${words && `: ${words}`}`);
+}
+
+function readPrinted(json: Readonly<Record<string, unknown>>, event: AnyEvent): Opinion {
+  return Object.keys(json).length === 0 ? NO_OPINION : readDefinition(json, event.event);
+}
+
+/** What a command that refuses by its exit code also printed: a reason there is preferred to stderr. */
+function beside(ran: Ran, event: AnyEvent): Opinion {
+  try {
+    const printed = readStdout(ran.stdout);
+    const opinion = "json" in printed ? readPrinted(printed.json, event) : NO_OPINION;
+    const { reason, contexts, systemMessage } = opinion;
+    return {
+      ...(reason !== undefined && { reason }),
+      ...(contexts && { contexts }),
+      ...(systemMessage !== undefined && { systemMessage }),
+    };
+  } catch {
+    return NO_OPINION;
+  }
+}
+
+/** Makes the error for a pattern of one key that does not compile. */
+type Mistake = (key: keyof DefinitionMatcher, error: Error) => Error;
+
+/** The moments a definition listens to; without `events` every one there is. */
+export function momentsOf({ events }: DefinitionMatcher, mistake: Mistake): ResolvedName[] {
+  return compiled("events", events ?? Object.keys(EVENTS), expectEvent, mistake);
+}
+
+/**
+ * The conditions of a definition as a reason why not (U12): all that are given must hold, and one on a field that the
+ * event lacks does not.
+ */
+function conditionsOf(matcher: DefinitionMatcher, workspace: string, mistake: Mistake): HookRecord["misses"] {
+  const on = (field: string, key: keyof DefinitionMatcher, compile: (pattern: string) => TextTest) => {
+    const patterns = matcher[key];
+    return patterns && condition(field, patterns, compiled(key, patterns, compile, mistake));
+  };
+  const conditions = [
+    on("tool", "tools", (pattern) => matcherOf(withSeedNames(pattern))),
+    on("path", "path_patterns", (glob) => pathGlob(glob, workspace)),
+    on("new_model", "model_patterns", compileGlob),
+  ].filter((c) => c !== undefined);
+  if (conditions.length === 0) return undefined;
+  return (event) => {
+    const projected = projection(event);
+    for (const misses of conditions) {
+      const why = misses(projected);
+      if (why !== undefined) return why;
+    }
+    return undefined;
+  };
+}
+
+type TextTest = (value: string) => boolean;
+
+/** A list of names with the tools that seed S3's names among them stand for. */
+function withSeedNames(pattern: string): string {
+  const tools = listedNames(pattern).flatMap((name) => SEED_TOOLS.get(name) ?? []);
+  return [pattern, ...tools].join("|");
+}
+
+function compiled<T>(
+  key: keyof DefinitionMatcher,
+  patterns: readonly string[],
+  compile: (pattern: string) => T,
+  mistake: Mistake,
+): T[] {
+  try {
+    return patterns.map((pattern) => compile(pattern));
+  } catch (error) {
+    throw mistake(key, error as Error);
+  }
+}
+
+function condition(field: string, patterns: readonly string[], tests: readonly TextTest[]) {
+  const written = patterns.map((pattern) => `'${pattern}'`).join(", ");
+  return (event: Projection): string | undefined => {
+    const value = event[field];
+    if (typeof value !== "string") return `the event has no ${field} for ${written}`;
+    return tests.some((test) => test(value)) ? undefined : `${field} '${value}' does not match ${written}`;
+  };
+}
+
+/** A pattern without '/' also means the file's own name; one that is not absolute also means a path from the workspace. */
+function pathGlob(pattern: string, workspace: string): TextTest {
+  const test = compileGlob(pattern);
+  const byName = !pattern.includes("/");
+  return (path) => {
+    if (test(path) || (byName && test(basename(path)))) return true;
+    if (!isAbsolute(path)) return false;
+    const inside = relative(workspace, path);
+    return inside !== "" && inside.split("/")[0] !== ".." && test(inside);
+  };
 }

@@ -4,9 +4,9 @@ import type { HookRecord } from "../core/hook.ts";
 import { thrownWords } from "../core/thrown.ts";
 import { discover, type Discovery, type HookFile, loadMessage, type Problem } from "./discover.ts";
 import { isSkipped } from "./file/file-name.ts";
-import type { ModuleFolder } from "./file/import.ts";
 import { sharedFiles, treeHash } from "./file/tree.ts";
 import { brokenHook, loadHook, problemHook } from "./load.ts";
+import type { ModuleFolder } from "./module.ts";
 import type { HookHost } from "./process/host.ts";
 import type { PromptModel } from "./prompt.ts";
 
@@ -23,7 +23,7 @@ export interface Runner {
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-export interface FolderOptions extends Runner {
+interface FolderOptions extends Runner {
   /** How listings name the folder. @default its path */
   readonly source?: string;
   /** Made again at each load, for the files as they are then. */
@@ -164,7 +164,7 @@ class Refused {
  * A hook that is run only while nothing speaks against it. Where it is not run, what it would have judged is
  * refused: whoever changes a hook must not open the gate by that.
  */
-export function guarded(record: HookRecord, why: () => string | undefined): HookRecord {
+function guarded(record: HookRecord, why: () => string | undefined): HookRecord {
   return {
     ...record,
     run: (event, ctx) => {

@@ -5,10 +5,9 @@ import type { AnyEvent } from "../core/events.ts";
 import type { HookContext } from "../core/hook.ts";
 import type { Opinion } from "../core/verdict.ts";
 import { failureWords, type HookKindParts } from "./command.ts";
-import { answerOf, FailedCommand, listeningTo, speakerOf } from "./process/answer.ts";
+import { answerOf, FailedCommand, listeningTo, refusalWords, speakerOf } from "./process/answer.ts";
 import type { HookHost } from "./process/host.ts";
 import { wireInput } from "./process/wire.ts";
-import { refusalWords } from "./process/words.ts";
 
 export interface HttpOptions {
   readonly url: string;

@@ -13,7 +13,7 @@ import { HOST_NAMES, hostEvent, type HostName, HOSTS } from "./hosts/index.ts";
 import { ownCommand } from "./own-command.ts";
 
 /** A hook file with the record it compiled to, which knows its config. */
-export interface Installable {
+interface Installable {
   readonly file: HookFile;
   readonly record: HookRecord;
 }
@@ -218,7 +218,7 @@ function removeIfEmpty(folder: string): void {
 }
 
 /** One hook in another host's settings. */
-export interface HostEntry {
+interface HostEntry {
   readonly event: string;
   readonly matcher?: string | undefined;
   readonly hook: { readonly type: "command"; readonly command: string; readonly [field: string]: unknown };
@@ -311,7 +311,7 @@ type Path = readonly (string | number)[];
  * A JSON text, comments and all, that is changed by putting text in and taking text out: what is not meant stays as it
  * is, to the byte.
  */
-export class JsonText {
+class JsonText {
   readonly #jsonc: typeof import("jsonc-parser");
   readonly #style: { readonly eol: string; readonly indent: string };
   text: string;

@@ -5,7 +5,7 @@ import { isAboutTool } from "./file/record.ts";
 import { sampleEvent } from "./samples.ts";
 
 /** The fields of a tool's input, by the tool's name. */
-export type ToolFields = { readonly [tool: string]: readonly string[] };
+type ToolFields = { readonly [tool: string]: readonly string[] };
 
 /** The tools of `crochet/tools`. */
 export const TOOL_FIELDS: ToolFields = {

@@ -1,15 +1,14 @@
 import { EVENTS } from "../core/events.ts";
 import type { HookRecord, OnError } from "../core/hook.ts";
 import { NO_OPINION } from "../core/verdict.ts";
-import { readHeader } from "./file/config.ts";
-import type { HookHost } from "./process/host.ts";
-import type { ModuleFolder } from "./file/import.ts";
-import { programOf } from "./process/program.ts";
-import { recordBase } from "./file/record.ts";
 import type { HookFile, Problem } from "./discover.ts";
+import { readHeader, recordBase } from "./file/record.ts";
+import type { ModuleFolder } from "./module.ts";
+import type { HookHost } from "./process/host.ts";
+import { programOf } from "./process/program.ts";
 import type { PromptModel } from "./prompt.ts";
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly folder: ModuleFolder;
   /** How listings name where the hook is from. */
   readonly source: string;

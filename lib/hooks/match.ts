@@ -2,7 +2,7 @@ import { type AnyEvent, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 
 /** Other names under which matchers and rules may call a tool. */
-export const TOOL_ALIASES: { readonly [alias: string]: string } = { Task: "Agent" };
+const TOOL_ALIASES: { readonly [alias: string]: string } = { Task: "Agent" };
 
 const EXACT = /^[A-Za-z0-9_\-, |]*$/;
 

@@ -1,6 +1,6 @@
 import type { Hook, HookRecord } from "../core/hook.ts";
 import type { Model } from "../core/model.ts";
-import type { HookDefinitions } from "./definition/hook-config.ts";
+import type { HookDefinitions } from "./definition.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
 import type { PromptOptions } from "./prompt.ts";
 

@@ -1,21 +1,27 @@
-import { type EventName, EVENTS } from "../core/events.ts";
+import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
+import { isObject } from "../core/json.ts";
 import { fromAction, NO_OPINION, type Opinion } from "../core/verdict.ts";
-import { readHeader } from "./file/config.ts";
-import { type Condition, fieldReader, type FieldTest, fieldText, isToolTest, type Rule } from "./rule/rule.ts";
 import { boundedSearch } from "../regex/bounded-search.ts";
-import { compileGlob } from "./rule/glob.ts";
-import { HookLoadError } from "./file/load-error.ts";
-import { type KindParts, recordBase } from "./file/record.ts";
-import { parseRules } from "./rule/rule-language.ts";
-import { readRules } from "./rule/rule-yaml.ts";
 import { runaway } from "../regex/runaway.ts";
-import { subjectSetter } from "./rule/subject.ts";
-import { type Projection, projection } from "./process/wire.ts";
-import { readYaml } from "./rule/yaml.ts";
 import type { HookFile } from "./discover.ts";
+import { HookLoadError } from "./file/load-error.ts";
+import { type KindParts, readHeader, recordBase } from "./file/record.ts";
+import { compileGlob } from "./glob.ts";
+import { type Projection, projection } from "./process/wire.ts";
+import {
+  type Condition,
+  fieldReader,
+  type FieldTest,
+  fieldText,
+  isToolTest,
+  parseRules,
+  readRules,
+  type Rule,
+} from "./rule-text.ts";
+import { readYaml } from "./yaml.ts";
 
-export interface RulesOptions {
+interface RulesOptions {
   /** Where the rules come from, for mistakes. */
   readonly file: string;
   /** `lines` is the one-line form of `.rules`. */
@@ -183,4 +189,84 @@ function search(pattern: string, mistake: (why: string) => HookLoadError): Compa
   const why = runaway(regex);
   if (why !== undefined) throw mistake(`'${pattern}' cannot be used safely, ${why}`);
   return boundedSearch(regex);
+}
+
+type Fields = { readonly [key: string]: unknown };
+
+/** Other names of a subject: the same as in the event's projection. */
+const SPELLINGS: { readonly [subject: string]: readonly string[] } = {
+  input: ["args", "input", "tool_input"],
+  result: ["result", "tool_response"],
+};
+
+/**
+ * How `modify` sets one field of an event: the function gives the changed subject and leaves the event alone.
+ * A text in place of the function says why it cannot be set there.
+ */
+function subjectSetter(
+  event: EventName,
+  field: string,
+  value: unknown,
+): ((event: AnyEvent) => unknown) | string {
+  const subject = EVENTS[event].subject;
+  if (subject === null) return `nothing can be modified on ${event}`;
+  const roots = SPELLINGS[subject] ?? [subject];
+  const [root, ...rest] = field.split(".") as [string, ...string[]];
+  if (!roots.includes(root)) {
+    return `'${field}' is not inside what ${event} can modify: expected ${example(event, roots[0]!)}`;
+  }
+  const whole = rest.length === 0;
+  const expected = (what: string) => `'${field}' is ${what} and cannot be set to ${JSON.stringify(value)}`;
+  switch (subject) {
+    case "input":
+      if (whole && !isObject(value)) return expected("the tool's whole input, an object,");
+      return (fired) => put((fired as unknown as Fields).input, rest, value);
+    case "result":
+      if (whole && !isResult(value)) return expected("a result, a text or an object with 'content',");
+      return (fired) => whole ? structuredClone(value) : { response: put(responseOf(fired), rest, value) };
+    case "turn":
+    case "request":
+      if (rest.length !== 1 || !(rest[0] === "system" || (rest[0] === "append" && subject === "request"))) {
+        return `'${field}' cannot be set by a rule: expected ${example(event, roots[0]!)}`;
+      }
+      if (typeof value !== "string") return expected("a text");
+      return () => ({ [rest[0]!]: value });
+    case "retry":
+      if (!whole || typeof value !== "boolean") return expected("true or false");
+      return () => value;
+    default:
+      if (!whole || typeof value !== "string") return expected("a text");
+      return () => value;
+  }
+}
+
+function example(event: EventName, root: string): string {
+  return EVENTS[event].subject === "turn" || EVENTS[event].subject === "request"
+    ? `${root}.system`
+    : EVENTS[event].subject === "input" || EVENTS[event].subject === "result"
+    ? `${root} or a field of it, such as ${root}.name`
+    : root;
+}
+
+/** A copy with one field set; what cannot hold the field gives way to an object that can. */
+function put(given: unknown, path: readonly string[], value: unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return structuredClone(value);
+  if (Array.isArray(given) && /^\d+$/.test(key) && Number(key) <= given.length) {
+    const copy = [...given];
+    copy[Number(key)] = put(copy[Number(key)], rest, value);
+    return copy;
+  }
+  const copy: { [key: string]: unknown } = isObject(given) ? { ...given } : {};
+  copy[key] = put(Object.hasOwn(copy, key) ? copy[key] : undefined, rest, value);
+  return copy;
+}
+
+function responseOf(event: AnyEvent): unknown {
+  return event.event === "post-tool-use" ? event.result?.response : undefined;
+}
+
+function isResult(value: unknown): boolean {
+  return typeof value === "string" || value === null ||
+    (isObject(value) && ("content" in value || "response" in value));
 }

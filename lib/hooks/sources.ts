@@ -1,13 +1,13 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { HookRecord } from "../core/hook.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { holdsHooks } from "./discover.ts";
+import { readBrought } from "./file/brought.ts";
 import { parseFileName } from "./file/file-name.ts";
 import { type Environment, homeOf, realOr, shortPath, userState } from "./file/places.ts";
-import { type SourceScope, TextSource } from "./file/text-source.ts";
-import { nameWarnings } from "./known-names.ts";
 import { HookFolder, type Runner } from "./folder.ts";
+import { nameWarnings } from "./known-names.ts";
 import { switched, Switches } from "./switches.ts";
 import type { TomlOptions } from "./toml.ts";
 import { changedGuards, distrust, hooksKeeper, type Trustable } from "./trust.ts";
@@ -46,7 +46,7 @@ export interface Listed {
 }
 
 /** Something that was found and is not loaded. */
-export interface Unloaded {
+interface Unloaded {
   readonly name: string;
   readonly source: string;
   readonly why: string;
@@ -288,7 +288,7 @@ export class HookSources {
     const listed: Listed[] = [];
     const told = new Set<string>();
     for (const record of tomlHooks(cwd, this.#toml.text, { ...toml, host })) {
-      const { readTurnCommand } = await import("./turn-command.ts");
+      const { readTurnCommand } = await import("./toml.ts");
       const table = record.name.endsWith("#turn_start") ? "turn_start" : "turn_end";
       try {
         if (await readTurnCommand(this.#toml.text, TOML_FILE, table) === undefined) continue;
@@ -325,4 +325,50 @@ function unloadedFiles(source: string, refused: ReadonlyMap<string, string>): Un
       return { name, source, why: (error as Error).message };
     }
   });
+}
+
+/** Where hooks are from, in the order in which they are asked. */
+type SourceScope = "script" | "user" | "project" | "local" | "command line";
+
+/** A settings or definitions file, of which only a trusted text counts. */
+class TextSource {
+  readonly path: string;
+  readonly scope: SourceScope;
+  readonly #options: TextSourceOptions;
+  /** Undefined if there is none, or none that is trusted. */
+  text: string | undefined;
+  /** Why what lies there does not count. */
+  refused: string | undefined;
+  problem: string | undefined;
+
+  constructor(path: string, scope: SourceScope, options: TextSourceOptions = {}) {
+    this.path = path;
+    this.scope = scope;
+    this.#options = options;
+  }
+
+  load(): void {
+    this.text = this.refused = this.problem = undefined;
+    const { project, distrust, required } = this.#options;
+    try {
+      const bytes = project === undefined ? readFileSync(this.path) : readBrought(project, this.path);
+      if (bytes === undefined) return;
+      const text = new TextDecoder().decode(bytes);
+      this.refused = distrust?.(text);
+      if (this.refused === undefined) this.text = text;
+    } catch (error) {
+      const missing = (error as { code?: string }).code === "ENOENT";
+      if (missing && !required) return;
+      this.problem = `Cannot read '${this.path}': ${missing ? "there is no such file" : (error as Error).message}`;
+    }
+  }
+}
+
+interface TextSourceOptions {
+  /** The project that brought the file along: only a regular file inside it is read. */
+  readonly project?: string;
+  /** Why a text is not to be used. @default all are */
+  readonly distrust?: ((text: string) => string | undefined) | undefined;
+  /** Named by a person: it must be there. */
+  readonly required?: boolean;
 }

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { isInside } from "../files/confine.ts";
 import { sha256 } from "../files/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { readBrought } from "./file/brought.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
-import { type Imports, importsOf } from "./file/imports.ts";
 import { type Environment, realOr, stateFile, userState, writeWhole } from "./file/places.ts";
 import { fileHashes } from "./file/tree.ts";
 import type { Gatekeeper } from "./folder.ts";
@@ -23,7 +23,7 @@ const TRUSTABLE = [
 export type Trustable = (typeof TRUSTABLE)[number];
 
 /** What a person trusts of one directory: the hash of each thing's bytes. */
-export interface Trust {
+interface Trust {
   readonly dir: string;
   readonly hashes: { readonly [thing: string]: string };
   /** The hash of each file: those of the hooks folder one by one, with what they import of the project. */
@@ -299,4 +299,48 @@ function guards(dir: string, file: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** What modules import: files of the project, and everything else by the name it is imported by. */
+interface Imports {
+  /** Relative to the project. */
+  readonly inside: readonly string[];
+  readonly outside: readonly string[];
+}
+
+/** Specifiers as they are written; one that is put together while the module runs is not seen. */
+const SPECIFIER = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
+const MODULE = /\.[cm]?[jt]sx?$/;
+const ENDINGS = ["", ".ts", ".js", ".mjs", "/index.ts", "/index.js"];
+
+/** What modules of a project import, and what that imports in turn. Nothing is imported. */
+function importsOf(
+  project: string,
+  modules: readonly string[],
+  read: (path: string) => Uint8Array | undefined,
+): Imports {
+  const root = realOr(project);
+  const seen = new Set(modules.map(realOr));
+  const queue = [...seen].filter((path) => MODULE.test(path));
+  const inside = new Set<string>();
+  const outside = new Set<string>();
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    const text = new TextDecoder().decode(read(path));
+    for (const [, , name] of text.matchAll(SPECIFIER)) {
+      const found = /^\.{0,2}\//.test(name!) ? fileAt(resolve(dirname(path), name!)) : undefined;
+      if (found === undefined || !isInside(found, root)) outside.add(found ?? name!);
+      else if (!seen.has(found)) {
+        seen.add(found);
+        inside.add(relative(root, found));
+        if (MODULE.test(found)) queue.push(found);
+      }
+    }
+  }
+  const isRuntime = (name: string) => /^(?:node|bun|deno):/.test(name);
+  return { inside: [...inside].sort(), outside: [...outside].filter((name) => !isRuntime(name)).sort() };
+}
+
+function fileAt(path: string): string | undefined {
+  const ending = ENDINGS.find((end) => existsSync(path + end) && statSync(path + end).isFile());
+  return ending === undefined ? undefined : realOr(join(path + ending));
 }

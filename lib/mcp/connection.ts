@@ -1,13 +1,13 @@
-import { pathToFileURL } from "node:url";
 import type { CallToolResult, Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
+import { pathToFileURL } from "node:url";
 import type { JsonSchema } from "../core/model.ts";
-import { checkSchema } from "../tools/schema.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../core/tool.ts";
-import { withoutSecrets } from "../hooks/process/environment.ts";
 import { crochetVersion } from "../files/version.ts";
-import { isRemote, type McpServer, toolNames } from "./servers.ts";
+import { withoutSecrets } from "../hooks/process/host.ts";
+import { checkSchema } from "../tools/schema.ts";
 import { blocksOf, outputOf } from "./results.ts";
 import { inputParser } from "./schema.ts";
+import { isRemote, type McpServer, toolNames } from "./servers.ts";
 import { StdioTransport } from "./stdio.ts";
 
 export type Sdk = typeof import("@modelcontextprotocol/client");

@@ -2,7 +2,7 @@ import type { Arbitrary, Random, Stream, Value } from "fast-check";
 import { blocksOf, type Fault, faultText, type NamedBlock } from "../tape/fault/fault.ts";
 import { type Cuts, frameOf } from "../tape/frames.ts";
 import { expectTape, MAIN, type Tape } from "../tape/tape.ts";
-import { fastCheck } from "./arbitraries/fast-check.ts";
+import { fastCheck } from "./arbitraries/texts.ts";
 
 /**
  * Schedules of faults over a recorded run, as an arbitrary of fast-check: one to four faults, each anywhere in any reply.

@@ -1,9 +1,6 @@
 import { checkOptions, type OptionKind } from "../files/options.ts";
-import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/kept-faults.ts";
-import { faultFile } from "../tape/fixture.ts";
-import { tapeFile } from "../tape/options.ts";
 import type { Fault } from "../tape/fault/fault.ts";
-import type { Tape } from "../tape/tape.ts";
+import { readFaultFile, type SavedFaults, saveFaults } from "../tape/fault/kept-faults.ts";
 import {
   type Faultable,
   UNDER_FAULTS,
@@ -11,7 +8,10 @@ import {
   underFaults,
   type UnderFaultsOptions,
 } from "../tape/fault/under-faults.ts";
-import { fastCheck } from "./arbitraries/fast-check.ts";
+import { faultFile } from "../tape/fixture.ts";
+import { tapeFile } from "../tape/options.ts";
+import type { Tape } from "../tape/tape.ts";
+import { fastCheck } from "./arbitraries/texts.ts";
 import { faults } from "./faults.ts";
 
 export interface SearchOptions extends UnderFaultsOptions {

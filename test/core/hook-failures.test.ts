@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readDefinition } from "../../lib/hooks/prompting/read-answer.ts";
 import { type EventName, EVENTS, type Fired } from "../../lib/core/events.ts";
 import type { Folded } from "../../lib/core/fold.ts";
 import type { HookContext, HookRecord, OnError } from "../../lib/core/hook.ts";
 import { deny } from "../../lib/core/verdict.ts";
+import { readDefinition } from "../../lib/hooks/read-answer.ts";
 import { fakeClock } from "./_clock.ts";
 import { type Answering, env, folded, PRE, pre, STOP, stop } from "./_fired.ts";
 import { named } from "./_stage.ts";

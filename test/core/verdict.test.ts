@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { readClaude } from "../../lib/hooks/hosts/claude-answer.ts";
-import { readDefinition, readPrompt } from "../../lib/hooks/prompting/read-answer.ts";
 import type { EventName } from "../../lib/core/events.ts";
 import {
   allow,
@@ -16,6 +14,8 @@ import {
   readNative,
   UnusableAnswer,
 } from "../../lib/core/verdict.ts";
+import { readClaude } from "../../lib/hooks/hosts/claude-answer.ts";
+import { readDefinition, readPrompt } from "../../lib/hooks/read-answer.ts";
 
 type Row = readonly [event: EventName, raw: unknown, expected: Opinion | RegExp];
 type Reader = (raw: unknown, event: EventName) => Opinion;

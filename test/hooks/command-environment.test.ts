@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { commandHook } from "../../lib/hooks/command.ts";
-import { withoutSecrets } from "../../lib/hooks/process/environment.ts";
-import type { HookHost } from "../../lib/hooks/process/host.ts";
+import { type HookHost, withoutSecrets } from "../../lib/hooks/process/host.ts";
 import { scratch } from "../_scratch.ts";
 import { environment, fireHook, PRE, record, START } from "./_fire.ts";
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { test } from "node:test";
 import { discover, readHookFile } from "../../lib/hooks/discover.ts";
-import { readHeader } from "../../lib/hooks/file/config.ts";
+import { readHeader } from "../../lib/hooks/file/record.ts";
 import { programOf } from "../../lib/hooks/process/program.ts";
 import { scratch } from "../_scratch.ts";
 

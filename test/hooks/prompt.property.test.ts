@@ -1,10 +1,9 @@
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
-import { askModel } from "../../lib/hooks/prompt.ts";
-import { jsonInText } from "../../lib/hooks/prompting/read-answer.ts";
-import { ResponseCache } from "../../lib/hooks/prompting/shared-calls.ts";
-import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
+import { askModel, ResponseCache } from "../../lib/hooks/prompt.ts";
+import { jsonInText } from "../../lib/hooks/read-answer.ts";
+import { compileTemplate } from "../../lib/hooks/template.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "./_events.ts";

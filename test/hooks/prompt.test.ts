@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { fire } from "../../lib/core/dispatch.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { Model } from "../../lib/core/model.ts";
+import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import {
   askModel,
@@ -15,9 +15,9 @@ import {
   promptGate,
   promptHook,
   promptStop,
+  ResponseCache,
 } from "../../lib/hooks/prompt.ts";
-import { ResponseCache } from "../../lib/hooks/prompting/shared-calls.ts";
-import { compileTemplate } from "../../lib/hooks/prompting/template.ts";
+import { compileTemplate } from "../../lib/hooks/template.ts";
 import { scripted } from "../../lib/testing/scripted.ts";
 import { scratch } from "../_scratch.ts";
 import { call, fired, testContext, testEnv } from "./_events.ts";

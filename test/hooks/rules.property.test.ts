@@ -1,7 +1,7 @@
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
-import { compileGlob } from "../../lib/hooks/rule/glob.ts";
+import { compileGlob } from "../../lib/hooks/glob.ts";
 import { rulesHook } from "../../lib/hooks/rules.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
 import { tries } from "../_counts.ts";

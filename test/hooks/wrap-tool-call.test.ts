@@ -1,14 +1,13 @@
+import * as crochet from "../../lib/index.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
-import { readDefinition } from "../../lib/hooks/prompting/read-answer.ts";
 import type { AnyEvent } from "../../lib/core/events.ts";
-import { sessionHooks, ToolDeniedError, wrapToolCall } from "../../lib/hooks/wrap-tool-call.ts";
-import { expectEvent } from "../../lib/files/nearest.ts";
-import { HookRegistry } from "../../lib/hooks/registry.ts";
 import { ask, deny, modify } from "../../lib/core/verdict.ts";
+import { expectEvent } from "../../lib/files/nearest.ts";
+import type { CodeHooks } from "../../lib/hooks/code-hooks.ts";
+import { readDefinition } from "../../lib/hooks/read-answer.ts";
+import { HookRegistry, sessionHooks, ToolDeniedError, wrapToolCall } from "../../lib/hooks/registry.ts";
 import type { HookConfig, HookMatcher, HookResult, HookType } from "../../lib/index.ts";
-import * as crochet from "../../lib/index.ts";
 import { record } from "../core/_stage.ts";
 
 /** A registry that writes down all it is told. */

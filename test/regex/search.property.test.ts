@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundedSearch } from "../../lib/regex/bounded-search.ts";
-import { linearSearch } from "../../lib/regex/linear-search.ts";
-import { runaway } from "../../lib/regex/runaway.ts";
-import { regexTree } from "../../lib/regex/tree.ts";
 import { rulesHook } from "../../lib/hooks/rules.ts";
 import { parseRule } from "../../lib/permissions/parse-rule.ts";
+import { boundedSearch, linearSearch } from "../../lib/regex/bounded-search.ts";
+import { runaway } from "../../lib/regex/runaway.ts";
+import { regexTree } from "../../lib/regex/tree.ts";
 import { compileGlob } from "../../lib/tools/search/glob.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "../hooks/_events.ts";

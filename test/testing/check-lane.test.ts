@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Question } from "../../lib/testing/check/ask-protocol.ts";
 import { Lane, sandboxWorks } from "../../lib/testing/check/lane.ts";
 import { fill, Scratch } from "../../lib/testing/check/place.ts";
+import type { Question } from "../../lib/testing/check/subject.ts";
 import { until } from "../_until.ts";
 import { hookFiles, SLOW } from "./_check-files.ts";
 

@@ -1,14 +1,13 @@
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import type { HostName } from "../../lib/hooks/hosts/index.ts";
-import type { Probed, RanCommand } from "../../lib/testing/check/ask-protocol.ts";
-import { readPrinted } from "../../lib/testing/check/laws/printed.ts";
 import type { Judged } from "../../lib/testing/check/laws/judged.ts";
-import { protocol } from "../../lib/testing/check/laws/protocol.ts";
+import { readPrinted } from "../../lib/testing/check/laws/printed.ts";
+import { protocol, safe } from "../../lib/testing/check/laws/protocol.ts";
 import { reliable } from "../../lib/testing/check/laws/reliable.ts";
-import { safe } from "../../lib/testing/check/laws/safe.ts";
 import { unsetVariables } from "../../lib/testing/check/static-faults.ts";
+import type { Probed, RanCommand } from "../../lib/testing/check/subject.ts";
 import { rounds } from "../_counts.ts";
 
 interface Said {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { resolveEvent } from "../../lib/core/names.ts";
-import { fillEvent } from "../../lib/testing/examples/fill.ts";
+import { fillEvent } from "../../lib/testing/examples/play.ts";
 import { askHook, matchers, runExamples, testExamples } from "../../lib/testing/index.ts";
 import { hookFiles } from "./_check-files.ts";
 

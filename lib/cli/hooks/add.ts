@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { nearest } from "../../files/nearest.ts";
 import { isSkipped, parseFileName } from "../../hooks/file/file-name.ts";
 import { standings, trust } from "../../hooks/trust.ts";
-import { sidecarsOf } from "../../testing/examples/read.ts";
+import { sidecarsOf } from "../../testing/examples/example.ts";
 import { command, type Usage } from "../_flags.ts";
 import { EXIT, UsageError } from "../_io.ts";
 import { projectOf } from "../_project.ts";

@@ -5,7 +5,7 @@ import type { Folded } from "../../core/fold.ts";
 export type Ability = "deny" | "ask" | "allow" | "modify" | "context" | "halt";
 
 /** One event of a host. */
-export interface HostEventRow {
+interface HostEventRow {
   /** Our names for it: hook files with one of them are installed there, and it is read as the first. Absent: nothing here fires it. */
   readonly ours?: readonly [first: string, ...more: string[]];
   /** What a hook can do there. Given with the row that has the name of the event itself. */

@@ -1,17 +1,16 @@
 import { statSync } from "node:fs";
-import { asyncLine, readClaude, readStdout } from "../hosts/claude-answer.ts";
 import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import type { HookContext, HookRecord } from "../../core/hook.ts";
 import { NO_OPINION, type Opinion } from "../../core/verdict.ts";
-import { readHeader } from "../file/config.ts";
+import type { HookFile } from "../discover.ts";
+import { readHeader, recordBase } from "../file/record.ts";
+import { asyncLine, readClaude, readStdout } from "../hosts/claude-answer.ts";
 import { HOSTS } from "../hosts/index.ts";
 import type { HostEvent } from "../hosts/read-event.ts";
 import { failed } from "../process/answer.ts";
 import { type Ran, runProcess } from "../process/process.ts";
 import { programOf } from "../process/program.ts";
-import { recordBase } from "../file/record.ts";
 import { wireInput, wireName } from "../process/wire.ts";
-import type { HookFile } from "../discover.ts";
 import type { ServeOptions } from "../serve.ts";
 
 /** A script that another host asks through us. */

@@ -1,7 +1,6 @@
 import type { Arbitrary } from "fast-check";
 import { assistant, type Block, type Message, text, toolResult, type ToolUseBlock, user } from "../../core/messages.ts";
-import { type FastCheck, fastCheck } from "./fast-check.ts";
-import { FILES, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
+import { type FastCheck, fastCheck, FILES, PROMPTS, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
 
 export interface ConversationOptions {

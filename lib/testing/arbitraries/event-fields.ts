@@ -2,8 +2,7 @@ import type { Arbitrary } from "fast-check";
 import type { EventFields, EventName, Stop } from "../../core/events.ts";
 import { assistant, type Message, text, user } from "../../core/messages.ts";
 import { conversationArbitrary } from "./conversation.ts";
-import type { FastCheck } from "./fast-check.ts";
-import { pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
+import { type FastCheck, pathArbitrary, PROMPTS, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, type Called } from "./tools.ts";
 
 export interface Wanted extends Scene {

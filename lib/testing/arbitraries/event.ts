@@ -5,9 +5,8 @@ import { expectEvent } from "../../files/nearest.ts";
 import type { EventSetting, WireEvent } from "../../hooks/hosts/host.ts";
 import { HOST_NAMES, type HostName, HOSTS, isHost } from "../../hooks/hosts/index.ts";
 import { fieldsArbitrary, type Wanted } from "./event-fields.ts";
-import { type FastCheck, fastCheck } from "./fast-check.ts";
 import { asClaude, CLAUDE_ONLY, claudeOnly, ourName } from "./host-events.ts";
-import { FILES, type Scene } from "./texts.ts";
+import { type FastCheck, fastCheck, FILES, type Scene } from "./texts.ts";
 
 export interface EventArbitraryOptions {
   /** The tools a tool event is about: a name or a matcher such as `Edit|Write` or `mcp__.*`. @default every tool we know */

@@ -1,11 +1,10 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent } from "../../core/events.ts";
 import { kebab } from "../../core/names.ts";
-import { wireInput } from "../../hooks/process/wire.ts";
 import type { EventSetting, WireEvent } from "../../hooks/hosts/host.ts";
 import { hostEvent, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
-import type { FastCheck } from "./fast-check.ts";
-import { pathArbitrary, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
+import { wireInput } from "../../hooks/process/wire.ts";
+import { type FastCheck, pathArbitrary, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary, partial } from "./tools.ts";
 
 type Fields = Record<string, unknown>;

@@ -1,8 +1,7 @@
 import type { Arbitrary } from "fast-check";
 import type { ScriptedReply } from "../_reply-events.ts";
 import { scripted, type ScriptedModel } from "../scripted.ts";
-import { type FastCheck, fastCheck } from "./fast-check.ts";
-import { FILES, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
+import { type FastCheck, fastCheck, FILES, type Scene, SENTENCES, textArbitrary } from "./texts.ts";
 import { callArbitrary } from "./tools.ts";
 
 export interface ModelArbitraryOptions {

@@ -5,15 +5,22 @@ import { fire } from "../../core/dispatch.ts";
 import type { EventName, Fired } from "../../core/events.ts";
 import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { readHookFile } from "../../hooks/discover.ts";
-import { type HookConfig, readHeader } from "../../hooks/file/config.ts";
+import { type HookConfig, readHeader } from "../../hooks/file/record.ts";
 import { nameWarnings } from "../../hooks/known-names.ts";
 import { loadHook } from "../../hooks/load.ts";
 import type { HookHost } from "../../hooks/process/host.ts";
+import type { Example } from "../examples/example.ts";
 import { scripted } from "../scripted.ts";
 import type { Asked } from "./_child.ts";
-import type { Example } from "../examples/example.ts";
-import type { Probed, Question, RanCommand, Setup, Target } from "./ask-protocol.ts";
-import { type Loaded, momentsOf } from "./subject.ts";
+import {
+  type Loaded,
+  momentsOf,
+  type Probed,
+  type Question,
+  type RanCommand,
+  type Setup,
+  type Target,
+} from "./subject.ts";
 
 /** Fields that the dispatcher sets itself. */
 const STAMPED = ["event_id", "timestamp", "session_id", "agent_id", "parent_agent_id", "turn_id"];
@@ -93,7 +100,7 @@ async function loadedOf(record: HookRecord, { target }: Setup): Promise<Loaded> 
 }
 
 async function examplesOf({ path, event }: Target & { type: "file" }): Promise<readonly Example[]> {
-  const { readExamples } = await import("../examples/read.ts");
+  const { readExamples } = await import("../examples/example.ts");
   return await readExamples(readHookFile(path, event));
 }
 

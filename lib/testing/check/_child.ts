@@ -1,9 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { HOSTS } from "../../hooks/hosts/index.ts";
-import { withPlaceholders } from "../../hooks/process/environment.ts";
+import { withPlaceholders } from "../../hooks/process/host.ts";
 import { runProcess } from "../../hooks/process/process.ts";
-import { type Answering, eachLine, type Probed, type Question, type Setup, type Target } from "./ask-protocol.ts";
-import type { Loaded } from "./subject.ts";
+import {
+  type Answering,
+  eachLine,
+  type Loaded,
+  type Probed,
+  type Question,
+  type Setup,
+  type Target,
+} from "./subject.ts";
 
 /**
  * The process in which one hook is asked. Its first line says which hook; then it gets a question per line and writes an

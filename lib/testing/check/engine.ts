@@ -1,9 +1,8 @@
 import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isObject } from "../../core/json.ts";
-import { fastCheck } from "../arbitraries/fast-check.ts";
+import { fastCheck } from "../arbitraries/texts.ts";
 import { NoSuchTool } from "../arbitraries/tools.ts";
-import type { Probed } from "./ask-protocol.ts";
 import type { Session } from "./check.ts";
 import { canaries, dangers, laced, plainProbes, type Probe, probeArbitrary, withoutTranscript } from "./events.ts";
 import { ExampleLanes, playExamples, statesOf } from "./examples.ts";
@@ -12,17 +11,16 @@ import { Asker, Interrupted, Lane, refuses } from "./lane.ts";
 import { deterministic } from "./laws/deterministic.ts";
 import { bypassViolation, guardStrength } from "./laws/guard.ts";
 import { eventName, type Judge, type Judged, keepers } from "./laws/judged.ts";
-import { protocol } from "./laws/protocol.ts";
+import { protocol, safe } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
-import { safe } from "./laws/safe.ts";
 import { terminating } from "./laws/terminating.ts";
-import { matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
 import { fill } from "./place.ts";
 import type { Finding, HookReport, Law, Severity, Termination, Timing, Violation } from "./report.ts";
-import type { Loaded, Subject } from "./subject.ts";
+import { matcherMistake, neverMatches, unknownName } from "./static-faults.ts";
+import type { Loaded, Probed, Subject } from "./subject.ts";
 
 /** What a hook was seen to rewrite. */
-export interface Rewrite {
+interface Rewrite {
   readonly hook: string;
   /** The event, with its tool: `PreToolUse:Bash`. */
   readonly at: string;

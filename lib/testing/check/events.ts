@@ -1,19 +1,18 @@
 import type { Arbitrary } from "fast-check";
 import type { AnyEvent } from "../../core/events.ts";
 import { isObject } from "../../core/json.ts";
-import { compileMatcher } from "../../hooks/match.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 import type { WireEvent } from "../../hooks/hosts/host.ts";
 import { HOSTS } from "../../hooks/hosts/index.ts";
-import { sampleEvent } from "../../hooks/samples.ts";
+import { compileMatcher } from "../../hooks/match.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
-import { COMMANDS } from "../arbitraries/commands.ts";
+import { sampleEvent } from "../../hooks/samples.ts";
 import { eventArbitrary } from "../arbitraries/event.ts";
-import type { FastCheck } from "../arbitraries/fast-check.ts";
-import { FILES } from "../arbitraries/texts.ts";
+import { type FastCheck, FILES } from "../arbitraries/texts.ts";
+import { COMMANDS } from "../arbitraries/tools.ts";
 import { wordsIn } from "../arbitraries/words.ts";
-import { SOURCES } from "./static-faults.ts";
 import type { Place } from "./place.ts";
+import { SOURCES } from "./static-faults.ts";
 import type { Moment, Subject } from "./subject.ts";
 
 type Event = { readonly [field: string]: unknown };

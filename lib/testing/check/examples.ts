@@ -1,14 +1,13 @@
 import { existsSync } from "node:fs";
 import { readHookFile } from "../../hooks/discover.ts";
-import type { Example, Workspace } from "../examples/example.ts";
+import { type Example, readExamples, sidecarsOf, type Workspace } from "../examples/example.ts";
 import { arrange, playExample } from "../examples/play.ts";
-import { readExamples, sidecarsOf } from "../examples/read.ts";
 import type { Findings } from "./findings.ts";
 import { Asker, Lane } from "./lane.ts";
 import type { State } from "./laws/terminating.ts";
 
 /** The examples that a hook carries. Those of a module come from its own process: it is never run in this one. */
-export async function examplesOf({ subject, loaded }: Asker): Promise<readonly Example[] | Error> {
+async function examplesOf({ subject, loaded }: Asker): Promise<readonly Example[] | Error> {
   if (subject.file === undefined) return [];
   if (subject.kind === "module") return loaded.examples ?? [];
   if (!sidecarsOf(subject.file).some((path) => existsSync(path))) return [];

@@ -1,23 +1,25 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isObject } from "../../core/json.ts";
-import { compileMatcher } from "../../hooks/match.ts";
 import { resolveEvent } from "../../core/names.ts";
 import { shellWord } from "../../core/shown.ts";
 import { splitFrontMatter } from "../../files/front-matter.ts";
+import { readDefinitions } from "../../hooks/definitions.ts";
 import { homeOf } from "../../hooks/file/places.ts";
-import { readToml } from "../../hooks/turn-command.ts";
-import { readYaml } from "../../hooks/rule/yaml.ts";
+import { type Handler, readHandler } from "../../hooks/handler.ts";
 import { HOST_NAMES, type HostName, HOSTS } from "../../hooks/hosts/index.ts";
-import { type Handler, readHandler } from "../../hooks/setting/handler.ts";
+import { nameWarnings } from "../../hooks/known-names.ts";
+import { compileMatcher } from "../../hooks/match.ts";
 import { readSettings } from "../../hooks/settings.ts";
+import { readToml, readTurnCommand } from "../../hooks/toml.ts";
+import { readYaml } from "../../hooks/yaml.ts";
 import { matchesIf } from "../../permissions/rules.ts";
 import type { FindOptions } from "./find.ts";
 import { violationsOf } from "./laws/judged.ts";
 import { isSmall } from "./place.ts";
-import { matcherMistake, neverMatches, unsetVariables } from "./static-faults.ts";
 import type { Violation } from "./report.ts";
-import { type Copy, type FoundSubjects, shortened, type Subject } from "./subject.ts";
+import { matcherMistake, neverMatches, unsetVariables } from "./static-faults.ts";
+import { type Copy, type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Command = Handler & { readonly type: "command" };
@@ -201,7 +203,7 @@ function ruleOf(text: string): NonNullable<Subject["rule"]> {
 }
 
 /** The files of the project or the home that a command line names, with the folder they are in, and the packages. */
-export function copiesFor(line: string, { project, home }: Pick<Owner, "project" | "home">): Copy[] {
+function copiesFor(line: string, { project, home }: Pick<Owner, "project" | "home">): Copy[] {
   const words = line.replaceAll(/["']/g, "").replaceAll(/\$\{?(?:CLAUDE|GEMINI)_PROJECT_DIR\}?/g, project)
     .replaceAll(/(?<![\w/])~(?=\/)|\$\{?HOME\}?/g, home).split(/[\s`;|&()<>=,]+/);
   const packages = join(project, "node_modules");
@@ -284,4 +286,62 @@ function oddTimeout(given: number | undefined, host: HostName): readonly Violati
 function timeoutOf({ timeout }: Command, event: string, host: HostName): number {
   const { second, timeout: standard } = HOSTS[host].settings;
   return timeout === undefined ? standard(event) : timeout / second;
+}
+
+/** The definitions of a hooks.yaml. */
+export async function definitionSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
+  const { cwd, host = "claude", env } = options;
+  const problems: string[] = [];
+  const project = dirname(path);
+  const text = readFileSync(path, "utf8");
+  const model = () => {
+    throw new Error("Cannot ask a model while hooks are only read");
+  };
+  const onProblem = (message: string) => void problems.push(message);
+  const records = await readDefinitions(text, path, { workspace: project, by: { model }, onProblem });
+  const shown = shortened(path, cwd);
+  const subjects = records.map((record): Subject => ({
+    name: `${shown}: ${record.name}`,
+    kind: record.kind,
+    target: { type: "definition", path, name: record.name },
+    loaded: {
+      moments: momentsOf(record.on),
+      warnings: nameWarnings(record),
+      mode: record.mode,
+      nondeterministic: false,
+      ...(record.timeout !== undefined && { timeout: record.timeout }),
+    },
+    ...{ path: shown, host, project, text, env: {}, visible: [project], seen: [] },
+    copies: copiesFor(text, { project, home: homeOf(env) }),
+  }));
+  return { subjects, problems };
+}
+
+/** The commands of a hook.toml. */
+export async function tomlSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
+  const { cwd, host = "claude", env } = options;
+  const text = readFileSync(path, "utf8");
+  const project = dirname(dirname(path));
+  const shown = shortened(path, cwd);
+  const subjects: Subject[] = [];
+  for (const table of ["turn_start", "turn_end"] as const) {
+    const turn = await readTurnCommand(text, basename(path), table);
+    if (!turn) continue;
+    const line = [turn.command, ...turn.args];
+    subjects.push({
+      name: `${shown}#${table}`,
+      kind: "command",
+      target: { type: "toml", name: `.agent/hook.toml#${table}` },
+      loaded: {
+        moments: [{ event: table.replace("_", "-") }],
+        mode: "gate",
+        nondeterministic: false,
+        ...(turn.timeout !== undefined && { timeout: turn.timeout }),
+      },
+      runs: line.map(shellWord).join(" "),
+      ...{ path: shown, host, project, text, env: {}, visible: [project], seen: [] },
+      copies: copiesFor(line.join(" "), { project, home: homeOf(env) }),
+    });
+  }
+  return { subjects, problems: [] };
 }

@@ -4,12 +4,11 @@ import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 import { shellWord } from "../../core/shown.ts";
 import { splitFrontMatter } from "../../files/front-matter.ts";
 import { discover, type HookFile, loadMessage, readHookFile } from "../../hooks/discover.ts";
-import { readHeader } from "../../hooks/file/config.ts";
 import { formatFileName, isSkipped, parseFileName, parseMoment } from "../../hooks/file/file-name.ts";
-import { nameWarnings } from "../../hooks/known-names.ts";
-import { recordBase } from "../../hooks/file/record.ts";
-import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
+import { readHeader, recordBase } from "../../hooks/file/record.ts";
 import { HOST_NAMES, type HostName, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
+import { nameWarnings } from "../../hooks/known-names.ts";
+import { isExecutable, type Program, programOf } from "../../hooks/process/program.ts";
 import { unsetVariables } from "./static-faults.ts";
 import { type FoundSubjects, momentsOf, shortened, type Subject } from "./subject.ts";
 
@@ -46,9 +45,9 @@ async function fromFile(path: string, options: FindOptions): Promise<FoundSubjec
   if (/\.jsonc?$|^config\.toml$/.test(name) || hasOwnHooks(path)) {
     return await (await import("./find-settings.ts")).settingsSubjects(path, options);
   }
-  if (name === "hook.toml") return await (await import("./find-definitions.ts")).tomlSubjects(path, options);
+  if (name === "hook.toml") return await (await import("./find-settings.ts")).tomlSubjects(path, options);
   if (/^hooks\.ya?ml$/.test(name)) {
-    return await (await import("./find-definitions.ts")).definitionSubjects(path, options);
+    return await (await import("./find-settings.ts")).definitionSubjects(path, options);
   }
   const isModule = /\.[cm]?[jt]s$/.test(name) && /\bexport\s+default\b|\bas default\b/.test(readFileSync(path, "utf8"));
   const ours = options.event !== undefined || (isOurs(name) && !isForeign(dirname(path)));

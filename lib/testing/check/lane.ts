@@ -4,12 +4,20 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Group, startGroup } from "../../hooks/process/process.ts";
 import { openSandbox, type Wrap } from "../../permissions/sandbox.ts";
-import { type Answering, eachLine, type Probed, type Question, type Setup, type Target } from "./ask-protocol.ts";
 import type { Probe } from "./events.ts";
 import { hookEnv, type Place, randomHex, Tree } from "./place.ts";
-import type { Loaded, Subject } from "./subject.ts";
+import {
+  type Answering,
+  eachLine,
+  type Loaded,
+  type Probed,
+  type Question,
+  type Setup,
+  type Subject,
+  type Target,
+} from "./subject.ts";
 
-export interface LaneOptions {
+interface LaneOptions {
   readonly target: Target;
   readonly place: Place;
   readonly host: Setup["host"];

@@ -1,12 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { dirname, isAbsolute, join, normalize } from "node:path";
+import type { EventName } from "../../core/events.ts";
+import { kebab, pascal, type ResolvedName, resolveEvent } from "../../core/names.ts";
+import { nearest } from "../../files/nearest.ts";
 import type { HookFile } from "../../hooks/discover.ts";
-import type { Probed, Question } from "../check/ask-protocol.ts";
+import { sampleEvent } from "../../hooks/samples.ts";
 import { hookEnv, type Place } from "../check/place.ts";
+import type { Probed, Question } from "../check/subject.ts";
 import type { Example, Workspace } from "./example.ts";
 import { mismatch } from "./expectation.ts";
-import { fillEvent } from "./fill.ts";
 
 /** The result of one example. */
 export interface ExampleResult {
@@ -112,4 +115,115 @@ function runLine(line: string, place: Place): void {
   if (status === 0) return;
   const said = stderr.trim().split("\n").at(-1);
   throw new TypeError(`'${line}' ended with ${signal ?? `code ${status}`}${said && `: ${said}`}`);
+}
+
+type Fields = { readonly [field: string]: unknown };
+
+/** Other names for fields of ours, from the wire and from rules. */
+const ALIASES: { readonly [field: string]: string } = {
+  tool: "tool_name",
+  tool_input: "input",
+  args: "input",
+  custom_instructions: "instructions",
+  from_model: "old_model",
+  to_model: "new_model",
+};
+
+/** What the wire has around an event's own fields: an example may carry it, and it changes nothing. */
+const AROUND = ["transcript_path", "cwd", "prompt_id", "permission_mode", "effort", "mcp_server", "is_interrupt"];
+
+/** What tells one event from another; an example may set it. */
+const STAMPED = ["session_id", "agent_id", "parent_agent_id", "agent_type", "turn_id", "timestamp", "event_id"];
+
+interface FillOptions {
+  readonly cwd: string;
+  /** The moment the hook is named after; an event may name another. */
+  readonly on: ResolvedName;
+  /** The tool of a call, if the event does not say. */
+  readonly tool: string | undefined;
+}
+
+/**
+ * A whole event of ours from the fields of an example: paths become absolute, as hosts have them, an input is merged with
+ * the typical one, and fields that depend on another follow it.
+ *
+ * @throws {TypeError} for a field the event does not have
+ */
+export function fillEvent(given: Fields, { cwd, on, tool }: FillOptions): Fields {
+  const { event: named = given.hook_event_name, hook_event_name: _, ...rest } = given;
+  const moment = typeof named === "string" ? resolveEvent(named)! : on;
+  const called = rest.tool_name ?? rest.tool ?? tool;
+  const failed = moment.outcome === "failure" || (moment.event === "post-tool-use" && typeof rest.error === "string");
+  const sample = sampleEvent(moment.event, { cwd, tool: typeof called === "string" ? called : undefined, failed });
+  const fields = Object.fromEntries(
+    Object.entries(rest).map(([field, value]) => [ALIASES[field] ?? snake(field), value]),
+  );
+  const { tool_response, ...own } = fields;
+  for (const field of Object.keys(own)) check(field, moment.event, sample as unknown as Fields);
+  const input = inputOf(own.input, (sample as unknown as Fields).input as Fields | undefined, cwd);
+  const sub = moment.scope === "sub" ? { parent_agent_id: "sample-session", agent_id: "sample-agent" } : {};
+  return {
+    session_id: "sample-session",
+    agent_id: "sample-session",
+    turn_id: "sample-turn",
+    ...sample,
+    ...sub,
+    ...own,
+    ...(input && { input, original_input: own.original_input ?? input }),
+    ...outcome(own, tool_response, sample as unknown as Fields),
+    ...stopCounts(own, sample as unknown as Fields),
+  };
+}
+
+/** `toolName` and `tool-name` are `tool_name`. */
+function snake(field: string): string {
+  return kebab(field).replaceAll("-", "_");
+}
+
+function check(field: string, event: EventName, sample: Fields): void {
+  const known = [...Object.keys(sample), ...STAMPED, ...AROUND];
+  if (known.includes(field)) return;
+  const meant = nearest(field, [...known, ...Object.keys(ALIASES).filter((name) => known.includes(ALIASES[name]!))]);
+  throw new TypeError(`'${field}' is not a field of ${pascal(event)}: did you mean '${meant}'?`);
+}
+
+function inputOf(given: unknown, usual: Fields | undefined, cwd: string): Fields | undefined {
+  if (usual === undefined) return undefined;
+  if (given !== undefined && (typeof given !== "object" || given === null)) {
+    throw new TypeError(`its input is ${JSON.stringify(given)}: expected an object`);
+  }
+  const input = Object.entries({ ...usual, ...given as Fields | undefined }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(input.map(([field, value]) => {
+    const isPath = (field === "file_path" || field === "notebook_path") && typeof value === "string";
+    return [field, isPath && !isAbsolute(value) ? join(cwd, value) : value];
+  }));
+}
+
+/** A call that has an error has failed; what it gave back can be said in one text. */
+function outcome(own: Fields, response: unknown, sample: Fields): Fields {
+  if (sample.event !== "post-tool-use") return {};
+  const { error = sample.error, result = sample.result } = own;
+  const failed = typeof error === "string";
+  const given = typeof result === "string" ? { content: result, is_error: failed, response: result } : result as Fields;
+  const said = typeof response === "string" ? { content: response } : {};
+  return {
+    failed,
+    error,
+    outcome: failed ? "failure" : "success",
+    result: {
+      ...given,
+      ...(response !== undefined && { response, ...said }),
+      ...(failed && { content: error, is_error: true }),
+    },
+  };
+}
+
+/** Fields of a stop that depend on each other: an agent that was sent back was sent back once, and used no tool since. */
+function stopCounts(own: Fields, { event, remaining: most }: Fields): Fields {
+  if (event !== "stop") return {};
+  const { stop_hook_active = Number(own.continuations ?? 0) > 0 } = own;
+  const { stalled = own.continuations === undefined && stop_hook_active === true ? 1 : 0 } = own;
+  const { continuations = stop_hook_active === true ? Math.max(1, Number(stalled)) : 0 } = own;
+  const { remaining = Number(most) - Number(stalled) } = own;
+  return { stop_hook_active, continuations, stalled, remaining };
 }

@@ -1,16 +1,14 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkOptions, type OptionKind } from "../../files/options.ts";
 import { shown } from "../../core/shown.ts";
+import { checkOptions, type OptionKind } from "../../files/options.ts";
 import { discover, type HookFile, readHookFile } from "../../hooks/discover.ts";
 import { Lane } from "../check/lane.ts";
 import { fill, Scratch } from "../check/place.ts";
-import type { Example } from "./example.ts";
+import { type Example, readExamples } from "./example.ts";
 import type { Answered } from "./expectation.ts";
-import { fillEvent } from "./fill.ts";
-import { type ExampleResult, playExample } from "./play.ts";
-import { readExamples } from "./read.ts";
+import { type ExampleResult, fillEvent, playExample } from "./play.ts";
 
 export interface ExampleOptions {
   /** The event, for a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */

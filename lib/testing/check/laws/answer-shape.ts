@@ -4,7 +4,6 @@ import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import type { Violation } from "../report.ts";
 import { violationsOf } from "./judged.ts";
 import type { Json } from "./printed.ts";
-import { REQUIRED, TYPES } from "./shapes.ts";
 
 const { fault, warning } = violationsOf("protocol", "protocol");
 
@@ -190,3 +189,39 @@ function codexOnly(json: Json, inside: Json | undefined): Violation[] {
   const message = "codex supports neither 'continue' nor 'suppressOutput' at PreToolUse";
   return [fault("no-effect", message, "deny with a reason instead")];
 }
+
+/** The types of the keys that have one, wherever they stand. */
+const TYPES: { readonly [key: string]: "string" | "boolean" | "object" | "number" } = {
+  continue: "boolean",
+  stopReason: "string",
+  suppressOutput: "boolean",
+  systemMessage: "string",
+  reason: "string",
+  hookSpecificOutput: "object",
+  hookEventName: "string",
+  permissionDecision: "string",
+  permissionDecisionReason: "string",
+  updatedInput: "object",
+  additionalContext: "string",
+  sessionTitle: "string",
+  initialUserMessage: "string",
+};
+
+/** What a call of a tool cannot be without. */
+const REQUIRED: { readonly [tool: string]: readonly string[] } = {
+  Bash: ["command"],
+  Read: ["file_path"],
+  Write: ["file_path", "content"],
+  Edit: ["file_path", "old_string", "new_string"],
+  MultiEdit: ["file_path", "edits"],
+  Glob: ["pattern"],
+  Grep: ["pattern"],
+  WebFetch: ["url"],
+  WebSearch: ["query"],
+};
+
+/** Keys that say something in an answer: an object with one of them was meant as one. */
+export const TELLING: readonly string[] = [
+  ...["decision", "hookSpecificOutput", "continue", "permissionDecision", "additionalContext", "systemMessage"],
+  ...["stopReason", "permission", "block", "updatedInput", "additional_context", "modified_data"],
+];

@@ -1,7 +1,7 @@
-import type { Probed } from "../ask-protocol.ts";
-import type { Asker } from "../lane.ts";
 import type { Probe } from "../events.ts";
+import type { Asker } from "../lane.ts";
 import type { Violation } from "../report.ts";
+import type { Probed } from "../subject.ts";
 import { brief, keepers, violationsOf } from "./judged.ts";
 
 const { fault } = violationsOf("deterministic", "nondeterministic");

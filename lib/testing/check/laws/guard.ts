@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import { existsSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { COMMANDS } from "../../arbitraries/commands.ts";
-import { type Asker, refuses } from "../lane.ts";
+import { COMMANDS } from "../../arbitraries/tools.ts";
 import { inputOf, isWire, type Probe, withInput } from "../events.ts";
+import { type Asker, refuses } from "../lane.ts";
 import type { Place } from "../place.ts";
 import type { Violation } from "../report.ts";
 import { claudeName, eventName, violationsOf } from "./judged.ts";

@@ -2,10 +2,9 @@ import { EVENTS } from "../../../core/events.ts";
 import { pascal, resolveEvent } from "../../../core/names.ts";
 import { claude } from "../../../hooks/hosts/claude.ts";
 import { HOSTS } from "../../../hooks/hosts/index.ts";
-import type { Probed } from "../ask-protocol.ts";
 import type { Probe } from "../events.ts";
 import type { Law, Severity, Violation } from "../report.ts";
-import type { Loaded, Moment, Subject } from "../subject.ts";
+import type { Loaded, Moment, Probed, Subject } from "../subject.ts";
 
 /** How a law reports: its codes begin with one word that names the kind of fault. */
 export function violationsOf(law: Law, kind: string) {

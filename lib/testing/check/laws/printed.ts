@@ -3,12 +3,12 @@ import type { AnyEvent } from "../../../core/events.ts";
 import { Context, type HookEnv } from "../../../core/hook.ts";
 import { isObject, parsed } from "../../../core/json.ts";
 import type { Opinion } from "../../../core/verdict.ts";
-import { answerOf, listeningTo } from "../../../hooks/process/answer.ts";
 import { type HostName, HOSTS } from "../../../hooks/hosts/index.ts";
 import { readEvent } from "../../../hooks/hosts/read-event.ts";
-import type { RanCommand } from "../ask-protocol.ts";
+import { answerOf, listeningTo } from "../../../hooks/process/answer.ts";
+import type { RanCommand } from "../subject.ts";
+import { TELLING } from "./answer-shape.ts";
 import { canBlock } from "./judged.ts";
-import { TELLING } from "./shapes.ts";
 
 export type Json = { readonly [key: string]: unknown };
 

@@ -1,7 +1,7 @@
 import { triedToExit } from "../../../hooks/module.ts";
-import type { Probed, RanCommand } from "../ask-protocol.ts";
 import { isVerdict } from "../events.ts";
 import type { Violation } from "../report.ts";
+import type { Probed, RanCommand } from "../subject.ts";
 import { brief, canBlock, eventName, isGate, type Judge, type Judged, violationsOf } from "./judged.ts";
 
 const { fault, warning } = violationsOf("reliable", "fails");

@@ -1,11 +1,11 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { assistant, type Message, text, toolResult, user } from "../../../core/messages.ts";
-import type { Probed } from "../ask-protocol.ts";
-import { type Asker, refuses } from "../lane.ts";
 import { momentEvent, type Probe } from "../events.ts";
+import { type Asker, refuses } from "../lane.ts";
 import { OPEN_WORK, writeFiles, writeTranscript } from "../place.ts";
 import type { LettingGo, Termination, Violation } from "../report.ts";
+import type { Probed } from "../subject.ts";
 import { brief, type Keeper } from "./judged.ts";
 
 /** A state of the project that a hook is played from. */
@@ -17,7 +17,7 @@ export interface State {
   readonly about?: string;
 }
 
-export interface TerminatingOptions {
+interface TerminatingOptions {
   /** How many rounds a play has. */
   readonly rounds: number;
   /** Answers of a model that the hook was seen to block at. */
@@ -30,7 +30,7 @@ export interface TerminatingOptions {
   readonly judge: (probe: Probe, probed: Probed) => void;
 }
 
-export interface Terminated {
+interface Terminated {
   readonly termination: Termination;
   readonly violation?: Violation & { readonly trace: readonly string[]; readonly event: string };
 }

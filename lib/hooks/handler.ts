@@ -1,4 +1,4 @@
-import { isObject } from "../../core/json.ts";
+import { isObject } from "../core/json.ts";
 
 /** One hook of a settings file, checked: what its type needs is there, and every value fits. */
 export type Handler =
@@ -31,7 +31,7 @@ interface Common {
 }
 
 /** What is wrong with a value: its place, why, and how to fix it. */
-export interface Mistake {
+interface Mistake {
   readonly at: string;
   readonly why: string;
   readonly fix: string;

@@ -1,7 +1,7 @@
-import { type EventName, EVENTS } from "../../core/events.ts";
-import { isObject, parsed } from "../../core/json.ts";
-import { pascal } from "../../core/names.ts";
-import { fromAction, NO_OPINION, type Opinion, unusable } from "../../core/verdict.ts";
+import { type EventName, EVENTS } from "../core/events.ts";
+import { isObject, parsed } from "../core/json.ts";
+import { pascal } from "../core/names.ts";
+import { fromAction, NO_OPINION, type Opinion, unusable } from "../core/verdict.ts";
 
 /** Reads a prompt hook's answer: `{ok, reason}`, or `{action, reason, modified_data}`. */
 export function readPrompt(raw: unknown, event: EventName): Opinion {

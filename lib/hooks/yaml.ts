@@ -1,4 +1,4 @@
-import { HookLoadError, type Position, positionOf } from "../file/load-error.ts";
+import { HookLoadError, type Position, positionOf } from "./file/load-error.ts";
 
 type Path = readonly (string | number)[];
 
