@@ -13,6 +13,7 @@ import type { Tool } from "../core/tool.ts";
 import { ASKER, HAD_SHELL, HAS_READ, HIDES, PLAN_MODE, SANDBOX, SHELL, shellCwd } from "../tools/tool-state.ts";
 import { ROOTS } from "../files/confine.ts";
 import { price, type Prices } from "../anthropic/prices.ts";
+import { permitter } from "../permissions/permit.ts";
 import type { Tracing } from "../telemetry/telemetry.ts";
 import { claiming } from "../transcript/claims.ts";
 import type { TapeSession } from "../tape/session.ts";
@@ -215,7 +216,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
     ...(engine ? { around: stepsOn(engine, spans?.around) } : spans && { around: spans.around }),
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
-    ...(gate && { permit: gate.permit, ...(gate.askPerson && { askPerson: gate.askPerson }) }),
+    ...(gate && { permit: permitter(gate) }),
     ...(options.fallbackModel !== undefined && { fallback: options.fallbackModel }),
     ...(afterWrite && { afterWrite }),
     ...(compactor && { compact: compactor.compact }),

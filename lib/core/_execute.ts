@@ -1,19 +1,47 @@
-import { type Answer, answer, type Ending } from "./_answer.ts";
-import type { Ready } from "./_gate.ts";
-import { perform, type Performed } from "./_perform.ts";
-import type { ToolResult } from "./events.ts";
-import type { Run, Thrown } from "./run.ts";
+import { NEVER, settle } from "./_settle.ts";
+import type { Input, ToolResult } from "./events.ts";
+import { thaw } from "./frozen.ts";
 import { countTool } from "./limits.ts";
-import { type Block, contentText, isContent, text } from "./messages.ts";
-import { wordings } from "./said.ts";
+import { type Block, contentText, INTERRUPTED, isContent, text } from "./messages.ts";
+import type { ToolCall } from "./model.ts";
+import { numbered, type Run, type Spawn, type Thrown, type ToolEnd } from "./run.ts";
+import type { CallOutcome } from "./run-events.ts";
+import { type Refusal, wordings } from "./said.ts";
 import { shown } from "./shown.ts";
-import type { Tool } from "./tool.ts";
+import { asError, thrownWords } from "./thrown.ts";
+import { type Tool, ToolError, type ToolOutput, type ToolReturn } from "./tool.ts";
 import { UnusableAnswer } from "./verdict.ts";
+
+/** How long the loop waits for a tool that was asked to stop. */
+const GRACE_MS = 2000;
+
+/** A call that may run: a known tool, a checked input, gates passed. */
+export interface Ready {
+  readonly call: ToolCall;
+  readonly tool: Tool;
+  readonly input: Input;
+  readonly original: Input;
+  /** What the gates said beside their verdict. */
+  readonly after: readonly Block[];
+}
+
+/** How a call ended. */
+export interface Ending {
+  readonly outcome: CallOutcome;
+  readonly content: string | readonly Block[];
+  readonly response?: unknown;
+  readonly ms?: number;
+  /** What hooks said of it: stands after all tool_results of the message. */
+  readonly after?: readonly Block[];
+  readonly wait?: boolean;
+  readonly refused?: Omit<Refusal, "words"> | undefined;
+  readonly thrown?: Thrown | undefined;
+}
 
 /** A call that runs. */
 export interface Begun {
   readonly ready: Ready;
-  readonly ran: Promise<Performed>;
+  readonly ran: Promise<Ending>;
   readonly time: () => number;
 }
 
@@ -26,34 +54,18 @@ export function begin(run: Run, ready: Ready): Begun {
   return { ready, ran: perform(run, ready), time: () => clock.tick() - start };
 }
 
-/** Waits for a call and asks the hooks what they think of its result. The answer stands before they are asked. */
-export async function finish(
-  run: Run,
-  { ready, ran: running, time }: Begun,
-  answers: Map<string, Answer>,
-): Promise<void> {
+/** Waits for a call and asks the hooks what they think of its result. It has ended before they are asked. */
+export async function finish(run: Run, { ready, ran, time }: Begun, end: (ending: Ending) => void): Promise<void> {
   const { call, tool, input, after } = ready;
-  const { agent } = run;
-  let ran = await running;
-  const ending = (): Ending => ({
-    outcome: ran.outcome,
-    content: ran.result.content,
-    response: ran.result.response,
-    ms: time(),
-    after,
-    waiting: ran.wait,
-    refused: refusalIn(ran),
-  });
-  let final = ending();
+  let ending: Ending = { ...await ran, ms: time(), after };
   try {
-    if (ran.thrown && run.hears("error") && await hooksWantRetry(run, tool, ran.thrown)) {
-      ran = await perform(run, ready, ":retry");
+    if (ending.thrown && run.hears("error") && await hooksWantRetry(run, tool, ending.thrown)) {
+      ending = { ...await perform(run, ready, ":retry"), ms: time(), after };
     }
-    final = ending();
-    if (ran.outcome === "interrupted") return;
+    if (ending.outcome === "interrupted") return;
     countTool(run.count);
-    if (tool.effect === "write") await agent.afterWrite?.(run);
-    final = asRead(run, ready, await reviewed(run, ready, ran, final));
+    if (tool.effect === "write") await run.agent.afterWrite?.(run);
+    ending = asRead(run, ready, await reviewed(run, ready, ending));
     if (tool.settled) {
       await run.step("settled", call.id, async () => {
         await tool.settled!(input, { cwd: run.state.cwd(), state: run.state.toolState });
@@ -61,46 +73,110 @@ export async function finish(
       });
     }
   } finally {
-    answers.set(call.id, answer(run, call, final));
+    end(ending);
   }
 }
 
-/** A tool that was kept from its work by its confines. */
-function refusalIn({ thrown }: Performed): Ending["refused"] {
-  const { message: reason, refusedBy: by } = thrown ?? {};
-  return reason === undefined || by === undefined ? undefined : { by, reason };
+/** Runs the tool until it ends; the loop does not wait longer than GRACE_MS for one that was asked to stop. */
+async function perform(run: Run, ready: Ready, suffix = ""): Promise<Ending> {
+  const { state: { clock }, signal, agent: { around } } = run;
+  if (signal.aborted) return interrupted(INTERRUPTED);
+  const key = run.nameOf("tool", `${ready.tool.name}:${ready.call.id}${suffix}`);
+  const next = (spawn = spawner(run, ready, key)) => attempt(run, ready, key, spawn);
+  const working = around?.tool ? around.tool(run, { ...ready, key }, next) : next();
+  let end = await settle(working, { clock, signal });
+  if ("ended" in end) end = await settle(working, { clock, signal: NEVER, ms: GRACE_MS });
+  // A tool's own failure is a result: what is thrown here is the engine's.
+  if ("error" in end && !signal.aborted) throw end.error;
+  const { output, thrown } = "value" in end ? end.value : {};
+  // What a tool has done is reported even if the run was interrupted; how it was stopped is not.
+  if (!output || (signal.aborted && output.isError)) return interrupted("The call was interrupted before it ended");
+  const { content, isError, response = content, wait = false } = output;
+  const refused = thrown?.refusedBy === undefined ? undefined : { by: thrown.refusedBy, reason: thrown.message };
+  return { outcome: isError ? "failure" : "success", content, response, wait, refused, thrown };
+}
+
+function interrupted(content: string): Ending {
+  return { outcome: "interrupted", content, response: content };
+}
+
+/** Starts agents for a call: the first has the call's own name, the others are numbered. */
+function spawner(run: Run, { call }: Ready, key: string): Spawn | undefined {
+  let started = 0;
+  const { spawn } = run.state;
+  return spawn && ((request) => spawn(request, run, { toolUseId: call.id, key: numbered(key, started++) }));
+}
+
+/** One run of the tool; never throws. */
+async function attempt(
+  run: Run,
+  { call, tool, input }: Ready,
+  key: string,
+  spawn: Spawn | undefined,
+): Promise<ToolEnd> {
+  const { state, signal } = run;
+  try {
+    const returned = await tool.run(thaw(input), {
+      signal,
+      cwd: state.cwd(),
+      toolUseId: call.id,
+      agentId: state.agentId,
+      sessionId: state.id,
+      idempotencyKey: key,
+      state: state.toolState,
+      ...(spawn && { spawn }),
+      ...(state.typeOf && { typeOf: state.typeOf }),
+      progress: (words) => run.emit({ type: "tool_progress", id: call.id, text: words }),
+      toolUse: { type: "tool_use", id: call.id, name: call.name, input: call.input },
+    });
+    return { output: outputOf(returned) };
+  } catch (error) {
+    const { name, message, stack } = asError(error);
+    const { refusedBy, response } = error instanceof ToolError ? error : {};
+    return {
+      output: { content: thrownWords(error), isError: true, ...(response !== undefined && { response }) },
+      thrown: { name, message, ...(stack !== undefined && { stack }), ...(refusedBy !== undefined && { refusedBy }) },
+    };
+  }
+}
+
+function outputOf(value: ToolReturn): ToolOutput {
+  if (isContent(value)) return { content: value };
+  if (typeof value === "object" && value !== null && "content" in value && isContent(value.content)) return value;
+  throw new ToolError("Cannot use the tool's result as it is not a text, not a list of blocks and has no 'content'");
 }
 
 /** The call's end as its hooks leave it. */
-async function reviewed(run: Run, ready: Ready, ran: Performed, ending: Ending): Promise<Ending> {
+async function reviewed(run: Run, ready: Ready, ending: Ending): Promise<Ending> {
   if (!run.hears("post-tool-use")) {
     run.check();
     return ending;
   }
   const { call, tool, input, original, after } = ready;
-  const failed = ran.outcome === "failure";
+  const { content, response, ms = 0 } = ending;
+  const failed = ending.outcome === "failure";
+  const ran: ToolResult = { content, is_error: failed, response };
   const fired = {
     event: "post-tool-use",
     tool_name: tool.name,
     input,
     original_input: original,
     tool_use_id: call.id,
-    result: ran.result,
+    result: ran,
     outcome: failed ? "failure" : "success",
     failed,
-    error: failed ? contentText(ran.result.content) : null,
-    duration_ms: Math.round(ending.ms ?? 0),
+    error: failed ? contentText(content) : null,
+    duration_ms: Math.round(ms),
   } as const;
-  const post = await run.inOrder(() => run.fire(fired, { accept: (value) => acceptResult(tool, ran.result, value) }));
-  const result = post.modified ? post.value as ToolResult : ran.result;
+  const post = await run.inOrder(() => run.fire(fired, { accept: (value) => acceptResult(tool, ran, value) }));
+  const result = post.modified ? post.value as ToolResult : ran;
   // A dialect with words of its own puts them into the result; ours stand after it.
   const inside = [
-    ...post.denials.flatMap((d) => d.text === undefined ? [] : [d.text]),
+    ...post.denials.flatMap((d) => d.text ?? []),
     ...wordings(post.contexts.filter((c) => c.place === "result")),
   ];
-  const feedback = post.denials.filter((d) => d.text === undefined).map((d) =>
-    text(`Feedback from hook ${d.hook}: ${d.reason}`)
-  );
+  const feedback = post.denials.filter((d) => d.text === undefined)
+    .map((d) => text(`Feedback from hook ${d.hook}: ${d.reason}`));
   return {
     ...ending,
     outcome: result.is_error ? "failure" : "success",
@@ -113,16 +189,13 @@ async function reviewed(run: Run, ready: Ready, ran: Performed, ending: Ending):
 /** The call's end as the model reads it. */
 function asRead({ agent: { around } }: Run, { call, tool }: Ready, ending: Ending): Ending {
   if (!around?.result) return ending;
-  const { content, is_error } = around.result(tool.name, call.id, {
-    content: ending.content,
-    is_error: ending.outcome === "failure",
-  });
+  const now = { content: ending.content, is_error: ending.outcome === "failure" };
+  const { content, is_error } = around.result(tool.name, call.id, now);
   return { ...ending, content, outcome: is_error ? "failure" : "success" };
 }
 
 /** Asks error hooks about a tool that threw; they may ask for one more try if that can do no harm. */
-async function hooksWantRetry(run: Run, tool: Tool, thrown: Thrown): Promise<boolean> {
-  const { name, message, stack } = thrown;
+async function hooksWantRetry(run: Run, tool: Tool, { name, message, stack }: Thrown): Promise<boolean> {
   const fields = { error_type: name, error_message: message, tool: tool.name, stack_trace: stack ?? null };
   const retry = tool.effect !== "write";
   const said = await run.inOrder(() => run.fire({ event: "error", ...fields, severity: "error", retry }));
@@ -136,17 +209,12 @@ function acceptResult(tool: Tool, original: ToolResult, value: unknown): ToolRes
   if (value === null) return original;
   if (typeof value === "string") return { ...original, content: value, response: value };
   if (typeof value !== "object") {
-    throw new UnusableAnswer(
-      `Cannot use ${shown(value)} as a result: expected a text or { content, is_error }`,
-    );
+    throw new UnusableAnswer(`Cannot use ${shown(value)} as a result: expected a text or { content, is_error }`);
   }
   const given = value as Partial<ToolResult>;
   if (isContent(given.content)) {
-    return {
-      content: given.content,
-      is_error: given.is_error ?? original.is_error,
-      response: given.response ?? given.content,
-    };
+    const { content, is_error = original.is_error, response = content } = given;
+    return { content, is_error, response };
   }
   if (!("response" in given)) {
     throw new UnusableAnswer("Cannot use the result as it has neither a 'content' of text or blocks nor a 'response'");

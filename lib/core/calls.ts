@@ -1,78 +1,93 @@
-import { type Answer, answer } from "./_answer.ts";
-import { begin, type Begun, finish } from "./_execute.ts";
-import { gate, type Ready } from "./_gate.ts";
+import { begin, type Ending, finish, type Ready } from "./_execute.ts";
+import { gate } from "./_gate.ts";
 import type { Run } from "./run.ts";
-import { type Block, INTERRUPTED } from "./messages.ts";
+import { type Block, contentText, INTERRUPTED, text, type TextBlock, toolResult } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import { findTool } from "./tool.ts";
 
-export interface Answered {
-  /** One tool_result a call, in the model's order, then what hooks said. */
-  readonly content: Block[];
-  readonly waiting: boolean;
-}
-
 /**
- * Answers every call of a reply exactly once, in its order. Neighbours that change nothing run together; a call
- * that writes runs alone. Gates are asked in declared order just before their call or batch.
+ * Answers every call of a reply exactly once, in its order: one tool_result a call, then what hooks said. Neighbours
+ * that change nothing run together; a call that writes runs alone. Gates are asked in declared order just before their
+ * call or batch.
  */
-export async function answerCalls(run: Run, calls: readonly ToolCall[]): Promise<Answered> {
-  const answers = new Map<string, Answer>();
-  const batch: Ready[] = [];
+export async function answerCalls(
+  run: Run,
+  calls: readonly ToolCall[],
+): Promise<{ readonly content: readonly Block[]; readonly waiting: boolean }> {
+  const endings = new Map<string, Ending>();
+  const end = (call: ToolCall) => (ending: Ending) => {
+    report(run, call, ending);
+    endings.set(call.id, ending);
+  };
+  let batch: Ready[] = [];
+  const runBatch = async () => {
+    const begun = batch.map((ready) => begin(run, ready));
+    batch = [];
+    const finishing: Promise<void>[] = [];
+    // In order: all calls end first; then hooks are asked in the order of the calls, whichever was faster.
+    const inOrder = begun.length > 1 && run.agent.around?.isOrdered;
+    if (inOrder) await Promise.allSettled(begun.map(({ ran }) => ran));
+    for (const one of begun) {
+      const finished = finish(run, one, end(one.ready.call));
+      finishing.push(finished);
+      if (inOrder) await finished.catch(() => {});
+    }
+    if (finishing.length === 1) return await finishing[0];
+    // All of a batch have ended before the first error leaves it: nothing is left running.
+    for (const one of await Promise.allSettled(finishing)) if (one.status === "rejected") throw one.reason;
+  };
   try {
     for (const call of calls) {
       const tool = findTool(run.agent.tools, call.name);
       const alone = tool?.effect === "write" && !tool.parallel;
-      if (alone) await runBatch(run, batch, answers);
-      const ready = await gate(run, call, tool, answers);
+      if (alone && batch.length > 0) await runBatch();
+      const ready = await gate(run, call, tool, end(call));
       if (ready) batch.push(ready);
-      if (alone) await runBatch(run, batch, answers);
+      if (alone && ready) await runBatch();
     }
-    await runBatch(run, batch, answers);
+    if (batch.length > 0) await runBatch();
   } catch (error) {
     // Whatever ends the run, no tool_use stays open: the API would never take the conversation again.
-    run.pending = collect(run, calls, answers).content;
+    run.pending = answers(run, calls, endings);
     throw error;
   }
-  return collect(run, calls, answers);
+  const content = answers(run, calls, endings);
+  return { content, waiting: [...endings.values()].some(({ wait }) => wait) };
 }
 
-/** Waits for all of a batch before the first error leaves it, so that nothing is left running. */
-async function runBatch(run: Run, batch: Ready[], answers: Map<string, Answer>): Promise<void> {
-  if (batch.length === 0) return;
-  const begun: Begun[] = [];
-  for (const ready of batch) begun.push(begin(run, ready));
-  batch.length = 0;
-  if (begun.length === 1) return finish(run, begun[0]!, answers);
-  if (run.agent.around?.isOrdered) return await inTurn(run, begun, answers);
-  const ends = await Promise.allSettled(begun.map((call) => finish(run, call, answers)));
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
+/** Every call passes here once. */
+function report(run: Run, { id, name }: ToolCall, { outcome, content, response, refused, ms = 0 }: Ending): void {
+  if (refused) run.denials.push({ tool_name: name, tool_use_id: id, reason: refused.reason, by: refused.by });
+  const more = { ...(response !== undefined && { response }), ...(refused && { refused }) };
+  run.emit({ type: "tool_end", id, name, outcome, content: contentText(content), ...more, ms });
 }
 
-/** All calls end first; then hooks are asked in the order of the calls, whichever was faster. */
-async function inTurn(run: Run, begun: readonly Begun[], answers: Map<string, Answer>): Promise<void> {
-  await Promise.allSettled(begun.map(({ ran }) => ran));
-  let failed: { error: unknown } | undefined;
-  for (const call of begun) {
-    try {
-      await finish(run, call, answers);
-    } catch (error) {
-      failed ??= { error };
-    }
-  }
-  if (failed) throw failed.error;
-}
-
-function collect(run: Run, calls: readonly ToolCall[], answers: ReadonlyMap<string, Answer>): Answered {
-  const content: Block[] = [];
+function answers(run: Run, calls: readonly ToolCall[], endings: ReadonlyMap<string, Ending>): Block[] {
+  const results: Block[] = [];
   const after: Block[] = [];
-  let waiting = false;
   for (const call of calls) {
-    const given = answers.get(call.id) ?? answer(run, call, { outcome: "interrupted", content: INTERRUPTED });
-    content.push(given.block);
-    after.push(...given.after);
-    waiting ||= given.waiting;
+    let ending = endings.get(call.id);
+    if (!ending) report(run, call, ending = { outcome: "interrupted", content: INTERRUPTED });
+    const failed = ending.outcome !== "success";
+    const { inside, beside } = parted(ending.content, failed);
+    results.push(
+      toolResult(call.id, failed && inside.length === 0 ? "It failed, and did not say why" : inside, failed),
+    );
+    after.push(...beside, ...ending.after ?? []);
   }
-  content.push(...after);
-  return { content, waiting };
+  results.push(...after);
+  return results;
 }
+
+/** What the API takes inside a result: no text without words, and in a failure text and nothing else; the rest stands after it. */
+function parted(content: Ending["content"], failed: boolean): { inside: Ending["content"]; beside: readonly Block[] } {
+  if (typeof content === "string") return { inside: content, beside: [] };
+  const said = content.filter((block) => block.type !== "text" || (block as TextBlock).text !== "");
+  const isApart = ({ type }: Block) => failed && type !== "text";
+  return {
+    inside: said.map((block) => isApart(block) ? text(`[${block.type}]`) : block),
+    beside: said.filter((block) => isApart(block) && BESIDE.includes(block.type)),
+  };
+}
+
+const BESIDE = ["image", "document"];

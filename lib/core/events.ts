@@ -192,7 +192,7 @@ interface Shown {
   readonly messages: readonly Message[];
 }
 
-type Input = { readonly [key: string]: unknown };
+export type Input = { readonly [key: string]: unknown };
 
 interface ToolFields {
   tool_name: string;

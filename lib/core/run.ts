@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { account, forbidsHookCall, type HookCall, limitWords, type Used } from "./account.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
-import type { EventName, Fired } from "./events.ts";
+import type { EventFields, EventName, Fired, Input, ToolResult } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
 import { freeze } from "./frozen.ts";
 import type { HookChange, HookEnv, HookList, HookRecord, Late, Sequence } from "./hook.ts";
@@ -9,10 +9,9 @@ import { hookEvent } from "./_hook-event.ts";
 import { type Count, Ended, type Limits, newSpent, type Spent } from "./limits.ts";
 import type { Block, Message, Usage } from "./messages.ts";
 import type { Model, Reply, ToolCall, ToolSpec } from "./model.ts";
-import type { AskPerson, Permit, Refusals } from "./permission.ts";
 import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
-import { contextBlocks, type From, hookInput, unread } from "./said.ts";
+import { contextBlocks, type From, hookInput, type Refusal, unread } from "./said.ts";
 import { NEVER, settle } from "./_settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { Spawned, SpawnRequest, Tool, ToolContext, ToolError, ToolOutput } from "./tool.ts";
@@ -29,8 +28,8 @@ export interface AgentSpec {
   readonly params?: { readonly [key: string]: unknown };
   /** Asked when a run begins, which keeps them. `again`: load changed hook files, as a person has prompted the agent. */
   readonly hooks: (again?: boolean) => HookList | Promise<HookList>;
-  readonly permit?: Permit;
-  readonly askPerson?: AskPerson;
+  /** Decides about a call that its hooks let pass. @default it may run, unless a hook asks for confirmation */
+  readonly permit?: (run: Run, call: GatedCall, pre: Folded) => Permitted | Promise<Permitted>;
   /** What a call cost, in US dollars; `asked` is the model of a hook. Undefined if the price is unknown. */
   readonly price?: (model: string, usage: Usage, asked?: Model) => number | undefined;
   readonly exec?: NonNullable<HookEnv["exec"]>;
@@ -60,9 +59,13 @@ export interface Around {
   /** Other work whose outcome decides how the run goes on. */
   step?<T>(run: Run, kind: string, name: string, next: () => Promise<T>): Promise<T>;
   /** What the model reads of a call that has ended. */
-  result?(tool: string, toolUseId: string, now: ToolContent): ToolContent;
+  result?(tool: string, toolUseId: string, now: Omit<ToolResult, "response">): Omit<ToolResult, "response">;
   /** Notes and recalls the calls that rules or a person refused. */
-  readonly refusals?: Refusals;
+  readonly refusals?: {
+    note(toolUseId: string, refusal: Refusal): void;
+    /** Why a call was refused when it was recorded. */
+    recall(toolUseId: string): Refusal | undefined;
+  };
   /** What the run has spent, if that is known from a recording: agents that run together spend in any order. */
   spent?(now: Spent): Pick<Spent, "tokens" | "dollars">;
   /** A timer that outlives the process. */
@@ -72,6 +75,20 @@ export interface Around {
   /** Whether hooks are asked about calls that ran together in the order of the calls, not as each call ends. */
   readonly isOrdered?: boolean;
 }
+
+/** A tool call that its hooks let pass. */
+export interface GatedCall {
+  readonly tool: Tool;
+  readonly input: Input;
+  /** What all events of the call say of it. */
+  readonly fields: Pick<EventFields["pre-tool-use"], "tool_name" | "original_input" | "tool_use_id">;
+  /** Checks another input as that of the model was checked. */
+  readonly check: (input: unknown) => Checked | Promise<Checked>;
+}
+
+export type Permitted = { readonly input: Input } | Refusal;
+
+export type Checked = { readonly input: Input } | { readonly why: string };
 
 /** A tool call that may run, and its name: unique, and the same if the run is run again. */
 export interface ToolRun {
@@ -89,11 +106,6 @@ export interface ToolEnd {
 export type Thrown = Pick<Error, "name" | "message" | "stack"> & Pick<ToolError, "refusedBy">;
 
 export type Spawn = NonNullable<ToolContext["spawn"]>;
-
-export interface ToolContent {
-  readonly content: string | readonly Block[];
-  readonly is_error: boolean;
-}
 
 /** What agents in the background report, until the agent that started them takes it. */
 export interface Reports {

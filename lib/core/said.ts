@@ -1,4 +1,5 @@
 import type { EventName } from "./events.ts";
+import type { Folded } from "./fold.ts";
 import { type Block, text, type TextBlock } from "./messages.ts";
 import { pascal } from "./names.ts";
 import type { Said } from "./verdict.ts";
@@ -73,4 +74,37 @@ export function notKept(): Block {
 /** Whether a block only holds the place of an input: in its own turn the input itself is shown. */
 export function isNotKept(block: Block): boolean {
   return block.type === "text" && (block as TextBlock).text === (NOT_KEPT as TextBlock).text;
+}
+
+/** Why a call was not let through. */
+export interface Refusal {
+  /** What the model reads. */
+  readonly words: string;
+  readonly reason: string;
+  readonly by: string;
+  /** One line for a person, with what would allow the call. */
+  readonly note?: string;
+}
+
+export function refusalOf({ hook, reason, text: words }: Folded["denials"][number]): Refusal {
+  const bare = `Denied by hook ${hook}`;
+  const denied = reason === bare || reason.trim() === "" ? bare : `${bare}: ${reason}`;
+  return {
+    words: words ?? denied,
+    reason,
+    by: hook,
+    note: `hook ${hook}: ${reason}; change or disable the hook to allow it`,
+  };
+}
+
+/** A hook's question that no person can answer. A dialect with words of its own keeps them. */
+export function unanswered({ hook, reason, text: given }: NonNullable<Folded["asked"]>): Refusal {
+  const why = reason ? `: ${reason}` : "";
+  const words = given ?? `Hook ${hook} asks for confirmation of this call, and no person can be asked${why}`;
+  return {
+    words,
+    reason: words,
+    by: hook,
+    note: `hook ${hook} asks first${reason ? ` (${reason})` : ""}; a terminal can answer`,
+  };
 }

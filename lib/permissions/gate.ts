@@ -1,10 +1,33 @@
 import { relative } from "node:path";
-import type { Permission, PermissionCall, Permit } from "../core/permission.ts";
+import type { Json } from "../core/messages.ts";
+import type { Effect } from "../core/tool.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
 import { inside, realPath } from "./_path-rule.ts";
 import { type BashCommand, readBash } from "./bash-line.ts";
 import { EDITS, isRule, parseRule } from "./parse-rule.ts";
 import { checkedMode, decide, hiddenFrom, type Permissions, type RuledCall, type SearchedPlace } from "./rules.ts";
+
+export interface PermissionCall {
+  readonly tool_name: string;
+  readonly input: { readonly [key: string]: unknown };
+  readonly tool_use_id: string;
+  readonly cwd: string;
+  readonly effect: Effect;
+  readonly agent_id?: string;
+  /** The question's name, unique and stable: an engine keeps its answer under it. */
+  readonly key?: string;
+}
+
+/** What the rules say of a call, after hooks have spoken. */
+export interface Permission {
+  readonly behavior: "allow" | "ask" | "deny";
+  readonly reason: string;
+  readonly rule?: string;
+  /** Of an ask: what would settle it for the session; permission hooks see it. */
+  readonly suggestions?: readonly Json[];
+  /** Of a refusal: one line for a person, with what would allow the call. */
+  readonly note?: string;
+}
 
 /** What a person is asked. */
 export interface PermissionQuestion extends PermissionCall {
@@ -26,8 +49,8 @@ export type PermissionAsker = (question: PermissionQuestion, signal: AbortSignal
 /** The rules of an agent as its loop uses them. */
 export interface PermissionGate {
   /** What rules, mode and the verdict of the hooks say of a call. An ask is the caller's to put, after its hooks. */
-  readonly permit: Permit;
-  /** Puts an ask to the person; absent where nobody can be asked: then `permit` words an ask as a refusal. */
+  readonly permit: (call: PermissionCall, verdict: "continue" | "allow" | "ask") => Permission | Promise<Permission>;
+  /** Puts an ask to the person; absent if no person can be asked: then `permit` words an ask as a refusal. */
   readonly askPerson?: (call: PermissionCall, reason: string, signal: AbortSignal) => Promise<PermissionReply>;
   /** Adds rules for the session, as a person or a permission-request hook may. */
   readonly remember: (behavior: "allow" | "ask" | "deny", rules: readonly string[]) => void;
@@ -127,23 +150,24 @@ function afterHooks(
 /** The host's own words first: hooks and models know them. */
 function denied(call: PermissionCall, { reason, rule }: Permission): string {
   if (rule === undefined) {
-    const mend =
-      "give your plan with ExitPlanMode, and where nobody can agree to it there ask the user to leave plan mode";
-    return `Cannot use ${call.tool_name} as ${reason}: ${mend}`;
+    const fix = "give your plan with ExitPlanMode; if no person can agree to it there, ask the user to leave plan mode";
+    return `Cannot use ${call.tool_name} as ${reason}: ${fix}`;
   }
   const { command } = call.input;
   const what = call.tool_name === "Bash" && typeof command === "string" ? ` with command ${command}` : "";
   return `Permission to use ${call.tool_name}${what} has been denied.\nThe rule ${rule} denies it.`;
 }
 
-/** `rules` that would allow the call are given where nobody can be asked: the words are then a refusal. */
+/** `rules` that would allow the call are given if no person can be asked: the words are then a refusal. */
 function asked(call: PermissionCall, { reason, rule }: Permission, rules: readonly string[] | undefined): string {
   if (rules === undefined) return `${call.tool_name} asks for permission: ${reason}`;
   const words = `Claude requested permissions to use ${call.tool_name}, but you haven't granted it yet.`;
-  const mend = rules.length > 0
-    ? `Nobody can be asked here, and ${reason}. What would allow it: permissions.allow ${JSON.stringify(rules)}`
-    : `Nobody can be asked here, and ${reason}.${rule ? ` No allow rule can change that: take ${rule} away` : ""}`;
-  return `${words}\n${mend}`;
+  const fix = rules.length > 0
+    ? ` What would allow it: permissions.allow ${JSON.stringify(rules)}`
+    : rule
+    ? ` No allow rule can change that: remove ${rule}`
+    : "";
+  return `${words}\nNo person can be asked, and ${reason}.${fix}`;
 }
 
 /** The narrowest rules we can think of that would let a call run; none where no allow rule can. */

@@ -1,4 +1,4 @@
-import type { Refusal, Refusals } from "../core/permission.ts";
+import type { Refusal } from "../core/said.ts";
 import type { TapeSession } from "./session.ts";
 import type { Json } from "../core/messages.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
@@ -10,7 +10,7 @@ export const IS_REFUSED =
   "as it is refused here: a replay asks no person, so a rule of the agent, or the hook that asks, must allow it";
 
 /** The refusals of one lane. What the agent's own rules refuse they refuse again: only what others refused is on the tape. */
-export class LaneRefusals implements Refusals {
+export class LaneRefusals {
   readonly #session: TapeSession;
   readonly #lane: string;
   readonly #isLive: () => boolean;

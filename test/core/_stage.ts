@@ -12,11 +12,16 @@ import { expectEvent } from "../../lib/files/nearest.ts";
 import type { Result, RunEvent } from "../../lib/core/run-events.ts";
 import { openSession, type Session } from "../../lib/core/session.ts";
 import type { Effect, Tool, ToolContext, ToolReturn } from "../../lib/core/tool.ts";
+import type { PermissionGate } from "../../lib/permissions/gate.ts";
+import { permitter } from "../../lib/permissions/permit.ts";
 import { tool } from "../../lib/tools/make-tool.ts";
 import type { ScriptedReply } from "../../lib/testing/index.ts";
 import { type FakeClock, fakeClock } from "./_clock.ts";
 
-export interface Setting extends Partial<Omit<AgentSpec, "model" | "limits" | "hooks" | "tools">> {
+export interface Setting
+  extends
+    Partial<Omit<AgentSpec, "model" | "limits" | "hooks" | "tools" | "permit">>,
+    Partial<Pick<PermissionGate, "permit" | "askPerson">> {
   readonly model: Model;
   readonly tools?: readonly Tool[];
   readonly hooks?: CodeHooks | readonly CodeHooks[];
@@ -26,7 +31,7 @@ export interface Setting extends Partial<Omit<AgentSpec, "model" | "limits" | "h
   readonly state?: Partial<SessionState>;
   /** Runs the calls as its steps. */
   readonly engine?: Engine;
-  /** Is told each event as it is emitted. */
+  /** Called with each event as it is emitted. */
   readonly on?: (event: RunEvent) => void;
 }
 
@@ -43,7 +48,8 @@ export interface Stage {
 
 /** An agent as the loop sees it, with a clock that jumps and everything written down. */
 export function stage(setting: Setting): Stage {
-  const { model, tools = [], hooks = [], records, limits, state: given, on, engine, ...rest } = setting;
+  const { model, tools = [], hooks = [], records, limits, state: given, on, engine, permit, askPerson, ...rest } =
+    setting;
   const clock = fakeClock();
   const events: RunEvent[] = [];
   const compiled = liveHooks((Array.isArray(hooks) ? hooks : [hooks]) as CodeHooks[]);
@@ -65,8 +71,10 @@ export function stage(setting: Setting): Stage {
     if (++asked > MOST_CALLS) throw new Error(`The model was called more than ${MOST_CALLS} times`);
     return model(request, signal);
   };
+  const gate = { ...(permit && { permit }), ...(askPerson && { askPerson }) };
   const spec: AgentSpec = {
     type: "tester",
+    ...((permit ?? askPerson) && { permit: permitter(gate) }),
     model: bounded,
     system: "You test.",
     tools,

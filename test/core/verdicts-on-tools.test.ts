@@ -221,10 +221,10 @@ test("post-tool-use: a structured result is shown as its tool shows it", async (
   assert.deepEqual(seen, [{ files: 1 }]);
 });
 
-test("U3: ask without a person refuses the call with the hook's question; allow needs nobody", async () => {
+test("U3: ask without a person refuses the call with the hook's question; allow needs none", async () => {
   const rows: [answer: unknown, content: string, is_error: boolean][] = [
-    [ask("delete it?"), "Hook h asks for confirmation of this call, and nobody can be asked here: delete it?", true],
-    [ask(), "Hook h asks for confirmation of this call, and nobody can be asked here", true],
+    [ask("delete it?"), "Hook h asks for confirmation of this call, and no person can be asked: delete it?", true],
+    [ask(), "Hook h asks for confirmation of this call, and no person can be asked", true],
     [allow(), "a", false],
   ];
   for (const [answer, content, is_error] of rows) {

@@ -42,12 +42,12 @@ test("a denial is worded as the host words it, then names the rule", async () =>
   const plan = await permissionGate({ mode: "plan" }).permit(call("make"), "continue");
   assert.equal(
     plan.reason,
-    "Cannot use Bash as plan mode only reads: give your plan with ExitPlanMode, " +
-      "and where nobody can agree to it there ask the user to leave plan mode",
+    "Cannot use Bash as plan mode only reads: give your plan with ExitPlanMode; " +
+      "if no person can agree to it there, ask the user to leave plan mode",
   );
 });
 
-test("where nobody can be asked, an ask is worded as the host's refusal and names the rules that would allow it", async () => {
+test("if no person can be asked, an ask is worded as the host's refusal and names the rules that would allow it", async () => {
   const gate = permissionGate({ allow: ["Bash(ls *)"], roots: ["/srv"] });
   assert.equal(gate.askPerson, undefined);
   const table: [command: string, rules: string[]][] = [
@@ -86,7 +86,7 @@ test("an ask rule's refusal says that no allow rule helps", async () => {
   assert.equal(rule, "Bash(git push *)");
   assert.match(
     reason,
-    /^Claude requested permissions to use Bash, but you haven't granted it yet\.\n.*No allow rule can change that: take Bash\(git push \*\) away$/s,
+    /^Claude requested permissions to use Bash, but you haven't granted it yet\.\n.*No allow rule can change that: remove Bash\(git push \*\)$/s,
   );
 });
 
