@@ -1,6 +1,7 @@
 export { agent } from "./agent.ts";
 export type { Agent, AgentOptions, AgentSession, RunOptions, SandboxOption } from "./agent/options.ts";
 export { anthropic, type AnthropicOptions, DEFAULT_MODEL } from "./anthropic/model.ts";
+export { openai, type OpenAIHeaders, type OpenAIOptions } from "./openai/model.ts";
 export { hookToml } from "./agent/hook-toml.ts";
 export {
   type CodeHooks,

@@ -6,7 +6,7 @@ import type { HookList } from "../core/hook.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
-import type { Model } from "../core/model.ts";
+import { DEFAULT_MAX_TOKENS, type Model } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
@@ -47,9 +47,6 @@ export interface AgentParts {
   /** A path of an option, from where the agent is. */
   readonly resolve: (path: string) => string;
 }
-
-/** What a model may write in one reply. */
-const MAX_TOKENS = 32_000;
 
 /** Puts an agent's session together: model, rules, hooks, store, memory, and the loop that uses them. */
 export async function assemble(parts: AgentParts, own: RunOptions): Promise<AgentSession> {
@@ -189,7 +186,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
       return set.tools;
     },
     limits,
-    maxTokens: MAX_TOKENS,
+    maxTokens: DEFAULT_MAX_TOKENS,
     hooks: withNameWarnings(
       hookList({
         inCode: parts.codeHooks,
@@ -261,7 +258,7 @@ async function rolloutOf({ own: { rollout }, id, tape, lane }: SessionBasis) {
 async function spansOf({ model, isNamed }: SessionBasis): Promise<Tracing | undefined> {
   if (!openTelemetry()?.trace) return undefined;
   const { tracing } = await import("../telemetry/telemetry.ts");
-  return await tracing({ provider: isNamed || wireOf(model) ? "anthropic" : "custom", maxTokens: MAX_TOKENS });
+  return await tracing({ provider: isNamed || wireOf(model) ? "anthropic" : "custom", maxTokens: DEFAULT_MAX_TOKENS });
 }
 
 /** What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded. */

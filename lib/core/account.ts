@@ -1,7 +1,7 @@
 import type { Stop } from "./events.ts";
 import { type Count, Ended, forbidsCall, type Limits, limitWarning, spend, type Spent } from "./limits.ts";
 import { addUsage, type Usage } from "./messages.ts";
-import type { Model, Reply } from "./model.ts";
+import { type Model, ModelError, type Reply } from "./model.ts";
 import type { RunEvent } from "./run-events.ts";
 
 /** What of a run is needed to count what it takes. */
@@ -48,7 +48,7 @@ export function countCall(run: Spending): void {
 }
 
 /** What a reply took, or as much of it as came. */
-export type Used = Pick<Reply, "model" | "usage">;
+export type Used = Pick<Reply, "model" | "usage" | "cost">;
 
 /** A model call that a hook made. */
 export interface HookCall {
@@ -57,14 +57,33 @@ export interface HookCall {
   readonly cost?: number | undefined;
 }
 
-/** Counts what a reply took, for the run and for the budget it shares. */
+/** What a reply cost: what its server says, or by the price of its model; undefined if neither is known. */
+export function costOf({ agent }: Pick<Spending, "agent">, { model, usage, cost }: Used, asked?: Model) {
+  return cost === null ? undefined : cost ?? agent.price?.(model, usage, asked);
+}
+
+/**
+ * Counts what a reply took, for the run and for the budget it shares.
+ *
+ * @throws {ModelError} if the server counts nothing, and a limit needs that
+ */
 export function account(run: Spending, used: Used, by?: HookCall): void {
   const { usage } = used;
   const model = used.model || run.modelName;
-  const cost = by ? by.cost : run.agent.price?.(model, usage);
+  const cost = by ? by.cost : costOf(run, { ...used, model });
   if (cost === undefined) run.state.spent.unpriced ??= model;
   run.usage = addUsage(run.usage, usage);
   run.cost = run.cost === undefined || cost === undefined ? undefined : run.cost + cost;
   spend(run.state.spent, usage, cost);
   run.emit({ type: "usage", usage, model, cost, ...(by && { hook: by.hook }) });
+  if (used.cost === null) checkCounted(run.agent.limits, model);
+}
+
+function checkCounted({ tokens, dollars }: Limits, model: string): void {
+  if (tokens === undefined && dollars === undefined) return;
+  const limit = tokens === undefined ? "limits.dollars" : "limits.tokens";
+  throw new ModelError(
+    `Cannot keep ${limit} as the server of model '${model}' sends no usage: use limits.iterations or limits.seconds`,
+    { code: "no_usage" },
+  );
 }

@@ -158,7 +158,7 @@ export interface HookEnv {
   /** Called before a hook calls a model; throws if a limit forbids that. */
   countHookCall?(): void;
   /** Called with what a hook's model call used. */
-  spendHookCall?(hook: string, used: Pick<Reply, "model" | "usage">, asked: Model): void;
+  spendHookCall?(hook: string, used: Pick<Reply, "model" | "usage" | "cost">, asked: Model): void;
   log?(hook: string, message: string): void;
   onHook?(change: HookChange): void;
   /** Takes what an async hook said once it has ended. */
@@ -234,7 +234,7 @@ export class Context implements HookContext {
     this.#env.countHookCall?.();
   }
   /** Counts what it took. */
-  spend(used: Pick<Reply, "model" | "usage">, asked: Model): void {
+  spend(used: Pick<Reply, "model" | "usage" | "cost">, asked: Model): void {
     this.#env.spendHookCall?.(this.#name, used, asked);
   }
   get cwd(): string {

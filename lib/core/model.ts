@@ -11,6 +11,9 @@ export interface ModelRequest {
   readonly params?: { readonly [key: string]: unknown };
 }
 
+/** What a model may write in one reply, unless the agent says otherwise. */
+export const DEFAULT_MAX_TOKENS = 32_000;
+
 export type JsonSchema = { readonly [key: string]: unknown };
 
 export interface ToolSpec {
@@ -38,7 +41,8 @@ export type ModelEvent =
   | {
     readonly type: "message_delta";
     readonly delta: { readonly stop_reason?: string | null; readonly stop_sequence?: string | null };
-    readonly usage?: Partial<Usage>;
+    /** With what the call cost in US dollars, if the server says so; null: the server counts nothing. */
+    readonly usage?: (Partial<Usage> & { readonly cost?: number }) | null;
   }
   | { readonly type: "message_stop" }
   | { readonly type: "ping" }
@@ -120,6 +124,8 @@ export interface Reply {
   readonly calls: readonly ToolCall[];
   readonly stop_reason: string;
   readonly usage: Usage;
+  /** In US dollars, as the server says; null: it cannot be known, as the server counts nothing. @default by its price */
+  readonly cost?: number | null;
 }
 
 /** What a listener can show while a reply arrives. */

@@ -28,6 +28,7 @@ interface OpenBlock {
 export interface PartlyUsed {
   model?: string;
   usage?: Usage;
+  cost?: number | null;
 }
 
 /**
@@ -75,6 +76,7 @@ class OpenReply {
   readonly blocks = new Map<number, OpenBlock>();
   #start: { id?: string; model?: string } | undefined;
   #usage = NO_USAGE;
+  #cost: number | null | undefined;
   #stopReason: string | undefined;
   ended = false;
 
@@ -83,9 +85,14 @@ class OpenReply {
     this.#partial = partial;
   }
 
-  #uses(usage: Partial<Usage> | undefined): void {
+  #uses(usage: (Partial<Usage> & { readonly cost?: number }) | null | undefined): void {
     this.#usage = mergeUsage(this.#usage, usage);
-    Object.assign(this.#partial, { model: this.#start?.model ?? "", usage: this.#usage });
+    this.#cost = usage === null ? null : typeof usage?.cost === "number" ? usage.cost : this.#cost;
+    Object.assign(this.#partial, { model: this.#start?.model ?? "", usage: this.#usage, ...this.#priced() });
+  }
+
+  #priced(): { cost?: number | null } {
+    return this.#cost === undefined ? {} : { cost: this.#cost };
   }
 
   /** Takes the next event; false: it is not the reply's any more. */
@@ -155,7 +162,8 @@ class OpenReply {
         retryable: true,
       });
     }
-    return finish(this.blocks, this.#start ?? {}, this.#stopReason ?? "end_turn", this.#usage);
+    const reply = finish(this.blocks, this.#start ?? {}, this.#stopReason ?? "end_turn", this.#usage);
+    return { ...reply, ...this.#priced() };
   }
 }
 
@@ -283,7 +291,7 @@ function showWords(part: RawBlock, onDelta: (delta: ReplyDelta) => void): void {
   }
 }
 
-function mergeUsage(usage: Usage, update: Partial<Usage> | undefined): Usage {
+function mergeUsage(usage: Usage, update: Partial<Usage> | null | undefined): Usage {
   if (!update) return usage;
   const pick = (key: keyof Usage) => typeof update[key] === "number" ? update[key] : usage[key];
   return {

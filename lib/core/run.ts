@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "./clock.ts";
-import { account, forbidsHookCall, type HookCall, limitWords, type Used } from "./account.ts";
+import { account, costOf, forbidsHookCall, type HookCall, limitWords, type Used } from "./account.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
 import type { EventFields, EventName, Fired, Input, ToolResult } from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
@@ -423,7 +423,7 @@ export class Run implements HookEnv {
     this.state.spent.calls++;
   }
   spendHookCall(hook: string, used: Used, asked: Model): void {
-    const made = { hook, used, cost: this.agent.price?.(used.model, used.usage, asked) };
+    const made = { hook, used, cost: costOf(this, used, asked) };
     this.hookCalls.push(made);
     account(this, used, made);
   }

@@ -8,6 +8,10 @@ export interface FailedCall {
   readonly baseURL: string;
   readonly attempts: number;
   readonly timeout: number;
+  /** The variable that has the API key. @default ANTHROPIC_API_KEY */
+  readonly key?: string;
+  /** Whether another attempt may go better. @default false, as the SDK has tried again if that could help */
+  readonly mayRetry?: boolean;
 }
 
 /** The parts of the SDK's errors that are read here; the classes themselves would load the SDK. */
@@ -17,10 +21,7 @@ interface SdkError extends Error {
   readonly error?: unknown;
 }
 
-/**
- * Says why a call failed and how to fix it. The SDK has already tried again if that could help, so none of
- * these asks for another attempt.
- */
+/** Says why a call failed and how to fix it. */
 export function callError(error: unknown, call: FailedCall): ModelError {
   if (error instanceof ModelError) return error;
   const failure: SdkError = error instanceof Error ? error : new Error(String(error));
@@ -29,6 +30,7 @@ export function callError(error: unknown, call: FailedCall): ModelError {
   return new ModelError(`Cannot call the model as ${why}${fix === "" ? "" : `: ${fix}`}`, {
     code,
     cause: error,
+    ...(call.mayRetry && { retryable: true }),
     ...(retryAfter !== undefined && { retryAfter }),
   });
 }
@@ -61,7 +63,10 @@ function unsent(error: SdkError, { missing, baseURL, attempts, timeout }: Failed
   return { code: "error", why: "the request failed before it was sent", fix: error.message };
 }
 
-function refused(error: SdkError, { model, baseURL, attempts }: FailedCall): Explanation {
+function refused(
+  error: SdkError,
+  { model, baseURL, attempts, key = "ANTHROPIC_API_KEY" }: FailedCall,
+): Explanation {
   const { type, message } = apiError(error);
   const status = error.status!;
   const tried = attempts === 1 ? "" : ` in ${attempts} attempts`;
@@ -72,7 +77,7 @@ function refused(error: SdkError, { model, baseURL, attempts }: FailedCall): Exp
       return {
         code: type ?? "authentication_error",
         why: "the API key was refused",
-        fix: `check ANTHROPIC_API_KEY (${message})`,
+        fix: `check ${key} (${message})`,
       };
     case 402:
     case 403:
@@ -120,7 +125,8 @@ function waitText(error: SdkError, otherwise: string): string {
   return ms === undefined ? otherwise : `try again in ${Math.ceil(ms / 1000)} s`;
 }
 
-function wait({ headers }: SdkError): number | undefined {
+/** What a server asks to wait, in milliseconds. */
+export function wait({ headers }: Pick<SdkError, "headers">): number | undefined {
   const ms = Number(headers?.get("retry-after-ms") ?? Number.NaN);
   if (ms >= 0) return ms;
   const after = headers?.get("retry-after");

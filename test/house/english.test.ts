@@ -5,7 +5,9 @@ import { test } from "node:test";
 import { filesUnder, LIB } from "./_files.ts";
 
 /** Folders whose comments and strings are in plain English; the others follow. */
-const PLAIN = "agent anthropic cli core durable files http mcp monitor telemetry tools transcript view".split(" ");
+const PLAIN = "agent anthropic cli core durable files http mcp monitor openai telemetry tools transcript view".split(
+  " ",
+);
 
 /** Old-fashioned words: write fix, forever, installed, and name the user, the model or the process. */
 const OLD = /\b(?:mend(?:s|ed)?|for ever|to be had|whoever|anybody)\b/i;
