@@ -5,6 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { fixtureAgent } from "../lib/cli/_fixtures.ts";
+import { findFixture } from "../lib/tape/fixture.ts";
+import { runFixture } from "../lib/tape/run-fixture.ts";
+import { rolloutWriter } from "../lib/transcript/rollout.ts";
 import { terminalPage } from "./_terminal.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -16,7 +20,7 @@ const scratch = mkdtempSync(join(tmpdir(), "crochet-pictures-"));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu"] });
 try {
-  const pages = { delegate: viewOf("delegate"), "keep-going": viewOf("keep-going") };
+  const pages = { delegate: await viewOf("delegate"), "keep-going": await viewOf("keep-going") };
   await picture("view-light", pages.delegate, { colorScheme: "light" });
   await picture("view-dark", pages.delegate, { colorScheme: "dark" });
   await picture("view-hooks", `${pages["keep-going"]}#hook-pre-tool-use@Bash.no-delete.ts`, {}, ".hook");
@@ -29,10 +33,14 @@ try {
   rmSync(scratch, { recursive: true });
 }
 
-/** The page of a fixture's replay, made as a user makes it. */
-function viewOf(fixture: string): string {
-  const page = join(scratch, `${fixture}.html`);
-  output(join(ROOT, "lib/cli/crochet"), "view", fixture, "--out", page);
+/** The page of a fixture's replay. It is drawn from a rollout, as what hooks did is not on a tape. */
+async function viewOf(name: string): Promise<string> {
+  const [rollout, page] = ["jsonl", "html"].map((ending) => join(scratch, `${name}.${ending}`)) as [string, string];
+  const fixture = findFixture(name, ROOT);
+  const log = rolloutWriter(rollout, name, Date.now);
+  await runFixture(fixture, await fixtureAgent(fixture), { on: (event) => log.write(event) });
+  log.close();
+  output(join(ROOT, "lib/cli/crochet"), "view", rollout, "--out", page);
   return `file://${page}`;
 }
 

@@ -1,15 +1,5 @@
 import type { AgentParts } from "./agent/assemble.ts";
-import { type CodeHooks, liveHooks } from "./hooks/code-hooks.ts";
 import { engineOf } from "./agent/engine.ts";
-import { limitsOf } from "./core/limits.ts";
-import type { Result } from "./core/run-events.ts";
-import type { Tool } from "./core/tool.ts";
-import { asTool } from "./tools/make-tool.ts";
-import { isLoadingScript } from "./files/importing.ts";
-import { checkMcp } from "./mcp/servers.ts";
-import { checkPrices } from "./anthropic/prices.ts";
-import { memoryStore } from "./transcript/memory.ts";
-import { sessionStore } from "./transcript/minimal.ts";
 import {
   type Agent,
   type AgentOptions,
@@ -19,6 +9,15 @@ import {
   RUN_OPTIONS,
   type RunOptions,
 } from "./agent/options.ts";
+import { checkPrices } from "./anthropic/prices.ts";
+import { limitsOf } from "./core/limits.ts";
+import type { Result } from "./core/run-events.ts";
+import type { Tool } from "./core/tool.ts";
+import { isLoadingScript } from "./files/importing.ts";
+import { type CodeHooks, liveHooks } from "./hooks/code-hooks.ts";
+import { checkMcp } from "./mcp/servers.ts";
+import { asTool } from "./tools/make-tool.ts";
+import { memoryStore, sessionStore } from "./transcript/memory.ts";
 
 /**
  * Makes an agent.

@@ -65,5 +65,5 @@ export type { PermissionMode, Permissions } from "./permissions/rules.ts";
 export type { TapeMode, TapeOptions } from "./tape/options.ts";
 export { memoryStore } from "./transcript/memory.ts";
 export { jsonlStore, sqliteStore } from "./transcript/on-demand.ts";
-export type { MinimalStore } from "./transcript/minimal.ts";
+export type { MinimalStore } from "./transcript/memory.ts";
 export type { Checkpoint, Transcript, TranscriptStore } from "./transcript/store.ts";

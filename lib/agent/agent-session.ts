@@ -1,14 +1,13 @@
-import type { AgentSession } from "./options.ts";
-import type { SessionEngine } from "./engine.ts";
 import type { AgentSpec, SessionState } from "../core/run.ts";
 import type { Session } from "../core/session.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import type { TapeLane } from "../tape/lane.ts";
 import type { TapeSession } from "../tape/session.ts";
-import type { SessionStore } from "../transcript/minimal.ts";
-import { changesSince } from "../transcript/resume.ts";
-import type { About, Transcript } from "../transcript/store.ts";
+import type { SessionStore } from "../transcript/memory.ts";
+import { type About, changesSince, type Transcript } from "../transcript/store.ts";
 import { beginRun, lastResult, notBegun } from "./begin.ts";
+import type { SessionEngine } from "./engine.ts";
+import type { AgentSession } from "./options.ts";
 import type { Past } from "./past.ts";
 import type { Keeper } from "./persist.ts";
 import { runBelow } from "./spawn.ts";

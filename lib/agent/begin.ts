@@ -1,10 +1,9 @@
-import type { SessionEngine } from "./engine.ts";
-import type { SessionState } from "../core/run.ts";
 import { type Message, NO_USAGE, textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
+import type { SessionState } from "../core/run.ts";
 import { thrownWords } from "../core/thrown.ts";
-import { resumable } from "../transcript/resume.ts";
-import type { Transcript } from "../transcript/store.ts";
+import { resumable, type Transcript } from "../transcript/store.ts";
+import type { SessionEngine } from "./engine.ts";
 import type { Keeper } from "./persist.ts";
 
 /** Where a conversation stands in its transcript. */

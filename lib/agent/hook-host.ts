@@ -1,8 +1,8 @@
 import type { RunEvent } from "../core/run-events.ts";
-import { ENV_FILE, runningTasks } from "../tools/tool-state.ts";
 import type { HookHost } from "../hooks/process/host.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
-import type { SessionStore } from "../transcript/minimal.ts";
+import { ENV_FILE, runningTasks } from "../tools/tool-state.ts";
+import type { SessionStore } from "../transcript/memory.ts";
 import type { ToolSet } from "./tool-set.ts";
 
 export interface HookHostParts extends Pick<HookHost, "envFile" | "confine"> {

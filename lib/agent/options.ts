@@ -1,21 +1,21 @@
-import type { AskedBelow, Below } from "./spawn.ts";
-import type { CodeHooks } from "../hooks/code-hooks.ts";
-import type { Engine, Step } from "./engine.ts";
+import type { Prices } from "../anthropic/prices.ts";
 import type { HookRecord } from "../core/hook.ts";
 import type { Limits } from "../core/limits.ts";
 import type { Model } from "../core/model.ts";
-import { checkOptions, type OptionKind } from "../files/options.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { Tool } from "../core/tool.ts";
-import type { RunnableTool } from "../tools/make-tool.ts";
+import { checkOptions, type OptionKind } from "../files/options.ts";
+import type { CodeHooks } from "../hooks/code-hooks.ts";
 import type { HookHost } from "../hooks/process/host.ts";
 import type { McpOptions } from "../mcp/servers.ts";
 import type { PermissionAsker } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
-import type { Prices } from "../anthropic/prices.ts";
 import type { TapeOptions } from "../tape/options.ts";
 import type { Asker } from "../tools/asker.ts";
-import type { MinimalStore } from "../transcript/minimal.ts";
+import type { RunnableTool } from "../tools/make-tool.ts";
+import type { MinimalStore } from "../transcript/memory.ts";
+import type { Engine, Step } from "./engine.ts";
+import type { AskedBelow, Below } from "./spawn.ts";
 
 /** Where commands run. With `git`, git may write to `.git`, but for its hooks and settings. */
 export type SandboxOption = "workspace" | "hooks" | { mode?: "workspace" | "hooks"; git?: boolean };

@@ -1,8 +1,7 @@
-import type { RunOptions } from "./options.ts";
 import { invalidConversation, type Message } from "../core/messages.ts";
-import { resumable } from "../transcript/resume.ts";
-import type { SessionStore } from "../transcript/minimal.ts";
-import { checkId, type Transcript } from "../transcript/store.ts";
+import type { SessionStore } from "../transcript/memory.ts";
+import { checkId, resumable, type Transcript } from "../transcript/store.ts";
+import type { RunOptions } from "./options.ts";
 
 /** A stored session that is to go on. */
 export interface Past {

@@ -1,20 +1,19 @@
-import type { Engine } from "./engine.ts";
-import type { Late } from "../core/hook.ts";
-import { Inbox, lateWords } from "../tools/inbox.ts";
-import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import type { Clock } from "../core/clock.ts";
+import type { Late } from "../core/hook.ts";
 import type { Limits, Spent } from "../core/limits.ts";
 import { contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
+import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import { openSession } from "../core/session.ts";
-import { sha256 } from "../files/sha256.ts";
 import { findTool, type Spawned, type SpawnRequest, ToolError } from "../core/tool.ts";
-import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-state.ts";
+import { sha256 } from "../files/sha256.ts";
 import type { TapeLane } from "../tape/lane.ts";
-import { resumable } from "../transcript/resume.ts";
-import type { SessionStore } from "../transcript/minimal.ts";
-import { hashOf, type Transcript } from "../transcript/store.ts";
+import { Inbox, lateWords } from "../tools/inbox.ts";
+import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-state.ts";
+import type { SessionStore } from "../transcript/memory.ts";
+import { hashOf, resumable, type Transcript } from "../transcript/store.ts";
 import { messagesAt, type Place, placeOf } from "./begin.ts";
+import type { Engine } from "./engine.ts";
 import { keeper } from "./persist.ts";
 import { lateSteps, reportSteps } from "./steps.ts";
 

@@ -3,8 +3,8 @@ import type { Json } from "../core/messages.ts";
 import type { Effect } from "../core/tool.ts";
 import { checkOptions, type OptionKind } from "../files/options.ts";
 import { inside, realPath } from "./_path-rule.ts";
-import { type BashCommand, readBash } from "./bash-line.ts";
 import { EDITS, isRule, parseRule } from "./parse-rule.ts";
+import { type BashCommand, readBash } from "./read-only.ts";
 import { checkedMode, decide, hiddenFrom, type Permissions, type RuledCall, type SearchedPlace } from "./rules.ts";
 
 export interface PermissionCall {

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ANYWHERE, IN_ROOT } from "./_protected.ts";
+import { ANYWHERE, IN_ROOT } from "./_path-rule.ts";
 
 /** Names in any folder that decide what runs later outside of a sandbox, beyond those that are write-protected. */
 const NAMES: ReadonlySet<string> = new Set([...ANYWHERE, ".envrc", "package.json"]);

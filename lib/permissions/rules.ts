@@ -1,9 +1,8 @@
 import { isAbsolute, join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
-import { inside, realPath } from "./_path-rule.ts";
-import { isProtected } from "./_protected.ts";
-import { type BashCommand, type BashLine, readBash } from "./bash-line.ts";
+import { inside, isProtected, realPath } from "./_path-rule.ts";
 import { concernsCommand, EDITS, matchesCommand, parseRule, READS, type Rule } from "./parse-rule.ts";
+import { type BashCommand, type BashLine, readBash } from "./read-only.ts";
 
 /** `default` asks before anything that changes something; `bypass` is short for `bypassPermissions`. */
 export type PermissionMode = "default" | "acceptEdits" | "plan" | "bypassPermissions" | "bypass";

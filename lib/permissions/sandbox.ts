@@ -2,8 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { ToolError } from "../core/tool.ts";
 import { onPath } from "../files/on-path.ts";
-import { inside } from "./_path-rule.ts";
-import { protectedIn } from "./_protected.ts";
+import { inside, protectedIn } from "./_path-rule.ts";
 
 /** A sandbox for commands: the workspace can be written, the rest only read, the network is not there. */
 export interface Sandbox {

@@ -1,6 +1,16 @@
 import { frozen } from "../core/frozen.ts";
+import { isObject } from "../core/json.ts";
+import type { Message } from "../core/messages.ts";
 import { processLock } from "./claims.ts";
-import { checkId, entriesOf, type Entry, listed, transcriptOf, type TranscriptStore } from "./store.ts";
+import {
+  checkId,
+  entriesOf,
+  type Entry,
+  listed,
+  type Transcript,
+  transcriptOf,
+  type TranscriptStore,
+} from "./store.ts";
 
 /**
  * Keeps transcripts until the process ends. Stored values are frozen, so that callers cannot change them.
@@ -43,4 +53,55 @@ export function memoryStore(): TranscriptStore {
     },
     lock: processLock(),
   };
+}
+
+/** The smallest store that an agent takes: `save` and `load`. Other functions are used if present. */
+export interface MinimalStore extends Partial<Omit<TranscriptStore, "save" | "load">> {
+  save: TranscriptStore["save"];
+  /** The messages of an id, or its whole transcript; an unknown id is undefined or null. */
+  load(id: string): Promise<Transcript | readonly Message[] | undefined | null>;
+}
+
+/** What a session needs of a store. */
+export type SessionStore = Pick<TranscriptStore, "load" | "append" | "lock" | "pathOf">;
+
+const made = new WeakMap<MinimalStore, SessionStore>();
+
+/**
+ * A store as sessions use it: missing functions are built from `save` and `load`. The same store gives the same result
+ * every time, so agents that share it share its lock.
+ *
+ * @throws {TypeError} if it cannot save or load
+ */
+export function sessionStore(given: MinimalStore): SessionStore {
+  for (const need of ["save", "load"] as const) {
+    if (isObject(given) && typeof given[need] === "function") continue;
+    throw new TypeError(
+      `Cannot use 'store' as it has no function '${need}': give memoryStore(), jsonlStore(dir), sqliteStore(file) or { save, load }`,
+    );
+  }
+  let store = made.get(given);
+  if (!store) made.set(given, store = completed(given));
+  return store;
+}
+
+function completed(given: MinimalStore): SessionStore {
+  const load = async (id: string): Promise<Transcript | undefined> => {
+    const found = await given.load(id);
+    return isList(found) ? transcriptOf(entriesOf(found, undefined)) : found ?? undefined;
+  };
+  return {
+    load,
+    append: given.append?.bind(given) ?? (async (id, entries) => {
+      const past = await load(id);
+      const { messages, about } = transcriptOf([...past ? entriesOf(past.messages, past.about) : [], ...entries]);
+      await given.save(id, messages, about);
+    }),
+    lock: given.lock?.bind(given) ?? processLock(),
+    ...(given.pathOf && { pathOf: given.pathOf.bind(given) }),
+  };
+}
+
+function isList(found: Awaited<ReturnType<MinimalStore["load"]>>): found is readonly Message[] {
+  return Array.isArray(found);
 }

@@ -107,7 +107,7 @@ function hash(text: string): string {
 /** The page's files are read from `lib`, also by the built package, whose code is in another folder. */
 const PAGE = new URL("../../lib/view/page/", import.meta.url);
 
-const STYLES = ["base", "overview", "rows", "sections", "compare", "print"];
+const STYLES = ["base", "overview", "rows"];
 
 /**
  * The page's style and script as one text each. The modules of the source become one function: a module script would
@@ -183,7 +183,6 @@ ${LOGO}
 <h1 title="${escapeHtml(title)}">${escapeHtml(title)}</h1>
 ${status}
 <div class="search"><input id="search" type="search" placeholder="Search" aria-label="Search the run" autocomplete="off" spellcheck="false"><kbd>/</kbd><output id="found"></output></div>
-<button type="button" id="theme" title="Light or dark (t)" aria-label="Light or dark"></button>
 <button type="button" id="help-open" title="Keys (?)" aria-label="Keys">?</button>
 </header>`;
 }

@@ -22,7 +22,7 @@ import { ImportRefused } from "../../lib/tape/import/exchange.ts";
 import { readRecording } from "../../lib/tape/import/read.ts";
 import { parseTape, TapeError } from "../../lib/tape/read.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
-import { resumable } from "../../lib/transcript/resume.ts";
+import { resumable } from "../../lib/transcript/store.ts";
 import { readRollout } from "../../lib/transcript/rollout.ts";
 import { viewOf } from "../../lib/view/view.ts";
 import { fuzz, isRefusal, refusing } from "./_fuzz.ts";

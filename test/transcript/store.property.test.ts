@@ -7,8 +7,8 @@ import fc from "fast-check";
 import { type Block, invalidConversation, type Message } from "../../lib/core/messages.ts";
 import { jsonlStore } from "../../lib/transcript/jsonl.ts";
 import { memoryStore } from "../../lib/transcript/memory.ts";
-import { resumable } from "../../lib/transcript/resume.ts";
 import { sqliteStore } from "../../lib/transcript/sqlite.ts";
+import { resumable } from "../../lib/transcript/store.ts";
 import { tries } from "../_counts.ts";
 
 const root = mkdtempSync(join(tmpdir(), "crochet-laws-"));

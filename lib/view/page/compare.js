@@ -2,13 +2,11 @@ import { RunData, whenWhole } from "./data.js";
 import { byId, dollars, duration, el, short } from "./dom.js";
 import { startKeys } from "./keys.js";
 import { Pairs } from "./pairs.js";
-import { startTheme, switchTheme } from "./theme.js";
 
 /** @import { Totals } from "../shape.ts" */
 
 /** The page of two runs side by side. */
 const runs = /** @type {const} */ ([new RunData(0), new RunData(1)]);
-startTheme();
 
 /**
  * What is compared: a name, the value, and how it is shown.
@@ -82,7 +80,6 @@ whenWhole(() => {
     [["/"], "search", () => byId("search").focus()],
     [["n"], "next match", () => pairs.search.step(1)],
     [["N"], "previous match", () => pairs.search.step(-1)],
-    [["t"], "light or dark", switchTheme],
     [["Escape"], "clear the search", () => pairs.search.clear()],
   ]);
   performance.mark("whole");

@@ -33,7 +33,6 @@ export class List {
   #blocks = [];
   /** @type {Set<number>} */
   #drawn = new Set();
-  #all = false;
   #observer;
   /** Called whenever items were drawn. */
   onDrawn = () => {};
@@ -49,13 +48,9 @@ export class List {
       for (const { target, isIntersecting } of entries) {
         const block = Number(/** @type {HTMLElement} */ (target).dataset.block);
         if (isIntersecting) this.#fill(block);
-        else if (!this.#all) this.#empty(block);
+        else this.#empty(block);
       }
     }, { rootMargin: MARGIN });
-    const print = matchMedia("print");
-    print.addEventListener("change", () => this.#drawAll(print.matches));
-    addEventListener("beforeprint", () => this.#drawAll(true));
-    addEventListener("afterprint", () => this.#drawAll(false));
   }
 
   /** @param {readonly number[]} items */
@@ -78,17 +73,6 @@ export class List {
     // The first screen must not wait for an observer.
     if (this.#blocks.length > 0) this.#fill(0);
     for (const block of this.#blocks) this.#observer.observe(block);
-    if (this.#all) this.#drawAll(true);
-  }
-
-  /**
-   * Draws every item, for print; or goes back to those near the screen.
-   *
-   * @param {boolean} all
-   */
-  #drawAll(all) {
-    this.#all = all;
-    if (all) { for (const block of this.#blocks.keys()) this.#fill(block); }
   }
 
   /** @param {number} item */

@@ -41,8 +41,9 @@ export function drawRow(data, index, options) {
   );
   const depth = agent?.depth ?? 0;
   if (row.agent > 0) {
-    box.classList.add("sub", `lane-${row.agent % 6}`);
+    box.classList.add("sub");
     box.style.setProperty("--depth", String(Math.min(depth, 4)));
+    box.style.setProperty("--lane", `hsl(${row.agent * 137} 35% 60%)`);
   }
   return box;
 }

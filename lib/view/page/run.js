@@ -2,7 +2,6 @@ import { Chart } from "./chart.js";
 import { RunData, whenWhole } from "./data.js";
 import { byId, dollars, duration, el, many, short } from "./dom.js";
 import { startKeys } from "./keys.js";
-import { startTheme, switchTheme } from "./theme.js";
 import { Timeline } from "./timeline.js";
 import { Reader } from "./reader.js";
 
@@ -10,7 +9,6 @@ const TABS = /** @type {const} */ (["conversation", "edits", "hooks"]);
 
 /** The page of one run. */
 const data = new RunData(0);
-startTheme();
 byId("stats").replaceChildren(...drawStats());
 const reader = new Reader(data);
 reader.show("conversation");
@@ -46,7 +44,6 @@ whenWhole(() => {
     [["0"], "the whole timeline", () => timeline.whole()],
     [["h", "ArrowLeft"], "earlier in the timeline", () => timeline.pan(-0.3)],
     [["l", "ArrowRight"], "later in the timeline", () => timeline.pan(0.3)],
-    [["t"], "light or dark", switchTheme],
     [["g"], "to the top", () => scrollTo(0, 0)],
     [["G"], "to the end", () => reader.last()],
     [["Escape"], "clear the search", () => reader.search.clear()],

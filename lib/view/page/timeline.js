@@ -1,11 +1,10 @@
 import { byId, duration, el, hideTip, onWidth, showTip, svg } from "./dom.js";
-import { AXIS, drawAxis } from "./axis.js";
-import { mostlyIdle, order, ran, stacked } from "./lanes.js";
 
 /** @import { RunData } from "./data.js" */
-/** @import { Span } from "./lanes.js" */
 /** @import { Row } from "../shape.ts" */
 
+/** The height of the axis. */
+const AXIS = 20;
 const GAP = 3;
 const GROUP = 10;
 const MOST_MARKS = 1000;
@@ -318,4 +317,120 @@ function startDrag(box, chosen) {
     addEventListener("click", (click) => click.stopPropagation(), { capture: true, once: true });
     setTimeout(() => chosen(Math.min(start, at(event)), Math.max(start, at(event))));
   });
+}
+
+/** How many calls that run at the same time are drawn below each other. */
+const STACK = 4;
+
+/**
+ * @typedef {{ row: number, from: number, to: number, lane: number, tone: string, kind: string }} Span
+ */
+
+/**
+ * The agents in order, each right below the one that started it.
+ *
+ * @param {readonly { parent: number }[]} agents
+ * @returns {number[]}
+ */
+function order(agents) {
+  /** @param {number} parent @returns {number[]} */
+  const below = (parent) =>
+    agents.flatMap((agent, i) => agent.parent === parent && i !== parent ? [i, ...below(i)] : []);
+  const found = below(-1);
+  const seen = new Set(found);
+  return [...found, ...[...agents.keys()].filter((i) => !seen.has(i))];
+}
+
+/** @param {Row} row */
+function ran(row) {
+  return row.tone !== "quiet" || row.ms > 0;
+}
+
+/**
+ * @param {Span[]} spans
+ * @returns {{ spans: Span[], depth: number }}
+ */
+function stacked(spans) {
+  /** @type {number[]} */
+  const ends = [];
+  const placed = spans.map((span) => {
+    let lane = ends.findIndex((end) => end <= span.from);
+    if (lane < 0) lane = ends.length < STACK ? ends.length : ends.indexOf(Math.min(...ends));
+    ends[lane] = Math.max(ends[lane] ?? 0, span.to);
+    return { ...span, lane };
+  });
+  return { spans: placed.sort((a, b) => a.lane - b.lane || a.from - b.from), depth: ends.length };
+}
+
+/**
+ * Whether nothing happened most of the time, as in a session that was resumed the next day: then time is a bad scale.
+ *
+ * @param {RunData} data
+ */
+function mostlyIdle({ rows, view }) {
+  if (view.ms === 0) return true;
+  let busy = 0, until = 0;
+  for (const { at, ms } of rows.toSorted((a, b) => a.at - b.at)) {
+    const from = Math.max(at, until);
+    until = Math.max(until, at + ms);
+    busy += Math.max(0, until - from);
+  }
+  return busy < view.ms * 0.3;
+}
+
+/**
+ * The axis of the timeline: a line and a label at round times or step numbers.
+ *
+ * @param {{ from: number, to: number, inTime: boolean, wide: number, left: number, bottom: number }} about
+ * @returns {SVGElement[]}
+ */
+function drawAxis({ from, to, inTime, wide, left, bottom }) {
+  /** @type {SVGElement[]} */
+  const shapes = [];
+  const step = niceStep(to - from, Math.max(2, Math.floor(wide / 110)), inTime);
+  for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+    const x = left + ((at - from) / (to - from)) * wide;
+    shapes.push(
+      svg("line", { class: "tick", x1: x, x2: x, y1: AXIS - 4, y2: bottom }),
+      svg(
+        "text",
+        { class: "axis", x, y: 11, "text-anchor": x > left + wide - 40 ? "end" : "start" },
+        inTime ? timeName(at, step) : String(Math.round(at)),
+      ),
+    );
+  }
+  return shapes;
+}
+
+/**
+ * Labels next to each other must differ.
+ *
+ * @param {number} ms
+ * @param {number} step
+ */
+function timeName(ms, step) {
+  if (ms < 60_000) return duration(ms);
+  const pad = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  const seconds = Math.floor(ms / 1000);
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  const fraction = step < 1000 ? `.${String(Math.round(ms % 1000)).padStart(3, "0")}` : "";
+  return `${hours > 0 ? `${hours}:${pad(minutes)}` : minutes}:${pad(seconds % 60)}${fraction}`;
+}
+
+/**
+ * @param {number} range
+ * @param {number} ticks
+ * @param {boolean} time
+ */
+function niceStep(range, ticks, time) {
+  const rough = range / ticks;
+  if (time && rough > 1000) {
+    const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((s) =>
+      s * 1000
+    );
+    return steps.find((step) => step >= rough) ?? Math.ceil(rough / 86_400_000) * 86_400_000;
+  }
+  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
+  return Math.max(1, power * (/** @type {number} */ ([1, 2, 5, 10].find((n) => n * power >= rough))));
 }
