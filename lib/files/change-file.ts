@@ -5,10 +5,9 @@ import { type ToolContext, ToolError } from "../core/tool.ts";
 import { commit, makeParents, type Original } from "./commit.ts";
 import { confine, type Place, refuseOther } from "./confine.ts";
 import { withFileLock } from "./lock.ts";
-import { forgetPreImage, keepPreImage } from "./pre-image.ts";
 import { changedSinceRead, recordRead } from "./read-record.ts";
 import { pieces, type Splice } from "./splices.ts";
-import { logChange } from "./undo-log.ts";
+import { logChange, preImageOf } from "./undo-log.ts";
 
 /** What a tool needs of its context to change a file. */
 export type FileContext = Pick<ToolContext, "cwd" | "state" | "signal">;
@@ -80,7 +79,7 @@ async function attemptChange<Plan extends { readonly splices: readonly Splice[] 
   const plan = options.plan(before, place);
   const stale = before && changedSinceRead(context.state, place.real, before);
   context.signal.throwIfAborted();
-  const preImage = undoable ? await keepPreImage(place.real, original, context.cwd) : undefined;
+  const preImage = undoable ? preImageOf(before) : undefined;
   const removeParents = original === undefined
     ? await makeParents(place.real).catch((e) => throwAs(verb, place, e))
     : undefined;
@@ -95,10 +94,7 @@ async function attemptChange<Plan extends { readonly splices: readonly Splice[] 
   } catch (error) {
     throwAs(verb, place, error);
   } finally {
-    if (done !== "done") {
-      await forgetPreImage(preImage);
-      await removeParents?.();
-    }
+    if (done !== "done") await removeParents?.();
   }
   if (done === "changed") return undefined;
   if (preImage) {

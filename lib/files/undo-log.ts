@@ -5,10 +5,9 @@ export const LARGE = 8 * 1024 * 1024;
 /** What all pre-images of one agent may take in memory; the oldest go first. */
 const TOTAL = 64 * 1024 * 1024;
 
-/** The old bytes of a change: in memory, in a file that shares its blocks with the old one, or not kept. */
-export type PreImage =
+/** The old bytes of a change; those of a large file are not kept. */
+type PreImage =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  | { readonly kind: "clone"; readonly file: string }
   | { readonly kind: "absent" }
   | { readonly kind: "dropped"; readonly why: string };
 
@@ -39,4 +38,10 @@ export function logChange(state: Map<string, unknown>, entry: UndoEntry): void {
     held += kept.before.bytes.length;
     if (held > TOTAL) kept.before = { kind: "dropped", why: "later edits took its place in the undo log" };
   }
+}
+
+/** What is kept of a file that is about to change. */
+export function preImageOf(bytes: Uint8Array | undefined): PreImage {
+  if (bytes === undefined) return { kind: "absent" };
+  return bytes.length <= LARGE ? { kind: "bytes", bytes } : { kind: "dropped", why: "the file is over 8 MiB" };
 }

@@ -69,31 +69,37 @@ export function messageEvents(message: ApiMessage): ModelEvent[] {
   const start = { ...message, content: [], stop_reason: null, stop_sequence: null };
   return [
     { type: "message_start", message: start as { usage?: Partial<Usage> } },
-    ...content.flatMap((block, index): ModelEvent[] => {
-      const { opened, deltas } = asStreamed(block);
-      return [
-        { type: "content_block_start", index, content_block: opened },
-        ...deltas.map((delta): ModelEvent => ({ type: "content_block_delta", index, delta })),
-        { type: "content_block_stop", index },
-      ];
-    }),
+    ...content.flatMap((block, index) => blockEvents(block, index)),
     { type: "message_delta", delta: { stop_reason, stop_sequence }, ...(usage && { usage }) },
     { type: "message_stop" },
   ];
 }
 
-function asStreamed(block: RawBlock): { opened: RawBlock; deltas: RawBlock[] } {
-  if (block.type === "text") {
-    return { opened: { ...block, text: "" }, deltas: [{ type: "text_delta", text: block.text }] };
-  }
+/** A block as it is streamed, its text in the pieces that `cut` makes; `json` is the text of its input. */
+export function blockEvents(
+  block: RawBlock,
+  index: number,
+  cut: (text: string) => readonly string[] = (text) => [text],
+  json?: string,
+): ModelEvent[] {
+  const deltas = (type: string, field: string, text: unknown) =>
+    cut(String(text)).map((piece): RawBlock => ({ type, [field]: piece }));
+  const events = (opened: RawBlock, streamed: readonly RawBlock[]): ModelEvent[] => [
+    { type: "content_block_start", index, content_block: opened },
+    ...streamed.map((delta): ModelEvent => ({ type: "content_block_delta", index, delta })),
+    { type: "content_block_stop", index },
+  ];
+  if (block.type === "text") return events({ ...block, text: "" }, deltas("text_delta", "text", block.text));
   if (block.type === "thinking") {
-    const deltas: RawBlock[] = [{ type: "thinking_delta", thinking: block.thinking }];
-    if (block.signature !== undefined) deltas.push({ type: "signature_delta", signature: block.signature });
-    return { opened: { ...block, thinking: "", signature: "" }, deltas };
+    const { thinking, signature } = block;
+    return events({ ...block, thinking: "", signature: "" }, [
+      ...deltas("thinking_delta", "thinking", thinking),
+      ...(signature === undefined ? [] : [{ type: "signature_delta", signature }]),
+    ]);
   }
-  if (!("input" in block)) return { opened: block, deltas: [] };
-  const partial_json = JSON.stringify(block.input);
-  return { opened: { ...block, input: {} }, deltas: [{ type: "input_json_delta", partial_json }] };
+  if (!("input" in block)) return events(block, []);
+  const input = json ?? JSON.stringify(block.input);
+  return events({ ...block, input: {} }, deltas("input_json_delta", "partial_json", input));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Usage } from "../core/messages.ts";
 import type { ModelEvent, RawBlock } from "../core/model.ts";
+import { blockEvents } from "../tape/reply.ts";
 
 export interface ScriptedTool {
   readonly name: string;
@@ -56,8 +57,10 @@ export function replyEvents(reply: ScriptedReply, names: Names): ModelEvent[] {
   if (reply.events) return [...reply.events];
   const blocks = contentOf(reply, names);
   const events: ModelEvent[] = [messageStart(reply, names)];
-  for (const [index, block] of blocks.entries()) {
-    events.push(...blockEvents(block, index));
+  for (const [index, { block, raw }] of blocks.entries()) {
+    // The API begins the input of a tool with an empty piece.
+    const cut = "input" in block ? (text: string) => ["", ...pieces(text)] : pieces;
+    events.push(...blockEvents(block, index, cut, raw));
     if (index === 0) events.splice(2, 0, { type: "ping" });
   }
   if (reply.error !== undefined) return [...events, { type: "error", error: errorOf(reply.error) }];
@@ -113,44 +116,6 @@ function messageStart(reply: ScriptedReply, names: Names): ModelEvent {
     usage: { ...SCRIPTED_USAGE, ...reply.usage, output_tokens: 1 },
   };
   return { type: "message_start", message };
-}
-
-function blockEvents({ block, raw }: ScriptedBlock, index: number): ModelEvent[] {
-  const { opened, deltas } = streamed(block, raw);
-  return [
-    { type: "content_block_start", index, content_block: opened },
-    ...deltas.map((delta): ModelEvent => ({ type: "content_block_delta", index, delta })),
-    { type: "content_block_stop", index },
-  ];
-}
-
-/** What the API holds back at the start of a block and then streams; blocks it does not stream come whole. */
-function streamed(block: RawBlock, raw: string | undefined): { opened: RawBlock; deltas: RawBlock[] } {
-  switch (block.type) {
-    case "text":
-      return {
-        opened: { ...block, text: "" },
-        deltas: pieces(String(block.text)).map((text) => ({ type: "text_delta", text })),
-      };
-    case "thinking":
-      return {
-        opened: { ...block, thinking: "", signature: "" },
-        deltas: [
-          ...pieces(String(block.thinking)).map((thinking) => ({ type: "thinking_delta", thinking })),
-          { type: "signature_delta", signature: block.signature },
-        ],
-      };
-    case "tool_use":
-    case "server_tool_use":
-    case "mcp_tool_use":
-      return {
-        opened: { ...block, input: {} },
-        deltas: ["", ...pieces(raw ?? JSON.stringify(block.input))]
-          .map((partial_json) => ({ type: "input_json_delta", partial_json })),
-      };
-    default:
-      return { opened: block, deltas: [] };
-  }
 }
 
 const PIECE = 12;

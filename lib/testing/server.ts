@@ -5,10 +5,10 @@ import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promi
 import { errorType } from "../http/api-errors.ts";
 import { parsed } from "../core/json.ts";
 import type { Block } from "../core/messages.ts";
-import { ModelError, type ModelEvent, type ModelRequest } from "../core/model.ts";
+import { ModelError, type ModelRequest } from "../core/model.ts";
 import { checkOptions } from "../files/options.ts";
-import { readReply } from "../core/reply.ts";
 import { checkCuts, cut, type Cuts } from "../tape/frames.ts";
+import { messageOf } from "../tape/reply.ts";
 import { asModelRequest, invalidRequest } from "./_check-request.ts";
 import {
   type Answer,
@@ -115,8 +115,8 @@ export async function scriptedServer(
     }
     const { delay, http, retryAfter, stall } = next.reply;
     if (next.events.some((event) => event.type === "message_delta" && event.delta.stop_reason === "pause_turn")) {
-      const { message } = await readReply(streamOf(next.events), () => {});
-      paused.add(JSON.stringify(message.content.at(-1)));
+      const { content } = await messageOf(next.events);
+      paused.add(JSON.stringify(content.at(-1)));
     }
     if (delay !== undefined) await sleep(delay, undefined, { signal: closing.signal });
     if (http !== undefined) {
@@ -176,23 +176,9 @@ async function sendMessage(response: ServerResponse, served: ServedRequest, answ
   }
   if (answer.reply.stall) return;
   if (answer.reply.cut !== undefined) return void response.destroy();
-  const { id, model, message, stop_reason, usage } = await readReply(streamOf(answer.events), () => {});
+  const message = await messageOf(answer.events);
   served.status = 200;
-  const content = message.content;
-  sendJson(response, 200, {
-    id,
-    type: "message",
-    role: "assistant",
-    model,
-    content,
-    stop_reason,
-    stop_sequence: null,
-    usage,
-  });
-}
-
-async function* streamOf(events: readonly ModelEvent[]): AsyncGenerator<ModelEvent> {
-  yield* events;
+  sendJson(response, 200, message);
 }
 
 async function sendStream(

@@ -6,6 +6,7 @@ import type { Block } from "../core/messages.ts";
 import { type Tool, type ToolContext, ToolError } from "../core/tool.ts";
 import { absolute, confine, type Place, refuseOther } from "../files/confine.ts";
 import { encodingOf } from "../files/encoding.ts";
+import { nearest } from "../files/nearest.ts";
 import { recordRead } from "../files/read-record.ts";
 import { tool } from "./make-tool.ts";
 import { type ImageFacts, imageFacts, imageProblem } from "./reading/image.ts";
@@ -205,33 +206,10 @@ function renderRead(response: ReadResponse): string | readonly Block[] {
   );
 }
 
-/** Names in the folder of a missing file that it may have been meant to be: the likest first, at most three. */
+/** Names in the folder of a missing file that it may have been meant to be: those with another extension, else the nearest. */
 async function similarNames(path: string): Promise<string[]> {
-  const wanted = basename(path).toLowerCase();
-  const names = await readdir(dirname(path)).catch(() => []);
-  return names
-    .map((name) => ({ name, likeness: likeness(wanted, name.toLowerCase()) }))
-    .filter(({ likeness }) => likeness >= 0.5)
-    .sort((a, b) => b.likeness - a.likeness || (a.name < b.name ? -1 : 1))
-    .slice(0, 3)
-    .map(({ name }) => name);
-}
-
-/** The share of letter pairs two names have in common: 1 for the same, 0 for nothing alike. */
-function likeness(a: string, b: string): number {
-  if (a === b) return 1;
-  const stem = (name: string) => name.replace(/(?<=.)\..*$/, "");
-  if (stem(a) === stem(b)) return 0.9;
-  const left = pairs(a);
-  const right = pairs(b);
-  const common = left.filter((pair) => {
-    const at = right.indexOf(pair);
-    if (at >= 0) right.splice(at, 1);
-    return at >= 0;
-  }).length;
-  return (2 * common) / Math.max(1, a.length + b.length - 2);
-}
-
-function pairs(text: string): string[] {
-  return Array.from({ length: Math.max(0, text.length - 1) }, (_, i) => text.slice(i, i + 2));
+  const stem = (name: string) => name.toLowerCase().replace(/(?<=.)\..*$/, "");
+  const names = (await readdir(dirname(path)).catch(() => [])).sort();
+  const alike = names.filter((name) => stem(name) === stem(basename(path)));
+  return alike.length > 0 ? alike.slice(0, 3) : [nearest(basename(path), names, 2) ?? []].flat();
 }

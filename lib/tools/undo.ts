@@ -65,16 +65,14 @@ async function takeBack(entry: UndoEntry, state: Map<string, unknown>, signal: A
     });
     return true;
   }
-  const old = before.kind === "bytes" ? before.bytes : await readFile(before.file);
   await changeFile(real, { cwd, state, signal }, {
     verb: "undo the change of",
     undoable: false,
     plan: (now) => {
-      if (!isWritten(now!, old, splices)) throw changed(path);
-      return { splices: spliceBetween(now!, old) };
+      if (!isWritten(now!, before.bytes, splices)) throw changed(path);
+      return { splices: spliceBetween(now!, before.bytes) };
     },
   });
-  if (before.kind === "clone") await unlink(before.file);
   return false;
 }
 

@@ -50,7 +50,7 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: "British",
     to: "American",
     says: [
-      "prompt: system, from AGENTS.md, is not what was recorded (at main#1)",
+      "prompt: system is not what was recorded (at main#1)",
       "  line 7",
       "  - Use British spelling.",
       "  + Use American spelling.",
@@ -63,7 +63,7 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: "",
     to: "Be brief.\n",
     says: [
-      "prompt: system, from CLAUDE.md, is not what was recorded (at main#1)",
+      "prompt: system is not what was recorded (at main#1)",
       "  line 8",
       "  + ",
       "  + # From CLAUDE.md",
@@ -78,7 +78,7 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
     from: FILES["AGENTS.md"],
     to: "",
     says: [
-      "prompt: system, from AGENTS.md, is not what was recorded (at main#1)",
+      "prompt: system is not what was recorded (at main#1)",
       "  line 2",
       "  - ",
       "  - # From AGENTS.md",
@@ -115,7 +115,7 @@ const CHANGES: { file: string; from: string; to: string; says: string[]; calls?:
 ];
 
 test(
-  "one change is told once, by whose it is, without what only follows from it; and only what it needs is asked again",
+  "one change is reported once, with its source, without what only follows from it; and only what it needs is asked again",
   LONG,
   async () => {
     using here = place(FILES);
@@ -145,7 +145,7 @@ test(
   },
 );
 
-test("what changed for many fixtures is shown in one, and the price of all of them is told", LONG, async () => {
+test("what changed for many fixtures is shown in one, and the price of all of them is shown", LONG, async () => {
   using here = place(FILES);
   await using server = await scriptedServer([], { then: { text: "hello" } });
   for (const name of ["a", "b"]) {

@@ -25,17 +25,8 @@ export function explain(
   return { lane, call: nearest.id, words: wordsFor(found, nearest.request, request), ...found };
 }
 
-function wordsFor(found: Difference, was: TapeRequest, is: TapeRequest): string {
-  const { path } = found;
-  if (path.startsWith("tools.") && areReordered(was, is)) {
-    return `${path} differs as the same tools are in a different order`;
-  }
-  const odd = /^tools\.\d+\.name$/.test(path) ? oddTool(was, is) : undefined;
-  if (odd !== undefined) return `${path} differs as tool ${odd}`;
-  const whose = path === "system"
-    ? memoryAt(found.expected, found.actual)
-    : whoseIs(path, "expected" in found ? was : is);
-  const place = `${path}${whose}`;
+function wordsFor({ path, ...found }: Difference, was: TapeRequest, is: TapeRequest): string {
+  const place = `${path}${whoseIs(path, "expected" in found ? was : is)}`;
   if (!("expected" in found)) return `${place} is new`;
   return "actual" in found ? `${place} is not what was recorded` : `${place} is missing`;
 }
@@ -87,7 +78,7 @@ function commonMessages({ normalise }: Program, a: TapeRequest, b: TapeRequest):
  * Whose a place of a request is, for a person: a tool's by its name, a result's by the tool that gave it, a text's by the
  * hook that said it; else "".
  */
-export function whoseIs(path: string, request: TapeRequest): string {
+function whoseIs(path: string, request: TapeRequest): string {
   const [list, at, field, block] = path.split(".");
   if (list === "tools") {
     const { name } = request.tools[Number(at)] ?? {};
@@ -104,39 +95,4 @@ export function whoseIs(path: string, request: TapeRequest): string {
   }
   const asked = request.messages.flatMap(({ content }) => content).find((b) => isToolUse(b) && b.id === tool_use_id);
   return asked && isToolUse(asked) ? `, a result of ${asked.name},` : "";
-}
-
-/** The memory file that the first changed line of a system prompt comes from; "" if it is from none. */
-export function memoryAt(was: unknown, is: unknown): string {
-  if (typeof was !== "string" || typeof is !== "string") return "";
-  const [before, now] = [was.split("\n"), is.split("\n")];
-  const differs = now.findIndex((line, i) => line !== before[i]);
-  const first = differs < 0 ? now.length : differs;
-  // Of a file that came or went the heading differs, or the blank line above it.
-  const odd = [now, before].map((lines) => lines.slice(first).find((line) => line !== ""))
-    .find((line) => line?.startsWith(FROM) && before.includes(line) !== now.includes(line));
-  const heading = odd ?? now.slice(0, first).findLast((line) => line.startsWith(FROM));
-  return heading === undefined ? "" : `, from ${heading.slice(FROM.length)},`;
-}
-
-/** How the part of a system prompt begins that a memory file made. */
-const FROM = "# From ";
-
-/** Whether two requests have the same tools, and only in another order. */
-export function areReordered(was: TapeRequest, is: TapeRequest): boolean {
-  const [before, now] = [toolNames(was), toolNames(is)];
-  return before.join("\n") !== now.join("\n") && [...before].sort().join("\n") === [...now].sort().join("\n");
-}
-
-/** The first tool that one of two requests has more than the other, in words; undefined if both have some. */
-export function oddTool(was: TapeRequest, is: TapeRequest): string | undefined {
-  const [before, now] = [toolNames(was), toolNames(is)];
-  const fresh = now.filter((name) => !before.includes(name));
-  const gone = before.filter((name) => !now.includes(name));
-  if (gone.length === 0 && fresh.length > 0) return `${fresh[0]} is new`;
-  return fresh.length === 0 && gone.length > 0 ? `${gone[0]} is missing` : undefined;
-}
-
-function toolNames({ tools }: TapeRequest): string[] {
-  return tools.map(({ name }) => String(name));
 }

@@ -12,13 +12,26 @@ import {
   type RecordingFile,
 } from "./exchange.ts";
 
+/** A list of requests with their responses. */
+function listed(name: string, key: string, isIts: (first: Sides) => boolean): Format {
+  return {
+    name,
+    recognises: (file) => {
+      const first = listIn(topOf(file), key)?.[0];
+      return isObject(first?.request) && isObject(first.response) && isIts(sidesOf(first));
+    },
+    read: (file) => sidesIn(file, key).map((sides) => exchangeIn(sides)),
+  };
+}
+
 /** Python's vcrpy and pytest-recording, YAML or JSON; bodies are text, bytes or parsed. */
-const vcrpy: Format = {
-  name: "vcrpy",
-  recognises: (file) =>
-    hasFirst(file, "interactions", ({ request, response }) => "uri" in request && "status" in response),
-  read: (file) => sidesIn(file, "interactions").map(pythonExchange),
-};
+const vcrpy = listed("vcrpy", "interactions", ({ request, response }) => "uri" in request && "status" in response);
+
+/** Go's go-vcr: the status is a line of text with the code beside it. */
+const goVcr = listed("go-vcr", "interactions", ({ request, response }) => "url" in request && "code" in response);
+
+/** VCR of Ruby and of R, YAML or JSON: Ruby writes the status as `{ code, message }`, R as a number. */
+const rubyVcr = listed("ruby-vcr", "http_interactions", () => true);
 
 /** LangChain's: requests and responses in two lists. */
 const langchain: Format = {
@@ -30,7 +43,7 @@ const langchain: Format = {
     if (requests.length !== responses.length) {
       throw new ImportRefused(`it has ${requests.length} requests and ${responses.length} responses`);
     }
-    return requests.map((request, i) => pythonExchange({ request, response: responses[i]! }));
+    return requests.map((request, i) => exchangeIn({ request, response: responses[i]!, entry: {} }));
   },
 };
 
@@ -41,40 +54,28 @@ const ddapm: Format = {
     const { request, response } = objectOf(topOf(file));
     return isObject(request) && "url" in request && isObject(response) && isObject(response.status);
   },
-  read: (file) => [pythonExchange(sidesOf(topOf(file)!))],
+  read: (file) => [exchangeIn(sidesOf(topOf(file)!))],
 };
 
-function pythonExchange({ request, response }: Pick<Sides, "request" | "response">): Exchange {
+/** An exchange by the names that recorders give to its parts; `body` if the response has its own form. */
+function exchangeIn({ request, response, entry }: Sides, body = () => bodyIn(response)): Exchange {
+  const { code, status_code } = objectOf(response.status);
   return exchangeOf({
     method: request.method,
     url: request.uri ?? request.url ?? "",
     requestHeaders: request.headers,
     request: request.parsed_body ?? request.body,
-    status: objectOf(response.status).code,
+    status: code ?? status_code ?? response.code ?? response.status,
     headers: response.headers,
-    body: () => response.parsed_body ?? response.body,
+    body,
+    at: entry.recorded_at ?? entry.recordedAt ?? entry.startedDateTime,
+    took: goMilliseconds(response.duration) ?? entry.time,
   });
 }
 
-/** Go's go-vcr: the status is a line of text with the code beside it. */
-const goVcr: Format = {
-  name: "go-vcr",
-  recognises: (file) =>
-    hasFirst(file, "interactions", ({ request, response }) => "url" in request && "code" in response),
-  read: (file) =>
-    sidesIn(file, "interactions").map(({ request, response }) =>
-      exchangeOf({
-        method: request.method,
-        url: request.url,
-        requestHeaders: request.headers,
-        request: request.body,
-        status: response.code,
-        headers: response.headers,
-        body: () => response.body,
-        took: goMilliseconds(response.duration),
-      })
-    ),
-};
+function bodyIn({ body, bodyEncoding, parsed_body }: JsonObject): unknown {
+  return bodyEncoding === "base64" ? { base64_string: body } : parsed_body ?? body;
+}
 
 const GO_UNITS: { readonly [unit: string]: number } = { ns: 1e-6, "µs": 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -83,25 +84,6 @@ function goMilliseconds(duration: unknown): number | undefined {
   const parts = [...String(duration ?? "").matchAll(/([\d.]+)(ns|µs|ms|s|m|h)/g)];
   return parts.length === 0 ? undefined : parts.reduce((sum, [, n, unit]) => sum + Number(n) * GO_UNITS[unit!]!, 0);
 }
-
-/** VCR of Ruby and of R, YAML or JSON: Ruby writes the status as `{ code, message }`, R as a number. */
-const rubyVcr: Format = {
-  name: "ruby-vcr",
-  recognises: (file) => listIn(topOf(file), "http_interactions") !== undefined,
-  read: (file) =>
-    sidesIn(file, "http_interactions").map(({ request, response, entry }) =>
-      exchangeOf({
-        method: request.method,
-        url: request.uri ?? "",
-        requestHeaders: request.headers,
-        request: request.body,
-        status: objectOf(response.status).code ?? objectOf(response.status).status_code ?? response.status,
-        headers: response.headers,
-        body: () => response.body,
-        at: entry.recorded_at,
-      })
-    ),
-};
 
 /** Rust's httpmock: one YAML document per exchange. */
 const httpmock: Format = {
@@ -126,22 +108,15 @@ const httpmock: Format = {
 
 /** Braintrust's seinfeld, JSON: bodies say what kind they are, and a stream is a list of events. */
 const seinfeld: Format = {
-  name: "seinfeld",
-  recognises: (file) => hasFirst(file, "entries", ({ entry }) => "matchKey" in entry),
+  ...listed("seinfeld", "entries", ({ entry }) => "matchKey" in entry),
   read: (file) => {
     const { version = 1 } = topOf(file)!;
     if (version !== 1) throw new ImportRefused(`it is version ${version} of seinfeld, and only version 1 is supported`);
     return inCallOrder(sidesIn(file, "entries")).map(({ request, response, entry }) =>
-      exchangeOf({
-        method: request.method,
-        url: request.url ?? "",
-        requestHeaders: request.headers,
-        request: seinfeldBody(objectOf(request.body)),
-        status: response.status,
-        headers: response.headers,
-        body: () => seinfeldBody(objectOf(response.body)),
-        at: entry.recordedAt,
-      })
+      exchangeIn(
+        { request: { ...request, body: seinfeldBody(objectOf(request.body)) }, response, entry },
+        () => seinfeldBody(objectOf(response.body)),
+      )
     );
   },
 };
@@ -171,22 +146,13 @@ function seinfeldBody({ kind, value, chunks }: JsonObject): unknown {
 
 /** opencode's http-recorder, JSON: bodies as text. */
 const opencode: Format = {
-  name: "opencode",
-  recognises: (file) =>
-    hasFirst(file, "interactions", ({ request, response }) => "url" in request && typeof response.status === "number"),
+  ...listed(
+    "opencode",
+    "interactions",
+    ({ request, response }) => "url" in request && typeof response.status === "number",
+  ),
   read: (file) =>
-    sidesIn(file, "interactions").map(({ request, response }) =>
-      exchangeOf({
-        method: request.method,
-        url: request.url,
-        requestHeaders: request.headers,
-        request: request.body,
-        status: response.status,
-        headers: response.headers,
-        body: () => response.bodyEncoding === "base64" ? { base64_string: response.body } : response.body,
-        at: objectOf(topOf(file)!.metadata).recordedAt,
-      })
-    ),
+    sidesIn(file, "interactions").map((sides) => exchangeIn({ ...sides, entry: objectOf(topOf(file)!.metadata) })),
 };
 
 /** nock's recorder, JSON: flat objects; a compressed response is a list of chunks in hexadecimal digits. */
@@ -219,17 +185,11 @@ const har: Format = {
   recognises: (file) => listIn(objectOf(topOf(file)?.log), "entries")?.some((entry) => "response" in entry) ?? false,
   read: (file) =>
     listIn(objectOf(topOf(file)!.log), "entries")!.map(sidesOf).map(({ request, response, entry }) =>
-      exchangeOf({
-        method: request.method,
-        url: request.url ?? "",
-        requestHeaders: request.headers,
-        request: objectOf(request.postData).text,
-        status: response.status ?? 0,
-        headers: response.headers,
-        body: () => harBody(objectOf(response.content)),
-        at: entry.startedDateTime,
-        took: entry.time,
-      })
+      exchangeIn({
+        request: { ...request, body: objectOf(request.postData).text },
+        response: { ...response, status: response.status ?? 0 },
+        entry,
+      }, () => harBody(objectOf(response.content)))
     ),
 };
 
@@ -308,12 +268,6 @@ function sidesOf(entry: JsonObject): Sides {
 
 function sidesIn(file: RecordingFile, key: string): Sides[] {
   return listIn(topOf(file), key)!.map(sidesOf);
-}
-
-/** Whether the first entry of a list has a request and a response that pass a test. */
-function hasFirst(file: RecordingFile, key: string, test: (first: Sides) => boolean): boolean {
-  const first = listIn(topOf(file), key)?.[0];
-  return isObject(first?.request) && isObject(first.response) && test(sidesOf(first));
 }
 
 /** The JSON value or the only YAML document of a file, if it is an object. */
