@@ -69,18 +69,7 @@ export function countLines(bytes: Uint8Array, encoding: Encoding, start: number,
     eachMatch(bytes.subarray(start, end), encode("\n", encoding), () => void count++, { unit: 2 });
     return count;
   }
-  let count = 0, i = start;
-  if (end - start >= 64) {
-    while ((bytes.byteOffset + i) % 4 !== 0) if (bytes[i++] === 10) count++;
-    // Four bytes at a time: a zero byte after the exclusive or is an LF, and its top bit is set in `zero`.
-    const words = new Int32Array(bytes.buffer, bytes.byteOffset + i, (end - i) >> 2);
-    for (let w = 0; w < words.length; w++) {
-      const x = words[w]! ^ 0x0a0a0a0a;
-      const zero = ~((((x & 0x7f7f7f7f) + 0x7f7f7f7f) | x) | 0x7f7f7f7f);
-      if (zero !== 0) count += (zero >>> 7 & 1) + (zero >>> 15 & 1) + (zero >>> 23 & 1) + (zero >>> 31);
-    }
-    i += words.length * 4;
-  }
-  while (i < end) if (bytes[i++] === 10) count++;
+  let count = 0;
+  for (let i = start; i < end; i++) if (bytes[i] === 10) count++;
   return count;
 }

@@ -5,16 +5,22 @@ import { shown } from "../core/shown.ts";
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
 export type OptionKind = Kind | readonly string[];
 
-type Kind =
-  | "a text"
-  | "a list"
-  | "an object"
-  | "a function"
-  | "an AbortSignal"
-  | "true or false"
-  | "true, false or a list of texts"
-  | "0 or more"
-  | "any";
+/** What a value can be asked to be, in the words of an error. */
+export const KINDS = {
+  "a text": (value: unknown) => typeof value === "string",
+  "a list": Array.isArray,
+  "an object": isObject,
+  "a function": (value: unknown) => typeof value === "function",
+  "an AbortSignal": (value: unknown) => value instanceof AbortSignal,
+  "true or false": (value: unknown) => typeof value === "boolean",
+  "a list of texts": (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === "string"),
+  "true, false or a list of texts": (value: unknown): boolean =>
+    typeof value === "boolean" || KINDS["a list of texts"](value),
+  "0 or more": (value: unknown) => typeof value === "number" && value >= 0,
+  any: () => true,
+};
+
+type Kind = keyof typeof KINDS;
 
 /**
  * Refuses options that are unknown or of the wrong kind, before anything has begun.
@@ -42,25 +48,5 @@ function named(kind: OptionKind): string {
 }
 
 function isA(kind: OptionKind, value: unknown): boolean {
-  if (typeof kind !== "string") return kind.includes(value as string);
-  switch (kind) {
-    case "a text":
-      return typeof value === "string";
-    case "a list":
-      return Array.isArray(value);
-    case "an object":
-      return isObject(value);
-    case "a function":
-      return typeof value === "function";
-    case "an AbortSignal":
-      return value instanceof AbortSignal;
-    case "true or false":
-      return typeof value === "boolean";
-    case "true, false or a list of texts":
-      return typeof value === "boolean" || (Array.isArray(value) && value.every((one) => typeof one === "string"));
-    case "0 or more":
-      return typeof value === "number" && value >= 0;
-    case "any":
-      return true;
-  }
+  return typeof kind === "string" ? KINDS[kind](value) : kind.includes(value as string);
 }

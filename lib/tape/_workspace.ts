@@ -1,16 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { sha256 } from "../files/sha256.ts";
 import type { Json } from "../core/messages.ts";
@@ -105,22 +93,7 @@ export function hashFiles(root: string, as?: Hashing): { [path: string]: string 
 const HASH_LENGTH = 16;
 
 function hashOf(path: string): string {
-  const hash = sha256();
-  eachPart(path, (bytes) => hash.update(bytes));
-  return hash.digest("hex").slice(0, HASH_LENGTH);
-}
-
-/** What is read at a time. One for all: a replay hashes many small files, and nothing of it is kept. */
-let part: Uint8Array | undefined;
-
-function eachPart(path: string, found: (bytes: Uint8Array) => void): void {
-  const file = openSync(path, "r");
-  try {
-    part ??= new Uint8Array(2 ** 16);
-    for (let read = readSync(file, part); read > 0; read = readSync(file, part)) found(part.subarray(0, read));
-  } finally {
-    closeSync(file);
-  }
+  return sha256().update(readFileSync(path)).digest("hex").slice(0, HASH_LENGTH);
 }
 
 /** The texts of a scratch workspace's files. */

@@ -1,22 +1,18 @@
 import { isObject } from "../core/json.ts";
+import { KINDS } from "../files/options.ts";
 import type { Fact, Header } from "./format.ts";
 
 /** The version of the lines; a reader refuses any other. `fixtures/FORMAT.md` describes them. */
 export const TAPE_VERSION = 1;
 
-const KINDS = {
-  "a text": (value: unknown) => typeof value === "string",
+const FIELDS = {
+  ...KINDS,
   "a time": (value: unknown) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
   "a number": (value: unknown) => typeof value === "number",
-  "true or false": (value: unknown) => typeof value === "boolean",
-  "an object": isObject,
-  "a list": Array.isArray,
-  "a list of texts": (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === "string"),
   "a text or a list": (value: unknown) => typeof value === "string" || Array.isArray(value),
-  "anything": () => true,
 };
 
-type FieldKind = keyof typeof KINDS;
+type FieldKind = keyof typeof FIELDS;
 
 /** What a line may hold; a field with a question mark may be absent. */
 type FactShape = { readonly [key: string]: FieldKind | `${FieldKind}?` };
@@ -78,7 +74,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
     name: "a text",
     effect: "a text",
     parallel: "true or false?",
-    input: "anything",
+    input: "any",
     result: "an object",
     files: "an object?",
     nth: "a number?",
@@ -89,7 +85,7 @@ export const SHAPES: { readonly [kind: string]: FactShape } = {
   clock: { clock: "a text", step: "a number", now: "a number", spent: "an object?" },
   inbox: { inbox: "a text", take: "a number", from: "a list" },
   refused: { refused: "a text", lane: "a text", words: "a text", by: "a text" },
-  asked: { asked: "anything", answer: "an object" },
+  asked: { asked: "any", answer: "an object" },
   memory: { memory: "a text", names: "a list of texts?" },
   git: { git: "a text" },
   file: { file: "a text", text: "a text" },
@@ -121,7 +117,7 @@ export function unknownFact(fact: unknown): string | undefined {
   for (const [key, field] of Object.entries(shape)) {
     if (fact[key] === undefined) {
       if (!field.endsWith("?")) return `a line of kind '${kind}' needs '${key}'`;
-    } else if (!KINDS[field.replace("?", "") as FieldKind](fact[key])) {
+    } else if (!FIELDS[field.replace("?", "") as FieldKind](fact[key])) {
       return `'${key}' of a line of kind '${kind}' is not ${field.replace("?", "")}`;
     }
   }

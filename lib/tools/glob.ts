@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import { type Tool, ToolError } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import { absolute, confine } from "../files/confine.ts";
-import { globBelow, selectGlobs, splitGlobs } from "./search/ignore.ts";
+import { selectGlobs, splitGlobs } from "./search/ignore.ts";
 import type { SearchContext } from "./search/place.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
 
@@ -91,7 +91,7 @@ async function globFiles(given: GlobInput, context: SearchContext): Promise<Glob
       code: "not_a_directory",
     });
   }
-  const selection = selectionOf(pattern);
+  const selection = selectGlobs([pattern]);
   const found: string[] = [];
   const { requireGit } = place;
   for await (const path of walk(place.directory, { requireGit, signal: context.signal, enters: selection.enters })) {
@@ -131,14 +131,6 @@ async function splitAbsolute(input: GlobInput, context: SearchContext): Promise<
   if (!isFolder) return input;
   const { path } = await confine(plain, context);
   return { pattern: pattern.slice(plain.length - 1), path };
-}
-
-function selectionOf(pattern: string): ReturnType<typeof selectGlobs> {
-  try {
-    return selectGlobs([globBelow(pattern)]);
-  } catch (error) {
-    throw new ToolError((error as Error).message, { code: "invalid_input" });
-  }
 }
 
 /** What the model reads, from the structured result, which a hook may have replaced. */

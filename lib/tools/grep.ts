@@ -1,7 +1,7 @@
 import { type Tool, ToolError } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import { absolute } from "../files/confine.ts";
-import { globBelow, type GlobSelection, selectGlobs, splitGlobs } from "./search/ignore.ts";
+import { selectGlobs, splitGlobs } from "./search/ignore.ts";
 import type { SearchContext, SearchPlace } from "./search/place.ts";
 import type { Found, SearchRequest } from "./search/search.ts";
 import { standaloneContext, type StandaloneOptions } from "./standalone.ts";
@@ -149,6 +149,7 @@ async function grepFiles(
   const place = await searchPlace(input.path, context);
   const mode = input.output_mode ?? "files_with_matches";
   const { offset = 0, head_limit: limit = DEFAULT_LIMIT } = input;
+  const globs = splitGlobs(input.glob ?? "");
   const around = input["-C"] ?? input.context ?? 0;
   const request: SearchRequest = {
     directory: place.directory,
@@ -159,7 +160,7 @@ async function grepFiles(
     multiline: input.multiline ?? false,
     before: mode === "content" ? input["-B"] ?? around : 0,
     after: mode === "content" ? input["-A"] ?? around : 0,
-    ...(place.file === undefined && { selection: selectionOf(input.glob), type: input.type }),
+    ...(place.file === undefined && { selection: globs.length > 0 ? selectGlobs(globs) : undefined, type: input.type }),
     requireGit: place.requireGit,
     wanted: limit === 0 ? Infinity : offset + limit,
     signal: context.signal,
@@ -172,17 +173,7 @@ async function grepFiles(
   return responseOf({ ...found, files, withheld }, place, { mode, offset, limit, gaps, numbers: input["-n"] ?? true });
 }
 
-function selectionOf(glob: string | undefined): GlobSelection | undefined {
-  const globs = splitGlobs(glob ?? "");
-  if (globs.length === 0) return undefined;
-  try {
-    return selectGlobs(globs.map(globBelow));
-  } catch (error) {
-    throw new ToolError((error as Error).message, { code: "invalid_input" });
-  }
-}
-
-type Told = Found & { readonly withheld: string | undefined };
+type Searched = Found & { readonly withheld: string | undefined };
 
 interface Shape {
   readonly mode: GrepResponse["mode"];
@@ -193,7 +184,7 @@ interface Shape {
   readonly gaps: boolean;
 }
 
-function responseOf(found: Told, place: SearchPlace, shape: Shape): GrepResponse {
+function responseOf(found: Searched, place: SearchPlace, shape: Shape): GrepResponse {
   const { mode, offset, limit } = shape;
   const entries = entriesOf(found, place, shape);
   const wanted = entries.slice(offset, limit === 0 ? undefined : offset + limit);
@@ -250,7 +241,7 @@ function joined(entries: readonly Entry[]): string {
 }
 
 function noticeOf(
-  found: Told,
+  found: Searched,
   { mode, offset, shown, total, left }: Shape & { shown: number; total: number; left: boolean },
 ): string {
   const unit = mode === "content" ? "lines" : "files";

@@ -44,7 +44,6 @@ const SLIPS: Record<string, [says: string, (s: string) => string]> = {
   ],
   "line numbers with an arrow": ["line-number prefix", (s) => s.split("\n").map((l, i) => `${i + 7}→${l}`).join("\n")],
   "written-out escapes": ["escapes (old_string has them", (s) => JSON.stringify(s).slice(1, -1)],
-  entities: ["entities (old_string has them", (s) => s.replaceAll("&", "&amp;").replaceAll("<", "&lt;")],
   "other case": ["letter case", (s) => s.toUpperCase()],
   "a line break too many": ["line break at the end", (s) => `${s}\n`],
 };

@@ -61,7 +61,6 @@ const SAY: Record<Fold, (there: string, wanted: string) => string> = {
       ? "Unicode form (the file has composed characters, NFC; old_string has not)"
       : "Unicode form (the file has decomposed characters, NFD; old_string has not)";
   },
-  compatibility: () => "compatibility characters (full-width letters, ligatures, superscripts on one side)",
   case: () => "letter case",
 };
 

@@ -8,7 +8,6 @@ export type Fold =
   | "indentation"
   | "punctuation"
   | "unicode form"
-  | "compatibility"
   | "case";
 
 /** From the most to the least particular: a difference is named by the first of them that will do. */
@@ -18,7 +17,6 @@ const FOLDS: readonly Fold[] = [
   "indentation",
   "punctuation",
   "unicode form",
-  "compatibility",
   "case",
 ];
 
@@ -36,11 +34,10 @@ const BY_LINE: Record<Exclude<Fold, "line endings">, (line: string) => string> =
   indentation: (line) => line.trimStart(),
   punctuation: (line) => line.replace(TYPOGRAPHIC, (c) => PUNCTUATION.get(c)!),
   "unicode form": (line) => line.normalize("NFC"),
-  compatibility: (line) => line.normalize("NFKC"),
   case: (line) => line.toLowerCase(),
 };
 /** Folds that leave ASCII as it is: most lines of most files can go without. */
-const BEYOND_ASCII: ReadonlySet<Fold> = new Set<Fold>(["punctuation", "unicode form", "compatibility"]);
+const BEYOND_ASCII: ReadonlySet<Fold> = new Set<Fold>(["punctuation", "unicode form"]);
 
 /** The lines of a text: LF ends them, or CRLF with that fold, or CR in a text that has no LF. */
 export function linesOf(text: string, anyBreak: boolean): string[] {
@@ -64,8 +61,6 @@ const SPELLINGS: readonly { readonly says: string; readonly of: (wanted: string)
   { says: "the line-number prefix of Read, which is not in the file", of: withoutLineNumbers },
   { says: "escapes (old_string has them written out where the file has the characters)", of: unescape },
   { says: "escapes (the file has them written out where old_string has the characters)", of: escape },
-  { says: "entities (old_string has them where the file has the characters)", of: (w) => replaceEach(w, ENTITIES) },
-  { says: "entities (the file has them where old_string has the characters)", of: (w) => replaceEach(w, CHARACTERS) },
 ];
 
 function withoutLineNumbers(wanted: string): string {
@@ -97,21 +92,6 @@ function unescape(wanted: string): string {
 function escape(wanted: string): string {
   const quoted = JSON.stringify(wanted).slice(1, -1);
   return quoted.replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-const ENTITIES: readonly (readonly [string, string])[] = [
-  ["&lt;", "<"],
-  ["&gt;", ">"],
-  ["&quot;", '"'],
-  ["&#39;", "'"],
-  ["&apos;", "'"],
-  ["&nbsp;", "\u00a0"],
-  ["&amp;", "&"],
-];
-const CHARACTERS = [["&", "&amp;"], ["<", "&lt;"], [">", "&gt;"], ['"', "&quot;"], ["'", "&#39;"]] as const;
-
-function replaceEach(text: string, pairs: readonly (readonly [string, string])[]): string {
-  return pairs.reduce((t, [from, to]) => t.replaceAll(from, to), text);
 }
 
 /** A place that has the wanted text but for differences that can be named. */

@@ -1,3 +1,4 @@
+import { ToolError } from "../../core/tool.ts";
 import { compileGlob } from "./glob.ts";
 
 /** One line of an ignore file. */
@@ -71,7 +72,16 @@ export interface GlobSelection {
   readonly selects: (path: string) => boolean;
 }
 
+/** @throws {ToolError} that says what is wrong with a glob */
 export function selectGlobs(globs: readonly string[]): GlobSelection {
+  try {
+    return selectionOf(globs.map(globBelow));
+  } catch (error) {
+    throw new ToolError((error as Error).message, { code: "invalid_input" });
+  }
+}
+
+function selectionOf(globs: readonly string[]): GlobSelection {
   const wanted = globs.some((glob) => !glob.startsWith("!"));
   const lines = [
     ...(wanted ? ["*", "!*/"] : []),
@@ -96,7 +106,7 @@ export function selectGlobs(globs: readonly string[]): GlobSelection {
 }
 
 /** A glob as it is often written: `./` is the folder searched. What goes up from there would match nothing, unnoticed. */
-export function globBelow(glob: string): string {
+function globBelow(glob: string): string {
   const [, not, path] = /^(!?)(.*)$/s.exec(glob)!;
   if (path!.split("/").includes("..")) {
     throw new TypeError(`Cannot use glob '${glob}' as it goes up with '..': give the folder as path`);
