@@ -44,6 +44,6 @@ export function ended([program, ...args]: readonly [string, ...string[]], { cwd,
 
 /** The environment of somebody who has set nothing of ours, has no key, and does not work in CI. */
 export function bareEnv(): NodeJS.ProcessEnv {
-  const ours = /^(?:CI|ANTHROPIC_|CROCHET_(?!TEST))/;
+  const ours = /^(?:CI|ANTHROPIC_|OPENAI_|CROCHET_(?!TEST))/;
   return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name))), NO_COLOR: "1" };
 }

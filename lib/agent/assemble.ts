@@ -1,12 +1,11 @@
 import type { AgentOptions, AgentSession, RunOptions } from "./options.ts";
-import { anthropic, DEFAULT_MODEL, warm, wireOf } from "../anthropic/model.ts";
 import { systemClock } from "../core/clock.ts";
 import { engineOf } from "./engine.ts";
 import type { HookList } from "../core/hook.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import { type Limits, limitsOf } from "../core/limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
-import { DEFAULT_MAX_TOKENS, type Model } from "../core/model.ts";
+import { DEFAULT_MAX_TOKENS } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { openSession } from "../core/session.ts";
 import type { Tool } from "../core/tool.ts";
@@ -23,6 +22,7 @@ import { agentSession } from "./agent-session.ts";
 import { commandRules, hookExec, sessionSandbox } from "./command-rules.ts";
 import { hookHost, sessionEnvFile } from "./hook-host.ts";
 import { hookFolders, hookList, withNameWarnings } from "./hook-list.ts";
+import { apiOf, isReachable, modelOf } from "./named-model.ts";
 import { isKept, keeper } from "./persist.ts";
 import { type Past, pastFor } from "./past.ts";
 import { boxesOf, hadShell, spawner, typeIn } from "./spawn.ts";
@@ -71,6 +71,11 @@ async function basisOf(parts: AgentParts, own: RunOptions) {
   const clock = lane?.clock ?? systemClock;
   const choices = choicesOf(options, own, tape);
   const { model, modelName, isNamed } = modelOf(choices.model, tape?.isOffline);
+  if (tape?.wire && apiOf(model, modelName) === "openai") {
+    throw new TypeError(
+      `Cannot replay over the wire as model '${modelName}' is not reached by the SDK: leave out --wire`,
+    );
+  }
   const limits = own.limits ? limitsOf({ ...options.limits, ...own.limits }) : parts.limits;
   const prices = { ...options.prices, ...own.prices };
   if (limits.dollars !== undefined && !model.isFree) {
@@ -175,8 +180,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
   const mcp = [options.mcp, own.mcp];
   const set = await toolSet({ own: parts.tools, mcp, tape, cwd, state: toolState, signals, warn });
   about.tools = set.tools.map((tool) => tool.name);
-  const { ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN } = process.env;
-  const hasModel = !isNamed || Boolean(ANTHROPIC_API_KEY || ANTHROPIC_AUTH_TOKEN || tape?.isOffline);
+  const hasModel = !isNamed || tape?.isOffline === true || isReachable(state.model, process.env);
   const definition: AgentSpec = {
     type: parts.name,
     model,
@@ -200,7 +204,13 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
             confine: sandbox.hooks,
             emit: isWatched ? emit : undefined,
           }),
-          prompt: { model: hasModel ? model : undefined },
+          prompt: {
+            model: hasModel ? model : undefined,
+            // The default is a model that only the Messages API has.
+            get modelName() {
+              return apiOf(model, state.model) === "openai" ? state.model : undefined;
+            },
+          },
           warn,
           emit: (event) => emit({ agent_id: id, ...event }),
           ...commandRules(gate, sandbox.turn, cwd),
@@ -254,28 +264,15 @@ async function rolloutOf({ own: { rollout }, id, tape, lane }: SessionBasis) {
 }
 
 /** The spans of the session, if an application collects them. */
-async function spansOf({ model, isNamed }: SessionBasis): Promise<Tracing | undefined> {
+async function spansOf({ model, modelName }: SessionBasis): Promise<Tracing | undefined> {
   if (!openTelemetry()?.trace) return undefined;
   const { tracing } = await import("../telemetry/telemetry.ts");
-  return await tracing({ provider: isNamed || wireOf(model) ? "anthropic" : "custom", maxTokens: DEFAULT_MAX_TOKENS });
+  return await tracing({ provider: apiOf(model, modelName), maxTokens: DEFAULT_MAX_TOKENS });
 }
 
 /** What an application has registered to collect spans with: without, nothing of OpenTelemetry is loaded. */
 function openTelemetry(): { trace?: unknown } | undefined {
   return (globalThis as { [key: symbol]: { trace?: unknown } })[Symbol.for("opentelemetry.js.api.1")];
-}
-
-function modelOf(
-  given: string | Model | undefined,
-  offline = false,
-): { model: Model; modelName: string; isNamed: boolean } {
-  if (typeof given === "function") return { model: given, modelName: given.name || "custom", isNamed: false };
-  const modelName = given ?? (process.env.CROCHET_MODEL || DEFAULT_MODEL);
-  if (typeof modelName !== "string" || modelName === "") {
-    throw new TypeError(`Cannot use ${JSON.stringify(given)} as a model: give a model's name or a Model function`);
-  }
-  if (!offline) warm();
-  return { model: shared ??= anthropic(), modelName, isNamed: true };
 }
 
 /** @throws {TypeError} if a limit in dollars could not be kept */
@@ -286,9 +283,6 @@ function checkPriced(model: string, prices: Prices): void {
     `Cannot keep limits.dollars as the price of model '${model}' is unknown: set ${one}, in dollars per million tokens, or use limits.tokens`,
   );
 }
-
-/** One client for all agents of the process: it holds nothing of a conversation but its bytes. */
-let shared: Model | undefined;
 
 /** A run's own rules, beside which the agent's deny rules still hold; else the agent's. */
 function rulesOf(agents: RunOptions["permissions"], own: RunOptions["permissions"]): RunOptions["permissions"] {

@@ -67,7 +67,7 @@ export interface AgentOptions {
 export interface HookRunner {
   readonly host: HookHost;
   /** The model for prompt hooks; absent if no model can be reached. */
-  readonly prompt: { readonly model: Model | undefined };
+  readonly prompt: { readonly model: Model | undefined; readonly modelName?: string | undefined };
   readonly warn: (message: string) => void;
   readonly emit: (event: { readonly type: "exec"; readonly exec: unknown }) => void;
   /** The deny rule that a command of a hook would break. */

@@ -61,8 +61,7 @@ export const PRICED_MODELS: readonly string[] = [...PRICES.keys()];
  * Price each call on its own, as the price of some models depends on the length of the prompt.
  */
 export function price(model: string, usage: Usage, own: Prices = {}): number | undefined {
-  const name = model.replace(/-\d{8}$/, "");
-  const listed: ListedPrice | undefined = [model, name].map((key) =>
+  const listed: ListedPrice | undefined = [model, plainName(model)].map((key) =>
     Object.hasOwn(own, key) ? own[key] : PRICES.get(key)
   )
     .find((found) => found !== undefined);
@@ -73,6 +72,12 @@ export function price(model: string, usage: Usage, own: Prices = {}): number | u
     : listed;
   return (usage.input_tokens * input + usage.output_tokens * output +
     usage.cache_creation_input_tokens * cacheWrite + usage.cache_read_input_tokens * cacheRead) / 1_000_000;
+}
+
+/** A name without its server, as `openai:`, what Bedrock and Vertex add (`us.anthropic.`, `-v1:0`, `@20251001`), and its date. */
+function plainName(model: string): string {
+  return model.replace(/^openai:/, "").replace(/^(?:[\w-]+\.)?anthropic\./, "").replace(/-v\d+(?::\d+)?$/, "")
+    .replace(/@\w+$/, "").replace(/-\d{8}$/, "");
 }
 
 const PARTS = ["input", "output", "cacheRead", "cacheWrite"] as const;

@@ -1,3 +1,4 @@
+import { isReachable } from "../agent/named-model.ts";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Agent, HookRunner } from "../agent/options.ts";
@@ -55,7 +56,9 @@ export async function findHooks(
       get model() {
         return bound?.prompt.model;
       },
-      modelName: config.hookModel,
+      get modelName() {
+        return config.hookModel ?? bound?.prompt.modelName;
+      },
     },
     warn: (message) => bound?.warn(message),
     toml: {
@@ -129,7 +132,7 @@ export async function hooksHere(cwd: string, flags: Flags["flags"], io: Io, agen
     settings: typeof flags.settings === "string" ? [flags.settings] : [],
     hooks: typeof flags.hooks === "string" ? [flags.hooks] : [],
     // No model is asked while hooks are only listed; whether one could be asked is what the list shows.
-    prompt: { model: io.env.ANTHROPIC_API_KEY ? neverAsked : undefined },
+    prompt: { model: isReachable(io.env.CROCHET_MODEL ?? "", io.env) ? neverAsked : undefined },
     host: { projectDir: cwd, env: io.env },
     ...(own && { scriptFolders: own.folders, listsScript: true }),
   });

@@ -18,7 +18,7 @@ export const ASKING =
 
 /** The flags of whatever runs an agent. */
 export const RUN_FLAGS: Usage["flags"] = [
-  ["--model <name>", "the model to use"],
+  ["--model <name>", "the model to use; openai:NAME is asked at OPENAI_BASE_URL"],
   ["--cwd <dir>", "where the tools work"],
   ["--settings <file>", "a settings file in Claude Code's format: hooks and permissions"],
   ["--hooks <dir>", "a folder of hook files"],

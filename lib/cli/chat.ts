@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { Agent, AgentSession } from "../agent/options.ts";
 import { textOf } from "../core/messages.ts";
 import type { Result } from "../core/run-events.ts";
+import { OPENAI_NAME } from "../openai/model.ts";
 import { command, type Usage } from "./_flags.ts";
 import { EXIT, type Io, UsageError } from "./_io.ts";
 import { ASKING, RUN_FLAGS, runOptions, type StoredRunOptions } from "./_run-options.ts";
@@ -92,7 +93,7 @@ class Conversation {
     this.#session = await this.#agent.open(this.#options);
     if (!this.#session.hasModel) {
       await this.#session.close();
-      throw new UsageError("Cannot chat as no API key is set: export ANTHROPIC_API_KEY=…");
+      throw new UsageError(`Cannot chat as no API key is set: ${keyFor(this.#session.model)}`);
     }
     this.#stage.open();
     this.#greet();
@@ -220,4 +221,10 @@ class Conversation {
     this.#io.out(`\n${end.join("\n")}\n`);
     this.#io.out(`${colours.dim(`crochet chat --resume ${this.#session.id}`)}\n`);
   }
+}
+
+function keyFor(model: string): string {
+  return OPENAI_NAME.test(model)
+    ? "export OPENAI_API_KEY=…, or OPENAI_BASE_URL=… of a server that needs none"
+    : "export ANTHROPIC_API_KEY=…";
 }

@@ -119,9 +119,11 @@ function runtimes(env: Io["env"]): Check {
 
 /** Whether a key is set, never the key itself. */
 function keyCheck(cwd: string, env: Io["env"]): Check {
-  const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL } = env;
+  const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL } = env;
   const at = ANTHROPIC_BASE_URL ? `, for ${hostOf(ANTHROPIC_BASE_URL)}` : "";
   if (ANTHROPIC_API_KEY) return ok("key", `ANTHROPIC_API_KEY is set${at}`);
+  if (OPENAI_BASE_URL) return ok("key", `models named openai:NAME are asked at ${hostOf(OPENAI_BASE_URL)}`);
+  if (OPENAI_API_KEY) return ok("key", "OPENAI_API_KEY is set, for models named openai:NAME");
   return warning(
     "key",
     "ANTHROPIC_API_KEY is not set: models cannot be called, but replay, tests and hooks work",
@@ -133,7 +135,7 @@ function keyCheck(cwd: string, env: Io["env"]): Check {
 
 /** A URL may carry a name and a password. */
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "an ANTHROPIC_BASE_URL that is not a URL";
+  return URL.canParse(url) ? new URL(url).host : "an address that is not a URL";
 }
 
 async function sandboxCheck(): Promise<Check> {

@@ -70,13 +70,14 @@ export default command(USAGE, async ({ words, flags, args }, io) => {
   const agent = script === undefined ? await builtIn() : await loadAgent(script, io);
   const tools = flags.tools === true;
   const refused = new RefusedCalls(io.cwd);
-  const { permissions } = await rulesHere({ flags, io, script: script !== undefined }, agent);
+  const { permissions, config } = await rulesHere({ flags, io, script: script !== undefined }, agent);
+  const model = flags.model ?? (io.env.CROCHET_MODEL || config.model);
   const options: ReplayOptions = {
     prompts: [prompt],
     redact: flags.redact === true,
     permissions,
     ...normalise,
-    ...(flags.model !== undefined && { model: String(flags.model) }),
+    ...(model !== undefined && { model: String(model) }),
   };
   const place = { workspace, script, tools, io };
   const isSeen = io.tty && !flags.json;

@@ -75,6 +75,10 @@ export interface Model {
   (request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
   /** Whether its calls cost nothing, as those of `scripted()`. Otherwise they cost what `prices` says, or an unknown sum. */
   readonly isFree?: boolean;
+  /** The model that answers to a name, if this one stands for several. */
+  readonly named?: (name: string) => Model;
+  /** How many tokens it reads at most, if it says so. */
+  readonly contextWindow?: number;
 }
 
 /**

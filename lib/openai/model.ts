@@ -46,7 +46,8 @@ export function openai(options: OpenAIOptions): Model {
   if (baseURL !== undefined && !URL.canParse(baseURL)) {
     throw new TypeError(`Cannot use openai() as its baseURL '${baseURL}' is not a URL: write it with https://`);
   }
-  const model: Model = (request, signal) => {
+  const model: Model = (given, signal) => {
+    const request = { ...given, model: given.model.replace(OPENAI_NAME, "") };
     let api: typeof import("./call.ts") | undefined;
     return replyStream(async () => {
       api = await import("./call.ts");
@@ -61,9 +62,12 @@ export function openai(options: OpenAIOptions): Model {
   };
   models.add(model);
   // An agent asks a model function for the model that the function is named after.
-  Object.defineProperty(model, "name", { value: name });
+  Object.defineProperty(model, "name", { value: name.replace(OPENAI_NAME, "") });
   return contextWindow === undefined ? model : Object.assign(model, { contextWindow });
 }
+
+/** How a name says that its model is of such a server: `openai:NAME`. */
+export const OPENAI_NAME: RegExp = /^openai:/;
 
 const models = new WeakSet<Model>();
 

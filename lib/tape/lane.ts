@@ -217,7 +217,7 @@ export class TapeLane {
   /** A reply through the SDK. If the SDK sends another request, the reply is not served; an update calls the model instead. */
   async *#overWire(call: Call, request: ModelRequest, signal: AbortSignal, real: Model): AsyncGenerator<ModelEvent> {
     const session = this.#session;
-    const { options } = wireOf(real) ?? NO_WIRE;
+    const { options } = wireOf(real.named?.(request.model) ?? real) ?? NO_WIRE;
     let asksAnew = false;
     const middleware = session.parts.wire!.serveAttempts(call, {
       mask: session.restores(call) || session.toTape ? session.mask : undefined,

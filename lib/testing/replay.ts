@@ -136,7 +136,10 @@ function refuseToRecord({ name, tape }: Fixture, agent: Replayable, { prompt }: 
     throw refuse(" and there is one beside the agent", fix);
   }
   if (isCi(process.env)) throw refuse(" and CI does not record");
-  if (!process.env.ANTHROPIC_API_KEY) throw refuse(", and there is no ANTHROPIC_API_KEY to record it with");
+  const { ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL } = process.env;
+  if (!ANTHROPIC_API_KEY && !OPENAI_API_KEY && !OPENAI_BASE_URL) {
+    throw refuse(", and there is no ANTHROPIC_API_KEY to record it with");
+  }
   if (prompt === undefined) throw refuse(", and no prompt is given to record it with");
 }
 

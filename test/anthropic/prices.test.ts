@@ -34,3 +34,18 @@ test("price() takes the higher price where the whole prompt is long, cached or n
 test("prices carry the day they were read", () => {
   assert.match(PRICES_AS_OF, /^\d{4}-\d\d-\d\d$/);
 });
+
+test("price() knows a model by the names that Bedrock, Vertex and openai: give it", () => {
+  const usage = { ...NO_USAGE, input_tokens: 1_000_000 };
+  const names = [
+    "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "anthropic.claude-sonnet-4-5-v1:0",
+    "apac.anthropic.claude-sonnet-4-5",
+    "claude-sonnet-4-5@20250929",
+    "openai:claude-sonnet-4-5",
+  ];
+  for (const name of names) assert.equal(price(name, usage), 3, name);
+  assert.equal(price("us.amazon.nova-v1:0", usage), undefined);
+  const own = { "qwen3": { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 } };
+  assert.equal(price("openai:qwen3", usage, own), 1);
+});

@@ -1,5 +1,6 @@
 import type { AgentSession } from "../../agent/options.ts";
 import { price, PRICED_MODELS } from "../../anthropic/prices.ts";
+import { OPENAI_NAME } from "../../openai/model.ts";
 import { NO_USAGE } from "../../core/messages.ts";
 import { nearest } from "../../files/nearest.ts";
 import type { Listed, TranscriptStore } from "../../transcript/store.ts";
@@ -127,7 +128,7 @@ async function model(rest: string, { session }: ChatState): Promise<string[]> {
   const was = session.model;
   const changed = await session.setModel(rest);
   if (!changed) return [`${was} stays: a hook refused the change`];
-  if (price(rest, NO_USAGE) !== undefined) return [];
+  if (OPENAI_NAME.test(rest) || price(rest, NO_USAGE) !== undefined) return [];
   return [
     `'${rest}' is not a model known here: did you mean ${nearest(rest, PRICED_MODELS)}?`,
     `The next prompt shows if the API has it; /model ${was} goes back`,

@@ -49,7 +49,7 @@ export async function* recordCall(
     attempts,
   };
   to.note(call);
-  const wire = wireOf(model);
+  const wire = wireOf(model.named?.(request.model) ?? model);
   try {
     if (wire) yield* overWire(wire, request, signal, call, attempts, to.facts);
     else yield* atSeam(model, request, signal, attempts);
