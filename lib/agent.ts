@@ -1,5 +1,6 @@
 import type { AgentParts } from "./agent/assemble.ts";
 import { engineOf } from "./agent/engine.ts";
+import { limitsOf } from "./agent/limits.ts";
 import {
   type Agent,
   type AgentOptions,
@@ -10,7 +11,6 @@ import {
   type RunOptions,
 } from "./agent/options.ts";
 import { checkPrices } from "./anthropic/prices.ts";
-import { limitsOf } from "./core/limits.ts";
 import type { Result } from "./core/run-events.ts";
 import type { Tool } from "./core/tool.ts";
 import { isLoadingScript } from "./files/importing.ts";

@@ -3,7 +3,8 @@ import { systemClock } from "../core/clock.ts";
 import { engineOf } from "./engine.ts";
 import type { HookList } from "../core/hook.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
-import { type Limits, limitsOf } from "../core/limits.ts";
+import type { Limits } from "../core/limits.ts";
+import { limitsOf, limitWarning } from "./limits.ts";
 import { NO_USAGE } from "../core/messages.ts";
 import { DEFAULT_MAX_TOKENS } from "../core/model.ts";
 import type { RunEvent } from "../core/run-events.ts";
@@ -189,6 +190,7 @@ async function sessionOn(basis: SessionBasis, past: Past | undefined): Promise<A
       return set.tools;
     },
     limits,
+    limitWarning,
     maxTokens: DEFAULT_MAX_TOKENS,
     hooks: withNameWarnings(
       hookList({

@@ -1,4 +1,3 @@
-import { account } from "../core/account.ts";
 import { type Message, text, textOf, totalTokens, user } from "../core/messages.ts";
 import { readReply } from "../core/reply.ts";
 import type { RunEvent } from "../core/run-events.ts";
@@ -61,7 +60,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
     user(instructions),
   ];
   const request = {
-    model: run.modelName,
+    model: run.state.model,
     system: agent.system,
     messages: asking,
     tools: run.toolSpecs,
@@ -71,7 +70,7 @@ export async function compact(run: Run, trigger: "auto" | "manual"): Promise<boo
   const reply = await run.interruptible(
     run.step("compact", String(run.count.iterations), () => readReply(agent.model(request, run.signal), () => {})),
   );
-  account(run, reply);
+  run.account(reply);
   const summary = textOf(reply.message);
   const next = [
     user(`The conversation so far was summarised to make room:\n\n${summary}`),

@@ -1,4 +1,3 @@
-import { account, type HookCall } from "../core/account.ts";
 import type { Fired } from "../core/events.ts";
 import { type Folded, IN_BACKGROUND } from "../core/fold.ts";
 import type { Late } from "../core/hook.ts";
@@ -7,6 +6,7 @@ import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
 import {
   type Around,
+  type HookCall,
   type LateWords,
   numbered,
   type Reports,
@@ -149,7 +149,7 @@ async function hookStep(
     for (const key of words.gone ?? []) state.values.delete(key);
     for (const call of words.calls ?? []) {
       state.spent.calls++;
-      account(run, call.used, call);
+      run.account(call.used, call);
     }
     state.sequence.next = Math.max(state.sequence.next, words.next);
   }

@@ -27,13 +27,13 @@ export interface AskOptions {
  * microtask costs no timer: most hooks are that quick, and there are many of them.
  */
 export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: AskOptions): Asked | Promise<Asked> {
-  env.onHook?.({ phase: "start", hook: hook.name, event: event.event, event_id: event.event_id });
+  env.onHook?.(hook.name, event.event);
   const ctx = new Context(env, hook.name, options.decision, event);
   const start = env.clock.tick();
   const end = (opinion: Opinion, failure: string | undefined): Asked => {
     const ms = env.clock.tick() - start;
     const run: HookRun = failure === undefined ? { hook: hook.name, opinion, ms } : { hook: hook.name, failure, ms };
-    env.onHook?.({ phase: "end", hook: hook.name, event: event.event, event_id: event.event_id, run });
+    env.onHook?.(hook.name, event.event, run);
     hook.ended?.(run);
     return { hook, ctx, opinion, failure, run };
   };
@@ -49,7 +49,8 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
     } catch (error) {
       return failed(error);
     }
-    if (opinion.later) linger(hook, opinion.later, env);
+    // It answered and works on: what it says in the end reaches the model at the next boundary.
+    if (opinion.later) env.background?.(opinion.later.then((contexts) => saidBy(hook.name, contexts)), hook.name);
     return end(opinion, undefined);
   };
 
@@ -65,16 +66,8 @@ export function ask(hook: HookRecord, event: AnyEvent, env: HookEnv, options: As
   return awaited(Promise.resolve(raw), hook, ctx, env, answered, failed);
 }
 
-/** A hook that answered and works on: what it says in the end reaches the model at the next boundary. */
-function linger({ name: hook }: HookRecord, later: NonNullable<Opinion["later"]>, env: HookEnv): void {
-  const said: Late[] = [];
-  env.background?.(later.then((contexts) => deliver(contexts, hook, said, env)), said, hook);
-}
-
-/** Hands over what a background hook has said. */
-export function deliver(contexts: readonly Said[], hook: string, said: Late[], env: HookEnv): void {
-  said.push(...contexts.map((context) => ({ ...context, hook })));
-  for (const one of said) env.deliver?.(one);
+export function saidBy(hook: string, contexts: readonly Said[]): Late[] {
+  return contexts.map((context) => ({ ...context, hook }));
 }
 
 interface Peek {

@@ -1,9 +1,8 @@
-import { account, countCall, forbidden, type Used } from "./account.ts";
 import { snapshot } from "./_event.ts";
 import { freeze } from "./frozen.ts";
 import { asError, thrownWords } from "./thrown.ts";
 import { Ended } from "./limits.ts";
-import { type Run } from "./run.ts";
+import type { Run, Used } from "./run.ts";
 import { type Block, invalidConversation, type Message, user } from "./messages.ts";
 import { type AnswerAtOnce, AT_ONCE, ModelError, type ModelRequest, type Reply, type ReplyDelta } from "./model.ts";
 import { type PartlyUsed, readReply, replyFrom } from "./reply.ts";
@@ -56,7 +55,7 @@ export async function callModel(run: Run, view: View, iteration: number): Promis
   const change = said.value as { system?: string; append?: string | readonly Message[] } | undefined;
   const shown = { system: change?.system ?? view.system, messages: requestMessages(run, view, change?.append) };
   const reply = await replyOf(run, shown);
-  account(run, reply);
+  run.account(reply);
   return reply;
 }
 
@@ -68,8 +67,8 @@ async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages"
   const tools = run.toolSpecs;
   // One change at most: hooks may change the model too, and a chain of models would be a loop without a limit.
   for (let mayChange = true;; mayChange = false) {
-    countCall(run);
-    const request = { model: run.modelName, system, messages, tools, max_tokens, ...(params && { params }) };
+    run.countCall();
+    const request = { model: run.state.model, system, messages, tools, max_tokens, ...(params && { params }) };
     try {
       const reply = await attempts(
         run,
@@ -79,7 +78,7 @@ async function replyOf(run: Run, shown: Pick<ModelRequest, "system" | "messages"
         },
       );
       if (!(mayChange && reply.stop_reason === "refusal" && await fallBack(run, "it refused"))) return reply;
-      account(run, reply);
+      run.account(reply);
     } catch (error) {
       const overloaded = error instanceof ModelError && OVERLOADED.has(error.code);
       if (!mayChange || !overloaded || !await fallBack(run, error.message)) throw error;
@@ -98,7 +97,7 @@ const OVERLOADED: ReadonlySet<string> = new Set(["overloaded_error", "rate_limit
 /** Changes to the fallback model, if there is one and a limit allows one more call. */
 async function fallBack(run: Run, reason: string): Promise<boolean> {
   const { fallback } = run.agent;
-  if (fallback === undefined || fallback === run.modelName || forbidden(run)) return false;
+  if (fallback === undefined || fallback === run.state.model || run.forbidden()) return false;
   return await switchModel(run, fallback, { reason, triggered_by: "fallback" });
 }
 
@@ -174,12 +173,12 @@ async function attempts(
       return reply instanceof Promise ? await run.interruptible(reply) : reply;
     } catch (error) {
       // What came of a reply that failed or was interrupted has to be paid too.
-      if (partial.usage) account(run, partial as Used);
+      if (partial.usage) run.account(partial as Used);
       if (error instanceof Ended) throw error;
       let again = error instanceof ModelError && error.retryable && n < RETRIES;
       if (!again) {
-        again = await hooksWantRetry(run, error, hookRetries-- > 0 && !forbidden(run));
-        if (again) countCall(run);
+        again = await hooksWantRetry(run, error, hookRetries-- > 0 && !run.forbidden());
+        if (again) run.countCall();
       }
       if (!again) throw error;
       const wait = (error as Partial<ModelError> | undefined)?.retryAfter ??

@@ -1,9 +1,9 @@
-import { ask, deliver } from "./_ask.ts";
+import { ask, saidBy } from "./_ask.ts";
 import { stamp } from "./_event.ts";
 import { passedOver } from "./_policy.ts";
 import type { AnyEvent, EventName, Fired } from "./events.ts";
 import { ENDED, Fold, type Folded, IN_BACKGROUND, NOTHING } from "./fold.ts";
-import type { HookEnv, HookRecord, Late } from "./hook.ts";
+import type { HookEnv, HookRecord } from "./hook.ts";
 
 export { failurePolicy } from "./_policy.ts";
 
@@ -59,7 +59,6 @@ async function after(listening: readonly HookRecord[], fold: Fold, env: HookEnv)
 
 /** Starts a hook in the background. Its verdict is ignored; what it says reaches the model at the next boundary. */
 function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
-  const said: Late[] = [];
   // The place and time of the event: by the time the hook looks, the agent may be elsewhere. Listeners stay the same.
   const then: HookEnv = Object.create(env, {
     clock: { value: env.clock.apart?.() ?? env.clock },
@@ -67,12 +66,13 @@ function queue(hook: HookRecord, event: AnyEvent, env: HookEnv): void {
     onHook: { value: env.onHook?.bind(env) },
     log: { value: env.log?.bind(env) },
   });
-  const work = (async () => {
+  const work = async () => {
     const { ctx, opinion, failure } = await ask(hook, event, then, {});
-    deliver([...ctx.said ?? [], ...opinion.contexts ?? []], hook.name, said, env);
     if (failure !== undefined) env.log?.(hook.name, `failed in the background: ${failure}`);
-  })();
-  env.background?.(work, said, hook.name);
+    return saidBy(hook.name, [...ctx.said ?? [], ...opinion.contexts ?? []]);
+  };
+  const said = work();
+  env.background?.(said, hook.name);
 }
 
 /** Whether a hook listens to an event: if not, a caller need not build it. */

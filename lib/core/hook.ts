@@ -160,11 +160,10 @@ export interface HookEnv {
   /** Called with what a hook's model call used. */
   spendHookCall?(hook: string, used: Pick<Reply, "model" | "usage" | "cost">, asked: Model): void;
   log?(hook: string, message: string): void;
-  onHook?(change: HookChange): void;
-  /** Takes what an async hook said once it has ended. */
-  deliver?(said: Late): void;
-  /** Called with work that continues after the event, so that the session can wait for it or end it; `said` then holds all it said. */
-  background?(work: Promise<void>, said: readonly Late[], hook: string): void;
+  /** Called when a hook begins, and when it has ended, with what became of it. */
+  onHook?(hook: string, event: EventName, run?: HookRun): void;
+  /** Called with work of a hook that continues after the event, and with what it says in the end. It never rejects. */
+  background?(work: Promise<readonly Late[]>, hook: string): void;
 }
 
 /** Numbers the events of one agent: the order of events of several agents is not known. */
@@ -176,16 +175,6 @@ export interface Sequence {
 
 /** What a hook in the background says. */
 export type Late = Said & { readonly hook: string };
-
-export type HookChange =
-  | { readonly phase: "start"; readonly hook: string; readonly event: EventName; readonly event_id: string }
-  | {
-    readonly phase: "end";
-    readonly hook: string;
-    readonly event: EventName;
-    readonly event_id: string;
-    readonly run: HookRun;
-  };
 
 /** One line of the ledger (U18): what became of one hook at one event. */
 export interface HookRun {

@@ -23,27 +23,6 @@ export interface Limits {
 
 export const DEFAULT_LIMITS: Limits = { iterations: 100, stalls: 8, calls: 500, depth: 3 };
 
-const NAMES = ["iterations", "continuations", "stalls", "tokens", "dollars", "seconds", "calls", "depth"] as const;
-
-/** Completes and checks the limits a user gave. */
-export function limitsOf(given: Partial<Limits> = {}): Limits {
-  for (const [name, value] of Object.entries(given)) {
-    if (!(NAMES as readonly string[]).includes(name)) {
-      throw new TypeError(`Cannot set limit '${name}' as there is no such limit: expected one of ${NAMES.join(", ")}`);
-    }
-    if (value === undefined) continue;
-    const whole = name !== "dollars" && name !== "seconds";
-    if (typeof value !== "number" || !(value >= 0) || (whole && value !== Infinity && !Number.isInteger(value))) {
-      throw new TypeError(
-        `Cannot set limit '${name}' as it must be a ${whole ? "whole " : ""}number of 0 or more: current value is ${
-          JSON.stringify(value)
-        }`,
-      );
-    }
-  }
-  return { ...DEFAULT_LIMITS, ...Object.fromEntries(Object.entries(given).filter(([, v]) => v !== undefined)) };
-}
-
 /** What one agent has used in one run. Counts only grow, but for `stalled`. */
 export interface Count {
   iterations: number;
@@ -112,35 +91,6 @@ export interface AtLimit {
   readonly keepers: Iterable<string>;
   /** Whether they did so by HookInputs. */
   readonly byInput?: boolean;
-}
-
-/** What a person reads when a limit ended a run: which one, who kept it going, and what to do. */
-export function limitWarning(stop: Stop, { limits, spent, keepers, byInput }: AtLimit): string {
-  const hooks = [...keepers];
-  const who = hooks.length > 0 ? ` (kept going by ${hooks.join(", ")})` : "";
-  switch (stop) {
-    case "max_iterations":
-      return spent.calls >= limits.calls
-        ? `The run ended at its limit of ${limits.calls} model calls over all its agents${who}: raise limits.calls if the work needs more`
-        : `The run ended at its limit of ${limits.iterations} model calls${who}: raise limits.iterations if the work needs more`;
-    case "max_continuations":
-      return `The run ended at its limit of ${limits.continuations} continuations${who}: raise limits.continuations or let the hook let go`;
-    case "stop_hook_stalled":
-      return `The run ended after ${limits.stalls} continuations without a tool between them${who}: ` +
-        (byInput
-          ? "let the hook give no HookInput (a command: write nothing to stderr) when nothing is left to do, "
-          : "let the hook look at 'stop_hook_active' or 'remaining', ") +
-        "or raise limits.stalls";
-    case "budget":
-      if (limits.dollars !== undefined && spent.dollars === undefined) {
-        return `The run ended as the price of model '${spent.unpriced}' is unknown, so limits.dollars cannot be kept${who}: set it in the option prices`;
-      }
-      return `The run ended at its budget${who}: raise limits.tokens or limits.dollars`;
-    case "deadline":
-      return `The run ended at its limit of ${limits.seconds} seconds${who}: raise limits.seconds`;
-    default:
-      return `The run ended: ${stop}`;
-  }
 }
 
 /** Thrown to end a run now; it never leaves the loop. */

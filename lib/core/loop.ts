@@ -5,7 +5,6 @@ import type { Folded } from "./fold.ts";
 import { freeze } from "./frozen.ts";
 import type { Stop, Trigger } from "./events.ts";
 import type { Run } from "./run.ts";
-import { forbidden, limitWords } from "./account.ts";
 import { countContinuation, remaining } from "./limits.ts";
 import { type Block, invalidConversation, type Message, text, type TextBlock, textOf, user } from "./messages.ts";
 import type { Reply } from "./model.ts";
@@ -45,7 +44,7 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
   let sentBack = false;
 
   for (let iteration = 0;; iteration++) {
-    const limit = forbidden(run);
+    const limit = run.forbidden();
     if (limit) return await endTurn(run, input, first, limit);
 
     const reply = await callModel(run, view, iteration);
@@ -84,7 +83,7 @@ export async function takeTurn(run: Run, input: TurnInput): Promise<TurnEnd> {
 async function startTurn(run: Run, input: TurnInput): Promise<View | undefined> {
   const { agent, state } = run;
   run.turns++;
-  run.turnId = `${state.agentId}:${run.index}.${run.turns}`;
+  run.turn_id = `${state.agentId}:${run.index}.${run.turns}`;
   run.overlay.clear();
   await run.takeLate();
   const waiting = state.waiting.splice(0);
@@ -184,7 +183,7 @@ async function endTurn(run: Run, input: TurnInput, first: number, stop: Stop): P
   const { state } = run;
   run.ephemeral = [];
   await run.commit();
-  if (stop !== "done" && stop !== "waiting") run.warn(limitWords(run, stop));
+  if (stop !== "done" && stop !== "waiting") run.warn(run.limitWarning(stop));
   if (stop === "waiting") {
     const message = "The agent waits for an answer";
     await run.fire({ event: "notification", message, notification_type: "agent_waiting", title: null });

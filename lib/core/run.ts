@@ -1,21 +1,27 @@
 import { type Clock, systemClock } from "./clock.ts";
-import { account, costOf, forbidsHookCall, type HookCall, limitWords, type Used } from "./account.ts";
 import { fire, type FireOptions, isHeard } from "./dispatch.ts";
-import type { EventFields, EventName, Fired, Input, ToolResult } from "./events.ts";
+import {
+  type EventFields,
+  type EventName,
+  EVENTS,
+  type Fired,
+  type Input,
+  type Stop,
+  type ToolResult,
+} from "./events.ts";
 import { type Folded, NOTHING } from "./fold.ts";
 import { freeze } from "./frozen.ts";
-import type { HookChange, HookEnv, HookList, HookRecord, Late, Sequence } from "./hook.ts";
-import { hookEvent } from "./_hook-event.ts";
-import { type Count, Ended, type Limits, newSpent, type Spent } from "./limits.ts";
-import type { Block, Message, Usage } from "./messages.ts";
-import type { Model, Reply, ToolCall, ToolSpec } from "./model.ts";
+import type { HookEnv, HookList, HookRun, Late, Sequence } from "./hook.ts";
+import { type AtLimit, Ended, forbidsCall, type Limits, newCount, newSpent, spend, type Spent } from "./limits.ts";
+import { addUsage, type Block, type Message, NO_USAGE, type Usage } from "./messages.ts";
+import { type Model, ModelError, type Reply, type ToolCall, type ToolSpec } from "./model.ts";
 import type { PartlyUsed } from "./reply.ts";
 import type { Result, RunEvent } from "./run-events.ts";
 import { contextBlocks, type From, hookInput, type Refusal, unread } from "./said.ts";
-import { NEVER, settle } from "./_settle.ts";
+import { settle } from "./_settle.ts";
 import { thrownWords } from "./thrown.ts";
 import type { Spawned, SpawnRequest, Tool, ToolContext, ToolError, ToolOutput } from "./tool.ts";
-import type { Said } from "./verdict.ts";
+import { actionOf, type Said } from "./verdict.ts";
 
 /** An agent as the loop sees it: nothing here changes while it runs. */
 export interface AgentSpec {
@@ -24,6 +30,8 @@ export interface AgentSpec {
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly limits: Limits;
+  /** What a person reads if a limit ends a run. @default the name of the stop */
+  readonly limitWarning?: (stop: Stop, at: AtLimit) => string;
   readonly maxTokens: number;
   readonly params?: { readonly [key: string]: unknown };
   /** Asked when a run begins, which keeps them. `again`: load changed hook files, as a person has prompted the agent. */
@@ -182,18 +190,29 @@ export function newSessionState(
   };
 }
 
+/** What a reply took, or as much of it as came. */
+export type Used = Pick<Reply, "model" | "usage" | "cost">;
+
+/** A model call that a hook made. */
+export interface HookCall {
+  readonly hook: string;
+  readonly used: Used;
+  readonly cost?: number | undefined;
+}
+
 /** One run of one agent: the loop's locals, shared by its parts. */
 export class Run implements HookEnv {
   readonly agent: AgentSpec;
   readonly state: SessionState;
-  readonly count: Count;
   readonly signal: AbortSignal;
   /** Aborted once the session is over: until then what cleans up may run. */
-  closing: AbortSignal = NEVER;
+  readonly closing: AbortSignal;
+  /** Which run of the agent's this is. */
+  readonly index: number;
+  readonly count = newCount();
   list: HookList = { records: [] };
-  turnId = "";
   turns = 0;
-  usage: Usage;
+  usage: Usage = NO_USAGE;
   cost: number | undefined = 0;
   readonly denials: Result["denials"][number][] = [];
   /** What the next user message will hold. */
@@ -210,25 +229,36 @@ export class Run implements HookEnv {
   readonly keepers = new Set<string>();
   /** The hook that halted the agent: what was begun is finished, no model is called again. */
   halt: Folded["halt"];
-  /** Which run of the agent's this is. */
-  readonly index: number;
   /** What a listener threw. */
   deaf: { readonly error: unknown } | undefined;
-  /** The model calls that hooks made. */
+  /** The model calls that hooks made, and the limit that one of them ran into. */
   readonly hookCalls: HookCall[] = [];
-  /** The limit that a hook's model call ran into. */
-  #limit: Ended | undefined;
+  hookLimit: Ended | undefined;
   #inOrder: Promise<unknown> = Promise.resolve();
   readonly #names = new Map<string, number>();
+  // What hooks run in.
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly parent_agent_id: string | undefined;
+  readonly agent_type: string;
+  turn_id = "";
+  readonly sequence: Sequence;
+  readonly clock: Clock;
+  readonly values: Map<string, unknown>;
+  readonly exec: HookEnv["exec"];
+  readonly taped: HookEnv["taped"];
 
-  constructor(agent: AgentSpec, state: SessionState, count: Count, signal: AbortSignal, usage: Usage) {
+  constructor(agent: AgentSpec, state: SessionState, signal: AbortSignal, closing: AbortSignal) {
     this.agent = agent;
     this.state = state;
-    this.count = count;
     this.signal = signal;
-    this.usage = usage;
+    this.closing = closing;
     this.firstIndex = state.messages.length;
     this.index = state.runs;
+    ({ id: this.session_id, agentId: this.agent_id, parentAgentId: this.parent_agent_id } = state);
+    ({ sequence: this.sequence, clock: this.clock, values: this.values } = state);
+    ({ type: this.agent_type, exec: this.exec } = agent);
+    this.taped = agent.around?.hookModel;
   }
 
   /** Reports to the listener. A listener that throws ends the run at the next event, with a Result like any other end. */
@@ -245,18 +275,13 @@ export class Run implements HookEnv {
     this.emit({ type: "warning", message });
   }
 
-  /** The hooks of this moment. */
-  get hooks(): readonly HookRecord[] {
-    return this.list.records;
-  }
-
   hears(event: EventName): boolean {
-    return isHeard(this.hooks, event);
+    return isHeard(this.list.records, event);
   }
 
   /** Fires an event, reports what came of it, and ends the run if a hook wants that. Without hooks it costs no promise. */
   fire(fired: Fired, options?: FireOptions & { final?: boolean }): Folded | Promise<Folded> {
-    if (isHeard(this.hooks, fired.event)) return this.#fire(fired, options);
+    if (isHeard(this.list.records, fired.event)) return this.#fire(fired, options);
     if (!options?.final) this.check();
     return NOTHING;
   }
@@ -264,15 +289,14 @@ export class Run implements HookEnv {
   async #fire(fired: Fired, options?: FireOptions & { final?: boolean }): Promise<Folded> {
     // What cleans up must run to its end even when the run was interrupted.
     const env: HookEnv = options?.final ? Object.create(this, { signal: { value: this.closing } }) : this;
-    const asking = () => fire(this.hooks, fired, env, options);
-    const folded = await this.#around(fired, asking, options?.final);
+    const { around } = this.agent;
+    const asking = () => fire(this.list.records, fired, env, options);
+    const folding = around?.hooks ? around.hooks(this, fired, asking) : asking();
+    // Hooks never throw. If an engine does while the run cleans up, it ends as it would have ended without hooks.
+    const folded = await (options?.final ? folding.catch(() => NOTHING) : folding);
     if (folded.runs.length > 0) {
-      this.emit({
-        type: "fired",
-        event: fired.event,
-        folded,
-        ...("tool_use_id" in fired && { tool_use_id: fired.tool_use_id as string }),
-      });
+      const about = "tool_use_id" in fired && { tool_use_id: fired.tool_use_id };
+      this.emit({ type: "fired", event: fired.event, folded, ...about });
     }
     for (const warning of [...folded.warnings, ...unread(fired.event, folded.contexts)]) this.warn(warning);
     for (const { hook, text } of folded.systemMessages) this.emit({ type: "system_message", hook, text });
@@ -281,18 +305,10 @@ export class Run implements HookEnv {
     if (!STARTS_TURNS.has(fired.event)) this.#join(fired.event, folded.inputs);
     this.halt ??= folded.halt;
     // A gate that could not ask its model must not open: the limit ends the run.
-    if (this.#limit) throw this.#limit;
+    if (this.hookLimit) throw this.hookLimit;
     if (folded.abort) throw new Ended("error", `${folded.abort.hook}: ${folded.abort.reason}`);
     this.check();
     return folded;
-  }
-
-  /** Hooks never throw. If an engine does while the run cleans up, it ends as it would have ended without hooks. */
-  #around(fired: Fired, asking: () => Promise<Folded>, final = false): Promise<Folded> {
-    const { around } = this.agent;
-    if (!around?.hooks) return asking();
-    const folded = around.hooks(this, fired, asking);
-    return final ? folded.catch(() => NOTHING) : folded;
   }
 
   /** Shows hooks' inputs in this turn; what persists waits for its next user message and stays there. */
@@ -312,7 +328,7 @@ export class Run implements HookEnv {
 
   /** A name no other step of the run has: whatever a model or a hook repeats, it is counted. */
   nameOf(kind: string, name: string): string {
-    const whole = `${kind}:${this.turnId || `${this.state.agentId}:${this.index}`}:${name}`;
+    const whole = `${kind}:${this.turn_id || `${this.state.agentId}:${this.index}`}:${name}`;
     const used = this.#names.get(whole) ?? 0;
     this.#names.set(whole, used + 1);
     return used === 0 ? whole : `${whole}#${used + 1}`;
@@ -384,79 +400,103 @@ export class Run implements HookEnv {
   get toolSpecs(): readonly ToolSpec[] {
     return specs(this.agent.tools);
   }
-  get modelName(): string {
-    return this.state.model;
-  }
-  set modelName(name: string) {
-    this.state.model = name;
-  }
-  get session_id(): string {
-    return this.state.id;
-  }
-  get agent_id(): string {
-    return this.state.agentId;
-  }
-  get agent_type(): string {
-    return this.agent.type;
-  }
-  get parent_agent_id(): string | undefined {
-    return this.state.parentAgentId;
-  }
-  get turn_id(): string {
-    return this.turnId;
-  }
-  get sequence(): Sequence {
-    return this.state.sequence;
-  }
-  get clock(): Clock {
-    return this.state.clock;
-  }
-  get taped(): ((model: Model) => Model) | undefined {
-    return this.agent.around?.hookModel;
-  }
-  countHookCall(): void {
-    const limit = forbidsHookCall(this);
-    if (limit) {
-      this.#limit ??= new Ended(limit, limitWords(this, limit));
-      throw new Error(this.#limit.message);
-    }
-    this.state.spent.calls++;
-  }
-  spendHookCall(hook: string, used: Used, asked: Model): void {
-    const made = { hook, used, cost: costOf(this, used, asked) };
-    this.hookCalls.push(made);
-    account(this, used, made);
-  }
   get cwd(): string {
     return this.state.cwd();
   }
-  get values(): Map<string, unknown> {
-    return this.state.values;
+
+  /** What the run has spent; a replay has tokens and dollars as they were recorded, and counts the calls itself. */
+  get spent(): Spent {
+    const { agent: { around }, state: { spent } } = this;
+    return around?.spent ? { ...spent, ...around.spent(spent), calls: spent.calls } : spent;
   }
-  get exec(): HookEnv["exec"] {
-    return this.agent.exec;
+
+  /** The limit that forbids one more model call. */
+  forbidden(): Stop | undefined {
+    return forbidsCall(this.agent.limits, this.spent, this.count);
   }
+
+  limitWarning(stop: Stop, byInput = false): string {
+    const { agent: { limits, limitWarning }, keepers } = this;
+    return limitWarning?.(stop, { limits, keepers, spent: this.spent, byInput }) ?? `The run ended: ${stop}`;
+  }
+
+  /** Counts a model call before it is made; of agents that run side by side, one may have taken the last call. */
+  countCall(): void {
+    const limit = this.forbidden();
+    if (limit) throw new Ended(limit, this.limitWarning(limit));
+    this.count.iterations++;
+    this.state.spent.calls++;
+  }
+
+  /**
+   * Counts what a reply took, for the run and for the budget it shares.
+   *
+   * @throws {ModelError} if the server counts nothing, and a limit needs that
+   */
+  account(used: Used, by?: HookCall): void {
+    const { agent: { limits: { tokens, dollars } }, state: { spent } } = this;
+    const { usage } = used;
+    const model = used.model || this.state.model;
+    const cost = by ? by.cost : costOf(this.agent, { ...used, model });
+    if (cost === undefined) spent.unpriced ??= model;
+    this.usage = addUsage(this.usage, usage);
+    this.cost = this.cost === undefined || cost === undefined ? undefined : this.cost + cost;
+    spend(spent, usage, cost);
+    this.emit({ type: "usage", usage, model, cost, ...(by && { hook: by.hook }) });
+    if (used.cost === null && (tokens ?? dollars) !== undefined) {
+      const limit = tokens === undefined ? "limits.dollars" : "limits.tokens";
+      const why = `the server of model '${model}' sends no usage: use limits.iterations or limits.seconds`;
+      throw new ModelError(`Cannot keep ${limit} as ${why}`, { code: "no_usage" });
+    }
+  }
+
+  countHookCall(): void {
+    const limit = forbidsCall(this.agent.limits, this.spent);
+    if (limit) throw new Error((this.hookLimit ??= new Ended(limit, this.limitWarning(limit))).message);
+    this.state.spent.calls++;
+  }
+
+  spendHookCall(hook: string, used: Used, asked: Model): void {
+    const made = { hook, used, cost: costOf(this.agent, used, asked) };
+    this.hookCalls.push(made);
+    this.account(used, made);
+  }
+
   log(hook: string, message: string): void {
     this.emit({ type: "log", hook, message });
   }
-  onHook(change: HookChange): void {
-    this.emit(hookEvent(change));
+
+  onHook(hook: string, event: EventName, run?: HookRun): void {
+    if (!run) return this.emit({ type: "hook_start", hook, event });
+    const { opinion, failure, ms = 0 } = run;
+    const said = failure !== undefined ? "failed" : actionOf(opinion);
+    const decision = EVENTS[event].deny === "ignored" && said === "deny" ? "ignored" : said;
+    const { reason } = opinion ?? {};
+    const why = { ...(reason !== undefined && { reason }), ...(failure !== undefined && { failure }) };
+    this.emit({ type: "hook_end", hook, event, decision, ...why, ms });
   }
-  deliver(said: Late): void {
-    if (!this.state.late) this.state.waiting.push(said);
+
+  background(work: Promise<readonly Late[]>, hook: string): void {
+    const { background, late, waiting } = this.state;
+    const done = work.then((said) => {
+      if (!late) waiting.push(...said);
+      background.delete(done);
+    });
+    background.add(done);
+    late?.add(hook, work.then((said) => said.length > 0 ? said : undefined));
   }
-  background(work: Promise<void>, said: readonly Late[], hook: string): void {
-    const { background, late } = this.state;
-    background.add(work);
-    work.finally(() => background.delete(work));
-    late?.add(hook, work.then(() => said.length > 0 ? said : undefined));
-  }
+
   /** Takes what hooks in the background have said by now. */
   takeLate(): void | Promise<void> {
     const said = this.state.late?.take(this);
     if (said instanceof Promise) return said.then((words) => void this.state.waiting.push(...words));
     if (said) this.state.waiting.push(...said);
   }
+}
+
+/** What a reply cost: what its server says, or by the price of its model; undefined if neither is known. */
+function costOf({ price }: AgentSpec, { model, usage, cost }: Used, asked?: Model): number | undefined {
+  return cost === null ? undefined : cost ?? price?.(model, usage, asked);
 }
 
 /** Where a hook's input begins a turn of its own; elsewhere it joins the turn that is on. */

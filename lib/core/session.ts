@@ -3,9 +3,8 @@ import { asError } from "./thrown.ts";
 import type { Folded } from "./fold.ts";
 import type { EventFields, Stop } from "./events.ts";
 import { type AgentSpec, Run, type SessionState } from "./run.ts";
-import { limitWords } from "./account.ts";
-import { countContinuation, Ended, newCount, newSpent } from "./limits.ts";
-import { INTERRUPTED, isToolResult, isToolUse, NO_USAGE, textOf, toolResult } from "./messages.ts";
+import { countContinuation, Ended, newSpent } from "./limits.ts";
+import { INTERRUPTED, isToolResult, isToolUse, textOf, toolResult } from "./messages.ts";
 import { takeTurn, type TurnInput } from "./loop.ts";
 import { ModelError } from "./model.ts";
 import type { Result } from "./run-events.ts";
@@ -67,11 +66,7 @@ export function openSession(
   const stoppers: AbortController[] = [];
   const closing = new AbortController();
   let last: Run | undefined;
-  const newRun = (signal: AbortSignal) => {
-    const run = new Run(agent, state, newCount(), signal, NO_USAGE);
-    run.closing = closing.signal;
-    return run;
-  };
+  const newRun = (signal: AbortSignal) => new Run(agent, state, signal, closing.signal);
   const between = async (signal = NEVER) => {
     const run = newRun(signal);
     run.list = await agent.hooks();
@@ -139,7 +134,7 @@ function deadline(run: Run, stopper: AbortController, over: AbortSignal): void {
   const left = seconds * 1000 - (begun === undefined ? 0 : clock.now() - begun);
   (around?.sleep ? around.sleep(seconds * 1000) : clock.sleep(Math.max(0, left), over)).then(() => {
     if (!over.aborted) {
-      stopper.abort(new Ended("deadline", limitWords(run, "deadline")));
+      stopper.abort(new Ended("deadline", run.limitWarning("deadline")));
     }
   });
 }
@@ -155,7 +150,7 @@ async function runPrompt(
   },
 ): Promise<Result> {
   const { agent, state } = run;
-  run.emit({ type: "start", session_id: state.id, agent_type: agent.type, prompt, model: run.modelName });
+  run.emit({ type: "start", session_id: state.id, agent_type: agent.type, prompt, model: run.state.model });
   let refused = false;
   let opening: TurnInput[] = [];
   let end: { stop: Stop; error?: unknown };
@@ -170,7 +165,7 @@ async function runPrompt(
       const said = await run.fire({
         event: "session-start",
         ...start,
-        model: run.modelName,
+        model: run.state.model,
         profile: null,
         config: null,
       });
@@ -272,7 +267,7 @@ async function takeTurns(run: Run, inputs: readonly TurnInput[]): Promise<Stop> 
     if (queue[0]!.from === undefined && queue[0]!.trigger !== "background") continue;
     const over = countContinuation(run.agent.limits, run.count);
     if (over) {
-      run.warn(limitWords(run, over, queue[0]!.trigger === "hook_input"));
+      run.warn(run.limitWarning(over, queue[0]!.trigger === "hook_input"));
       return over;
     }
   }

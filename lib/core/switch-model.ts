@@ -7,7 +7,7 @@ export async function switchModel(
   new_model: string,
   why: Partial<Pick<EventFields["model-switch"], "reason" | "triggered_by">> = {},
 ): Promise<boolean> {
-  const was = run.modelName;
+  const was = run.state.model;
   const reason = why.reason ?? null;
   const triggered_by = why.triggered_by ?? "user";
   const said = await run.fire({
@@ -25,7 +25,7 @@ export async function switchModel(
     return false;
   }
   const model = said.modified ? said.value as string : new_model;
-  run.modelName = model;
+  run.state.model = model;
   run.emit({ type: "model", model, was, reason });
   return model !== was;
 }

@@ -5,7 +5,8 @@ import { type CodeHooks, codeHooks, liveHooks } from "../../lib/hooks/code-hooks
 import type { AnyEvent } from "../../lib/core/events.ts";
 import type { HookContext, HookRecord } from "../../lib/core/hook.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../../lib/core/run.ts";
-import { type Limits, limitsOf } from "../../lib/core/limits.ts";
+import type { Limits } from "../../lib/core/limits.ts";
+import { limitsOf, limitWarning } from "../../lib/agent/limits.ts";
 import type { Block, Message } from "../../lib/core/messages.ts";
 import type { Model, ModelRequest } from "../../lib/core/model.ts";
 import { expectEvent } from "../../lib/files/nearest.ts";
@@ -79,6 +80,7 @@ export function stage(setting: Setting): Stage {
     system: "You test.",
     tools,
     limits: limitsOf(limits),
+    limitWarning,
     maxTokens: 1000,
     hooks: (again) => records ? { records: records(again) } : compiled,
     ...(engine && { around: stepsOn(engine) }),

@@ -6,13 +6,13 @@ import {
   countTool,
   DEFAULT_LIMITS,
   forbidsCall,
-  limitsOf,
   newCount,
   newSpent,
   remaining,
   spend,
   type Spent,
 } from "../../lib/core/limits.ts";
+import { limitsOf } from "../../lib/agent/limits.ts";
 import { deny, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { calls, echo, fail, stage, watch } from "./_stage.ts";

@@ -53,15 +53,15 @@ export const STOP: Fired<"stop"> = {
 export function environment(cwd: string, given: Partial<HookEnv> = {}) {
   const logs: string[] = [];
   const delivered: string[] = [];
-  const background: Promise<void>[] = [];
+  const background: Promise<unknown>[] = [];
   const env = testEnv({
     session_id: "s1",
     agent_id: "s1",
     turn_id: "t1",
     cwd,
     log: (_, message) => void logs.push(message),
-    deliver: (said) => void delivered.push(said.text),
-    background: (work) => void background.push(work),
+    background: (work) =>
+      void background.push(work.then((said) => void delivered.push(...said.map(({ text }) => text)))),
     ...given,
   });
   return { env, logs, delivered, background };

@@ -215,7 +215,7 @@ test("S3.36: getStats() counts runs, denials, changes and failures by hook; ever
 });
 
 test("U7: the failure of an async hook is counted too", async () => {
-  const background: Promise<void>[] = [];
+  const background: Promise<unknown>[] = [];
   const [base] = codeHooks([() => Promise.reject(new Error("x"))]);
   const hooks = new HookRegistry().register({ ...base!, name: "a", mode: "async" });
   await hooks.fire(BASH, { background: (work) => background.push(work) });
